@@ -12,6 +12,7 @@ use crate::bench::flags::Bench;
 use crate::ctl::{self, Ctl};
 use crate::profile::{self, Profile};
 use crate::store::{self, Store};
+use crate::top::{self, Top};
 use crate::tune::{self, Tune};
 
 /// An application server for Linux, with a load generator, a profiler and a host tuner.
@@ -38,6 +39,9 @@ pub(crate) enum Verb {
     /// Import, export, copy and check a store, also while a server has it open.
     #[command(after_help = store::EXAMPLES)]
     Store(Store),
+    /// Watch a running server: schedulers, requests, connections, pages, channels, as they are now.
+    #[command(after_help = top::EXAMPLES)]
+    Top(Top),
     /// Find what on this host costs a server performance, and change it.
     #[command(after_help = tune::EXAMPLES)]
     Tune(Tune),
@@ -52,7 +56,7 @@ const SERVE_EXAMPLES: &str = "Examples:
   velodrome serve --config /etc/velodrome.toml
   velodrome serve site --dev                   show errors of pages in the browser
 
-Signals: TERM, INT and QUIT drain and exit, HUP reloads the configuration, USR1 reopens the access log.
+Signals: TERM and INT drain and exit, QUIT writes a dump first, HUP reloads the configuration, USR1 reopens the access log.
 Exit status: 0 drained, 1 failed, 2 wrong usage.";
 
 const CHECK_EXAMPLES: &str = "Examples:

@@ -10,6 +10,7 @@ mod output;
 mod profile;
 mod serve;
 mod store;
+mod top;
 mod tune;
 
 use std::process::ExitCode;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Verb::Ctl(ctl) => ctl::run(&ctl),
         Verb::Bench(bench) => bench::run(&bench),
         Verb::Store(store) => store::run(&store),
+        Verb::Top(top) => top::run(&top),
         Verb::Tune(tune) => tune::run(&tune),
         Verb::Profile(profile) => profile::run(&profile),
     };

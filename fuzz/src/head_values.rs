@@ -5,7 +5,7 @@
 
 use http::HeadBlock;
 use wire::http::head::{self, FieldSlots, Head, HeadLimits};
-use wire::http::kept::{BodyFollows, HeadValues, KeptHead};
+use wire::http::kept::{Follows, HeadValues, KeptHead};
 use wire::http::method::Method;
 use wire::http::url::Scheme;
 
@@ -47,7 +47,11 @@ pub fn check(data: &[u8]) {
         scheme: Scheme::Http,
         target: words.next().unwrap_or_default(),
         authority: words.next().unwrap_or_default(),
-        body: if data.len().is_multiple_of(2) { BodyFollows::Yes } else { BodyFollows::No },
+        follows: match data.len() % 4 {
+            0 | 2 => Follows::Body,
+            1 => Follows::Nothing,
+            _ => Follows::Protocol(fields.first().map_or(&b"x"[..], |(_, value)| *value)),
+        },
     };
     let limits = HeadLimits::default();
     let Ok(kept) = KeptHead::of_values(&values, fields.iter().copied(), &limits) else { return };

@@ -1,5 +1,6 @@
 //! The verb `ctl`: one request to a running server, with its answer as text or JSON.
 
+mod events;
 pub(crate) mod pages;
 mod trace;
 pub(crate) mod way;
@@ -24,8 +25,11 @@ pub(crate) const EXAMPLES: &str = "Examples:
   velodrome ctl upstream api drain 10.0.0.1:9000
   velodrome ctl cache                           show the counters of the caches of upstreams
   velodrome ctl cache purge '/img/*'            forget stored answers; also /path and host/path
+  velodrome ctl events --follow                 show what goes wrong, as it happens
   velodrome ctl trace url '/api/*'              show the steps of requests while they happen
   velodrome ctl perf-map                        write symbols of the native code of pages for profilers
+  velodrome ctl memory                          show who holds the memory
+  velodrome ctl dump -o state.json              write everything that the server says of itself
   velodrome ctl --socket /run/velodrome/8080.sock drain
   velodrome ctl --url https://host:9443 --key-file ctl.key status
 
@@ -74,6 +78,16 @@ enum CtlCommand {
     Trace(trace::Trace),
     /// Write a map of the native code of pages, by page and line, for `velodrome profile` and `perf`.
     PerfMap(PerfMap),
+    /// Show the memory of the server by owner, and what has no owner.
+    Memory(Format),
+    /// Write everything that the server says of itself to one file, as JSON.
+    Dump(Dump),
+    /// Show what happened that an operator should know, with its cause; the last 256 are kept.
+    Events(events::Events),
+    /// Show one connection, page under way or process of a page whole.
+    Info(events::One),
+    /// End one connection, page under way or process of a page.
+    Kill(events::One),
     /// Stop accepting connections, finish running requests, exit.
     Drain,
 }
@@ -144,6 +158,13 @@ struct PerfMap {
 }
 
 #[derive(Clone, Debug, Args)]
+struct Dump {
+    /// The file to write [default: standard output].
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, Args)]
 struct Stats {
     /// Show only the table, for pages whose names contain PART.
     #[arg(long, value_name = "PART")]
@@ -209,11 +230,32 @@ pub(crate) fn run(flags: &Ctl) -> Result<(), Failure> {
         }
         CtlCommand::Trace(flags) => trace::run(&way, flags),
         CtlCommand::PerfMap(wanted) => perf_map(&way, wanted),
+        CtlCommand::Memory(format) => print(&way.ask("GET", "/memory")?, *format),
+        CtlCommand::Dump(Dump { output }) => dump(&way, output.as_deref()),
+        CtlCommand::Events(flags) => events::events(&way, flags),
+        CtlCommand::Info(wanted) => events::info(&way, wanted),
+        CtlCommand::Kill(wanted) => events::kill(&way, wanted),
         CtlCommand::Drain => {
             way.ask("POST", "/drain")?;
             output::print_line("draining")
         }
     }
+}
+
+/// Writes everything that the server says of itself.
+fn dump(way: &Way, output: Option<&Path>) -> Result<(), Failure> {
+    let ask = |path: &str| {
+        way.ask("GET", path).map_err(|failure| match failure {
+            Failure::Failed(told) | Failure::WrongUse(told) => std::io::Error::other(told),
+            _ => std::io::Error::other("no answer"),
+        })
+    };
+    let document = server::dump::collect("ctl dump", ask);
+    let text = format!("{document:#}\n");
+    let Some(path) = output else { return output::print(&text) };
+    let failed = |error| Failure::Failed(format!("{}: {error}", path.display()));
+    std::fs::write(path, text).map_err(failed)?;
+    output::print_line(&format!("{}", path.display()))
 }
 
 fn upstream(way: &Way, flags: &Upstream) -> Result<(), Failure> {

@@ -10,6 +10,7 @@ use rustls::client::WantsClientCert;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, ConfigBuilder, RootCertStore, StreamOwned};
 
+use super::client::read;
 use super::directory::Directory;
 use super::patience::PATIENCE;
 
@@ -141,7 +142,7 @@ impl Secure {
         let mut answer = Vec::new();
         loop {
             let mut piece = [0; 4096];
-            let count = self.0.read(&mut piece)?;
+            let count = read(&mut self.0, &mut piece)?;
             if count == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }

@@ -2,7 +2,7 @@
 //!
 //! Owns what they send. Does not check what they receive.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::time::SystemTime;
 
@@ -14,7 +14,7 @@ use serde_json::Value;
 use sha2::Sha256;
 
 use super::Server;
-use super::client::head;
+use super::client::{head, read};
 use super::patience::{PATIENCE, until};
 
 /// The address for Redis clients.
@@ -41,7 +41,7 @@ pub(crate) fn say(stream: &mut TcpStream, bytes: &[u8], end: &[u8]) -> Vec<u8> {
     let mut searched = 0;
     while !heard[searched..].windows(end.len()).any(|part| part == end) {
         searched = (heard.len() + 1).saturating_sub(end.len()).max(searched);
-        let count = stream.read(&mut piece).unwrap_or_else(|error| {
+        let count = read(stream, &mut piece).unwrap_or_else(|error| {
             panic!("{error} behind {:?}", String::from_utf8_lossy(&heard));
         });
         assert!(count > 0, "it ended behind {:?}", String::from_utf8_lossy(&heard));

@@ -1,7 +1,7 @@
 //! The built server as a test sees it: a process with a directory of its own, started with a plan, ended with the test.
-//!
-//! Owns the process, its directory and its output. Never ends a process it did not start.
+//! Never ends a process it did not start.
 
+pub(crate) mod browser;
 pub(crate) mod caches;
 pub(crate) mod certificates;
 pub(crate) mod channel;
@@ -295,10 +295,11 @@ impl Server {
         self.plan.directory.text("stderr.txt")
     }
 
-    /// Its standard error so far, without lines about orders it carried out.
+    /// The same without lines about orders it carried out, and without events, which may be of the machine.
     pub(crate) fn printed_troubles(&self) -> String {
-        let printed = self.printed_errors();
-        printed.lines().filter(|line| !line.starts_with("velodrome: info: ")).collect()
+        let is_told =
+            |line: &&str| line.starts_with("velodrome: info: ") || line.contains(": event ");
+        self.printed_errors().lines().filter(|line| !is_told(line)).collect()
     }
 
     /// Waits for its end.

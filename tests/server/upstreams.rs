@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
+use super::client::read;
 use super::patience::PATIENCE;
 use super::{Plan, Server};
 
@@ -51,7 +52,7 @@ pub(crate) fn get(path: &str, fields: &str) -> String {
 pub(crate) fn read_to(stream: &mut impl Read, end: &str) -> String {
     let (mut text, mut byte) = (Vec::new(), [0]);
     while !text.ends_with(end.as_bytes()) {
-        let read = stream.read(&mut byte).unwrap();
+        let read = read(stream, &mut byte).unwrap();
         assert!(read > 0, "ended after {:?}, before {end:?}", String::from_utf8_lossy(&text));
         text.push(byte[0]);
     }

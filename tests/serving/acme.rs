@@ -10,10 +10,10 @@ use crate::server::certificates::Authority;
 use crate::server::patience::until;
 use crate::server::{Plan, Server, configuration, errors_of};
 
-const NAME: &str = "one.example.org";
+pub(crate) const NAME: &str = "one.example.org";
 
 /// The state of the order for a name, once it is as wanted.
-fn order(server: &Server, name: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+pub(crate) fn order(server: &Server, name: &str, wanted: impl Fn(&Value) -> bool) -> Value {
     until("an order", || {
         let status = server.ctl_json(&["status"]);
         let orders = status["certificate_orders"].as_array().unwrap().clone();
@@ -21,11 +21,11 @@ fn order(server: &Server, name: &str, wanted: impl Fn(&Value) -> bool) -> Value 
     })
 }
 
-fn is_issued(order: &Value) -> bool {
+pub(crate) fn is_issued(order: &Value) -> bool {
     order["days_left"].is_i64()
 }
 
-fn secure(pebble: &Pebble) -> SocketAddr {
+pub(crate) fn secure(pebble: &Pebble) -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], pebble.secure_port))
 }
 

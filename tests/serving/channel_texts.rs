@@ -7,7 +7,7 @@
 mod ear;
 
 use std::fs::Permissions;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use wire::websocket::{Extension, Kind, Limits, Reader, Role, Step};
 
 use self::ear::{Ear, Form, parsed};
 use crate::server::channel::{API_KEY, UPGRADE, ask, connect, frame, resp, say, websocket};
-use crate::server::client::text;
+use crate::server::client::{read, text};
 use crate::server::patience::until;
 use crate::server::{Plan, Server};
 
@@ -127,7 +127,7 @@ fn through_socket(server: &Server, path: &str, frames: &[u8]) -> Vec<u8> {
     stream.write_all(&[frames, &masked(9, b"done")].concat()).unwrap();
     let (mut heard, mut piece) = (Vec::new(), [0; 4096]);
     while !is_through(&heard) {
-        match stream.read(&mut piece) {
+        match read(&mut stream, &mut piece) {
             Ok(0) | Err(_) => break,
             Ok(count) => heard.extend_from_slice(&piece[..count]),
         }

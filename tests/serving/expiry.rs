@@ -1,24 +1,16 @@
 //! Goal: an operator learns of the end of a certificate in time, in the log, in the status and in the metrics. Method:
 //! the clock of a running server is set forward (faketime), which nothing else on this machine notices.
 
-use std::process::Command;
-
 use serde_json::Value;
 
+use crate::moved_clock::{set_days_ahead, with_moved_clock};
 use crate::server::certificates::Authority;
 use crate::server::client::{Client, text};
 use crate::server::patience::until;
-use crate::server::{Plan, Server, has, printed_by, run};
+use crate::server::{Plan, Server};
 
 /// The life of the certificate, in days.
 const LIFE: u64 = 90;
-
-/// The library that `faketime` preloads.
-fn library() -> String {
-    let printed = printed_by(&run(Command::new("faketime").args(["0 days", "env"])));
-    let line = printed.lines().find_map(|line| line.strip_prefix("LD_PRELOAD="));
-    line.unwrap().trim().to_owned()
-}
 
 /// The days that the status shows, and lines of the log about an end.
 fn told(server: &Server) -> (i64, usize) {
@@ -30,23 +22,14 @@ fn told(server: &Server) -> (i64, usize) {
 #[test]
 fn the_end_of_a_certificate_is_told_at_a_third_of_its_life_a_week_before_and_when_it_has_come() {
     const TEST: &str = "the_end_of_a_certificate_is_told_at_a_third_of_its_life_a_week_before_and_when_it_has_come";
-    if !has("faketime", TEST) {
-        return;
-    }
     let listener = "[[listener]]\naddress = \"127.0.0.1:0\"\n\
         tls = { certificate = \"expiring.pem\", key = \"expiring.key\" }\n";
     let plan = Plan::new().config(listener);
     let authority = Authority::in_directory(&plan.directory);
     authority.issue_for_days(&plan.directory, "expiring", LIFE);
-    // The sandbox lets a server read what it serves.
-    plan.directory.write("site/clock", "+1h");
-    let clock = plan.directory.join("site/clock").display().to_string();
-    let (file, library) =
-        (format!("FAKETIME_TIMESTAMP_FILE={clock}"), format!("LD_PRELOAD={}", library()));
-    let wrapper =
-        ["env", &*file, "FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1", &library];
-    let server = plan.wrapped(&wrapper).listen_as_configured(1).start();
-    let set = |days: u64| server.directory().write("site/clock", format!("+{}h", 24 * days + 1));
+    let Some(plan) = with_moved_clock(plan, TEST) else { return };
+    let server = plan.listen_as_configured(1).start();
+    let set = |days| set_days_ahead(&server, days);
     assert_eq!(told(&server), (89, 0));
     set(59);
     until("31 days", || (told(&server) == (30, 0)).then_some(()));

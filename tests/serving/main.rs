@@ -7,6 +7,8 @@
 
 mod access;
 mod acme;
+mod acme_renewal;
+mod acme_store;
 mod admin;
 #[path = "../../crates/tls/tests/tls/authority.rs"]
 #[expect(dead_code, reason = "the tests of `tls` use the rest")]
@@ -29,9 +31,11 @@ mod client_certificates;
 mod clients;
 mod codings;
 mod cross_site;
+mod dashboard;
 mod documents;
 mod drain;
 mod error_pages;
+mod events;
 mod expiry;
 mod files;
 mod foreign_tls;
@@ -40,11 +44,14 @@ mod hostile;
 mod includes;
 mod limits;
 mod listen;
+mod live;
 mod log;
 mod memory;
 mod module_applications;
 mod module_proxies;
 mod modules_document;
+mod monitoring;
+mod moved_clock;
 mod moving;
 mod odd_bytes;
 mod open_redirects;
@@ -58,7 +65,9 @@ mod proxy;
 mod proxy_access;
 mod proxy_bodies;
 mod proxy_cache;
+mod proxy_cache_disk;
 mod proxy_cache_fetches;
+mod proxy_cache_files;
 mod proxy_cache_private;
 mod proxy_cache_stale;
 mod proxy_failures;

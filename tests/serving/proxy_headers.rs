@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::authority::Authority;
+use crate::server::client::read;
 use crate::server::patience::{PATIENCE, until};
 use crate::server::upstreams::{
     OK, all_to, by_hand, connect, exchange, get, next, read_to, rest, start,
@@ -39,7 +40,7 @@ fn told(
     read_to(client, "\r\n\r\nok");
     // No other request follows on this connection, and it is not kept in vain, as an idle one is for 30 s.
     server.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    assert_eq!(server.read(&mut [0]).unwrap(), 0);
+    assert_eq!(read(&mut server, &mut [0]).unwrap(), 0);
     heard.split_once("GET / HTTP/1.1\r\n").unwrap().0.to_owned()
 }
 

@@ -1,6 +1,7 @@
 //! Goal: the server takes sockets from a service manager and notifies it of its state. Method: sockets passed as systemd
 //! passes them, and a notification socket of the test.
 
+use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
@@ -103,7 +104,11 @@ fn without_sockets_of_systemd_it_says_so() {
 /// The states of sd_notify(3) in one datagram.
 fn notified(socket: &UnixDatagram) -> Vec<String> {
     let mut buffer = [0; 1024];
-    let count = socket.recv(&mut buffer).expect("a notification");
+    let mut received = socket.recv(&mut buffer);
+    while received.as_ref().is_err_and(|error| error.kind() == ErrorKind::Interrupted) {
+        received = socket.recv(&mut buffer);
+    }
+    let count = received.expect("a notification");
     String::from_utf8_lossy(&buffer[..count]).lines().map(str::to_owned).collect()
 }
 

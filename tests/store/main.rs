@@ -16,6 +16,7 @@ mod store_against_redis;
 mod store_commands;
 mod store_disk;
 mod store_files;
+mod store_freshness;
 mod store_hostile;
 mod store_http;
 mod store_kills;

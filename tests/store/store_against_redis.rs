@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::rough_times::roughly;
 use crate::server::channel::{connect, resp};
+use crate::server::client::read;
 use crate::server::directory::Directory;
 use crate::server::patience::{PATIENCE, until};
 use crate::server::{Plan, Server, has};
@@ -197,7 +198,7 @@ fn exchange(stream: &mut (impl Read + Write), bytes: &[u8], random: &mut Random)
     }
     let (mut heard, mut piece) = (Vec::new(), [0; 4096]);
     while !String::from_utf8_lossy(&heard).contains(MARK) {
-        let count = stream.read(&mut piece).unwrap();
+        let count = read(stream, &mut piece).unwrap();
         assert!(count > 0, "it ended behind {:?}", String::from_utf8_lossy(&heard));
         heard.extend_from_slice(&piece[..count]);
     }
@@ -318,7 +319,7 @@ fn listen(stream: &mut (impl Read + Write), commands: &[u8]) -> String {
     stream.write_all(&[commands, b"PING the-mark\r\n"].concat()).unwrap();
     let (mut heard, mut piece) = (Vec::new(), [0; 4096]);
     while !heard.ends_with(b"the-mark\r\n") {
-        let count = stream.read(&mut piece).unwrap();
+        let count = read(stream, &mut piece).unwrap();
         assert!(count > 0, "it ended behind {:?}", String::from_utf8_lossy(&heard));
         heard.extend_from_slice(&piece[..count]);
     }

@@ -1,13 +1,14 @@
 //! Goal: after `kill -9` at any moment every answered write exists, and no transaction in part. Method: clients write pairs in
 //! transactions while the server is killed repeatedly; after each start the pairs are checked. `VELODROME_KILLS=1000` sets the number of rounds.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::TcpStream;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use crate::server::Plan;
 use crate::server::channel::{connect, resp, say};
+use crate::server::client::read;
 
 const ROUNDS: u64 = 60;
 
@@ -42,7 +43,7 @@ fn write(mut stream: TcpStream, writer: usize, mut number: u64, answered: &dyn F
             begin.is_some_and(|at| heard[at..].iter().filter(|byte| **byte == b'\n').count() >= 5)
         };
         while !is_whole(&heard) {
-            match stream.read(&mut piece) {
+            match read(&mut stream, &mut piece) {
                 Ok(count @ 1..) => heard.extend_from_slice(&piece[..count]),
                 _ => return number - 1,
             }

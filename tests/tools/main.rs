@@ -19,6 +19,7 @@ mod profile_files;
 #[path = "../server/mod.rs"]
 #[allow(dead_code, reason = "each program uses a part of it")]
 mod server;
+mod top;
 mod tune;
 mod tune_devices;
 mod tune_ladder;

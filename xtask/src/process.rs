@@ -2,9 +2,12 @@
 //!
 //! Owns starting and ending them, always by their own id. Never ends a process it did not start.
 
+use std::io;
 use std::path::PathBuf;
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::failure::Failure;
 
@@ -21,6 +24,27 @@ pub(crate) fn run(command: &mut Command, name: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Work(format!("{name} failed ({status})")))
+}
+
+/// Processor time in /proc/PID/stat is in hundredths of a second (`USER_HZ`, proc(5)).
+const TICK: Duration = Duration::from_millis(10);
+
+/// Waits until a child has ended; also returns the processor time of it and of the descendants that were waited for.
+pub(crate) fn wait_and_measure(mut child: Child) -> io::Result<(ExitStatus, Duration)> {
+    let id = Pid::from_child(&child);
+    // It stays a zombie, which still has its times.
+    let ended = || waitid(WaitId::Pid(id), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
+    rustix::io::retry_on_intr(ended)?;
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
+    Ok((child.wait()?, processor_time(&stat)))
+}
+
+/// The times in /proc/PID/stat: user and system, then those of the children.
+fn processor_time(stat: &str) -> Duration {
+    // The name in parentheses may contain anything, and the third field follows it.
+    let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
+    let ticks = fields.split(' ').skip(11).take(4).filter_map(|field| field.parse::<u32>().ok());
+    TICK * ticks.sum::<u32>()
 }
 
 /// The path of a program. Servers are in directories that only root has in its PATH.
@@ -120,6 +144,19 @@ fn children_of(id: u32) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_processor_time_of_a_child_and_of_its_children_is_measured() {
+        let stat = "7 (a) b) S 1 7 7 0 -1 4194560 1 2 0 0 100 20 3 4 20 0 1 0 9";
+        assert_eq!(processor_time(stat), Duration::from_millis(1_270));
+        assert_eq!(processor_time(""), Duration::ZERO);
+        let mut command = Command::new("sh");
+        let counts = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
+        let child = command.args(["-c", &format!("sh -c '{counts}'; exit 3")]).spawn().expect("sh");
+        let (status, processor) = wait_and_measure(child).expect("it ends");
+        assert_eq!(status.code(), Some(3));
+        assert!(processor > Duration::ZERO);
+    }
 
     #[test]
     fn a_guarded_child_ends_with_its_guard() {

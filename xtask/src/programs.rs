@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::compiler;
 use crate::failure::Failure;
 use crate::fuzz;
+use crate::process;
 use crate::tally::{self, Tally};
 use crate::workspace;
 
@@ -52,7 +53,7 @@ pub(crate) struct Built {
 }
 
 /// Builds everything that tests need.
-pub(crate) fn build() -> Result<Built, Failure> {
+pub(crate) fn build(tally: &mut Tally) -> Result<Built, Failure> {
     let mut command = compiler::linting_cargo()?;
     command.args(["test", "--workspace", "--no-run"]);
     command.arg("--message-format=json-render-diagnostics").stdout(Stdio::piped());
@@ -67,7 +68,8 @@ pub(crate) fn build() -> Result<Built, Failure> {
             built.fuzz_driver = message["executable"].as_str().map(PathBuf::from);
         }
     }
-    let status = child.wait()?;
+    let (status, processor) = process::wait_and_measure(child)?;
+    tally.note_processor(processor);
     if !status.success() {
         return Err(Failure::Work(format!("the build failed ({status})")));
     }
@@ -142,7 +144,8 @@ pub(crate) fn run(programs: &[Program], tally: &mut Tally) -> Result<(), Failure
         drop(sender);
         let mut failed = Vec::new();
         for Ended { name, seconds, output, tally: own, outcome } in ended {
-            println!("-- {name}: {seconds:.1} s");
+            let processor = own.processor().as_secs_f64();
+            println!("-- {name}: {seconds:.1} s, {processor:.1} s of processor time");
             print!("{output}");
             tally.add(own);
             if let Err(failure) = outcome {

@@ -3,7 +3,7 @@
 //! Owns the order of the stages, which of them run side by side, and the closing line. The checks are elsewhere.
 
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
@@ -74,7 +74,7 @@ fn run_chosen(chosen: &[Named], run: &mut Run, tally: &mut Tally) -> Result<(), 
     for named in FIRST.iter().filter(|named| chosen.contains(named)) {
         timed(*named, tally, |tally| match named.1 {
             Stage::Build => {
-                run.built = Some(programs::build()?);
+                run.built = Some(programs::build(tally)?);
                 Ok(())
             }
             stage => run_stage(stage, run, tally),
@@ -85,7 +85,7 @@ fn run_chosen(chosen: &[Named], run: &mut Run, tally: &mut Tally) -> Result<(), 
     });
     let needs_build = |(_, stage): &Named| matches!(stage, Stage::Tests | Stage::Fuzz);
     if run.built.is_none() && chosen.iter().any(needs_build) {
-        run.built = Some(programs::build()?);
+        run.built = Some(programs::build(tally)?);
     }
     let run = &*run;
     let results = thread::scope(|scope| {
@@ -119,17 +119,25 @@ fn timed(
     stage: impl FnOnce(&mut Tally) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     println!("== {name}");
-    let start = Instant::now();
+    let (start, before) = (Instant::now(), tally.processor());
     let outcome = stage(tally);
     let seconds = start.elapsed().as_secs_f64();
     match &outcome {
-        Ok(()) => println!("== {name}: ok in {seconds:.1} s"),
+        Ok(()) => println!("== {name}: ok in {seconds:.1} s{}", spent(tally.processor() - before)),
         Err(failure) => {
             println!("== {name}: FAILED after {seconds:.1} s: {failure}");
             tally.note_failed_stage();
         }
     }
     outcome
+}
+
+/// Processor time in words, if it was measured.
+fn spent(processor: Duration) -> String {
+    match processor.is_zero() {
+        true => String::new(),
+        false => format!(", {:.1} s of processor time", processor.as_secs_f64()),
+    }
 }
 
 fn chosen(only: &[String]) -> Result<Vec<Named>, Failure> {
@@ -154,7 +162,7 @@ fn run_stage(stage: Stage, run: &Run, tally: &mut Tally) -> Result<(), Failure> 
             process::run(workspace::cargo().args(["fmt", "--all", "--check"]), "cargo fmt")
         }
         Stage::Tidy => tidy::run(&[]),
-        Stage::Build => programs::build().map(drop),
+        Stage::Build => programs::build(tally).map(drop),
         Stage::Tests => programs::run(&built(run)?.tests, tally),
         Stage::Miri => run_miri(tally),
         Stage::Documentation => documentation::check(tally),

@@ -6,10 +6,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use tempfile::NamedTempFile;
 
 use crate::failure::Failure;
+use crate::process;
 
 /// The results so far.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -21,9 +23,21 @@ pub(crate) struct Tally {
     skipped: BTreeMap<String, String>,
     /// Stages that cannot run here.
     skipped_stages: BTreeMap<String, String>,
+    /// Processor time of the programs and of those that they started.
+    processor: Duration,
 }
 
 impl Tally {
+    /// The processor time so far: what the run costs, also on a busy machine.
+    pub(crate) fn processor(&self) -> Duration {
+        self.processor
+    }
+
+    /// A program that is no test took this much processor time.
+    pub(crate) fn note_processor(&mut self, time: Duration) {
+        self.processor += time;
+    }
+
     /// A stage failed, even if no test did.
     pub(crate) fn note_failed_stage(&mut self) {
         self.failed = self.failed.max(1);
@@ -53,6 +67,7 @@ impl Tally {
         self.passed += other.passed;
         self.failed += other.failed;
         self.ignored += other.ignored;
+        self.processor += other.processor;
         self.skipped.extend(other.skipped);
         self.skipped_stages.extend(other.skipped_stages);
     }
@@ -108,12 +123,14 @@ pub(crate) fn run_tests(
     // too.
     let (output, errors) = (NamedTempFile::new()?, NamedTempFile::new()?);
     // `--show-output`, because tests that print SKIPPED pass.
-    let status = command
+    let child = command
         .arg("--show-output")
         .stdin(Stdio::null())
         .stdout(output.reopen()?)
         .stderr(errors.reopen()?)
-        .status()?;
+        .spawn()?;
+    let (status, processor) = process::wait_and_measure(child)?;
+    tally.note_processor(processor);
     let mut display = Display { in_successes: false };
     for line in lines_of(output.path())? {
         tally.read_line(&line);

@@ -1,6 +1,6 @@
 //! An authority: its directory, the account with it, and what it says about renewals.
 //!
-//! Owns the requests that belong to no order. Accounts are kept in the state directory.
+//! Owns the requests that belong to no order. Accounts are kept in the state.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -42,7 +42,7 @@ pub(crate) struct Control {
 const LEDGER: &str =
     "ledger.json (what was ordered when: nothing is ordered without it; remove it to begin anew)";
 
-/// Whether this server orders certificates, or another one that has the lock of the same state directory.
+/// Whether this server orders certificates, or another one that has the lock of the same state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Leads,
@@ -50,15 +50,14 @@ enum Role {
 }
 
 impl Control {
-    /// Opens the state directory and passes its certificates on.
+    /// Asks for the lock and passes the certificates of the state on.
     pub(crate) fn open(
-        settings: Settings,
+        (settings, state): (Settings, State),
         sink: Box<dyn Sink>,
         line: Line,
         ending: Ending,
         board: Board,
-    ) -> io::Result<Self> {
-        let state = State::open(&settings.state)?;
+    ) -> Self {
         let mut control = Self {
             settings,
             sink,
@@ -82,7 +81,7 @@ impl Control {
         }
         control.load();
         control.show();
-        Ok(control)
+        control
     }
 
     /// Looks at the certificates and waits, in turn, until the server ends.
@@ -196,7 +195,7 @@ impl Control {
         self.reports.on_unreadable(what, error, self.sink.as_mut());
     }
 
-    /// Writes the file of a certificate that is in use but not in the directory: an administrator removed it, or the
+    /// Writes the record of a certificate that is in use but not in the state: an administrator removed it, or the
     /// disk was full.
     fn restore(&mut self, names: &Names) {
         let stored = Stored::Certificate(names.key());

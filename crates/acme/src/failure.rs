@@ -15,7 +15,7 @@ use crate::limits::{ERROR_BYTES, IN_FORCE, NONCES, VALIDATION};
 pub(crate) enum Failure {
     /// The server ends; nothing failed.
     Ended,
-    /// The state directory cannot be written. Nothing was asked of the authority.
+    /// The state cannot be written. Nothing was asked of the authority.
     NotStored(io::Error),
     /// An account was made but could not be written down.
     AccountLost(io::Error),
@@ -87,7 +87,7 @@ impl Failure {
     pub(crate) fn line(&self) -> String {
         let text = match self {
             Self::Ended => "the server ends".to_owned(),
-            Self::NotStored(error) => format!("the state directory cannot be written: {error}"),
+            Self::NotStored(error) => format!("the state cannot be written: {error}"),
             Self::AccountLost(error) => format!("the account cannot be written down: {error}"),
             Self::Agent(error) => format!("the authority was not reached: {error}"),
             Self::Acme(error) => error.to_string(),

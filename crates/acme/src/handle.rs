@@ -12,9 +12,10 @@ use crate::control::Control;
 use crate::ending::Ending;
 use crate::limits::STOP;
 use crate::provider::client_config;
+use crate::records::Records;
 use crate::settings::{Settings, SettingsError};
 use crate::sink::Sink;
-use crate::state::make;
+use crate::state::State;
 use crate::status::{Board, CertificateStatus};
 
 /// A running control thread. It ends when this is dropped, without being waited for.
@@ -34,7 +35,7 @@ pub enum StartError {
     Settings(SettingsError),
     /// An additional root is not a certificate.
     Root(rustls::Error),
-    /// The state directory cannot be opened.
+    /// The state cannot be opened.
     State(io::Error),
     /// There is no thread.
     Thread(io::Error),
@@ -48,22 +49,27 @@ pub enum StartError {
 pub fn prepare(settings: &Settings) -> Result<(), StartError> {
     settings.check().map_err(StartError::Settings)?;
     client_config(&settings.roots).map_err(StartError::Root)?;
-    make(&settings.state).map_err(StartError::State)
+    settings.state.make().map_err(StartError::State)
 }
 
-/// Passes the certificates of the state directory on, and starts the control thread, which orders and renews. The
-/// certificates have been passed when this returns, so a server can listen with them.
+/// Passes the certificates of the state on, and starts the control thread, which orders and renews. The certificates
+/// have been passed when this returns, so a server can listen with them. `records` are those of a server that keeps
+/// the state itself ([`Place::Server`](crate::Place::Server)).
 ///
 /// # Errors
-/// If the settings are wrong or the directory cannot be opened.
-pub fn start(settings: Settings, sink: Box<dyn Sink>) -> Result<Handle, StartError> {
+/// If the settings are wrong or the state cannot be opened.
+pub fn start(
+    settings: Settings,
+    records: Option<Box<dyn Records>>,
+    sink: Box<dyn Sink>,
+) -> Result<Handle, StartError> {
     settings.check().map_err(StartError::Settings)?;
+    let state = State::open(&settings.state, records).map_err(StartError::State)?;
     let tls = client_config(&settings.roots).map_err(StartError::Root)?;
     let (ending, board) = (Ending::default(), Board::default());
     let (agent, notes) = Agent::new(tls, ending.clone());
-    let control =
-        Control::open(settings, sink, Line::new(agent, notes), ending.clone(), board.clone());
-    let control = control.map_err(StartError::State)?;
+    let line = Line::new(agent, notes);
+    let control = Control::open((settings, state), sink, line, ending.clone(), board.clone());
     let (running, ended) = channel::<()>();
     let run = move || {
         let _running = running;

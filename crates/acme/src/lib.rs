@@ -1,10 +1,10 @@
 //! Certificates by themselves: ACME (RFC 8555) on a control thread.
 //!
 //! `start` -> `control` (a thread that looks, and waits) -> `schedule` and `ledger` (pure: what is to be done, and
-//! when it may) -> `attempt` -> `validation` -> `proof`; beside them `authority` and `agent` (requests), `state` and
-//! `keeping` (files). What the server has to do is the trait `Sink`.
+//! when it may) -> `attempt` -> `validation` -> `proof`; beside them `authority` and `agent` (requests), `state`,
+//! `folder` and `keeping` (records). What the server has to do is the trait `Sink`.
 //!
-//! The crate owns accounts, orders and the directory that keeps certificates. It knows no scheduler and no mailbox,
+//! The crate owns accounts, orders and the records that keep certificates. It knows no scheduler and no mailbox,
 //! and answers no request: it says what is to be answered.
 #![forbid(unsafe_code)]
 
@@ -15,6 +15,7 @@ mod clock;
 mod control;
 mod ending;
 mod failure;
+mod folder;
 mod handle;
 mod keeping;
 pub mod ledger;
@@ -23,6 +24,7 @@ mod moment;
 mod names;
 mod proof;
 mod provider;
+mod records;
 mod reports;
 mod retry_after;
 pub mod schedule;
@@ -35,9 +37,9 @@ mod validation;
 pub use handle::{Handle, StartError, prepare, start};
 pub use moment::{Moment, Share};
 pub use names::{Name, NameError, Names, NamesError};
+pub use records::Records;
 pub use settings::{
-    ChallengeKind, ExternalAccount, Issuer, LETS_ENCRYPT, Settings, SettingsError, Terms,
+    ChallengeKind, ExternalAccount, Issuer, LETS_ENCRYPT, Place, Settings, SettingsError, Terms,
 };
 pub use sink::{Answer, Confirmation, Event, IssuedCertificate, Severity, Sink};
-pub use state::make as make_state;
 pub use status::CertificateStatus;

@@ -124,7 +124,7 @@ pub const POLL_LAST: Duration = Duration::from_secs(10);
 /// process.
 pub const STOP: Duration = Duration::from_secs(1);
 
-/// Bytes of a file of the state directory, except for the ledger (1 MiB). A longer one is neither written nor read.
+/// Bytes of a record of the state, except for the ledger (1 MiB). A longer one is neither written nor read.
 pub const FILE_BYTES: u64 = 1 << 20;
 
 /// Bytes of the ledger (64 MiB). A longer one is neither written nor read, and nothing is ordered without it.

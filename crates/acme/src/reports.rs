@@ -1,4 +1,4 @@
-//! Faults of the state directory: the control thread logs each cause once, however often it reads the directory.
+//! Faults of the state: the control thread logs each cause once, however often it reads it.
 //!
 //! Owns what was told last. Reads and writes no file.
 
@@ -7,7 +7,7 @@ use std::io;
 
 use crate::sink::{Event, Sink};
 
-/// What was told about the state directory.
+/// What was told about the state.
 #[derive(Debug, Default)]
 pub(crate) struct Reports {
     /// Why it could not be written last.
@@ -25,7 +25,7 @@ impl Reports {
         }
     }
 
-    /// The directory cannot be written.
+    /// The state cannot be written.
     pub(crate) fn on_not_stored(&mut self, error: &io::Error, sink: &mut dyn Sink) {
         let error = error.to_string();
         if self.not_stored.as_ref() != Some(&error) {

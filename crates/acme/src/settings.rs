@@ -1,12 +1,14 @@
 //! What an administrator decides: names, issuers, challenges, and where the state is kept.
 //!
-//! Plain data, and the check of it. Opens no file.
+//! Plain data, and the check of it. Opens no file, and makes no directory but that of the state.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use rustls_pki_types::CertificateDer;
 
+use crate::folder;
 use crate::limits::{CERTIFICATES, ISSUERS, NAMES};
 use crate::names::{Name, Names};
 
@@ -27,13 +29,67 @@ pub struct Settings {
     pub profile: Option<String>,
     /// The challenges that may be used, the preferred one first. After a failure the next one is tried.
     pub challenges: Vec<ChallengeKind>,
-    /// The directory that keeps accounts, certificates and keys. Servers that share it never order both.
-    pub state: PathBuf,
+    /// Where accounts, certificates and keys are kept. Servers that share it never order both.
+    pub state: Place,
     /// Authorities that are trusted for the connections to issuers, besides the public ones: for issuers of one's own,
     /// and tests.
     pub roots: Vec<CertificateDer<'static>>,
     /// Whether the administrator agrees to the terms of the issuers.
     pub terms: Terms,
+}
+
+/// Where the state is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In files of a directory.
+    Directory(PathBuf),
+    /// In records of the server ([`Records`](crate::Records)).
+    Server {
+        /// The file whose lock lets one of the servers order that have the same records.
+        lock: PathBuf,
+    },
+}
+
+impl Place {
+    /// The file of the lock.
+    pub(crate) fn lock(&self) -> PathBuf {
+        match self {
+            Self::Directory(path) => path.join("lock"),
+            Self::Server { lock } => lock.clone(),
+        }
+    }
+
+    /// The directory, if the state has one of its own.
+    #[must_use]
+    pub fn directory(&self) -> Option<&Path> {
+        match self {
+            Self::Directory(path) => Some(path),
+            Self::Server { .. } => None,
+        }
+    }
+
+    /// What is written: the directory, or the file of the lock.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Directory(path) | Self::Server { lock: path } => path,
+        }
+    }
+
+    /// Makes the directory and the folders in it if they are not there: for a server that may make none later. Only
+    /// the user of this process can read one that is made; one that is there keeps its mode.
+    ///
+    /// # Errors
+    /// If one cannot be made.
+    pub fn make(&self) -> io::Result<()> {
+        self.directory().map_or(Ok(()), folder::make)
+    }
+}
+
+impl From<PathBuf> for Place {
+    fn from(directory: PathBuf) -> Self {
+        Self::Directory(directory)
+    }
 }
 
 /// Whether the terms of the issuers are agreed to. Without that, no account can be made (RFC 8555 section 7.3).
@@ -130,7 +186,7 @@ impl Settings {
     /// If there are more addresses than a certificate can have.
     pub fn new(
         names: impl IntoIterator<Item = Name>,
-        state: PathBuf,
+        state: impl Into<Place>,
     ) -> Result<Self, SettingsError> {
         let is_address = |name: &Name| matches!(name, Name::Address(_));
         let (addresses, names): (Vec<Name>, Vec<Name>) = names.into_iter().partition(is_address);
@@ -145,7 +201,7 @@ impl Settings {
             email: None,
             profile: None,
             challenges: vec![ChallengeKind::Http01, ChallengeKind::TlsAlpn01],
-            state,
+            state: state.into(),
             roots: Vec::new(),
             terms: Terms::NotAgreed,
         })

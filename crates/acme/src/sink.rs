@@ -181,14 +181,14 @@ pub enum Severity {
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A certificate was found in the state directory.
+    /// A certificate was found in the state.
     Loaded {
         /// Its names.
         names: Names,
         /// Its last second.
         not_after: Moment,
     },
-    /// A file of the state directory cannot be used. A certificate is ordered anew unless it is in use; without the
+    /// A record of the state cannot be used. A certificate is ordered anew unless it is in use; without the
     /// ledger nothing is ordered.
     Unreadable {
         /// The names of the certificate, or the name of the file.
@@ -196,7 +196,7 @@ pub enum Event {
         /// Why.
         error: String,
     },
-    /// Another server orders with the same state directory; this one uses what it gets.
+    /// Another server orders with the same state; this one uses what it gets.
     Follows,
     /// This server orders.
     Leads,
@@ -252,7 +252,7 @@ pub enum Event {
         /// Warning, or error if there is no certificate or it ends soon.
         severity: Severity,
     },
-    /// The state directory cannot be written. Certificates stay in use; nothing is ordered.
+    /// The state cannot be written. Certificates stay in use; nothing is ordered.
     NotStored {
         /// Why.
         error: String,
@@ -287,10 +287,9 @@ impl fmt::Display for Event {
             }
             Self::Unreadable { what, error } => write!(out, "{what} cannot be used: {error}"),
             Self::Follows => out.write_str(
-                "another server has the lock of the state directory and orders certificates; they are used here as \
-                 well",
+                "another server has the lock of the state and orders certificates; they are used here as well",
             ),
-            Self::Leads => out.write_str("this server orders the certificates of its state directory"),
+            Self::Leads => out.write_str("this server orders the certificates of its state"),
             Self::Ordering { names, issuer, reason } => {
                 let reason = match reason {
                     Reason::Missing => "there is none",
@@ -320,7 +319,7 @@ impl fmt::Display for Event {
                 }
             }
             Self::NotStored { error } => {
-                write!(out, "the state directory cannot be written: {error}; nothing is ordered until it can")
+                write!(out, "the state cannot be written: {error}; nothing is ordered until it can")
             }
         }
     }

@@ -1,26 +1,25 @@
-//! The state directory: files that are whole or not there, and the lock that lets one server order.
+//! What is kept between two starts: records that are whole or not there, and the lock that lets one server order.
 //!
-//! Owns names, modes and the replacement of files. Knows nothing of their content. Only the server with the lock
-//! writes.
+//! Owns the names of records and their bounds. Knows nothing of their content. Only the server with the lock writes.
 #![expect(
     clippy::disallowed_types,
-    reason = "its files are opened, read and closed on the control thread"
+    reason = "the file of the lock is opened and closed on the control thread"
 )]
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::fs::{File, TryLockError};
+use std::io::{self, ErrorKind};
+use std::path::PathBuf;
 
+use crate::folder::{Folder, open_to_write};
 use crate::limits::{FILE_BYTES, LEDGER_BYTES};
+use crate::records::Records;
+use crate::settings::Place;
 
-/// The folders in the directory.
-const FOLDERS: [&str; 3] = ["accounts", "certificates", "orders"];
-
-/// The directory.
+/// The records of a server.
 #[derive(Debug)]
 pub(crate) struct State {
-    path: PathBuf,
+    records: Box<dyn Records>,
+    lock: PathBuf,
 }
 
 /// The right to order and to write. It ends with the value, and with the process.
@@ -36,7 +35,7 @@ impl Drop for Lock {
     }
 }
 
-/// A file of the directory.
+/// A record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stored<'a> {
     /// The ledger.
@@ -77,28 +76,23 @@ impl Stored<'_> {
     }
 }
 
-/// Makes the state directory and the folders in it if they are not there: for a server that may make none later. Only
-/// the user of this process can read one that is made; one that is there keeps its mode.
-///
-/// # Errors
-/// If one cannot be made.
-pub fn make(path: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true).mode(0o700);
-    builder.create(path)?;
-    FOLDERS.iter().try_for_each(|folder| builder.create(path.join(folder)))
-}
-
 impl State {
-    /// Opens the directory, and makes it if it is not there. The files in it are made readable for this user only.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        make(path)?;
-        Ok(Self { path: path.to_owned() })
+    /// Opens the directory, and makes it if it is not there. The files in it are made readable for this user only. In
+    /// the other places, the records are those of the server.
+    pub(crate) fn open(place: &Place, records: Option<Box<dyn Records>>) -> io::Result<Self> {
+        let records = match (place, records) {
+            (Place::Directory(path), _) => Box::new(Folder::open(path)?),
+            (Place::Server { .. }, Some(records)) => records,
+            (Place::Server { .. }, None) => {
+                return Err(io::Error::new(ErrorKind::NotFound, "the server has no store"));
+            }
+        };
+        Ok(Self { records, lock: place.lock() })
     }
 
     /// Takes the lock unless another server has it.
     pub(crate) fn lock(&self) -> io::Result<Option<Lock>> {
-        let file = self.open_to_write("lock")?;
+        let file = open_to_write(&self.lock)?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Lock(file))),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -106,72 +100,45 @@ impl State {
         }
     }
 
-    /// The content of a file; `None` if it is not there.
+    /// The content of a record; `None` if it is not there.
     pub(crate) fn read(&self, stored: &Stored<'_>) -> io::Result<Option<Vec<u8>>> {
-        let file = match File::open(self.path.join(stored.name())) {
-            Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let mut bytes = Vec::new();
-        file.take(stored.most() + 1).read_to_end(&mut bytes)?;
-        stored.check(&bytes)?;
-        Ok(Some(bytes))
+        let bytes = self.records.read(&stored.name(), stored.most() + 1)?;
+        bytes.as_ref().map_or(Ok(()), |bytes| stored.check(bytes))?;
+        Ok(bytes)
     }
 
-    /// Whether a file is there. If that cannot be found out, it is.
+    /// Whether a record is there. If that cannot be found out, it is.
     pub(crate) fn has(&self, stored: &Stored<'_>) -> bool {
-        fs::exists(self.path.join(stored.name())).unwrap_or(true)
+        self.records.has(&stored.name()).unwrap_or(true)
     }
 
-    /// Replaces a file. Whatever happens, the whole old content or the whole new content is there afterwards. Content
-    /// that could not be read again is refused.
+    /// Replaces a record. Content that could not be read again is refused.
     pub(crate) fn write(&self, stored: &Stored<'_>, bytes: &[u8]) -> io::Result<()> {
         stored.check(bytes)?;
-        let name = stored.name();
-        let path = self.path.join(&name);
-        let new = format!("{name}.new");
-        let written =
-            self.write_new(&new, bytes).and_then(|()| fs::rename(self.path.join(&new), &path));
-        if written.is_err() {
-            // What could be written of it only takes room. If it cannot be removed, the next write truncates it.
-            let _ = fs::remove_file(self.path.join(&new));
-        }
-        written?;
-        let folder = path.parent().unwrap_or(&self.path);
-        File::open(folder)?.sync_all()
+        self.records.write(&stored.name(), bytes)
     }
 
-    fn write_new(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        let mut file = self.open_to_write(name)?;
-        file.set_len(0)?;
-        file.write_all(bytes)?;
-        file.sync_all()
-    }
-
-    fn open_to_write(&self, name: &str) -> io::Result<File> {
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false).mode(0o600);
-        options.open(self.path.join(name))
-    }
-
-    /// Removes a file if it is there.
+    /// Removes a record if it is there.
     pub(crate) fn remove(&self, stored: &Stored<'_>) -> io::Result<()> {
-        match fs::remove_file(self.path.join(stored.name())) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-            Ok(()) | Err(_) => Ok(()),
-        }
+        self.records.remove(&stored.name())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::io::Read;
+
     use super::*;
+
+    fn state_in(folder: &tempfile::TempDir) -> State {
+        State::open(&Place::Directory(folder.path().to_owned()), None).unwrap()
+    }
 
     #[test]
     fn a_lock_that_is_given_back_is_free_even_if_another_thread_has_a_copy_of_its_descriptor() {
         let folder = tempfile::tempdir().unwrap();
-        let state = State::open(folder.path()).unwrap();
+        let state = state_in(&folder);
         let lock = state.lock().unwrap().unwrap();
         let copy = lock.0.try_clone().unwrap();
         assert!(state.lock().unwrap().is_none());
@@ -183,7 +150,7 @@ mod tests {
     #[test]
     fn a_file_is_replaced_and_never_written_over() {
         let folder = tempfile::tempdir().unwrap();
-        let state = State::open(folder.path()).unwrap();
+        let state = state_in(&folder);
         state.write(&Stored::Certificate("a"), b"old").unwrap();
         let mut old = File::open(folder.path().join("certificates/a.pem")).unwrap();
         state.write(&Stored::Certificate("a"), b"new").unwrap();
@@ -197,7 +164,7 @@ mod tests {
     #[test]
     fn a_file_that_is_too_long_is_neither_written_nor_read() {
         let folder = tempfile::tempdir().unwrap();
-        let state = State::open(folder.path()).unwrap();
+        let state = state_in(&folder);
         for stored in [Stored::Ledger, Stored::Certificate("a"), Stored::Order("a")] {
             let length = usize::try_from(stored.most()).unwrap();
             state.write(&stored, &vec![b' '; length]).unwrap();

@@ -1,11 +1,12 @@
 //! Bodies, and the memory of those that are in no table: they are being received, or were forgotten while clients still
-//! read them.
+//! read them. A body may also be elsewhere, and then uses no memory.
 //!
 //! Owns how much that is. Each of them gives its bytes back when the last that holds it drops it, whoever that is.
 
 use std::cell::{Cell, OnceCell};
 use std::ops::Deref;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Bytes of bodies outside the table of one cache.
 #[derive(Clone, Debug, Default)]
@@ -57,10 +58,23 @@ impl Drop for Reservation {
     }
 }
 
+/// A body that is not in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// The name of what it is a part of. No other body ever gets it.
+    pub name: Arc<str>,
+    /// Where it begins there.
+    pub offset: u64,
+    /// Its length.
+    pub length: u64,
+}
+
 /// A body.
 #[derive(Debug)]
 pub struct Body {
     bytes: Vec<u8>,
+    /// Where it is, if it is not in `bytes`.
+    elsewhere: Option<Elsewhere>,
     /// Of the cache that has it or had it.
     outside: OnceCell<Outside>,
     /// What it counts there: nothing while a table has it.
@@ -71,7 +85,26 @@ impl Body {
     /// One that counts nowhere until a cache has stored it.
     pub(crate) fn of(mut bytes: Vec<u8>) -> Self {
         bytes.shrink_to_fit();
-        Self { bytes, outside: OnceCell::new(), counted: Cell::new(0) }
+        Self { bytes, elsewhere: None, outside: OnceCell::new(), counted: Cell::new(0) }
+    }
+
+    /// One that is not in memory.
+    pub(crate) fn at(elsewhere: Elsewhere) -> Self {
+        let mut body = Self::of(Vec::new());
+        body.elsewhere = Some(elsewhere);
+        body
+    }
+
+    /// Where it is, if not in memory.
+    #[must_use]
+    pub fn elsewhere(&self) -> Option<&Elsewhere> {
+        self.elsewhere.as_ref()
+    }
+
+    /// Its length, wherever it is.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.elsewhere.as_ref().map_or(self.bytes.len() as u64, |elsewhere| elsewhere.length)
     }
 
     /// One that was received. It counts what was reserved for it.

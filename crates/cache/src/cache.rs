@@ -12,6 +12,7 @@ use crate::body::{Outside, Reservation};
 use crate::decision::{Credentials, Use, may_answer, use_of, wishes_of};
 use crate::key::Key;
 use crate::limits::{ARRIVING_PART, FAILED_MS, PASSED_MS, SWEPT, VARIANTS};
+use crate::looked::{Asked, Looked, OutsideOutcome};
 use crate::object::Object;
 use crate::passes::Passes;
 use crate::pattern::Pattern;
@@ -19,50 +20,8 @@ use crate::purges::Purges;
 use crate::report::Forwarded;
 use crate::rules::Rules;
 use crate::shelf::{Place, Shelf};
+use crate::stats::CacheStats;
 use crate::time::Time;
-
-metric::counted! {
-    /// Counters of a cache, and its size.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub struct CacheStats {
-        /// Requests to upstreams answered from the cache.
-        pub hits: u64 = Counter(Count, "cache.hits", "cache_hits"),
-        /// Of these, with a stale answer.
-        pub stale: u64 = Counter(Count, "cache.stale", "cache_stale_hits"),
-        /// Requests that a cache had no answer for.
-        pub misses: u64 = Counter(Count, "cache.misses", "cache_misses"),
-        /// Stored answers that a server was asked about.
-        pub validations: u64 = Counter(Count, "cache.validations", "cache_validations"),
-        /// Requests that caches are not for, and those whose answers are known not to be stored.
-        pub passes: u64 = Counter(Count, "cache.passes", "cache_passes"),
-        /// Requests that shared the answer to another one.
-        pub collapsed: u64 = Counter(Count, "cache.collapsed", "cache_collapsed"),
-        /// Answers stored.
-        pub stored: u64 = Counter(Count, "cache.stored", "cache_stored"),
-        /// Answers that left for want of room.
-        pub evictions: u64 = Counter(Count, "cache.evictions", "cache_evictions"),
-        /// Memory used by stored answers.
-        pub bytes: usize = Gauge(Bytes, "cache.bytes", "cache", metric::from_size),
-        /// Stored answers.
-        pub objects: usize = Gauge(Count, "cache.objects", "cache_objects", metric::from_size),
-    }
-}
-
-impl CacheStats {
-    /// Adds those of another cache.
-    pub fn add(&mut self, other: &Self) {
-        self.hits += other.hits;
-        self.stale += other.stale;
-        self.misses += other.misses;
-        self.validations += other.validations;
-        self.passes += other.passes;
-        self.collapsed += other.collapsed;
-        self.stored += other.stored;
-        self.evictions += other.evictions;
-        self.bytes += other.bytes;
-        self.objects += other.objects;
-    }
-}
 
 /// A cache.
 #[derive(Debug)]
@@ -86,34 +45,6 @@ struct Entry {
     key: Key,
     object: Rc<Object>,
     number: u64,
-}
-
-/// A request for a stored answer: GET or HEAD without a body.
-#[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
-    /// Its key.
-    pub key: &'a Key,
-    /// Its fields.
-    pub fields: &'a Fields<'a, 'a>,
-    /// The time.
-    pub now: Time,
-}
-
-/// What a cache has for a request.
-#[derive(Clone, Debug)]
-pub enum Looked {
-    /// This answer.
-    Fresh(Rc<Object>),
-    /// This answer, which is stale, and is to be validated meanwhile.
-    WhileValidated(Rc<Object>),
-    /// This answer, after a validation.
-    Validated(Rc<Object>),
-    /// Nothing.
-    Missing(Forwarded),
-    /// Nothing, and the answer of a server will not be stored.
-    Pass,
-    /// Nothing, and the client wants no server to be asked: 504 (RFC 9111 section 5.2.1.7).
-    Unwanted,
 }
 
 impl Cache {
@@ -146,7 +77,7 @@ impl Cache {
         }
         self.shelf.set_capacity(rules.memory);
         self.rules = rules;
-        self.make_room();
+        self.make_room(0);
     }
 
     /// Finds an answer.
@@ -209,6 +140,22 @@ impl Cache {
         }
     }
 
+    /// A request looks again, after something else was asked: it counts once.
+    pub fn discount(&mut self, looked: &Looked) {
+        match looked {
+            Looked::Missing(_) => self.stats.misses = self.stats.misses.saturating_sub(1),
+            Looked::Validated(_) => {
+                self.stats.validations = self.stats.validations.saturating_sub(1);
+            }
+            Looked::Fresh(_) | Looked::WhileValidated(_) | Looked::Pass | Looked::Unwanted => {}
+        }
+    }
+
+    /// What a request was to get has gone.
+    pub fn discount_hit(&mut self) {
+        self.stats.hits = self.stats.hits.saturating_sub(1);
+    }
+
     /// A stale answer was used.
     pub fn note_stale(&mut self) {
         self.stats.hits += 1;
@@ -225,8 +172,31 @@ impl Cache {
         self.stats.passes += 1;
     }
 
+    /// An answer was found outside of memory. It is in memory from now on, if it is not too large.
+    pub fn take_back(&mut self, key: &Key, object: Rc<Object>, request: &Fields<'_, '_>) {
+        self.stats.disk_hits += 1;
+        // Before it is here: it is about to be used, and must not be the one that leaves.
+        self.make_room(object.cost() + key.cost());
+        self.put(key, object, request);
+    }
+
+    /// An answer was stored outside of memory, or was not.
+    pub fn note_outside(&mut self, outcome: OutsideOutcome) {
+        match outcome {
+            OutsideOutcome::Stored => self.stats.disk_stored += 1,
+            OutsideOutcome::Lost => self.stats.disk_lost += 1,
+        }
+    }
+
     /// Stores an answer to a request with these fields. `false`: it is too large.
     pub fn store(&mut self, key: &Key, object: Rc<Object>, request: &Fields<'_, '_>) -> bool {
+        let fits = self.put(key, object, request);
+        self.stats.stored += u64::from(fits);
+        self.make_room(0);
+        fits
+    }
+
+    fn put(&mut self, key: &Key, object: Rc<Object>, request: &Fields<'_, '_>) -> bool {
         let cost = object.cost() + key.cost();
         if object.body().len() > self.rules.object || cost > self.rules.memory {
             return false;
@@ -259,8 +229,6 @@ impl Cache {
         }
         body.enter();
         self.passes.forget(hash);
-        self.stats.stored += 1;
-        self.make_room();
         true
     }
 
@@ -328,7 +296,7 @@ impl Cache {
         let has_room = self.has_room_for(bytes);
         if has_room {
             held.grow(bytes);
-            self.make_room();
+            self.make_room(0);
         }
         has_room
     }
@@ -345,8 +313,8 @@ impl Cache {
         CacheStats { bytes: self.shelf.bytes(), objects: self.shelf.len(), ..self.stats }
     }
 
-    fn make_room(&mut self) {
-        while let Some(entry) = self.shelf.evict(self.outside.bytes()) {
+    fn make_room(&mut self, more: usize) {
+        while let Some(entry) = self.shelf.evict(self.outside.bytes().saturating_add(more)) {
             entry.object.body().leave(&self.outside);
             self.stats.evictions += 1;
             let shelf = &self.shelf;

@@ -8,10 +8,10 @@ use std::rc::Rc;
 use ahash::HashMap;
 use wire::http::fields::FieldList;
 
-use crate::cache::Asked;
 use crate::decision::{Credentials, Use, may_answer, use_of, wishes_of};
 use crate::key::Key;
 use crate::limits::{FETCHES_OF_URI, WAITERS};
+use crate::looked::Asked;
 use crate::object::Object;
 use crate::rules::RequestDirectives;
 use crate::storing::Terms;

@@ -11,16 +11,17 @@ use crate::rules::{Guessing, Rules};
 use crate::time::Time;
 
 /// Why an answer counts as fresh.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Basis {
     /// It says so.
+    #[default]
     Said,
     /// The rules assume it.
     Assumed,
 }
 
 /// How old an answer was when it came, and until when it is used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Freshness {
     /// Seconds of age at which it stops being fresh.
     pub lifetime_s: u64,
@@ -30,6 +31,8 @@ pub struct Freshness {
     initial_age_s: u64,
     /// When it was received, or last validated.
     pub since_ms: u64,
+    /// Seconds that it was stored before that, by a cache that has ended or another one.
+    stored_s: u64,
     /// Whether each use needs a validation (`no-cache`).
     pub is_checked_always: bool,
     /// Seconds after its freshness during which it is used while it is validated.
@@ -72,6 +75,7 @@ impl Freshness {
             basis,
             initial_age_s: initial_age(fields, date, asked, heard),
             since_ms: heard.ms,
+            stored_s: 0,
             is_checked_always: control.no_cache,
             while_revalidate_s: window(control.stale_while_revalidate, rules.while_revalidate_s),
             if_error_s: window(control.stale_if_error, rules.if_error_s),
@@ -81,14 +85,27 @@ impl Freshness {
 
     /// The same after a validation that says nothing of it.
     pub(crate) fn again(self, heard: Time) -> Self {
-        Self { initial_age_s: 0, since_ms: heard.ms, ..self }
+        Self { initial_age_s: 0, since_ms: heard.ms, stored_s: 0, ..self }
+    }
+
+    /// Its age when it was received, and the seconds since then.
+    pub(crate) fn ages(&self, now: Time) -> (u64, u64) {
+        (self.initial_age_s, self.resident_s(now))
+    }
+
+    /// The same with these ages, now.
+    pub(crate) fn with_ages(self, (initial_age_s, stored_s): (u64, u64), now: Time) -> Self {
+        Self { initial_age_s, stored_s, since_ms: now.ms, ..self }
+    }
+
+    fn resident_s(&self, now: Time) -> u64 {
+        (now.ms.saturating_sub(self.since_ms) / 1000).saturating_add(self.stored_s)
     }
 
     /// Its age in seconds (section 4.2.3).
     #[must_use]
     pub fn age_s(&self, now: Time) -> u64 {
-        let resident_s = now.ms.saturating_sub(self.since_ms) / 1000;
-        self.initial_age_s.saturating_add(resident_s).min(SECONDS_MAX)
+        self.initial_age_s.saturating_add(self.resident_s(now)).min(SECONDS_MAX)
     }
 
     /// Whether it is fresh.

@@ -33,7 +33,27 @@ pub struct Key {
     parts: KeyParts,
 }
 
+/// What a key consists of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeyRecord<'k> {
+    pub(crate) text: &'k str,
+    pub(crate) path_at: usize,
+    pub(crate) way: u64,
+    pub(crate) parts: KeyParts,
+}
+
 impl Key {
+    /// What it consists of.
+    pub(crate) fn record(&self) -> KeyRecord<'_> {
+        KeyRecord { text: &self.text, path_at: self.path_at, way: self.way, parts: self.parts }
+    }
+
+    /// A key of this. `None`: it is none.
+    pub(crate) fn recorded(record: &KeyRecord<'_>) -> Option<Self> {
+        let KeyRecord { text, path_at, way, parts } = *record;
+        text.is_char_boundary(path_at).then(|| Self { text: text.into(), path_at, way, parts })
+    }
+
     /// The key of a URI.
     #[must_use]
     pub fn new(uri: &Uri<'_>, parts: KeyParts) -> Self {

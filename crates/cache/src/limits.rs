@@ -27,6 +27,10 @@ pub const ARRIVING_PART: usize = 2;
 pub const PURGES: usize = 64;
 /// 1,024 stored answers are compared with purges in one go. More: a turn takes longer.
 pub const SWEPT: usize = 1024;
+/// 60 seconds by which a record may be younger than the clock says. More: its clock was wrong, and it is not used.
+pub const RECORD_CLOCK_SLACK_S: u64 = 60;
+/// 4,096 bytes are what a file uses at least, and a multiple of which it uses. Smaller: files use more than is counted.
+pub const BLOCK_SIZE: u64 = 4096;
 /// 4,096 keys whose answers cannot be stored are known, 16 bytes each. Beyond: requests for one of them wait for each
 /// other once more.
 pub const PASSED_KEYS: usize = 4096;

@@ -9,7 +9,7 @@ use wire::http::date;
 use wire::http::fields::{FRAMING, FieldList};
 use wire::http::head::Fields;
 
-use crate::body::{Body, Reservation};
+use crate::body::{Body, Elsewhere, Reservation};
 use crate::control::Control;
 use crate::freshness::Freshness;
 use crate::limits::ENTRY_COST;
@@ -74,6 +74,23 @@ impl Object {
     #[must_use]
     pub fn with_body(&self, body: Vec<u8>, reserved: &mut Reservation) -> Self {
         Self { body: Rc::new(Body::received(body, reserved)), ..self.clone() }
+    }
+
+    /// One that was found where a [`record`](crate::record) of it was kept.
+    pub(crate) fn recorded(status: u16, fields: FieldList, terms: Terms) -> Self {
+        Self { status, fields, body: Rc::new(Body::of(Vec::new())), terms }
+    }
+
+    /// The same answer with a body that was read again.
+    #[must_use]
+    pub fn with_bytes(&self, body: Vec<u8>) -> Self {
+        Self { body: Rc::new(Body::of(body)), ..self.clone() }
+    }
+
+    /// The same answer with a body that is not in memory.
+    #[must_use]
+    pub fn with_body_at(&self, elsewhere: Elsewhere) -> Self {
+        Self { body: Rc::new(Body::at(elsewhere)), ..self.clone() }
     }
 
     /// Its status.
@@ -154,7 +171,7 @@ impl Object {
         let (fields, fits) = self.merged(fresh, rules, times.1);
         // The length is that of the stored body. `Age` is of this answer and not among the fields that are kept.
         let mut judged = fields.clone();
-        let length = self.body.len().to_string();
+        let length = self.body.length().to_string();
         let is_measured = judged.add("Content-Length", length.as_bytes()).is_ok();
         if let Some(age) = fresh.first("age") {
             let _fits = judged.add("Age", age);

@@ -4,6 +4,7 @@
 //! of a path survives its purge.
 
 use std::fmt;
+use std::hash::{DefaultHasher, Hasher};
 
 use crate::key::Key;
 use crate::limits::PATTERN_SIZE;
@@ -45,6 +46,13 @@ impl fmt::Display for PatternError {
     }
 }
 
+impl fmt::Display for Pattern {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = if self.reach == Reach::Prefix { "*" } else { "" };
+        write!(out, "{}{}{end}", self.host.as_deref().unwrap_or_default(), self.path)
+    }
+}
+
 impl Pattern {
     /// Everything.
     #[must_use]
@@ -76,6 +84,16 @@ impl Pattern {
         Ok(Self { host, path: path.into(), reach })
     }
 
+    /// Whether it includes every key.
+    pub(crate) fn is_everything(&self) -> bool {
+        *self == Self::everything()
+    }
+
+    /// Whether it may include keys whose path has this [mark](path_mark).
+    pub(crate) fn may_include(&self, mark: u64) -> bool {
+        self.reach == Reach::Prefix || path_mark(&self.path) == mark
+    }
+
     /// Whether it includes this key.
     #[must_use]
     pub fn includes(&self, key: &Key) -> bool {
@@ -95,6 +113,13 @@ impl Pattern {
             }
         }
     }
+}
+
+/// A number of the path of a target, the same for all spellings and with any query.
+pub(crate) fn path_mark(target: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    decoded(target.split('?').next().unwrap_or_default()).for_each(|byte| hasher.write_u8(byte));
+    hasher.finish()
 }
 
 /// A text without its percent-encoding.

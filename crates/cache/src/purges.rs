@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use crate::key::Key;
+use crate::label::Label;
 use crate::limits::PURGES;
 use crate::pattern::Pattern;
 
@@ -66,6 +67,28 @@ impl Purges {
     /// Whether an answer is gone by one of them.
     pub(crate) fn include(&self, key: &Key, number: u64) -> bool {
         self.list.iter().any(|purge| number < purge.before && purge.pattern.includes(key))
+    }
+
+    /// Whether an answer with this label may be gone by one of them.
+    pub(crate) fn may_include(&self, label: &Label) -> bool {
+        let mut older = self.list.iter().filter(|purge| label.serial < purge.before);
+        older.any(|purge| purge.pattern.may_include(label.path))
+    }
+
+    /// Whether it is, whatever its key is.
+    pub(crate) fn surely_include(&self, label: &Label) -> bool {
+        let mut older = self.list.iter().filter(|purge| label.serial < purge.before);
+        older.any(|purge| purge.pattern.is_everything())
+    }
+
+    /// All of them: which answers each is about, by number and pattern.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (u64, &Pattern)> {
+        self.list.iter().map(|purge| (purge.before, &purge.pattern))
+    }
+
+    /// Forgets a pattern, because a younger purge has the same.
+    pub(crate) fn forget(&mut self, pattern: &Pattern) {
+        self.list.retain(|purge| purge.pattern != *pattern);
     }
 
     /// The places that are compared next, at most so many.

@@ -9,6 +9,8 @@ pub struct Rules {
     pub memory: usize,
     /// The longest body that is stored.
     pub object: usize,
+    /// The longest body that is stored outside of memory; 0: none is.
+    pub object_outside: usize,
     /// What distinguishes requests.
     pub key: KeyParts,
     /// Seconds that an answer is fresh that says nothing of it; `None`: it is not stored.
@@ -73,11 +75,20 @@ pub enum RequestDirectives {
     Obeyed,
 }
 
+impl Rules {
+    /// The longest body that is stored anywhere.
+    #[must_use]
+    pub fn longest(&self) -> usize {
+        self.object.max(self.object_outside)
+    }
+}
+
 impl Default for Rules {
     fn default() -> Self {
         Self {
             memory: 64 << 20,
             object: 1 << 20,
+            object_outside: 0,
             key: KeyParts::default(),
             default_ttl_s: None,
             guessing: Guessing::default(),

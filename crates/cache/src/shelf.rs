@@ -149,9 +149,11 @@ impl<V> Shelf<V> {
 
     /// Takes away the value that leaves next, if there is too much beside other `reserved` bytes.
     pub fn evict(&mut self, reserved: usize) -> Option<V> {
-        if self.bytes.saturating_add(reserved) <= self.capacity {
-            return None;
-        }
+        if self.bytes.saturating_add(reserved) <= self.capacity { None } else { self.take_next() }
+    }
+
+    /// Takes away the value that leaves next.
+    pub fn take_next(&mut self) -> Option<V> {
         // Each step takes a place from a queue, or one use from a value.
         loop {
             let is_small_full = self.small_bytes > self.capacity / SMALL_PART;

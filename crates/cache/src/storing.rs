@@ -140,7 +140,7 @@ fn check_length(answer: &Answer<'_>, rules: &Rules) -> Result<(), Refusal> {
     let length: Option<usize> =
         str::from_utf8(digits.trim_ascii()).ok().and_then(|it| it.parse().ok());
     match length {
-        Some(length) if length <= rules.object => Ok(()),
+        Some(length) if length <= rules.longest() => Ok(()),
         Some(_) => Err(Refusal::Length),
         None => Err(Refusal::Unmeasured),
     }

@@ -88,6 +88,20 @@ impl Variant {
         })
     }
 
+    /// Its names, and the value of each; `None`: there is no such field.
+    pub(crate) fn values(&self) -> impl ExactSizeIterator<Item = (&str, Option<&[u8]>)> {
+        self.0.iter().map(|Value { name, value }| (&**name, value.as_deref()))
+    }
+
+    /// One with these values.
+    pub(crate) fn recorded(values: &[(&str, Option<&[u8]>)]) -> Self {
+        let value = |(name, value): &(&str, Option<&[u8]>)| Value {
+            name: (*name).into(),
+            value: value.map(Into::into),
+        };
+        Self(values.iter().map(value).collect())
+    }
+
     /// Bytes that it uses.
     pub(crate) fn cost(&self) -> usize {
         let one = |Value { name, value }: &Value| {

@@ -28,11 +28,26 @@ pub struct AcmeSettings {
     pub profile: Option<String>,
     /// How names are proved, the preferred way first.
     pub challenges: Vec<AcmeChallenge>,
-    /// The directory of accounts, keys and certificates; `None`: one that depends on the user.
-    pub state: Option<PathBuf>,
+    /// Where accounts, keys and certificates are kept.
+    pub state: AcmeState,
     /// A PEM file with authorities that issuers may prove themselves with, besides the public ones.
     pub ca: Option<PathBuf>,
 }
+
+/// Where accounts, keys and certificates are kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum AcmeState {
+    /// In a directory that depends on the user.
+    #[default]
+    Usual,
+    /// In this directory.
+    Directory(PathBuf),
+    /// In the store.
+    Store,
+}
+
+/// The value of `state` for the store. A directory of that name is `./store`.
+const IN_STORE: &str = "store";
 
 /// An authority.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +99,7 @@ impl Default for AcmeSettings {
             issuers: vec![AcmeIssuer { directory: directory.to_owned(), account: None }],
             profile: None,
             challenges: vec![AcmeChallenge::Http01, AcmeChallenge::TlsAlpn01],
-            state: None,
+            state: AcmeState::Usual,
             ca: None,
         }
     }
@@ -302,18 +317,25 @@ pub(super) static ACME: SectionKeys = SectionKeys {
         Key {
             name: "state",
             value: Value::Own {
-                takes: "path of a directory",
+                takes: "path of a directory, or `\"store\"`",
                 read: |config, item, reading| {
-                    config.acme.state = Some(path(item, reading.base)?);
+                    config.acme.state = match item.value {
+                        DeValue::String(text) if *text == IN_STORE => AcmeState::Store,
+                        _ => AcmeState::Directory(path(item, reading.base)?),
+                    };
                     Ok(())
                 },
-                show: |config| config.acme.state.as_ref().map(|path| show_text(path.display())),
+                show: |config| match &config.acme.state {
+                    AcmeState::Usual => None,
+                    AcmeState::Directory(path) => Some(show_text(path.display())),
+                    AcmeState::Store => Some(show_text(IN_STORE)),
+                },
             },
             absent: Absent::Words(
                 "`acme` in `$STATE_DIRECTORY`, for root in `/var/lib/velodrome`, for others in `~/.local/share/velodrome`",
             ),
             change: Change::Restart,
-            text: "The directory of accounts, keys and certificates, outside the served directories. It is created if missing. Servers that share it order once: one has the lock, the others use what it gets.",
+            text: "Where accounts, keys and certificates are kept: in a directory outside the served ones, which is created if missing, or in the [store](store.md), where no client reaches them. Servers that share it order once: one has the lock, the others use what it gets.",
         },
         Key {
             name: "ca",

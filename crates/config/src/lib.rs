@@ -77,7 +77,7 @@ mod wildcard;
 mod wording;
 
 pub use access::{AccessRule, Admission, Clients, Names, Users};
-pub use acme::{AcmeAccount, AcmeChallenge, AcmeIssuer, AcmeSettings};
+pub use acme::{AcmeAccount, AcmeChallenge, AcmeIssuer, AcmeSettings, AcmeState};
 pub use address::{Address, AddressError};
 pub use channel_settings::{ChannelKeys, ChannelSettings};
 pub use channels::{ChannelAccess, ChannelRules, SlowSubscriber};
@@ -116,9 +116,9 @@ pub use store::{DatabaseAccess, DatabaseRules, StoreSettings, StoreSync};
 pub use target::{Part, Spot, Target};
 pub use trace::TraceSettings;
 pub use upstream::{
-    ActiveCheck, Balance, CacheKey, CacheReport, ForwardAuth, HashBy, HeaderEdits, PassiveHealth,
-    ProxiedBodies, ProxiedPath, ProxyProtocol, ProxyRoute, ServerAddress, Upstream, UpstreamCache,
-    UpstreamServer, UpstreamTimeouts, UpstreamTls,
+    ActiveCheck, Balance, CacheDisk, CacheKey, CacheReport, ForwardAuth, HashBy, HeaderEdits,
+    PassiveHealth, ProxiedBodies, ProxiedPath, ProxyProtocol, ProxyRoute, ServerAddress, Upstream,
+    UpstreamCache, UpstreamServer, UpstreamTimeouts, UpstreamTls,
 };
 pub use when::{Condition, Wanted};
 

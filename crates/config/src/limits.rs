@@ -300,6 +300,18 @@ pub const CACHE_MEMORIES: RangeInclusive<u64> = 64 * KIB..=1024 * 1024 * MIB;
 pub const CACHE_OBJECT: u64 = MIB;
 /// 0 to 1 GiB for the body of an answer; others are refused.
 pub const CACHE_OBJECTS: RangeInclusive<u64> = 0..=1024 * MIB;
+/// 10 GiB for the files of a cache; others leave for new ones.
+pub const CACHE_DISK_SIZE: u64 = 10 * 1024 * MIB;
+/// 1 MiB to 1 PiB for the files of a cache; others are refused.
+pub const CACHE_DISK_SIZES: RangeInclusive<u64> = MIB..=1024 * 1024 * 1024 * MIB;
+/// 1,000,000 files of a cache, about 150 bytes of memory each; others leave for new ones.
+pub const CACHE_DISK_FILES: u64 = 1_000_000;
+/// 16 to 100 million files of a cache; other numbers are refused.
+pub const CACHE_DISK_FILE_COUNTS: RangeInclusive<u64> = 16..=100_000_000;
+/// 1 GiB for the body of an answer in a file; a longer one is not stored.
+pub const CACHE_DISK_OBJECT: u64 = 1024 * MIB;
+/// 0 to 1 TiB for the body of an answer in a file; others are refused.
+pub const CACHE_DISK_OBJECTS: RangeInclusive<u64> = 0..=1024 * 1024 * MIB;
 /// 5 seconds that a request waits for the answer to another one; then it goes to a server by itself.
 pub const CACHE_WAIT: Duration = Duration::from_secs(5);
 

@@ -4,14 +4,15 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use wire::access_log::LogFormat;
 
 use super::choice::choice;
 use super::item::Item;
-use super::key::{Absent, Change, Key, SectionKeys, Value, show_choice, show_text};
+use super::key::{Absent, Change, Key, SectionKeys, Value, show_choice, show_duration, show_text};
 use super::section::Section;
-use super::value::{borrowed_text, cannot_be, path, word};
+use super::value::{borrowed_text, cannot_be, deadline, path, word};
 use super::{Address, Certificates, Problems, Tls, listener_tls};
 use crate::limits::UNIX_PATH_SIZE_MAX;
 
@@ -26,6 +27,8 @@ pub struct Log {
     pub level: LogLevel,
     /// The form of these messages.
     pub messages: LogMessages,
+    /// The time from which on a request is slow, and has a message; `None`: none has.
+    pub slow: Option<Duration>,
 }
 
 /// The form of the server's own messages.
@@ -102,8 +105,16 @@ const LEVELS: [(&str, LogLevel); 4] = [
 impl Default for Log {
     fn default() -> Self {
         let (format, messages) = (LogFormat::Combined, LogMessages::Plain);
-        Self { access: AccessLog::Off, format, level: LogLevel::Info, messages }
+        Self { access: AccessLog::Off, format, level: LogLevel::Info, messages, slow: None }
     }
+}
+
+/// A time, or `"off"`.
+fn slow(item: &Item<'_>) -> Result<Option<Duration>, String> {
+    if item.value.as_str() == Some("off") {
+        return Ok(None);
+    }
+    deadline(item).map(Some)
 }
 
 pub(super) static LOG: SectionKeys = SectionKeys {
@@ -181,6 +192,25 @@ pub(super) static LOG: SectionKeys = SectionKeys {
             change: Change::Reload,
             text: "The minimum level of the server's own messages, which go to standard error as `velodrome: LEVEL: ...`. `error`: something does not work; `warn`: something works worse than it could; `info`: reloads, drains and reopened logs; `debug`: signals and what was found at the start. Requests are in the access log. nginx's `notice` is `info` here, its `crit`, `alert` and `emerg` are `error`. The reason why a server does not start is printed at every level.",
         },
+        Key {
+            name: "slow_log",
+            value: Value::Own {
+                takes: "duration above zero, or `\"off\"`",
+                read: |config, item, _| {
+                    config.log.slow = slow(item)?;
+                    Ok(())
+                },
+                show: |config| {
+                    config
+                        .log
+                        .slow
+                        .map_or_else(|| Some(show_text("off")), |slow| Some(show_duration(slow)))
+                },
+            },
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "The time from which on a request is slow. It gets a message of level `warn` with its id, path, route and status, and where its time went: before a page or upstream began, running, waiting by what for, and the rest. [What the parts are](events.md#slow-requests). Off, it costs nothing.",
+        },
     ],
     shared: &[],
     shared_in: "",
@@ -231,7 +261,7 @@ pub(super) static ADMIN: SectionKeys = SectionKeys {
             },
             absent: Absent::Words("none"),
             change: Change::Restart,
-            text: "Another way for [`velodrome ctl --url`](operations.md#from-another-machine), on this address, for programs with one of `keys`. Metrics are there, too.",
+            text: "Another way for [`velodrome ctl --url`](operations.md#from-another-machine), on this address, for programs with one of `keys`. The [dashboard](dashboard.md) and metrics are there, too.",
         },
         Key {
             name: "keys",

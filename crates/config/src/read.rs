@@ -31,8 +31,8 @@ use super::trace::TRACE;
 use super::upstream_keys;
 use super::wording::shown;
 use super::{
-    Address, Admin, Config, ConfigErrors, FileNames, Listener, Outside, Overrides, PageSessions,
-    PartFile, Problems, field, host, keys, listener, maps,
+    AcmeState, Address, Admin, Config, ConfigErrors, FileNames, Listener, Outside, Overrides,
+    PageSessions, PartFile, Problems, field, host, keys, listener, maps,
 };
 use crate::limits::{self, BUSY_POLL_MAX, CONFIG_SIZE_MAX, SCHEDULERS_MAX, SPIN_MAX};
 
@@ -215,6 +215,10 @@ fn lay_over(overrides: &Overrides, config: &mut Config, problems: &mut Problems)
     if config.pages.sessions == PageSessions::Store && config.store.path.is_none() {
         let why = "`sessions = \"store\"` in [pages] needs a store: add `path` to [store], or say --store DIRECTORY";
         problems.add(None, why);
+    }
+    if config.acme.state == AcmeState::Store && config.store.path.is_none() {
+        let why = "`state = \"store\"` in [acme] needs a store: add `path` to [store], or say --store DIRECTORY; a directory of that name is \"./store\"";
+        problems.add(None, why.to_owned());
     }
     if let Some(socket) = &overrides.admin_socket {
         config.admin.socket = Some(socket.clone());

@@ -3,6 +3,8 @@
 //! Owns the comparison of two configurations, row by row. Each row says whether a reload can change
 //! it.
 
+use std::path::{Path, PathBuf};
+
 use super::Config;
 use super::key::{Change, Key, SectionKeys};
 use super::keys::SECTIONS;
@@ -19,6 +21,15 @@ pub fn needs_restart(old: &Config, new: &Config) -> Vec<String> {
                 names.push(full_name(section, key));
             }
         }
+    }
+    // A directory that is not used any more stays as it is.
+    let directories = |config: &Config| -> Vec<PathBuf> {
+        let all = config.upstreams.iter().filter_map(super::Upstream::cache_directory);
+        all.map(Path::to_path_buf).collect()
+    };
+    let known = directories(&old);
+    if directories(&new).iter().any(|directory| !known.contains(directory)) {
+        names.push("upstream.cache.directory".to_owned());
     }
     names
 }

@@ -163,6 +163,9 @@ fn database_name(item: &Item<'_>) -> Result<String, String> {
     if name.is_empty() || name.len() > limits::STORE_NAME_SIZE || !name.bytes().all(is_part) {
         return Err(cannot_be(item, name, "a name has letters, digits, `-`, `_` and `.`"));
     }
+    if name.starts_with('.') {
+        return Err(cannot_be(item, name, "names that begin with a dot are the server's own"));
+    }
     if name.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(cannot_be(item, name, "numbers are names already, from 0 to 15"));
     }

@@ -50,6 +50,14 @@ pub struct Upstream {
     pub cache: Option<UpstreamCache>,
 }
 
+impl Upstream {
+    /// The directory of its cache, if that has one.
+    #[must_use]
+    pub fn cache_directory(&self) -> Option<&Path> {
+        self.cache.as_ref()?.disk.as_ref().map(|disk| &*disk.directory)
+    }
+}
+
 /// Which answers of an upstream are stored, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpstreamCache {
@@ -57,6 +65,8 @@ pub struct UpstreamCache {
     pub memory: u64,
     /// The longest body that is stored, in bytes.
     pub object: u64,
+    /// What is stored on a disk, too; `None`: nothing.
+    pub disk: Option<CacheDisk>,
     /// What distinguishes requests.
     pub key: CacheKey,
     /// How long an answer is fresh that says nothing of it; `None`: it is not stored.
@@ -75,6 +85,19 @@ pub struct UpstreamCache {
     pub wait: Duration,
     /// What answers say of the cache.
     pub report: CacheReport,
+}
+
+/// What a cache stores on a disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CacheDisk {
+    /// Its directory, which nothing else uses.
+    pub directory: PathBuf,
+    /// Bytes that its files may use.
+    pub size: u64,
+    /// How many files there may be.
+    pub files: u64,
+    /// The longest body, in bytes.
+    pub object: u64,
 }
 
 /// The parts of a request that distinguish it in a cache, besides its path.

@@ -2,19 +2,26 @@
 //!
 //! Owns the keys of that table. The crate `cache` does what they say.
 
-use super::key::SectionKeys;
+use std::path::Path;
+
+use super::key::{Change, Key, SectionKeys};
 use super::section::Section;
 use super::upstream_rows::key;
-use super::value::{boolean, deadline, duration, size_within};
-use super::{CacheKey, CacheReport, Problems, UpstreamCache, choice};
+use super::value::{boolean, deadline, duration, path, size_within, whole};
+use super::{CacheDisk, CacheKey, CacheReport, Problems, UpstreamCache, choice};
 use crate::limits;
 
 /// Reads it.
-pub(super) fn read(upstream: &Section<'_>, problems: &mut Problems) -> Option<UpstreamCache> {
+pub(super) fn read(
+    upstream: &Section<'_>,
+    base: &Path,
+    problems: &mut Problems,
+) -> Option<UpstreamCache> {
     let table = upstream.section("cache", &CACHE, problems)?;
     let mut cache = UpstreamCache {
         memory: limits::CACHE_MEMORY,
         object: limits::CACHE_OBJECT,
+        disk: disk(&table, base, problems),
         key: CacheKey { scheme: true, host: true, query: true },
         default_ttl: table.read("default_ttl", problems, deadline),
         heuristic: table.read("heuristic", problems, boolean).unwrap_or_default(),
@@ -50,6 +57,31 @@ pub(super) fn read(upstream: &Section<'_>, problems: &mut Problems) -> Option<Up
     Some(cache)
 }
 
+fn disk(table: &Section<'_>, base: &Path, problems: &mut Problems) -> Option<CacheDisk> {
+    let directory = table.read("directory", problems, |item| path(item, base));
+    let (mut size, mut object) = (limits::CACHE_DISK_SIZE, limits::CACHE_DISK_OBJECT);
+    let mut files = limits::CACHE_DISK_FILES;
+    for (key, place, range) in [
+        ("disk_size", &mut size, limits::CACHE_DISK_SIZES),
+        ("disk_object", &mut object, limits::CACHE_DISK_OBJECTS),
+    ] {
+        table.read_into(key, place, problems, |item| size_within(item, range));
+    }
+    table.read_into("disk_files", &mut files, problems, |item| {
+        whole(item, limits::CACHE_DISK_FILE_COUNTS)
+    });
+    for key in ["disk_size", "disk_files", "disk_object"] {
+        if let (Some(item), false) = (table.item(key), table.has("directory")) {
+            let why = format!("`{key}` needs `directory`, where the files are");
+            problems.at(item.key_offset, why);
+        }
+    }
+    if let (Some(item), true) = (table.item("disk_object"), object > size) {
+        problems.at(item.key_offset, "`disk_object` must not be larger than `disk_size`");
+    }
+    directory.map(|directory| CacheDisk { directory, size, files, object: object.min(size) })
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Scheme,
@@ -77,7 +109,34 @@ pub(super) static CACHE: SectionKeys = SectionKeys {
             "object",
             "size, 0 B to 1 GiB",
             "`\"1 MiB\"`",
-            "The longest body that is stored. One that is longer than an eighth of a scheduler's part of `memory` is not stored either.",
+            "The longest body that is held in memory, at most an eighth of a scheduler's part of `memory`. A longer one is only stored in `directory`, if there is one.",
+        ),
+        Key {
+            change: Change::Restart,
+            ..key(
+                "directory",
+                "path",
+                "none",
+                "A directory of the cache alone: stored answers are written there too, so that they are found again when they have left the memory and after a restart. Bodies that are too long for the memory are sent from there. It is made if it is missing.",
+            )
+        },
+        key(
+            "disk_size",
+            "size, 1 MiB to 1 PiB",
+            "`\"10 GiB\"`",
+            "What the files in `directory` may use. Answers that were not used recently leave.",
+        ),
+        key(
+            "disk_files",
+            "16 to 100000000",
+            "`1000000`",
+            "How many files there may be. The server uses about 150 bytes of memory for each that there is.",
+        ),
+        key(
+            "disk_object",
+            "size, 0 B to 1 TiB",
+            "`\"1 GiB\"`, at most `disk_size`",
+            "The longest body that is stored in a file.",
         ),
         key(
             "key",

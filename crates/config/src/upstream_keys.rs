@@ -30,9 +30,25 @@ pub(super) fn read(top: &Section<'_>, base: &Path, problems: &mut Problems) -> V
             let name = shown(&upstream.name);
             problems.at(section.offset, format!("there is another [[upstream]] named \"{name}\""));
         }
+        if let Some(other) = sharer(&upstream, &upstreams) {
+            let why = format!(
+                "the cache of \"{}\" has this `directory`, is in it, or has it in its own; each needs one for itself",
+                shown(&other.name)
+            );
+            problems.at(section.offset, why);
+        }
         upstreams.push(upstream);
     }
     upstreams
+}
+
+/// The upstream whose cache has the same files as that of this one.
+fn sharer<'u>(upstream: &Upstream, others: &'u [Upstream]) -> Option<&'u Upstream> {
+    let own = upstream.cache_directory()?;
+    others.iter().find(|other| {
+        let of_other = other.cache_directory();
+        of_other.is_some_and(|other| other.starts_with(own) || own.starts_with(other))
+    })
 }
 
 fn read_one(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Option<Upstream> {
@@ -74,7 +90,7 @@ fn read_one(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Opti
             slow_after: section.read("slow_after", problems, deadline),
         },
         check: upstream_check::read(section, problems),
-        cache: upstream_cache::read(section, problems),
+        cache: upstream_cache::read(section, base, problems),
     };
     read_times(section, &mut upstream, problems);
     read_numbers(section, &mut upstream, problems);

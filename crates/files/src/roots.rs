@@ -83,6 +83,25 @@ impl Roots {
         self.handles.give_up_unused(now_ms)
     }
 
+    /// Opens a file on a scheduler whose name and size are those of one content for ever.
+    pub fn open_named(
+        &mut self,
+        index: RootIndex,
+        relative: &str,
+        size: u64,
+        patience: Patience,
+    ) -> NamedOpen {
+        let Some(place) = self.roots.get(usize::from(index.0)) else { return NamedOpen::Gone };
+        let opened = place.open_file(relative, patience);
+        match opened.and_then(|handle| handle.stat().map(|metadata| (handle, metadata))) {
+            Ok((handle, found)) if found.kind == Kind::Regular && found.size == size => {
+                NamedOpen::Ready(Rc::new(handle))
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => NamedOpen::Cold,
+            Ok(_) | Err(_) => NamedOpen::Gone,
+        }
+    }
+
     fn open_anew(&mut self, index: RootIndex, large: &Large, patience: Patience) -> LargeOpen {
         let first = self.try_large(index, large, patience);
         if !matches!(first, LargeOpen::Changed) || self.current(index).is_err() {
@@ -94,11 +113,7 @@ impl Roots {
 
     fn try_large(&self, index: RootIndex, large: &Large, patience: Patience) -> LargeOpen {
         let Some(place) = self.roots.get(usize::from(index.0)) else { return LargeOpen::Changed };
-        let relative = Path::new(&*large.relative);
-        let opened = match patience {
-            Patience::None => place.directory.open_cached(relative, place.root.symlinks),
-            Patience::Warmed => place.directory.open_beneath(relative, place.root.symlinks),
-        };
+        let opened = place.open_file(&large.relative, patience);
         match opened.and_then(|handle| handle.stat().map(|metadata| (handle, metadata))) {
             Ok((handle, metadata)) => compare(handle, &metadata, &large.metadata),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => LargeOpen::Cold,
@@ -144,7 +159,27 @@ pub enum LargeOpen {
     Failed(Failure),
 }
 
+/// The result of opening a file by its name and size.
+#[derive(Debug)]
+pub enum NamedOpen {
+    /// The file.
+    Ready(Rc<FileHandle>),
+    /// As [`LargeOpen::Cold`].
+    Cold,
+    /// It is not there, or cannot be opened.
+    Gone,
+}
+
 impl OpenRoot {
+    /// Opens a file on a scheduler.
+    fn open_file(&self, relative: &str, patience: Patience) -> io::Result<FileHandle> {
+        let relative = Path::new(relative);
+        match patience {
+            Patience::None => self.directory.open_cached(relative, self.root.symlinks),
+            Patience::Warmed => self.directory.open_beneath(relative, self.root.symlinks),
+        }
+    }
+
     fn open(root: &Root) -> io::Result<Self> {
         let directory = Directory::open(&root.path)?;
         let identity = identity(&directory.stat()?);

@@ -1,13 +1,14 @@
 //! The floor: what one thread, epoll and the kernel's TCP cost when the server does nothing at all.
 //!
 //! Receives, counts bytes at most, and sends fixed bytes. Never parses, keeps no state per
-//! connection, and imports nothing that it is compared with. Used by `cargo xtask bench floor` and `generator`:
+//! connection (but `taking`: what is left of a body), and imports nothing that it is compared with. Used by `cargo xtask bench floor` and `generator`:
 //!
 //! ```text
 //! floor ADDRESS kept BODY_BYTES                      one answer for each receive
 //! floor ADDRESS persistent BODY_BYTES                the same, and says `Connection: keep-alive`, without which
 //!                                                    a client of HTTP/1.0 does not keep the connection
 //! floor ADDRESS pipelined BODY_BYTES REQUEST_BYTES   one answer for each REQUEST_BYTES received
+//! floor ADDRESS taking BODY_BYTES REQUEST_BODY_BYTES one answer for each body of so many bytes, which are dropped
 //! floor ADDRESS short BODY_BYTES                     accept, receive, answer, close: the end in the answer's segment
 //! floor ADDRESS resp VALUE_BYTES                     a bulk string of so many bytes for each command of RESP
 //! floor ADDRESS ticking BODY_BYTES                   as persistent, but only who has asked by a tick is answered,
@@ -21,6 +22,7 @@
 #![expect(clippy::print_stderr, reason = "a tool says on stderr why it cannot run")]
 
 mod rhythm;
+mod taking;
 mod walk;
 
 use std::net::SocketAddr;
@@ -32,6 +34,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
 
 use rhythm::Rhythm;
+use taking::Bodies;
 
 /// Events taken from the kernel by one wait.
 const EVENTS_MAX: usize = 512;
@@ -58,6 +61,7 @@ enum Mode {
     Walking { functions: usize },
     Persistent,
     Pipelined { request_bytes: usize },
+    Taking { request_body_bytes: usize },
     Short,
     Hub,
     Resp,
@@ -84,7 +88,7 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let Some(order) = read_order(&words) else {
         eprintln!(
-            "usage: floor ADDRESS kept|persistent|pipelined|short|resp|ticking|stalling|edged|walking-FUNCTIONS|hub BODY_BYTES [REQUEST_BYTES]"
+            "usage: floor ADDRESS kept|persistent|pipelined|taking|short|resp|ticking|stalling|edged|walking-FUNCTIONS|hub BODY_BYTES [REQUEST_BYTES]"
         );
         return ExitCode::from(2);
     };
@@ -110,6 +114,10 @@ fn read_order(words: &[String]) -> Option<Order> {
         "pipelined" => {
             let request_bytes = words.get(3)?.parse().ok().filter(|bytes| *bytes > 0)?;
             (Mode::Pipelined { request_bytes }, Rhythm::Always)
+        }
+        "taking" => {
+            let request_body_bytes = words.get(3)?.parse().ok().filter(|bytes| *bytes > 0)?;
+            (Mode::Taking { request_body_bytes }, Rhythm::Always)
         }
         mode => {
             let functions = mode.strip_prefix("walking-")?.parse().ok();
@@ -140,6 +148,7 @@ fn answer(body_bytes: usize, mode: Mode) -> Vec<u8> {
         | Mode::Edged
         | Mode::Walking { .. }
         | Mode::Pipelined { .. }
+        | Mode::Taking { .. }
         | Mode::Hub
         | Mode::Resp => "",
     };
@@ -183,6 +192,10 @@ fn serve(order: &Order) -> Result<(), Errno> {
         answer_bytes: one.len(),
         receive: vec![0; RECEIVE_BYTES],
         connections: Vec::new(),
+        bodies: match order.mode {
+            Mode::Taking { request_body_bytes } => Some(Bodies::of(request_body_bytes)),
+            _ => None,
+        },
     };
     let mut rhythm = order.rhythm;
     let mut events = Vec::with_capacity(EVENTS_MAX);
@@ -213,6 +226,7 @@ struct Floor {
     receive: Vec<u8>,
     /// Open connections by descriptor number, kept only to close them.
     connections: Vec<Option<OwnedFd>>,
+    bodies: Option<Bodies>,
 }
 
 impl Floor {
@@ -224,6 +238,12 @@ impl Floor {
         let Some(Some(connection)) = self.connections.get(index) else { return Ok(()) };
         let keep = match rustix::net::recv(connection, &mut self.receive[..], RecvFlags::empty()) {
             Ok((_, 0)) => false,
+            Ok((_, received))
+                if let Some(bodies) = &mut self.bodies
+                    && !bodies.take(index, &self.receive[..received]) =>
+            {
+                true
+            }
             Ok((_, received)) => self.answer(connection, received),
             Err(error) => error == Errno::AGAIN,
         };
@@ -250,6 +270,9 @@ impl Floor {
                 self.connections.resize_with(index + 1, || None);
             }
             self.connections[index] = Some(connection);
+            if let Some(bodies) = &mut self.bodies {
+                bodies.begin(index);
+            }
         }
         Ok(())
     }
@@ -271,7 +294,12 @@ impl Floor {
                 walk::through(functions, received as u64);
                 1
             }
-            Mode::Kept | Mode::Edged | Mode::Persistent | Mode::Short | Mode::Hub => 1,
+            Mode::Kept
+            | Mode::Edged
+            | Mode::Persistent
+            | Mode::Short
+            | Mode::Taking { .. }
+            | Mode::Hub => 1,
         };
         let due = &self.answers[..count * self.answer_bytes];
         // The kernel holds the answer back for the FIN that follows, and sends both in one segment.

@@ -8,7 +8,6 @@ use runtime::output::FileRegion;
 use runtime::service::{CloseReason, Command, Context, Next, ServiceContext};
 use runtime::slots::ProcessId;
 use runtime::trace;
-use sys::socket::Peer;
 use wire::http::head::Version;
 use wire::http::method::Method;
 use wire::http::status::Status;
@@ -17,10 +16,11 @@ use super::answer_context::AnswerContext;
 use super::application::{Answer, Application, BodyPolicy, Intake};
 use super::asked::{Asked, BodyRest, Way};
 use super::begun::Begun;
-use super::encoder::{Encoder, Persistence};
+use super::encoder::{Behind, Encoder, Persistence};
 use super::framing::StreamFraming;
 use super::log::AccessLine;
 use super::notes::{Notes, TimedAs};
+use super::refused::Refused;
 use super::reply::{BodyUse, Reply};
 use super::request::Request;
 use super::shared::Http;
@@ -32,56 +32,6 @@ pub(super) const NO_ANSWER: Status = match Status::from_code(444) {
     Some(status) => status,
     None => Status::BAD_REQUEST,
 };
-
-/// Why a request is answered without the application, and what is known of it.
-pub(super) struct Refused<'r> {
-    status: Status,
-    body_use: BodyUse,
-    encoder: Encoder,
-    seen: Seen<'r>,
-}
-
-/// The part of a refused request that the access log shows.
-enum Seen<'r> {
-    /// The part that was received, of this client.
-    Input(Peer, &'r [u8]),
-    /// A request that the application has not heard of.
-    Unasked(&'r Request<'r>),
-    /// A request that the application was asked about.
-    Asked(&'r Request<'r>),
-}
-
-impl<'r> Refused<'r> {
-    /// Input of a connection of HTTP/1, perhaps no request.
-    pub(super) fn input(status: Status, peer: Peer, seen: &'r [u8]) -> Self {
-        let (body_use, encoder) = (BodyUse::Send, Encoder::LAST_TEXT);
-        Self { status, body_use, encoder, seen: Seen::Input(peer, seen) }
-    }
-
-    /// A request that came this way, and that the application has not heard of.
-    pub(super) fn unasked(status: Status, way: Way, request: &'r Request<'r>) -> Self {
-        Self { seen: Seen::Unasked(request), ..Self::asked(status, way, request) }
-    }
-
-    /// A request that came this way, and that the application was asked about.
-    pub(super) fn asked(status: Status, way: Way, request: &'r Request<'r>) -> Self {
-        let (body_use, encoder) = (BodyUse::of_method(request.method()), way.last_encoder());
-        Self { status, body_use, encoder, seen: Seen::Asked(request) }
-    }
-
-    /// Its line.
-    fn line<'l>(&self, sent: (Status, u64), now: Now, notes: &'l Notes) -> AccessLine<'l>
-    where
-        'r: 'l,
-    {
-        match self.seen {
-            Seen::Input(peer, seen) => AccessLine::of_refused(peer, seen, sent, now, notes),
-            Seen::Unasked(request) | Seen::Asked(request) => {
-                AccessLine::of(request, sent, (Some(now.monotonic_ns), now), notes)
-            }
-        }
-    }
-}
 
 impl<A: Application> Http<A> {
     /// Starts an event of a connection: notes its process, and the second for the `Date` of its replies.
@@ -152,7 +102,14 @@ impl<A: Application> Http<A> {
     /// The encoder of the reply to a request.
     #[inline(always)]
     fn encoder_of(&self, asked: &Asked<'_>, context: &Context<'_, A::Message>) -> Encoder {
-        let Way::Connection { number } = asked.way() else { return Encoder::Blocks };
+        let Way::Connection { number } = asked.way() else {
+            let behind = match asked.head().upgrade {
+                None => Behind::Body,
+                Some(_) if context.is_draining() => Behind::NoProtocol,
+                Some(_) => Behind::Protocol,
+            };
+            return Encoder::Blocks { behind };
+        };
         let full = self.settings.requests_per_connection.is_some_and(|most| number >= most);
         let version = asked.request().version();
         let persistence = if asked.rest() == BodyRest::Unread
@@ -185,19 +142,15 @@ impl<A: Application> Http<A> {
             Some(begun) => begun.encoder(),
             None => self.encoder_of(asked, context),
         };
+        self.clear_notes();
         let mut reply = Reply::new(context.output, &mut self.parts, body_use, encoder, begun);
-        let mut answer_context = AnswerContext::new(
-            context.id,
-            context.now,
-            context.mail,
-            &mut self.notes,
-            &mut self.kept,
-        );
-        answer_context.notes.timed_as = TimedAs::default();
-        if self.log.is_some() {
-            answer_context.notes.clear_for_line();
-        }
+        let (notes, kept) = (&mut self.notes, &mut self.kept);
+        let mut answer_context =
+            AnswerContext::new(context.id, context.now, context.mail, notes, kept);
         let answer = self.application.on_request(request, &mut reply, &mut answer_context);
+        if asked.mistakes(answer, &reply) {
+            return self.refuse_protocol(asked, answer, context);
+        }
         match answer {
             Answer::Wait => {
                 self.stats.waited += 1;
@@ -217,7 +170,7 @@ impl<A: Application> Http<A> {
                 }
             }
             Answer::Drop if !reply.is_begun() => {
-                return self.drop_request(request, encoder, context);
+                return self.drop_request(asked, context);
             }
             Answer::Done | Answer::Upgrade | Answer::Cut | Answer::Drop => {}
         }
@@ -231,23 +184,35 @@ impl<A: Application> Http<A> {
         }
         let status = reply.status().unwrap_or(Status::INTERNAL_SERVER_ERROR);
         let (encoder, body_bytes, framing) = (reply.encoder(), reply.body_bytes(), reply.framing());
-        self.stats.count(status);
-        self.times.count(status, self.notes.timed_as, request.begin.began_ns, context.now);
-        self.drop_kept();
         let sent = if body_use == BodyUse::Omit { 0 } else { body_bytes };
-        self.write_line(request, (status, sent), begun, context.now);
-        if trace::is_on() {
-            traced::answer(context.id, status, sent);
-        }
+        self.count_answer(request, (status, sent), begun, context);
         match answer {
             Answer::Cut | Answer::Drop if was_silent => Next::Finish,
-            Answer::Cut | Answer::Drop if encoder == Encoder::Blocks => Next::Abort,
+            Answer::Cut | Answer::Drop if asked.way() == Way::Stream => Next::Abort,
             Answer::Cut | Answer::Drop => StreamFraming::cut(framing),
             Answer::Upgrade if matches!(status, Status::SWITCHING_PROTOCOLS | Status::OK) => {
                 Next::Changed
             }
             _ if encoder.is_last() => Next::Finish,
             _ => Next::Read,
+        }
+    }
+
+    /// A request is answered with a status and so many bytes of a body.
+    #[inline]
+    fn count_answer(
+        &mut self,
+        request: &Request<'_>,
+        (status, bytes): (Status, u64),
+        begun: Option<Begun>,
+        context: &Context<'_, A::Message>,
+    ) {
+        self.stats.count(status);
+        self.count_time(request, context.id, status, context.now);
+        self.drop_kept();
+        self.write_line(request, (status, bytes), begun, context.now);
+        if trace::is_on() {
+            traced::answer(context.id, status, bytes);
         }
     }
 
@@ -270,19 +235,14 @@ impl<A: Application> Http<A> {
 
     /// Ends a connection whose request gets no answer.
     #[cold]
-    fn drop_request(
-        &mut self,
-        request: &Request<'_>,
-        encoder: Encoder,
-        context: &Context<'_, A::Message>,
-    ) -> Next {
+    fn drop_request(&mut self, asked: &Asked<'_>, context: &Context<'_, A::Message>) -> Next {
         self.stats.count(NO_ANSWER);
         self.drop_kept();
-        self.write_line(request, (NO_ANSWER, 0), None, context.now);
+        self.write_line(asked.request(), (NO_ANSWER, 0), None, context.now);
         if trace::is_on() {
             traced::unanswered(context.id, 0);
         }
-        if encoder == Encoder::Blocks { Next::Abort } else { Next::Finish }
+        if asked.way() == Way::Stream { Next::Abort } else { Next::Finish }
     }
 
     /// [`answer`](Self::answer) without inlining, where the size of the code matters more than the time of a call.
@@ -325,8 +285,10 @@ impl<A: Application> Http<A> {
     }
 
     /// Begins the notes on another request.
+    #[inline]
     fn clear_notes(&mut self) {
-        if self.log.is_some() {
+        self.notes.timed_as = TimedAs::default();
+        if self.log.is_some() || self.settings.slow_ns.is_some() {
             self.notes.clear_for_line();
         }
     }
@@ -375,19 +337,20 @@ impl<A: Application> Http<A> {
 
     /// Writes the reply to something that is no valid request or came too late.
     pub(super) fn refuse(&mut self, refused: Refused<'_>, context: &mut Context<'_, A::Message>) {
-        let Refused { status, body_use, encoder, .. } = refused;
+        let (status, body_use, encoder) = (refused.status(), refused.body_use(), refused.encoder());
         self.stats.refused += 1;
         self.stats.count(status);
         if trace::is_on() {
             traced::refuse(context.id, status);
         }
-        self.notes.timed_as = TimedAs::default();
-        match refused.seen {
-            Seen::Input(..) | Seen::Unasked(_) => self.clear_notes(),
-            Seen::Asked(request) => self.tell_unanswered(context.id, request, 0),
+        match refused.asked_request() {
+            Some(request) => self.tell_unanswered(context.id, request, 0),
+            None => self.clear_notes(),
         }
-        if let Seen::Asked(request) | Seen::Unasked(request) = refused.seen {
-            self.times.count(status, self.notes.timed_as, request.begin.began_ns, context.now);
+        if let Some(request) = refused.request() {
+            let began_ns = request.begin.began_ns;
+            let _of_no_application =
+                self.times.count(status, self.notes.timed_as, began_ns, context.now);
         }
         let mut body = self.parts.lend_body();
         let content_type = self.application.error_page(status, &mut body);

@@ -14,7 +14,9 @@ use super::answer_context::AnswerContext;
 use super::reply::Reply;
 use super::request::Request;
 use super::shared::Http;
+use super::slow::Slow;
 use super::unanswered::Unanswered;
+use super::waiting::{Patience, Urgency};
 
 /// The result of asking an application about a request.
 ///
@@ -86,8 +88,8 @@ pub enum Answer {
     /// again about the same request once the client has read what was written, but not before, so an application that
     /// produces parts without end has at most one in memory.
     Part,
-    /// The connection changes to another protocol: [`Reply::switch_protocols`] was written, and the bytes after the
-    /// request are not HTTP. Or a 200 head was written with `Connection: close` and no length ([`Reply::close`]): then
+    /// The connection or stream changes to another protocol: [`Reply::switch_protocols`] was written, and the bytes
+    /// after the request are not HTTP. Or a 200 head was written with `Connection: close` and no length ([`Reply::close`]): then
     /// the body is whatever the other process writes until it ends. The connection's run ends with
     /// [`Next::Changed`](runtime::service::Next::Changed), and the service puts another process in its place. A service
     /// of HTTP alone has no such process and closes the connection.
@@ -123,15 +125,6 @@ pub enum Interest {
     Doubted,
     /// No: the connection is closed.
     Lost,
-}
-
-/// How long a request may wait for its application: [`Application::patience`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Patience {
-    /// As long as the settings say.
-    Settings,
-    /// As long as the application wants, which has deadlines of its own.
-    Endless,
 }
 
 /// How to handle a request's body.
@@ -212,20 +205,6 @@ pub enum Intake {
     Pause,
     /// Stop. The application is asked for the answer now, and the connection ends with it.
     Enough,
-}
-
-/// What an application has for a request about which it is not asked for now: the body still arrives, or the client has
-/// not taken the last part of the answer. Returned by [`Application::urgency`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Urgency {
-    /// Nothing.
-    Nothing,
-    /// The answer, or more of it, before the end of the body. The application is asked now, and the body goes on
-    /// arriving. The connection ends with such an answer, because the rest of the body may stay unread.
-    Answer,
-    /// The rest of the answer will not come, and what the client has not taken is not waited for: the connection ends in
-    /// a way that shows that the answer is incomplete.
-    Cut,
 }
 
 /// The code that answers the requests of one scheduler. [`App`](crate::App) implements it with routes; implement it for
@@ -343,6 +322,9 @@ pub trait Application: Sized {
         reply: &mut Reply<'_>,
         context: &mut AnswerContext<'_, Self::Message>,
     ) -> Answer;
+
+    /// A request that it has answered took long, as [`Settings::slow_ns`](crate::Settings::slow_ns) says.
+    fn on_slow(&mut self, _request: &Request<'_>, _slow: &Slow<'_>) {}
 
     /// Writes the body of an error page that the connection itself sends, and returns its media type.
     fn error_page(&mut self, status: Status, body: &mut Vec<u8>) -> &'static str {

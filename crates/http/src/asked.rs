@@ -4,7 +4,9 @@
 
 use wire::http::head;
 
-use super::encoder::Encoder;
+use super::application::Answer;
+use super::encoder::{Behind, Encoder};
+use super::reply::Reply;
 use super::request::Request;
 
 /// A request, what carries it, and whether its body is read.
@@ -70,6 +72,14 @@ impl<'r> Asked<'r> {
     pub(super) fn rest(&self) -> BodyRest {
         self.rest
     }
+
+    /// Whether its client takes this answer for a change of the protocol, which it is not.
+    #[inline(always)]
+    pub(super) fn mistakes(&self, answer: Answer, reply: &Reply<'_>) -> bool {
+        self.way == Way::Stream
+            && answer != Answer::Upgrade
+            && reply.status().is_some_and(|status| reply.encoder().means_change(status))
+    }
 }
 
 impl Way {
@@ -77,7 +87,7 @@ impl Way {
     pub(super) fn last_encoder(self) -> Encoder {
         match self {
             Self::Connection { .. } => Encoder::LAST_TEXT,
-            Self::Stream => Encoder::Blocks,
+            Self::Stream => Encoder::Blocks { behind: Behind::Body },
         }
     }
 }

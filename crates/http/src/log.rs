@@ -4,7 +4,6 @@
 //! and if it cannot keep up, whole batches are dropped and their lines counted. Everything from a
 //! client is escaped, so that no line can be forged (see [`wire::escape`]).
 
-use runtime::calendar::civil_date;
 use runtime::clock::Now;
 use runtime::transport::{Agreed, ClientCertificate};
 use sys::socket::Peer;
@@ -16,6 +15,7 @@ use wire::http::url::Scheme;
 
 use super::notes::{Notes, PassedOn};
 use super::request::Request;
+use super::time_stamp::TimeStamp;
 use crate::limits::LOG_REFUSED_BYTES;
 
 /// The content of one line.
@@ -280,7 +280,7 @@ impl AccessLog {
         out.extend_from_slice(b" - ");
         escape_log(out, dash_if_empty(line.notes.user.as_bytes()));
         out.extend_from_slice(b" [");
-        out.extend_from_slice(&self.stamp.common);
+        out.extend_from_slice(self.stamp.common());
         out.extend_from_slice(b"] \"");
         escape_log(out, dash_if_empty(line.request_line));
         out.extend_from_slice(b"\" ");
@@ -347,7 +347,7 @@ impl AccessLog {
         match value {
             Value::None => {}
             Value::Time => {
-                out.extend_from_slice(&self.stamp.iso);
+                out.extend_from_slice(self.stamp.iso());
                 write!(out, ".{:03}Z", now.unix_ms() % 1000).expect("a Vec takes every byte");
             }
             Value::Peer(peer) => write_peer(out, *peer),
@@ -375,47 +375,4 @@ fn write_peer(out: &mut Vec<u8>, peer: Peer) {
         return;
     }
     write!(out, "{}", peer.address).expect("a Vec takes every byte");
-}
-
-/// The time of the last line, formatted once per second.
-#[derive(Debug, Default)]
-struct TimeStamp {
-    second: Option<u64>,
-    /// `21/Nov/2026:11:36:00 +0000`
-    common: Vec<u8>,
-    /// `2026-11-21T11:36:00`
-    iso: Vec<u8>,
-}
-
-const MONTHS: [&str; 12] =
-    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-
-impl TimeStamp {
-    fn set(&mut self, unix_seconds: u64) {
-        if self.second == Some(unix_seconds) {
-            return;
-        }
-        self.second = Some(unix_seconds);
-        let (year, month, day) = civil_date(unix_seconds / 86_400);
-        let second = unix_seconds % 86_400;
-        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-        let name = MONTHS[usize::from(month) - 1];
-        self.common =
-            format!("{day:02}/{name}/{year}:{hour:02}:{minute:02}:{second:02} +0000").into_bytes();
-        self.iso =
-            format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}").into_bytes();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dates_are_those_of_the_calendar() {
-        let mut stamp = TimeStamp::default();
-        stamp.set(20_778 * 86_400 + 3661);
-        assert_eq!(stamp.common, b"21/Nov/2026:01:01:01 +0000");
-        assert_eq!(stamp.iso, b"2026-11-21T01:01:01");
-    }
 }

@@ -12,7 +12,7 @@ use super::framing::StreamFraming;
 use super::reply::Reply;
 
 impl Reply<'_> {
-    /// Whether the connection can change to another protocol: see [`switch_protocols`](Self::switch_protocols).
+    /// Whether what carries the request can change to another protocol: see [`switch_protocols`](Self::switch_protocols).
     #[must_use]
     pub fn can_change(&self) -> bool {
         self.encoder().can_change()

@@ -228,17 +228,19 @@ impl<'a> Reply<'a> {
         self.encoder.begin(status, self.parts, self.output);
     }
 
-    /// Begins the head that changes the connection to another protocol: 101 (RFC 9110 section 7.8). Fields of the protocol
-    /// follow, then [`end_head`](Self::end_head), and [`Answer::Upgrade`](crate::Answer::Upgrade).
+    /// Begins the head that changes to another protocol: 101 on a connection (RFC 9110 section 7.8), 200 on a stream
+    /// (RFC 8441 section 5). Fields of the protocol follow, then [`end_head`](Self::end_head), and
+    /// [`Answer::Upgrade`](crate::Answer::Upgrade).
     ///
-    /// `false`: the connection cannot change, and nothing was written. The client speaks HTTP/1.0, this request is
-    /// the last of its connection, or it came on a stream.
+    /// `false`: nothing can change, and nothing was written. The client speaks HTTP/1.0, this request is the last of
+    /// its connection, or it came on a stream and asks for no protocol.
     #[must_use]
     pub fn switch_protocols(&mut self, protocol: &str) -> bool {
         if !self.can_change() {
             return false;
         }
-        self.begin(Status::SWITCHING_PROTOCOLS);
+        self.begin(self.encoder.status_of_change());
+        // These are about a connection: the head of a stream does without them.
         self.put("Connection", b"upgrade");
         self.field("Upgrade", protocol.as_bytes()).is_ok()
     }

@@ -41,6 +41,8 @@ pub struct Settings {
     pub answer_deadline_ms: u64,
     /// What each listener requires of its connections, in their order. Further listeners require nothing.
     pub listeners: Vec<ListenerRules>,
+    /// Nanoseconds from which on the application is told of a request that took so long; `None`: it is told of none.
+    pub slow_ns: Option<u64>,
     /// The proxies that are trusted to tell who their clients are.
     pub trusted: TrustedProxies,
 }
@@ -121,6 +123,7 @@ impl Default for Settings {
             requests_per_connection: None,
             answer_deadline_ms: milliseconds(limits::ANSWER_DEADLINE),
             listeners: Vec::new(),
+            slow_ns: None,
             trusted: TrustedProxies::default(),
         }
     }

@@ -16,11 +16,11 @@ use wire::http::head::{self, Framing};
 use wire::http::kept::KeptHead;
 use wire::http::status::Status;
 
-use super::answering::Refused;
 use super::application::Application;
 use super::asked::{Asked, BodyRest, Way};
 use super::exchange::{BodyPlan, Exchange, Step};
 use super::forwarding::Sender;
+use super::refused::Refused;
 use super::request::Request;
 use super::shared::Http;
 use super::traced;

@@ -4,7 +4,7 @@
 //! is in none. What a route or page is, the application says ([`TimedAs`]).
 
 use metric::{Histogram, Histograms};
-use runtime::account::since_turn_began_ns;
+use runtime::account::ticks_since;
 use runtime::clock::Now;
 use wire::http::status::Status;
 
@@ -13,7 +13,7 @@ use super::notes::TimedAs;
 /// Classes of status: `1xx` to `5xx`, and one for others.
 const CLASSES: usize = 6;
 
-/// The times of requests.
+/// The times of requests, in ticks of [`sys::clock::tick_counter`]: what converts them is whoever shows them.
 #[derive(Clone, Debug, Default)]
 pub struct Times {
     /// Of each route, by class.
@@ -22,14 +22,22 @@ pub struct Times {
 }
 
 impl Times {
-    /// Counts a request that is answered now, and whose head was complete at this time on the monotonic clock.
+    /// Counts a request that is answered now, and whose head was complete at this time on the monotonic clock. Returns how
+    /// long it took, in ticks.
     #[inline]
-    pub(super) fn count(&mut self, status: Status, timed_as: TimedAs, began_ns: u64, now: Now) {
-        let ns = now.monotonic_ns.saturating_sub(began_ns) + since_turn_began_ns();
-        self.routes.count(usize::from(timed_as.route) * CLASSES + class_of(status), ns);
+    pub(super) fn count(
+        &mut self,
+        status: Status,
+        timed_as: TimedAs,
+        began_ns: u64,
+        now: Now,
+    ) -> u64 {
+        let ticks = ticks_since(now.monotonic_ns.saturating_sub(began_ns));
+        self.routes.count(usize::from(timed_as.route) * CLASSES + class_of(status), ticks);
         if timed_as.page != 0 {
-            self.pages.count(usize::from(timed_as.page), ns);
+            self.pages.count(usize::from(timed_as.page), ticks);
         }
+        ticks
     }
 
     /// The times of a route by class of status: 1 for `1xx` to 5 for `5xx`.

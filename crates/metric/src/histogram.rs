@@ -1,13 +1,14 @@
 //! Times counted in buckets whose width grows with the time, as HDR histograms have them.
 //!
-//! Owns the buckets: 32 for each doubling, so that a bucket is at most 1/32 of its time wide, from 1 us to more than an hour.
-//! Counting is a shift and an addition. Reads no clock.
+//! Owns the buckets: 32 for each doubling, so that a bucket is at most 1/32 of its time wide, from 1,024 units of time on. The
+//! unit is that of whoever counts: nanoseconds, or ticks of a CPU, which need no division. Counting is a shift and an
+//! addition. Reads no clock.
 
 /// Buckets for each doubling, as a power of two.
 const SUB_BITS: u32 = 5;
 
-/// Times below this many nanoseconds share the first buckets, each this / 32 wide.
-const FIRST_NS_BITS: u32 = 10;
+/// Times below this power of two share the first buckets, each this / 32 wide.
+const FIRST_BITS: u32 = 10;
 
 /// Doublings that are counted apart. Longer times share the last bucket.
 const DOUBLINGS: u32 = 32;
@@ -18,13 +19,13 @@ const BUCKETS: usize = ((DOUBLINGS + 1) << SUB_BITS) as usize;
 /// Times in buckets.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Histogram {
-    counts: Box<[u32; BUCKETS]>,
-    sum_ns: u64,
+    counts: Box<[u64; BUCKETS]>,
+    sum: u64,
 }
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self { counts: Box::new([0; BUCKETS]), sum_ns: 0 }
+        Self { counts: Box::new([0; BUCKETS]), sum: 0 }
     }
 }
 
@@ -35,38 +36,38 @@ impl std::fmt::Debug for Histogram {
 }
 
 impl Histogram {
-    /// Counts a time in nanoseconds.
+    /// Counts a time.
     #[inline]
-    pub fn count(&mut self, ns: u64) {
-        let count = &mut self.counts[bucket_of(ns)];
-        *count = count.saturating_add(1);
-        self.sum_ns = self.sum_ns.saturating_add(ns);
+    pub fn count(&mut self, time: u64) {
+        let count = &mut self.counts[bucket_of(time)];
+        *count = count.wrapping_add(1);
+        self.sum = self.sum.wrapping_add(time);
     }
 
-    /// The buckets that are not empty, in order: the longest time in nanoseconds that belongs into each, and the number of times in it.
+    /// The buckets that are not empty, in order: the longest time that belongs into each, and the number of times in it.
     pub fn filled(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let filled = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
-        filled.map(|(bucket, count)| (longest_of(bucket), u64::from(*count)))
+        filled.map(|(bucket, count)| (longest_of(bucket), *count))
     }
 
-    /// The sum of all times, in nanoseconds.
+    /// The sum of all times.
     #[must_use]
-    pub fn sum_ns(&self) -> u64 {
-        self.sum_ns
+    pub fn sum(&self) -> u64 {
+        self.sum
     }
 }
 
 #[inline]
-fn bucket_of(ns: u64) -> usize {
-    let shift = FIRST_NS_BITS - SUB_BITS;
-    let doublings = (ns >> FIRST_NS_BITS).checked_ilog2().map_or(0, |log| log + 1);
-    let within = (ns >> (shift + doublings.saturating_sub(1))) as usize & ((1 << SUB_BITS) - 1);
+fn bucket_of(time: u64) -> usize {
+    let shift = FIRST_BITS - SUB_BITS;
+    let doublings = (time >> FIRST_BITS).checked_ilog2().map_or(0, |log| log + 1);
+    let within = (time >> (shift + doublings.saturating_sub(1))) as usize & ((1 << SUB_BITS) - 1);
     (((doublings as usize) << SUB_BITS) | within).min(BUCKETS - 1)
 }
 
 /// The longest time that belongs into a bucket.
 fn longest_of(bucket: usize) -> u64 {
-    let shift = FIRST_NS_BITS - SUB_BITS;
+    let shift = FIRST_BITS - SUB_BITS;
     let (doublings, within) =
         ((bucket >> SUB_BITS) as u32, (bucket & ((1 << SUB_BITS) - 1)) as u64);
     let wide = shift + doublings.saturating_sub(1);
@@ -81,14 +82,14 @@ pub struct Histograms {
 }
 
 impl Histograms {
-    /// Counts a time in nanoseconds in the histogram of this number.
+    /// Counts a time in the histogram of this number.
     #[inline]
-    pub fn count(&mut self, number: usize, ns: u64) {
+    pub fn count(&mut self, number: usize, time: u64) {
         if self.each.len() <= number {
             self.each.resize_with(number + 1, || None);
         }
         if let Some(histogram) = self.each.get_mut(number) {
-            histogram.get_or_insert_default().count(ns);
+            histogram.get_or_insert_default().count(time);
         }
     }
 
@@ -112,12 +113,15 @@ mod tests {
     fn a_time_is_in_a_bucket_that_is_hardly_longer() {
         let mut last = 0;
         for step in 0..4_000_u64 {
-            let ns = 1_000_000_000 / 4_000 * step * step / 100 + step;
-            let bucket = bucket_of(ns);
+            let time = 1_000_000_000 / 4_000 * step * step / 100 + step;
+            let bucket = bucket_of(time);
             assert!(bucket >= last, "buckets are in order");
             last = bucket;
             let longest = longest_of(bucket);
-            assert!(longest >= ns && longest <= ns + ns / 32 + 32, "{ns} is at most {longest}");
+            assert!(
+                longest >= time && longest <= time + time / 32 + 32,
+                "{time} is at most {longest}"
+            );
             assert_eq!(bucket_of(longest), bucket);
             assert_eq!(bucket_of(longest + 1), bucket + 1, "after {longest}");
         }
@@ -127,13 +131,13 @@ mod tests {
     #[test]
     fn what_was_counted_is_told() {
         let mut times = Histogram::default();
-        for ns in [5_000, 5_001, 2_000_000, u64::MAX] {
-            times.count(ns);
+        for time in [5_000, 5_000, 2_000_000, 0] {
+            times.count(time);
         }
         let filled: Vec<_> = times.filled().collect();
         assert_eq!(filled.iter().map(|(_, count)| count).sum::<u64>(), 4);
-        assert_eq!(filled[0].1, 2);
-        assert_eq!(times.sum_ns(), u64::MAX);
+        assert_eq!((filled[0].1, filled[1].1), (1, 2));
+        assert_eq!(times.sum(), 2_010_000);
         let mut many = Histograms::default();
         many.count(3, 7);
         assert!(many.of(2).is_none() && many.of(3).is_some() && many.of(4).is_none());

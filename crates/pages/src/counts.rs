@@ -187,6 +187,17 @@ impl Counters {
         rows.filter_map(|(row, number)| Some((RowIndex(number), row.page.as_deref()?)))
     }
 
+    /// The name of the page of a row.
+    pub(super) fn name_of(&mut self, row: RowIndex) -> &str {
+        self.row_mut(row).page.as_deref().unwrap_or("a page without counters of its own")
+    }
+
+    /// The bytes that each page has allocated.
+    pub(super) fn allocations(&self) -> Vec<(String, u64)> {
+        let named = self.rows.iter().filter_map(|row| Some((row.page.clone()?, row)));
+        named.map(|(page, row)| (page, row.counts.allocated_bytes)).collect()
+    }
+
     /// A page ran until it waited or ended, and took this long.
     #[inline]
     pub(super) fn add_visit(&mut self, row: RowIndex, taken_ns: u64) {

@@ -93,6 +93,12 @@ pub const MAILBOX_SIZE: usize = 4 * 1024 * 1024;
 pub const ALL_MAILBOXES_SIZE: usize = 64 * 1024 * 1024;
 /// 64 bytes are charged for a message in addition to its content.
 pub const PAGE_MESSAGE_COST: usize = 64;
+/// 32 remarks about runs of pages wait for whoever asks; more are counted.
+pub const REMARKS_MAX: usize = 32;
+/// 20 ms that a run of a page took without an interruption, of which half was CPU time, are remarked on.
+pub const RUN_UNINTERRUPTED_NS: u64 = 20_000_000;
+/// 100 ms of CPU time that a run of a page has used are remarked on, once.
+pub const RUN_MUCH_NS: u64 = 100_000_000;
 /// 1 ms after which letters of page processes are sent again to a scheduler that had no room.
 pub const LETTERS_RETRY_MS: u64 = 1;
 /// 5 s that a page waits for the receipt of its message to a process of another scheduler; then it continues, and is told that

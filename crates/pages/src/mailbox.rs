@@ -47,12 +47,19 @@ pub(super) struct Mailboxes {
     table: Slots<Mailbox>,
     tokens: Tokens,
     size: usize,
+    /// Whose mailbox was full last, and for how many messages one was.
+    full: Option<(Key, u64)>,
 }
 
 impl Mailboxes {
     /// `None` if the operating system provides no random bytes for the names.
     pub(super) fn new() -> Option<Self> {
-        Some(Self { table: Slots::new(PAGE_PROCESSES_MAX), tokens: Tokens::new()?, size: 0 })
+        Some(Self {
+            table: Slots::new(PAGE_PROCESSES_MAX),
+            tokens: Tokens::new()?,
+            size: 0,
+            full: None,
+        })
     }
 
     /// The number of the next mailbox to be opened.
@@ -110,12 +117,19 @@ impl Mailboxes {
             || mailbox.size + size > MAILBOX_SIZE
             || self.size + size > ALL_MAILBOXES_SIZE;
         if is_full {
+            let times = self.full.map_or(0, |(_, times)| times);
+            self.full = Some((mailbox.owner, times + 1));
             return Err(Undelivered::Full);
         }
         mailbox.messages.push_back(message);
         mailbox.size += size;
         self.size += size;
         Ok(Put::Kept)
+    }
+
+    /// Whose mailbox was full last since this was last asked, and for how many messages one was.
+    pub(super) fn take_full(&mut self) -> Option<(Key, u64)> {
+        self.full.take()
     }
 
     /// The oldest message.

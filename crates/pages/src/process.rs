@@ -13,6 +13,7 @@ use super::delivery::Delivery;
 use super::family::{Budget, Family, Member};
 use super::page::Page;
 use super::process_name::Name;
+use super::spent::Spent;
 
 /// The key of a run on its scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -52,6 +53,10 @@ pub(super) struct Life {
     pub(super) progress: Progress,
     /// Its conversation with a client.
     pub(super) talk: Option<Box<Talk>>,
+    /// Where its time went, if it is timed.
+    pub(super) spent: Option<Box<Spent>>,
+    /// Slices that were over before it was.
+    pub(super) slices: u32,
     /// When its CPU budget is renewed.
     budget_due_ns: u64,
 }
@@ -90,6 +95,8 @@ impl Life {
             waits_for: "its turn",
             progress,
             talk: None,
+            spent: None,
+            slices: 0,
             budget_due_ns,
         }
     }

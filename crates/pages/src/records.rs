@@ -25,6 +25,13 @@ impl Records {
         self.store.replace(Some(store));
     }
 
+    /// A run goes on: it sees every commit that it may have been told of.
+    pub(super) fn begin_run(&self) {
+        if let Some(store) = &*self.store.borrow() {
+            store.renew();
+        }
+    }
+
     fn store(&self) -> Result<Rc<TurnStore>, String> {
         self.store.borrow().clone().ok_or_else(|| NO_STORE.to_owned())
     }

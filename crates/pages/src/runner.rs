@@ -2,6 +2,8 @@
 //!
 //! Owns runs from their first step to their last. Never writes a reply; a call lends it a clock.
 
+mod steps;
+
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +21,7 @@ use script::engine::{
 
 use super::at_work::AtWork;
 use super::counts::{Counters, RowIndex};
-use super::delivery::{Delivery, Met};
+use super::delivery::Delivery;
 use super::fetches::Fetches;
 use super::load::SetIndex;
 use super::loaded::{self, Loaded, no_room};
@@ -31,10 +33,12 @@ use super::post::Outgoing;
 use super::process::{Key, Life, ProcessState, Underway, Work};
 use super::put_off::PutOff;
 use super::ready::Ready;
+use super::remark::Remarks;
 use super::set::PageSet;
+use super::spent::{Timing, note_waited};
 use super::toll::Toll;
 use super::traced;
-use crate::limits::{PAGE_ANSWERS_AT_ONCE, SLICES_OF_A_TURN};
+use crate::limits::SLICES_OF_A_TURN;
 
 /// The result of running a page for a while.
 pub enum Turnout {
@@ -95,6 +99,10 @@ pub struct Runner {
     /// The time that requests have used in this turn, by the clock.
     pub(super) requests_ns: u64,
     toll: Toll,
+    /// CPU time of the run that is going on, since it began or continued.
+    visit_cpu_ns: u64,
+    pub(super) remarks: Remarks,
+    pub(super) timing: Timing,
     /// Bytes that processes must free.
     pub(super) missing_for_processes: u64,
     /// The number of schedulers with processes, which are the first endpoints.
@@ -146,6 +154,9 @@ impl Runner {
             now_ns: 0,
             requests_ns: 0,
             toll: Toll::new(),
+            visit_cpu_ns: 0,
+            remarks: Remarks::default(),
+            timing: Timing::default(),
             missing_for_processes: 0,
             schedulers,
             code: settings.code,
@@ -213,7 +224,8 @@ impl Runner {
         let step = exactly(Account::Page, || engine.start(handler, host, output));
         self.at_work.end();
         let deadline_ns = moment.now_ns.saturating_add(self.deadline_ns);
-        let life = Life::new(page, row, deadline_ns);
+        let mut life = Life::new(page, row, deadline_ns);
+        life.spent = self.spent_of_new(begun_ns);
         let held_bytes = self.engine.held_bytes();
         let _used = self.count(row, &step, before, held_bytes, 0);
         Some(self.proceed(key, life, (step, begun_ns), host, moment))
@@ -242,10 +254,12 @@ impl Runner {
         }
         let begun_ns = (moment.clock_ns)();
         let Underway { work, mut life, mut delivery, .. } = *waits;
+        note_waited(&mut life.spent, life.waits_for, begun_ns);
         let mut run = match work {
             Work::Run(run) => run,
             Work::Ended(error) => {
                 self.counters.of(life.row).add_fault(error.fault);
+                self.remark_on_end(&error);
                 return Turnout::Failed(self.end(key, life), Some(error));
             }
         };
@@ -257,6 +271,7 @@ impl Runner {
         if moment.now_ns > life.deadline_ns {
             self.counters.of(life.row).add_fault(Fault::Deadline);
             let error = self.engine.end_late(run, Duration::from_nanos(self.deadline_ns));
+            self.remark_on_end(&error);
             return Turnout::Failed(self.end(key, life), Some(error));
         }
         if let Some(mailbox) = life.mailbox {
@@ -282,6 +297,7 @@ impl Runner {
         if self.toll.is_look_due() {
             self.toll.look((moment.thread_cpu_ns)(), self.usage().cpu_ns);
         }
+        self.recording.records.begin_run();
         let toll_ns = self.toll.price_ns();
         let before = self.usage();
         let family = life.shares_budget_with();
@@ -349,6 +365,7 @@ impl Runner {
     ) -> Usage {
         self.toll.count();
         let mut used = self.usage().since(before);
+        self.visit_cpu_ns += used.cpu_ns;
         used.cpu_ns += toll_ns;
         self.counters.of(row).add_step(step, used, held_bytes);
         used
@@ -357,80 +374,6 @@ impl Runner {
     /// What both engines have used so far.
     fn usage(&self) -> Usage {
         self.engine.usage().with(self.nursery.usage())
-    }
-
-    /// Runs step after step, from the first, which began at this time, as long as each wait is answered at once.
-    fn proceed(
-        &mut self,
-        key: Key,
-        life: Life,
-        (step, begun_ns): (Step, u64),
-        host: &mut dyn Host,
-        moment: Moment,
-    ) -> Turnout {
-        let row = life.row;
-        let end_ns = begun_ns.saturating_add(self.slice_ns);
-        let turnout = self.go_through(key, life, (step, end_ns), host, moment);
-        if key.is_of_client() {
-            let taken_ns = (moment.clock_ns)().saturating_sub(begun_ns);
-            self.requests_ns += taken_ns;
-            self.counters.add_visit(row, taken_ns);
-        }
-        turnout
-    }
-
-    fn go_through(
-        &mut self,
-        key: Key,
-        mut life: Life,
-        (mut step, end_ns): (Step, u64),
-        host: &mut dyn Host,
-        moment: Moment,
-    ) -> Turnout {
-        let mut answered = 0;
-        loop {
-            let (run, delivery) = match step {
-                Step::Done => {
-                    if trace::is_on() {
-                        traced::note(key, traced::ENDS, format_args!(""));
-                    }
-                    return Turnout::Done(self.end(key, life));
-                }
-                Step::Failed(error) => {
-                    if trace::is_on() {
-                        traced::note(key, traced::FAILS, format_args!("{:?}", error.fault));
-                    }
-                    return Turnout::Failed(self.end(key, life), Some(error));
-                }
-                Step::Sliced(run) => return self.yield_turn(key, run, life, None),
-                Step::Waits(run, wait) if life.is_for_client(key, &wait) => {
-                    return self.hand_to_client(key, run, life, &wait);
-                }
-                Step::Waits(run, mut wait) => {
-                    if let Wait::Fetch(fetch) = &mut wait {
-                        host.pass_on(&mut fetch.fields);
-                    }
-                    life.waits_for = wait.words();
-                    if trace::is_on() {
-                        traced::note(key, traced::WAITS, format_args!("{}", life.waits_for));
-                    }
-                    match self.meet(wait, key, &mut life, moment) {
-                        Met::Now(delivery) => (run, delivery),
-                        Met::Later { due_ns } => {
-                            // After its deadline it need not wait.
-                            let due_ns = due_ns.min(life.deadline_ns.saturating_add(1));
-                            self.alarms.set(due_ns, key);
-                            return self.keep(key, Underway::new(run, life, due_ns, None));
-                        }
-                    }
-                }
-            };
-            answered += 1;
-            if answered == PAGE_ANSWERS_AT_ONCE || (moment.clock_ns)() >= end_ns {
-                return self.yield_turn(key, run, life, Some(delivery));
-            }
-            step = self.resume(run, &life, Some(&delivery), host, moment);
-        }
     }
 }
 

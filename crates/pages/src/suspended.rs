@@ -74,7 +74,11 @@ impl Runner {
 
     /// Where the suspended run of this name is: the calls that led there, innermost first.
     pub fn calls_of(&self, id: &str) -> Vec<String> {
-        let underway = key_of(id).and_then(|key| self.underway.get(&key));
+        key_of(id).map_or_else(Vec::new, |key| self.calls_of_key(key))
+    }
+
+    pub(super) fn calls_of_key(&self, key: Key) -> Vec<String> {
+        let underway = self.underway.get(&key);
         let Some(Underway { work: Work::Run(run), life, .. }) =
             underway.map(|underway| &**underway)
         else {

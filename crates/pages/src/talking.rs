@@ -43,6 +43,7 @@ impl Runner {
         mut life: Life,
         wait: &Wait,
     ) -> Turnout {
+        life.waits_for = wait.words();
         let page = Arc::clone(&life.page);
         let done = Some(Delivery::Done);
         match (wait, key) {

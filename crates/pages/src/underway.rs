@@ -13,6 +13,7 @@ use super::delivery::Delivery;
 use super::family::Budget;
 use super::page::Page;
 use super::process::{Key, Life, Progress, Underway, Work};
+use super::remarks::many_slices;
 use super::runner::{Runner, Turnout};
 
 impl Runner {
@@ -30,6 +31,17 @@ impl Runner {
         Turnout::Wait
     }
 
+    /// A run has used its slice up.
+    pub(super) fn end_slice(&mut self, key: Key, run: Run, mut life: Life) -> Turnout {
+        life.slices = life.slices.saturating_add(1);
+        let (slices, row) = (life.slices, life.row);
+        let turnout = self.yield_turn(key, run, life, None);
+        if slices == many_slices(self.slice_ns) {
+            self.remark_on_slices(key, row, slices);
+        }
+        turnout
+    }
+
     pub(super) fn keep(&mut self, key: Key, underway: Underway) -> Turnout {
         self.underway.insert(key, Box::new(underway));
         let underway = &self.underway;
@@ -40,6 +52,7 @@ impl Runner {
 
     /// The run has ended.
     pub(super) fn end(&mut self, key: Key, life: Life) -> Arc<Page> {
+        self.keep_spent(key, life.spent);
         self.fetches.unwant(key);
         self.listening.end(key);
         self.recording.end(key);

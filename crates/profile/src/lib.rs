@@ -42,7 +42,7 @@ pub use pprof::write_pprof;
 pub use record::Stack;
 pub use sampling::{Sampling, Taken};
 pub use scheduling::Scheduling;
-pub use symbols::Names;
+pub use symbols::{Names, names_in_this_process};
 pub use table::{Unit, table};
 pub use trace::{Pairs, Traced, Tracing};
 pub use waits::{Waited, Waiting, Waits};

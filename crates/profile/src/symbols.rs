@@ -79,6 +79,18 @@ impl Names {
     }
 }
 
+/// The names of the functions at addresses of this process, each with those that the compiler inlined into it, innermost
+/// first; `None` where none is found, such as in code that was made as the program ran.
+#[must_use]
+pub fn names_in_this_process(addresses: &[u64]) -> Vec<Option<String>> {
+    let found = names_of_program(&Symbolizer::new(), std::process::id(), addresses);
+    let name = |frames: &Vec<Frame>| {
+        let names: Vec<&str> = frames.iter().rev().map(|frame| &*frame.name).collect();
+        names.join(" in ")
+    };
+    addresses.iter().map(|address| found.get(address).map(name)).collect()
+}
+
 type Found = BTreeMap<u64, Vec<Frame>>;
 
 /// The functions at addresses of a program.

@@ -85,6 +85,8 @@ struct Now {
     /// When the turn began, in ticks and on the monotonic clock.
     turn_began: Cell<u64>,
     turn_began_ns: Cell<u64>,
+    /// Ticks of a microsecond; 0 as long as nobody has measured them.
+    per_us: Cell<u64>,
 }
 
 thread_local! {
@@ -98,6 +100,7 @@ thread_local! {
             exact_sum: Cell::new(0),
             turn_began: Cell::new(0),
             turn_began_ns: Cell::new(0),
+            per_us: Cell::new(0),
         }
     };
 }
@@ -146,6 +149,12 @@ pub fn exactly<T>(account: Account, act: impl FnOnce() -> T) -> T {
     done
 }
 
+/// A scheduler will run on this thread, with a real clock. On a thread for which this was not called, such as that of the
+/// simulator, no time passes within a turn.
+pub(crate) fn begin_thread() {
+    NOW.with(|now| now.per_us.set(sys::clock::ticks_per_microsecond().get()));
+}
+
 /// The clock has just been read for a turn.
 #[inline]
 pub(crate) fn begin_turn(now_ns: u64) {
@@ -163,8 +172,35 @@ pub(crate) fn turn_began_ns() -> u64 {
 /// Nanoseconds since the clock was read for this turn. With [`Now`](crate::clock::Now), the time of this moment.
 #[inline]
 pub fn since_turn_began_ns() -> u64 {
-    let ticks = tick_counter().saturating_sub(NOW.with(|now| now.turn_began.get()));
-    ticks.saturating_mul(1_000) / sys::clock::ticks_per_microsecond()
+    NOW.with(|now| {
+        let ticks = tick_counter().saturating_sub(now.turn_began.get());
+        ticks.saturating_mul(1_000).checked_div(now.per_us.get()).unwrap_or(0)
+    })
+}
+
+/// Ticks of [`tick_counter`] since so many nanoseconds before the turn began.
+#[inline]
+pub fn ticks_since(before_turn_ns: u64) -> u64 {
+    NOW.with(|now| {
+        let per_us = now.per_us.get();
+        if per_us == 0 {
+            return before_turn_ns;
+        }
+        let within = tick_counter().saturating_sub(now.turn_began.get());
+        match before_turn_ns {
+            0 => within,
+            ns => within.saturating_add((u128::from(ns) * u128::from(per_us) / 1_000) as u64),
+        }
+    })
+}
+
+/// Nanoseconds of so many ticks of a time that [`ticks_since`] has measured.
+#[inline]
+pub fn nanoseconds_of(ticks: u64) -> u64 {
+    match NOW.with(|now| now.per_us.get()) {
+        0 => ticks,
+        per_us => nanoseconds(ticks, per_us),
+    }
 }
 
 /// A turn begins that is timed.

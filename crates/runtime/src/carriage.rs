@@ -232,3 +232,29 @@ impl Carriage {
         self.is_cold = false;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A carrier that could not look at a stream puts it back, also if nothing but a window has come of it.
+    #[test]
+    fn consumed_input_is_news_until_it_is_taken() {
+        let mut carriage = Carriage::new(1);
+        assert!(!carriage.has_news());
+        carriage.note_consumed(3);
+        assert!(carriage.has_news());
+        assert_eq!((carriage.take_consumed(), carriage.has_news()), (3, false));
+    }
+
+    #[test]
+    fn output_of_a_stream_that_did_not_finish_is_lost() {
+        for (ending, left) in [(Ending::Aborted, 0), (Ending::Finished, 4)] {
+            let (mut carriage, mut outbox) = (Carriage::new(1), Outbox::default());
+            outbox.push_bytes(b"rest");
+            assert!(carriage.add_output(&mut outbox));
+            carriage.end(ending);
+            assert_eq!(carriage.queue().untaken(), left, "{ending:?}");
+        }
+    }
+}

@@ -22,6 +22,7 @@ use sys::pollset::epoll::Epoll;
 use sys::socket::{ListenAddress, Listener};
 use sys::wake::Waker;
 
+use crate::account;
 use crate::diagnostic::{self, Level};
 use crate::mailbox::{Endpoint, Seat};
 use crate::pulse::Pulse;
@@ -278,6 +279,8 @@ where
         // The launch failed on another scheduler: this one never ran.
         return Ok(Stats::default());
     }
+    scheduler.pulse().begin_thread();
+    account::begin_thread();
     // A drained scheduler keeps running until all are drained, because requests on other schedulers may still ask it something.
     let left = Arc::clone(&busy.left);
     let mut busy = Some(busy);

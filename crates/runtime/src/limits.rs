@@ -354,6 +354,11 @@ pub const SLOTS_WALKED_PER_TURN: usize = 1_024;
 /// Consequence: whoever asks less often sees what was used since the last question but one.
 pub const WATCH_NS: u64 = 10_000_000_000;
 
+/// Ticks of the CPU's counter from which on a turn is a long one (20 to 50 ms on CPUs of 5 to 2 GHz, 100 ms if
+/// there is no such counter).
+///
+/// Consequence: the turn is timed, and told to whoever asks what was remarkable.
+pub const LONG_TURN_TICKS: u64 = 100_000_000;
 /// Bytes of what one step of a trace says.
 ///
 /// Consequence: the rest of the text is cut off.

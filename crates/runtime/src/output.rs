@@ -218,7 +218,7 @@ impl Output {
 
     /// Empties the output and keeps the buffer, unless an unusually long reply enlarged it.
     #[inline]
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.bytes.clear();
         if self.bytes.capacity() > 4 * crate::limits::OUTBOX_HIGH_WATER_BYTES {
             self.bytes = Vec::new();

@@ -4,12 +4,22 @@
 //! continues.
 
 use std::backtrace::Backtrace;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::diagnostic::{self, Level};
 
-/// Writes every panic to standard error with its location and backtrace, whatever `RUST_BACKTRACE` says.
+/// Panics so far, of all threads.
+static PANICS: AtomicU64 = AtomicU64::new(0);
+
+/// The number of panics so far, of all threads.
+pub fn count() -> u64 {
+    PANICS.load(Relaxed)
+}
+
+/// Counts every panic, and writes it to standard error with its location and backtrace, whatever `RUST_BACKTRACE` says.
 pub fn report_with_backtrace() {
     std::panic::set_hook(Box::new(|report| {
+        PANICS.fetch_add(1, Relaxed);
         let thread = std::thread::current();
         let name = thread.name().unwrap_or("unnamed");
         let backtrace = Backtrace::force_capture();

@@ -1,9 +1,11 @@
 //! The pulse of a scheduler: when its turn began, visible to another thread.
 //!
-//! Owns that one word. Never says how long a turn may take: the reading thread does.
+//! Owns that one word, and which thread it is. Never says how long a turn may take: the reading thread does.
 
 use std::num::NonZeroU64;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use sys::backtrace::Traced;
 
 /// The pulse of one scheduler, on a cache line of its own.
 #[derive(Debug, Default)]
@@ -11,6 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub struct Pulse {
     /// Zero while the scheduler waits.
     turn_began_ns: AtomicU64,
+    /// The number of its thread; zero before it runs, or if it cannot be traced.
+    thread: AtomicU32,
 }
 
 impl Pulse {
@@ -20,6 +24,18 @@ impl Pulse {
 
     pub(crate) fn rest(&self) {
         self.turn_began_ns.store(0, Relaxed);
+    }
+
+    /// The scheduler runs on the calling thread from now on.
+    pub(crate) fn begin_thread(&self) {
+        if let Ok(thread) = sys::backtrace::this_thread() {
+            self.thread.store(thread.number(), Relaxed);
+        }
+    }
+
+    /// The thread of the scheduler, for its back-trace; `None` if it cannot be traced.
+    pub fn thread(&self) -> Option<Traced> {
+        Traced::of_number(self.thread.load(Relaxed))
     }
 
     /// When the scheduler's current turn began, on the monotonic clock; `None` while it waits.

@@ -6,18 +6,33 @@
 use sys::pollset::Pollset;
 
 use crate::account::{self, Accounts, Span, Ticks};
-use crate::limits::TURNS_PER_SAMPLE;
+use crate::limits::{LONG_TURN_TICKS, TURNS_PER_SAMPLE};
 use crate::stats::Stats;
+
+/// What was remarkable about the turns of a while.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Remarkable {
+    /// Turns longer than [`LONG_TURN_TICKS`](crate::limits::LONG_TURN_TICKS).
+    pub long_turns: u64,
+    /// How long the longest of them took.
+    pub longest_ns: u64,
+    /// The kind of the process that ran longest in it; `None`: none ran.
+    pub kind: Option<usize>,
+    /// The longest time by which a deadline was noticed late.
+    pub late_ns: u64,
+}
 
 /// What turns took.
 #[derive(Debug)]
 pub(crate) struct Sampler {
     sampling: bool,
+    turn_start: u64,
     run_start: u64,
     worst_run: u64,
     worst_kind: Option<usize>,
     /// The longest run since this was last asked, and its kind.
     longest: (u64, Option<usize>),
+    remarkable: Remarkable,
     /// Of the turns that were timed since `accounts` were made.
     sampled: Ticks,
     accounts: Accounts,
@@ -32,10 +47,12 @@ impl Sampler {
     pub(crate) fn new(now_ns: u64) -> Self {
         Self {
             sampling: false,
+            turn_start: 0,
             run_start: 0,
             worst_run: 0,
             worst_kind: None,
             longest: (0, None),
+            remarkable: Remarkable::default(),
             sampled: Ticks::default(),
             accounts: Accounts::default(),
             made_ns: now_ns,
@@ -56,7 +73,7 @@ impl Sampler {
     /// The turn has something to do; `now` is a tick of the pollset.
     #[inline]
     pub(crate) fn begin_turn(&mut self, now: u64) {
-        self.run_start = now;
+        (self.turn_start, self.run_start) = (now, now);
         self.worst_run = 0;
         self.worst_kind = None;
     }
@@ -92,12 +109,34 @@ impl Sampler {
         if self.worst_run > self.longest.0 {
             self.longest = (self.worst_run, self.worst_kind);
         }
+        if pollset.tick_counter().saturating_sub(self.turn_start) > LONG_TURN_TICKS {
+            self.note_long_turn(pollset.monotonic_ns().saturating_sub(started_ns));
+        }
         if self.worst_run > stats.longest_run_ticks {
             stats.longest_run_ticks = self.worst_run;
             stats.longest_turn_kind = self.worst_kind;
             let took = pollset.monotonic_ns().saturating_sub(started_ns);
             stats.longest_turn_ns = stats.longest_turn_ns.max(took);
         }
+    }
+
+    #[cold]
+    fn note_long_turn(&mut self, took_ns: u64) {
+        let remarkable = &mut self.remarkable;
+        remarkable.long_turns += 1;
+        if took_ns > remarkable.longest_ns {
+            (remarkable.longest_ns, remarkable.kind) = (took_ns, self.worst_kind);
+        }
+    }
+
+    /// A deadline was noticed this much late.
+    pub(crate) fn note_late(&mut self, late_ns: u64) {
+        self.remarkable.late_ns = self.remarkable.late_ns.max(late_ns);
+    }
+
+    /// What was remarkable since this was last asked.
+    pub(crate) fn take_remarkable(&mut self) -> Remarkable {
+        std::mem::take(&mut self.remarkable)
     }
 
     /// The longest run since this was last asked.

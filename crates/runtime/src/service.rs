@@ -13,6 +13,7 @@ use sys::pollset::Token;
 use sys::socket::Peer;
 
 pub use crate::close_reason::CloseReason;
+pub use crate::sampler::Remarkable;
 use crate::slots::ProcessId;
 pub use crate::watch::Used;
 pub use context::{Command, Connect, Context, ServiceContext};

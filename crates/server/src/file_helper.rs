@@ -29,7 +29,7 @@ impl FileHelper {
     fn disk_of(&mut self, site: &Arc<SiteData>) -> Option<&mut Disk> {
         let known = self.disk.as_ref().is_some_and(|(of, _)| Arc::ptr_eq(of, site));
         if !known {
-            self.disk = Disk::open(&site.roots).ok().map(|disk| (Arc::clone(site), disk));
+            self.disk = Disk::open(&site.all_roots()).ok().map(|disk| (Arc::clone(site), disk));
         }
         self.disk.as_mut().map(|(_, disk)| disk)
     }

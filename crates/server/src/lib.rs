@@ -7,13 +7,18 @@
 
 pub mod access;
 pub mod admin;
+mod cache_disk;
 mod cache_order;
 mod channel_keys;
 mod channel_rules;
 pub mod conn;
 mod control_path;
+mod disk_order;
+pub mod dump;
+pub mod events;
 pub mod file_helper;
 mod handshakes;
+mod hot_keys;
 mod issued;
 pub mod limits;
 pub mod live;

@@ -3,7 +3,13 @@
 //! Owns only the numbers. Configurable limits are in `config::limits`, limits of the codecs in
 //! `wire::limits`, those of pages in `pages/limits.rs`.
 
+mod caching;
+mod observing;
+
 use std::time::Duration;
+
+pub use caching::*;
+pub use observing::*;
 
 pub use config::limits::*;
 
@@ -80,6 +86,9 @@ pub const POSTPONED_MAX: usize = 4_096;
 
 /// How long a turn may last (5 s). Beyond: it is reported, and a drain whose time is over ends without its scheduler.
 pub const TURN_MAX: Duration = Duration::from_secs(5);
+
+/// Time of a turn after which the back-trace of its thread is an event (1 s).
+pub const TURN_TRACED: Duration = Duration::from_secs(1);
 
 /// Time between two checks of the turns (1 s): a long turn is reported this much later.
 pub const TURN_LOOK: Duration = Duration::from_secs(1);
@@ -205,6 +214,10 @@ pub const VETO_SIZE: usize = 1024;
 /// 4 KiB of a request's query and fields are kept with a WebSocket if modules decide about channels; a longer head is
 /// answered with 431.
 pub const KEPT_REQUEST_SIZE: usize = 4 * 1024;
+
+/// How long the control thread of certificates waits for a change of its state in the store (10 s). Beyond: it counts
+/// as one that was not made, so nothing is ordered, and is made again later.
+pub const ORDERS_STATE_WAIT: Duration = Duration::from_secs(10);
 
 // The store
 
@@ -377,70 +390,3 @@ pub const PASSWORD_KNOWN_MS: u64 = 5 * 60 * 1000;
 
 /// 4,096 requests may wait because of a limit with `delay`, per scheduler; further ones are answered with 429.
 pub const LIMIT_DELAYED_MAX: usize = 4096;
-
-/// An eighth of the part of a scheduler in the memory of a cache is the longest body that is stored. More: a few answers
-/// displace all others.
-pub const CACHE_OBJECT_PART: usize = 8;
-
-/// 1,024 orders to forget stored answers may wait for room at other schedulers. Beyond: those forget everything.
-pub const CACHE_ORDERS: usize = 1024;
-
-/// 64 KiB that a cache reserves at a time for an answer of unknown length. Larger: less room for others.
-pub const CACHE_RESERVE_STEP: usize = 64 * 1024;
-
-/// 256 KiB of an answer that turned out too long to be stored are held for the slowest of its readers. Beyond: the
-/// server is not read.
-pub const CACHE_WINDOW: usize = 256 * 1024;
-
-/// 16 KiB up to which a stored body is copied to its client. A longer one is lent.
-pub const CACHE_COPIED_SIZE: usize = 16 * 1024;
-
-/// Routes whose times are counted apart, in the order of the configuration.
-///
-/// Consequence: those beyond share one histogram.
-pub const ROUTES_TIMED: u32 = 4_096;
-
-/// Rows of a list that `velodrome top` and others may ask for at once.
-///
-/// Consequence: a wish for more is refused.
-pub const LIVE_ROWS_MAX: usize = 1_000;
-
-/// Suspended pages, and channels, that are looked at for a list, in one turn.
-///
-/// Consequence: those beyond are counted as left out.
-pub const LIVE_SEEN_MAX: usize = 10_000;
-
-/// Things per second that one trace begins to follow, over all schedulers.
-///
-/// Consequence: a wish for more is refused.
-pub const TRACE_RATE_MAX: u32 = 1_000;
-
-/// Seconds that one trace lasts at most (10 minutes).
-///
-/// Consequence: a wish for more is refused.
-pub const TRACE_SECONDS_MAX: u64 = 600;
-
-/// Bytes of a pattern of a trace. Consequence: a longer one is refused.
-pub const TRACE_PATTERN_BYTES: usize = 1_024;
-
-/// 1 MiB of lines of a trace wait for the one who asked for it.
-///
-/// Consequence: further steps are counted as left out.
-pub const TRACE_UNREAD_BYTES: usize = 1024 * 1024;
-
-/// Milliseconds after the end of a trace in which schedulers may say what they have left out.
-///
-/// Consequence: those that have not are named.
-pub const TRACE_GRACE_MS: u64 = 1_000;
-
-/// Spans of a scheduler that wait for the collector. Consequence: further ones are dropped and counted.
-pub const SPANS_QUEUED: usize = 4_096;
-
-/// Spans of one message to the collector. Consequence: the rest is sent with the next one.
-pub const SPANS_AT_ONCE: usize = 512;
-
-/// A second between two messages of a scheduler to the collector.
-pub const SPANS_PAUSE_NS: u64 = 1_000_000_000;
-
-/// How long the collector may take for a message (5 s). Consequence: its spans count as dropped.
-pub const SPANS_TIME: Duration = Duration::from_secs(5);

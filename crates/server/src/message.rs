@@ -22,6 +22,8 @@ use script::engine::NativeCode;
 
 use crate::access::{Checked, PasswordCheck};
 use crate::cache_order::CacheOrder;
+use crate::disk_order::{DiskAnswer, DiskOrders, DiskReport};
+use crate::events::{Trouble, Vitals};
 use crate::handshakes::Failures;
 use crate::live::{Shown, Wish};
 use crate::maintenance::{Source, Switch};
@@ -49,6 +51,8 @@ pub enum Message {
     LogWriter(ToLogWriter),
     /// To the writer of the store.
     StoreWriter(ToStoreWriter),
+    /// To the disks of caches.
+    CacheDisk(ToCacheDisk),
     /// To the control scheduler.
     Control(ToControl),
 }
@@ -98,12 +102,16 @@ pub enum ToScheduler {
     Maintenance(Source, Switch),
     /// Send your counters.
     AskReport(Inquiry),
+    /// From the control scheduler: how are you?
+    AskVitals,
     /// From the control scheduler: let a server of an upstream have requests, or no more.
     Upstream(Box<UpstreamOrder>),
     /// From the control scheduler or another one: forget stored answers of upstreams.
     Cache(Box<CacheOrder>),
     /// From the control scheduler: begin or end a trace.
     Trace(Box<TraceOrder>),
+    /// From the disks of caches: what follows from the orders of one message.
+    CacheDisk(Box<Vec<DiskAnswer>>),
     /// From the main thread: give the memory of a past load back to the kernel.
     GiveMemoryBack,
 }
@@ -165,27 +173,40 @@ pub enum ToStoreWriter {
     Stop,
 }
 
+/// Messages to the disks of caches.
+#[derive(Debug)]
+pub enum ToCacheDisk {
+    /// Carry out orders; the answer is one message.
+    Orders(Box<DiskOrders>),
+    /// Send your figures.
+    AskReport,
+    /// End.
+    Stop,
+}
+
 /// Orders for the store, of one scheduler.
 #[derive(Debug)]
 pub struct Orders {
     /// The time by which keys expire, in milliseconds since 1970.
     pub now_ms: u64,
-    /// The connection or page that waits for each.
+    /// Who waits for each.
     pub waiting: Vec<OrderedBy>,
     /// The orders.
     pub orders: Vec<store::Order>,
 }
 
-/// The connection or page that waits for an order to the store.
+/// Who waits for an order to the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrderedBy {
     /// A connection.
     Process(ProcessId),
     /// A page, which has given its order this number.
     Page(OrderNumber),
+    /// The control thread of certificates, which has given its order this number. Its answers go to its own seat.
+    State(u64),
 }
 
-/// The outcome of an order, for the connection or page that waits.
+/// The outcome of an order, for the one that waits.
 pub type Stored = (OrderedBy, Result<store::Executed, store::Failure>);
 
 /// Messages to the control scheduler.
@@ -193,10 +214,16 @@ pub type Stored = (OrderedBy, Result<store::Executed, store::Failure>);
 pub enum ToControl {
     /// From a scheduler: what it counted.
     Report(Box<SchedulerReport>),
+    /// From a scheduler: how it is.
+    Vitals(Box<Vitals>),
+    /// From a helper or the main thread: something that an operator should know.
+    Trouble(Box<Trouble>),
     /// From a scheduler: steps of a trace.
     Traced(Box<Batch>),
     /// From the log writer: lines written, lines lost.
     LogReport(LogReport),
+    /// From the disks of caches: what is there.
+    CacheDisk(DiskReport),
     /// The counters of pages.
     PagesLoaded(Arc<PagesRead>),
     /// The result of the last reload.
@@ -245,6 +272,7 @@ part!(ToScheduler, Scheduler);
 part!(ToFileHelper, FileHelper);
 part!(ToLogWriter, LogWriter);
 part!(ToStoreWriter, StoreWriter);
+part!(ToCacheDisk, CacheDisk);
 part!(ToControl, Control);
 part!(Box<PasswordCheck>, PasswordHelper);
 part!(Question, NameHelper);

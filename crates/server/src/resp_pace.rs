@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use ahash::HashMap;
+use metric::{Histogram, Histograms};
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 
@@ -33,6 +34,8 @@ pub(crate) struct RespPace {
     next: u64,
     /// Clients with a smaller ticket than this were resumed for this turn.
     called: u64,
+    /// The times of commands, by number: until each was carried out, or handed to the writer of the store.
+    times: Histograms,
 }
 
 /// Whether a client may run commands in this turn.
@@ -62,7 +65,23 @@ impl RespPace {
             tickets: HashMap::default(),
             next: 0,
             called: 0,
+            times: Histograms::default(),
         }
+    }
+
+    /// The counter by which times are measured.
+    pub(crate) fn tick(&self) -> u64 {
+        (self.ticks)()
+    }
+
+    /// A command of this number was carried out that had begun at this tick.
+    pub(crate) fn count_time(&mut self, number: usize, begun: u64) {
+        self.times.count(number, self.tick().saturating_sub(begun));
+    }
+
+    /// The times of the command of this number.
+    pub(crate) fn times_of(&self, number: usize) -> Option<&Histogram> {
+        self.times.of(number)
     }
 
     /// A client has commands. It may run them if no earlier client waits, and the time of the turn is not used

@@ -89,6 +89,10 @@ fn restrict(openings: &Openings) -> Result<RulesetStatus, RulesetError> {
     }
     // The process reads its own statistics (memory, descriptors) here.
     rules = add(rules, Path::new("/proc/self"), read)?;
+    // The names of functions in back-traces are in its program file.
+    if let Ok(program) = std::env::current_exe() {
+        rules = add(rules, &program, AccessFs::ReadFile.into())?;
+    }
     Ok(rules.restrict_self()?.ruleset)
 }
 

@@ -1,9 +1,9 @@
 //! The compiled configuration: shared by all threads, immutable, replaced as a whole by a reload.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use runtime::clock::milliseconds;
+use runtime::clock::{milliseconds, nanoseconds};
 use sys::file::Symlinks;
 use wire::http::target::DotFiles;
 
@@ -40,6 +40,8 @@ pub struct SiteData {
     pub table: Table,
     /// The served directories, each with one set of rules.
     pub roots: Vec<Root>,
+    /// The directories of caches, which nobody is served from by their paths. As roots they follow `roots`.
+    pub cache_directories: Vec<PathBuf>,
     /// The rules of each root.
     pub rules: Vec<Arc<FileRules>>,
     /// The rules as configured, by root.
@@ -106,6 +108,9 @@ impl SiteData {
             }
         }
         let roots: Vec<Root> = configured.iter().map(root_of).collect();
+        let cache_directories =
+            config.upstreams.iter().filter_map(config::Upstream::cache_directory);
+        let cache_directories = cache_directories.map(Path::to_path_buf).collect();
         let rules: Vec<_> =
             configured.iter().map(|rules| Arc::new(rules_of(rules, &config))).collect();
         let (page_roots, set_of_root) = page_roots_of(&configured, &roots, &rules);
@@ -121,6 +126,7 @@ impl SiteData {
             config,
             table,
             roots,
+            cache_directories,
             rules,
             configured,
             settings,
@@ -185,6 +191,18 @@ impl SiteData {
         // A route has its own copy of the rules, so they are compared by value.
         let index = self.configured.iter().position(|known| known == rules)?;
         u16::try_from(index).ok().map(RootIndex)
+    }
+
+    /// All directories that files are sent from.
+    pub fn all_roots(&self) -> Vec<Root> {
+        let of_cache = |path: &PathBuf| Root { path: path.clone(), symlinks: Symlinks::Refuse };
+        self.roots.iter().cloned().chain(self.cache_directories.iter().map(of_cache)).collect()
+    }
+
+    /// The root of a cache.
+    pub fn cache_root(&self, directory: &Path) -> Option<RootIndex> {
+        let place = self.cache_directories.iter().position(|known| known == directory)?;
+        u16::try_from(self.roots.len() + place).ok().map(RootIndex)
     }
 
     /// The roots with their rules of which all that is not hidden is served.
@@ -314,6 +332,7 @@ fn settings_of(config: &Config) -> Settings {
                 proxy_protocol_from: listener.proxy_protocol_from.clone().into(),
             })
             .collect(),
+        slow_ns: config.log.slow.map(nanoseconds),
         trusted: TrustedProxies {
             peers: config.trusted_proxies.clone().into(),
             fields: config.trusted_fields.clone().into(),

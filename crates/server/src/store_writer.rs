@@ -14,8 +14,11 @@ use runtime::mailbox::{Endpoint, Mailbox};
 use store::limits::EXPIRED_LOOK;
 use store::{Executed, Failure, MadeCheckpoint, Order, Store, Writer};
 
-use crate::limits::{STORE_CHECKPOINT_LOOK, STORE_COMMIT_SIZE};
-use crate::message::{Message, Orders, ToScheduler, ToStoreWriter};
+use crate::events::{Kind, Trouble};
+use crate::limits::{
+    STORE_CHECKPOINT_LOOK, STORE_COMMIT_SIZE, STORE_SLOW_CHECKPOINT, STORE_SLOW_COMMIT,
+};
+use crate::message::{Message, Orders, ToControl, ToScheduler, ToStoreWriter};
 use crate::store_readers::StoreReaders;
 
 /// The thread that writes the store.
@@ -34,11 +37,15 @@ pub(crate) struct StoreWriter {
     /// When to start the next checkpoint; `None` if there is nothing to make durable.
     next_sync: Option<Instant>,
     /// The thread that waits for the running checkpoint.
-    under_way: Option<JoinHandle<Result<MadeCheckpoint, Failure>>>,
+    under_way: Option<(Instant, JoinHandle<Result<MadeCheckpoint, Failure>>)>,
     /// Whether the last attempt failed: a repeated failure is logged once.
     fails: bool,
     /// Schedulers that want to hear of the next commit, each with the last one that it knows.
     curious: Vec<(Endpoint, u64)>,
+    /// The control scheduler.
+    control: Endpoint,
+    /// Slow work since it was last told.
+    slow: Vec<Trouble>,
 }
 
 #[expect(clippy::disallowed_methods, reason = "a helper thread has a clock of its own")]
@@ -58,7 +65,7 @@ fn panicked(orders: usize) -> Vec<Result<Executed, Failure>> {
 
 impl StoreWriter {
     /// The writer of a store.
-    pub(crate) fn new(store: &Store, settings: &StoreSettings) -> Self {
+    pub(crate) fn new(store: &Store, settings: &StoreSettings, control: Endpoint) -> Self {
         Self {
             store: store.clone(),
             writer: store.writer(),
@@ -72,6 +79,8 @@ impl StoreWriter {
             under_way: None,
             fails: false,
             curious: Vec::new(),
+            control,
+            slow: Vec::new(),
         }
     }
 
@@ -89,9 +98,11 @@ impl StoreWriter {
             all.extend(orders);
             receivers.push((from, waiting));
         }
+        let began = now();
         // A panic is a defect of the store. The waiting processes get an error, and the transaction is not committed.
         let executed = catch_unwind(AssertUnwindSafe(|| self.writer.execute(&all, now_ms)));
         let mut executed = executed.unwrap_or_else(|_| panicked(all.len())).into_iter();
+        self.note_commit(all.len(), began.elapsed());
         self.plan_sync();
         for (from, waiting) in receivers {
             let stored = waiting.into_iter().zip(executed.by_ref()).collect();
@@ -139,7 +150,7 @@ impl StoreWriter {
             // Other programs may have committed.
             self.plan_sync();
         }
-        if self.under_way.as_ref().is_some_and(JoinHandle::is_finished) {
+        if self.under_way.as_ref().is_some_and(|(_, thread)| thread.is_finished()) {
             done = done.and(self.end_checkpoint());
         }
         if self.writer.wants_checkpoint() {
@@ -166,17 +177,39 @@ impl StoreWriter {
         self.next_sync = None;
         if let Some(checkpoint) = self.writer.begin_checkpoint()? {
             let thread = thread::Builder::new().name("checkpoint".to_owned());
-            self.under_way = Some(thread.spawn(|| checkpoint.wait())?);
+            self.under_way = Some((now(), thread.spawn(|| checkpoint.wait())?));
         }
         Ok(())
     }
 
     /// Waits for the running checkpoint.
     fn end_checkpoint(&mut self) -> Result<(), Failure> {
-        let Some(thread) = self.under_way.take() else { return Ok(()) };
+        let Some((began, thread)) = self.under_way.take() else { return Ok(()) };
         self.writer.hurry();
         let panicked = |_| Err(Failure::Storage("a checkpoint panicked".to_owned()));
-        self.writer.end_checkpoint(thread.join().unwrap_or_else(panicked))
+        let made = thread.join().unwrap_or_else(panicked);
+        let took = began.elapsed();
+        if took >= STORE_SLOW_CHECKPOINT {
+            let text = format!("a checkpoint took {} ms", took.as_millis());
+            self.slow.push(Trouble::new(Kind::SlowCheckpoint, "", text));
+        }
+        self.writer.end_checkpoint(made)
+    }
+
+    fn note_commit(&mut self, orders: usize, took: Duration) {
+        if took >= STORE_SLOW_COMMIT {
+            let text = format!("a commit of {orders} orders took {} ms", took.as_millis());
+            self.slow.push(Trouble::new(Kind::SlowCommit, "", text));
+        }
+    }
+
+    /// Tells the control scheduler what was slow.
+    fn tell_slow(&mut self, mailbox: &mut Mailbox<Message>) {
+        for trouble in self.slow.drain(..) {
+            // Without room, or without a control scheduler, nobody looks.
+            let _nobody_looks =
+                mailbox.send(self.control, ToControl::Trouble(Box::new(trouble)).into());
+        }
     }
 
     /// Frees the snapshots of killed programs, which LMDB keeps until it is told, and reports old snapshots.
@@ -230,6 +263,7 @@ impl Handle<Message> for StoreWriter {
         self.execute(mailbox);
         let rest = self.tend();
         self.tell_commit(mailbox);
+        self.tell_slow(mailbox);
         Some(rest)
     }
 }

@@ -171,8 +171,16 @@ fn a_cached_file_allocates_nothing() {
     let config = Config::without_file(&root, &Overrides::default()).unwrap();
     let data = Arc::new(SiteData::compile(config, 1).unwrap());
     let (files, names, uploads) = (vec![Endpoint(1)], Vec::new(), Vec::new());
-    let helpers =
-        Helpers { schedulers: 1, files, passwords: None, names, uploads, log: None, store: None };
+    let helpers = Helpers {
+        schedulers: 1,
+        files,
+        cache_disk: None,
+        passwords: None,
+        names,
+        uploads,
+        log: None,
+        store: None,
+    };
     let mut bench = {
         let site = Site::open(Arc::clone(&data), helpers, 0).unwrap();
         Bench::new(Connections::new(site, &data, None))

@@ -135,7 +135,7 @@ pub enum Change {
     Touch(Box<[u8]>, Expiry),
     /// Deletes every key of the database.
     Clear,
-    /// Deletes every key of every database.
+    /// Deletes every key of every database for clients.
     ClearAll,
 }
 

@@ -44,6 +44,7 @@ mod page;
 mod query;
 mod readers;
 mod record;
+mod reserve;
 mod room;
 mod scan;
 mod snapshot;

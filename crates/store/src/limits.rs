@@ -9,8 +9,8 @@ pub const KEY_SIZE: usize = 503;
 /// Maximum bytes of a value (16 MiB). Beyond: the change is refused.
 pub const VALUE_SIZE: usize = 16 * 1024 * 1024;
 
-/// Maximum number of databases. Beyond: the store is not opened.
-pub const DATABASES: usize = 64;
+/// Maximum number of databases, those for the program included. Beyond: the store is not opened.
+pub const DATABASES: usize = 65;
 
 /// Maximum bytes of a database name. Beyond: the store is not opened.
 pub const DATABASE_NAME_SIZE: usize = 64;
@@ -97,6 +97,24 @@ pub const CHECKPOINT_ATTEMPTS: usize = 100;
 
 /// Free bytes below which a short write counts as a full disk (1 MiB).
 pub const FULL_DISK: u64 = 1024 * 1024;
+
+/// Bytes on the disk that are kept for deletions (4 MiB), beside the share of the file. One writes about 30 KiB while a
+/// snapshot keeps LMDB from reusing pages. Beyond: a deletion on a full disk fails until the snapshot ends.
+pub const RESERVE: u64 = 4 * 1024 * 1024;
+
+/// The part of the file's size by which that is more (1/256). Deleting everything writes eight bytes for each page of
+/// 4 KiB. Smaller: on a full disk a large store cannot be emptied at once.
+pub const RESERVE_SHARE_OF_DATA: u64 = 256;
+
+/// The part of the free disk that it takes at most (1/8). Larger: a small disk has less room for values.
+pub const RESERVE_SHARE_OF_DISK: u64 = 8;
+
+/// Bytes of it that a deletion gets first (64 KiB), and twice as many with each further attempt. Smaller: a deletion
+/// makes more attempts.
+pub const RESERVE_PIECE: u64 = 64 * 1024;
+
+/// Fewer bytes are not taken back after a deletion (4 KiB).
+pub const RESERVE_BLOCK: u64 = 4096;
 
 /// Expired keys that one transaction deletes. Beyond: the next transaction deletes the rest.
 pub const EXPIRED_PER_COMMIT: usize = 1_000;

@@ -22,10 +22,12 @@ use crate::limits::{
     OTHER_READERS, SIZE,
 };
 use crate::log::LogFiles;
+use crate::order::Database;
 use crate::readers::{LockFile, Reader};
+use crate::reserve::{Reserve, ReserveFile};
 use crate::room::file_size;
 use crate::snapshot::{Snapshot, last_commit};
-use crate::table::Table;
+use crate::table::{Table, Whose};
 use crate::versions::Versions;
 use crate::writer::Writer;
 
@@ -56,6 +58,9 @@ pub struct Settings {
     pub directory: PathBuf,
     /// The names of the databases; missing ones are created.
     pub databases: Vec<String>,
+    /// The names of databases for the program alone, found with [`Store::own_database`]: a client that is given
+    /// [`Store::databases`] cannot name them, and [`Change::ClearAll`](crate::Change::ClearAll) leaves them alone.
+    pub own_databases: Vec<String>,
     /// Maximum bytes of the file; kept in it, so `None` is what another program gave, or else [`SIZE`]. A full store
     /// may grow slightly beyond, to delete.
     pub size: Option<u64>,
@@ -72,10 +77,18 @@ impl Settings {
         Self {
             directory: directory.to_path_buf(),
             databases: Vec::new(),
+            own_databases: Vec::new(),
             size: None,
             readers: 1,
             sync: Sync::Commit,
         }
+    }
+
+    /// The names of all databases in the order of their numbers, with those for whom they are.
+    fn all_databases(&self) -> impl Iterator<Item = (&String, Whose)> {
+        let of = |whose| move |name| (name, whose);
+        let own = self.own_databases.iter().map(of(Whose::Program));
+        self.databases.iter().map(of(Whose::Clients)).chain(own)
     }
 }
 
@@ -96,7 +109,10 @@ pub struct Store {
     map: Env<WithoutTls>,
     pub(crate) checkpoints: Arc<Checkpoints>,
     tables: Arc<[Table]>,
-    databases: Arc<[String]>,
+    /// The names of all databases, those for clients first.
+    names: Arc<[String]>,
+    /// How many of them are for clients.
+    for_clients: usize,
     size: u64,
     /// How many changes failed because the store was full.
     times_full: Arc<AtomicU64>,
@@ -104,6 +120,7 @@ pub struct Store {
     versions: Versions,
     /// The log, with [`Sync::Log`].
     log: Option<Arc<LogFiles>>,
+    reserve: ReserveFile,
     /// The inode of the file.
     seed: u64,
 }
@@ -117,13 +134,13 @@ impl Store {
     /// # Errors
     /// If the directory or the map cannot be created, or a database name is invalid.
     pub fn open(settings: &Settings) -> Result<Self, Failure> {
-        if let Some(name) = settings.databases.iter().find(|name| !is_name(name)) {
+        if let Some((name, _)) = settings.all_databases().find(|(name, _)| !is_name(name)) {
             let text = format!(
                 "`{name}` is not a database name: 1 to {DATABASE_NAME_SIZE} letters, digits, `-`, `_` and `.`"
             );
             return Err(Failure::Storage(text));
         }
-        if settings.databases.len() > DATABASES {
+        if settings.all_databases().count() > DATABASES {
             return Err(Failure::Storage(format!("more than {DATABASES} databases")));
         }
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&settings.directory)?;
@@ -159,12 +176,14 @@ impl Store {
             map,
             checkpoints: Arc::new(checkpoints),
             tables: tables.into(),
-            databases: settings.databases.clone().into(),
+            names: settings.all_databases().map(|(name, _)| name.clone()).collect(),
+            for_clients: settings.databases.len(),
             size,
             times_full: Arc::default(),
             lock,
             versions,
             log,
+            reserve: ReserveFile::open(&settings.directory),
             seed: std::fs::metadata(settings.directory.join(DATA_FILE))?.ino(),
         })
     }
@@ -187,10 +206,17 @@ impl Store {
         self.times_full.load(Ordering::Relaxed)
     }
 
-    /// The names of the databases, in the order of their numbers.
+    /// The names of the databases for clients, in the order of their numbers.
     #[must_use]
     pub fn databases(&self) -> &[String] {
-        &self.databases
+        &self.names[..self.for_clients]
+    }
+
+    /// A database for the program alone.
+    #[must_use]
+    pub fn own_database(&self, name: &str) -> Option<Database> {
+        let own = self.names.iter().skip(self.for_clients).position(|own| own == name)?;
+        u8::try_from(self.for_clients + own).ok().map(Database)
     }
 
     /// Takes a snapshot of the last commit.
@@ -219,8 +245,8 @@ impl Store {
         let tables = Arc::clone(&self.tables);
         Writer::new(
             (self.map.clone(), Arc::clone(&self.checkpoints), self.log.clone()),
-            (tables, Arc::clone(&self.databases), self.versions),
-            (self.size, times_full),
+            (tables, Arc::clone(&self.names), self.versions),
+            (self.size, times_full, Reserve::new(self.reserve.clone())),
         )
     }
 
@@ -266,6 +292,11 @@ impl Store {
         Ok(self.lock.readers()?)
     }
 
+    /// The number of the last commit. Makes no system call.
+    pub(crate) fn newest_commit(&self) -> u64 {
+        self.map.info().last_txn_id as u64
+    }
+
     /// The size of the store. Makes no system call, so schedulers can call it.
     #[must_use]
     pub fn usage(&self) -> Usage {
@@ -303,27 +334,27 @@ fn tables(
     checkpoints: &Checkpoints,
     settings: &Settings,
 ) -> Result<Vec<Table>, Failure> {
-    let names = &settings.databases;
     let known = Fact::Size.of(map)?;
     let size = settings.size.filter(|size| known != Some(*size));
-    let created = create(map, checkpoints, names, size);
+    let created = create(map, checkpoints, settings, size);
     // A full disk does not prevent a start with another size.
-    created
-        .or_else(|failure| size.map_or(Err(failure), |_| create(map, checkpoints, names, None)))?;
-    names.iter().map(|name| Table::open(map, name)).collect()
+    created.or_else(|failure| {
+        size.map_or(Err(failure), |_| create(map, checkpoints, settings, None))
+    })?;
+    settings.all_databases().map(|(name, whose)| Table::open(map, name, whose)).collect()
 }
 
 /// Creates missing trees, and writes the size.
 fn create(
     map: &Env<WithoutTls>,
     checkpoints: &Checkpoints,
-    names: &[String],
+    settings: &Settings,
     size: Option<u64>,
 ) -> Result<(), Failure> {
     // One transaction for all databases, because every commit waits for the disk.
     let (_lock, transaction) = checkpoints.begin(map)?;
     map.create_databases_and_commit(transaction, |opener, transaction| {
-        for tree in names.iter().flat_map(|name| Table::trees(name)) {
+        for tree in settings.all_databases().flat_map(|(name, _)| Table::trees(name)) {
             opener.create_database::<Bytes, Bytes>(transaction, Some(&tree))?;
         }
         if let Some(size) = size {

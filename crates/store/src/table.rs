@@ -19,6 +19,16 @@ type Tree = heed::Database<'static, Bytes, Bytes>;
 pub(crate) struct Table {
     pub(crate) records: Tree,
     pub(crate) expiries: Tree,
+    whose: Whose,
+}
+
+/// Whom a database is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// Whoever the program lets use the store.
+    Clients,
+    /// The program alone.
+    Program,
 }
 
 fn damaged() -> Failure {
@@ -34,16 +44,21 @@ impl Table {
     }
 
     /// Opens the trees of an existing database.
-    pub(crate) fn open(map: &Env<WithoutTls>, name: &str) -> Result<Self, Failure> {
+    pub(crate) fn open(map: &Env<WithoutTls>, name: &str, whose: Whose) -> Result<Self, Failure> {
         let opened = map.open_databases_and_commit(map.read_txn()?, |opener, transaction| {
             let [keys, expiries] = Self::trees(name);
             let tree = |name: &str| opener.open_database::<Bytes, Bytes>(transaction, Some(name));
             Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit((tree(&keys)?, tree(&expiries)?)))
         })?;
         match opened.commit() {
-            Some((Some(records), Some(expiries))) => Ok(Self { records, expiries }),
+            Some((Some(records), Some(expiries))) => Ok(Self { records, expiries, whose }),
             _ => Err(Failure::Storage(format!("the database `{name}` is missing"))),
         }
+    }
+
+    /// Whether clients can name it.
+    pub(crate) fn is_of_clients(&self) -> bool {
+        self.whose == Whose::Clients
     }
 
     /// Returns the record of a key, even if it has expired.

@@ -1,7 +1,7 @@
 //! The store as one thread reads it during a turn.
 //!
-//! Owns the thread's snapshot, from the first read to the end of the turn. All readers on the
-//! thread share it, so they see the same state.
+//! Owns the thread's snapshot, from the first read to the end of the turn, or to the first reader that begins after a
+//! later commit. Readers on the thread share it, so one that runs without a pause sees one state.
 
 use std::cell::{Cell, Ref, RefCell};
 use std::fmt;
@@ -129,6 +129,15 @@ impl TurnStore {
             loans.take_back_all();
         }
         loans.take_back_old(now_ms);
+    }
+
+    /// Ends the snapshot if there is a later commit. To be called before something runs that may follow from that
+    /// commit, as a request does whose client has heard of it: a turn may last, and takes in requests meanwhile.
+    pub fn renew(&self) {
+        let is_old = |known: &Rc<Lender>| known.snapshot.commit() != self.store.newest_commit();
+        if self.snapshot.borrow().as_ref().is_some_and(is_old) {
+            self.end_snapshot();
+        }
     }
 
     /// Ends the snapshot: the next read sees the last commit.

@@ -204,7 +204,8 @@ impl Work<'_, '_> {
     }
 
     fn clear_all(&mut self) -> Result<Outcome, Failure> {
-        for (number, table) in self.tables.iter().enumerate() {
+        let of_clients = |(_, table): &(usize, &Table)| table.is_of_clients();
+        for (number, table) in self.tables.iter().enumerate().filter(of_clients) {
             table.clear(&mut self.transaction)?;
             self.logging.database = Database(number as u8);
             self.logging.add(Logged::Clear);

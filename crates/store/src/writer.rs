@@ -3,6 +3,7 @@
 //! Owns when it commits, and how it handles failures. The version of a change is the number of its
 //! transaction and its position in it.
 
+mod expired;
 mod full_disk;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,10 +14,11 @@ use heed::{Env, RwTxn, WithoutTls};
 
 use crate::checkpoint::{Checkpoint, Checkpoints, Keeper, MadeCheckpoint, WriteLock};
 use crate::failure::Failure;
-use crate::limits::{CHECKPOINT_GROWTH, EXPIRED_PER_COMMIT};
+use crate::limits::CHECKPOINT_GROWTH;
 use crate::load::{LoadFailure, Row, load};
 use crate::log::{Entry, Log, LogFiles};
 use crate::order::{Database, Executed, Order};
+use crate::reserve::Reserve;
 use crate::room::{Fit, Room, file_size};
 use crate::snapshot::{last_commit, table};
 use crate::table::Table;
@@ -53,6 +55,8 @@ pub struct Writer {
     is_full: bool,
     /// The last commit whose freed pages can be reused, if the disk was full then.
     settled: u64,
+    /// Room on the disk for deletions.
+    reserve: Reserve,
 }
 
 /// Does a part of an order. A panic is a defect of this crate, and fails that order only: its transaction is not
@@ -66,7 +70,7 @@ impl Writer {
     pub(crate) fn new(
         (map, checkpoints, log): (Env<WithoutTls>, Arc<Checkpoints>, Option<Arc<LogFiles>>),
         (tables, names, versions): (Arc<[Table]>, Arc<[String]>, Versions),
-        (size, times_full): (u64, Arc<AtomicU64>),
+        (size, times_full, reserve): (u64, Arc<AtomicU64>, Reserve),
     ) -> Self {
         let (buffer, last_page) = (Vec::new(), usize::MAX);
         let keeper = Keeper::of(&checkpoints);
@@ -86,6 +90,7 @@ impl Writer {
             checkpoint_size: 0,
             is_full: false,
             settled: 0,
+            reserve,
         }
     }
 
@@ -112,6 +117,7 @@ impl Writer {
             self.times_full.fetch_add(1, Ordering::Relaxed);
         }
         self.is_full = is_full;
+        self.reserve.keep_up(file_size(&self.map));
         executed
     }
 
@@ -218,35 +224,6 @@ impl Writer {
         // Frees the memory of a large entry now, not with the next transaction.
         self.entry.reset();
         done
-    }
-
-    /// Deletes a limited number of expired keys of each database. Returns whether more may be left.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn delete_expired(&mut self, now_ms: u64) -> Result<bool, Failure> {
-        // Usually no key has expired, and an empty commit would cost time.
-        let mut due = Vec::new();
-        let snapshot = self.map.read_txn()?;
-        for table in &*self.tables {
-            if table.has_expired(&snapshot, now_ms)? {
-                due.push(*table);
-            }
-        }
-        drop(snapshot);
-        if due.is_empty() {
-            return Ok(false);
-        }
-        let map = self.map.clone();
-        let (_lock, mut transaction) = self.begin(&map)?;
-        let mut is_left = false;
-        for table in due {
-            let deleted = table.delete_expired(&mut transaction, now_ms, EXPIRED_PER_COMMIT)?;
-            is_left |= deleted == EXPIRED_PER_COMMIT;
-        }
-        // Not logged: if a power failure brings the key back, it is still expired.
-        transaction.commit()?;
-        Ok(is_left)
     }
 
     /// Loads rows, all or none. Returns how many. Other writers wait meanwhile.

@@ -11,6 +11,8 @@ mod lending;
 mod model;
 #[path = "store/orders.rs"]
 mod orders;
+#[path = "store/own.rs"]
+mod own;
 #[path = "store/place.rs"]
 mod place;
 #[path = "store/readers.rs"]

@@ -8,6 +8,7 @@
 pub mod accounting;
 pub mod allocation;
 mod atomic;
+pub mod backtrace;
 pub mod clock;
 pub mod connect;
 pub mod cpu;

@@ -1,5 +1,7 @@
 //! The limits of this crate that are not the kernel's own, and the consequence of each.
 
+use std::time::Duration;
+
 /// Highest number of processors, 1,024: the size of the fixed affinity mask in the kernel interface. On a machine
 /// with more, the kernel refuses to report the allowed processors, and numbers from here on cannot be
 /// pinned to.
@@ -53,3 +55,16 @@ pub const PROBES: u32 = 3;
 /// How often clock and counter are read together at each end of that measurement, 16 times. With fewer it is more likely
 /// that a thread is switched away during each of them and measures a wrong rate.
 pub const TICK_READINGS: usize = 16;
+
+/// Frames of a native back-trace (64).
+///
+/// Consequence: the outermost calls beyond are left out.
+pub const TRACE_FRAMES: usize = 64;
+
+/// Time between two looks whether a thread has written its back-trace (1 ms).
+pub const TRACE_LOOK: Duration = Duration::from_millis(1);
+
+/// Looks after which it is given up (100).
+///
+/// Consequence: a thread that waits in the kernel has no back-trace.
+pub const TRACE_LOOKS: u32 = 100;

@@ -155,6 +155,18 @@ impl Spool {
         }
     }
 
+    /// Opens an existing file to write over its beginning. Whatever has the name, if that is no regular file, is not
+    /// waited for.
+    ///
+    /// # Errors
+    /// `ELOOP` for a link, and what `openat` and `statx` say.
+    pub fn reopen(&self, name: &str) -> io::Result<SpoolFile> {
+        let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let descriptor = rustix::fs::openat(&self.descriptor, plain(name)?, flags, Mode::empty())?;
+        let identity = Identity::of_open(descriptor.as_fd())?;
+        Ok(SpoolFile { descriptor, identity, _table: PhantomData })
+    }
+
     /// Reads the first bytes of a file, up to this many.
     ///
     /// # Errors
@@ -255,6 +267,14 @@ impl SpoolFile {
     /// Its identity.
     pub fn identity(&self) -> Identity {
         self.identity
+    }
+
+    /// Waits until what was written is on the disk.
+    ///
+    /// # Errors
+    /// What `fdatasync` says.
+    pub fn sync(&self) -> io::Result<()> {
+        Ok(rustix::fs::fdatasync(&self.descriptor)?)
     }
 
     /// Appends all of the bytes. May wait for the disk.

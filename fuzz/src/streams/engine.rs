@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use http::{BodyFollows, HeadLimits, HeadValues, Http, KeptHead, Method, Scheme, Stream};
+use http::{Follows, HeadLimits, HeadValues, Http, KeptHead, Method, Scheme, Stream};
 use runtime::service::{
     CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
@@ -214,9 +214,9 @@ impl Carrier {
 fn head_of(number: usize) -> Option<KeptHead> {
     let (method, target) = REQUESTS[number];
     let is_read = matches!(method, Method::Get | Method::Head);
-    let body = if is_read { BodyFollows::No } else { BodyFollows::Yes };
+    let follows = if is_read { Follows::Nothing } else { Follows::Body };
     let (scheme, target, authority) = (Scheme::Http, target.as_bytes(), &b"a"[..]);
-    let values = HeadValues { method, scheme, target, authority, body };
+    let values = HeadValues { method, scheme, target, authority, follows };
     KeptHead::of_values(&values, std::iter::empty(), &HeadLimits::default()).ok()
 }
 

@@ -175,8 +175,9 @@ impl Session {
         names.push((METRICS.to_owned(), self.metrics.clone()));
         names.push((PROCESS.to_owned(), format!("--pid {}", server.id())));
         names.push(("/run/velodrome/8080.sock".to_owned(), socket.display().to_string()));
-        let ctl = format!("velodrome ctl --socket {} ", socket.display());
-        names.push(("velodrome ctl ".to_owned(), ctl));
+        for verb in ["velodrome ctl ", "velodrome top "] {
+            names.push((verb.to_owned(), format!("{verb}--socket {} ", socket.display())));
+        }
         for bench in ["velodrome bench http ", "velodrome bench store "] {
             names.push((bench.to_owned(), format!("{bench}--warmup 0s ")));
         }

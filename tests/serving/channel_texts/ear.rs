@@ -1,10 +1,11 @@
 //! A subscriber of any kind, which checks the form of what it gets: text is UTF-8, and JSON is JSON.
 
-use std::io::Read;
 use std::net::TcpStream;
 
 use serde_json::Value;
 use wire::websocket::{Extension, Kind, Limits, Reader, Role, Step};
+
+use crate::server::client::read;
 
 /// A subscriber, and what it has received but not looked at.
 pub(super) struct Ear {
@@ -60,7 +61,7 @@ impl Ear {
                 return None;
             }
             let mut piece = [0; 8_192];
-            let count = self.stream.read(&mut piece).unwrap_or_else(|error| {
+            let count = read(&mut self.stream, &mut piece).unwrap_or_else(|error| {
                 panic!("{}: {error} before {mark}, {}", self.name, self.received.escape_ascii())
             });
             assert!(count > 0, "{} was closed before {mark}", self.name);

@@ -191,6 +191,13 @@ pub(crate) const LONG_PROXIES: &[Contender] = &[
     proxied("haproxy", Proxy::Ha, LONG_BYTES),
 ];
 
+/// A short answer to an upload through each proxy.
+pub(crate) const UPLOAD_PROXIES: &[Contender] = &[
+    proxied("nginx", Proxy::Nginx, JSON_BODY_BYTES),
+    proxied(OURS, Proxy::Ours, JSON_BODY_BYTES),
+    proxied("haproxy", Proxy::Ha, JSON_BODY_BYTES),
+];
+
 const fn proxied(name: &'static str, proxy: Proxy, body_bytes: usize) -> Contender {
     Contender { name, start: Start::Proxied { proxy, body_bytes } }
 }

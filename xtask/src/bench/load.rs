@@ -80,7 +80,10 @@ pub(crate) fn words(
         | Load::Idle { .. }
         | Load::Paced { .. }
         | Load::Secure { .. }
+        | Load::SecureFan { .. }
+        | Load::SecureFlooded { .. }
         | Load::SecureIdle { .. }
+        | Load::Upload { .. }
         | Load::None => {
             return Err(Failure::Work("this load is not a program".to_owned()));
         }
@@ -114,7 +117,11 @@ pub(crate) fn run(load: Load, words: &[String]) -> Result<(Count, Sample), Failu
         Load::ApacheBench { .. } => read_apache_bench(&text).map(plain),
         Load::Few { .. } => light::read(&text),
         Load::Fan { .. } => light::read_fan(&text).map(plain),
-        Load::Paced { .. } | Load::Secure { .. } => ours::read(&text),
+        Load::SecureFan { .. } => ours::read_channel(&text),
+        Load::Paced { .. }
+        | Load::Secure { .. }
+        | Load::SecureFlooded { .. }
+        | Load::Upload { .. } => ours::read(&text),
         _ => read_wrk(&text).map(plain),
     };
     match read {

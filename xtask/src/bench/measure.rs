@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use crate::bench::SPARE_DESCRIPTORS;
 use crate::bench::accounting::{self, Spent};
+use crate::bench::flood;
 use crate::bench::host::Cores;
 use crate::bench::load;
 use crate::bench::ours;
+use crate::bench::proxies;
 use crate::bench::running::Running;
 use crate::bench::sample::Count;
 use crate::bench::sample::{Metric, Sample};
@@ -86,6 +88,36 @@ impl Measuring<'_> {
         match self.workload.load {
             Load::Idle { connections } => self.idle(server, connections),
             Load::SecureIdle { connections } => self.secure_idle(server, connections),
+            load @ Load::SecureFan { .. } => {
+                let words = self.words(server, duration, None)?;
+                let mut own = Sample::new();
+                let mut sample = self.loaded(server, |_, _| {
+                    let (count, read) = load::run(load, &words)?;
+                    own.clone_from(&read);
+                    Ok((count, read))
+                })?;
+                // That of the whole time has the handshakes in it.
+                sample.retain(|metric, _| {
+                    !matches!(metric, Metric::UserMicros | Metric::SystemMicros)
+                });
+                sample.extend(own);
+                Ok(sample)
+            }
+            load @ Load::SecureFlooded { .. } => {
+                let words = self.words(server, duration, None)?;
+                let mut sample = self.loaded(server, |address, _| {
+                    let (loaded, begun) = flood::beside(address, || load::run(load, &words))?;
+                    let (count, mut sample) = loaded?;
+                    sample.insert(Metric::AskedBeside, begun as f64);
+                    Ok((count, sample))
+                })?;
+                // What the server spends is not for these requests.
+                sample.retain(|metric, _| {
+                    use Metric::{CpuMicros, SpunMicros, SystemMicros, UserMicros};
+                    !matches!(metric, CpuMicros | UserMicros | SystemMicros | SpunMicros)
+                });
+                Ok(sample)
+            }
             load => {
                 let words = self.words(server, duration, Some(rate))?;
                 self.loaded(server, |_, _| load::run(load, &words))
@@ -139,6 +171,20 @@ impl Measuring<'_> {
             Load::Paced { connections } => connections,
             Load::Secure { connections, way } => {
                 let way = format!("--warmup 0s {} {}", way.flags(), secure::trust(self.site));
+                return ours::words(self.site, &url, connections, duration, &way);
+            }
+            Load::SecureFlooded { connections, rate } => {
+                let way = format!("--warmup 1s --rate {rate} {}", secure::trust(self.site));
+                return ours::words(self.site, &url, connections, duration, &way);
+            }
+            Load::SecureFan { members } => {
+                let (site, process) = (self.site, server.family().last().copied());
+                let of_server = process.map_or_else(String::new, |id| format!("--server-pid {id}"));
+                let way = format!("--timeout 60s {} {of_server}", secure::trust(site));
+                return ours::channel_words(site, &url, members, duration, &way);
+            }
+            Load::Upload { connections, bytes } => {
+                let way = format!("--warmup 0s --body-file {}", proxies::body(self.site, bytes)?);
                 return ours::words(self.site, &url, connections, duration, &way);
             }
             Load::Fan { members, lines } => {

@@ -8,6 +8,7 @@
 mod accounting;
 mod brokers;
 mod contender;
+mod flood;
 mod generator;
 mod host;
 mod instructions;

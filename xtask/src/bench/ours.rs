@@ -1,6 +1,6 @@
-//! `velodrome bench http` as the load of a benchmark: its command line, and the parsing of its JSON.
+//! `velodrome bench http` and `channel` as the load of a benchmark: their command lines, and the parsing of their JSON.
 //!
-//! Never starts it.
+//! Never starts them.
 
 use std::time::Duration;
 
@@ -23,6 +23,39 @@ pub(crate) fn words(
     let line = format!("bench http {url} -t 1 -c {connections} -d {seconds}s --json {way}");
     let velodrome = site.velodrome()?.display().to_string();
     Ok(std::iter::once(velodrome).chain(line.split_whitespace().map(str::to_owned)).collect())
+}
+
+/// The command line of `channel`: one message at a time to so many subscribers.
+pub(crate) fn channel_words(
+    site: &Site,
+    url: &str,
+    members: u32,
+    duration: Duration,
+    way: &str,
+) -> Result<Vec<String>, Failure> {
+    let seconds = duration.as_secs().max(1);
+    let line = format!("bench channel {url} -t 1 -c {members} -d {seconds}s --json {way}");
+    let velodrome = site.velodrome()?.display().to_string();
+    Ok(std::iter::once(velodrome).chain(line.split_whitespace().map(str::to_owned)).collect())
+}
+
+/// The counts of `channel`, and the server's CPU time for a delivery, which leaves out the handshakes.
+pub(crate) fn read_channel(text: &str) -> Option<(Count, Sample)> {
+    let report: Value = serde_json::from_str(text).ok()?;
+    let received = report["received"].as_u64()?;
+    let wanted = report["published"].as_u64()? * report["wanted"].as_u64()?;
+    let count = Count {
+        requests: received,
+        per_second: report["deliveries_per_s"].as_f64()?,
+        errors: wanted.saturating_sub(received),
+    };
+    let mut sample = Sample::new();
+    let cpu = report["server_cpu_ns_per_delivery"].as_f64()?;
+    sample.insert(Metric::CpuMicros, cpu / 1_000.0);
+    for (name, metric) in [("p50_ns", Metric::LatencyP50), ("p99_ns", Metric::LatencyP99)] {
+        sample.insert(metric, report["delivery"][name].as_f64()? / 1_000.0);
+    }
+    Some((count, sample))
 }
 
 /// Its counts, and its other figures.
@@ -57,6 +90,21 @@ pub(crate) fn read(text: &str) -> Option<(Count, Sample)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_report_of_channel_is_read() {
+        let text = r#"{"wanted":50,"published":268,"received":13390,"deliveries_per_s":13338.5,
+            "delivery":{"p50_ns":880000,"p99_ns":13950000},"server_cpu_ns_per_delivery":8396.0}"#;
+        let (count, sample) = read_channel(text).expect("its report");
+        assert_eq!(count, Count { requests: 13_390, per_second: 13_338.5, errors: 10 });
+        let expected = [
+            (Metric::CpuMicros, 8.396),
+            (Metric::LatencyP50, 880.0),
+            (Metric::LatencyP99, 13_950.0),
+        ];
+        assert_eq!(sample, Sample::from(expected));
+        assert!(read_channel("{}").is_none());
+    }
 
     #[test]
     fn its_report_is_read() {

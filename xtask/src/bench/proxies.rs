@@ -7,7 +7,9 @@ use std::path::Path;
 
 use crate::bench::contender::Proxy;
 use crate::bench::host::Cores;
+use crate::bench::load;
 use crate::bench::site::{HAPROXY_CONNECTIONS, NGINX_CONNECTIONS, Site, shown};
+use crate::bench::workload::{Load, Workload};
 use crate::client;
 use crate::failure::Failure;
 use crate::process::{self, Guarded};
@@ -16,18 +18,40 @@ use crate::server::{self, leashed};
 /// Starts the server behind the proxies.
 pub(crate) fn start_behind(
     body_bytes: usize,
-    path: &str,
+    workload: &Workload,
     site: &Site,
     cores: &Cores,
 ) -> Result<(SocketAddr, Guarded), Failure> {
     let address = server::free_address()?;
     let (program, core) = (shown(&site.floor()?), cores.load.to_string());
     let (listen, size) = (address.to_string(), body_bytes.to_string());
-    let words = ["taskset", "-c", &core, &program, &listen, "kept", &size];
-    let request = client::request(address, path);
+    let (mode, request_size) = match workload.load {
+        Load::Upload { bytes, .. } => ("taking", bytes.to_string()),
+        _ => ("kept", String::new()),
+    };
+    let mut words = vec!["taskset", "-c", &core, &program, &listen, mode, &size];
+    words.extend([&*request_size].into_iter().filter(|size| !size.is_empty()));
+    let request = request(workload, address);
     let guarded =
         server::start(leashed(&words), "behind", site.folder(), address, request.as_bytes())?;
     Ok((address, guarded))
+}
+
+/// A request of this load.
+pub(crate) fn request(workload: &Workload, address: SocketAddr) -> String {
+    match workload.load {
+        Load::Upload { bytes, .. } => load::post(address, workload.path, &" ".repeat(bytes)),
+        _ => client::request(address, workload.path),
+    }
+}
+
+/// The file with the body of an upload of so many bytes.
+pub(crate) fn body(site: &Site, bytes: usize) -> Result<String, Failure> {
+    let path = site.folder().join(format!("upload-{bytes}.bin"));
+    if !path.is_file() {
+        std::fs::write(&path, " ".repeat(bytes))?;
+    }
+    Ok(shown(&path))
 }
 
 /// The command line of a proxy at this address, in front of that server.
@@ -84,7 +108,8 @@ fn nginx(folder: &Path, address: SocketAddr, behind: SocketAddr) -> String {
         "worker_processes 1;\ndaemon off;\npid {folder}/nginx.pid;\nerror_log stderr;\n\
          worker_rlimit_nofile {NGINX_CONNECTIONS};\n\
          events {{ worker_connections {NGINX_CONNECTIONS}; }}\n\
-         http {{\n    access_log off;\n    tcp_nodelay on;\n    proxy_temp_path {folder}/proxy;\n\
+         http {{\n    access_log off;\n    tcp_nodelay on;\n\
+         \x20   proxy_request_buffering off;\n    client_max_body_size 2m;\n    proxy_temp_path {folder}/proxy;\n\
          \x20   client_body_temp_path {folder}/body;\n    fastcgi_temp_path {folder}/fastcgi;\n\
          \x20   uwsgi_temp_path {folder}/uwsgi;\n    scgi_temp_path {folder}/scgi;\n\
          \x20   keepalive_requests 1000000000;\n    keepalive_timeout 3600s;\n\

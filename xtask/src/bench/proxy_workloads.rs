@@ -2,7 +2,7 @@
 //!
 //! Never runs anything.
 
-use crate::bench::contender::{LONG_PROXIES, PROXIES};
+use crate::bench::contender::{LONG_PROXIES, PROXIES, UPLOAD_PROXIES};
 use crate::bench::sample::Metric;
 use crate::bench::target::{Against, Bound, Target};
 use crate::bench::workload::{Load, Runs, Workload};
@@ -33,5 +33,29 @@ pub(crate) const PROXY_WORKLOADS: &[Workload] = &[
         contenders: LONG_PROXIES,
         main_metric: Metric::CpuMicros,
         targets: &[at_most("nginx", 1.0)],
+    },
+    Workload {
+        name: "proxy-upload",
+        title: "1 MiB to the server behind a proxy, kept alive on both sides, 16 connections",
+        path: "/upload",
+        load: Load::Upload { connections: 16, bytes: 1024 * 1024 },
+        runs: Runs::WhenNamed,
+        contenders: UPLOAD_PROXIES,
+        main_metric: Metric::CpuMicros,
+        targets: &[at_most("nginx", 1.0)],
+    },
+    Workload {
+        name: "proxy-latency",
+        title: "JSON through a proxy at half of the slowest one's maximum, 16 connections",
+        path: "/json",
+        load: Load::Paced { connections: 16 },
+        runs: Runs::WhenNamed,
+        contenders: PROXIES,
+        main_metric: Metric::LatencyP99,
+        targets: &[Target {
+            metric: Metric::LatencyP99,
+            against: Against::Above("direct"),
+            bound: Bound::AtMost(200.0),
+        }],
     },
 ];

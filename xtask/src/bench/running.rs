@@ -39,11 +39,11 @@ impl Running {
         cores: &Cores,
     ) -> Result<Running, Failure> {
         if let Start::Proxied { proxy, body_bytes } = contender.start {
-            let (behind, guarded) = start_behind(body_bytes, workload.path, site, cores)?;
+            let (behind, guarded) = start_behind(body_bytes, workload, site, cores)?;
             // Chosen when the server behind has its own: otherwise both would get the same.
             let address = server::free_address()?;
             let words = proxies::words(proxy, address, behind, site)?;
-            let request = client::request(address, workload.path);
+            let request = proxies::request(workload, address);
             let running =
                 Running::launch(contender.name, address, request.as_bytes(), &words, site, cores)?;
             return Ok(Running { _behind: Some(guarded), ..running });

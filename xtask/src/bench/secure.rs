@@ -103,7 +103,7 @@ fn velodrome(server: SecureServer, pair: &Pair, files: &Path, address: SocketAdd
     };
     format!(
         "root = \"{}\"\nschedulers = 1\npin = false\n[[listener]]\naddress = \"{address}\"\n{tls}\
-         [[route]]\npath = \"/json\"\njson = {{ message = \"Hello, World!\" }}\n\
+         [[channel]]\npattern = \"fan\"\n[[route]]\npath = \"/json\"\njson = {{ message = \"Hello, World!\" }}\n\
          [limits]\nkeep_alive = \"1h\"\n",
         files.display()
     )

@@ -24,6 +24,7 @@ const fn secure(
 ) -> Workload {
     let main_metric = match load {
         Load::SecureIdle { .. } => Metric::ResidentBytes,
+        Load::SecureFlooded { .. } => Metric::LatencyP99,
         _ => Metric::CpuMicros,
     };
     Workload { name, title, path, load, runs: Runs::WhenNamed, contenders, main_metric, targets }
@@ -71,6 +72,30 @@ pub(crate) const SECURE_WORKLOADS: &[Workload] = &[
         Load::Secure { connections: 8, way: Way::Kept },
         &[SECURE_NGINX, SECURE, SECURE_CADDY],
         &[to_nginx(Metric::CpuMicros, 0.9)],
+    ),
+    secure(
+        "tls-flood",
+        "JSON kept alive over TLS, 1,000 requests/s, while others begin handshakes as fast as they are answered",
+        "/json",
+        Load::SecureFlooded { connections: 16, rate: 1_000 },
+        SECURE_FIELD,
+        &[Target {
+            metric: Metric::LatencyP99,
+            against: Against::Itself,
+            bound: Bound::AtMost(5_000.0),
+        }],
+    ),
+    secure(
+        "tls-sockets",
+        "a message at a time to 1,000 WebSockets over TLS; each delivery is a request",
+        "/channels/fan",
+        Load::SecureFan { members: 1_000 },
+        &[PLAIN, SECURE],
+        &[Target {
+            metric: Metric::CpuMicros,
+            against: Against::Contender("plain"),
+            bound: Bound::AtMost(1.6),
+        }],
     ),
     secure(
         "tls-idle",

@@ -44,18 +44,13 @@ impl Site {
         std::fs::create_dir_all(folder.join("files"))?;
         let site = Site { folder, programs: target.join("release") };
         std::fs::write(site.files().join("page.html"), page())?;
-        let mut starts: Vec<Start> = Vec::new();
-        for start in wanted {
-            // All floors are one program.
-            let same =
-                |other: &Start| std::mem::discriminant(other) == std::mem::discriminant(&start);
-            if !starts.iter().any(same) {
-                starts.push(start);
+        let mut programs: Vec<Words> = Vec::new();
+        for words in wanted.flat_map(programs_of) {
+            if !programs.contains(&words) {
+                programs.push(words);
             }
         }
-        for start in starts {
-            build(start);
-        }
+        programs.into_iter().for_each(build);
         Ok(site)
     }
 
@@ -118,18 +113,24 @@ pub(super) fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Builds one program in release. If it does not build, only its contender is reported later.
-fn build(start: Start) {
-    let words: &[&str] = match start {
-        Start::Floor { .. } => &["--package", "velodrome-floor", "--bins"],
-        Start::Example(name) => &["--package", "velodrome", "--example", name],
+/// What cargo is told to build.
+type Words = &'static [&'static str];
+
+const VELODROME: Words = &["--package", "velodrome", "--bin", "velodrome"];
+const FLOOR: Words = &["--package", "velodrome-floor", "--bins"];
+
+/// The programs of ours that a contender needs.
+fn programs_of(start: Start) -> Vec<Words> {
+    match start {
+        Start::Floor { .. } => vec![FLOOR],
+        Start::Example("json") => vec![&["--package", "velodrome", "--example", "json"]],
+        Start::Example(_) => vec![&["--package", "velodrome", "--example", "chat"]],
         Start::Serve
         | Start::Channels { .. }
         | Start::Store { .. }
-        | Start::Proxied { .. }
-        | Start::Secure(SecureServer::Velodrome | SecureServer::Plain) => {
-            &["--package", "velodrome", "--bin", "velodrome"]
-        }
+        | Start::Secure(SecureServer::Velodrome | SecureServer::Plain) => vec![VELODROME],
+        // A proxy stands before the floor.
+        Start::Proxied { .. } => vec![VELODROME, FLOOR],
         Start::Redis
         | Start::RedisStore { .. }
         | Start::Memcached
@@ -138,17 +139,14 @@ fn build(start: Start) {
         | Start::Nginx
         | Start::Secure(SecureServer::Nginx | SecureServer::Haproxy | SecureServer::Caddy)
         | Start::Yaws
-        | Start::Given { .. } => return,
-    };
-    // A proxy stands before the floor.
-    let behind: &[&str] = match start {
-        Start::Proxied { .. } => &["--package", "velodrome-floor", "--bins"],
-        _ => &[],
-    };
-    for words in [words, behind].into_iter().filter(|words| !words.is_empty()) {
-        if let Err(failure) = workspace::build_release(words) {
-            eprintln!("xtask: {failure}");
-        }
+        | Start::Given { .. } => Vec::new(),
+    }
+}
+
+/// Builds a program in release. If it does not build, only its contenders are reported later.
+fn build(words: Words) {
+    if let Err(failure) = workspace::build_release(words) {
+        eprintln!("xtask: {failure}");
     }
 }
 

@@ -27,6 +27,13 @@ pub(crate) enum Load {
     Secure { connections: u32, way: Way },
     /// The same: this many connections that are held.
     SecureIdle { connections: u32 },
+    /// Paced requests on kept connections over TLS, while others begin handshakes and end none.
+    SecureFlooded { connections: u32, rate: u32 },
+    /// `velodrome bench channel`: a message at a time to this many WebSockets, over TLS where the server has it. Each
+    /// delivery counts as a request.
+    SecureFan { members: u32 },
+    /// `velodrome bench`, closed loop, kept alive: requests with a body of this size.
+    Upload { connections: u32, bytes: usize },
     /// A broadcast: one member sends this many lines at once. Each delivery counts as a request.
     Fan { members: u32, lines: u32 },
     /// None: the program itself is measured.

@@ -332,14 +332,16 @@ mod tests {
         for workload in workloads() {
             let is_file = workload.name.starts_with("file-");
             let first = match workload.name {
-                "proxy-json" => "direct",
-                name if is_file || name == "proxy-1m" || name.starts_with("tls-") => "nginx",
+                "proxy-json" | "proxy-latency" => "direct",
+                "tls-sockets" => "plain",
+                "proxy-1m" | "proxy-upload" => "nginx",
+                name if is_file || name.starts_with("tls-") => "nginx",
                 _ => "floor",
             };
             assert_eq!(workload.contenders[0].name, first, "{}", workload.name);
             assert!(!is_file || FILES.iter().any(|(path, _)| *path == workload.path));
             for target in workload.targets {
-                if let Against::Contender(name) = target.against {
+                if let Against::Contender(name) | Against::Above(name) = target.against {
                     assert!(workload.contenders.iter().any(|contender| contender.name == name));
                 }
             }

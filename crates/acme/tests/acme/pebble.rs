@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
@@ -146,7 +147,12 @@ impl Pebble {
 
     fn settings(&self, names: &[&str]) -> Settings {
         let directory = format!("https://127.0.0.1:{}/dir", self.port);
-        settings(names, &self.folder.path().join("state"), &directory, &self.own.certificate)
+        settings(names, &self.state(), &directory, &self.own.certificate)
+    }
+
+    /// The state directory of a server.
+    fn state(&self) -> PathBuf {
+        self.folder.path().join("state")
     }
 
     fn server(&self, settings: Settings) -> Server {
@@ -283,7 +289,7 @@ fn refusals_are_told_in_the_words_of_the_authority() {
     server.stop();
     // The two ports know nothing of the answers of this server.
     let mut settings = pebble.settings(&["one.example.org"]);
-    settings.state = pebble.folder.path().join("other");
+    settings.state = pebble.folder.path().join("other").into();
     let server = Server::start(settings);
     let error = server.next_failure();
     assert!(
@@ -304,7 +310,7 @@ fn a_renewal_that_the_authority_asks_for_says_what_it_replaces() {
     let first = server.next_certificate();
     server.next_issued();
     server.handle.stop();
-    let certificates = settings.state.join("certificates");
+    let certificates = pebble.state().join("certificates");
     let file = fs::read_dir(&certificates).unwrap().next().unwrap().unwrap().path();
     let old = fs::read(&file).unwrap();
     let pem = String::from_utf8(old.clone()).unwrap();
@@ -314,7 +320,7 @@ fn a_renewal_that_the_authority_asks_for_says_what_it_replaces() {
     let body = serde_json::json!({ "Certificate": chain, "ARIResponse": window }).to_string();
     pebble.manage(&post("/set-renewal-info/", &body));
     // The window is asked for again: what the authority said before is in the ledger.
-    forget_window(&settings.state);
+    forget_window(&pebble.state());
     let server = pebble.server(settings.clone());
     assert_eq!(server.next_certificate().facts.fingerprint, first.facts.fingerprint);
     assert_ne!(server.next_certificate().facts.fingerprint, first.facts.fingerprint);
@@ -322,7 +328,7 @@ fn a_renewal_that_the_authority_asks_for_says_what_it_replaces() {
     server.stop();
     // With the old certificate back, the authority minds that it was replaced, and gets an order without that.
     fs::write(&file, old).unwrap();
-    forget_window(&settings.state);
+    forget_window(&pebble.state());
     let server = pebble.server(settings);
     server.next_event(|event| matches!(event, Event::AlreadyReplaced { .. }).then_some(()));
     assert_ne!(server.next_certificate().facts.fingerprint, first.facts.fingerprint);
@@ -346,7 +352,7 @@ fn an_account_is_made_with_the_external_account_that_the_authority_requires() {
     assert!(error.contains("externalAccountRequired"), "{error}");
     server.stop();
     let mut settings = pebble.settings(&["one.example.org"]);
-    settings.state = pebble.folder.path().join("other");
+    settings.state = pebble.folder.path().join("other").into();
     let key = BASE64_URL_SAFE_NO_PAD.decode(key).unwrap();
     settings.issuers[0].external_account =
         Some(ExternalAccount { id: "customer-7".to_owned(), key });

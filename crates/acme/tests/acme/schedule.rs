@@ -70,6 +70,28 @@ fn a_window_decides_but_never_beyond_a_sixth_of_the_life() {
 }
 
 #[test]
+fn a_clock_that_is_set_forward_makes_an_order_due_once_a_third_of_the_life_or_the_window_is_reached()
+ {
+    let mut ledger = Ledger::default();
+    ledger.on_order(START);
+    ledger.on_finalize(&names(0), START);
+    ledger.on_issued(&names(0), "https://ca.example/");
+    ledger.on_success(&names(0));
+    let window = Window { start: START.plus(20 * DAY), end: START.plus(22 * DAY) };
+    for (window, due) in [(None, 60 * DAY), (Some(window), 21 * DAY)] {
+        for seconds in (0..90 * DAY).step_by(HOUR as usize).chain([due - 1, due, due + 1]) {
+            let now = START.plus(seconds);
+            let mut ledger = ledger.clone();
+            ledger.on_time(now);
+            let allowed_at = ledger.allowed_at(&names(0), now);
+            let (life, spread) = (Some(life(90)), Share::from_bits(1 << 31));
+            let plan = plan(&Facts { life, window, spread, retry_at: None, allowed_at });
+            assert_eq!(plan.at <= now, seconds >= due, "{window:?}, {seconds} s");
+        }
+    }
+}
+
+#[test]
 fn waits_after_failures_double_from_a_minute_to_six_hours() {
     let waits: Vec<_> = (1..12).map(|failures| retry_delay_s(failures, Share::NONE)).collect();
     assert_eq!(waits, [60, 120, 240, 480, 960, 1_920, 3_840, 7_680, 15_360, 17_280, 17_280]);

@@ -179,7 +179,7 @@ impl Server {
     ) -> Self {
         let (sender, told) = channel();
         let sink = Recorder { told: sender, answers: answers.clone(), confirms, on_event };
-        Self { handle: start(settings, Box::new(sink)).unwrap(), answers, told }
+        Self { handle: start(settings, None, Box::new(sink)).unwrap(), answers, told }
     }
 
     /// The next thing that the sink is told and that is looked for; what comes before is dropped.

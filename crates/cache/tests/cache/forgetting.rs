@@ -191,3 +191,22 @@ fn an_answer_that_is_too_long_is_not_stored() {
     assert!(!cache.store(&key("/"), stored, &fields("").fields()));
     assert_eq!(cache.stats().objects, 0);
 }
+
+#[test]
+fn what_is_taken_back_is_there_whatever_else_was_used() {
+    let rules = Rules { memory: 8_000, ..Rules::default() };
+    let mut cache = Cache::new(rules.clone());
+    let request = fields("");
+    for round in 0..4 {
+        for number in 0..40 {
+            let target = format!("/{number}");
+            if seen(&mut cache, &target, "", at(1)) != "fresh" {
+                let stored =
+                    object((200, "Cache-Control: max-age=100"), "", &rules, at(0)).unwrap();
+                cache.take_back(&key(&target), stored, &request.fields());
+            }
+            assert_eq!(seen(&mut cache, &target, "", at(1)), "fresh", "{round} {target}");
+        }
+    }
+    assert!(cache.stats().bytes <= 8_000);
+}

@@ -5,6 +5,7 @@ mod fetching;
 mod forgetting;
 mod freshness;
 mod properties;
+mod recording;
 mod reporting;
 mod reuse;
 mod selecting;

@@ -129,6 +129,8 @@ pub struct Channels {
     next_sweep_ms: u64,
     cursor: usize,
     stats: ChannelStats,
+    /// The channel of the last subscriber that was too slow, and how many were, since this was last asked.
+    slow: (Option<Arc<str>>, u64),
 }
 
 impl Channels {
@@ -170,6 +172,7 @@ impl Channels {
             next_sweep_ms: 0,
             cursor: 0,
             stats: ChannelStats::default(),
+            slow: (None, 0),
         }
     }
 

@@ -252,6 +252,7 @@ impl Channels {
             }
             Subscribed::Pattern(_) => Slow::Disconnect,
         };
+        self.note_slow(pending.of);
         let Some(audience) = self.audience_mut(pending) else { return };
         match (slow, pending.of) {
             (Slow::DropOldest | Slow::Latest, Subscribed::Channel(place)) => {

@@ -1,8 +1,10 @@
 //! Channels as they are seen from outside: how many subscribers, how far behind, how much is kept.
 //!
-//! Owns that view. Changes nothing.
+//! Owns that view, and who was too slow lately. Changes nothing.
 
-use super::Channels;
+use std::sync::Arc;
+
+use super::{Channels, Subscribed};
 use crate::channel::Place;
 
 /// A channel, as one scheduler knows it.
@@ -37,5 +39,22 @@ impl Channels {
             kept: channel.history.count(),
             kept_bytes: channel.history.held_bytes(),
         })
+    }
+
+    /// A subscriber was too slow.
+    #[cold]
+    pub(super) fn note_slow(&mut self, of: Subscribed) {
+        let channel = match of {
+            Subscribed::Channel(place) => self.channels[place as usize].as_ref(),
+            Subscribed::Pattern(_) => None,
+        };
+        let name = channel.map(|channel| Arc::clone(&channel.name));
+        self.slow = (name, self.slow.1 + 1);
+    }
+
+    /// How many subscribers were too slow since this was last asked, and the channel of the last of them; `None` if it
+    /// subscribes to a pattern.
+    pub fn take_slow(&mut self) -> (Option<Arc<str>>, u64) {
+        std::mem::take(&mut self.slow)
     }
 }

@@ -10,10 +10,10 @@ use wire::http::status::Status;
 
 use super::underway::Underway;
 use super::{Connection, Phase};
-use crate::answering::Refused;
 use crate::application::Application;
 use crate::exchange::{BodyPlan, Exchange};
 use crate::forwarding::Sender;
+use crate::refused::Refused;
 use crate::request::Begin;
 use crate::shared::Http;
 

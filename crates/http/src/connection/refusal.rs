@@ -6,8 +6,8 @@ use runtime::service::Context;
 use wire::http::status::Status;
 
 use super::{Connection, Phase};
-use crate::answering::Refused;
 use crate::application::Application;
+use crate::refused::Refused;
 use crate::shared::Http;
 
 impl Connection {

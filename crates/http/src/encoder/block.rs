@@ -4,8 +4,10 @@
 //! as its protocol wants it, HTTP/2 with HPACK. Never has a body.
 //!
 //! A block is the number of bytes that follow (4 bytes), the status (2), and for each field the length of its name
-//! (2) and value (4), its name in lower case, and its value. Numbers are big-endian.
+//! (2) and value (4), its name in lower case, and its value. Numbers are big-endian. A field that is about an HTTP/1
+//! connection is left out (RFC 9113, 8.2.2).
 
+use wire::http::kept::is_of_connection;
 use wire::http::response::{InvalidField, check_field};
 use wire::http::status::Status;
 
@@ -36,10 +38,17 @@ impl BlockWriter {
 
     /// Adds a field that is valid.
     pub(super) fn put(&mut self, name: &str, value: &[u8]) {
+        let start = self.0.len();
         // The lengths were checked with the field, or are those of a list shorter than 64 KiB.
         self.0.extend_from_slice(&(name.len() as u16).to_be_bytes());
         self.0.extend_from_slice(&(value.len() as u32).to_be_bytes());
+        let name_at = self.0.len();
         self.0.extend(name.bytes().map(|byte| byte.to_ascii_lowercase()));
+        let lower = self.0.get(name_at..).and_then(|name| str::from_utf8(name).ok());
+        if lower.is_some_and(is_of_connection) {
+            self.0.truncate(start);
+            return;
+        }
         self.0.extend_from_slice(value);
     }
 
@@ -100,5 +109,24 @@ impl<'b> HeadBlock<'b> {
             rest = after;
             Some((str::from_utf8(name).ok()?, value))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 9113, 8.2.2.
+    #[test]
+    fn a_field_about_a_connection_is_left_out() {
+        let mut writer = BlockWriter::default();
+        writer.begin(Status::UPGRADE_REQUIRED);
+        writer.put("Connection", b"upgrade");
+        writer.field("Upgrade", b"websocket").expect("a field");
+        writer.put("Upgrade-Insecure-Requests", b"1");
+        writer.field("KEEP-ALIVE", b"5").expect("a field");
+        let (block, _) = HeadBlock::split(writer.finish()).expect("it is whole");
+        let expected = [("upgrade-insecure-requests", &b"1"[..])];
+        assert_eq!(block.fields().collect::<Vec<_>>(), expected);
     }
 }

@@ -10,7 +10,7 @@ mod text;
 use runtime::output::Output;
 use wire::http::head::{Fields, Version};
 use wire::http::response::{InvalidField, append_field, append_status_line};
-use wire::http::status::Status;
+use wire::http::status::{Class, Status};
 
 use crate::framing::StreamFraming;
 pub(super) use parts::ReplyParts;
@@ -26,7 +26,21 @@ pub(super) enum Encoder {
         persistence: Persistence,
     },
     /// Head blocks for the carrier of a stream, which marks the end of the body itself.
-    Blocks,
+    Blocks {
+        /// What the client takes for the bytes behind a head of success.
+        behind: Behind,
+    },
+}
+
+/// What the client of a stream takes for the bytes behind a head of success (2xx).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Behind {
+    /// A body.
+    Body,
+    /// The protocol that it has asked for (RFC 8441 section 4).
+    Protocol,
+    /// The same, but none may begin any more.
+    NoProtocol,
 }
 
 /// The fields of another server's answer that decide how it is passed on.
@@ -74,12 +88,29 @@ impl Encoder {
     /// Whether nothing follows the reply on what carries it.
     #[inline]
     pub(super) fn is_last(self) -> bool {
-        matches!(self, Self::Blocks | Self::Text { persistence: Persistence::Closed, .. })
+        matches!(self, Self::Blocks { .. } | Self::Text { persistence: Persistence::Closed, .. })
     }
 
     /// Whether what carries the reply can change to another protocol after it.
     pub(super) fn can_change(self) -> bool {
         self == Self::Text { version: Version::Http11, persistence: Persistence::Kept }
+            || self == Self::Blocks { behind: Behind::Protocol }
+    }
+
+    /// The status with which that begins.
+    pub(super) fn status_of_change(self) -> Status {
+        match self {
+            Self::Text { .. } => Status::SWITCHING_PROTOCOLS,
+            Self::Blocks { .. } => Status::OK,
+        }
+    }
+
+    /// Whether the client takes an answer with this status for one in another protocol, which it is only if the
+    /// application says so.
+    pub(super) fn means_change(self, status: Status) -> bool {
+        let expects_one =
+            matches!(self, Self::Blocks { behind: Behind::Protocol | Behind::NoProtocol });
+        expects_one && status.class() == Class::Success
     }
 
     /// Makes this the last reply on what carries it.
@@ -96,7 +127,7 @@ impl Encoder {
             Self::Text { persistence, .. } => {
                 text::begin(persistence, status, parts, output.buffer());
             }
-            Self::Blocks => parts.begin_block(status),
+            Self::Blocks { .. } => parts.begin_block(status),
         }
     }
 
@@ -111,7 +142,7 @@ impl Encoder {
         let has_body = has_length(status) && status != Status::RESET_CONTENT;
         let framing = match *self {
             _ if !has_body => StreamFraming::Omitted,
-            Self::Blocks => StreamFraming::Carried,
+            Self::Blocks { .. } => StreamFraming::Carried,
             Self::Text { version: Version::Http10, .. } => {
                 self.close();
                 StreamFraming::UntilClose
@@ -137,7 +168,7 @@ impl Encoder {
         let has_body = has_length(head.status) && head.status != Status::RESET_CONTENT;
         let framing = match (*self, head.length) {
             _ if !has_body => StreamFraming::Omitted,
-            (Self::Blocks, _) => StreamFraming::Carried,
+            (Self::Blocks { .. }, _) => StreamFraming::Carried,
             (Self::Text { .. }, Some(_)) => StreamFraming::Counted,
             (Self::Text { version: Version::Http10, .. }, None) => {
                 self.close();
@@ -147,7 +178,7 @@ impl Encoder {
         };
         match (*self, head.dating) {
             (_, Dating::Undated) => self.begin(head.status, parts, output),
-            (Self::Blocks, Dating::Dated) => parts.block().begin(head.status),
+            (Self::Blocks { .. }, Dating::Dated) => parts.block().begin(head.status),
             (Self::Text { persistence, .. }, Dating::Dated) => {
                 text::begin_undated(persistence, head.status, output.buffer());
             }
@@ -179,7 +210,7 @@ impl Encoder {
         match self {
             Self::Text { version: Version::Http10, .. } => return,
             Self::Text { .. } => append_status_line(output.buffer(), status),
-            Self::Blocks => parts.block().begin(status),
+            Self::Blocks { .. } => parts.block().begin(status),
         }
         self.fields(fields, parts, output);
         self.end(parts, output);
@@ -194,7 +225,7 @@ impl Encoder {
     ) -> Result<(), InvalidField> {
         match self {
             Self::Text { .. } => append_field(output.buffer(), name, value),
-            Self::Blocks => parts.block().field(name, value),
+            Self::Blocks { .. } => parts.block().field(name, value),
         }
     }
 
@@ -209,7 +240,7 @@ impl Encoder {
     ) {
         match self {
             Self::Text { .. } => text::put_line(output.buffer(), name, value),
-            Self::Blocks => parts.block().put(name, value),
+            Self::Blocks { .. } => parts.block().put(name, value),
         }
     }
 
@@ -223,7 +254,7 @@ impl Encoder {
     ) {
         match self {
             Self::Text { .. } => output.put(fields.lines()),
-            Self::Blocks => {
+            Self::Blocks { .. } => {
                 for (name, value) in fields.iter() {
                     parts.block().put(name, value);
                 }
@@ -236,7 +267,7 @@ impl Encoder {
     pub(super) fn end(self, parts: &mut ReplyParts, output: &mut Output) {
         match self {
             Self::Text { .. } => output.put(b"\r\n"),
-            Self::Blocks => put_head(output, parts.block().finish()),
+            Self::Blocks { .. } => put_head(output, parts.block().finish()),
         }
     }
 
@@ -244,7 +275,7 @@ impl Encoder {
     pub(super) fn go_on(self, parts: &mut ReplyParts, output: &mut Output) {
         match self {
             Self::Text { .. } => text::go_on(output.buffer()),
-            Self::Blocks => {
+            Self::Blocks { .. } => {
                 parts.block().begin(Status::CONTINUE);
                 self.end(parts, output);
             }

@@ -8,8 +8,9 @@ use wire::http::method::Method;
 use wire::http::status::Status;
 
 use super::{Exchange, State};
-use crate::answering::{NO_ANSWER, Refused};
+use crate::answering::NO_ANSWER;
 use crate::application::Application;
+use crate::refused::Refused;
 use crate::shared::Http;
 use crate::unanswered::Ended;
 

@@ -10,9 +10,10 @@ use wire::http::head::Framing;
 use wire::http::status::Status;
 
 use super::{Exchange, State, Step};
-use crate::application::{Application, BodyPolicy, Intake, Urgency};
+use crate::application::{Application, BodyPolicy, Intake};
 use crate::asked::{Asked, BodyRest, Way};
 use crate::shared::Http;
+use crate::waiting::Urgency;
 
 /// What is done with a body that was announced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

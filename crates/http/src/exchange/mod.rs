@@ -20,11 +20,12 @@ use wire::http::head;
 use wire::http::kept::KeptHead;
 use wire::http::status::Status;
 
-use crate::application::{Application, Patience, Urgency};
+use crate::application::Application;
 use crate::asked::{Asked, BodyRest, Way};
 use crate::begun::Begun;
 use crate::request::{Begin, Request};
 use crate::shared::Http;
+use crate::waiting::{Patience, Urgency};
 pub(super) use intake::BodyPlan;
 use intake::Intaken;
 

@@ -1,11 +1,11 @@
 //! A service whose connections carry one stream each: a line with the head, then the body, until the client ends its
-//! output.
+//! output. The method CONNECT asks for a protocol that returns everything in capitals.
 //!
 //! Stands in for a protocol with streams, so that [`Stream`] can be tested without one.
 
-use http::{
-    Application, BodyFollows, HeadLimits, HeadValues, Http, KeptHead, Method, Scheme, Stream,
-};
+use std::rc::Rc;
+
+use http::{Application, Follows, HeadLimits, HeadValues, Http, KeptHead, Method, Scheme, Stream};
 use runtime::service::{
     CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
@@ -17,17 +17,23 @@ pub(crate) enum Process {
     /// The head has not come yet.
     Opening(Peer),
     Open(Stream),
+    /// A stream that has changed to the other protocol.
+    Shout,
 }
 
 /// The head in a line: a method, a target, and perhaps fields, separated by blanks, as in `POST /a content-length=3`.
 fn head_of(line: &str) -> Option<KeptHead> {
     let mut words = line.split(' ');
-    let method = words.next()?;
-    let method = Method::ALL.into_iter().find(|known| known.as_str() == method)?;
-    let is_read = matches!(method, Method::Get | Method::Head);
-    let body = if is_read { BodyFollows::No } else { BodyFollows::Yes };
+    let (method, follows) = match words.next()? {
+        "CONNECT" => (Method::Get, Follows::Protocol(b"shout")),
+        word => {
+            let method = Method::ALL.into_iter().find(|known| known.as_str() == word)?;
+            let is_read = matches!(method, Method::Get | Method::Head);
+            (method, if is_read { Follows::Nothing } else { Follows::Body })
+        }
+    };
     let (scheme, target, authority) = (Scheme::Http, words.next()?.as_bytes(), &b"a.example"[..]);
-    let values = HeadValues { method, scheme, target, authority, body };
+    let values = HeadValues { method, scheme, target, authority, follows };
     let fields = words.filter_map(|word| word.split_once('='));
     let fields = fields.map(|(name, value)| (name, value.as_bytes()));
     KeptHead::of_values(&values, fields, &HeadLimits::default()).ok()
@@ -47,30 +53,36 @@ impl<A: Application<Message = ()>> Carrier<A> {
         let Some(head) = std::str::from_utf8(&input[..end]).ok().and_then(head_of) else {
             return Progress { consumed: input.len(), next: Next::Abort };
         };
-        *process = Process::Open(Stream::new(head, peer, ListenerIndex(0), None));
+        // As if the transport of the connection encrypted.
+        let secured = Some(Rc::default());
+        *process = Process::Open(Stream::new(head, peer, ListenerIndex(0), secured));
         let Process::Open(stream) = process else { unreachable!("it was just made") };
-        let (mut consumed, mut next) = (end + 1, alone(stream.begin(&mut self.0, context)));
+        let (mut consumed, mut next) = (end + 1, stream.begin(&mut self.0, context));
         if next == Next::Read && consumed < input.len() {
             let progress = stream.on_input(&mut self.0, &input[consumed..], context);
-            (consumed, next) = (consumed + progress.consumed, alone(progress.next));
+            (consumed, next) = (consumed + progress.consumed, progress.next);
         }
-        Progress { consumed, next }
+        Progress { consumed, next: changed(process, next, context) }
     }
 }
 
-/// There is no other protocol on these streams: a change to one ends the stream.
-fn alone(next: Next) -> Next {
-    if next == Next::Changed { Next::Finish } else { next }
+/// A stream whose answer says so is one of the other protocol.
+fn changed(process: &mut Process, next: Next, context: &mut Context<'_, ()>) -> Next {
+    if next == Next::Changed {
+        *process = Process::Shout;
+        context.clear_deadline();
+    }
+    next
 }
 
 impl<A: Application<Message = ()>> Service for Carrier<A> {
     type Process = Process;
     type Message = ();
 
-    const KINDS: &'static [&'static str] = &["stream"];
+    const KINDS: &'static [&'static str] = &["stream", "shout"];
 
-    fn kind(_: &Process) -> usize {
-        0
+    fn kind(process: &Process) -> usize {
+        usize::from(matches!(process, Process::Shout))
     }
 
     fn is_idle(_: &Process) -> bool {
@@ -79,7 +91,7 @@ impl<A: Application<Message = ()>> Service for Carrier<A> {
 
     fn held_bytes(process: &Process) -> usize {
         match process {
-            Process::Opening(_) => 0,
+            Process::Opening(_) | Process::Shout => 0,
             Process::Open(stream) => stream.held_bytes(),
         }
     }
@@ -106,7 +118,11 @@ impl<A: Application<Message = ()>> Service for Carrier<A> {
             }
             Process::Open(stream) => {
                 let progress = stream.on_input(&mut self.0, input, context);
-                Progress { next: alone(progress.next), ..progress }
+                Progress { next: changed(process, progress.next, context), ..progress }
+            }
+            Process::Shout => {
+                context.output.put(&input.to_ascii_uppercase());
+                Progress { consumed: input.len(), next: Next::Read }
             }
         }
     }
@@ -118,9 +134,12 @@ impl<A: Application<Message = ()>> Service for Carrier<A> {
         context: &mut Context<'_, ()>,
     ) -> Next {
         match process {
-            Process::Opening(_) if event == Event::InputEnded => Next::Finish,
-            Process::Opening(_) => Next::Read,
-            Process::Open(stream) => alone(stream.on_event(&mut self.0, event, context)),
+            Process::Opening(_) | Process::Shout if event == Event::InputEnded => Next::Finish,
+            Process::Opening(_) | Process::Shout => Next::Read,
+            Process::Open(stream) => {
+                let next = stream.on_event(&mut self.0, event, context);
+                changed(process, next, context)
+            }
         }
     }
 

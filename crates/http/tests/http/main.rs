@@ -8,6 +8,7 @@ mod half_closed;
 mod json;
 mod kept;
 mod programs;
+mod stream_protocols;
 mod streams;
 mod upgrade;
 mod wild;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use http::{
-    AccessLog, Answer, AnswerContext, Application, BodyPolicy, HeadBlock, Http, Intake, LogFormat,
-    Reply, Request, Settings, Status,
+    AccessLog, Answer, AnswerContext, Application, BodyPolicy, ForwardingField, HeadBlock, Http,
+    Intake, LogFormat, Reply, Request, Settings, Status, TrustedProxies,
 };
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
@@ -104,7 +104,18 @@ impl Application for Desk {
                 context.keep(Box::new("asked"));
                 return self.wait(context);
             }
+            "/client" => {
+                let (address, secured) = (request.peer.address, request.secured.is_some());
+                reply.text(&format!("{address}, {secured}"));
+            }
             "/forever" => return Answer::Wait,
+            "/stuck" if reply.is_begun() => return Answer::Wait,
+            "/stuck" => {
+                reply.begin_parts(Status::OK);
+                reply.end_head();
+                reply.part(b"begin");
+                return Answer::Part;
+            }
             "/echo" => reply.send(Status::OK, "text/x", request.body),
             _ => reply.json(&self.handed),
         }
@@ -248,6 +259,47 @@ fn a_client_that_expects_100_continue_gets_an_interim_block() {
     stage.send(client, b"body");
     stage.world().client_end_output(client);
     assert_eq!(answer_in(&received(&mut stage, client)).2, "body");
+    let client = stage.connect();
+    stage.send(client, b"POST /count expect=100-continue\n");
+    assert_eq!(answer_in(&received(&mut stage, client)).0, 100);
+    for piece in ["one", "two"] {
+        stage.send(client, piece.as_bytes());
+        assert_eq!(received(&mut stage, client), b"", "it is told once");
+    }
+}
+
+/// A proxy that may say who its client is.
+#[test]
+fn a_trusted_proxy_speaks_for_its_client_and_shows_no_certificate_of_it() {
+    let peers = ["0.0.0.0/0".parse().expect("a network")].into();
+    let trusted = TrustedProxies { peers, fields: [ForwardingField::For].into() };
+    let settings = Settings { trusted, ..Settings::default() };
+    let http = || Http::new(Desk::default(), settings.clone().into(), None);
+    let mut stage = Stage::new(1, || Carrier(http()));
+    for (fields, expected) in
+        [("", (200, "true")), (" x-forwarded-for=192.0.2.7", (200, "192.0.2.7, false"))]
+    {
+        let client = stage.connect();
+        stage.send(client, format!("GET /client{fields}\n").as_bytes());
+        let (status, _, body) = answer_in(&received(&mut stage, client));
+        assert_eq!(status, expected.0);
+        assert!(body.ends_with(expected.1), "{fields}: {body}");
+    }
+    let client = stage.connect();
+    stage.send(client, b"GET /client x-forwarded-for=nonsense\n");
+    assert_eq!(answer_in(&received(&mut stage, client)).0, 400);
+    let gone = stage.schedulers()[0].service().0.application().gone;
+    assert_eq!(gone, 0, "the application has not heard of it");
+}
+
+#[test]
+fn an_answer_that_does_not_go_on_is_cut_at_its_deadline() {
+    let mut stage = stage();
+    let client = stage.connect();
+    stage.send(client, b"GET /stuck\n");
+    assert_eq!(answer_in(&received(&mut stage, client)).2, "begin");
+    stage.pass(Duration::from_secs(6));
+    assert_eq!(stage.world().client_state(client), ClientState::Reset);
 }
 
 #[test]

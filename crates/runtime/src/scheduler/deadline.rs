@@ -79,6 +79,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.stats.deadlines += 1;
         let late = now.monotonic_ns.saturating_sub(self.clock.ns_of(process.deadline));
         self.stats.timer_lag_max_ns = self.stats.timer_lag_max_ns.max(late);
+        self.sampler.note_late(late);
         process.deadline = Tick::NEVER;
         if process.mode == Mode::Discarding {
             return Err(CloseReason::Finished);

@@ -8,6 +8,7 @@
 
 mod accept;
 mod carry;
+mod collect;
 mod connect;
 mod context;
 mod deadline;
@@ -20,6 +21,7 @@ mod handshakes;
 mod holders;
 mod layers;
 mod memory;
+mod obey;
 mod run;
 mod settings;
 mod sleep;
@@ -39,7 +41,7 @@ use crate::limits;
 use crate::mailbox::Mailbox;
 use crate::process::{Flags, Table};
 use crate::pulse::Pulse;
-use crate::service::{ClockUse, CloseReason, Command, Connect, ListenerIndex, Service};
+use crate::service::{ClockUse, Command, Connect, ListenerIndex, Service};
 use crate::slots::{ProcessId, Slots};
 use crate::stats::{KINDS_MAX, Stats};
 use crate::timer::Wheel;
@@ -218,7 +220,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     fn has_more_to_do(&self) -> bool {
         let is_queued = !self.executor.run_queue.is_empty() || !self.executor.resumed.is_empty();
         let is_quiet = self.connects.is_empty() && self.executor.extras.is_quiet();
-        is_queued || self.recalled || !is_quiet
+        is_queued || self.recalled || !is_quiet || !self.commands.is_empty()
     }
 
     /// Called once, when the scheduler has finished or given up: the service may send what it still holds.
@@ -302,9 +304,22 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     }
 
     /// Runs the processes of a queue that were queued before now. Those queued meanwhile wait for the next turn.
+    #[inline]
     fn run_all(&mut self, queue: fn(&mut Executor<P, S>) -> &mut VecDeque<ProcessId>) -> bool {
-        let mut left = queue(&mut self.executor).len();
-        let any = left > 0;
+        let left = queue(&mut self.executor).len();
+        if left > 0 {
+            self.run_first(queue, left);
+        }
+        left > 0
+    }
+
+    /// Runs the first processes of a queue, so many.
+    #[inline(never)]
+    fn run_first(
+        &mut self,
+        queue: fn(&mut Executor<P, S>) -> &mut VecDeque<ProcessId>,
+        mut left: usize,
+    ) {
         while left > 0 {
             let batch = catch_unwind(AssertUnwindSafe(|| {
                 while left > 0 {
@@ -317,7 +332,6 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 self.end_panicked();
             }
         }
-        any
     }
 
     /// Does something that calls handlers. A handler that panics ends its process and nothing else.
@@ -372,35 +386,6 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         change_to(Account::Mail);
         self.executor.mailbox.flush();
         change_to(Account::Other);
-    }
-
-    fn obey_commands(&mut self) {
-        let mut commands = std::mem::take(&mut self.commands);
-        for command in commands.drain(..) {
-            match command {
-                Command::Resume(id) => self.queue_resumed(id),
-                Command::Run(id) => {
-                    self.recalled = true;
-                    self.guarded(|scheduler| scheduler.visit(id, Executor::run_now));
-                }
-                Command::Close(id) => self.close(id, CloseReason::Aborted),
-                Command::Connect(connect) => self.connects.push_back(connect),
-                Command::Walk { from } => self.guarded(|scheduler| scheduler.walk(from)),
-                Command::Drain { deadline_ms, idle_grace_ms } => {
-                    self.begin_drain(deadline_ms, idle_grace_ms);
-                }
-            }
-        }
-        self.commands = commands;
-    }
-
-    fn queue_resumed(&mut self, id: ProcessId) {
-        if let Some(process) = self.table.lookup(id)
-            && !process.flags.has(Flags::RESUMED)
-        {
-            process.flags.set(Flags::RESUMED);
-            self.executor.resumed.push_back(id);
-        }
     }
 
     /// Sends everything that was posted in this turn, in one write for each process.

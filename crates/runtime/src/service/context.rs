@@ -13,7 +13,7 @@ use crate::extras::{ExtraIndex, Extras};
 use crate::mailbox::Mailbox;
 use crate::output::Output;
 use crate::post::{Post, Refused};
-use crate::sampler::Sampler;
+use crate::sampler::{Remarkable, Sampler};
 use crate::slots::ProcessId;
 use crate::stats::Stats;
 use crate::streams::Streams;
@@ -265,6 +265,11 @@ impl<M> ServiceContext<'_, M> {
     /// The longest run of one process since this was last asked: its ticks, and its kind.
     pub fn take_longest_run(&mut self) -> (u64, Option<usize>) {
         self.sampler.take_longest_run()
+    }
+
+    /// What was remarkable about the turns since this was last asked.
+    pub fn take_remarkable(&mut self) -> Remarkable {
+        self.sampler.take_remarkable()
     }
 
     /// Queues bytes for a process of this scheduler. Everything queued for it in one turn is sent in one write. The

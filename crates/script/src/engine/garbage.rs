@@ -92,6 +92,12 @@ impl State {
         self.lua.memory_used() < self.lua.memory_bound() / 8 * limits::SPAWNED_EIGHTHS
     }
 
+    /// Bytes of memory that were left after the last collection of garbage.
+    #[must_use]
+    pub fn memory_left(&self) -> usize {
+        self.collection.left
+    }
+
     fn room(&self) -> Room {
         let (used, whole) = (self.lua.memory_used(), self.lua.memory_bound());
         match whole.saturating_sub(used) {

@@ -6,6 +6,7 @@
 mod blame;
 mod collection;
 mod crypto;
+mod ending;
 mod error;
 mod escape;
 mod fetch;

@@ -24,6 +24,11 @@ impl Certificates {
         self.tls = tls;
     }
 
+    /// What listeners show.
+    pub(super) fn tls(&self) -> &SiteTls {
+        &self.tls
+    }
+
     /// Orders have gone on.
     pub(super) fn on_orders(&mut self, orders: Arc<[CertificateStatus]>) {
         self.orders = orders;

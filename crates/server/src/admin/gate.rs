@@ -71,6 +71,11 @@ impl Gate {
         }
     }
 
+    /// Whether the dashboard is on a listener. Its page needs no key: what it shows does.
+    pub(super) fn has_dashboard(&self, listener: ListenerIndex) -> bool {
+        self.entrance(listener) != Entrance::Metrics
+    }
+
     /// The transport of a connection; `None`: it is plain.
     pub(super) fn transport(&self, listener: ListenerIndex) -> Option<Box<dyn Transport>> {
         if self.entrance(listener) != Entrance::Keyed {

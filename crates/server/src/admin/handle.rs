@@ -1,8 +1,10 @@
 //! The admin service as an application of the control scheduler.
 
+mod look;
+mod orders;
+
 use std::sync::Arc;
 
-use proxy::Readiness;
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::service::{Command, ListenerIndex, ServiceContext};
 use runtime::slots::ProcessId;
@@ -12,19 +14,18 @@ use wire::http::method::Method;
 use wire::http::status::Status;
 
 use super::certificates::Certificates;
+use super::dashboard::{self, Streams};
+use super::events::Events;
 use super::facts::{Facts, Phase};
 use super::gate::{Gate, Permission};
-use super::round::{ExpectsLog, PATIENCE_MS, Round};
+use super::round::{Expected, PATIENCE_MS, Round};
 use super::tracing::Tracing;
-use super::{live, metrics, status};
-use crate::cache_order::CacheOrder;
-use crate::live::Wish;
+use super::{memory, metrics, status};
 use crate::maintenance::{Source, Switch, Switches};
 use crate::message::{
-    Inquiry, Message, PagesRead, ReloadReport, ToControl, ToLogWriter, ToScheduler,
+    Inquiry, Message, PagesRead, ReloadReport, ToCacheDisk, ToControl, ToLogWriter, ToScheduler,
 };
 use crate::origin::is_forged;
-use crate::upstream_report::UpstreamOrder;
 use http::{
     Answer, AnswerContext, Application, BodyPolicy, Http, Interest, Patience, Reply, Request,
 };
@@ -36,6 +37,8 @@ pub struct Peers {
     pub schedulers: usize,
     /// The log writer, if there is one.
     pub log: Option<Endpoint>,
+    /// The disks of caches, if any has one.
+    pub cache_disk: Option<Endpoint>,
 }
 
 /// The admin application.
@@ -49,15 +52,18 @@ pub struct Admin {
     last_reload: Arc<ReloadReport>,
     pages: Arc<PagesRead>,
     certificates: Certificates,
+    events: Events,
     phase: Phase,
     maintenance: Switches,
     gate: Gate,
+    streams: Streams,
     tracing: Tracing,
 }
 
 impl Admin {
     /// An admin service for these schedulers.
     pub fn new(facts: Arc<Facts>, peers: Peers, gate: Gate) -> Self {
+        let events = Events::new(&peers);
         Self {
             facts,
             peers,
@@ -67,9 +73,11 @@ impl Admin {
             last_reload: Arc::default(),
             pages: Arc::default(),
             certificates: Certificates::default(),
+            events,
             phase: Phase::Serving,
             maintenance: Switches::default(),
             gate,
+            streams: Streams::default(),
             tracing: Tracing::default(),
         }
     }
@@ -92,15 +100,19 @@ impl Admin {
     }
 
     fn ask(&mut self, question: Inquiry, now_ms: u64, mail: &mut Mailbox<Message>) {
-        let expects_log = if self.peers.log.is_some() { ExpectsLog::Yes } else { ExpectsLog::No };
-        self.round.ask(question.clone(), self.peers.schedulers, expects_log, now_ms);
+        let (log, disk) = (self.peers.log, self.peers.cache_disk);
+        let expected = Expected { log: log.is_some(), disk: disk.is_some() };
+        self.round.ask(question.clone(), self.peers.schedulers, expected, now_ms);
         for number in 0..self.peers.schedulers {
             let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
             // A scheduler with a full mailbox is stuck; it is reported as not answering.
             let _not_answering = mail.send_part(endpoint, ToScheduler::AskReport(question.clone()));
         }
-        if let Some(log) = self.peers.log {
+        if let Some(log) = log {
             let _not_answering = mail.send_part(log, ToLogWriter::AskReport);
+        }
+        if let Some(disk) = disk {
+            let _not_answering = mail.send_part(disk, ToCacheDisk::AskReport);
         }
     }
 
@@ -120,27 +132,6 @@ impl Admin {
         }
         self.reloading.swap_remove(index);
         reply.json(&status::reloaded(&self.last_reload, &self.pages));
-        Answer::Done
-    }
-
-    /// Tells all schedulers whether the site is maintained.
-    fn maintain(
-        &mut self,
-        switch: Switch,
-        reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> Answer {
-        for number in 0..self.peers.schedulers {
-            let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
-            let message = ToScheduler::Maintenance(Source::Operator, switch);
-            if context.mail.send_part(endpoint, message).is_err() {
-                // Those before it have it; asked again, all have it.
-                reply.empty(Status::SERVICE_UNAVAILABLE);
-                return Answer::Done;
-            }
-        }
-        self.maintenance.set(Source::Operator, switch);
-        reply.json(&serde_json::json!({ "maintenance": self.maintenance.as_str() }));
         Answer::Done
     }
 
@@ -179,21 +170,22 @@ impl Admin {
                 reply.json(&status::caches(&self.round));
                 Answer::Done
             }
+            (Method::Get, "/memory") if self.has_answers(&Inquiry::Counters, context) => {
+                reply.json(&memory::shown(&self.facts, &self.round));
+                Answer::Done
+            }
+            (Method::Get, "/events") => self.events.answer(request, reply),
             (Method::Post, "/trace") => {
                 self.tracing.answer(self.peers.schedulers, request, reply, context)
             }
             (Method::Get, "/live") => self.live(request, reply, context),
-            (Method::Get, "/info") => {
-                let query = request.query().unwrap_or_default();
-                let id = query.strip_prefix("id=").unwrap_or_default();
-                self.one(Inquiry::Info(id.into()), reply, context)
-            }
-            (Method::Post, "/kill") => {
-                self.one(Inquiry::End(text_of(request.body)), reply, context)
-            }
-            (Method::Get, "/status" | "/stats" | "/native-code" | "/upstreams" | "/cache") => {
-                Answer::Wait
-            }
+            (Method::Get, dashboard::EVENTS_PATH) => self.stream(request, reply, context),
+            (Method::Get, "/info") => self.info(request, reply, context),
+            (Method::Post, "/kill") => self.end(request, reply, context),
+            (
+                Method::Get,
+                "/status" | "/stats" | "/memory" | "/native-code" | "/upstreams" | "/cache",
+            ) => Answer::Wait,
             (Method::Post, "/cache/purge") => self.purge(request, reply, context),
             (Method::Post, "/upstreams") if self.has_answers(&Inquiry::Counters, context) => {
                 self.order(request, reply, context)
@@ -210,112 +202,6 @@ impl Admin {
             }
             _ => self.metrics(request, reply, context),
         }
-    }
-
-    /// What the server shows of itself, with the list that the query names.
-    fn live(
-        &mut self,
-        request: &Request<'_>,
-        reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> Answer {
-        let wish = match Wish::parse(request.query().unwrap_or_default()) {
-            Ok(wish) => Arc::new(wish),
-            Err(problem) => {
-                reply.begin(Status::BAD_REQUEST);
-                reply.end_head_with_length(problem.len() as u64);
-                reply.body(problem.as_bytes());
-                return Answer::Done;
-            }
-        };
-        if !self.has_answers(&Inquiry::Live(Arc::clone(&wish)), context) {
-            return Answer::Wait;
-        }
-        let at_ms = context.now.unix_ms();
-        reply.json(&live::snapshot(&self.facts, self.phase, &self.round, &wish, at_ms));
-        Answer::Done
-    }
-
-    /// What one thing is, or was before it was ended.
-    fn one(
-        &mut self,
-        inquiry: Inquiry,
-        reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> Answer {
-        if !self.has_answers(&inquiry, context) {
-            return Answer::Wait;
-        }
-        let mut infos = self.round.reports.iter().flatten().map(|report| &report.shown.info);
-        match infos.find_map(Option::as_ref) {
-            Some(info) => reply.json(info),
-            None => reply.empty(Status::NOT_FOUND),
-        }
-        Answer::Done
-    }
-
-    /// Passes on an order about a server of an upstream: `drain UPSTREAM SERVER` or `up UPSTREAM SERVER`.
-    fn order(
-        &mut self,
-        request: &Request<'_>,
-        reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> Answer {
-        let words = str::from_utf8(request.body).unwrap_or_default();
-        let words: Vec<&str> = words.split(' ').collect();
-        let known = |upstream: &str, server: &str| {
-            let reports = self.round.reports.iter().flatten().flat_map(|report| &report.upstreams);
-            let mut named = reports.filter(|report| report.name == upstream);
-            named.any(|report| report.servers.iter().any(|known| known.address == server))
-        };
-        let order = match words[..] {
-            ["drain", upstream, server] => Some((upstream, server, Readiness::Drained)),
-            ["up", upstream, server] => Some((upstream, server, Readiness::Ready)),
-            _ => None,
-        };
-        let Some((upstream, server, readiness)) = order.filter(|it| known(it.0, it.1)) else {
-            reply.empty(Status::NOT_FOUND);
-            return Answer::Done;
-        };
-        let order = Box::new(UpstreamOrder {
-            upstream: upstream.to_owned(),
-            server: server.to_owned(),
-            readiness,
-        });
-        let mut sent = true;
-        for number in 0..self.peers.schedulers {
-            let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
-            let message = ToScheduler::Upstream(order.clone());
-            sent &= context.mail.send_part(endpoint, message).is_ok();
-        }
-        // The state that was just asked for is another one now.
-        self.round = Round::default();
-        reply.empty(if sent { Status::OK } else { Status::SERVICE_UNAVAILABLE });
-        Answer::Done
-    }
-
-    /// Has all schedulers forget stored answers.
-    fn purge(
-        &mut self,
-        request: &Request<'_>,
-        reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> Answer {
-        let text = str::from_utf8(request.body).unwrap_or_default();
-        let Ok(pattern) = cache::Pattern::parse(text) else {
-            reply.empty(Status::BAD_REQUEST);
-            return Answer::Done;
-        };
-        let mut sent = true;
-        for number in 0..self.peers.schedulers {
-            let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
-            let message = ToScheduler::Cache(Box::new(CacheOrder::Purge(pattern.clone())));
-            // Those that have it have purged; asked again, all have.
-            sent &= context.mail.send_part(endpoint, message).is_ok();
-        }
-        self.round = Round::default();
-        reply.empty(if sent { Status::OK } else { Status::SERVICE_UNAVAILABLE });
-        Answer::Done
     }
 
     fn metrics(
@@ -336,6 +222,11 @@ impl Admin {
             _ => reply.empty(Status::NOT_FOUND),
         }
         Answer::Done
+    }
+
+    /// Whether an answer goes on until its client leaves: a stream of snapshots, or a trace.
+    fn is_endless(&self, process: ProcessId) -> bool {
+        self.streams.has(process) || self.tracing.is_reader(process)
     }
 
     fn wake_waiting(&mut self, context: &mut ServiceContext<'_, Message>) {
@@ -370,6 +261,10 @@ impl Application for Admin {
             reply.empty(Status::FORBIDDEN);
             return Answer::Done;
         }
+        if self.gate.has_dashboard(request.listener) && dashboard::is_asked_for(request) {
+            dashboard::show(reply);
+            return Answer::Done;
+        }
         match self.gate.permission(request) {
             Permission::Control => self.control(request, reply, context),
             Permission::Metrics => self.metrics(request, reply, context),
@@ -382,18 +277,6 @@ impl Application for Admin {
         }
     }
 
-    fn patience(&self, process: ProcessId) -> Patience {
-        if self.tracing.is_reader(process) { Patience::Endless } else { Patience::Settings }
-    }
-
-    fn on_peer_finished(&mut self, process: ProcessId) -> Interest {
-        if self.tracing.is_reader(process) { Interest::Lost } else { Interest::Kept }
-    }
-
-    fn on_gone(&mut self, process: ProcessId) {
-        self.tracing.on_gone(process);
-    }
-
     fn on_message(
         http: &mut Http<Self>,
         from: Endpoint,
@@ -404,8 +287,14 @@ impl Application for Admin {
         let admin = http.application_mut();
         match message {
             ToControl::Report(report) => admin.round.add(from, *report),
+            ToControl::Vitals(vitals) => admin.events.take(from, vitals, context),
+            ToControl::Trouble(trouble) => admin.events.add(*trouble, context),
+            ToControl::LogReport(report) => {
+                admin.round.log = Some(report);
+                admin.events.look_at_log(report, context);
+            }
             ToControl::Traced(batch) => admin.tracing.add(from, &batch),
-            ToControl::LogReport(report) => admin.round.log = Some(report),
+            ToControl::CacheDisk(report) => admin.round.disk = Some(report),
             ToControl::Reloaded(report) => {
                 admin.last_reload = report;
                 for (process, _) in &admin.reloading {
@@ -428,16 +317,27 @@ impl Application for Admin {
 
     fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, Message>) {
         let admin = http.application_mut();
+        admin.events.keep_watch((admin.phase, admin.certificates.tls()), context);
         admin.tracing.end_turn(admin.peers.schedulers, context);
         if admin.round.close_if_due(context.now.monotonic_ms()) {
             admin.wake_waiting(context);
         } else if admin.round.is_open() {
             context.wake_after_ms(PATIENCE_MS);
         }
+        admin.wake_streams(context);
     }
-}
 
-/// An id as it came; what is not UTF-8 is the id of nothing.
-fn text_of(id: &[u8]) -> Arc<str> {
-    str::from_utf8(id).unwrap_or_default().trim().into()
+    fn patience(&self, process: ProcessId) -> Patience {
+        if self.is_endless(process) { Patience::Endless } else { Patience::Settings }
+    }
+
+    fn on_peer_finished(&mut self, process: ProcessId) -> Interest {
+        // A stream has no end that its client could wait for.
+        if self.is_endless(process) { Interest::Lost } else { Interest::Kept }
+    }
+
+    fn on_gone(&mut self, process: ProcessId) {
+        self.streams.on_gone(process);
+        self.tracing.on_gone(process);
+    }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use live::{Column, Counts, Row, Unit};
 
 use super::facts::Facts;
-use super::live::{latencies, together};
+use super::joined::{latencies, together};
 use super::round::Round;
 use crate::live::List;
 
@@ -23,9 +23,17 @@ fn up(key: &str, title: &str, unit: Unit) -> Column {
 
 /// The column by which the rows of a list are chosen if nobody says, and its columns.
 pub(super) fn columns(list: List) -> (&'static str, Vec<Column>) {
-    use Unit::{Bytes, Count, Microseconds, Milliseconds, Text};
     match list {
         List::Nothing => ("", Vec::new()),
+        List::Connections | List::Routes | List::Upstreams | List::Listeners => of_traffic(list),
+        List::Pages | List::Processes | List::Channels | List::Keys => of_applications(list),
+        List::Mailboxes | List::Store => of_schedulers(list),
+    }
+}
+
+fn of_traffic(list: List) -> (&'static str, Vec<Column>) {
+    use Unit::{Bytes, Count, Microseconds, Milliseconds, Text};
+    match list {
         List::Connections => (
             "cpu_us",
             vec![
@@ -55,6 +63,25 @@ pub(super) fn columns(list: List) -> (&'static str, Vec<Column>) {
                 now("max_us", "max", Microseconds),
             ],
         ),
+        List::Upstreams => (
+            "requests",
+            vec![
+                now("server", "server", Text),
+                now("upstream", "upstream", Text),
+                now("state", "state", Text),
+                now("open", "open", Count),
+                up("requests", "requests", Count),
+                up("failures", "failures", Count),
+            ],
+        ),
+        List::Listeners => ("address", vec![now("address", "address", Text)]),
+        _ => ("", Vec::new()),
+    }
+}
+
+fn of_applications(list: List) -> (&'static str, Vec<Column>) {
+    use Unit::{Bytes, Count, Microseconds, Text};
+    match list {
         List::Pages => (
             "cpu_us",
             vec![
@@ -85,6 +112,14 @@ pub(super) fn columns(list: List) -> (&'static str, Vec<Column>) {
                 now("memory_bytes", "memory", Bytes),
             ],
         ),
+        List::Keys => (
+            "uses",
+            vec![
+                now("key", "key", Text),
+                now("database", "database", Count),
+                up("uses", "uses", Count),
+            ],
+        ),
         List::Channels => (
             "subscribers",
             vec![
@@ -96,18 +131,13 @@ pub(super) fn columns(list: List) -> (&'static str, Vec<Column>) {
                 now("kept_bytes", "kept", Bytes),
             ],
         ),
-        List::Upstreams => (
-            "requests",
-            vec![
-                now("server", "server", Text),
-                now("upstream", "upstream", Text),
-                now("state", "state", Text),
-                now("open", "open", Count),
-                up("requests", "requests", Count),
-                up("failures", "failures", Count),
-            ],
-        ),
-        List::Listeners => ("address", vec![now("address", "address", Text)]),
+        _ => ("", Vec::new()),
+    }
+}
+
+fn of_schedulers(list: List) -> (&'static str, Vec<Column>) {
+    use Unit::{Bytes, Count, Text};
+    match list {
         List::Mailboxes => (
             "received",
             vec![
@@ -131,6 +161,7 @@ pub(super) fn columns(list: List) -> (&'static str, Vec<Column>) {
                 now("lent", "snapshots lent", Count),
             ],
         ),
+        _ => ("", Vec::new()),
     }
 }
 
@@ -147,7 +178,9 @@ pub(super) fn rows(list: List, facts: &Facts, round: &Round) -> Vec<Row> {
             .collect(),
         List::Mailboxes => mailboxes(round),
         List::Store => store(round),
-        List::Nothing | List::Connections | List::Processes | List::Channels => Vec::new(),
+        List::Nothing | List::Connections | List::Processes | List::Channels | List::Keys => {
+            Vec::new()
+        }
     }
 }
 

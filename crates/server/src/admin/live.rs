@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use live::{Latency, Row, Scheduler, Server, Snapshot, Table, Value};
+use live::{Scheduler, Server, Snapshot, Table};
 
 use super::facts::{Facts, Phase};
+use super::joined::{latencies, together};
 use super::lists;
 use super::numbers::{LABELLED, of_scheduler};
 use super::round::Round;
@@ -77,34 +78,11 @@ fn scheduler(facts: &Facts, number: usize, report: &SchedulerReport) -> Schedule
     }
 }
 
-/// The times of all schedulers together; those of routes also by class of status over all routes.
-pub(super) fn latencies(round: &Round) -> Vec<Latency> {
-    let mut all: BTreeMap<(String, String), Latency> = BTreeMap::new();
-    let mut add = |of: &str, name: &str, latency: &Latency| {
-        let known = all.entry((of.to_owned(), name.to_owned())).or_insert_with(|| Latency {
-            of: of.to_owned(),
-            name: name.to_owned(),
-            ..Latency::default()
-        });
-        known.times.add(&latency.times);
-    };
-    for latency in round.reports.iter().flatten().flat_map(|report| &report.shown.times) {
-        match latency.of.strip_prefix("route ") {
-            Some(class) => {
-                add("class", class, latency);
-                add("route", &latency.name, latency);
-            }
-            None => add(&latency.of, &latency.name, latency),
-        }
-    }
-    all.into_values().collect()
-}
-
 fn list(facts: &Facts, round: &Round, wish: &Wish) -> Table {
     let (usual, columns) = lists::columns(wish.list);
     let mut left_out = 0;
     let rows = match wish.list {
-        List::Connections | List::Processes | List::Channels => {
+        List::Connections | List::Processes | List::Channels | List::Keys => {
             let shown = || round.reports.iter().flatten().map(|report| &report.shown);
             left_out = shown().map(|shown| shown.left_out).sum();
             together(shown().flat_map(|shown| shown.rows.iter().cloned()))
@@ -117,30 +95,4 @@ fn list(facts: &Facts, round: &Round, wish: &Wish) -> Table {
     let (rows, also_left_out) = choice.finish();
     left_out += also_left_out;
     Table { name: wish.list.name().to_owned(), columns, rows, sorted_by, left_out }
-}
-
-/// Rows of one id as one row: numbers are added up.
-pub(super) fn together(rows: impl Iterator<Item = Row>) -> Vec<Row> {
-    let mut all: BTreeMap<String, Row> = BTreeMap::new();
-    for row in rows {
-        match all.get_mut(&row.id) {
-            Some(known) => add_up(known, row),
-            None => {
-                all.insert(row.id.clone(), row);
-            }
-        }
-    }
-    all.into_values().collect()
-}
-
-fn add_up(known: &mut Row, row: Row) {
-    for (key, value) in row.values {
-        match (known.values.get_mut(&key), value) {
-            (Some(Value::Number(sum)), Value::Number(number)) => *sum += number,
-            (Some(_), _) => {}
-            (None, value) => {
-                known.values.insert(key, value);
-            }
-        }
-    }
 }

@@ -7,10 +7,11 @@ use metric::{Kind, Metric, Unit};
 use pages::{EngineMemory, PageReport};
 
 use super::certificates::Certificates;
+use super::durations;
 use super::exposition::{head, line};
 use super::facts::Facts;
 use super::numbers::{
-    KILLS, LABELLED, Labelled, Number, of_engines, of_page, of_scheduler, together,
+    KILLS, LABELLED, Labelled, Number, of_disks, of_engines, of_page, of_scheduler, together,
 };
 use super::round::Round;
 use crate::message::SchedulerReport;
@@ -35,7 +36,13 @@ pub(super) fn write<'r>(facts: &'r Facts, round: &'r Round, certificates: &Certi
     labelled(&mut out, &KILLS, "reason", round, |report| {
         report.pages.as_ref().map(|pages| pages.total).unwrap_or_default().kills().into()
     });
+    for Number { metric, value } in round.disk.as_ref().map(of_disks).unwrap_or_default() {
+        let name = name(&metric);
+        head(&mut out, &name, metric.kind, metric.help);
+        line(&mut out, &name, "", scaled(&metric, value));
+    }
     upstreams(&mut out, round);
+    durations::write(&mut out, round);
     certificates.write(&mut out);
     process(&mut out, facts, round);
     out
@@ -141,6 +148,7 @@ fn answering(round: &Round) -> impl Iterator<Item = (usize, &SchedulerReport)> {
 mod tests {
     use super::*;
     use crate::admin::exposition::word;
+    use crate::disk_order::DiskReport;
 
     const DOCUMENT: &str =
         include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md"));
@@ -166,6 +174,7 @@ mod tests {
         rows += &table(plain(of_page(&PageReport::default())), "pages.", "");
         rows += &table([KILLS].into_iter(), "pages.", ", label `reason`");
         rows += &table(plain(of_engines(&EngineMemory::default())), "pages.", "");
+        rows += &table(plain(of_disks(&DiskReport::default())), "", "");
         assert!(DOCUMENT.contains(&rows), "docs/metrics.md has to contain:\n{rows}");
         let column = |number| -> Vec<&str> {
             rows.lines().filter_map(|row| row.split(" | ").nth(number)).collect()

@@ -6,14 +6,20 @@
 //! `status` format the result.
 
 mod certificates;
+mod dashboard;
+mod durations;
+mod events;
 mod exposition;
 mod facts;
 mod gate;
 mod handle;
+mod joined;
 mod lists;
 mod live;
+mod memory;
 mod metrics;
 mod numbers;
+mod problem;
 mod round;
 mod status;
 mod tracing;

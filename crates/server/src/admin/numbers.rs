@@ -16,6 +16,7 @@ use runtime::service::CloseReason;
 use runtime::stats::Stats;
 
 use super::facts::Facts;
+use crate::disk_order::DiskReport;
 use crate::message::SchedulerReport;
 use crate::resp_stats::RespStats;
 use crate::span_stats::SpanStats;
@@ -50,6 +51,11 @@ pub(super) fn of_scheduler(report: &SchedulerReport) -> Vec<Number> {
         .chain(read(RespStats::ROWS, resp))
         .chain(read(SpanStats::ROWS, spans));
     numbers.collect()
+}
+
+/// The numbers of the disks of caches, of all schedulers together.
+pub(super) fn of_disks(report: &DiskReport) -> Vec<Number> {
+    read(DiskReport::ROWS, report).collect()
 }
 
 /// The numbers of one page, or of all pages together; in `ctl stats` under `pages`.

@@ -2,6 +2,7 @@
 
 use runtime::mailbox::Endpoint;
 
+use crate::disk_order::DiskReport;
 use crate::message::{Inquiry, LogReport, SchedulerReport};
 
 /// Milliseconds for which answers may be reused.
@@ -16,10 +17,11 @@ pub(super) struct Round {
     /// One for each scheduler, in order; `None` if it has not answered.
     pub(super) reports: Vec<Option<SchedulerReport>>,
     pub(super) log: Option<LogReport>,
+    pub(super) disk: Option<DiskReport>,
     question: Option<Inquiry>,
     asked_ms: Option<u64>,
     closed_ms: Option<u64>,
-    expects_log: bool,
+    expects: Expected,
 }
 
 impl Round {
@@ -40,16 +42,17 @@ impl Round {
         &mut self,
         question: Inquiry,
         schedulers: usize,
-        expects_log: ExpectsLog,
+        expects: Expected,
         now_ms: u64,
     ) {
         *self = Self {
             reports: vec![None; schedulers],
             log: None,
+            disk: None,
             question: Some(question),
             asked_ms: Some(now_ms),
             closed_ms: None,
-            expects_log: expects_log == ExpectsLog::Yes,
+            expects,
         };
     }
 
@@ -65,8 +68,9 @@ impl Round {
         let Some(asked_ms) = self.asked_ms.filter(|_| self.closed_ms.is_none()) else {
             return false;
         };
-        let complete =
-            self.reports.iter().all(Option::is_some) && (self.log.is_some() || !self.expects_log);
+        let complete = self.reports.iter().all(Option::is_some)
+            && (self.log.is_some() || !self.expects.log)
+            && (self.disk.is_some() || !self.expects.disk);
         if complete || now_ms >= asked_ms + PATIENCE_MS {
             self.closed_ms = Some(now_ms);
             return true;
@@ -75,11 +79,11 @@ impl Round {
     }
 }
 
-/// Whether the log writer was queried too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ExpectsLog {
-    /// Yes.
-    Yes,
-    /// There is none.
-    No,
+/// Whom else was queried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Expected {
+    /// The log writer.
+    pub(super) log: bool,
+    /// The disks of caches.
+    pub(super) disk: bool,
 }

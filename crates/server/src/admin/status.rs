@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::certificates::Certificates;
 use super::facts::{Facts, Phase};
 use super::numbers::{
-    KILLS, LABELLED, Labelled, Number, of_engines, of_page, of_scheduler, together,
+    KILLS, LABELLED, Labelled, Number, of_disks, of_engines, of_page, of_scheduler, together,
 };
 use super::round::Round;
 use crate::maintenance::Switches;
@@ -68,11 +68,15 @@ pub(super) fn upstreams(round: &Round) -> Value {
 pub(super) fn caches(round: &Round) -> Value {
     let mut sum = cache::CacheStats::default();
     round.reports.iter().flatten().for_each(|report| sum.add(&report.upstream_caches));
-    let numbers = cache::CacheStats::ROWS.iter().map(|row| {
-        let name = row.metric.stats.rsplit('.').next().unwrap_or_default();
-        (name.to_owned(), json!((row.read)(&sum)))
-    });
-    numbers.collect::<serde_json::Map<String, Value>>().into()
+    let mut value = json!({});
+    for row in cache::CacheStats::ROWS {
+        let name = row.metric.stats;
+        put(&mut value, name.strip_prefix("cache.").unwrap_or(name), json!((row.read)(&sum)));
+    }
+    for Number { metric, value: number } in round.disk.as_ref().map(of_disks).unwrap_or_default() {
+        put(&mut value, &metric.stats.replace("cache_disk", "disk"), json!(number));
+    }
+    value
 }
 
 /// How often each limit has refused, delayed and forgotten, on all schedulers together.
@@ -140,7 +144,9 @@ pub(super) fn stats(facts: &Facts, round: &Round) -> Value {
     };
     let schedulers: Vec<Value> = round.reports.iter().enumerate().map(one).collect();
     let log = round.log.map(|log| json!({ "lines_written": log.written, "lines_lost": log.lost }));
-    json!({ "schedulers": schedulers, "log": log })
+    let mut value = json!({ "schedulers": schedulers, "log": log });
+    put_numbers(&mut value, round.disk.as_ref().map(of_disks).unwrap_or_default());
+    value
 }
 
 fn scheduler(facts: &Facts, number: usize, report: &SchedulerReport) -> Value {

@@ -2,15 +2,14 @@
 //!
 //! Owns the walk over its processes that is under way, if one is. `live` knows what a row says.
 
+use live::{Latency, Row};
 use runtime::mailbox::Endpoint;
 use runtime::service::{Command, Seen, ServiceContext};
 use runtime::slots::ProcessId;
 
+use super::resp::catalog::timed;
 use super::{Connections, Process};
-use crate::live::{
-    Choice, Id, List, LongestRun, Shown, Wish, connection_row, info_of_row, page_info,
-    shown_by_site, times_of,
-};
+use crate::live::{Choice, Id, List, LongestRun, Shown, Wish, info_of_row, latency};
 use crate::message::{Inquiry, Message, SchedulerReport, ToControl};
 
 /// A walk over the processes.
@@ -48,11 +47,15 @@ impl Connections {
             return;
         }
         let shown = match &inquiry {
-            Inquiry::Live(wish) => shown_by_site(self.http.application(), wish, context),
+            Inquiry::Live(wish) => {
+                let (here, now_ms) = (context.mail.endpoint(), context.now.monotonic_ms());
+                self.http.application_mut().list_shown(wish, here, now_ms)
+            }
             Inquiry::Info(id) | Inquiry::End(id) => match Id::parse(id) {
                 Some(id) if id.scheduler() != context.mail.endpoint() => Shown::default(),
                 Some(Id::Connection(_, process)) => {
-                    let choice = Choice::new(&Wish::default(), "");
+                    let wish = Wish { most: 1, ..Wish::default() };
+                    let choice = Choice::new(&wish, "");
                     let (here, next) = (context.mail.endpoint(), Some(process.index()));
                     let of = Of::One(process);
                     self.walk = Some(Walk { from, here, inquiry, of, choice, next });
@@ -75,7 +78,7 @@ impl Connections {
         context: &mut ServiceContext<'_, Message>,
     ) -> Shown {
         let site = self.http.application_mut();
-        let info = page_info(site, here, name);
+        let info = site.page_info(here, name);
         if matches!(inquiry, Inquiry::End(_)) && site.end_run(name) {
             context.wake_after_ms(0);
         }
@@ -94,7 +97,7 @@ impl Connections {
         if let Some(walk) = &mut self.walk
             && (walk.of == Of::All || walk.of == Of::One(seen.id))
         {
-            walk.choice.offer(connection_row(walk.here, seen));
+            walk.choice.offer(row_of(walk.here, seen));
         }
     }
 
@@ -126,6 +129,16 @@ impl Connections {
         self.send_report(walk.from, &walk.inquiry, shown, context);
     }
 
+    /// The times of requests and of commands of Redis clients.
+    fn times(&self) -> Vec<Latency> {
+        let site = self.http.application();
+        let mut told = site.times_told(self.http.times());
+        told.extend(timed().filter_map(|(number, name)| {
+            Some(latency("command", name, site.resp_pace.times_of(number)?))
+        }));
+        told
+    }
+
     fn send_report(
         &mut self,
         to: Endpoint,
@@ -134,7 +147,7 @@ impl Connections {
         context: &mut ServiceContext<'_, Message>,
     ) {
         if matches!(inquiry, Inquiry::Counters | Inquiry::Live(_)) {
-            shown.times = times_of(&self.http);
+            shown.times = self.times();
         }
         if matches!(inquiry, Inquiry::Live(_)) {
             let (ticks, kind) = context.take_longest_run();
@@ -176,5 +189,28 @@ impl Connections {
                 _ => Vec::new(),
             },
         })
+    }
+}
+
+/// The row of a process.
+fn row_of(here: Endpoint, seen: &Seen<'_, Process>) -> Row {
+    let used = seen.used;
+    let us = used.ticks / sys::clock::ticks_per_microsecond();
+    let peer = seen.process.client().map_or_else(|| "-".to_owned(), |address| address.to_string());
+    let row = Row::new(format!("c-{}-{}", here.0, seen.id.to_bits()))
+        .text("peer", peer)
+        .text("kind", seen.process.kind_name())
+        .text("state", seen.state)
+        .number("scheduler", u64::from(here.0))
+        .number("idle_ms", seen.idle_ms)
+        .number("received_bytes", used.received_bytes)
+        .number("sent_bytes", used.sent_bytes)
+        .number("cpu_us", us)
+        .number("queued_bytes", seen.queued_bytes as u64)
+        .number("unread_bytes", seen.unread_bytes as u64)
+        .text("encrypted", if seen.is_layered { "yes" } else { "no" });
+    match seen.process.requests() {
+        Some(requests) => row.number("requests", u64::from(requests)),
+        None => row,
     }
 }

@@ -37,6 +37,8 @@ impl Connections {
             ToScheduler::Reload(data) => {
                 site.on_reload(Arc::clone(&data), context);
                 self.http.set_settings(Arc::clone(&data.settings));
+                // The numbers of routes mean others.
+                self.http.forget_times();
                 self.http.application_mut().client.set_trust(&data.trust);
                 self.set_tls(&data.tls);
             }
@@ -53,6 +55,7 @@ impl Connections {
                 context.command(Command::Drain { deadline_ms, idle_grace_ms });
             }
             ToScheduler::AskReport(inquiry) => self.answer_inquiry(from, inquiry, context),
+            ToScheduler::AskVitals => self.send_vitals(from, context),
             ToScheduler::Uploaded(report) => site.on_uploaded(*report, context),
             ToScheduler::Letter(letter) => site.on_letter(from, *letter, context),
             ToScheduler::Channels(letter) => site.channels.on_letter(from, *letter, context),
@@ -68,6 +71,12 @@ impl Connections {
                 site.caches.obey(&order, site.client.exchanges(), &mut site.proxies);
             }
             ToScheduler::Trace(order) => traced::obey(*order, context),
+            ToScheduler::CacheDisk(answers) => {
+                let now_ns = context.now.monotonic_ns;
+                site.caches.set_now(context.now);
+                let (client, proxies) = (site.client.exchanges(), &mut site.proxies);
+                site.caches.hear_disk(*answers, client, proxies, now_ns);
+            }
             ToScheduler::GiveMemoryBack => sys::heap::trim_own(),
             ToScheduler::Pages { generation, sets } => site.on_pages(generation, &sets),
         }

@@ -15,6 +15,7 @@ mod resp;
 mod socket;
 mod traced;
 mod tunnel;
+mod vitals;
 
 use std::io;
 use std::net::IpAddr;
@@ -43,6 +44,7 @@ use self::look::Walk;
 use self::proxy_lead::ProxyLead;
 use self::resp::{Clients, Session};
 use self::socket::Sockets;
+use crate::events::Bounds;
 use crate::handshakes::Handshakes;
 use crate::limits::SOCKET_BEHIND_BYTES;
 use crate::message::Message;
@@ -68,6 +70,8 @@ pub struct Connections {
     handshakes: Handshakes,
     /// The walk over its processes that is under way.
     walk: Option<Walk>,
+    /// What it may have at most.
+    bounds: Bounds,
 }
 
 impl Connections {
@@ -90,6 +94,7 @@ impl Connections {
             tls: Arc::clone(&data.tls),
             handshakes: Handshakes::default(),
             walk: None,
+            bounds: Bounds::default(),
         }
     }
 
@@ -115,9 +120,10 @@ impl Connections {
         self.listeners = configured;
     }
 
-    /// Sets the maximum number of connections of the scheduler. Fetches get a share of them.
-    pub fn set_connections(&mut self, connections: usize) {
-        self.http.application_mut().client.set_connections(connections);
+    /// Sets what the scheduler may have at most. Fetches get a share of the connections.
+    pub fn set_bounds(&mut self, bounds: Bounds) {
+        self.bounds = bounds;
+        self.http.application_mut().client.set_connections(bounds.connections);
     }
 
     /// The exchanges with other servers.

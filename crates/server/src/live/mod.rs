@@ -1,26 +1,19 @@
 //! What a scheduler shows of itself to those who look: the times of requests, and one list of what it has.
 //!
-//! Owns what can be asked for ([`Wish`]), and the part of the answer that only the scheduler knows. `admin/live` puts the
-//! parts of all schedulers together. Nothing here runs unless somebody asks.
+//! Owns what can be asked for ([`Wish`]), and the shape of the part of the answer that only the scheduler knows. `conn/look`
+//! and `site/shown` fill it, `admin/live` puts the parts of all schedulers together.
 
-mod channels;
 mod choice;
-mod connections;
 mod one;
-mod processes;
-mod times;
 
-use live::{Info, Latency, Row};
-use runtime::service::ServiceContext;
+use runtime::account::nanoseconds_of;
+
+use live::{Histogram, Info, Latency, Row};
 
 pub(crate) use choice::Choice;
-pub(crate) use connections::row_of as connection_row;
-pub(crate) use one::{Id, info_of_row, page_info};
-pub(crate) use times::times_of;
+pub(crate) use one::{Id, info_of_row};
 
-use crate::limits::{LIVE_ROWS_MAX, LIVE_SEEN_MAX};
-use crate::message::Message;
-use crate::site::Site;
+use crate::limits::LIVE_ROWS_MAX;
 
 /// A list that can be asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,6 +31,8 @@ pub enum List {
     Processes,
     /// Channels.
     Channels,
+    /// Keys of the store.
+    Keys,
     /// Servers of upstreams.
     Upstreams,
     /// Listeners.
@@ -50,12 +45,13 @@ pub enum List {
 
 impl List {
     /// All lists with their names.
-    pub const ALL: [(&'static str, Self); 9] = [
+    pub const ALL: [(&'static str, Self); 10] = [
         ("connections", Self::Connections),
         ("routes", Self::Routes),
         ("pages", Self::Pages),
         ("processes", Self::Processes),
         ("channels", Self::Channels),
+        ("keys", Self::Keys),
         ("upstreams", Self::Upstreams),
         ("listeners", Self::Listeners),
         ("mailboxes", Self::Mailboxes),
@@ -139,31 +135,11 @@ pub struct LongestRun {
     pub kind: usize,
 }
 
-/// The rows of a list that the site of a scheduler knows.
-pub(crate) fn shown_by_site(
-    site: &Site,
-    wish: &Wish,
-    context: &ServiceContext<'_, Message>,
-) -> Shown {
-    let (choice, beyond) = match wish.list {
-        List::Channels => {
-            let mut choice = Choice::new(wish, "subscribers");
-            let mut all = site.channel_views();
-            all.by_ref().take(LIVE_SEEN_MAX).for_each(|view| choice.offer(channels::row_of(&view)));
-            (choice, all.count())
-        }
-        List::Processes => {
-            let mut choice = Choice::new(wish, "messages");
-            let here = context.mail.endpoint();
-            let (seen, all) = site.suspended(LIVE_SEEN_MAX);
-            let beyond = all - seen.len();
-            seen.iter().for_each(|run| choice.offer(processes::row_of(here, run)));
-            (choice, beyond)
-        }
-        _ => return Shown::default(),
-    };
-    let (rows, left_out) = choice.finish();
-    Shown { rows, left_out: left_out + beyond as u64, ..Shown::default() }
+/// Times that were counted in ticks, as they are told.
+pub(crate) fn latency(of: &str, name: &str, counted: &metric::Histogram) -> Latency {
+    let buckets = counted.filled().map(|(most, count)| (nanoseconds_of(most), count));
+    let times = Histogram { sum_ns: nanoseconds_of(counted.sum()), buckets: buckets.collect() };
+    Latency { of: of.to_owned(), name: name.to_owned(), times }
 }
 
 #[cfg(test)]

@@ -1,12 +1,10 @@
 //! One thing as a whole, by the id that its row has.
 //!
-//! Owns the reading of ids, and what is told of a suspended page. Ends nothing itself.
+//! Owns the reading of ids, and the form in which a row is told. Ends nothing itself.
 
 use live::{Info, Row, Value};
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
-
-use crate::site::Site;
 
 /// The id of something that one scheduler has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,17 +52,6 @@ pub(crate) fn info_of_row(kind: &str, row: &Row) -> Info {
         facts: row.values.iter().map(fact).collect(),
         texts: Vec::new(),
     }
-}
-
-/// What is told of a suspended page or a process of a page.
-pub(crate) fn page_info(site: &Site, here: Endpoint, name: &str) -> Option<Info> {
-    let (run, calls) = site.suspended_of(name)?;
-    let row = super::processes::row_of(here, &run);
-    let mut info = info_of_row(run.kind, &row);
-    if !calls.is_empty() {
-        info.texts.push(("calls, innermost first".to_owned(), calls));
-    }
-    Some(info)
 }
 
 #[cfg(test)]

@@ -9,11 +9,11 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use acme::{
-    ChallengeKind, ExternalAccount, Issuer, Name, NameError, Settings, SettingsError, Terms,
+    ChallengeKind, ExternalAccount, Issuer, Name, NameError, Place, Settings, SettingsError, Terms,
 };
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use config::{AcmeChallenge, AcmeIssuer, AcmeSettings, Address, Config, Listener};
+use config::{AcmeChallenge, AcmeIssuer, AcmeSettings, AcmeState, Address, Config, Listener};
 use sys::credentials::is_root;
 use sys::regular_file;
 use sys::socket::has_ipv6;
@@ -29,6 +29,9 @@ const OF_SERVICE: &str = "STATE_DIRECTORY";
 
 /// The name of the directory below these.
 const NAME: &str = "acme";
+
+/// The file of the lock, in the directory of a store that has the state.
+const LOCK: &str = "acme.lock";
 
 /// The first listener of IPv6 that there is when none is configured.
 const EVERYWHERE: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), 443);
@@ -87,8 +90,15 @@ pub(super) fn settings_of(config: &Config) -> Result<Option<Settings>, OrdersErr
         |name: &String| Name::parse(name).map_err(|error| OrdersError::Name(name.clone(), error));
     let names = names.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
     let state = match state {
-        Some(state) => state.clone(),
-        None => state_directory(config.user.is_some() || is_root()).ok_or(OrdersError::NoState)?,
+        AcmeState::Directory(path) => Place::Directory(path.clone()),
+        AcmeState::Store => {
+            let store = config.store.path.as_ref().ok_or(OrdersError::NoState)?;
+            Place::Server { lock: store.join(LOCK) }
+        }
+        AcmeState::Usual => {
+            let directory = state_directory(config.user.is_some() || is_root());
+            directory.ok_or(OrdersError::NoState)?.into()
+        }
     };
     let settings = Settings {
         issuers: issuers.iter().map(issuer).collect::<Result<_, _>>()?,

@@ -23,6 +23,8 @@ pub enum Taken {
     Store(PathBuf),
     /// It is, is in, or contains the directory of certificates that the server orders.
     Orders(PathBuf),
+    /// It is, is in, or contains the directory of a cache.
+    Cache(PathBuf),
     /// It is a served directory with pages, or contains one; with the place in the configuration that serves it.
     Root(PathBuf, String),
     /// It contains a page.
@@ -36,6 +38,7 @@ impl fmt::Display for Taken {
         let (Self::Own(path)
         | Self::Store(path)
         | Self::Orders(path)
+        | Self::Cache(path)
         | Self::Root(path, _)
         | Self::Page(path)
         | Self::App(path)) = self;
@@ -44,6 +47,7 @@ impl fmt::Display for Taken {
             Self::Own(_) => write!(formatter, "the server uses `{path}`"),
             Self::Store(_) => write!(formatter, "`{path}` is the store"),
             Self::Orders(_) => write!(formatter, "`{path}` has the keys of certificates"),
+            Self::Cache(_) => write!(formatter, "`{path}` is of a cache"),
             Self::Root(_, by) => write!(formatter, "`{path}` is served by {by}"),
             Self::Page(_) => write!(formatter, "`{path}` is a page"),
             Self::App(_) => write!(formatter, "`{path}` has the app modules"),
@@ -64,14 +68,16 @@ impl Taken {
             return Some(Self::Own(file.to_path_buf()));
         }
         let directories = [
-            (Some(&data.config.app.path), Self::App as fn(PathBuf) -> Self),
-            (data.config.store.path.as_ref(), Self::Store),
-            (data.orders.as_ref().map(|settings| &settings.state), Self::Orders),
+            (Some(&*data.config.app.path), Self::App as fn(PathBuf) -> Self),
+            (data.config.store.path.as_deref(), Self::Store),
+            (data.orders.as_ref().and_then(|settings| settings.state.directory()), Self::Orders),
         ];
-        for (path, taken) in directories {
+        let caches = data.cache_directories.iter();
+        let caches = caches.map(|path| (Some(path.as_path()), Self::Cache as fn(PathBuf) -> Self));
+        for (path, taken) in directories.into_iter().chain(caches) {
             let Some(path) = path else { continue };
             if place.starts_with(place_of(path)) || lies_below(path) {
-                return Some(taken(path.clone()));
+                return Some(taken(path.to_path_buf()));
             }
         }
         for root in data.roots.iter().map(|root| &root.path) {

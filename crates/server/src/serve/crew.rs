@@ -4,7 +4,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use client::NameHelper;
@@ -17,6 +17,8 @@ use sys::log_file::LogFile;
 
 use super::error::ServeError;
 use super::signals;
+use super::stored_state::{DATABASE, StoredState};
+use crate::cache_disk::CacheDisk;
 use crate::file_helper::FileHelper;
 use crate::limits;
 use crate::log_writer::{LogTarget, LogWriter};
@@ -31,14 +33,17 @@ pub(super) struct Wanted<'w> {
     pub(super) log: Option<&'w LogTarget>,
     pub(super) upload_helpers: usize,
     pub(super) store: Option<&'w Store>,
+    pub(super) caches: &'w [PathBuf],
 }
 
 /// The endpoints and their seats: schedulers first, then control, file, password, name and upload helpers, log writer,
-/// store writer, main.
+/// store writer, disks of caches, the state of orders, main.
 pub(super) struct Crew {
     pub(super) schedulers: usize,
     pub(super) log: Option<Endpoint>,
     store: Option<Endpoint>,
+    pub(super) cache_disk: Option<Endpoint>,
+    state: Option<Endpoint>,
     files: Vec<Endpoint>,
     passwords: Endpoint,
     names: Vec<Endpoint>,
@@ -60,11 +65,27 @@ impl Crew {
         let uploads = (0..wanted.upload_helpers).map(|_| helper()).collect();
         let log = wanted.log.map(|_| helper());
         let store = wanted.store.map(|_| helper());
-        // The main thread has to reach the log writer, which is a helper, and helpers do not reach each other.
+        let cache_disk = wanted.caches.first().map(|_| helper());
+        // The control thread of certificates has to reach the store writer, and the main thread the log writer. These
+        // are helpers, and helpers do not reach each other.
+        let keeps_state = wanted.store.is_some_and(|store| store.own_database(DATABASE).is_some());
+        let state = keeps_state.then(|| Endpoint(u16::try_from(roles.len()).unwrap_or(u16::MAX)));
+        roles.extend(state.map(|_| Role::Scheduler));
         roles.push(Role::Scheduler);
         let seats = mesh(&roles, Waking::Descriptors).map_err(ServeError::Mailboxes)?;
         let seats = seats.into_iter().map(Some).collect();
-        Ok(Self { schedulers, log, store, files, passwords, names, uploads, seats })
+        Ok(Self {
+            schedulers,
+            log,
+            store,
+            cache_disk,
+            state,
+            files,
+            passwords,
+            names,
+            uploads,
+            seats,
+        })
     }
 
     fn take(&mut self, endpoint: usize) -> Result<Seat<Message>, ServeError> {
@@ -84,6 +105,12 @@ impl Crew {
         self.take(self.seats.len() - 1)
     }
 
+    /// The state of orders, if this store was opened for it.
+    pub(super) fn state(&mut self, store: &Store) -> Result<Option<StoredState>, ServeError> {
+        let Some((state, writer)) = self.state.zip(self.store) else { return Ok(None) };
+        Ok(StoredState::of(store, writer, self.take(usize::from(state.0))?))
+    }
+
     pub(super) fn helpers(&self) -> Helpers {
         Helpers {
             schedulers: u16::try_from(self.schedulers).unwrap_or(u16::MAX),
@@ -93,6 +120,7 @@ impl Crew {
             uploads: self.uploads.clone(),
             log: self.log,
             store: self.store,
+            cache_disk: self.cache_disk,
         }
     }
 
@@ -101,6 +129,7 @@ impl Crew {
         log: Option<(LogTarget, LogFile)>,
         store: Option<(Store, StoreSettings)>,
         uploads: Option<(&Path, Arc<Room>)>,
+        caches: &[PathBuf],
     ) -> Result<signals::Helpers, ServeError> {
         for (number, endpoint) in self.uploads.clone().into_iter().enumerate() {
             let Some((directory, room)) = uploads.clone() else { break };
@@ -137,11 +166,20 @@ impl Crew {
         if let (Some(endpoint), Some((store, settings))) = (self.store, store) {
             let seat = self.take(usize::from(endpoint.0))?;
             let of_writer = store.clone();
-            let make = move || StoreWriter::new(&of_writer, &settings);
+            let control = super::post::endpoint(self.schedulers);
+            let make = move || StoreWriter::new(&of_writer, &settings, control);
             let writer = helper::spawn("store", seat, make).map_err(ServeError::Thread)?;
             stores = Some(signals::StoreHelper { endpoint, writer, store });
         }
+        let mut cache_disk = None;
+        if let Some(endpoint) = self.cache_disk {
+            let seat = self.take(usize::from(endpoint.0))?;
+            let directories: Vec<Arc<Path>> =
+                caches.iter().map(|path| Arc::from(&**path)).collect();
+            let spawned = helper::spawn("cache", seat, move || CacheDisk::new(&directories));
+            cache_disk = Some((endpoint, spawned.map_err(ServeError::Thread)?));
+        }
         let log = self.log.zip(writer);
-        Ok(signals::Helpers { log, store: stores, control: self.schedulers })
+        Ok(signals::Helpers { log, store: stores, cache_disk, control: self.schedulers })
     }
 }

@@ -18,6 +18,13 @@ pub enum ServeError {
     Load(LoadError),
     /// The access log cannot be opened.
     Log(io::Error),
+    /// The directory of a cache cannot be used.
+    Cache {
+        /// The directory.
+        path: PathBuf,
+        /// The error.
+        error: io::Error,
+    },
     /// The directory for uploads cannot be used.
     Uploads {
         /// Its path.
@@ -115,6 +122,12 @@ impl fmt::Display for ServeError {
             Self::Store { path, failure } => {
                 write!(formatter, "the store in `{}` cannot be opened: {failure}", path.display())
             }
+            Self::Cache { path, error } => write!(
+                formatter,
+                "answers cannot be stored in `{}`: {error}; `directory` of `cache` names a directory for this cache alone: one \
+                 that is missing or empty, and that the server's user may write to",
+                path.display()
+            ),
             Self::Uploads { path, error } => write!(
                 formatter,
                 "uploads cannot be kept in `{}`: {error}; make the directory, for the server's user to write to",

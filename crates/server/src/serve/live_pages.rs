@@ -107,6 +107,8 @@ impl LivePages {
             return;
         }
         self.edits += 1;
+        // First, so that the status does not lag behind what clients are given.
+        self.report(post);
         let generation = data.generation;
         for scheduler in post.schedulers() {
             post.send(scheduler, ToScheduler::Pages { generation, sets: Arc::clone(&self.sets) });
@@ -115,7 +117,6 @@ impl LivePages {
         if let Some(edit) = edit {
             diagnostic::write(Level::Info, format_args!("{edit}; {}", self.in_force()));
         }
-        self.report(post);
     }
 
     /// The next attempt must not depend on another edit, so the pages are read again later. The failure is logged once.

@@ -19,6 +19,7 @@ mod post;
 mod requirements;
 mod settings;
 mod signals;
+mod stored_state;
 mod watch;
 
 use std::hash::{BuildHasher, RandomState};
@@ -43,11 +44,12 @@ use self::orders::Orders;
 use self::post::{Post, endpoint};
 use self::requirements::Met;
 use self::settings::{form_of, level_of, scheduler_settings};
-use self::signals::Live;
+use self::signals::{Dumps, Live};
 use self::watch::Watch;
 use crate::admin::{Admin, Facts, Gate, Peers};
 use crate::conn::Connections;
 use crate::control_path::control_socket;
+use crate::events::Bounds;
 use crate::limits;
 use crate::load::Source;
 use crate::resp_stats::RespCounts;
@@ -64,20 +66,18 @@ pub use listeners::Security;
 pub use crate::control_path::{control_directory, control_sockets};
 pub use error::{ControlPlace, ServeError};
 pub use requirements::check;
+pub use watch::NamesOf;
 
-/// Serves until told to stop. `announce` is called when the server is ready, with what to tell the user.
+/// Serves until told to stop. `names` finds functions for the back-trace of a scheduler that is stuck; `announce` is called when the server is ready, with what to tell the user.
 ///
 /// # Errors
 /// Everything that prevents the start, with its place and the fix.
-pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), ServeError> {
-    // Orders to a server that starts are carried out when it has started; until then TERM ends it as any program.
-    let deferred = [Signal::Hangup, Signal::User1, Signal::User2];
-    sys::signal::block(&deferred.into_iter().collect());
-    sys::signal::ignore_broken_pipe();
-    sys::signal::ignore_file_size();
-    sys::lost_page::report().map_err(ServeError::Signals)?;
-    runtime::panic::report_with_backtrace();
-    sys::heap::fix_thresholds(limits::MEMORY_OWN_PAGES, limits::MEMORY_KEPT);
+pub fn serve(
+    source: &Source,
+    names: NamesOf,
+    announce: impl FnOnce(&Started),
+) -> Result<(), ServeError> {
+    prepare_process()?;
     let Met { data, user, schedulers, descriptors, log } = requirements::meet(source)?;
     let data = Arc::new(data);
     let config = &data.config;
@@ -87,7 +87,7 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
     let log = openings::open_log(config, log, user.as_ref())?;
     let log_target = log.as_ref().map(|(target, _)| target.clone());
     let store = openings::open_store(config, schedulers, user.as_ref())?;
-    openings::make_state(&data, user.as_ref())?;
+    openings::make_directories(&data, user.as_ref())?;
     sys::signal::block_all();
     let inherited = listeners::inherited();
     let listeners = listeners::data(config, &inherited)?;
@@ -95,21 +95,25 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
     let sandbox =
         sandbox::enter(&openings::of(source, &data, log_target.as_ref(), control_path.as_deref()));
     let uploads = config.pages.uploads.as_deref().filter(|_| config.pages.enabled);
-    // Held until the server ends, so that another server removes nothing of it.
-    let _held = uploads.map(openings::hold_uploads).transpose()?;
+    // Held until the server ends, so that another server removes nothing of them.
+    let _held = openings::hold(&data, uploads)?;
     let upload_helpers = uploads.map_or(0, |_| limits::UPLOAD_HELPERS);
     let protocols = listeners.protocols(config);
+    let caches = &*data.cache_directories;
+    let (log_wanted, store_wanted) = (log_target.as_ref(), store.as_ref());
     let wanted =
-        Wanted { schedulers, log: log_target.as_ref(), upload_helpers, store: store.as_ref() };
+        Wanted { schedulers, log: log_wanted, upload_helpers, store: store_wanted, caches };
     let mut crew = Crew::plan(&wanted)?;
-    let opened = (listeners, store.clone());
+    let opened = (listeners, store.clone(), names);
     let (mut launched, watch) =
         launch_schedulers(&data, &mut crew, opened, &inherited, descriptors)?;
     let standing = Started::of(&data, &launched, protocols, sandbox);
     let control = launch_control(&data, &mut crew, &standing, control_path.clone())?;
+    let state = store.as_ref().map_or(Ok(None), |store| crew.state(store))?;
     let room = Arc::new(Room::new(config.pages.uploads_size));
     let store = store.map(|store| (store, config.store.clone()));
-    let helpers = crew.start_helpers(log, store, uploads.map(|directory| (directory, room)))?;
+    let uploads = uploads.map(|directory| (directory, room));
+    let helpers = crew.start_helpers(log, store, uploads, &data.cache_directories)?;
     if let Some(user) = &user {
         openings::give_sockets(config, control_path.as_deref(), user);
         sys::credentials::drop_to(user).map_err(ServeError::User)?;
@@ -118,7 +122,7 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
     let to_control = control.as_ref().map(|_| endpoint(helpers.control));
     let mut post = Post::new(crew.main()?, helpers.control, to_control);
     let mut certificates = Certificates::of(&data, &mut post);
-    let orders = Orders::begin(&data, &mut certificates, &mut post)?;
+    let orders = Orders::begin((&data, state), &mut certificates, &mut post)?;
     // The listeners are open: a client that has connected does not wait for the reader of what is announced.
     launched.start();
     announce(&standing);
@@ -129,12 +133,24 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
         );
     }
     tell(&standing.facts, control_path.as_deref());
+    let dumps = Dumps::of(control_path.filter(|_| control.is_some()));
     let live = Live { data, pages, certificates, orders };
-    // Measured here, where it keeps nobody waiting: the first who asks within a turn would make that turn 20 ms longer.
-    let _measured = sys::clock::ticks_per_microsecond();
-    let served = signals::run(source, live, post, (launched, watch), control, helpers);
+    let served = signals::run(source, live, post, (launched, watch), control, helpers, dumps);
     outlet::finish();
     served
+}
+
+/// Signals, panics and memory, which are of the process.
+fn prepare_process() -> Result<(), ServeError> {
+    // Orders to a server that starts are carried out when it has started; until then TERM ends it as any program.
+    let deferred = [Signal::Hangup, Signal::User1, Signal::User2];
+    sys::signal::block(&deferred.into_iter().collect());
+    sys::signal::ignore_broken_pipe();
+    sys::signal::ignore_file_size();
+    sys::lost_page::report().map_err(ServeError::Signals)?;
+    runtime::panic::report_with_backtrace();
+    sys::heap::fix_thresholds(limits::MEMORY_OWN_PAGES, limits::MEMORY_KEPT);
+    Ok(())
 }
 
 /// The server when everything is open.
@@ -207,7 +223,7 @@ fn unix_seconds() -> u64 {
 fn launch_schedulers(
     data: &Arc<SiteData>,
     crew: &mut Crew,
-    (listeners, store): (listeners::DataListeners, Option<Store>),
+    (listeners, store, names): (listeners::DataListeners, Option<Store>, NamesOf),
     inherited: &listeners::Inherited,
     descriptors: u64,
 ) -> Result<(Launched, Watch), ServeError> {
@@ -227,7 +243,10 @@ fn launch_schedulers(
         settings: scheduler_settings(config, crew.schedulers, descriptors)?,
         keep: inherited.descriptors(),
     };
-    let connections = plan.settings.connections;
+    let bounds = Bounds {
+        connections: plan.settings.connections,
+        buffered_bytes: plan.settings.buffered_bytes,
+    };
     let helpers = crew.helpers();
     let seats = crew.of_schedulers()?;
     let data = Arc::clone(data);
@@ -248,11 +267,11 @@ fn launch_schedulers(
         let log = helpers.log.map(|_| AccessLog::new(data.config.log.format.clone()));
         let mut service = Connections::new(site, &data, log);
         service.set_listeners(listeners.configured(endpoint));
-        service.set_connections(connections);
+        service.set_bounds(bounds);
         Ok(service)
     };
     let launched = launch::launch(&plan, seats, make).map_err(ServeError::Launch)?;
-    let watch = Watch::new(&launched.pulses, &at_work);
+    let watch = Watch::new(&launched.pulses, &at_work, names);
     Ok((launched, watch))
 }
 
@@ -273,7 +292,7 @@ fn launch_control(
     let keys = Arc::clone(&data.admin_keys.keys);
     let gate = Gate::new(entrances, keys, Arc::clone(&data.tls));
     let facts = Arc::new(standing.facts.clone());
-    let peers = Peers { schedulers: crew.schedulers, log: crew.log };
+    let peers = Peers { schedulers: crew.schedulers, log: crew.log, cache_disk: crew.cache_disk };
     let seat = crew.control()?;
     let plan = Plan {
         name: "control",

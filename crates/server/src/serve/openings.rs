@@ -10,7 +10,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 
 use acme::StartError;
-use config::{Address, Config, FetchRules, StoreSync};
+use config::{AcmeState, Address, Config, FetchRules, StoreSync};
 use pages::uploads;
 use runtime::diagnostic::{self, Level};
 use store::Store;
@@ -19,7 +19,9 @@ use sys::log_file::LogFile;
 
 use super::error::ServeError;
 use super::requirements::{as_user, log_target};
+use super::stored_state;
 use crate::access::paths_of;
+use crate::cache_disk;
 use crate::limits::STORE_OPEN_PATIENCE;
 use crate::load::Source;
 use crate::log_writer::LogTarget;
@@ -27,8 +29,18 @@ use crate::sandbox::{self, Openings};
 use crate::site_data::SiteData;
 use crate::site_tls;
 
+/// Locks the directories of uploads and of caches.
+pub(super) fn hold(
+    data: &SiteData,
+    uploads: Option<&Path>,
+) -> Result<Vec<sys::spool::Spool>, ServeError> {
+    let mut held = hold_caches(data)?;
+    held.extend(uploads.map(hold_uploads).transpose()?);
+    Ok(held)
+}
+
 /// Takes the lock on the upload directory, and removes leftovers from it.
-pub(super) fn hold_uploads(directory: &Path) -> Result<sys::spool::Spool, ServeError> {
+fn hold_uploads(directory: &Path) -> Result<sys::spool::Spool, ServeError> {
     uploads::hold(directory)
         .map_err(|error| ServeError::Uploads { path: directory.to_path_buf(), error })
 }
@@ -113,11 +125,13 @@ pub(super) fn open_store(
     user: Option<&User>,
 ) -> Result<Option<Store>, ServeError> {
     let Some(directory) = &config.store.path else { return Ok(None) };
+    let is_of_state = config.acme.state == AcmeState::Store;
     let settings = store::Settings {
         databases: config.store.all_databases(),
         size: Some(config.store.size),
-        // The writer reads too: it searches for expired keys.
-        readers: schedulers + 1,
+        own_databases: is_of_state.then(|| stored_state::DATABASE.to_owned()).into_iter().collect(),
+        // The writer reads too: it searches for expired keys. So does the control thread of certificates.
+        readers: schedulers + 1 + usize::from(is_of_state),
         sync: match config.store.sync {
             StoreSync::Commit => store::Sync::Commit,
             StoreSync::Log => store::Sync::Log,
@@ -146,16 +160,42 @@ pub(super) fn open_store(
     Ok(Some(store))
 }
 
-/// Makes the directory of orders, if there are any, before the sandbox closes what is above it.
-pub(super) fn make_state(data: &SiteData, user: Option<&User>) -> Result<(), ServeError> {
+/// Makes the directories of orders and of caches, before the sandbox closes what is above them.
+pub(super) fn make_directories(data: &SiteData, user: Option<&User>) -> Result<(), ServeError> {
+    make_state(data, user)?;
+    make_caches(data, user)
+}
+
+fn make_state(data: &SiteData, user: Option<&User>) -> Result<(), ServeError> {
     let Some(settings) = &data.orders else { return Ok(()) };
-    let state = &settings.state;
+    let Some(state) = settings.state.directory() else { return Ok(()) };
     let refused =
-        |error| ServeError::Orders { state: state.clone(), error: StartError::State(error) };
+        |error| ServeError::Orders { state: state.to_owned(), error: StartError::State(error) };
     if let Some(user) = others(user) {
         make_for(user, state).map_err(refused)?;
     }
-    as_user(user, || acme::make_state(state).map_err(refused))
+    as_user(user, || settings.state.make().map_err(refused))
+}
+
+/// Makes the directories of caches that are missing, for the user.
+fn make_caches(data: &SiteData, user: Option<&User>) -> Result<(), ServeError> {
+    for directory in &data.cache_directories {
+        let refused = |error| ServeError::Cache { path: directory.clone(), error };
+        if let Some(user) = others(user) {
+            make_for(user, directory).map_err(refused)?;
+        }
+        as_user(user, || cache_disk::make(directory).map_err(refused))?;
+    }
+    Ok(())
+}
+
+/// Locks the directories of caches.
+fn hold_caches(data: &SiteData) -> Result<Vec<sys::spool::Spool>, ServeError> {
+    let hold = |directory: &PathBuf| {
+        let refused = |error| ServeError::Cache { path: directory.clone(), error };
+        cache_disk::hold(directory).map_err(refused)
+    };
+    data.cache_directories.iter().map(hold).collect()
 }
 
 /// The exceptions from the sandbox.
@@ -200,12 +240,7 @@ pub(super) fn of(
     for file in site_tls::files_of(&data.config).into_iter().chain(paths_of(&data.config)) {
         openings.read.extend(directories_of(file));
     }
-    if let Some(settings) = &data.orders {
-        openings.write.push(settings.state.clone());
-        let accounts = data.config.acme.issuers.iter().filter_map(|one| one.account.as_ref());
-        let files = accounts.map(|account| &account.key_file).chain(&data.config.acme.ca);
-        openings.read.extend(files.flat_map(|path| directories_of(path)));
-    }
+    add_orders(data, &mut openings);
     let fetches = data.config.pages.enabled && data.config.pages.fetch != FetchRules::None;
     if fetches || data.orders.is_some() || !data.config.upstreams.is_empty() {
         openings.read.extend(sandbox::NAME_SERVICE.iter().map(PathBuf::from));
@@ -217,6 +252,7 @@ pub(super) fn of(
         openings.write.extend(directories_of(path));
     }
     openings.write.extend(data.config.pages.uploads.clone());
+    openings.write.extend(data.cache_directories.iter().cloned());
     if let Some(path) = control {
         openings.write.extend(directories_of(path));
     }
@@ -226,6 +262,18 @@ pub(super) fn of(
         }
     }
     openings
+}
+
+/// What orders of certificates write and read.
+fn add_orders(data: &SiteData, openings: &mut Openings) {
+    let Some(settings) = &data.orders else { return };
+    openings.write.extend(match settings.state.directory() {
+        Some(directory) => vec![directory.to_path_buf()],
+        None => directories_of(settings.state.path()).collect(),
+    });
+    let accounts = data.config.acme.issuers.iter().filter_map(|one| one.account.as_ref());
+    let files = accounts.map(|account| &account.key_file).chain(&data.config.acme.ca);
+    openings.read.extend(files.flat_map(|path| directories_of(path)));
 }
 
 /// The directory of a file; if it is a link, also the directory of its target.

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use acme::{
-    Answer, CertificateStatus, Confirmation, Event, Handle, IssuedCertificate, Settings, Severity,
-    Sink, StartError,
+    Answer, CertificateStatus, Confirmation, Event, Handle, IssuedCertificate, Records, Settings,
+    Severity, Sink, StartError,
 };
 use runtime::diagnostic::{self, Level};
 use tls::Identity;
@@ -17,12 +17,15 @@ use tls::Identity;
 use super::certificates::Certificates;
 use super::error::ServeError;
 use super::post::Post;
+use super::stored_state::StoredState;
 use crate::issued::Issued;
 use crate::message::ToControl;
 use crate::site_data::SiteData;
 
 /// The orders of a server.
 pub(super) struct Orders {
+    /// What keeps their state, if it is the store.
+    state: Option<StoredState>,
     running: Option<Running>,
     told: Arc<[CertificateStatus]>,
 }
@@ -74,18 +77,17 @@ impl Sink for Desk {
 }
 
 impl Orders {
-    /// Begins to order what the configuration says, if anything. What the state directory has is in use when this
-    /// returns.
+    /// Begins to order what the configuration says, if anything. What the state has is in use when this returns.
     pub(super) fn begin(
-        data: &SiteData,
+        (data, state): (&SiteData, Option<StoredState>),
         certificates: &mut Certificates,
         post: &mut Post,
     ) -> Result<Self, ServeError> {
-        let mut orders = Self { running: None, told: Arc::default() };
+        let mut orders = Self { state, running: None, told: Arc::default() };
         if let Some(settings) = &data.orders {
-            let state = settings.state.clone();
-            let refused = |error| ServeError::Orders { state, error };
-            orders.running = Some(Running::start(settings.clone()).map_err(refused)?);
+            let refused =
+                |error| ServeError::Orders { state: settings.state.path().to_owned(), error };
+            orders.running = Some(orders.start(settings).map_err(refused)?);
         }
         orders.look(data, certificates, post);
         Ok(orders)
@@ -111,7 +113,7 @@ impl Orders {
             None if self.running.is_none() => return,
             _ => {}
         }
-        // It gives the lock of the state directory back before another one asks for it.
+        // It gives the lock of the state back before another one asks for it.
         if let Some(running) = self.running.take() {
             let Running { handle, news, .. } = running;
             handle.stop();
@@ -124,7 +126,7 @@ impl Orders {
             certificates.on_issued(data, issued, Vec::new(), post);
         }
         if let Some(settings) = &data.orders {
-            match Running::start(settings.clone()) {
+            match self.start(settings) {
                 Ok(running) => self.running = Some(running),
                 Err(error) => diagnostic::write(
                     Level::Error,
@@ -138,6 +140,13 @@ impl Orders {
     /// Nothing is ordered from now on: the server ends. What is under way goes on after the next start.
     pub(super) fn end(&mut self) {
         self.running = None;
+    }
+
+    fn start(&self, settings: &Settings) -> Result<Running, StartError> {
+        let (desk, news) = channel();
+        let records = self.state.clone().map(|state| Box::new(state) as Box<dyn Records>);
+        let handle = acme::start(settings.clone(), records, Box::new(Desk(desk)))?;
+        Ok(Running { settings: settings.clone(), handle, news })
     }
 
     fn runs_with(&self, settings: &Settings) -> bool {
@@ -166,14 +175,6 @@ impl Orders {
             self.told = status;
             post.tell_control(ToControl::Orders(Arc::clone(&self.told)));
         }
-    }
-}
-
-impl Running {
-    fn start(settings: Settings) -> Result<Self, StartError> {
-        let (desk, news) = channel();
-        let handle = acme::start(settings.clone(), Box::new(Desk(desk)))?;
-        Ok(Self { settings, handle, news })
     }
 }
 

@@ -19,6 +19,7 @@ use sys::socket::{ListenAddress, UnixAddress, may_listen};
 
 use super::error::{ControlPlace, ServeError};
 use super::settings::scheduler_settings;
+use crate::cache_disk;
 use crate::load::Source;
 use crate::log_writer::LogTarget;
 use crate::site_data::SiteData;
@@ -62,8 +63,11 @@ pub(super) fn meet(source: &Source) -> Result<Met, ServeError> {
     look_at_addresses(config)?;
     let log = look_at_log(config, user.as_ref())?;
     look_at_store(config, user.as_ref())?;
-    if let Some(settings) = &data.orders {
-        look_at_state(&settings.state, user.as_ref())?;
+    if let Some(directory) = data.orders.as_ref().and_then(|settings| settings.state.directory()) {
+        look_at_state(directory, user.as_ref())?;
+    }
+    for directory in &data.cache_directories {
+        look_at_cache(directory, user.as_ref())?;
     }
     if let Some(path) = config.pages.uploads.as_deref().filter(|_| config.pages.enabled) {
         let refused = |error| ServeError::Uploads { path: path.to_path_buf(), error };
@@ -155,6 +159,15 @@ fn look_at_state(directory: &Path, user: Option<&User>) -> Result<(), ServeError
         return may_create_in(nearest_above(directory)).map_err(refused);
     }
     as_user(user, || may_create_in(directory).map_err(refused))
+}
+
+/// The directory of a cache may be made, or can be used. Whether another server has it is not looked at.
+fn look_at_cache(directory: &Path, user: Option<&User>) -> Result<(), ServeError> {
+    let refused = |error| ServeError::Cache { path: directory.to_path_buf(), error };
+    if std::fs::symlink_metadata(directory).is_err() {
+        return may_create_in(nearest_above(directory)).map_err(refused);
+    }
+    as_user(user, || cache_disk::check(directory).map_err(refused))
 }
 
 /// The nearest directory above a missing one.

@@ -3,6 +3,7 @@
 //! Owns reload, drain and log reopening, and when pages are read again. Touches no connection.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,9 +27,12 @@ use super::orders::Orders;
 use super::post::Post;
 use super::settings::{form_of, level_of};
 use super::watch::Watch;
+use crate::dump;
 use crate::limits;
 use crate::load::Source;
-use crate::message::{ReloadReport, ToControl, ToLogWriter, ToScheduler, ToStoreWriter};
+use crate::message::{
+    ReloadReport, ToCacheDisk, ToControl, ToLogWriter, ToScheduler, ToStoreWriter,
+};
 use crate::site_data::SiteData;
 use pages::PageSet;
 use store::Store;
@@ -40,9 +44,51 @@ pub(super) struct StoreHelper {
     pub(super) store: Store,
 }
 
+/// When a dump is written, and where.
+pub(super) struct Dumps {
+    socket: Option<PathBuf>,
+    /// Panics that were seen.
+    panics: u64,
+    /// When a dump may be written for another one.
+    again_ns: u64,
+}
+
+impl Dumps {
+    /// Dumps of the server that answers at this socket.
+    pub(super) fn of(socket: Option<PathBuf>) -> Self {
+        Self { socket, panics: runtime::panic::count(), again_ns: 0 }
+    }
+
+    /// Looks whether something has panicked.
+    fn look(&mut self) {
+        let panics = runtime::panic::count();
+        if panics == self.panics || monotonic_ns() < self.again_ns {
+            return;
+        }
+        self.panics = panics;
+        self.again_ns = monotonic_ns() + nanoseconds(limits::DUMP_REST);
+        self.write("a panic");
+    }
+
+    fn write(&self, reason: &str) {
+        let Some(socket) = &self.socket else { return };
+        match dump::write(reason, socket) {
+            Ok(path) => diagnostic::write(
+                Level::Info,
+                format_args!("{reason}: the state of the server is in `{}`", path.display()),
+            ),
+            Err(error) => {
+                diagnostic::write(Level::Error, format_args!("{reason}: no dump: {error}"));
+            }
+        }
+    }
+}
+
 /// Threads other than the schedulers.
 pub(super) struct Helpers {
     pub(super) store: Option<StoreHelper>,
+    /// The disks of caches.
+    pub(super) cache_disk: Option<(Endpoint, HelperThread)>,
     /// The log writer.
     pub(super) log: Option<(Endpoint, HelperThread)>,
     /// The number of the control scheduler's endpoint. Lower numbers are the schedulers.
@@ -65,6 +111,7 @@ pub(super) fn run(
     (launched, mut watch): (Launched, Watch),
     control: Option<Launched>,
     helpers: Helpers,
+    mut dumps: Dumps,
 ) -> Result<(), ServeError> {
     let mut reloads = ReloadReport::default();
     let inbox = Inbox::new(SignalSet::all()).map_err(ServeError::Signals)?;
@@ -77,11 +124,14 @@ pub(super) fn run(
         let due_in =
             live.pages.due_in().map_or(limits::TURN_LOOK, |due| due.min(limits::TURN_LOOK));
         let arrival = inbox.wait(live.pages.descriptor(), Some(due_in));
-        watch.look(live.pages.sets());
+        for trouble in watch.look(live.pages.sets()) {
+            post.tell_control(ToControl::Trouble(Box::new(trouble)));
+        }
         memory.look(&mut post);
         live.certificates.look(&live.data, &mut post);
         live.orders.look(&live.data, &mut live.certificates, &mut post);
         maintenance.look(&live.data, &mut post);
+        dumps.look();
         let signal = match arrival.map_err(ServeError::Signals)? {
             Arrival::Signal(signal) => signal,
             Arrival::Readable | Arrival::Nothing => {
@@ -95,7 +145,11 @@ pub(super) fn run(
         };
         diagnostic::write(Level::Debug, format_args!("signal: {signal:?}"));
         match signal {
-            Signal::Terminate | Signal::Interrupt | Signal::Quit => break,
+            Signal::Terminate | Signal::Interrupt => break,
+            Signal::Quit => {
+                dumps.write("QUIT");
+                break;
+            }
             Signal::Hangup => {
                 notify::tell(State::Reloading);
                 reload(source, &mut live, &mut reloads, &mut post);
@@ -120,6 +174,13 @@ fn orders_refused(error: StartError) -> String {
     )
 }
 
+/// A directory of a cache that is not there any more, without which no scheduler could open what it serves from.
+fn missing_cache(data: &SiteData) -> Option<String> {
+    let missing = data.cache_directories.iter().find(|directory| !directory.is_dir())?;
+    let missing = missing.display();
+    Some(format!("`directory` of `cache`: `{missing}` is gone; restart, which makes it again"))
+}
+
 /// Reloads the configuration. If it has errors it is refused, and the old one stays.
 fn reload(
     source: &Source,
@@ -135,6 +196,7 @@ fn reload(
                 .iter()
                 .map(|key| format!("`{key}` cannot change while the server runs; restart it"))
                 .chain(orders.prepare(&new).err().map(orders_refused))
+                .chain(missing_cache(&new))
                 .collect();
             if fixed.is_empty() {
                 *data = Arc::new(new);
@@ -191,6 +253,14 @@ fn drain(
     post.tell_control(ToControl::Stop);
     if let Some(control) = control {
         end_control(control)?;
+    }
+    if let Some((endpoint, helper)) = helpers.cache_disk {
+        post.send(endpoint, ToCacheDisk::Stop);
+        // What is not stored by then is not stored.
+        if helper.wait(limits::THREAD_END_WAIT) {
+            let panicked = |_| ServeError::Thread(io::Error::other("the disks of caches panicked"));
+            helper.join().map_err(panicked)?;
+        }
     }
     if let Some(helper) = helpers.store {
         post.send(helper.endpoint, ToStoreWriter::Stop);
@@ -258,7 +328,8 @@ fn join(
     let most_ns = nanoseconds(deadline.saturating_add(limits::TURN_MAX));
     let late_ns = monotonic_ns().saturating_add(most_ns);
     while !launched.wait(limits::TURN_LOOK) {
-        watch.look(sets);
+        // Whoever waits for the end is told what is stuck when it is given up.
+        let _told_then = watch.look(sets);
         let mut stuck = watch.stuck(sets);
         if monotonic_ns() >= late_ns.saturating_add(nanoseconds(limits::TURN_MAX)) {
             stuck.push("its connections were not closed at the end of the drain".to_owned());

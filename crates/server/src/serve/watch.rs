@@ -1,7 +1,7 @@
 //! The watchdog for schedulers: it reports turns that do not end, and the page that runs in them.
 //!
-//! Owns how long a turn may take before it is reported. Ends nothing: the engine ends the page when
-//! it can be interrupted.
+//! Owns how long a turn may take before it is reported, and the native back-trace of its thread. Ends nothing: the engine
+//! ends the page when it can be interrupted.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -10,21 +10,29 @@ use std::time::Duration;
 use runtime::clock::nanoseconds;
 use runtime::diagnostic::{self, Level};
 use runtime::pulse::Pulse;
+use sys::backtrace;
 use sys::clock::monotonic_ns;
 
-use crate::limits::{TURN_LOOK, TURN_MAX};
+use crate::events::{Kind, Trouble};
+use crate::limits::{TURN_LOOK, TURN_MAX, TURN_TRACED};
 use pages::{AtWork, PageSet};
+
+/// Finds the names of functions at addresses of this process; `None` where it finds none.
+pub type NamesOf = fn(&[u64]) -> Vec<Option<String>>;
 
 /// All schedulers.
 pub(super) struct Watch {
     schedulers: Vec<Scheduler>,
     looked_ns: u64,
+    names: NamesOf,
 }
 
 struct Scheduler {
     pulse: Arc<Pulse>,
     at_work: Arc<AtWork>,
     told: Option<Told>,
+    /// The turn that was traced last.
+    traced: Option<NonZeroU64>,
 }
 
 /// What the log says about a turn.
@@ -37,26 +45,31 @@ struct Told {
 }
 
 impl Watch {
-    pub(super) fn new(pulses: &[Arc<Pulse>], at_work: &[Arc<AtWork>]) -> Self {
+    pub(super) fn new(pulses: &[Arc<Pulse>], at_work: &[Arc<AtWork>], names: NamesOf) -> Self {
         let schedulers = pulses.iter().zip(at_work).map(|(pulse, at_work)| Scheduler {
             pulse: Arc::clone(pulse),
             at_work: Arc::clone(at_work),
             told: None,
+            traced: None,
         });
-        Self { schedulers: schedulers.collect(), looked_ns: monotonic_ns() }
+        Self { schedulers: schedulers.collect(), looked_ns: monotonic_ns(), names }
     }
 
-    /// Checks all schedulers, every [`TURN_LOOK`].
-    pub(super) fn look(&mut self, sets: &[Arc<PageSet>]) {
+    /// Checks all schedulers, every [`TURN_LOOK`]. Returns those whose turn has lasted long, with what their threads do.
+    pub(super) fn look(&mut self, sets: &[Arc<PageSet>]) -> Vec<Trouble> {
         let now_ns = monotonic_ns();
         let missed = now_ns.saturating_sub(self.looked_ns) > nanoseconds(2 * TURN_LOOK);
         self.looked_ns = now_ns;
         if missed {
             // The whole server was stopped (by a signal, or without a core), so no scheduler is at fault.
-            return;
+            return Vec::new();
         }
+        let mut found = Vec::new();
         for (number, scheduler) in self.schedulers.iter_mut().enumerate() {
             let began_ns = scheduler.pulse.turn_began_ns();
+            if let Some(lasts_ms) = scheduler.lasts_anew_ms(began_ns, now_ns) {
+                found.push(scheduler.trouble(number, lasts_ms, sets, self.names));
+            }
             let (told, news) = judge(scheduler.told, began_ns, now_ns);
             scheduler.told = told;
             match news {
@@ -76,6 +89,7 @@ impl Watch {
                 ),
             }
         }
+        found
     }
 
     /// The schedulers whose turn lasts too long, and what they are running.
@@ -89,6 +103,41 @@ impl Watch {
         stuck
             .map(|(number, one)| format!("scheduler {number}: {}", work_of(&one.at_work, sets)))
             .collect()
+    }
+}
+
+impl Scheduler {
+    /// For how long its turn has lasted, if that is long and this turn was not traced yet.
+    fn lasts_anew_ms(&mut self, began_ns: Option<NonZeroU64>, now_ns: u64) -> Option<u64> {
+        let lasts_ns = now_ns.saturating_sub(began_ns?.get());
+        let is_anew = lasts_ns >= nanoseconds(TURN_TRACED) && self.traced != began_ns;
+        is_anew.then(|| {
+            self.traced = began_ns;
+            lasts_ns / 1_000_000
+        })
+    }
+
+    /// What it does now.
+    fn trouble(
+        &self,
+        number: usize,
+        lasts_ms: u64,
+        sets: &[Arc<PageSet>],
+        names: NamesOf,
+    ) -> Trouble {
+        let work = work_of(&self.at_work, sets);
+        let text = format!("it has not finished a turn for {lasts_ms} ms: {work}");
+        let addresses = self.pulse.thread().and_then(backtrace::of).unwrap_or_default();
+        let named = names(&addresses);
+        let line = |(place, address): (usize, &u64)| {
+            let name = named.get(place).and_then(Option::as_deref).unwrap_or_default();
+            format!("{} {name}", backtrace::place_of(*address)).trim_end().to_owned()
+        };
+        let mut cause: Vec<String> = addresses.iter().enumerate().map(line).collect();
+        if cause.is_empty() {
+            cause.push("its thread waits in the kernel, so it has no back-trace".to_owned());
+        }
+        Trouble::new(Kind::Stuck, "", text).at(number).because(cause)
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use config::route::{Found, Refusal, RuleId};
+use config::route::{Found, Refusal};
 use config::{Logging, Respond, RouteAction};
 use http::{Answer, AnswerContext, FieldList, Notes, Reply, Request, Unanswered};
 use runtime::trace;
@@ -19,10 +19,10 @@ use super::exchange::{self, Asked, Exchange, PATH_RULES, route_request};
 use super::file::FILE_METHODS;
 use super::metered::Stage;
 use super::pack;
-use super::route::{AnswerPlace, Kept};
+use super::route::{AnswerPlace, Kept, number_of};
 use super::state::Site;
 use super::traced;
-use crate::limits::{ROUTES_TIMED, STORE_BODY_SIZE};
+use crate::limits::STORE_BODY_SIZE;
 use crate::message::Message;
 use crate::site_data::SiteData;
 
@@ -326,11 +326,6 @@ fn note(found: &Found<'_>, user: Option<&str>, notes: &mut Notes) {
         Logging::On => found.name.clone_into(&mut notes.route),
         Logging::Off => notes.omit_line(),
     }
-}
-
-/// The number under which the times of a route are counted; 0 for those beyond the bound.
-pub(super) fn number_of(RuleId(rule): RuleId) -> u16 {
-    if rule < ROUTES_TIMED { u16::try_from(rule + 1).unwrap_or(0) } else { 0 }
 }
 
 /// `OPTIONS *`: the capabilities of the server as a whole (RFC 9110 section 9.3.7).

@@ -13,7 +13,7 @@ use files::error_page::{self, ErrorPages};
 use files::roots::Roots;
 use http::{
     Answer, AnswerContext, Application, BodyPolicy, Intake, Interest, Patience, Reply, Request,
-    Unanswered, Urgency,
+    Slow, Unanswered, Urgency,
 };
 use pages::fetch::Client;
 use pages::uploads::Desk;
@@ -35,6 +35,7 @@ use super::metered::Metered;
 use super::orders::Programs;
 use super::packer::Packer;
 use super::proxy::Proxies;
+use super::slow_lines::SlowLines;
 use super::spans::Spans;
 use super::state::{Site, new_limiter};
 use super::waiting::Waiting;
@@ -51,7 +52,7 @@ impl Site {
     /// # Errors
     /// If a root cannot be opened.
     pub fn open(data: Arc<SiteData>, helpers: Helpers, unique: u128) -> std::io::Result<Self> {
-        let roots = Roots::open(&data.roots)?;
+        let roots = Roots::open(&data.all_roots())?;
         let runner = runner_of(&data, &data.pages, helpers.schedulers, unique)?;
         let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);
         // For a scheduler on its own; `join_schedulers` changes this.
@@ -63,8 +64,8 @@ impl Site {
         client.set_trust(&data.trust);
         let proxies = Proxies::new(unique as u64);
         let mut caches = Caches::default();
-        caches.load(&data.config.upstreams, helpers.schedulers);
         let spans = Spans::of(&data.config.trace).map(Box::new);
+        caches.load(&data.config.upstreams, &helpers);
         Ok(Self {
             data: Rc::new(data),
             helpers,
@@ -96,7 +97,9 @@ impl Site {
             passwords: Passwords::new()?,
             upgraded: None,
             at_work: Arc::default(),
+            slow_lines: SlowLines::default(),
             resp: RespCounts::new(1),
+            hot_keys: None,
             resp_pace: RespPace::default(),
             tls: Arc::default(),
         })
@@ -105,6 +108,8 @@ impl Site {
     /// The scheduler starts, so processes of the site may start, and servers of upstreams are up from now on.
     pub(crate) fn begin(&mut self, context: &mut ServiceContext<'_, Message>) {
         self.proxies.load(&self.data, context.now.monotonic_ns);
+        let data = Rc::clone(&self.data);
+        self.time_pages(&data.config.log);
         if self.spans.is_some() {
             trace::sample_part(self.data.config.trace.per_million);
         }
@@ -139,7 +144,7 @@ impl Site {
         data: Arc<SiteData>,
         context: &mut ServiceContext<'_, Message>,
     ) {
-        match Roots::open(&data.roots) {
+        match Roots::open(&data.all_roots()) {
             Ok(roots) => self.roots = roots,
             Err(error) => {
                 // The roots could be opened when the configuration was checked a moment ago. Keep the old configuration.
@@ -151,6 +156,7 @@ impl Site {
             }
         }
         self.load_pages(&data.pages);
+        self.time_pages(&data.config.log);
         self.channels.set_rulebook(Arc::clone(&data.rulebook));
         if let Some(runner) = &mut self.runner {
             runner.set_keys(data.secret.keys.clone());
@@ -159,7 +165,7 @@ impl Site {
         }
         let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);
         self.proxies.load(&data, context.now.monotonic_ns);
-        self.caches.load(&data.config.upstreams, self.helpers.schedulers);
+        self.caches.load(&data.config.upstreams, &self.helpers);
         self.data = Rc::new(data);
         self.cache = Cache::new(size);
         self.root_of_rule.clear();
@@ -223,6 +229,9 @@ impl Site {
         self.json_checks.end_turn(context);
         self.programs.end_turn(context);
         self.resp_pace.end_turn(context);
+        if self.hot_keys.as_ref().is_some_and(|keys| keys.is_over(context.now.monotonic_ms())) {
+            self.hot_keys = None;
+        }
         self.order_for_pages(context);
         self.end_turn_of_limits(context);
     }
@@ -249,6 +258,10 @@ impl Site {
 
 impl Application for Site {
     type Message = Message;
+
+    fn on_slow(&mut self, request: &Request<'_>, slow: &Slow<'_>) {
+        self.write_slow(request, slow);
+    }
 
     fn body_policy(
         &mut self,
@@ -323,6 +336,10 @@ impl Application for Site {
         reply: &mut Reply<'_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
+        if let Some(store) = &self.store {
+            // The client may have heard of a commit since the turn began.
+            store.turn_store().renew();
+        }
         let answer = self.answer(request, reply, context);
         if !self.metered.is_empty() {
             self.count_answer(request, reply, context);

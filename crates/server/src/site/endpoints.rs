@@ -19,6 +19,8 @@ pub struct Helpers {
     pub uploads: Vec<Endpoint>,
     /// The log writer, if there is an access log.
     pub log: Option<Endpoint>,
+    /// The disks of caches, if any has one.
+    pub cache_disk: Option<Endpoint>,
     /// The writer of the store, if there is a store.
     pub store: Option<Endpoint>,
 }

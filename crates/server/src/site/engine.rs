@@ -43,6 +43,17 @@ impl Site {
     }
 }
 
+impl Site {
+    /// Whether the times of runs of pages are of use.
+    pub(super) fn time_pages(&mut self, log: &config::Log) {
+        match (&mut self.runner, log.slow) {
+            (Some(runner), Some(_)) => runner.time_runs(),
+            (Some(runner), None) => runner.time_no_runs(),
+            (None, _) => {}
+        }
+    }
+}
+
 /// An engine with all pages, if there are any.
 pub(super) fn runner_of(
     data: &SiteData,

@@ -106,6 +106,17 @@ impl<'a, 'r> Exchange<'a, 'r> {
         Self { request, path, reply, headers, secure_fields, cache_control, place }
     }
 
+    /// Begins the head after which its client speaks WebSocket, with this token if it needs one. `false`: it cannot
+    /// change ([`Reply::switch_protocols`]), and nothing was written.
+    pub(super) fn begin_socket(&mut self, token: Option<[u8; 28]>) -> bool {
+        let changes = self.reply.switch_protocols("websocket");
+        if let Some(token) = token.filter(|_| changes) {
+            // In base64.
+            let _valid = self.reply.field("Sec-WebSocket-Accept", &token);
+        }
+        changes
+    }
+
     /// The same reply to a request that was changed on the way.
     pub(super) fn with_request<T>(
         &mut self,

@@ -119,7 +119,7 @@ pub(super) fn remember(list: &mut Vec<ProcessId>, process: ProcessId) {
 }
 
 /// Removes a process from a list. Returns whether it was in it.
-fn forget(list: &mut Vec<ProcessId>, process: ProcessId) -> bool {
+pub(super) fn forget(list: &mut Vec<ProcessId>, process: ProcessId) -> bool {
     match list.iter().position(|known| *known == process) {
         Some(index) => {
             list.swap_remove(index);

@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use config::route::{Found, KeptRoute};
+use config::route::{Found, KeptRoute, RuleId};
 use http::{FieldList, PassedOn};
 use pages::SetIndex;
 use wire::http::status::Status;
@@ -12,6 +12,7 @@ use wire::http::status::Status;
 use super::handed_on::HandedOn;
 use super::metered::Stage;
 use super::room::Room;
+use crate::limits::ROUTES_TIMED;
 use crate::site_data::SiteData;
 
 /// What is kept of a request that waits, or whose answer is sent in parts.
@@ -285,4 +286,9 @@ impl Kept {
     pub(super) fn route<'k>(&'k self, data: &'k SiteData) -> Found<'k> {
         data.table.recall(&self.route, &self.path)
     }
+}
+
+/// The number under which the times of a route are counted; 0 for those beyond the bound.
+pub(super) fn number_of(RuleId(rule): RuleId) -> u16 {
+    if rule < ROUTES_TIMED { u16::try_from(rule + 1).unwrap_or(0) } else { 0 }
 }

@@ -428,6 +428,7 @@ mod tests {
                 uploads: Vec::new(),
                 log: None,
                 store: None,
+                cache_disk: None,
             };
             let site = Site::open(Arc::clone(&data), helpers, 1).unwrap();
             let service = Connections::new(site, &data, None);

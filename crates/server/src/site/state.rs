@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use channels::{ChannelStats, ChannelView, Channels, ListenerNumber};
+use channels::{ChannelStats, Channels, ListenerNumber};
 use config::route::RuleId;
 use files::cache::{Cache, CacheStats};
 use files::error_page::ErrorPages;
@@ -15,14 +15,13 @@ use files::roots::Roots;
 use files::{Errand, Job, Key, Warm};
 use pages::fetch::Client;
 use pages::uploads::Desk;
-use pages::{AtWork, PagesReport, Runner, Suspended};
+use pages::{AtWork, PagesReport, Runner};
 use quota::Limiter;
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::slots::ProcessId;
 use script::engine::NativeCode;
 use store::{Store, TurnStore};
 
-use super::answer::number_of;
 use super::caches::Caches;
 use super::endpoints::Helpers;
 use super::json_checks::JsonChecks;
@@ -30,11 +29,14 @@ use super::metered::Metered;
 use super::orders::Programs;
 use super::packer::Packer;
 use super::proxy::Proxies;
+use super::slow_lines::SlowLines;
 use super::spans::Spans;
 use super::store_desk::StoreDesk;
 use super::upgraded::Upgraded;
 use super::waiting::Waiting;
 use crate::access::Passwords;
+use crate::events::Vitals;
+use crate::hot_keys::HotKeys;
 use crate::limits;
 use crate::maintenance::Switches;
 use crate::message::{LookUp, Message, ToFileHelper, WarmFor};
@@ -104,10 +106,14 @@ pub struct Site {
     pub(super) upgraded: Option<Upgraded>,
     /// Shows other threads which page runs.
     pub(super) at_work: Arc<AtWork>,
+    /// How many slow requests were logged.
+    pub(super) slow_lines: SlowLines,
     /// The certificates of listeners, and what authorities are answered.
     pub(super) tls: Arc<SiteTls>,
     /// The counters of Redis clients, for all schedulers.
     pub(crate) resp: RespCounts,
+    /// The keys that are used most, while somebody asks.
+    pub(crate) hot_keys: Option<Box<HotKeys>>,
     /// The time that Redis clients use in a turn.
     pub(crate) resp_pace: RespPace,
 }
@@ -227,43 +233,15 @@ impl Site {
         self.runner.as_ref().map(|runner| runner.report())
     }
 
-    /// The channels that this scheduler knows.
-    pub(crate) fn channel_views(&self) -> impl Iterator<Item = ChannelView<'_>> {
-        self.channels.views()
-    }
-
-    /// Suspended runs of pages, at most so many, and how many there are.
-    pub(crate) fn suspended(&self, most: usize) -> (Vec<Suspended>, usize) {
-        self.runner.as_ref().map_or_else(Default::default, |runner| runner.suspended(most))
-    }
-
-    /// The suspended run of this name, and the calls that led to where it waits.
-    pub(crate) fn suspended_of(&self, name: &str) -> Option<(Suspended, Vec<String>)> {
-        let runner = self.runner.as_ref()?;
-        Some((runner.suspended_of(name)?, runner.calls_of(name)))
-    }
-
-    /// An operator ends a suspended run.
-    pub(crate) fn end_run(&mut self, name: &str) -> bool {
-        self.runner.as_mut().is_some_and(|runner| runner.end_by_operator(name))
-    }
-
-    /// The routes whose times are counted: the number of each, and its name with its host.
-    pub(crate) fn timed_routes(&self) -> Vec<(u16, String)> {
-        let routes = self.data.table.routes().map(|(rule, host, name)| {
-            let host =
-                self.data.config.site_name(host).map(ToString::to_string).unwrap_or_default();
-            let name = if name.is_empty() { "(files)" } else { name };
-            (number_of(rule), format!("{host}{name}"))
-        });
-        let numbered = routes.filter(|(number, _)| *number != 0);
-        std::iter::once((0, "(none)".to_owned())).chain(numbered).collect()
-    }
-
-    /// The pages whose times are counted: the number of each, and its file.
-    pub(crate) fn timed_pages(&self) -> Vec<(u16, String)> {
-        let pages = self.runner.as_ref().map(|runner| runner.timed_pages());
-        pages.unwrap_or_default()
+    /// How pages are.
+    pub(crate) fn vitals_of_pages(&mut self) -> Vitals {
+        let Some(runner) = &mut self.runner else { return Vitals::default() };
+        let (remarks, remarks_left_out) = runner.take_remarks();
+        let page_memory = runner.held_of_memory();
+        let is_short = page_memory.into_iter().any(Vitals::is_memory_short);
+        let allocating =
+            if is_short { runner.most_allocating(limits::PAGES_NAMED) } else { Vec::new() };
+        Vitals { remarks, remarks_left_out, page_memory, allocating, ..Vitals::default() }
     }
 
     /// All native code of pages.

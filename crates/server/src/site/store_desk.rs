@@ -7,6 +7,8 @@
 //! writes. Answers arrive after the commit, and the snapshot of the next turn includes it, so for
 //! one process the store never goes back in time.
 
+mod commits;
+
 use std::cell::Ref;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -26,7 +28,6 @@ use super::scan_places::ScanPlaces;
 use super::traced;
 use crate::limits::{
     STORE_ADMITTED, STORE_KEPT_SIZE, STORE_LENT_LOOK_MS, STORE_MESSAGES, STORE_WAITING_SIZE,
-    STORE_WATCH_REST_MS,
 };
 use crate::message::{Message, OrderedBy, Orders, Stored, ToStoreWriter};
 use crate::store_stats::StoreStats;
@@ -323,6 +324,8 @@ impl StoreDesk {
                     self.for_pages.push((number, executed));
                     continue;
                 }
+                // No scheduler sends one.
+                OrderedBy::State(_) => continue,
             };
             if trace::is_on() {
                 traced::stored(process, executed.as_ref().map(|_| ()));
@@ -337,29 +340,6 @@ impl StoreDesk {
         self.admit();
         for process in &self.admitted {
             context.command(Command::Resume(*process));
-        }
-    }
-
-    /// Handles a reported commit.
-    pub(crate) fn note_committed(&mut self, now_ms: u64) {
-        self.notice = Notice { is_awaited: false, next_ms: now_ms + STORE_WATCH_REST_MS };
-        // The next snapshot includes the commit.
-        self.store.end_snapshot();
-    }
-
-    /// Asks the writer to report the next commit after this one, for pages that wait for it.
-    pub(crate) fn ask_for_commit(&mut self, known: u64, context: &mut ServiceContext<'_, Message>) {
-        if self.notice.is_awaited {
-            return;
-        }
-        let left_ms = self.notice.next_ms.saturating_sub(context.now.monotonic_ms());
-        if left_ms > 0 {
-            context.wake_after_ms(left_ms);
-            return;
-        }
-        match context.mail.send_part(self.writer, ToStoreWriter::TellCommit(known)) {
-            Ok(()) => self.notice.is_awaited = true,
-            Err(_) => context.wake_after_ms(1),
         }
     }
 

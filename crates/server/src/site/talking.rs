@@ -63,12 +63,11 @@ impl Site {
         let token = websocket::check(exchange.request.head)
             .map_err(|problem| answer_handshake_problem(problem, &origin, exchange))?;
         let Some(runner) = self.runner.as_ref() else { return Err(Answer::Cut) };
-        if !exchange.reply.switch_protocols("websocket") {
+        if !exchange.begin_socket(token) {
             exchange.reply.begin(Status::SERVICE_UNAVAILABLE);
             exchange.reply.end_head_with_length(0);
             return Err(Answer::Done);
         }
-        let _valid = exchange.reply.field("Sec-WebSocket-Accept", &token);
         let output = runner.output();
         let mut offered = exchange.request.head.fields.all("sec-websocket-protocol");
         let is_offered = |name: &[u8]| name.trim_ascii() == output.body;

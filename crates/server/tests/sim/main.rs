@@ -5,7 +5,8 @@
 //! of seeds; also over TLS, with `secure`), `deadlines`, `cutting`, `crowding`, `fetching` and `fetch_worlds` (with
 //! `fetcher`), `channel_worlds` (with `subscriber` and `publisher`), `full_mailboxes`, `endings` (drain and reload),
 //! `refusals`, `parts`, `panics` and `mux_worlds`, in which the same requests and those of `whole_site` come on
-//! streams (`mux`, `mux_frames`, `mux_client`, `mux_small`). A seed that fails is printed with the command that
+//! streams (`mux`, `mux_frames`, `mux_client`, `mux_small`), and `mux_sockets`, where streams become WebSockets
+//! (`mux_socket`). A seed that fails is printed with the command that
 //! replays it, and stays in `failed_seeds.txt`.
 #![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
 
@@ -26,6 +27,9 @@ mod mux;
 mod mux_client;
 mod mux_frames;
 mod mux_small;
+mod mux_socket;
+mod mux_socket_worlds;
+mod mux_sockets;
 mod mux_worlds;
 mod panics;
 mod partial;

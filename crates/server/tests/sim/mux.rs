@@ -4,6 +4,8 @@
 //! and what answers it is the inner service. HTTP/2 will take its place.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::net::IpAddr;
 
 use http::KeptHead;
 use runtime::mailbox::Endpoint;
@@ -248,6 +250,20 @@ impl<S: OnStreams> Service for Mux<S> {
         }
     }
 
+    fn held_bytes(process: &Self::Process) -> usize {
+        match process {
+            Process::Carrier(_) => 0,
+            Process::Inner(inner) => S::held_bytes(inner),
+        }
+    }
+
+    fn client(process: &Self::Process) -> Option<IpAddr> {
+        match process {
+            Process::Carrier(carrier) => Some(carrier.peer.address),
+            Process::Inner(inner) => S::client(inner),
+        }
+    }
+
     fn on_accept(
         &mut self,
         _: ListenerIndex,
@@ -266,6 +282,15 @@ impl<S: OnStreams> Service for Mux<S> {
     ) -> Option<Self::Process> {
         let Opening { head, peer } = self.openings.waiting.remove(&ticket)?;
         self.inner.on_stream(head, peer, context).map(Process::Inner)
+    }
+
+    fn on_connect(
+        &mut self,
+        ticket: u64,
+        begun: Result<(), io::ErrorKind>,
+        context: &mut Context<'_, Self::Message>,
+    ) -> Option<Self::Process> {
+        self.inner.on_connect(ticket, begun, context).map(Process::Inner)
     }
 
     fn on_streams_ready(

@@ -11,6 +11,7 @@ use world::{ClientId, ClientState, Random, World};
 use crate::expected::Expected;
 use crate::mux::{INPUT_WINDOW, OUTPUT_WINDOW};
 use crate::mux_frames::{DATA, END, HEAD, OPEN, RESET, WINDOW, credit_of, first_frame, frame};
+use crate::mux_socket::MuxSocket;
 use crate::response::Response;
 use crate::small::Exchange;
 use crate::world::address;
@@ -29,6 +30,9 @@ enum Manner {
     /// Listens to an answer without end, and resets it when all others are over.
     Listens,
 }
+
+/// The number of the first stream that changes to WebSocket.
+pub(crate) const FIRST_SOCKET: u16 = 1_000;
 
 /// How a stream ended for its client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,6 +211,8 @@ impl Call {
 pub(crate) struct MuxClient {
     id: Option<ClientId>,
     calls: BTreeMap<u16, Call>,
+    /// Streams that change to WebSocket.
+    pub(crate) sockets: BTreeMap<u16, MuxSocket>,
     received: Vec<u8>,
     random: Random,
     has_closed: bool,
@@ -223,7 +229,13 @@ impl MuxClient {
         let calls = exchanges.into_iter().map(|exchange| Call::new(exchange, &mut random));
         let calls = (1..).zip(calls).collect();
         let (id, received, heard, has_closed, was_cut) = (None, Vec::new(), 0, false, false);
-        Self { heard, id, calls, received, random, has_closed, resets_after, was_cut }
+        let sockets = BTreeMap::new();
+        Self { heard, id, calls, sockets, received, random, has_closed, resets_after, was_cut }
+    }
+
+    /// With these streams, too.
+    pub(crate) fn with_sockets(self, sockets: impl IntoIterator<Item = MuxSocket>) -> Self {
+        Self { sockets: (FIRST_SOCKET..).zip(sockets).collect(), ..self }
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -244,7 +256,8 @@ impl MuxClient {
             let got = got.as_ref().map(|head| (head.status, head.body.len()));
             format!("\n{number}: {:?} sent {sent} of {whole}, got {got:?}, {:?}", line, call.manner)
         });
-        open.collect()
+        let sockets = self.sockets.iter().filter(|(_, socket)| !socket.is_over());
+        open.chain(sockets.map(|(number, socket)| format!("\n{number}: {socket:?}"))).collect()
     }
 
     /// Does what it can now.
@@ -267,7 +280,8 @@ impl MuxClient {
         if !wire.is_empty() {
             world.client_send(id, &wire);
         }
-        let is_over = self.count(Seen::Nothing) == 0;
+        let is_over =
+            self.count(Seen::Nothing) == 0 && self.sockets.values().all(MuxSocket::is_over);
         let resets = self
             .resets_after
             .is_some_and(|most| self.calls.len() - self.count(Seen::Nothing) >= most);
@@ -289,6 +303,10 @@ impl MuxClient {
         while let Some(frame) = first_frame(&self.received[at..]) {
             at += frame.length;
             let number = frame.number;
+            if let Some(socket) = self.sockets.get_mut(&number) {
+                socket.take(frame);
+                continue;
+            }
             let call = self.calls.get_mut(&number).expect("a stream of this client");
             if call.seen == Seen::LetGo {
                 continue;
@@ -333,6 +351,9 @@ impl MuxClient {
             if is_silent && call.seen == Seen::Nothing && call.granted < OUTPUT_WINDOW {
                 call.grant(number, OUTPUT_WINDOW - call.granted, wire);
             }
+        }
+        for (number, socket) in &mut self.sockets {
+            socket.send(*number, &mut self.random, wire);
         }
     }
 }

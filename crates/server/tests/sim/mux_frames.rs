@@ -5,10 +5,10 @@
 //! A frame is its kind (1 byte), the number of a stream (2), the length of its content (4), and the content; numbers
 //! are big-endian.
 
-use http::{BodyFollows, HeadLimits, HeadValues, KeptHead, Method, Scheme};
+use http::{Follows, HeadLimits, HeadValues, KeptHead, Method, Scheme};
 
-/// A request: whether a body follows (1 byte), then lines: method, target, authority, and for each field its name and
-/// its value.
+/// A request: what follows it (1 byte: nothing, a body, or a protocol), then lines: method, target, authority, the
+/// protocol if there is one, and for each field its name and its value.
 pub(crate) const OPEN: u8 = 1;
 /// Bytes of a body.
 pub(crate) const DATA: u8 = 2;
@@ -61,13 +61,17 @@ pub(crate) fn credit_of(frame: Frame<'_>) -> Option<usize> {
 
 /// The request of an OPEN frame. `None`: it breaks a rule.
 pub(crate) fn request_of(content: &[u8]) -> Option<KeptHead> {
-    let (body, lines) = content.split_first()?;
+    let (follows, lines) = content.split_first()?;
     let mut lines = std::str::from_utf8(lines).ok()?.split('\n');
     let method = lines.next()?;
     let method = Method::ALL.into_iter().find(|known| known.as_str() == method)?;
     let (target, authority) = (lines.next()?.as_bytes(), lines.next()?.as_bytes());
-    let body = if *body == 0 { BodyFollows::No } else { BodyFollows::Yes };
-    let values = HeadValues { method, scheme: Scheme::Http, target, authority, body };
+    let follows = match follows {
+        0 => Follows::Nothing,
+        1 => Follows::Body,
+        _ => Follows::Protocol(lines.next()?.as_bytes()),
+    };
+    let values = HeadValues { method, scheme: Scheme::Http, target, authority, follows };
     let fields = std::iter::from_fn(|| Some((lines.next()?, lines.next()?.as_bytes())));
     KeptHead::of_values(&values, fields, &HeadLimits::default()).ok()
 }

@@ -22,18 +22,18 @@ use server::conn::Connections;
 
 /// Whether the network may lose a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Weather {
+pub(crate) enum Weather {
     Gentle,
     Harsh,
 }
 
-struct Drawn {
-    setting: Setting,
-    weather: Weather,
-    clients: Vec<MuxClient>,
+pub(crate) struct Drawn {
+    pub(crate) setting: Setting,
+    pub(crate) weather: Weather,
+    pub(crate) clients: Vec<MuxClient>,
 }
 
-fn draw(seed: u64, exchange: fn(&mut Random) -> Exchange) -> Drawn {
+pub(crate) fn draw(seed: u64, exchange: fn(&mut Random) -> Exchange) -> Drawn {
     let mut random = Random::new(seed.wrapping_mul(0x5851_f42d_4c95_7f2d));
     let (weather, faults) = match random.below(3) {
         0 => (Weather::Gentle, Faults::none()),
@@ -60,7 +60,11 @@ fn draw(seed: u64, exchange: fn(&mut Random) -> Exchange) -> Drawn {
 }
 
 /// Plays a world to its end, and checks what is left.
-fn play<S: Service>(stage: &mut Stage<S>, weather: Weather, clients: &mut [MuxClient]) -> u64 {
+pub(crate) fn play<S: Service>(
+    stage: &mut Stage<S>,
+    weather: Weather,
+    clients: &mut [MuxClient],
+) -> u64 {
     let ended = stage.run_until(&mut [], |stage, _| {
         clients.iter_mut().for_each(|client| client.step(&stage.world));
         clients.iter().all(MuxClient::is_over)

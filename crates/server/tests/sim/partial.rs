@@ -36,6 +36,7 @@ fn stage() -> Stage<Connections> {
             uploads,
             log: None,
             store: None,
+            cache_disk: None,
         };
         let site = Site::open(Arc::clone(&data), helpers, 1).unwrap();
         Connections::new(site, &data, None)

@@ -160,8 +160,16 @@ pub(crate) fn stage_with(
 
 fn connections(data: &Arc<SiteData>, number: usize, files: &[Endpoint]) -> Connections {
     let (files, names, uploads) = (files.to_vec(), Vec::new(), Vec::new());
-    let helpers =
-        Helpers { schedulers: 1, files, passwords: None, names, uploads, log: None, store: None };
+    let helpers = Helpers {
+        schedulers: 1,
+        files,
+        passwords: None,
+        names,
+        uploads,
+        log: None,
+        store: None,
+        cache_disk: None,
+    };
     let site = Site::open(Arc::clone(data), helpers, number as u128).unwrap();
     Connections::new(site, data, None)
 }

@@ -196,18 +196,7 @@ impl Subscriber {
     }
 
     fn take_frame(&mut self) -> Option<(u8, Vec<u8>)> {
-        let (first, length) = (*self.input.first()?, *self.input.get(1)?);
-        assert_eq!(first & 0xf0, 0x80, "whole frames without an extension");
-        let (head, length) = match length {
-            126 => (4, usize::from(u16::from_be_bytes(self.input.get(2..4)?.try_into().unwrap()))),
-            short => {
-                assert!(short < 126, "no mask, and no message of 64 KiB");
-                (2, usize::from(short))
-            }
-        };
-        let payload = self.input.get(head..head + length)?.to_vec();
-        self.input.drain(..head + length);
-        Some((first & 0x0f, payload))
+        take_frame(&mut self.input)
     }
 
     fn read_frame(&mut self, world: &World, opcode: u8, payload: Vec<u8>, heard: &mut Vec<Heard>) {
@@ -300,6 +289,22 @@ impl Subscriber {
             }
         }
     }
+}
+
+/// Takes the first frame of a server: its opcode and payload.
+pub(crate) fn take_frame(input: &mut Vec<u8>) -> Option<(u8, Vec<u8>)> {
+    let (first, length) = (*input.first()?, *input.get(1)?);
+    assert_eq!(first & 0xf0, 0x80, "whole frames without an extension");
+    let (head, length) = match length {
+        126 => (4, usize::from(u16::from_be_bytes(input.get(2..4)?.try_into().unwrap()))),
+        short => {
+            assert!(short < 126, "no mask, and no message of 64 KiB");
+            (2, usize::from(short))
+        }
+    };
+    let payload = input.get(head..head + length)?.to_vec();
+    input.drain(..head + length);
+    Some((first & 0x0f, payload))
 }
 
 /// The parts of the first reply of Redis, and its length: lists of strings and numbers, and lines.

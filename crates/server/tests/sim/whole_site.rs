@@ -27,6 +27,25 @@ const CONFIGURATION: &str = r#"
 prefix = "/api"
 module = "riders"
 
+[[route]]
+prefix = "/talk"
+module = "talk"
+
+[[route]]
+prefix = "/behind"
+proxy = "behind"
+
+[[upstream]]
+name = "behind"
+servers = ["10.0.0.9:80"]
+
+[channels]
+compress = true
+
+[[channel]]
+pattern = "narrow"
+behind = "4KB"
+
 [[channel]]
 pattern = "*"
 history = 20
@@ -53,6 +72,23 @@ const PAGES: [(&str, &str); 5] = [
 const MODULE: &str =
     "return { { 'GET', '/riders/:n', function(request) return { n = request.parameters.n } end } }";
 
+/// Repeats what its client says, and tells how a conversation has ended.
+const TALK: &str = "
+return { { 'GET', '/', function(request)
+  return websocket {
+    open = function(socket) socket:send('open') end,
+    message = function(socket, text, kind)
+      if text == 'close' then socket:close(3001, 'as asked') return end
+      if text == 'flood' then
+        for n = 1, 3000 do socket:send(('x'):rep(1000)) end
+      end
+      if text == 'think' then sleep(1) end
+      if kind == 'text' then socket:send(text) else socket:send_binary(text) end
+    end,
+    close = function(socket, code) channel.publish('ends', tostring(code)) end,
+  }
+end } }";
+
 /// The directory that is served.
 fn root() -> &'static Path {
     static ROOT: OnceLock<PathBuf> = OnceLock::new();
@@ -64,6 +100,7 @@ fn root() -> &'static Path {
             fs::write(root.join(name), text).unwrap();
         }
         fs::write(root.join("app/riders.lua"), MODULE).unwrap();
+        fs::write(root.join("app/talk.lua"), TALK).unwrap();
         fs::write(root.join("velodrome.toml"), CONFIGURATION).unwrap();
         root
     })
@@ -108,6 +145,7 @@ pub(crate) fn stage(setting: &Setting) -> (Stage<Mux<Connections>>, tempfile::Te
         let helpers = Helpers {
             schedulers,
             files,
+            cache_disk: None,
             passwords: None,
             names,
             uploads,

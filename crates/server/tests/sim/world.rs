@@ -326,8 +326,8 @@ impl<S: Service> Stage<S> {
             assert_eq!(living, 0, "scheduler {number}: kinds");
             assert_eq!(stats.buffered_bytes, 0, "scheduler {number}: buffers");
             let closed: u64 = stats.closed.iter().sum();
-            let accepted = stats.accepts - stats.accepts_refused + stats.streams;
-            assert_eq!(accepted, closed, "scheduler {number}: who was accepted was closed");
+            let begun = stats.accepts - stats.accepts_refused + stats.streams + stats.connects;
+            assert_eq!(begun, closed, "scheduler {number}: whoever began was closed");
             if !scheduler.is_finished() {
                 let open = self.world.open_descriptors(number);
                 assert_eq!(open, self.listeners, "the listeners alone");

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::ffi::{MapOptions, open};
 use crate::file;
 use crate::record::Record;
-use crate::table::Table;
+use crate::table::{Table, Whose};
 use crate::versions::Versions;
 
 /// The valid entries after a transaction.
@@ -60,7 +60,7 @@ pub(crate) fn replay(directory: &Path, checkpoint: u64) -> Result<(), Failure> {
         for change in entry.changes() {
             let (name, _) = change?;
             if tables.iter().all(|(known, _)| *known != name) {
-                tables.push((name, Table::open(&map, name)?));
+                tables.push((name, Table::open(&map, name, Whose::Clients)?));
             }
         }
     }

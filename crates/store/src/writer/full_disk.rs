@@ -1,6 +1,9 @@
 //! What the writer does when a transaction has found the disk full.
 //!
-//! Owns which orders get another try, and what has to be committed before it. Never decides that the disk is full.
+//! Owns which orders get another try, what has to be committed before it, and what of the reserve is given up for it.
+//! Never decides that the disk is full.
+
+use std::sync::atomic::Ordering;
 
 use super::{Done, Writer};
 use crate::failure::Failure;
@@ -14,14 +17,34 @@ impl Writer {
         if failure != Failure::DiskFull {
             return Err(failure);
         }
-        if order.growth() == 0 && self.keeper.is_some() {
-            return self.delete_without_log(order, now_ms);
+        if order.growth() == 0 {
+            return self.insist(|writer| writer.delete_without_log(order, now_ms));
         }
-        if order.growth() == 0 || self.last_commit() == self.settled {
+        if self.last_commit() == self.settled {
             return Err(failure);
         }
         self.settle_pages()?;
         self.try_one(order, now_ms)?
+    }
+
+    /// Deletes, also on a full disk. If pages can be made reusable, the deletion gets them; otherwise a snapshot keeps
+    /// them, and it gets room from the reserve.
+    pub(super) fn insist<T>(
+        &mut self,
+        mut delete: impl FnMut(&mut Self) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let is_hindered = |done: &Result<T, Failure>| matches!(done, Err(Failure::DiskFull));
+        let mut done = delete(self);
+        if is_hindered(&done) && self.last_commit() != self.settled && self.settle_pages().is_ok() {
+            done = delete(self);
+        }
+        while is_hindered(&done) && self.reserve.give() {
+            // Schedulers take back lent values, whose snapshots keep pages.
+            self.times_full.fetch_add(1, Ordering::Relaxed);
+            done = delete(self);
+        }
+        self.reserve.take_back();
+        done
     }
 
     /// Makes the pages reusable that the last commit has freed. LMDB gives them to the second transaction after it, so
@@ -43,6 +66,9 @@ impl Writer {
     /// Deletes on a full disk, where the log cannot grow: a checkpoint makes the change durable instead of an entry.
     /// Another one before it frees the pages of the last one, which the transaction needs.
     pub(crate) fn delete_without_log(&mut self, order: &Order, now_ms: u64) -> Done {
+        if self.keeper.is_none() {
+            return self.try_one(order, now_ms)?;
+        }
         self.sync()?;
         let log = self.log.take();
         let executed = self.try_one(order, now_ms);

@@ -147,7 +147,7 @@ impl KeptHead {
         fields: impl Iterator<Item = (&'v str, &'v [u8])>,
         limits: &HeadLimits,
     ) -> Result<Self, Refusal> {
-        let HeadValues { method, scheme, target, authority, body } = *values;
+        let HeadValues { method, scheme, target, authority, follows } = *values;
         let path_size = check_target(method, target, limits)?;
         if !authority::is_valid(authority) {
             return Err(Reason::InvalidHost.into());
@@ -163,6 +163,10 @@ impl KeptHead {
         text.extend_from_slice(b" HTTP/2\r\n");
         let mut read = ReadFields::new(FieldList::behind(text), values);
         read.list.add("Host", authority).map_err(|_| Reason::HeadTooLarge)?;
+        if let Follows::Protocol(protocol) = follows {
+            check_protocol(method, protocol)?;
+            read.list.add("Upgrade", protocol).map_err(|_| Reason::HeadTooLarge)?;
+        }
         for (name, value) in fields {
             read.note(name, value, limits)?;
         }
@@ -175,14 +179,15 @@ impl KeptHead {
             version: Version::Http2,
             fields: list.fields(),
             host: list.fields().first("host"),
-            framing: match (body, read.length) {
-                (BodyFollows::No, _) => Framing::None,
-                (BodyFollows::Yes, Some(length)) => Framing::Length(length),
-                (BodyFollows::Yes, None) => Framing::Chunked,
+            framing: match (follows, read.length) {
+                (Follows::Nothing | Follows::Protocol(_), _) => Framing::None,
+                (Follows::Body, Some(length)) => Framing::Length(length),
+                (Follows::Body, None) => Framing::Chunked,
             },
             persistent: true,
-            expects_continue: read.expects_continue && body == BodyFollows::Yes,
-            upgrade: None,
+            expects_continue: read.expects_continue && follows == Follows::Body,
+            // A field of this name does not come as a value.
+            upgrade: list.fields().first("upgrade"),
         };
         let mut kept = Self::of(&head);
         // The target was lent from elsewhere; its copy is part of the text.
@@ -210,17 +215,20 @@ pub struct HeadValues<'v> {
     pub target: &'v [u8],
     /// The host, and perhaps port.
     pub authority: &'v [u8],
-    /// Whether a body follows.
-    pub body: BodyFollows,
+    /// What follows on the stream.
+    pub follows: Follows<'v>,
 }
 
-/// Whether a head that came as values is followed by a body.
+/// What follows a head that came as values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BodyFollows {
-    /// No: the request ends with its head.
-    No,
-    /// Yes, until the end of its stream.
-    Yes,
+pub enum Follows<'v> {
+    /// Nothing: the request ends with its head.
+    Nothing,
+    /// A body, until the end of its stream.
+    Body,
+    /// The bytes of this protocol, if the answer accepts it. It was asked for with the method CONNECT and `:protocol`
+    /// (RFC 8441, 4), which mean what GET and `Upgrade` mean in HTTP/1.1: the method of the values is GET.
+    Protocol(&'v [u8]),
 }
 
 /// Returns the size of the path.
@@ -237,6 +245,22 @@ fn check_target(method: Method, target: &[u8], limits: &HeadLimits) -> Result<us
         [b'/', ..] => Ok(path_size),
         _ => Err(Reason::InvalidTargetForm),
     }
+}
+
+/// Checks a request for another protocol.
+fn check_protocol(method: Method, protocol: &[u8]) -> Result<(), Reason> {
+    if method != Method::Get {
+        return Err(Reason::MethodNotAllowed);
+    }
+    let is_token = !protocol.is_empty() && scan::token(protocol, 0) == protocol.len();
+    if is_token { Ok(()) } else { Err(Reason::InvalidFieldValue) }
+}
+
+/// Whether a field belongs to one connection, so that it is in no message whose head is values. The name is in lower
+/// case.
+#[must_use]
+pub fn is_of_connection(name: &str) -> bool {
+    OF_CONNECTION.contains(&name)
 }
 
 /// Fields that belong to one connection, and say nothing where requests come as values (RFC 9113, 8.2.2).
@@ -273,7 +297,7 @@ impl<'v> ReadFields<'v> {
         if is_blank(value.first()) || is_blank(value.last()) {
             return Err(Reason::InvalidFieldValue);
         }
-        if name.bytes().any(|byte| byte.is_ascii_uppercase()) || OF_CONNECTION.contains(&name) {
+        if name.bytes().any(|byte| byte.is_ascii_uppercase()) || is_of_connection(name) {
             return Err(Reason::InvalidFieldName);
         }
         match name {
@@ -287,7 +311,7 @@ impl<'v> ReadFields<'v> {
                 if self.length.replace(length).is_some() {
                     return Err(Reason::DuplicateContentLength);
                 }
-                if self.values.body == BodyFollows::No && length > 0 {
+                if self.values.follows != Follows::Body && length > 0 {
                     return Err(Reason::InvalidContentLength);
                 }
             }

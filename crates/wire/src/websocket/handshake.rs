@@ -1,4 +1,4 @@
-//! The opening handshake of a server (RFC 6455 section 4.2).
+//! The opening handshake of a server (RFC 6455 section 4.2; on a stream RFC 8441 section 5).
 //!
 //! Owns what a request must have to become a WebSocket, and the token that accepts it. Never answers.
 
@@ -21,7 +21,8 @@ const KEY_BYTES: usize = 16;
 /// Why a request does not become a WebSocket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Problem {
-    /// It does not request one: no `Upgrade: websocket` with `Connection: upgrade`, not GET, or not HTTP/1.1.
+    /// It does not request one: no `Upgrade: websocket` with `Connection: upgrade`, not GET, or HTTP/1.0; or, on a
+    /// stream, another protocol.
     NotAsked,
     /// It requests another version: 426, with the supported one.
     Version,
@@ -29,30 +30,42 @@ pub enum Problem {
     Key,
 }
 
-/// Checks a request and returns the value of `Sec-WebSocket-Accept`.
+/// Checks a request and returns the value of `Sec-WebSocket-Accept`. `None`: it came on a stream, where nobody can
+/// take it for something else, so it has no key and its answer no token (RFC 8441, 5).
 ///
 /// # Errors
 /// If it does not become a WebSocket.
-pub fn check(request: &Request<'_, '_>) -> Result<[u8; 28], Problem> {
+pub fn check(request: &Request<'_, '_>) -> Result<Option<[u8; 28]>, Problem> {
     let is_asked = request.upgrade.is_some_and(|protocols| {
         let mut names = protocols.split(|byte| *byte == b',');
         names.any(|name| name.trim_ascii().eq_ignore_ascii_case(b"websocket"))
     });
-    if !is_asked || request.method != Method::Get || request.version != Version::Http11 {
+    if !is_asked || request.method != Method::Get || request.version == Version::Http10 {
         return Err(Problem::NotAsked);
     }
     let mut versions = request.fields.all("sec-websocket-version");
     if versions.next() != Some(SUPPORTED_VERSION.as_bytes()) || versions.next().is_some() {
         return Err(Problem::Version);
     }
+    if request.version == Version::Http2 {
+        return Ok(None);
+    }
     let mut keys = request.fields.all("sec-websocket-key");
     let key = keys.next().filter(|key| is_key(key) && keys.next().is_none());
-    key.map(accept_token).ok_or(Problem::Key)
+    key.map(|key| Some(accept_token(key))).ok_or(Problem::Key)
 }
 
 fn is_key(key: &[u8]) -> bool {
     let mut decoded = [0; KEY_BYTES + 2];
     STANDARD.decode_slice(key, &mut decoded) == Ok(KEY_BYTES)
+}
+
+/// A key for a server that is asked on behalf of a client without one, from what only this request is called. It keeps
+/// nothing secret: it shows that the server speaks WebSocket, and no answer to another request is one to this.
+#[must_use]
+pub fn key_of(request: &[u8]) -> String {
+    let hash = Sha1::new().chain_update(request).finalize();
+    STANDARD.encode(hash.get(..KEY_BYTES).unwrap_or_default())
 }
 
 /// The value of `Sec-WebSocket-Accept` for a key.
@@ -75,7 +88,8 @@ mod tests {
         let mut slots = FieldSlots::new();
         match parse(head.as_bytes(), Scheme::Http, &HeadLimits::default(), &mut slots) {
             Ok(Head::Complete { request, .. }) => {
-                check(&request).map(|token| String::from_utf8_lossy(&token).into_owned())
+                let token = check(&request)?.expect("on a connection there is a token");
+                Ok(String::from_utf8_lossy(&token).into_owned())
             }
             other => panic!("{other:?}"),
         }
@@ -88,6 +102,12 @@ mod tests {
     const KEY: &str = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
     const VERSION: &str = "Sec-WebSocket-Version: 13\r\n";
     const UPGRADE: &str = "Upgrade: websocket\r\nConnection: Upgrade\r\n";
+
+    #[test]
+    fn a_key_is_valid_and_differs_between_requests() {
+        assert!(is_key(key_of(b"one").as_bytes()));
+        assert_ne!(key_of(b"one"), key_of(b"two"));
+    }
 
     /// RFC 6455 section 1.3 has this key and this answer.
     #[test]

@@ -2,10 +2,11 @@
 
 use proptest::prelude::*;
 use wire::http::head::{FieldSlots, Framing, Head, HeadLimits, Request, Target, Version, parse};
-use wire::http::kept::{BodyFollows, HeadValues, KeptHead};
+use wire::http::kept::{Follows, HeadValues, KeptHead};
 use wire::http::method::Method;
 use wire::http::refusal::Reason;
 use wire::http::url::Scheme;
+use wire::websocket;
 
 /// Everything that a request says, also what its `Debug` does not show.
 fn told(request: &Request<'_, '_>) -> String {
@@ -66,7 +67,7 @@ const GET: HeadValues<'_> = HeadValues {
     scheme: Scheme::Https,
     target: b"/a?b",
     authority: b"a.example",
-    body: BodyFollows::No,
+    follows: Follows::Nothing,
 };
 
 fn of(values: &HeadValues<'_>, fields: &[(&str, &str)]) -> Result<KeptHead, Reason> {
@@ -93,7 +94,7 @@ fn valid_values_are_lent_as_a_request() {
     assert_eq!(head.line(), b"GET /a?b HTTP/2");
     let whole = HeadValues { method: Method::Options, target: b"*", ..GET };
     assert_eq!(of(&whole, &[]).unwrap().request().target, Target::Asterisk);
-    let body = HeadValues { method: Method::Post, body: BodyFollows::Yes, ..GET };
+    let body = HeadValues { method: Method::Post, follows: Follows::Body, ..GET };
     assert_eq!(of(&body, &[]).unwrap().request().framing, Framing::Chunked);
     let length = [("content-length", "7"), ("expect", "100-continue")];
     let kept = of(&body, &length).unwrap();
@@ -150,6 +151,34 @@ fn values_that_are_no_head_are_refused() {
         assert_eq!(of(&GET, fields).err(), Some(reason), "{:?}", fields.first());
     }
     assert!(of(&GET, &[("te", "trailers"), ("content-length", "0")]).is_ok());
+}
+
+/// RFC 8441 section 4.
+#[test]
+fn a_head_that_asks_for_a_protocol_is_a_get_with_an_upgrade() {
+    let asking = |protocol| HeadValues { follows: Follows::Protocol(protocol), ..GET };
+    let kept = of(&asking(b"websocket"), &[("sec-websocket-version", "13")]).unwrap();
+    let head = kept.request();
+    assert_eq!((head.method, head.upgrade), (Method::Get, Some(&b"websocket"[..])));
+    assert_eq!((head.framing, head.line()), (Framing::None, &b"GET /a?b HTTP/2"[..]));
+    // It is a value, not a field of the client, which would be refused.
+    assert_eq!(head.fields.all("upgrade").count(), 1);
+    assert_eq!(websocket::check(&head), Ok(None));
+    assert!(check_values(&kept));
+    for (values, fields, reason) in [
+        (asking(b""), &[][..], Reason::InvalidFieldValue),
+        (asking(b"web socket"), &[], Reason::InvalidFieldValue),
+        (asking(b"a,websocket"), &[], Reason::InvalidFieldValue),
+        (asking(b"a\r\nx: y"), &[], Reason::InvalidFieldValue),
+        (HeadValues { method: Method::Post, ..asking(b"x") }, &[], Reason::MethodNotAllowed),
+        (asking(b"x"), &[("upgrade", "y")], Reason::InvalidFieldName),
+        (asking(b"x"), &[("content-length", "1")], Reason::InvalidContentLength),
+    ] {
+        assert_eq!(of(&values, fields).err(), Some(reason), "{values:?}");
+    }
+    assert_eq!(of(&GET, &[]).unwrap().request().upgrade, None);
+    let other = of(&asking(b"x"), &[("sec-websocket-version", "13")]).unwrap();
+    assert_eq!(websocket::check(&other.request()), Err(websocket::Problem::NotAsked));
 }
 
 proptest! {

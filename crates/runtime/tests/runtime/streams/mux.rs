@@ -39,6 +39,7 @@ pub(crate) struct Carrier {
 pub(crate) struct Talk {
     act: Act,
     said: bool,
+    has_collected: bool,
 }
 
 pub(crate) enum Process {
@@ -65,6 +66,8 @@ pub(crate) struct Mux {
     pub(crate) drains: bool,
     /// Processes that were told of it.
     pub(crate) draining: u64,
+    /// Streams that were told of the end of their input while they did not read.
+    pub(crate) finished_unread: u64,
     /// The last refusal to open a stream.
     pub(crate) not_opened: Option<runtime::streams::NotOpened>,
 }
@@ -175,6 +178,15 @@ impl Talk {
                 context.output.put(&input.to_ascii_uppercase());
                 all(Next::Read)
             }
+            Act::Collect if !self.has_collected => {
+                self.said = true;
+                context.set_deadline_after_ms(100);
+                Progress { consumed: 0, next: Next::Collect }
+            }
+            Act::Collect => {
+                context.output.put(&input.to_ascii_uppercase());
+                all(Next::Read)
+            }
             Act::ParkedEcho => {
                 let consumed = input.len().div_ceil(2);
                 context.output.put(&input[..consumed].to_ascii_uppercase());
@@ -189,15 +201,22 @@ impl Talk {
                 context.output.put(b"NO");
                 Progress { consumed: 0, next: Next::Linger }
             }
-            Act::Late | Act::Large | Act::File | Act::Panic | Act::Abort | Act::Refuse => {
-                all(Next::Read)
-            }
+            Act::Late | Act::Large | Act::File | Act::Panic | Act::Abort => all(Next::Read),
+            Act::Refuse | Act::HeadAlone => all(Next::Finish),
         }
     }
 
     fn on_event(&mut self, event: Event, mux: &Mux, context: &mut Context<'_, ()>) -> Next {
         match (event, self.act) {
-            (Event::InputEnded, Act::Echo | Act::ParkedEcho | Act::Linger) => Next::Finish,
+            (Event::InputEnded, Act::Echo | Act::ParkedEcho | Act::Linger | Act::Collect) => {
+                Next::Finish
+            }
+            (Event::DeadlineReached, Act::Collect) => {
+                self.has_collected = true;
+                Next::Read
+            }
+            (_, Act::Collect) if self.said && !self.has_collected => Next::Collect,
+            (Event::PeerFinished, Act::ParkedEcho) => Next::Park,
             // What was posted in this turn is not sent yet.
             (Event::InputEnded, Act::PostedEcho) => {
                 context.set_deadline_after_ms(100);
@@ -232,6 +251,7 @@ impl Talk {
                 std::panic::resume_unwind(Box::new("a stream panics"))
             }
             (Event::InputEnded, Act::Abort) => Next::Abort,
+            (_, Act::HeadAlone) => Next::Finish,
             (Event::Resumed, _) => Next::Read,
             (
                 Event::OutputDrained | Event::PeerFinished | Event::Draining,
@@ -280,7 +300,7 @@ impl Service for Mux {
         context.set_deadline_after_ms(60_000);
         self.streams_begun += 1;
         self.ids.push(context.id);
-        Some(Process::Stream(Box::new(Talk { act, said: false })))
+        Some(Process::Stream(Box::new(Talk { act, said: false, has_collected: false })))
     }
 
     fn on_streams_ready(&mut self, process: &mut Process, context: &mut Context<'_, ()>) -> Next {
@@ -317,6 +337,7 @@ impl Service for Mux {
         context: &mut Context<'_, ()>,
     ) -> Next {
         self.draining += u64::from(event == Event::Draining);
+        self.finished_unread += u64::from(event == Event::PeerFinished);
         match process {
             Process::Stream(talk) => {
                 assert!(context.streams().open(1).is_err(), "a stream carries no streams");

@@ -54,14 +54,21 @@ pub(crate) enum Act {
     Abort,
     /// Is not wanted.
     Refuse,
+    /// Collects its first input for a while, and then sends all of it back in capitals.
+    Collect,
+    /// Ends with its head.
+    HeadAlone,
 }
 
 /// The number of acts.
-pub(crate) const ACTS: u16 = 10;
+pub(crate) const ACTS: u16 = 12;
 
 pub(crate) fn act_of(number: u16) -> Act {
     use Act::*;
-    let acts = [Echo, ParkedEcho, PostedEcho, Large, File, Late, Linger, Panic, Abort, Refuse];
+    let acts = [
+        Echo, ParkedEcho, PostedEcho, Large, File, Late, Linger, Panic, Abort, Refuse, Collect,
+        HeadAlone,
+    ];
     acts[usize::from(number % ACTS)]
 }
 

@@ -40,6 +40,21 @@ static OTHERS: [Entry; 16] = [
     of("unsubscribe", (1, ANY), "Ends subscriptions to channels."),
 ];
 
+/// Numbers below this are of commands of the store.
+const FIRST_NUMBER: usize = 128;
+
+/// The number under which the times of a command are counted; `None` if it is not one of these.
+pub(super) fn number(name: &str) -> Option<usize> {
+    OTHERS.iter().position(|entry| entry.name == name).map(|place| FIRST_NUMBER + place)
+}
+
+/// All commands with their numbers and names.
+pub(in crate::conn) fn timed() -> impl Iterator<Item = (usize, &'static str)> {
+    let others = OTHERS.iter().enumerate();
+    let others = others.map(|(place, entry)| (FIRST_NUMBER + place, entry.name));
+    keys::numbered().chain(others)
+}
+
 /// The numbers of words that a command may have; `None` if it is not one of these.
 pub(super) fn words(name: &str) -> Option<&'static RangeInclusive<usize>> {
     OTHERS.iter().find(|entry| entry.name == name).map(|entry| &entry.words)

@@ -26,7 +26,7 @@ pub(super) fn run(
         && !only_reads
         && !session.must_authenticate()
     {
-        return keys::run(session, (command, known), site, context);
+        return run_known(session, (command, known), site, context);
     }
     if !session.keys.has_answered() {
         return After::Wait;
@@ -78,7 +78,31 @@ pub(super) fn run(
         }
         _ => return keys::refuse(session, command, context),
     }
-    perform(session, (command, &name), site, context)
+    let begun = site.resp_pace.tick();
+    let after = perform(session, (command, &name), site, context);
+    if let (Some(number), true) = (catalog::number(&name), after != After::Wait) {
+        site.resp_pace.count_time(number, begun);
+    }
+    after
+}
+
+/// Runs a command of the store, which is timed, and its key counted while somebody asks for that.
+fn run_known(
+    session: &mut Session,
+    (command, known): (&Command<'_>, &'static keys::Known),
+    site: &mut Site,
+    context: &mut Context<'_, Message>,
+) -> After {
+    if let (Some(keys), Ok(first @ 1..)) = (&mut site.hot_keys, usize::try_from(known.entry.keys.0))
+    {
+        keys.note(session.database, command.argument(first));
+    }
+    let begun = site.resp_pace.tick();
+    let after = keys::run(session, (command, known), site, context);
+    if after != After::Wait {
+        site.resp_pace.count_time(known.number(), begun);
+    }
+    after
 }
 
 /// Executes a valid command.

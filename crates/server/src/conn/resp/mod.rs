@@ -3,7 +3,7 @@
 //! Owns its session: its settings and its subscriptions. `commands` and `pubsub` execute commands.
 
 mod authentication;
-mod catalog;
+pub(super) mod catalog;
 mod client;
 mod commands;
 mod entrance;
@@ -133,6 +133,10 @@ impl Session {
         if site.resp_pace.enter(self.process) == Entry::Closed {
             site.resp.count_rest();
             return Progress { consumed: 0, next: Next::Park };
+        }
+        if let Some(store) = &site.store {
+            // The client may have heard of a commit since the turn began.
+            store.turn_store().renew();
         }
         let before = self.keys.kept();
         let progress = self.run_commands(clients, site, input, context);

@@ -74,10 +74,14 @@ impl Site {
     pub(in crate::site) fn hear_servers(&mut self, context: &ServiceContext<'_, Message>) {
         let now_ns = context.now.monotonic_ns;
         let others = self.proxies.hear_checks(&mut self.client, now_ns);
-        if others.is_empty() {
+        let stirred = self.caches.take_stirred();
+        if others.is_empty() && stirred.is_empty() {
             return;
         }
         self.caches.set_now(context.now);
+        for fetch in stirred {
+            self.caches.pump(fetch, self.client.exchanges(), &mut self.proxies, now_ns);
+        }
         for exchange in others {
             if let Some(spans) = self.spans.as_mut().filter(|spans| spans.has(exchange)) {
                 spans.hear(self.client.exchanges(), now_ns);

@@ -5,16 +5,18 @@
 
 use std::rc::Rc;
 
-use cache::{Forwarded, Object, Outcome};
+use cache::{FetchId, Forwarded, Object, Outcome};
 use client::{ExchangeId, Head};
 use config::route::Found;
 use config::{ProxyRoute, RouteAction};
+use files::roots::Patience;
 use http::Answer;
 use runtime::slots::ProcessId;
 
-use super::shown::Told;
-use crate::site::caches::desk::{Role, Share};
+use super::opening::OpenBody;
 use crate::site::caches::fill::Source;
+use crate::site::caches::role::{Role, Share};
+use crate::site::caches::told::Told;
 use crate::site::caches::verdict::Verdict;
 use crate::site::exchange::Exchange;
 use crate::site::proxy::carried::{Refused, Stage};
@@ -70,7 +72,14 @@ impl Site {
                 Headed::Passed(self.passed(&upstream, Forwarded::Method))
             }
             Some(Role::Passes { upstream, why }) => Headed::Passed(self.passed(&upstream, why)),
-            Some(Role::Waits { .. } | Role::Reads { .. }) | None => Headed::Passed(None),
+            Some(
+                Role::Waits { .. }
+                | Role::Seeks { .. }
+                | Role::Sought
+                | Role::Opens(_)
+                | Role::Reads { .. },
+            )
+            | None => Headed::Passed(None),
         }
     }
 
@@ -93,66 +102,90 @@ impl Site {
     ) -> Headed {
         let Role::Leads { upstream, fetch, why } = &role else { return Headed::Passed(None) };
         let (upstream, fetch, why) = (Rc::clone(upstream), *fetch, *why);
-        match self.caches.judge_head(&upstream, fetch, head) {
-            Verdict::Unchanged(object) => {
-                self.drop_answer(exchange_id, now_ns);
-                self.give_place_back(process, exchange, now_ns);
-                self.end_shared(&upstream, fetch, (&object, why, Said::Unchanged), route, exchange)
-            }
-            Verdict::ForOne(object) => {
-                self.drop_answer(exchange_id, now_ns);
-                self.give_place_back(process, exchange, now_ns);
-                self.end_shared(&upstream, fetch, (&object, why, Said::ForOne), route, exchange)
-            }
-            Verdict::Stale(object) => {
-                self.client.exchanges().cancel(exchange_id);
-                self.give_place_back(process, exchange, now_ns);
-                let told = (&*object, why, Said::Failed(Some(head.status)));
-                self.end_shared(&upstream, fetch, told, route, exchange)
-            }
+        let (object, said) = match self.caches.judge_head(&upstream, fetch, head) {
+            Verdict::Unchanged(object) => (object, Said::Unchanged),
+            Verdict::ForOne(object) => (object, Said::ForOne),
+            Verdict::Stale(object) => (object, Said::Failed(Some(head.status))),
             Verdict::Mismatch => {
-                self.client.exchanges().cancel(exchange_id);
-                if let (_, Some(carried)) = self.proxies.parts(process) {
-                    carried.exchange = None;
-                    carried.stage = Stage::InLine;
-                    let place = carried.place.take();
-                    place.into_iter().for_each(|place| self.proxies.end(place, now_ns));
-                }
-                self.caches.fetches.forget_validated(fetch);
-                self.caches.set_role(process, role);
-                Headed::Again
+                return self.ask_again(process, (exchange_id, fetch), role, now_ns);
             }
             Verdict::Stored(terms) => {
                 self.note_passed_on(process, exchange, now_ns);
                 let place = self.proxies.remove(process).and_then(|carried| carried.place);
                 let Some(place) = place else { return Headed::Passed(None) };
                 self.client.exchanges().hand_over(exchange_id);
-                self.caches.begin_fill(
-                    &upstream,
-                    fetch,
-                    *terms,
-                    (head, Source { exchange: exchange_id, place }),
-                );
+                let source = Source { exchange: exchange_id, place };
+                self.caches.begin_fill(&upstream, fetch, *terms, (head, source));
                 let role = Role::Reads { fetch, sent: 0, why, share: Share::Own };
                 self.caches.set_role(process, role);
                 exchange.place.pass_on();
-                Headed::Answered(self.read_now(process, route, exchange, now_ns))
+                return Headed::Answered(self.read_now(process, route, exchange, now_ns));
             }
-            Verdict::Unstored => {
-                let waiters = self.caches.fetches.end(fetch).map(|fetched| fetched.waiters);
-                self.caches.release(waiters.unwrap_or_default());
-                Headed::Passed(self.passed(&upstream, why))
-            }
+            Verdict::Unstored => return self.pass_unstored((&upstream, why), fetch),
+        };
+        let Some(body) = self.opened_now(&upstream, &object, exchange) else {
+            // The file of its body has gone meanwhile.
+            return match said {
+                Said::Failed(_) => self.pass_unstored((&upstream, why), fetch),
+                Said::Unchanged | Said::ForOne => {
+                    self.ask_again(process, (exchange_id, fetch), role, now_ns)
+                }
+            };
+        };
+        match said {
+            Said::Failed(_) => self.client.exchanges().cancel(exchange_id),
+            Said::Unchanged | Said::ForOne => self.drop_answer(exchange_id, now_ns),
         }
+        self.give_place_back(process, exchange, now_ns);
+        self.end_shared((&upstream, fetch), (&object, &body), (why, said), route, exchange)
+    }
+
+    /// A request is sent again without conditions.
+    fn ask_again(
+        &mut self,
+        process: ProcessId,
+        (exchange_id, fetch): (ExchangeId, FetchId),
+        role: Role,
+        now_ns: u64,
+    ) -> Headed {
+        self.client.exchanges().cancel(exchange_id);
+        if let (_, Some(carried)) = self.proxies.parts(process) {
+            carried.exchange = None;
+            carried.stage = Stage::InLine;
+            let place = carried.place.take();
+            place.into_iter().for_each(|place| self.proxies.end(place, now_ns));
+        }
+        self.caches.fetches.forget_validated(fetch);
+        self.caches.set_role(process, role);
+        Headed::Again
+    }
+
+    fn pass_unstored(&mut self, (upstream, why): (&str, Forwarded), fetch: FetchId) -> Headed {
+        let waiters = self.caches.fetches.end(fetch).map(|fetched| fetched.waiters);
+        self.caches.release(waiters.unwrap_or_default());
+        Headed::Passed(self.passed(upstream, why))
+    }
+
+    /// The body of an answer, if it can be sent at once.
+    fn opened_now(
+        &mut self,
+        upstream: &str,
+        object: &Object,
+        exchange: &Exchange<'_, '_>,
+    ) -> Option<OpenBody> {
+        if !exchange.reply.sends_body() {
+            return Some(OpenBody::Held);
+        }
+        self.open_body(upstream, object, Patience::None).ok()
     }
 
     /// A fetch has ended with something that was stored before: its client gets that. Those that wait look for it too,
     /// unless it is for this client alone.
     fn end_shared(
         &mut self,
-        upstream: &str,
-        fetch: cache::FetchId,
-        (object, why, said): (&Object, Forwarded, Said),
+        (upstream, fetch): (&str, FetchId),
+        (object, body): (&Object, &OpenBody),
+        (why, said): (Forwarded, Said),
         route: Option<&ProxyRoute>,
         exchange: &mut Exchange<'_, '_>,
     ) -> Headed {
@@ -167,7 +200,7 @@ impl Site {
         let outcome = Outcome::Forwarded { why, status, is_stored, is_collapsed: false };
         let report = self.caches.of(upstream).map(|(_, kept)| kept.report);
         let told = Told::of(outcome, report.unwrap_or(config::CacheReport::Off), &fetched.key);
-        Headed::Answered(self.show(object, route, &told, exchange))
+        Headed::Answered(self.show(object, body, route, &told, exchange))
     }
 
     /// A request has no answer of a server. Returns the stale one that its client gets instead, if it does.
@@ -187,9 +220,12 @@ impl Site {
             }
             Refused::Request => None,
         };
-        if let (Some(object), Ok(RouteAction::Proxy(route))) = (object, &found.action) {
-            let told = (&*object, why, Said::Failed(None));
-            let headed = self.end_shared(&upstream, fetch, told, Some(route), exchange);
+        let body = object.as_ref().and_then(|object| self.opened_now(&upstream, object, exchange));
+        if let (Some(object), Some(body), Ok(RouteAction::Proxy(route))) =
+            (object, body, &found.action)
+        {
+            let (ended, why) = ((&*upstream, fetch), (why, Said::Failed(None)));
+            let headed = self.end_shared(ended, (&object, &body), why, Some(route), exchange);
             return match headed {
                 Headed::Answered(answer) => Some(answer),
                 Headed::Passed(_) | Headed::Again => None,

@@ -2,19 +2,20 @@
 //!
 //! Owns which requests a cache is for, their keys, and what follows from what is stored. Never receives an answer.
 
-use std::hash::{BuildHasher, BuildHasherDefault};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::rc::Rc;
 
-use ahash::AHasher;
 use cache::{Asked, Forwarded, Join, Key, Looked, Object, Sharing, Uri};
 use config::route::Found;
 use config::{ProxyRoute, RouteAction};
+use files::roots::Patience;
 use http::{Answer, AnswerContext, FieldList, Method, Request};
+use runtime::slots::ProcessId;
 use wire::http::head::Framing;
 
-use super::shown::{Told, told_hit};
 use crate::message::Message;
-use crate::site::caches::desk::{Role, Share};
+use crate::site::caches::role::{Opening, Role, Share};
+use crate::site::caches::told::{Told, told_hit};
 use crate::site::exchange::Exchange;
 use crate::site::proxy::hop::{HopFields, begins_like};
 use crate::site::proxy::target::target_of;
@@ -68,10 +69,17 @@ impl Site {
             (Some(Role::Waits { .. }), Some(route)) => {
                 self.look_up(found, route, exchange, context)
             }
+            (Some(Role::Seeks { .. } | Role::Sought), Some(route)) => {
+                self.look_up(found, route, exchange, context)
+            }
+            (Some(Role::Opens(_)), Some(route)) => {
+                self.show_opened((found, route), exchange, context)
+            }
             (None, Some(route)) if !is_late => self.begin_cached(found, route, exchange, context),
             _ => None,
         };
-        if let Some(Role::Waits { .. }) = self.caches.role(process)
+        if let Some(Role::Waits { .. } | Role::Seeks { .. } | Role::Sought | Role::Opens(_)) =
+            self.caches.role(process)
             && answer.is_none()
         {
             // A reload has given the path to something else.
@@ -85,7 +93,7 @@ impl Site {
     }
 
     /// A request has nothing to do with a cache any more.
-    pub(in crate::site) fn forget_cached(&mut self, process: runtime::slots::ProcessId) {
+    pub(in crate::site) fn forget_cached(&mut self, process: ProcessId) {
         self.caches.forget(process, self.client.exchanges(), &mut self.proxies);
     }
 
@@ -124,7 +132,7 @@ impl Site {
     }
 
     /// Looks for an answer. `None`: a server is asked.
-    fn look_up(
+    pub(super) fn look_up(
         &mut self,
         found: &Found<'_>,
         route: &ProxyRoute,
@@ -132,13 +140,7 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Option<Answer> {
         let process = context.id;
-        let waited = match self.caches.take_role(process) {
-            Some(Role::Waits { fetch, since_ms, due_ns, .. }) => {
-                self.caches.fetches.leave(fetch, process);
-                Some((since_ms, due_ns))
-            }
-            _ => None,
-        };
+        let (waited, is_sought) = self.resume(process);
         let now = self.caches.now();
         let (upstream, kept) = self.caches.of(&route.upstream)?;
         let request = exchange.request;
@@ -158,18 +160,30 @@ impl Site {
             self.caches.set_role(process, Role::Passes { upstream, why: Forwarded::Bypass });
             return None;
         }
+        let (copy, now_ns) = (|| copy_of(request), context.now.monotonic_ns);
+        if !is_sought && self.caches.seek(process, (&upstream, &key, &looked), copy, now_ns) {
+            exchange.place.pass_on();
+            return Some(Answer::Wait);
+        }
         match looked {
             Looked::Fresh(object) | Looked::WhileValidated(object) if has_come(&object) => {
-                kept.cache.note_collapsed();
+                if let Some((_, kept)) = self.caches.of(&upstream) {
+                    kept.cache.note_collapsed();
+                }
                 let told = Told::collapsed(Forwarded::UriMiss, report, &key);
-                Some(self.show(&object, route, &told, exchange))
+                let opening = Opening { upstream, key, object, told };
+                self.show_stored((opening, Patience::None), (found, route), exchange, context)
             }
             Looked::Fresh(object) => {
-                Some(self.show(&object, route, &told_hit(report, &key), exchange))
+                let told = told_hit(report, &key);
+                let opening = Opening { upstream, key, object, told };
+                self.show_stored((opening, Patience::None), (found, route), exchange, context)
             }
             Looked::WhileValidated(object) => {
                 self.validate_behind(&key, &object, (found, route), exchange, context);
-                Some(self.show(&object, route, &told_hit(report, &key), exchange))
+                let told = told_hit(report, &key);
+                let opening = Opening { upstream, key, object, told };
+                self.show_stored((opening, Patience::None), (found, route), exchange, context)
             }
             Looked::Unwanted => Some(self.show_nothing(&Told::unwanted(report, &key), exchange)),
             Looked::Pass => {
@@ -186,6 +200,23 @@ impl Site {
                 let wanted = (key, Some(object), Forwarded::Stale);
                 self.join(upstream, wanted, (waited, route), exchange, context)
             }
+        }
+    }
+
+    /// A request does not wait any longer: since when and until when it has waited for another one, and whether the disk
+    /// was looked at for it.
+    fn resume(&mut self, process: ProcessId) -> (Option<(u64, u64)>, bool) {
+        match self.caches.take_role(process) {
+            Some(Role::Waits { fetch, since_ms, due_ns, .. }) => {
+                self.caches.fetches.leave(fetch, process);
+                (Some((since_ms, due_ns)), true)
+            }
+            Some(Role::Seeks { look, .. }) => {
+                self.caches.leave_look(look, process);
+                (None, false)
+            }
+            Some(Role::Sought) => (None, true),
+            _ => (None, false),
         }
     }
 
@@ -262,16 +293,22 @@ impl Site {
             self.caches.set_role(context.id, Role::Passes { upstream, why });
             return None;
         }
-        let mut request = FieldList::new();
-        for (name, value) in exchange.request.head.fields.iter() {
-            // It fits, because the head did.
-            let _fits = request.add_as_spelt(name, value);
-        }
+        let request = copy_of(exchange.request);
         let asked = (sharing, self.caches.now());
         let fetch = self.caches.fetches.begin(key, request, validated, asked);
         self.caches.set_role(context.id, Role::Leads { upstream, fetch, why });
         None
     }
+}
+
+/// The fields of a request.
+fn copy_of(request: &Request<'_>) -> FieldList {
+    let mut copy = FieldList::new();
+    for (name, value) in request.head.fields.iter() {
+        // It fits, because the head did.
+        let _fits = copy.add_as_spelt(name, value);
+    }
+    copy
 }
 
 /// What a cache has to do with a request.
@@ -325,8 +362,8 @@ fn way_of(request: &Request<'_>, found: &Found<'_>, route: &ProxyRoute) -> u64 {
     let edits = &route.request_headers;
     let set: Vec<(&str, &str)> =
         edits.set.iter().map(|header| (&*header.name, &*header.value)).collect();
-    // Only compared on this scheduler, and made of the configuration alone.
-    let hasher = BuildHasherDefault::<AHasher>::default();
+    // Made of the configuration alone, and the same after a restart, which finds what is on a disk.
+    let hasher = BuildHasherDefault::<DefaultHasher>::default();
     let is_secured = request.secured.is_some();
     hasher.hash_one((&*route.upstream, found.rest, set, &edits.remove, is_secured))
 }

@@ -9,10 +9,11 @@ use config::{CacheReport, ProxyRoute};
 use http::{Answer, AnswerContext, Status};
 use runtime::slots::ProcessId;
 
-use super::shown::{Told, selection_of, write_head};
+use super::shown::{selection_of, write_head};
 use crate::message::Message;
-use crate::site::caches::desk::{Role, Share};
 use crate::site::caches::fill::Progress;
+use crate::site::caches::role::{Role, Share};
+use crate::site::caches::told::Told;
 use crate::site::exchange::Exchange;
 use crate::site::state::Site;
 

@@ -3,15 +3,18 @@
 //! Owns its head: status, `Age`, `Cache-Status`, ranges. Never asks a server.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
-use cache::{Forwarded, Key, Object, Outcome, Report, Selection, Time, select};
-use config::{CacheReport, ProxyRoute};
+use cache::{Object, Selection, Time, select};
+use config::ProxyRoute;
 use http::{Answer, FieldList, Fields, Method, Status};
-use runtime::output::{Referenced, SharedBytes};
+use runtime::output::{FileName, FileRegion, Referenced, SharedBytes};
 use wire::http::conditional::SafeMethod;
 use wire::http::range::{write_content_range, write_unsatisfied_range};
 
+use super::opening::OpenBody;
 use crate::limits::CACHE_COPIED_SIZE;
+use crate::site::caches::told::Told;
 use crate::site::exchange::Exchange;
 use crate::site::proxy::answer_head::{self, Written};
 use crate::site::state::Site;
@@ -19,74 +22,26 @@ use crate::site::state::Site;
 /// The field with what the cache did (RFC 9211).
 pub(in crate::site) const FIELD: &str = "Cache-Status";
 
-/// The name of this cache in that field.
-const NAME: &str = "velodrome";
-
 /// Fields that a 304 does not repeat (RFC 9110 section 15.4.5).
 const OF_BODY: [&str; 4] =
     ["content-encoding", "content-language", "content-range", "content-type"];
-
-/// What the client is told.
-#[derive(Clone, Debug)]
-pub(super) struct Told {
-    outcome: Outcome,
-    report: CacheReport,
-    key: Option<Rc<str>>,
-}
-
-impl Told {
-    pub(super) fn of(outcome: Outcome, report: CacheReport, key: &Key) -> Self {
-        let key = (report == CacheReport::Full).then(|| Rc::clone(key.text()));
-        Self { outcome, report, key }
-    }
-
-    /// The same without a key.
-    pub(super) fn without_key(outcome: Outcome, report: CacheReport) -> Self {
-        Self { outcome, report, key: None }
-    }
-
-    /// Another request has asked a server.
-    pub(super) fn collapsed(why: Forwarded, report: CacheReport, key: &Key) -> Self {
-        let (status, is_stored, is_collapsed) = (None, false, true);
-        Self::of(Outcome::Forwarded { why, status, is_stored, is_collapsed }, report, key)
-    }
-
-    /// The client wanted none to be asked.
-    pub(super) fn unwanted(report: CacheReport, key: &Key) -> Self {
-        Self::of(Outcome::Refused, report, key)
-    }
-
-    /// Whether a server has just made the answer for this request.
-    fn is_first_hand(&self) -> bool {
-        matches!(self.outcome, Outcome::Forwarded { status: None, is_collapsed: false, .. })
-    }
-
-    /// The value of the field, if there is to be one.
-    pub(super) fn text(&self, ttl_s: Option<i64>) -> Option<String> {
-        let report = Report { outcome: self.outcome, ttl_s, key: self.key.as_deref() };
-        (self.report != CacheReport::Off).then(|| report.text(NAME))
-    }
-}
-
-/// The stored answer was used.
-pub(super) fn told_hit(report: CacheReport, key: &Key) -> Told {
-    Told::of(Outcome::Hit, report, key)
-}
 
 impl Site {
     /// Answers with what is stored.
     pub(super) fn show(
         &self,
         object: &Object,
+        open: &OpenBody,
         route: &ProxyRoute,
         told: &Told,
         exchange: &mut Exchange<'_, '_>,
     ) -> Answer {
         let now = self.caches.now();
         let body = object.body();
-        let selection = selection_of(object, Some(body.len()), exchange, now);
+        let size = usize::try_from(body.length()).unwrap_or(usize::MAX);
+        let selection = selection_of(object, Some(size), exchange, now);
         let range = match selection {
-            Selection::Whole => 0..body.len(),
+            Selection::Whole => 0..size,
             // Both ends are within the body: the range was found for its length.
             Selection::Part(range) => range.first as usize..range.end() as usize,
             Selection::NotModified | Selection::Unsatisfied => 0..0,
@@ -94,7 +49,14 @@ impl Site {
         let length = range.len() as u64;
         write_head(object, (selection, Some(length)), (told, now), Some(route), exchange);
         exchange.reply.end_head_of_length(length);
-        if range.len() > CACHE_COPIED_SIZE {
+        if let (OpenBody::File(file, root), Some(elsewhere)) = (open, body.elsewhere()) {
+            exchange.reply.body_file(FileRegion {
+                file: Rc::clone(file),
+                name: FileName { root: root.0, relative: Arc::clone(&elsewhere.name) },
+                offset: elsewhere.offset + range.start as u64,
+                length,
+            });
+        } else if range.len() > CACHE_COPIED_SIZE {
             let lender: Rc<dyn AsRef<[u8]>> = Rc::<cache::Body>::clone(body);
             let (start, end) = (range.start, range.end);
             exchange.reply.body_shared(SharedBytes { bytes: Referenced::Lent(lender), start, end });
@@ -146,7 +108,7 @@ pub(super) fn write_head(
     let age = if age_s > 0 || !told.is_first_hand() { age_s.to_string() } else { String::new() };
     let text = told.text(Some(freshness.ttl_s(now)));
     let mut content_range = Vec::new();
-    let size = object.body().len() as u64;
+    let size = object.body().length();
     let status = match selection {
         Selection::Whole => Status::from_code(object.status()).unwrap_or(Status::BAD_GATEWAY),
         Selection::NotModified => Status::NOT_MODIFIED,

@@ -15,11 +15,15 @@ impl Caches {
         let called = match order {
             CacheOrder::Purge(pattern) => {
                 self.all_mut().for_each(|kept| kept.cache.purge(pattern.clone()));
+                self.disk().purge(pattern);
                 self.fetches.spoil(|key| pattern.includes(key))
             }
             CacheOrder::Changed { upstream, uri } => {
-                if let Some((_, kept)) = self.of(upstream) {
+                if let Some((_, kept, disk)) = self.of_with_disk(upstream) {
                     kept.cache.invalidate(uri);
+                    if let Some(directory) = &kept.directory {
+                        disk.forget(directory, uri);
+                    }
                 }
                 self.fetches.spoil(|key| **key.text() == **uri)
             }

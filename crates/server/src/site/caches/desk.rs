@@ -3,10 +3,12 @@
 //! Owns the tables: caches by upstream, roles by process, running fetches. Never answers.
 
 use std::collections::VecDeque;
+use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use ahash::HashMap;
-use cache::{Cache, CacheStats, FetchId, Fetches, Forwarded, Key, Pattern, Time};
+use cache::{Cache, CacheStats, FetchId, Fetches, Forwarded, Pattern, Time};
 use client::{Client, ExchangeId};
 use config::{CacheReport, UpstreamCache};
 use runtime::clock::{Now, nanoseconds};
@@ -14,11 +16,14 @@ use runtime::mailbox::Endpoint;
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 
+use super::disk_desk::DiskDesk;
 use super::fill::Fill;
+use super::role::Role;
 use super::settings::rules_of;
 use crate::cache_order::CacheOrder;
 use crate::limits::CACHE_ORDERS;
 use crate::message::{Message, ToScheduler};
+use crate::site::endpoints::Helpers;
 use crate::site::proxy::Proxies;
 use crate::site::proxy::carried::Place;
 
@@ -33,10 +38,13 @@ pub(crate) struct Caches {
     by_exchange: HashMap<ExchangeId, FetchId>,
     /// Requests that have to be asked again.
     called: Vec<ProcessId>,
+    /// Fetches of which more can be received.
+    stirred: Vec<FetchId>,
     /// Orders for all other schedulers.
     orders: Vec<CacheOrder>,
     /// Orders that had no room yet.
     outgoing: VecDeque<(Endpoint, CacheOrder)>,
+    disk: DiskDesk,
     schedulers: u16,
     now: Time,
     aim: Aim,
@@ -58,30 +66,10 @@ pub(in crate::site) struct Kept {
     pub(in crate::site) cache: Cache,
     pub(in crate::site) wait_ns: u64,
     pub(in crate::site) report: CacheReport,
+    /// Where it stores answers on a disk.
+    pub(in crate::site) directory: Option<Arc<Path>>,
     /// When requests have waited too long.
     line: VecDeque<(u64, ProcessId)>,
-}
-
-/// What a request has to do with a cache.
-#[derive(Clone, Debug)]
-pub(in crate::site) enum Role {
-    /// A server answers it, and the answer is perhaps stored.
-    Leads { upstream: Rc<str>, fetch: FetchId, why: Forwarded },
-    /// It waits for the head of a fetch.
-    Waits { upstream: Rc<str>, fetch: FetchId, since_ms: u64, due_ns: u64 },
-    /// It gets the answer of a fetch, of which so many bytes were written.
-    Reads { fetch: FetchId, sent: usize, why: Forwarded, share: Share },
-    /// A server answers it, and the cache has no part in it.
-    Passes { upstream: Rc<str>, why: Forwarded },
-    /// A server answers it, and changes these resources.
-    Changes { upstream: Rc<str>, keys: Vec<Key> },
-}
-
-/// Whether a request has the fetch of another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::site) enum Share {
-    Own,
-    Another,
 }
 
 /// What runs for a fetch.
@@ -95,12 +83,14 @@ pub(in crate::site) enum Run {
 
 impl Caches {
     /// Takes over a configuration. What is stored for an upstream that stays is kept.
-    pub(crate) fn load(&mut self, upstreams: &[config::Upstream], schedulers: u16) {
+    pub(crate) fn load(&mut self, upstreams: &[config::Upstream], helpers: &Helpers) {
         let wanted = |name: &str| -> Option<&UpstreamCache> {
             let upstream = upstreams.iter().find(|upstream| upstream.name == name)?;
             upstream.cache.as_ref()
         };
+        let schedulers = helpers.schedulers;
         self.schedulers = schedulers;
+        self.disk.set_helper(helpers.cache_disk);
         self.by_upstream.retain(|name, _| wanted(name).is_some());
         for upstream in upstreams {
             let Some(config) = &upstream.cache else { continue };
@@ -110,12 +100,18 @@ impl Caches {
                 cache: Cache::new(rules.clone()),
                 wait_ns: 0,
                 report: CacheReport::Off,
+                directory: None,
                 line: VecDeque::new(),
             });
             if *kept.cache.rules() != rules {
                 kept.cache.set_rules(rules);
             }
             (kept.wait_ns, kept.report) = (nanoseconds(config.wait), config.report);
+            kept.directory = config.disk.as_ref().map(|disk| Arc::from(&*disk.directory));
+            if let (Some(directory), Some(disk)) = (&kept.directory, &config.disk) {
+                let files = usize::try_from(disk.files).unwrap_or(usize::MAX);
+                self.disk.limit(directory, disk.size, files);
+            }
         }
     }
 
@@ -129,6 +125,21 @@ impl Caches {
         let name = self.by_upstream.get_key_value(upstream).map(|(name, _)| Rc::clone(name))?;
         let kept = self.by_upstream.get_mut(upstream)?;
         Some((name, kept))
+    }
+
+    /// The same, with the orders for the disks.
+    pub(super) fn of_with_disk(
+        &mut self,
+        upstream: &str,
+    ) -> Option<(Rc<str>, &mut Kept, &mut DiskDesk)> {
+        let name = self.by_upstream.get_key_value(upstream).map(|(name, _)| Rc::clone(name))?;
+        let kept = self.by_upstream.get_mut(upstream)?;
+        Some((name, kept, &mut self.disk))
+    }
+
+    /// The orders for the disks.
+    pub(super) fn disk(&mut self) -> &mut DiskDesk {
+        &mut self.disk
     }
 
     /// All of them.
@@ -155,7 +166,7 @@ impl Caches {
     }
 
     /// The time of the turn.
-    pub(in crate::site) fn set_now(&mut self, now: Now) {
+    pub(crate) fn set_now(&mut self, now: Now) {
         self.now = Time { unix_s: now.unix_seconds, ms: now.monotonic_ms() };
     }
 
@@ -180,9 +191,9 @@ impl Caches {
         self.roles.remove(&process)
     }
 
-    /// A request waits for a fetch from now on.
+    /// A request waits for a fetch or a disk from now on.
     pub(in crate::site) fn wait(&mut self, process: ProcessId, role: Role) {
-        if let Role::Waits { upstream, due_ns, .. } = &role
+        if let Role::Waits { upstream, due_ns, .. } | Role::Seeks { upstream, due_ns, .. } = &role
             && let Some(kept) = self.by_upstream.get_mut(upstream)
         {
             kept.line.push_back((*due_ns, process));
@@ -214,6 +225,16 @@ impl Caches {
 
     pub(in crate::site) fn run_of(&mut self, fetch: FetchId) -> Option<&mut Run> {
         self.runs.get_mut(&fetch)
+    }
+
+    /// More of a fetch can be received.
+    pub(super) fn stir(&mut self, fetch: FetchId) {
+        self.stirred.push(fetch);
+    }
+
+    /// The fetches of which more can be received.
+    pub(in crate::site) fn take_stirred(&mut self) -> Vec<FetchId> {
+        std::mem::take(&mut self.stirred)
     }
 
     /// The running fetches with their exchanges.
@@ -259,8 +280,10 @@ impl Caches {
                 self.called.extend(waiters.unwrap_or_default());
             }
             Some(Role::Waits { fetch, .. }) => self.fetches.leave(fetch, process),
+            Some(Role::Seeks { look, .. }) => self.disk.leave(look, process),
             Some(Role::Reads { fetch, .. }) => self.stop_reading(fetch, process, client, proxies),
-            Some(Role::Passes { .. } | Role::Changes { .. }) | None => {}
+            Some(Role::Passes { .. } | Role::Changes { .. } | Role::Sought | Role::Opens(_))
+            | None => {}
         }
     }
 
@@ -274,6 +297,7 @@ impl Caches {
     /// Ends a turn: those that have waited too long go to a server, and all that wait for something are called.
     pub(crate) fn end_turn(&mut self, context: &mut ServiceContext<'_, Message>) {
         let now_ns = context.now.monotonic_ns;
+        self.set_now(context.now);
         let mut is_sweeping = false;
         for kept in self.by_upstream.values_mut() {
             is_sweeping |= kept.cache.sweep();
@@ -283,20 +307,24 @@ impl Caches {
                     break;
                 }
                 kept.line.pop_front();
-                let Some(Role::Waits { upstream, fetch, due_ns: due, .. }) =
-                    self.roles.get(&process)
-                else {
-                    continue;
+                let upstream = match self.roles.get(&process) {
+                    Some(Role::Waits { upstream, fetch, due_ns: due, .. }) if *due == due_ns => {
+                        self.fetches.leave(*fetch, process);
+                        upstream
+                    }
+                    Some(Role::Seeks { upstream, look, due_ns: due }) if *due == due_ns => {
+                        self.disk.leave(*look, process);
+                        upstream
+                    }
+                    _ => continue,
                 };
-                if *due == due_ns {
-                    self.fetches.leave(*fetch, process);
-                    let (upstream, why) = (Rc::clone(upstream), Forwarded::UriMiss);
-                    self.roles.insert(process, Role::Passes { upstream, why });
-                    self.called.push(process);
-                }
+                let (upstream, why) = (Rc::clone(upstream), Forwarded::UriMiss);
+                self.roles.insert(process, Role::Passes { upstream, why });
+                self.called.push(process);
             }
         }
         self.send_orders(context);
+        self.disk.end_turn(context, self.now);
         if is_sweeping || !self.outgoing.is_empty() {
             context.wake_after_ms(0);
         }

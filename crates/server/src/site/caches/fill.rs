@@ -10,6 +10,8 @@ use cache::{Cache, Object, Reservation};
 use client::{Client, ExchangeId, Failure, Head, News};
 use runtime::slots::ProcessId;
 
+use crate::cache_disk::limits::CACHE_DISK_PART;
+use crate::disk_order::SaveId;
 use crate::limits::{CACHE_RESERVE_STEP, CACHE_WINDOW, PROXY_PART_SIZE};
 use crate::site::proxy::answer_head::length_of;
 use crate::site::proxy::carried::Place;
@@ -29,8 +31,36 @@ pub(in crate::site) struct Fill {
     /// Bytes of the cache that it uses, as long as it holds more than what is only passed on.
     reserved: Reservation,
     use_of_it: Use,
+    /// How far the disk has it, if it is stored there.
+    saving: Option<Saving>,
     progress: Progress,
     readers: Vec<Reader>,
+}
+
+/// What is stored on the disk while it is passed on: a reader of its own.
+#[derive(Debug)]
+struct Saving {
+    save: SaveId,
+    sent: usize,
+    /// The longest body that is stored.
+    most: u64,
+    pace: Pace,
+}
+
+/// Whether the disk takes more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pace {
+    Takes,
+    /// It has not answered for the last part.
+    Writes,
+}
+
+/// What the disk gets.
+pub(in crate::site) enum ForDisk {
+    Part(SaveId, Vec<u8>),
+    End(SaveId),
+    /// It is cut, or too long.
+    Abort(SaveId),
 }
 
 #[derive(Debug)]
@@ -43,7 +73,7 @@ struct Reader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
     Stored,
-    /// It is too long: it is only passed on.
+    /// It is too long for memory: it is passed on, and perhaps stored on the disk.
     Passed,
 }
 
@@ -80,6 +110,7 @@ impl Fill {
             dropped: 0,
             reserved,
             use_of_it: Use::Stored,
+            saving: None,
             progress: Progress::Arriving,
             readers: Vec::new(),
         }
@@ -131,7 +162,55 @@ impl Fill {
         self.body.len()
     }
 
-    /// Whether it is too long to be stored.
+    /// It is stored on the disk from now on, if it has no more bytes than these.
+    pub(in crate::site) fn begin_saving(&mut self, save: SaveId, most: u64) {
+        self.saving = Some(Saving { save, sent: self.dropped, most, pace: Pace::Takes });
+    }
+
+    /// Whether it is being stored on the disk.
+    pub(in crate::site) fn is_saving(&self) -> bool {
+        self.saving.is_some()
+    }
+
+    /// It is not being stored any more.
+    pub(in crate::site) fn end_saving(&mut self) -> Option<SaveId> {
+        let ended = self.saving.take().map(|saving| saving.save);
+        self.drop_sent();
+        ended
+    }
+
+    /// The disk has what it was given.
+    pub(in crate::site) fn note_written(&mut self) {
+        if let Some(saving) = &mut self.saving {
+            saving.pace = Pace::Takes;
+        }
+    }
+
+    /// What the disk is given next.
+    pub(in crate::site) fn for_disk(&mut self) -> Option<ForDisk> {
+        let (progress, arrived) = (self.progress, self.dropped + self.body.len());
+        let saving = self.saving.as_mut()?;
+        let save = saving.save;
+        if progress == Progress::Cut || arrived as u64 > saving.most {
+            self.end_saving();
+            return Some(ForDisk::Abort(save));
+        }
+        if saving.pace == Pace::Writes {
+            return None;
+        }
+        let rest = self.body.get(saving.sent.saturating_sub(self.dropped)..).unwrap_or_default();
+        let part = rest.get(..CACHE_DISK_PART).unwrap_or(rest).to_vec();
+        if part.is_empty() && progress == Progress::Arriving {
+            return None;
+        }
+        saving.pace = Pace::Writes;
+        saving.sent += part.len();
+        self.drop_sent();
+        // The answer to the end is that it is stored.
+        Some(if part.is_empty() { ForDisk::End(save) } else { ForDisk::Part(save, part) })
+    }
+
+    /// Whether it is too long to be stored in memory.
     pub(in crate::site) fn is_only_passed(&self) -> bool {
         self.use_of_it == Use::Passed
     }
@@ -144,6 +223,7 @@ impl Fill {
     /// One of them does not any longer.
     pub(in crate::site) fn lose(&mut self, process: ProcessId) {
         self.readers.retain(|reader| reader.process != process);
+        self.drop_sent();
     }
 
     pub(in crate::site) fn upstream(&self) -> &str {
@@ -185,6 +265,11 @@ impl Fill {
             Some(reader) => reader.sent = sent,
             None => self.readers.push(Reader { process, sent }),
         }
+        self.drop_sent();
+    }
+
+    /// Gives up what all have to whom it is passed on.
+    fn drop_sent(&mut self) {
         if self.use_of_it == Use::Passed {
             let least = self.slowest();
             self.body.drain(..least.saturating_sub(self.dropped).min(self.body.len()));
@@ -197,7 +282,9 @@ impl Fill {
     }
 
     fn slowest(&self) -> usize {
-        self.readers.iter().map(|reader| reader.sent).min().unwrap_or(self.dropped)
+        let readers = self.readers.iter().map(|reader| reader.sent);
+        let disk = self.saving.iter().map(|saving| saving.sent);
+        readers.chain(disk).min().unwrap_or(self.dropped)
     }
 
     /// Bytes that are taken now.
@@ -205,7 +292,7 @@ impl Fill {
         match self.use_of_it {
             Use::Stored => PROXY_PART_SIZE,
             // One reader has nobody to wait for.
-            Use::Passed if self.readers.len() < 2 => {
+            Use::Passed if self.readers.len() < 2 && self.saving.is_none() => {
                 PROXY_PART_SIZE.saturating_sub(self.body.len())
             }
             Use::Passed => CACHE_WINDOW.saturating_sub(self.body.len()),

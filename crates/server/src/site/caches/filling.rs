@@ -51,13 +51,16 @@ impl Caches {
         }
         if is_only_passed {
             // Nobody else begins to read.
-            self.fetches.end(fetch);
+            if let Some(fetched) = self.fetches.end(fetch) {
+                self.begin_saving(fetch, fetched);
+            }
         }
         if let Some(ended) = ended {
             self.finish(fetch, ended, proxies, now_ns);
         } else if is_only_passed {
             self.drop_if_unread(fetch, client, proxies);
         }
+        self.feed_disk(fetch);
     }
 
     /// An answer is whole, or cut.
@@ -69,14 +72,19 @@ impl Caches {
         now_ns: u64,
     ) {
         let fetched = self.fetches.end(fetch);
+        let now = self.now();
         let Some((fill, cache)) = self.filling(fetch) else { return };
         let progress = if ended.is_ok() { Progress::Whole } else { Progress::Cut };
         let object = fill.finish(progress, cache.as_deref());
+        let (Source { exchange, place }, is_unread) =
+            (fill.source(), fill.readers().is_empty() && !fill.is_saving());
+        let upstream: Rc<str> = fill.upstream().into();
         let fetched = fetched.filter(|fetched| fetched.worth == Worth::Storing);
-        if let (Some(object), Some(cache), Some(fetched)) = (object, cache, fetched) {
-            cache.store(&fetched.key, object, &fetched.request.fields());
+        if let (Some(object), Some(fetched)) = (object, fetched)
+            && let Some((upstream, kept, disk)) = self.of_with_disk(&upstream)
+        {
+            kept.store((disk, &upstream), (&fetched.key, object), &fetched.request, now);
         }
-        let (Source { exchange, place }, is_unread) = (fill.source(), fill.readers().is_empty());
         match ended {
             Ok(()) => proxies.end(place, now_ns),
             Err(failure) => {
@@ -100,7 +108,13 @@ impl Caches {
     ) {
         let Some((fill, _)) = self.filling(fetch) else { return };
         fill.lose(process);
-        if fill.readers().is_empty() && fill.progress() != Progress::Arriving {
+        let is_over = fill.progress() != Progress::Arriving && !fill.is_saving();
+        if fill.is_saving() {
+            // It may have been the slowest: then there is room for more, which only the disk reads.
+            self.stir(fetch);
+        }
+        let Some((fill, _)) = self.filling(fetch) else { return };
+        if fill.readers().is_empty() && is_over {
             self.end_run(fetch);
         } else {
             self.drop_if_unread(fetch, client, proxies);
@@ -123,15 +137,25 @@ impl Caches {
     }
 
     /// What is neither stored nor read is not received.
-    fn drop_if_unread(&mut self, fetch: FetchId, client: &mut Client, proxies: &mut Proxies) {
+    pub(super) fn drop_if_unread(
+        &mut self,
+        fetch: FetchId,
+        client: &mut Client,
+        proxies: &mut Proxies,
+    ) {
         // The fetch of an answer that is too long has ended.
         let worth = self.fetches.get(fetch).map(|fetched| fetched.worth);
         if worth == Some(Worth::Storing) && !self.is_draining() {
             return;
         }
+        let is_draining = self.is_draining();
         let Some((fill, _)) = self.filling(fetch) else { return };
+        if fill.is_saving() && !is_draining {
+            return;
+        }
         if fill.readers().is_empty() && fill.progress() == Progress::Arriving {
             let source = fill.source();
+            self.abort_saving(fetch);
             self.drop_run(fetch, source, client, proxies);
         }
     }

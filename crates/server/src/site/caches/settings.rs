@@ -16,6 +16,7 @@ pub(super) fn rules_of(config: &config::UpstreamCache, schedulers: u16) -> Rules
     Rules {
         memory,
         object: size(config.object).min(memory / CACHE_OBJECT_PART),
+        object_outside: config.disk.as_ref().map_or(0, |disk| size(disk.object)),
         key: KeyParts { scheme: config.key.scheme, host: config.key.host, query: config.key.query },
         default_ttl_s: config.default_ttl.map(seconds),
         guessing: if config.heuristic { Guessing::On } else { Guessing::Off },

@@ -8,7 +8,8 @@ use cache::{Cache, FetchId, Key, Object, Refusal, Terms, Worth, judge};
 use client::Head;
 use runtime::slots::ProcessId;
 
-use super::desk::{Caches, Role};
+use super::desk::Caches;
+use super::role::Role;
 use crate::limits::CACHE_RESERVE_STEP;
 use crate::site::proxy::answer_head::length_of;
 
@@ -78,50 +79,54 @@ impl Caches {
             return Verdict::Stale(object);
         }
         let Some(fetched) = self.fetches.get(fetch).cloned() else { return Verdict::Unstored };
-        let Some((_, kept)) = self.of(upstream) else { return Verdict::Unstored };
+        let Some((upstream, kept, disk)) = self.of_with_disk(upstream) else {
+            return Verdict::Unstored;
+        };
         let (request, fields) = (fetched.request.fields(), head.fields.fields());
-        let (cache, key, times) = (&mut kept.cache, &fetched.key, (fetched.asked, now));
+        let (key, times) = (&fetched.key, (fetched.asked, now));
+        let rules = kept.cache.rules();
         let validated = fetched.validated.as_ref();
         if head.status == 304 {
             let Some(object) = validated.filter(|object| object.can_be_validated()) else {
                 return Verdict::Unstored;
             };
-            let Ok(fresh) = object.freshened(&fields, &request, cache.rules(), times) else {
-                cache.forget(key, &request);
+            let Ok(fresh) = object.freshened(&fields, &request, rules, times) else {
+                kept.forget(disk, key, &fetched.request);
                 return Verdict::Mismatch;
             };
             let object = Rc::new(fresh.object);
             return match fresh.refused {
                 None if fetched.worth == Worth::Storing => {
-                    cache.store(key, Rc::clone(&object), &request);
+                    let stored = (key, Rc::clone(&object));
+                    kept.store((disk, &upstream), stored, &fetched.request, now);
                     Verdict::Unchanged(object)
                 }
                 None => {
-                    cache.forget(key, &request);
+                    kept.forget(disk, key, &fetched.request);
                     Verdict::ForOne(object)
                 }
                 Some(refusal) => {
                     if refusal.is_of_uri() {
-                        cache.forget(key, &request);
-                        cache.note_unstorable(key, now);
+                        kept.forget(disk, key, &fetched.request);
+                        kept.cache.note_unstorable(key, now);
                     }
                     Verdict::ForOne(object)
                 }
             };
         }
         let answer = cache::Answer { status: head.status, fields };
-        let judged = judge(&answer, &request, cache.rules(), times);
+        let judged = judge(&answer, &request, rules, times);
         match judged {
-            Ok(terms) if fetched.worth == Worth::Storing && has_room(cache, head) => {
+            Ok(terms) if fetched.worth == Worth::Storing && has_room(&kept.cache, head) => {
                 Verdict::Stored(Box::new(terms))
             }
             refused => {
                 // What a user or a cookie gets says nothing of the answer to others.
                 if head.status < 500 && refused.is_err_and(Refusal::is_of_uri) {
                     if validated.is_some() {
-                        cache.forget(key, &request);
+                        kept.forget(disk, key, &fetched.request);
                     }
-                    cache.note_unstorable(key, now);
+                    kept.cache.note_unstorable(key, now);
                 }
                 Verdict::Unstored
             }
@@ -131,7 +136,10 @@ impl Caches {
 
 /// Whether an answer can be received whatever its readers do. If its length is unknown, whether that can begin.
 fn has_room(cache: &Cache, head: &Head) -> bool {
-    let least = CACHE_RESERVE_STEP.min(cache.rules().object);
+    let rules = cache.rules();
+    let least = CACHE_RESERVE_STEP.min(rules.object);
     let length = length_of(head).map(|length| usize::try_from(length).unwrap_or(usize::MAX));
-    cache.has_room_for(length.unwrap_or(least))
+    // What is longer is held no further than that, and stored on the disk.
+    let held = length.map(|length| if length > rules.object { least } else { length });
+    cache.has_room_for(held.unwrap_or(least))
 }

@@ -4,6 +4,7 @@
 
 use channels::{Findings, Member, Members};
 use http::{Answer, FieldList};
+use wire::http::head::Version;
 use wire::http::status::Status;
 use wire::websocket::{self, Problem};
 
@@ -56,6 +57,10 @@ pub(in crate::site) fn answer_handshake_problem(
     exchange: &mut Exchange<'_, '_>,
 ) -> Answer {
     let (status, text) = match problem {
+        // RFC 9220 section 3.
+        Problem::NotAsked if exchange.request.version() == Version::Http2 => {
+            (Status::NOT_IMPLEMENTED, "the protocol is not websocket")
+        }
         Problem::NotAsked => (Status::BAD_REQUEST, "Upgrade is not websocket"),
         Problem::Version => (Status::UPGRADE_REQUIRED, "Sec-WebSocket-Version is not 13"),
         Problem::Key => (Status::BAD_REQUEST, "Sec-WebSocket-Key is not 16 bytes in base64"),

@@ -62,12 +62,11 @@ impl Site {
             }
         }
         let speaks_json = offers_json(exchange.request);
-        if !exchange.reply.switch_protocols("websocket") {
+        if !exchange.begin_socket(token) {
             let refused =
                 "{\"error\":\"the last request of a connection cannot become a WebSocket\"}";
             return answer_json(Status::SERVICE_UNAVAILABLE, refused, origin, exchange);
         }
-        let _valid = exchange.reply.field("Sec-WebSocket-Accept", &token);
         if speaks_json {
             let _valid = exchange.reply.field("Sec-WebSocket-Protocol", JSON_PROTOCOL.as_bytes());
         }

@@ -3,6 +3,8 @@
 //! Owns its order: interim heads, the head, parts of the body no faster than the client takes them, trailers, the end;
 //! and what the client gets if there is no answer.
 
+mod protocol;
+
 use client::{Body, ExchangeId, Failure, Head, News};
 use config::route::Found;
 use config::{ProxyRoute, RouteAction};
@@ -15,7 +17,7 @@ use wire::http::method::Method;
 use super::super::cached::{self, Headed};
 use super::super::exchange::{Exchange, try_again_soon};
 use super::super::proxy::answer_head::{self, interim_fields};
-use super::super::proxy::carried::{Carried, Idempotence, Parcel, Refused, Stage, Tunnelled};
+use super::super::proxy::carried::{Carried, Idempotence, Parcel, Refused, Stage};
 use super::super::proxy::failing::{Answered, Then};
 use super::super::proxy::introduction;
 use super::super::proxy::request_head::{head_of, target_of_request};
@@ -295,46 +297,6 @@ impl Site {
         }
     }
 
-    /// The server speaks another protocol from now on, and so does the connection of the client.
-    fn change_protocol(
-        &mut self,
-        process: ProcessId,
-        head: &Head,
-        passing: &Passing<'_>,
-        exchange: &mut Exchange<'_, '_>,
-        now_ns: u64,
-    ) -> Step {
-        let protocol = head.fields.fields().first("upgrade");
-        let offered = passing.route.and_then(|route| upgrade::offered(exchange.request, route));
-        let chosen = upgrade::chosen(protocol, offered.as_deref());
-        let Some(chosen) = chosen else {
-            self.client.exchanges().cancel(passing.id);
-            let why = "it changes to a protocol that was not asked for";
-            self.proxies.note_misfit(process, why, now_ns);
-            return Step::Refuse(Refused::Failed);
-        };
-        if !exchange.reply.switch_protocols(chosen) {
-            // Since the request was sent, the scheduler has begun to stop.
-            self.client.exchanges().cancel(passing.id);
-            self.proxies.note_unwanted(process);
-            return Step::Refuse(Refused::Busy);
-        }
-        let client = self.client.exchanges();
-        let told = (head.status, exchange.request);
-        let cookie = self.proxies.note_head(process, told, client, now_ns);
-        exchange.reply.fields(interim_fields(head, passing.route, cookie.as_deref()).fields());
-        exchange.reply.end_head();
-        if let Some(account) = self.proxies.account_of(process, Some(now_ns)) {
-            exchange.place.note_passed_on(account);
-        }
-        let client = exchange.request.peer.address;
-        let carried = self.proxies.remove(process);
-        self.proxies.tunnelled = carried.and_then(|carried| {
-            Some(Tunnelled { exchange: passing.id, client, place: carried.place? })
-        });
-        Step::Answer(Answer::Upgrade)
-    }
-
     /// Keeps for the access log which servers have had a request.
     pub(in crate::site) fn note_passed_on(
         &self,
@@ -388,11 +350,14 @@ fn parcel_of(
     route: &ProxyRoute,
 ) -> Result<Parcel, Failure> {
     let request = exchange.request;
-    let head = head_of(request, target, route)?;
+    let mut head = head_of(request, target, route)?;
     let may_change = request.method() == Method::Get
         && request.head.framing == Framing::None
         && exchange.reply.can_change();
     let upgrade = if may_change { upgrade::offered(request, route) } else { None };
+    if upgrade.is_some() {
+        upgrade::complete(request, &mut head)?;
+    }
     // A body that did not arrive piece by piece was collected, because the request had to be judged first.
     let body = match request.head.framing {
         Framing::None => Body::None,

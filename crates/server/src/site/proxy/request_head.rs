@@ -53,8 +53,13 @@ pub(in crate::site) fn head_of(
     }
     let hop = HopFields::of(&fields);
     let trace = request.parent_of_others();
+    let has_key = request.version() != Version::Http2;
     for (name, value) in fields.iter() {
-        let is_own = name.eq_ignore_ascii_case("host") || is_claim(name) || is_parent(name);
+        let is_own = name.eq_ignore_ascii_case("host")
+            || is_claim(name)
+            || is_parent(name)
+            // RFC 8441 section 5: the server is asked with a key of this one.
+            || !has_key && name.eq_ignore_ascii_case("sec-websocket-key");
         let is_of_none = trace.is_none() && name.eq_ignore_ascii_case(TRACE_STATE);
         if !is_own && !is_of_none && !hop.has(name) && !drops(edits, name) {
             head.field(name, value)?;

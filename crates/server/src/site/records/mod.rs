@@ -131,6 +131,9 @@ impl Site {
         if is_forged(exchange.request, &self.data.config.channel_settings.origins) {
             return refuse(&Refused::Origin, exchange);
         }
+        if let (Some(keys), Some(key)) = (&mut self.hot_keys, &place.key) {
+            keys.note(place.database, key);
+        }
         if trace::is_on()
             && let Some(key) = &place.key
         {

@@ -75,6 +75,11 @@ pub(in super::super) struct Known {
 }
 
 impl Known {
+    /// The number under which its times are counted.
+    pub(in super::super) fn number(&self) -> usize {
+        self.verb as usize
+    }
+
     /// The numbers of words that it may have, including the name.
     pub(super) fn words(&self) -> &RangeInclusive<usize> {
         &self.entry.words
@@ -316,6 +321,11 @@ static ALL: [Known; 54] = [
 /// Finds a command by name, case-insensitively.
 pub(in super::super) fn find(name: &[u8]) -> Option<&'static Known> {
     ALL.iter().find(|known| name.eq_ignore_ascii_case(known.entry.name.as_bytes()))
+}
+
+/// The number and the name of each.
+pub(in super::super) fn numbered() -> impl Iterator<Item = (usize, &'static str)> {
+    ALL.iter().map(|known| (known.number(), known.entry.name))
 }
 
 /// What `COMMAND` tells about all of them.

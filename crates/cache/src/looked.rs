@@ -1,0 +1,49 @@
+//! What is asked of a cache, and what it says.
+//!
+//! Owns the shapes. Never looks.
+
+use std::rc::Rc;
+
+use wire::http::head::Fields;
+
+use crate::key::Key;
+use crate::object::Object;
+use crate::report::Forwarded;
+use crate::time::Time;
+
+/// A request for a stored answer: GET or HEAD without a body.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Its key.
+    pub key: &'a Key,
+    /// Its fields.
+    pub fields: &'a Fields<'a, 'a>,
+    /// The time.
+    pub now: Time,
+}
+
+/// What has become of an answer that was to be stored outside of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutsideOutcome {
+    /// It is stored.
+    Stored,
+    /// It is not.
+    Lost,
+}
+
+/// What a cache has for a request.
+#[derive(Clone, Debug)]
+pub enum Looked {
+    /// This answer.
+    Fresh(Rc<Object>),
+    /// This answer, which is stale, and is to be validated meanwhile.
+    WhileValidated(Rc<Object>),
+    /// This answer, after a validation.
+    Validated(Rc<Object>),
+    /// Nothing.
+    Missing(Forwarded),
+    /// Nothing, and the answer of a server will not be stored.
+    Pass,
+    /// Nothing, and the client wants no server to be asked: 504 (RFC 9111 section 5.2.1.7).
+    Unwanted,
+}

@@ -1,0 +1,23 @@
+//! Requests that took long, as the settings say ([`Settings::slow_ns`](crate::Settings::slow_ns)).
+//!
+//! Owns what the application is told of one. Never writes a line.
+
+use runtime::slots::ProcessId;
+use wire::http::status::Status;
+
+use super::notes::Notes;
+
+/// A request that took long. Its answer has been written.
+#[derive(Debug)]
+pub struct Slow<'r> {
+    /// The process of its connection.
+    pub process: ProcessId,
+    /// The status of its answer.
+    pub status: Status,
+    /// When its head was complete, on the monotonic clock.
+    pub began_ns: u64,
+    /// Nanoseconds from then until the end of its answer was written.
+    pub took_ns: u64,
+    /// What the application noted on it.
+    pub notes: &'r Notes,
+}

@@ -1,0 +1,154 @@
+//! The terminal: set up, restored whatever happens, and its keys.
+//!
+//! Owns raw mode, the alternate screen, the cursor, and the signals that end or stop the program while these are in force. Never knows
+//! what is drawn.
+
+use std::io::{self, Stdout, stdout};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, poll, read};
+use ratatui::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use ratatui::crossterm::{cursor, execute};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGTSTP};
+use signal_hook::flag;
+use signal_hook::low_level::emulate_default_handler;
+
+use crate::keys::Key;
+
+/// The signals that would leave the terminal as it is now.
+const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGTSTP];
+
+/// The exit status of a program of Rust that panicked.
+const PANICKED: i32 = 101;
+
+/// The terminal while it is ours; dropping it gives it back.
+pub(crate) struct Screen {
+    pub(crate) terminal: Terminal<CrosstermBackend<Stdout>>,
+    /// Which of [`SIGNALS`] have come.
+    arrived: [Arc<AtomicBool>; SIGNALS.len()],
+}
+
+/// What came from the terminal.
+pub(crate) enum Input {
+    Key(Key),
+    /// The size changed.
+    Resized,
+    Nothing,
+}
+
+impl Screen {
+    pub(crate) fn set_up() -> io::Result<Self> {
+        let arrived: [Arc<AtomicBool>; SIGNALS.len()] = Default::default();
+        for (signal, arrived) in SIGNALS.into_iter().zip(&arrived) {
+            flag::register(signal, Arc::clone(arrived))?;
+        }
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            // The message would be lost with the alternate screen.
+            give_back();
+            usual(panic);
+            // If it is not the thread that draws, that one would take no answer any more.
+            std::process::exit(PANICKED);
+        }));
+        take()?;
+        let terminal =
+            Terminal::new(CrosstermBackend::new(stdout())).inspect_err(|_| give_back())?;
+        Ok(Self { terminal, arrived })
+    }
+
+    /// What comes within a time. A signal comes first, as the key that does the same.
+    pub(crate) fn next(&self, within: Duration) -> io::Result<Input> {
+        if self.arrived[2].swap(false, Relaxed) {
+            return Ok(Input::Key(Key::Suspend));
+        }
+        match poll(within) {
+            Ok(true) => Ok(input(&read()?)),
+            Ok(false) => Ok(Input::Nothing),
+            // A signal.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(Input::Nothing),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The signal that asks the program to end, if one has come.
+    pub(crate) fn end_asked(&self) -> Option<i32> {
+        let place = self.arrived[..2].iter().position(|arrived| arrived.load(Relaxed))?;
+        Some(SIGNALS[place])
+    }
+
+    /// Gives the terminal back and stops, until the shell continues the program; then everything is drawn anew.
+    pub(crate) fn suspend(&mut self) -> io::Result<()> {
+        give_back();
+        emulate_default_handler(SIGTSTP)?;
+        take()?;
+        self.terminal.clear()
+    }
+
+    /// Ends the program as the signal would have ended it.
+    pub(crate) fn die_of(self, signal: i32) -> io::Result<()> {
+        drop(self);
+        emulate_default_handler(signal)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+fn take() -> io::Result<()> {
+    enable_raw_mode()?;
+    execute!(stdout(), EnterAlternateScreen, cursor::Hide).inspect_err(|_| give_back())
+}
+
+fn give_back() {
+    // There is nowhere to report an error, and the other step may still succeed.
+    let _unheard = execute!(stdout(), LeaveAlternateScreen, cursor::Show);
+    let _unheard = disable_raw_mode();
+}
+
+fn input(event: &Event) -> Input {
+    match event {
+        Event::Resize(..) => Input::Resized,
+        Event::Key(event) if event.kind != KeyEventKind::Release => {
+            key(*event).map_or(Input::Nothing, Input::Key)
+        }
+        _ => Input::Nothing,
+    }
+}
+
+fn key(event: KeyEvent) -> Option<Key> {
+    if event.modifiers.contains(KeyModifiers::CONTROL) {
+        return match event.code {
+            KeyCode::Char('c') => Some(Key::Interrupt),
+            KeyCode::Char('z') => Some(Key::Suspend),
+            KeyCode::Char('l') => Some(Key::Redraw),
+            _ => None,
+        };
+    }
+    if event.modifiers.contains(KeyModifiers::ALT) {
+        return None;
+    }
+    match event.code {
+        KeyCode::Char(character) => Some(Key::Character(character)),
+        KeyCode::Up => Some(Key::Up),
+        KeyCode::Down => Some(Key::Down),
+        KeyCode::PageUp => Some(Key::PageUp),
+        KeyCode::PageDown => Some(Key::PageDown),
+        KeyCode::Home => Some(Key::Home),
+        KeyCode::End => Some(Key::End),
+        KeyCode::Enter => Some(Key::Enter),
+        KeyCode::Esc => Some(Key::Escape),
+        KeyCode::Tab => Some(Key::Tab),
+        KeyCode::BackTab => Some(Key::BackTab),
+        KeyCode::Backspace => Some(Key::Backspace),
+        _ => None,
+    }
+}

@@ -1,0 +1,399 @@
+//! The screens as a state: a key changes it, an answer changes it.
+//!
+//! Owns what each key does. Draws nothing, asks nobody, reads no clock: it returns what should be done.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use live::{Info, Snapshot, Table};
+use ratatui::text::Line;
+
+use crate::ask::{Ask, ListName, Trouble, Wanted};
+use crate::choice::Choice;
+use crate::detail::Detail;
+use crate::harmless::harmless;
+use crate::keys::Key;
+use crate::limits::{FILTER_CHARACTERS, ROWS};
+use crate::paint::Colours;
+use crate::texts;
+use crate::watch::{Against, Watch};
+
+/// A screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Screen {
+    Overview,
+    List(ListName),
+    Events,
+    Help,
+}
+
+/// The keys of the screens with numbers, in their order: the overview and the lists.
+pub(crate) const NUMBERS: [char; 11] = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '0', '-'];
+
+/// What the next key means.
+pub(crate) enum Input {
+    /// What it says.
+    Keys,
+    /// A character of the filter.
+    Filter(String),
+    /// Whether a thing is really to be ended: its id and name.
+    Confirm(String, String),
+}
+
+/// What should be done after a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// End the program.
+    Quit,
+    /// Stop the program until its shell continues it.
+    Suspend,
+    /// Draw everything anew.
+    Redraw,
+    /// Ask the server.
+    Ask(Ask),
+    /// Profile this process.
+    Profile(u32),
+}
+
+/// What is seen.
+pub struct View {
+    pub(crate) screen: Screen,
+    /// The screen to go back to.
+    before: Screen,
+    choices: BTreeMap<ListName, Choice>,
+    pub(crate) detail: Option<Detail>,
+    pub(crate) input: Input,
+    /// Lines of a text, or schedulers, that are above what is seen.
+    pub(crate) scroll: usize,
+    /// Lines of the screen below its head, when it was last drawn.
+    pub(crate) height: usize,
+    pub(crate) watch: Watch,
+    /// What has just happened; until the next key.
+    pub(crate) notice: Option<String>,
+    is_profiling: bool,
+    /// Something else should be asked for at once.
+    is_stale: bool,
+    pub(crate) colours: Colours,
+}
+
+impl View {
+    /// The overview, before the first answer.
+    #[must_use]
+    pub fn new(colours: Colours) -> Self {
+        Self {
+            screen: Screen::Overview,
+            before: Screen::Overview,
+            choices: BTreeMap::new(),
+            detail: None,
+            input: Input::Keys,
+            scroll: 0,
+            height: 20,
+            watch: Watch::default(),
+            notice: None,
+            is_profiling: false,
+            is_stale: true,
+            colours,
+        }
+    }
+
+    /// What the next snapshot should contain.
+    #[must_use]
+    pub fn wanted(&self) -> Wanted {
+        let Screen::List(list) = self.screen else { return Wanted::default() };
+        let choice = self.choice();
+        let filter = match &self.input {
+            Input::Filter(text) => text.clone(),
+            _ => choice.filter,
+        };
+        Wanted { list: Some(list), sort: choice.sort, most: ROWS, filter }
+    }
+
+    /// The thing that is shown as a whole.
+    #[must_use]
+    pub fn wanted_info(&self) -> Option<Ask> {
+        self.detail.as_ref().map(Detail::wanted)
+    }
+
+    /// Whether the next request should not wait for its time; asked once.
+    pub fn take_hurry(&mut self) -> bool {
+        std::mem::take(&mut self.is_stale)
+    }
+
+    /// A snapshot was asked for.
+    pub fn asked(&mut self, at: Duration) {
+        self.watch.asked(at);
+    }
+
+    /// A snapshot came, as JSON of so many bytes, or did not.
+    pub fn answered(
+        &mut self,
+        wanted: Wanted,
+        answer: Result<(Snapshot, usize), Trouble>,
+        at: Duration,
+    ) {
+        match answer {
+            Ok((snapshot, bytes)) => {
+                let news = self.watch.answered((wanted, snapshot), bytes, at);
+                self.notice = news.or(self.notice.take());
+            }
+            Err(trouble) => self.watch.failed(&trouble.of_figures(), at),
+        }
+    }
+
+    /// All about the thing that is shown came, or did not.
+    pub fn informed(&mut self, id: &str, answer: Result<Info, Trouble>) {
+        if let Some(detail) = &mut self.detail {
+            detail.take(id, answer);
+        }
+    }
+
+    /// A thing was ended, or was not.
+    pub fn ended(&mut self, id: &str, answer: &Result<String, Trouble>) {
+        let id = harmless(id);
+        self.notice = Some(match answer {
+            Ok(_) => format!("{id} was told to end"),
+            Err(Trouble::Gone) => format!("{id} has ended already, or cannot be ended"),
+            Err(trouble) => format!("{id}: {}", harmless(&trouble.to_string())),
+        });
+        self.is_stale = true;
+    }
+
+    /// A profile is complete, or failed.
+    pub fn profiled(&mut self, answer: Result<String, String>) {
+        self.is_profiling = false;
+        self.notice = Some(match answer {
+            Ok(file) => format!("profile: {file}"),
+            Err(why) => format!("no profile: {}", harmless(&why)),
+        });
+    }
+
+    /// The list that is shown, if it has come.
+    pub(crate) fn table(&self) -> Option<&Table> {
+        let Screen::List(list) = self.screen else { return None };
+        let table = &self.watch.now()?.list;
+        (table.name == list.word()).then_some(table)
+    }
+
+    /// What is chosen of the list that is shown.
+    pub(crate) fn choice(&self) -> Choice {
+        let Screen::List(list) = self.screen else { return Choice::default() };
+        self.choices.get(&list).cloned().unwrap_or_default()
+    }
+
+    /// The screen as a text, if it is one.
+    pub(crate) fn text(&self) -> Option<Vec<Line<'static>>> {
+        if let Some(detail) = &self.detail {
+            return Some(detail.text(self.colours));
+        }
+        let now = self.watch.now();
+        match self.screen {
+            Screen::Help => Some(texts::help()),
+            Screen::Events => {
+                let events = now.map(|now| (&*now.events, now.at_ms)).unwrap_or_default();
+                Some(texts::events(events.0, events.1, self.colours))
+            }
+            Screen::Overview | Screen::List(_) => None,
+        }
+    }
+
+    /// Does what a key says; returns what is left to be done.
+    pub fn key(&mut self, key: Key) -> Option<Deed> {
+        self.notice = None;
+        match key {
+            Key::Interrupt => return Some(Deed::Quit),
+            Key::Suspend => return Some(Deed::Suspend),
+            Key::Redraw => return Some(Deed::Redraw),
+            _ => {}
+        }
+        match std::mem::replace(&mut self.input, Input::Keys) {
+            Input::Filter(text) => {
+                self.filter_key(text, key);
+                None
+            }
+            Input::Confirm(id, _) if key == Key::Character('y') => Some(Deed::Ask(Ask::End(id))),
+            Input::Confirm(..) => {
+                self.notice = Some("nothing was ended".to_owned());
+                None
+            }
+            Input::Keys => self.usual_key(key),
+        }
+    }
+
+    fn filter_key(&mut self, mut text: String, key: Key) {
+        match key {
+            Key::Enter => {
+                self.choose(|choice, _| choice.filter = text);
+                return;
+            }
+            Key::Escape => {
+                self.is_stale = true;
+                return;
+            }
+            Key::Backspace => drop(text.pop()),
+            Key::Character(character) if text.chars().count() < FILTER_CHARACTERS => {
+                text.push(character);
+            }
+            _ => {}
+        }
+        self.is_stale = true;
+        self.input = Input::Filter(text);
+    }
+
+    fn usual_key(&mut self, key: Key) -> Option<Deed> {
+        match key {
+            Key::Character('q') => return Some(Deed::Quit),
+            Key::Character('P') => return self.profile(),
+            Key::Character('k') => self.confirm(),
+            Key::Character(' ') => self.watch.pause(),
+            Key::Character('f') => self.watch.compare(Against::Frozen),
+            Key::Character('m') => self.watch.compare(Against::MinuteAgo),
+            Key::Character('?') => self.aside(Screen::Help),
+            Key::Character('e') => self.aside(Screen::Events),
+            Key::Character('/')
+                if matches!(self.screen, Screen::List(_)) && self.detail.is_none() =>
+            {
+                self.input = Input::Filter(self.choice().filter);
+            }
+            Key::Character('s' | '>') => self.choose(|choice, table| choice.sort_by_next(table, 1)),
+            Key::Character('<') => self.choose(|choice, table| choice.sort_by_next(table, -1)),
+            Key::Character('r') => self.choose(|choice, _| choice.turn_round()),
+            Key::Character(number) => {
+                if let Some(place) = NUMBERS.iter().position(|one| *one == number) {
+                    self.go(place);
+                }
+            }
+            Key::Tab => self.go((self.place() + 1) % NUMBERS.len()),
+            Key::BackTab => self.go((self.place() + NUMBERS.len() - 1) % NUMBERS.len()),
+            Key::Enter => self.open(),
+            Key::Escape | Key::Backspace => self.back(),
+            Key::Up => self.move_by(-1),
+            Key::Down => self.move_by(1),
+            Key::PageUp => self.move_by(-self.page()),
+            Key::PageDown => self.move_by(self.page()),
+            Key::Home => self.move_by(isize::MIN),
+            Key::End => self.move_by(isize::MAX),
+            Key::Interrupt | Key::Suspend | Key::Redraw => {}
+        }
+        None
+    }
+
+    fn page(&self) -> isize {
+        self.height.saturating_sub(2).max(1).cast_signed()
+    }
+
+    /// The place of the screen among those with numbers.
+    pub(crate) fn place(&self) -> usize {
+        let screen = if matches!(self.screen, Screen::Help | Screen::Events) {
+            self.before
+        } else {
+            self.screen
+        };
+        let Screen::List(list) = screen else { return 0 };
+        ListName::ALL.iter().position(|one| *one == list).map_or(0, |place| place + 1)
+    }
+
+    fn go(&mut self, place: usize) {
+        let list = place.checked_sub(1).and_then(|place| ListName::ALL.get(place));
+        self.screen = list.map_or(Screen::Overview, |list| Screen::List(*list));
+        self.detail = None;
+        self.scroll = 0;
+        self.is_stale = true;
+    }
+
+    fn aside(&mut self, screen: Screen) {
+        if self.screen == screen && self.detail.is_none() {
+            return self.back();
+        }
+        if matches!(self.screen, Screen::Overview | Screen::List(_)) {
+            self.before = self.screen;
+        }
+        self.screen = screen;
+        self.detail = None;
+        self.scroll = 0;
+    }
+
+    fn back(&mut self) {
+        self.scroll = 0;
+        if self.detail.take().is_none() && matches!(self.screen, Screen::Help | Screen::Events) {
+            self.screen = self.before;
+            self.is_stale = true;
+        }
+    }
+
+    /// Changes what is chosen of the list that is shown.
+    fn choose(&mut self, change: impl FnOnce(&mut Choice, &Table)) {
+        let (Screen::List(list), None) = (self.screen, &self.detail) else { return };
+        let mut choice = self.choice();
+        change(&mut choice, self.table().unwrap_or(&Table::default()));
+        self.choices.insert(list, choice);
+        self.is_stale = true;
+    }
+
+    fn move_by(&mut self, step: isize) {
+        if let Some(text) = self.text() {
+            let last = text.len().saturating_sub(self.height);
+            self.scroll = self.scroll.saturating_add_signed(step).min(last);
+        } else if let Screen::List(list) = self.screen {
+            let mut choice = self.choice();
+            if let Some(table) = self.table() {
+                choice.move_by(&choice.rows(table), step);
+            }
+            self.choices.insert(list, choice);
+        } else {
+            let lanes = self.watch.now().map_or(0, |now| now.schedulers.len());
+            self.scroll = self.scroll.saturating_add_signed(step).min(lanes.saturating_sub(1));
+        }
+    }
+
+    /// The id and the name of the selected row, or of the thing that is shown.
+    fn chosen(&self) -> Option<(String, String)> {
+        if let Some(detail) = &self.detail {
+            return Some(detail.named());
+        }
+        let (table, choice) = (self.table()?, self.choice());
+        let rows = choice.rows(table);
+        let row = rows.get(choice.selected(&rows))?;
+        let name = table.columns.first().and_then(|column| row.values.get(&column.key));
+        let name = match name {
+            Some(live::Value::Text(name)) => name.clone(),
+            _ => harmless(&row.id),
+        };
+        Some((row.id.clone(), name))
+    }
+
+    fn open(&mut self) {
+        if self.detail.is_some() {
+            return;
+        }
+        if let Some(chosen) = self.chosen() {
+            // The row stays selected when the list is shown again.
+            self.move_by(0);
+            self.detail = Some(Detail::new(chosen));
+            self.scroll = 0;
+            self.is_stale = true;
+        }
+    }
+
+    fn confirm(&mut self) {
+        match self.chosen() {
+            Some((id, name)) => self.input = Input::Confirm(id, name),
+            None => self.notice = Some("nothing is selected: go to a list, such as 2".to_owned()),
+        }
+    }
+
+    fn profile(&mut self) -> Option<Deed> {
+        let process = self.watch.now().map(|now| now.server.process);
+        match process {
+            None => self.notice = Some("the server has not answered yet".to_owned()),
+            Some(_) if self.is_profiling => {
+                self.notice = Some("a profile is under way".to_owned());
+            }
+            Some(process) => {
+                self.is_profiling = true;
+                self.notice = Some(format!("profiling process {process} for 5 s ..."));
+                return Some(Deed::Profile(process));
+            }
+        }
+        None
+    }
+}

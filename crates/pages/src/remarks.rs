@@ -1,0 +1,127 @@
+//! Remarks on runs of pages: when one is made, and what it says.
+//!
+//! Owns which run is remarkable. Never ends a run, and costs nothing while nothing is remarkable.
+
+use script::engine::{Fault, ScriptError};
+
+use super::counts::RowIndex;
+use super::process::Key;
+use super::remark::{Noticed, Remark};
+use super::runner::Runner;
+use crate::limits::{RUN_MUCH_NS, RUN_UNINTERRUPTED_NS};
+
+/// The word for a bound that ended a run; `None` if it ended otherwise.
+fn bound_of(fault: Fault) -> Option<&'static str> {
+    match fault {
+        Fault::CpuBudget => Some("cpu_budget"),
+        Fault::Memory => Some("memory"),
+        Fault::Stalled => Some("stalled"),
+        Fault::Deadline => Some("deadline"),
+        Fault::Compile
+        | Fault::Runtime
+        | Fault::TableSize
+        | Fault::Request
+        | Fault::RequestSize => None,
+    }
+}
+
+/// The slices after which a run is remarked on, if each is this long.
+pub(super) fn many_slices(slice_ns: u64) -> u32 {
+    u32::try_from(RUN_MUCH_NS / slice_ns.max(1)).unwrap_or(u32::MAX).max(1)
+}
+
+impl Runner {
+    /// A run of a page took this long, by the clock and in CPU time, before it waited or ended.
+    #[inline]
+    pub(super) fn look_at_length(
+        &mut self,
+        key: Key,
+        row: RowIndex,
+        (taken_ns, cpu_ns): (u64, u64),
+    ) {
+        // A thread that lost its core for a while has used little of it.
+        if taken_ns >= RUN_UNINTERRUPTED_NS && cpu_ns >= RUN_UNINTERRUPTED_NS / 2 {
+            self.remark_on(key, row, Noticed::LongSlice(taken_ns));
+        }
+    }
+
+    /// A run has used as many slices as are remarked on.
+    #[cold]
+    pub(super) fn remark_on_slices(&mut self, key: Key, row: RowIndex, slices: u32) {
+        let used_ns = u64::from(slices).saturating_mul(self.slice_ns);
+        self.remark_on(key, row, Noticed::MuchCpu(used_ns));
+    }
+
+    #[cold]
+    fn remark_on(&mut self, key: Key, row: RowIndex, noticed: Noticed) {
+        let calls = self.calls_of_key(key);
+        let place = calls.first().cloned().unwrap_or_else(|| self.counters.name_of(row).to_owned());
+        self.remarks.add(Remark { noticed, place, text: String::new(), calls });
+    }
+
+    /// A run has failed.
+    #[cold]
+    pub(super) fn remark_on_end(&mut self, error: &ScriptError) {
+        let Some(bound) = bound_of(error.fault) else { return };
+        let place = match error.line {
+            0 => error.page.clone(),
+            line => format!("{}:{line}", error.page),
+        };
+        let calls = error.traceback.iter().map(ToString::to_string).collect();
+        let (noticed, text) = (Noticed::Ended(bound), error.message.clone());
+        self.remarks.add(Remark { noticed, place, text, calls });
+    }
+
+    /// What was remarkable since this was last asked, and how many remarks were left out.
+    pub fn take_remarks(&mut self) -> (Vec<Remark>, u64) {
+        if let Some((owner, times)) = self.mailboxes.take_full() {
+            // One that has ended since is no trouble any more.
+            if let Some(row) = self.underway.get(&owner).map(|run| run.life.row) {
+                self.remark_on(owner, row, Noticed::MailboxFull(times));
+            }
+        }
+        std::mem::take(&mut self.remarks).into_parts()
+    }
+
+    /// Bytes that pages, and processes of pages, hold after the last collection of garbage, and of how many: of requests,
+    /// then of processes.
+    pub fn held_of_memory(&self) -> [(usize, usize); 2] {
+        let processes = self.nursery.engine();
+        let held = processes.map_or(0, script::engine::State::memory_left);
+        [
+            (self.engine.memory_left(), self.engine.memory_bound()),
+            (held, self.nursery.memory_bound()),
+        ]
+    }
+
+    /// The pages that have allocated most memory since the start, the first with most, and the bytes.
+    pub fn most_allocating(&self, most: usize) -> Vec<(String, u64)> {
+        let mut all = self.counters.allocations();
+        all.sort_unstable_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+        all.truncate(most);
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use script::engine::Settings;
+
+    use super::super::runner::Turnout;
+    use super::super::stage::{pages, run};
+    use super::*;
+
+    #[test]
+    fn an_ended_run_is_remarked_on_with_its_line() {
+        let set = pages(&[("a.page.txt", "<%\nsleep(1) %>")]);
+        let mut runner = Runner::new(&set, Settings::default(), 64 << 20, 10, 1).unwrap();
+        assert!(matches!(run(&mut runner, 1, 0, 0), Turnout::Wait));
+        assert_eq!(runner.take_remarks(), (Vec::new(), 0), "it goes on");
+        assert!(matches!(run(&mut runner, 1, 0, 100), Turnout::Failed(..)));
+        let (remarks, left_out) = runner.take_remarks();
+        assert_eq!((remarks.len(), left_out), (1, 0), "{remarks:?}");
+        assert_eq!(remarks[0].noticed, Noticed::Ended("deadline"));
+        assert_eq!(remarks[0].place, "a.page.txt:2");
+        assert_eq!(runner.take_remarks(), (Vec::new(), 0), "each once");
+    }
+}

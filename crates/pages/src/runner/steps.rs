@@ -1,0 +1,97 @@
+//! The steps of a run, one after the other, as long as each wait is answered at once.
+//!
+//! Owns when a run gives way to others. What a wait means, `waits` knows.
+
+use runtime::trace;
+use script::engine::{Host, Step, Wait};
+
+use super::{Moment, Runner, Turnout};
+use crate::delivery::Met;
+use crate::limits::{PAGE_ANSWERS_AT_ONCE, RUN_UNINTERRUPTED_NS};
+use crate::process::{Key, Life, Underway};
+use crate::traced;
+
+impl Runner {
+    /// Runs step after step, from the first, which began at this time, as long as each wait is answered at once.
+    pub(super) fn proceed(
+        &mut self,
+        key: Key,
+        life: Life,
+        (step, begun_ns): (Step, u64),
+        host: &mut dyn Host,
+        moment: Moment,
+    ) -> Turnout {
+        let row = life.row;
+        let end_ns = begun_ns.saturating_add(self.slice_ns);
+        let turnout = self.go_through(key, life, (step, end_ns), host, moment);
+        let cpu_ns = std::mem::take(&mut self.visit_cpu_ns);
+        // Processes are many and short: for them the clock is read only if one may have been long.
+        if !key.is_of_client() && cpu_ns < RUN_UNINTERRUPTED_NS / 2 {
+            return turnout;
+        }
+        let now_ns = (moment.clock_ns)();
+        let taken_ns = now_ns.saturating_sub(begun_ns);
+        self.look_at_length(key, row, (taken_ns, cpu_ns));
+        if key.is_of_client() {
+            self.note_ran(key, taken_ns, now_ns);
+            self.requests_ns += taken_ns;
+            self.counters.add_visit(row, taken_ns);
+        }
+        turnout
+    }
+
+    fn go_through(
+        &mut self,
+        key: Key,
+        mut life: Life,
+        (mut step, end_ns): (Step, u64),
+        host: &mut dyn Host,
+        moment: Moment,
+    ) -> Turnout {
+        let mut answered = 0;
+        loop {
+            let (run, delivery) = match step {
+                Step::Done => {
+                    if trace::is_on() {
+                        traced::note(key, traced::ENDS, format_args!(""));
+                    }
+                    return Turnout::Done(self.end(key, life));
+                }
+                Step::Failed(error) => {
+                    if trace::is_on() {
+                        traced::note(key, traced::FAILS, format_args!("{:?}", error.fault));
+                    }
+                    self.remark_on_end(&error);
+                    return Turnout::Failed(self.end(key, life), Some(error));
+                }
+                Step::Sliced(run) => return self.end_slice(key, run, life),
+                Step::Waits(run, wait) if life.is_for_client(key, &wait) => {
+                    return self.hand_to_client(key, run, life, &wait);
+                }
+                Step::Waits(run, mut wait) => {
+                    if let Wait::Fetch(fetch) = &mut wait {
+                        host.pass_on(&mut fetch.fields);
+                    }
+                    life.waits_for = wait.words();
+                    if trace::is_on() {
+                        traced::note(key, traced::WAITS, format_args!("{}", life.waits_for));
+                    }
+                    match self.meet(wait, key, &mut life, moment) {
+                        Met::Now(delivery) => (run, delivery),
+                        Met::Later { due_ns } => {
+                            // After its deadline it need not wait.
+                            let due_ns = due_ns.min(life.deadline_ns.saturating_add(1));
+                            self.alarms.set(due_ns, key);
+                            return self.keep(key, Underway::new(run, life, due_ns, None));
+                        }
+                    }
+                }
+            };
+            answered += 1;
+            if answered == PAGE_ANSWERS_AT_ONCE || (moment.clock_ns)() >= end_ns {
+                return self.yield_turn(key, run, life, Some(delivery));
+            }
+            step = self.resume(run, &life, Some(&delivery), host, moment);
+        }
+    }
+}

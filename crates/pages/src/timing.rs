@@ -1,0 +1,85 @@
+//! The times of runs of requests, while slow ones are looked at.
+//!
+//! Owns which runs are timed, and the times of the one that ended last for whoever asks.
+
+use runtime::slots::ProcessId;
+
+use super::process::Key;
+use super::runner::Runner;
+use super::spent::{Spent, Timing};
+
+impl Runner {
+    /// From now on runs are timed that begin.
+    pub fn time_runs(&mut self) {
+        self.timing.begin();
+    }
+
+    /// From now on runs are not timed that begin.
+    pub fn time_no_runs(&mut self) {
+        self.timing = Timing::default();
+    }
+
+    /// Where the time of the run went that this process has just ended, if it began no earlier than this and was timed.
+    pub fn take_spent(&mut self, process: ProcessId, since_ns: u64) -> Option<Box<Spent>> {
+        let (of, spent) = self.timing.take()?;
+        let is_it = of == process && spent.began_ns >= since_ns;
+        is_it.then_some(spent)
+    }
+
+    /// For a run that begins now.
+    #[inline]
+    pub(super) fn spent_of_new(&self, now_ns: u64) -> Option<Box<Spent>> {
+        self.timing.is_on().then(|| Box::new(Spent::begun(now_ns)))
+    }
+
+    /// A run is over.
+    #[inline]
+    pub(super) fn keep_spent(&mut self, key: Key, spent: Option<Box<Spent>>) {
+        if let (Some(spent), Key::Request(process)) = (spent, key) {
+            self.timing.keep(process, spent);
+        }
+    }
+
+    /// A run ran this long until now, and is suspended or over.
+    #[inline]
+    pub(super) fn note_ran(&mut self, key: Key, ran_ns: u64, now_ns: u64) {
+        if self.timing.is_on() {
+            let spent = match (self.underway.get_mut(&key), key) {
+                (Some(underway), _) => underway.life.spent.as_mut(),
+                (None, Key::Request(process)) => self.timing.of(process),
+                (None, _) => None,
+            };
+            if let Some(spent) = spent {
+                spent.ran(ran_ns, now_ns);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use script::engine::Settings;
+
+    use super::super::runner::Turnout;
+    use super::super::stage::{pages, run};
+    use super::*;
+
+    #[test]
+    fn a_timed_run_says_what_it_waited_for_and_others_are_not_timed() {
+        let set = pages(&[("a.page.txt", "<% sleep(0.001) sleep(0.001) %>")]);
+        let mut runner = Runner::new(&set, Settings::default(), 64 << 20, u64::MAX, 1).unwrap();
+        let whole = |runner: &mut Runner, process| {
+            let turnouts = [0, 2_000_000, 4_000_000].map(|now| run(runner, process, 0, now));
+            assert!(matches!(turnouts, [Turnout::Wait, Turnout::Wait, Turnout::Done(_)]));
+            runner.take_spent(ProcessId::from_bits(process), 0)
+        };
+        assert_eq!(whole(&mut runner, 1), None);
+        runner.time_runs();
+        let spent = whole(&mut runner, 2).unwrap();
+        let waits: Vec<&str> = spent.waits.iter().map(|(name, _)| *name).collect();
+        assert_eq!(waits, ["time (sleep)"]);
+        assert_eq!(runner.take_spent(ProcessId::from_bits(2), 0), None, "once");
+        runner.time_no_runs();
+        assert_eq!(whole(&mut runner, 3), None);
+    }
+}

@@ -1,0 +1,45 @@
+//! What a service requests outside the run of a process.
+//!
+//! Owns what each command means. A command that is given while others are obeyed is obeyed in the next
+//! turn.
+
+use sys::pollset::Pollset;
+
+use super::Scheduler;
+use super::executor::Executor;
+use crate::process::Flags;
+use crate::service::{CloseReason, Command, Service};
+use crate::slots::ProcessId;
+
+impl<P: Pollset, S: Service> Scheduler<P, S> {
+    /// Does what the service wants done.
+    pub(super) fn obey_commands(&mut self) {
+        let mut commands = std::mem::take(&mut self.commands);
+        for command in commands.drain(..) {
+            match command {
+                Command::Resume(id) => self.queue_resumed(id),
+                Command::Run(id) => {
+                    self.recalled = true;
+                    self.guarded(|scheduler| scheduler.visit(id, Executor::run_now));
+                }
+                Command::Close(id) => self.close(id, CloseReason::Aborted),
+                Command::Connect(connect) => self.connects.push_back(connect),
+                Command::Walk { from } => self.guarded(|scheduler| scheduler.walk(from)),
+                Command::Drain { deadline_ms, idle_grace_ms } => {
+                    self.begin_drain(deadline_ms, idle_grace_ms);
+                }
+            }
+        }
+        commands.append(&mut self.commands);
+        self.commands = commands;
+    }
+
+    fn queue_resumed(&mut self, id: ProcessId) {
+        if let Some(process) = self.table.lookup(id)
+            && !process.flags.has(Flags::RESUMED)
+        {
+            process.flags.set(Flags::RESUMED);
+            self.executor.resumed.push_back(id);
+        }
+    }
+}

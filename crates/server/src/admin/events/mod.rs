@@ -1,0 +1,104 @@
+//! Events: what happened that an operator should know. The control scheduler asks all schedulers how they are, once a
+//! second.
+//!
+//! Owns what comes of the answers, and of what helpers and the main thread find. `judge` says what is wrong, `ring` keeps
+//! it. Never asks more than one short question a second.
+
+mod certificates;
+mod judge;
+#[cfg(test)]
+mod judge_tests;
+mod ring;
+mod watch;
+
+use http::{Answer, Reply, Request};
+use live::Event;
+use runtime::mailbox::Endpoint;
+use runtime::service::ServiceContext;
+
+use self::certificates::Ends;
+use self::ring::{Moment, Ring};
+use self::watch::Watch;
+use super::Peers;
+use super::facts::Phase;
+use crate::events::{Trouble, Vitals};
+use crate::message::{LogReport, Message};
+use crate::site_tls::SiteTls;
+
+/// The events, and the watch that finds them.
+#[derive(Debug)]
+pub(super) struct Events {
+    ring: Ring,
+    watch: Watch,
+    ends: Ends,
+    log: LogReport,
+}
+
+impl Events {
+    /// Of a server with these threads.
+    pub(super) fn new(peers: &Peers) -> Self {
+        Self {
+            ring: Ring::default(),
+            watch: Watch::new(peers),
+            ends: Ends::default(),
+            log: LogReport::default(),
+        }
+    }
+
+    /// Something was found.
+    pub(super) fn add(&mut self, trouble: Trouble, context: &ServiceContext<'_, Message>) {
+        let at = Moment { now_ms: context.now.monotonic_ms(), unix_ms: context.now.unix_ms() };
+        self.ring.add(trouble, at);
+    }
+
+    /// A scheduler has answered.
+    pub(super) fn take(
+        &mut self,
+        from: Endpoint,
+        vitals: Box<Vitals>,
+        context: &ServiceContext<'_, Message>,
+    ) {
+        for trouble in self.watch.take(from, vitals) {
+            self.add(trouble, context);
+        }
+    }
+
+    /// What the log writer has counted.
+    pub(super) fn look_at_log(&mut self, log: LogReport, context: &ServiceContext<'_, Message>) {
+        let before = std::mem::replace(&mut self.log, log);
+        if let Some(trouble) = judge::of_log(before, log) {
+            self.add(trouble, context);
+        }
+    }
+
+    /// Asks the schedulers how they are, as long as they serve, and looks at the certificates.
+    pub(super) fn keep_watch(
+        &mut self,
+        (phase, tls): (Phase, &SiteTls),
+        context: &mut ServiceContext<'_, Message>,
+    ) {
+        if phase != Phase::Serving {
+            return;
+        }
+        let now_ms = context.now.monotonic_ms();
+        let (mut found, in_ms) = self.watch.look(now_ms, context.mail);
+        found.extend(self.ends.look(tls, now_ms, context.now.unix_seconds));
+        found.into_iter().for_each(|trouble| self.add(trouble, context));
+        context.wake_after_ms(in_ms);
+    }
+
+    /// The last events, the newest last.
+    pub(super) fn last(&self) -> Vec<Event> {
+        self.ring.after(0)
+    }
+
+    /// Answers `GET /events?after=NUMBER`.
+    pub(super) fn answer(&self, request: &Request<'_>, reply: &mut Reply<'_>) -> Answer {
+        let query = request.query().unwrap_or("after=0");
+        match query.strip_prefix("after=").and_then(|number| number.parse().ok()) {
+            Some(number) => reply.json(&serde_json::json!({ "events": self.ring.after(number) })),
+            None => super::problem::say("the query is `after=NUMBER`", reply),
+        }
+        Answer::Done
+    }
+}

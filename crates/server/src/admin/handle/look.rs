@@ -1,0 +1,138 @@
+//! What the admin service shows to those who look: one snapshot, or one after the other, or one thing as a whole, which it
+//! may end.
+//!
+//! Owns these answers. When a stream is due, `dashboard` says; what a snapshot has, `live` says.
+
+use std::sync::Arc;
+
+use ::live::Snapshot;
+use http::{Answer, AnswerContext, Reply, Request};
+use runtime::service::{Command, ServiceContext};
+use wire::http::status::Status;
+
+use super::Admin;
+use crate::admin::dashboard::Turn;
+use crate::admin::{live, problem};
+use crate::live::Wish;
+use crate::message::{Inquiry, Message};
+
+impl Admin {
+    /// What the server shows of itself, with the list that the query names.
+    pub(super) fn live(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        let Some(wish) = wish_of(request, reply) else { return Answer::Done };
+        if !self.has_answers(&Inquiry::Live(Arc::clone(&wish)), context) {
+            return Answer::Wait;
+        }
+        reply.json(&self.snapshot(&wish, context));
+        Answer::Done
+    }
+
+    fn snapshot(&self, wish: &Wish, context: &AnswerContext<'_, Message>) -> Snapshot {
+        let at_ms = context.now.unix_ms();
+        let shown = live::snapshot(&self.facts, self.phase, &self.round, wish, at_ms);
+        Snapshot { events: self.events.last(), ..shown }
+    }
+
+    /// The same every second, as an event stream (HTML, section 9.2).
+    pub(super) fn stream(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        let now_ms = context.now.monotonic_ms();
+        let Some(turn) = self.streams.turn(context.id, now_ms) else {
+            let Some(wish) = wish_of(request, reply) else { return Answer::Done };
+            if !self.streams.open(context.id, wish) {
+                reply.empty(Status::SERVICE_UNAVAILABLE);
+                return Answer::Done;
+            }
+            reply.begin_parts(Status::OK);
+            let _valid = reply.field("Content-Type", b"text/event-stream");
+            let _valid = reply.field("Cache-Control", b"no-store");
+            reply.end_head();
+            reply.part(b": a snapshot every second\n\n");
+            return Answer::Part;
+        };
+        let Turn::Show(wish) = turn else { return Answer::Wait };
+        if !self.has_answers(&Inquiry::Live(Arc::clone(&wish)), context) {
+            return Answer::Wait;
+        }
+        let snapshot = self.snapshot(&wish, context);
+        let Ok(text) = serde_json::to_string(&snapshot) else { return Answer::Cut };
+        // JSON of one line has no line end in it.
+        reply.part(format!("data: {text}\n\n").as_bytes());
+        self.streams.on_shown(context.id, now_ms);
+        Answer::Part
+    }
+
+    /// What the thing is whose id is in the query.
+    pub(super) fn info(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        let query = request.query().unwrap_or_default().as_bytes();
+        let id = form_urlencoded::parse(query).find(|(name, _)| name == "id");
+        let id = id.map(|(_, id)| id).unwrap_or_default();
+        self.one(Inquiry::Info(id.into()), reply, context)
+    }
+
+    /// Ends the thing whose id is the body, and says what it was.
+    pub(super) fn end(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        // What is not UTF-8 is the id of nothing.
+        let id = str::from_utf8(request.body).unwrap_or_default().trim();
+        self.one(Inquiry::End(id.into()), reply, context)
+    }
+
+    /// What one thing is, or was before it was ended.
+    fn one(
+        &mut self,
+        inquiry: Inquiry,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        if !self.has_answers(&inquiry, context) {
+            return Answer::Wait;
+        }
+        let mut infos = self.round.reports.iter().flatten().map(|report| &report.shown.info);
+        match infos.find_map(Option::as_ref) {
+            Some(info) => reply.json(info),
+            None => reply.empty(Status::NOT_FOUND),
+        }
+        Answer::Done
+    }
+
+    /// Resumes the streams that are due.
+    pub(super) fn wake_streams(&mut self, context: &mut ServiceContext<'_, Message>) {
+        let now_ms = context.now.monotonic_ms();
+        for process in self.streams.due(now_ms) {
+            context.command(Command::Resume(process));
+        }
+        if let Some(milliseconds) = self.streams.next_due_ms(now_ms) {
+            context.wake_after_ms(milliseconds);
+        }
+    }
+}
+
+/// The wish in the query of a request; one that is not understood is answered.
+fn wish_of(request: &Request<'_>, reply: &mut Reply<'_>) -> Option<Arc<Wish>> {
+    match Wish::parse(request.query().unwrap_or_default()) {
+        Ok(wish) => Some(Arc::new(wish)),
+        Err(problem_text) => {
+            problem::say(&problem_text, reply);
+            None
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Orders of an operator that every scheduler has to carry out.
+//!
+//! Owns their words, and that all schedulers get them.
+
+use http::{Answer, AnswerContext, Reply, Request};
+use proxy::Readiness;
+use runtime::mailbox::Endpoint;
+use wire::http::status::Status;
+
+use super::Admin;
+use crate::admin::round::Round;
+use crate::cache_order::CacheOrder;
+use crate::maintenance::{Source, Switch};
+use crate::message::{Message, ToScheduler};
+use crate::upstream_report::UpstreamOrder;
+
+impl Admin {
+    /// Tells all schedulers whether the site is maintained.
+    pub(super) fn maintain(
+        &mut self,
+        switch: Switch,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        for number in 0..self.peers.schedulers {
+            let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
+            let message = ToScheduler::Maintenance(Source::Operator, switch);
+            if context.mail.send_part(endpoint, message).is_err() {
+                // Those before it have it; asked again, all have it.
+                reply.empty(Status::SERVICE_UNAVAILABLE);
+                return Answer::Done;
+            }
+        }
+        self.maintenance.set(Source::Operator, switch);
+        reply.json(&serde_json::json!({ "maintenance": self.maintenance.as_str() }));
+        Answer::Done
+    }
+
+    /// Passes on an order about a server of an upstream: `drain UPSTREAM SERVER` or `up UPSTREAM SERVER`.
+    pub(super) fn order(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        let words = str::from_utf8(request.body).unwrap_or_default();
+        let words: Vec<&str> = words.split(' ').collect();
+        let known = |upstream: &str, server: &str| {
+            let reports = self.round.reports.iter().flatten().flat_map(|report| &report.upstreams);
+            let mut named = reports.filter(|report| report.name == upstream);
+            named.any(|report| report.servers.iter().any(|known| known.address == server))
+        };
+        let order = match words[..] {
+            ["drain", upstream, server] => Some((upstream, server, Readiness::Drained)),
+            ["up", upstream, server] => Some((upstream, server, Readiness::Ready)),
+            _ => None,
+        };
+        let Some((upstream, server, readiness)) = order.filter(|it| known(it.0, it.1)) else {
+            reply.empty(Status::NOT_FOUND);
+            return Answer::Done;
+        };
+        let order = Box::new(UpstreamOrder {
+            upstream: upstream.to_owned(),
+            server: server.to_owned(),
+            readiness,
+        });
+        let mut sent = true;
+        for number in 0..self.peers.schedulers {
+            let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
+            let message = ToScheduler::Upstream(order.clone());
+            sent &= context.mail.send_part(endpoint, message).is_ok();
+        }
+        // The state that was just asked for is another one now.
+        self.round = Round::default();
+        reply.empty(if sent { Status::OK } else { Status::SERVICE_UNAVAILABLE });
+        Answer::Done
+    }
+
+    /// Has all schedulers forget stored answers.
+    pub(super) fn purge(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        let text = str::from_utf8(request.body).unwrap_or_default();
+        let Ok(pattern) = cache::Pattern::parse(text) else {
+            reply.empty(Status::BAD_REQUEST);
+            return Answer::Done;
+        };
+        let mut sent = true;
+        for number in 0..self.peers.schedulers {
+            let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
+            let message = ToScheduler::Cache(Box::new(CacheOrder::Purge(pattern.clone())));
+            // Those that have it have purged; asked again, all have.
+            sent &= context.mail.send_part(endpoint, message).is_ok();
+        }
+        self.round = Round::default();
+        reply.empty(if sent { Status::OK } else { Status::SERVICE_UNAVAILABLE });
+        Answer::Done
+    }
+}

@@ -1,0 +1,58 @@
+//! What several schedulers show of one thing, as one.
+//!
+//! Owns how: numbers are added up, times are counted together.
+
+use std::collections::BTreeMap;
+
+use live::{Latency, Row, Value};
+
+use super::round::Round;
+
+/// The times of all schedulers together; those of routes also by class of status over all routes.
+pub(super) fn latencies(round: &Round) -> Vec<Latency> {
+    let mut all: BTreeMap<(String, String), Latency> = BTreeMap::new();
+    let mut add = |of: &str, name: &str, latency: &Latency| {
+        let known = all.entry((of.to_owned(), name.to_owned())).or_insert_with(|| Latency {
+            of: of.to_owned(),
+            name: name.to_owned(),
+            ..Latency::default()
+        });
+        known.times.add(&latency.times);
+    };
+    for latency in round.reports.iter().flatten().flat_map(|report| &report.shown.times) {
+        match latency.of.strip_prefix("route ") {
+            Some(class) => {
+                add("class", class, latency);
+                add("route", &latency.name, latency);
+            }
+            None => add(&latency.of, &latency.name, latency),
+        }
+    }
+    all.into_values().collect()
+}
+
+/// Rows of one id as one row: numbers are added up.
+pub(super) fn together(rows: impl Iterator<Item = Row>) -> Vec<Row> {
+    let mut all: BTreeMap<String, Row> = BTreeMap::new();
+    for row in rows {
+        match all.get_mut(&row.id) {
+            Some(known) => add_up(known, row),
+            None => {
+                all.insert(row.id.clone(), row);
+            }
+        }
+    }
+    all.into_values().collect()
+}
+
+fn add_up(known: &mut Row, row: Row) {
+    for (key, value) in row.values {
+        match (known.values.get_mut(&key), value) {
+            (Some(Value::Number(sum)), Value::Number(number)) => *sum += number,
+            (Some(_), _) => {}
+            (None, value) => {
+                known.values.insert(key, value);
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! How a scheduler is: its answer to the question of the control scheduler, once a second.
+//!
+//! Owns what is asked for it. Nothing here grows with the number of connections or pages.
+
+use runtime::mailbox::Endpoint;
+use runtime::service::{Service, ServiceContext};
+
+use super::Connections;
+use crate::events::Vitals;
+use crate::message::{Message, ToControl};
+
+impl Connections {
+    pub(super) fn send_vitals(&mut self, to: Endpoint, context: &mut ServiceContext<'_, Message>) {
+        let vitals = Box::new(self.vitals(context));
+        // It is told as silent, and asked again with the next question.
+        let _silent = context.mail.send_part(to, ToControl::Vitals(vitals));
+    }
+
+    fn vitals(&mut self, context: &mut ServiceContext<'_, Message>) -> Vitals {
+        let remarkable = context.take_remarkable();
+        let kinds = <Self as Service>::KINDS;
+        let longest_kind = remarkable.kind.and_then(|kind| kinds.get(kind)).copied();
+        let lost_lines = self.http.stats().log_dropped_lines;
+        let site = self.http.application_mut();
+        let of_pages = site.vitals_of_pages();
+        Vitals {
+            now_ns: context.now.monotonic_ns,
+            cpu_ns: sys::accounting::thread_cpu_ns(),
+            runtime: context.stats.clone(),
+            remarkable,
+            longest_kind: longest_kind.unwrap_or("none"),
+            processes: context.processes,
+            bounds: self.bounds,
+            lost_lines,
+            channels: site.channel_stats(),
+            slow: site.channels.take_slow(),
+            store: site.store.as_ref().map_or_else(Default::default, |store| store.stats()),
+            limits: site.limit_counts(),
+            upstreams: site.proxies.report(context.now.monotonic_ns),
+            ..of_pages
+        }
+    }
+}

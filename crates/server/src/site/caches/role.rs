@@ -1,0 +1,46 @@
+//! What each request has to do with a cache.
+//!
+//! Owns the shapes. `desk` has the role of each request.
+
+use std::rc::Rc;
+
+use cache::{FetchId, Forwarded, Key, Object};
+
+use super::told::Told;
+
+/// What a request has to do with a cache.
+#[derive(Clone, Debug)]
+pub(in crate::site) enum Role {
+    /// A server answers it, and the answer is perhaps stored.
+    Leads { upstream: Rc<str>, fetch: FetchId, why: Forwarded },
+    /// It waits for the head of a fetch.
+    Waits { upstream: Rc<str>, fetch: FetchId, since_ms: u64, due_ns: u64 },
+    /// It waits until the disk was looked at.
+    Seeks { upstream: Rc<str>, look: u64, due_ns: u64 },
+    /// The disk was looked at for it.
+    Sought,
+    /// It waits until a body on the disk can be opened.
+    Opens(Box<Opening>),
+    /// It gets the answer of a fetch, of which so many bytes were written.
+    Reads { fetch: FetchId, sent: usize, why: Forwarded, share: Share },
+    /// A server answers it, and the cache has no part in it.
+    Passes { upstream: Rc<str>, why: Forwarded },
+    /// A server answers it, and changes these resources.
+    Changes { upstream: Rc<str>, keys: Vec<Key> },
+}
+
+/// A stored answer that a client gets once its body can be opened.
+#[derive(Clone, Debug)]
+pub(in crate::site) struct Opening {
+    pub(in crate::site) upstream: Rc<str>,
+    pub(in crate::site) key: Key,
+    pub(in crate::site) object: Rc<Object>,
+    pub(in crate::site) told: Told,
+}
+
+/// Whether a request has the fetch of another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::site) enum Share {
+    Own,
+    Another,
+}

@@ -1,0 +1,140 @@
+//! What the site of a scheduler shows to those who look: the times of requests, channels, and pages that are suspended.
+//!
+//! Owns their rows. Runs only when somebody asks.
+
+use channels::ChannelView;
+use http::Times;
+use live::{Info, Latency, Row};
+use pages::Suspended;
+use runtime::mailbox::Endpoint;
+use store::Database;
+
+use super::route::number_of;
+use super::state::Site;
+use crate::hot_keys::HotKeys;
+use crate::limits::LIVE_SEEN_MAX;
+use crate::live::{Choice, List, Shown, Wish, info_of_row, latency};
+
+impl Site {
+    /// The rows of a list that the site knows.
+    pub(crate) fn list_shown(&mut self, wish: &Wish, here: Endpoint, now_ms: u64) -> Shown {
+        if wish.list == List::Keys {
+            match &mut self.hot_keys {
+                Some(keys) => keys.extend(now_ms),
+                None => self.hot_keys = Some(Box::new(HotKeys::new(now_ms))),
+            }
+        }
+        let (choice, beyond) = match wish.list {
+            List::Channels => {
+                let mut choice = Choice::new(wish, "subscribers");
+                let mut all = self.channels.views();
+                all.by_ref().take(LIVE_SEEN_MAX).for_each(|view| choice.offer(channel_row(&view)));
+                (choice, all.count())
+            }
+            List::Processes => {
+                let mut choice = Choice::new(wish, "messages");
+                let (seen, all) = match &self.runner {
+                    Some(runner) => runner.suspended(LIVE_SEEN_MAX),
+                    None => (Vec::new(), 0),
+                };
+                let beyond = all - seen.len();
+                seen.iter().for_each(|run| choice.offer(run_row(here, run)));
+                (choice, beyond)
+            }
+            List::Keys => {
+                let mut choice = Choice::new(wish, "uses");
+                let keys = self.hot_keys.iter().flat_map(|keys| keys.counts());
+                keys.for_each(|used| choice.offer(key_row(used)));
+                (choice, 0)
+            }
+            _ => return Shown::default(),
+        };
+        let (rows, left_out) = choice.finish();
+        Shown { rows, left_out: left_out + beyond as u64, ..Shown::default() }
+    }
+
+    /// What is told of a suspended page or a process of a page.
+    pub(crate) fn page_info(&self, here: Endpoint, name: &str) -> Option<Info> {
+        let runner = self.runner.as_ref()?;
+        let run = runner.suspended_of(name)?;
+        let mut info = info_of_row(run.kind, &run_row(here, &run));
+        let calls = runner.calls_of(name);
+        if !calls.is_empty() {
+            info.texts.push(("calls, innermost first".to_owned(), calls));
+        }
+        Some(info)
+    }
+
+    /// An operator ends a suspended run.
+    pub(crate) fn end_run(&mut self, name: &str) -> bool {
+        self.runner.as_mut().is_some_and(|runner| runner.end_by_operator(name))
+    }
+
+    /// These times, by route and class of status, and by page.
+    pub(crate) fn times_told(&self, times: &Times) -> Vec<Latency> {
+        let mut told = Vec::new();
+        for (number, name) in self.timed_routes() {
+            for class in 1..=5 {
+                if let Some(counted) = times.of_route(number, class) {
+                    told.push(latency(&format!("route {class}xx"), &name, counted));
+                }
+            }
+        }
+        let pages = self.runner.as_ref().map(|runner| runner.timed_pages());
+        for (number, name) in pages.unwrap_or_default() {
+            if let Some(counted) = times.of_page(number) {
+                told.push(latency("page", &name, counted));
+            }
+        }
+        told
+    }
+
+    /// The routes whose times are counted: the number of each, and its name with its host.
+    fn timed_routes(&self) -> Vec<(u16, String)> {
+        let routes = self.data.table.routes().map(|(rule, host, name)| {
+            let host =
+                self.data.config.site_name(host).map(ToString::to_string).unwrap_or_default();
+            let name = if name.is_empty() { "(files)" } else { name };
+            (number_of(rule), format!("{host}{name}"))
+        });
+        let numbered = routes.filter(|(number, _)| *number != 0);
+        std::iter::once((0, "(none)".to_owned())).chain(numbered).collect()
+    }
+}
+
+/// The row of a channel. Its rows on all schedulers have one id, and are added up.
+fn channel_row(channel: &ChannelView<'_>) -> Row {
+    let row = Row::new(format!("n-{}", channel.name)).text("name", channel.name);
+    let row = row.number("subscribers", channel.subscribers as u64);
+    let row = row.number("behind", channel.behind as u64);
+    if !channel.is_home {
+        return row;
+    }
+    row.number("published", channel.published)
+        .number("kept", channel.kept as u64)
+        .number("kept_bytes", channel.kept_bytes as u64)
+}
+
+/// The row of a suspended run.
+fn run_row(here: Endpoint, run: &Suspended) -> Row {
+    Row::new(format!("p-{}-{}", here.0, run.id))
+        .text("page", &*run.page)
+        .text("kind", run.kind)
+        .text("state", run.state)
+        .text("waits_for", &*run.waits_for)
+        .text("name", &*run.name)
+        .number("scheduler", u64::from(here.0))
+        .number("messages", run.messages)
+        .number("mailbox_bytes", run.mailbox_bytes)
+        .number("memory_bytes", run.memory_bytes)
+}
+
+/// The row of a key. Its rows on all schedulers have one id, and are added up.
+fn key_row((database, key, uses): (Database, &[u8], u64)) -> Row {
+    let Database(database) = database;
+    let key = String::from_utf8_lossy(key);
+    Row::new(format!("k-{database}-{key}"))
+        .text("key", &*key)
+        .number("database", u64::from(database))
+        .number("uses", uses)
+}

@@ -1,0 +1,34 @@
+//! The commits of the store that pages wait for.
+//!
+//! Owns when the writer is asked to report one.
+
+use runtime::service::ServiceContext;
+
+use super::{Notice, StoreDesk};
+use crate::limits::STORE_WATCH_REST_MS;
+use crate::message::{Message, ToStoreWriter};
+
+impl StoreDesk {
+    /// Handles a reported commit.
+    pub(crate) fn note_committed(&mut self, now_ms: u64) {
+        self.notice = Notice { is_awaited: false, next_ms: now_ms + STORE_WATCH_REST_MS };
+        // The next snapshot includes the commit.
+        self.store.end_snapshot();
+    }
+
+    /// Asks the writer to report the next commit after this one, for pages that wait for it.
+    pub(crate) fn ask_for_commit(&mut self, known: u64, context: &mut ServiceContext<'_, Message>) {
+        if self.notice.is_awaited {
+            return;
+        }
+        let left_ms = self.notice.next_ms.saturating_sub(context.now.monotonic_ms());
+        if left_ms > 0 {
+            context.wake_after_ms(left_ms);
+            return;
+        }
+        match context.mail.send_part(self.writer, ToStoreWriter::TellCommit(known)) {
+            Ok(()) => self.notice.is_awaited = true,
+            Err(_) => context.wake_after_ms(1),
+        }
+    }
+}

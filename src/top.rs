@@ -1,0 +1,180 @@
+//! The verb `top`: the screens of a running server, or one interval as text or JSON.
+//!
+//! Owns its flags, the way from a question to the control socket, and the program that makes a profile. The crate `observe` decides
+//! what is shown.
+
+use std::io::{IsTerminal, stdout};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bench::host::terminal_columns;
+use clap::Args;
+use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+use observe::limits::{INTERVAL_MAX, INTERVAL_MIN, ROWS_MAX};
+use observe::{Ask, Colours, ListName, Moment, Request, Server, Trouble, Wanted, read_snapshot};
+
+use crate::Failure;
+use crate::ctl::way::{Way, WayFlags};
+use crate::duration::duration;
+use crate::output::print;
+
+pub(crate) const EXAMPLES: &str = "Examples:
+  velodrome top                                 the only server of this user; ? shows the keys
+  velodrome top --socket /run/velodrome/8080.sock --interval 2s
+  velodrome top --url https://host:9443 --key-file ctl.key
+  velodrome top --once                          one interval as text
+  velodrome top --once --list routes --sort p99_us --most 10
+  velodrome top --once --json | jq .latencies   one interval as a JSON document
+
+Exit status: 0 done, 1 failed, 2 wrong usage.";
+
+#[derive(Debug, Args)]
+pub(crate) struct Top {
+    #[command(flatten)]
+    way: WayFlags,
+    /// The time between two looks at the server, and the interval of which rates are shown.
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = interval)]
+    interval: Duration,
+    /// Print one interval and exit.
+    #[arg(long)]
+    once: bool,
+    /// Print JSON.
+    #[arg(long, requires = "once")]
+    json: bool,
+    /// Also print this list.
+    #[arg(long, value_name = "NAME", requires = "once", value_parser = lists())]
+    list: Option<ListName>,
+    /// The column by which rows of the list are chosen, by its key in the JSON document [default: what the list is usually sorted by].
+    #[arg(long, value_name = "KEY", requires = "list")]
+    sort: Option<String>,
+    /// The number of rows of the list.
+    #[arg(long, value_name = "N", requires = "list", default_value_t = 20, value_parser = rows())]
+    most: usize,
+    /// Only rows that contain a text.
+    #[arg(long, value_name = "TEXT", requires = "list")]
+    filter: Option<String>,
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let time = duration(text).map_err(|error| error.to_string())?;
+    let range = INTERVAL_MIN..=INTERVAL_MAX;
+    if range.contains(&time) { Ok(time) } else { Err("from 100ms to 30s".to_owned()) }
+}
+
+fn lists() -> impl TypedValueParser<Value = ListName> {
+    PossibleValuesParser::new(ListName::ALL.map(ListName::word))
+        .try_map(|word| ListName::of(&word).ok_or("there is no such list"))
+}
+
+fn rows() -> impl TypedValueParser<Value = usize> {
+    RangedU64ValueParser::new().range(1..=ROWS_MAX as u64)
+}
+
+/// Columns of output that is no terminal.
+const COLUMNS: usize = 100;
+
+/// How long a profile takes that a key starts.
+const PROFILE: &str = "5s";
+
+pub(crate) fn run(flags: &Top) -> Result<(), Failure> {
+    let way = Way::of(&flags.way)?;
+    if flags.once {
+        return once(&way, flags);
+    }
+    let is_dumb = std::env::var_os("TERM").is_none_or(|name| name == "dumb");
+    if !stdout().is_terminal() || is_dumb {
+        let why =
+            "standard output is no terminal with a cursor: --once prints one interval as text";
+        return Err(Failure::WrongUse(why.to_owned()));
+    }
+    let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let colours = if is_plain { Colours::Off } else { Colours::On };
+    let way = Arc::new(way);
+    let asked = Arc::clone(&way);
+    let server = Server {
+        ask: Arc::new(move |question| ask(&asked, question)),
+        profile: Arc::new(move |process| profile(&way, process)),
+    };
+    observe::run(server, flags.interval, colours)
+        .map_err(|error| Failure::Failed(format!("the terminal: {error}")))
+}
+
+fn ask(way: &Way, question: &Ask) -> Result<String, Trouble> {
+    let Request { method, target, body } = question.request();
+    way.ask_with((method, &target), &body).map_err(|failure| match failure {
+        Failure::Failed(why) if why.contains(" answered 404 ") => Trouble::Gone,
+        Failure::Failed(why) | Failure::WrongUse(why) => Trouble::Unreachable(why),
+        _ => Trouble::Unreachable(format!("`{way}` does not answer")),
+    })
+}
+
+/// Prints what happens in one interval.
+fn once(way: &Way, flags: &Top) -> Result<(), Failure> {
+    let wanted = Wanted {
+        list: flags.list,
+        sort: flags.sort.clone().unwrap_or_default(),
+        most: flags.most,
+        filter: flags.filter.clone().unwrap_or_default(),
+    };
+    let look = || {
+        let answer = ask(way, &Ask::Live(wanted.clone())).and_then(|body| read_snapshot(&body));
+        let failed = |trouble: Trouble| Failure::Failed(trouble.of_figures().to_string());
+        let snapshot = answer.map_err(failed)?;
+        Ok(Moment { wanted: wanted.clone(), snapshot })
+    };
+    let earlier = look()?;
+    has_column(&earlier)?;
+    std::thread::sleep(flags.interval);
+    let later = look()?;
+    if flags.json {
+        return print(&observe::json(&earlier, &later));
+    }
+    let columns = terminal_columns(stdout()).map_or(COLUMNS, usize::from);
+    print(&observe::text(earlier, later, columns))
+}
+
+/// Whether the list has the column by which it is to be sorted.
+fn has_column(moment: &Moment) -> Result<(), Failure> {
+    let Moment { wanted: Wanted { list: Some(list), sort, .. }, snapshot } = moment else {
+        return Ok(());
+    };
+    let keys: Vec<&str> = snapshot.list.columns.iter().map(|column| &*column.key).collect();
+    if sort.is_empty() || keys.contains(&&**sort) {
+        return Ok(());
+    }
+    Err(Failure::WrongUse(format!(
+        "--sort {sort}: {} have no such column; write one of: {}",
+        list.word(),
+        keys.join(", ")
+    )))
+}
+
+/// Profiles a server of this machine with this program; returns the file.
+fn profile(way: &Way, process: u32) -> Result<String, String> {
+    let Way::Socket(socket) = way else {
+        return Err(
+            "the server may be on another machine: run `velodrome profile` there".to_owned()
+        );
+    };
+    let directory = std::env::current_dir().map_err(|error| error.to_string())?;
+    let name = |number: u32| directory.join(format!("profile-{process}-{number}.html"));
+    let file = (1..).map(name).find(|file| !file.exists());
+    let file = file.ok_or("there are too many profiles in this directory")?;
+    let told = tell_profile(&file, socket, process).map_err(|error| error.to_string())?;
+    told.map(|()| file.display().to_string())
+}
+
+/// Runs `velodrome profile`; what it says is its last line.
+fn tell_profile(file: &Path, socket: &Path, process: u32) -> std::io::Result<Result<(), String>> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["profile", "-d", PROFILE, "--pid", &process.to_string(), "-o"]);
+    let output = command.arg(file).arg("--pages").arg(socket).stdin(Stdio::null()).output()?;
+    if output.status.success() {
+        return Ok(Ok(()));
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let last = said.lines().last().unwrap_or("velodrome profile said nothing");
+    Ok(Err(last.trim_start_matches("velodrome: ").to_owned()))
+}
