@@ -31,7 +31,8 @@ fn text(event: &Value) -> &str {
 fn a_page_that_works_long_is_named_with_its_line_and_what_ended_it() {
     let page =
         "<%\nlocal function work()\n  local n = 0\n  while true do n = n + 1 end\nend\nwork()\n%>";
-    let server = Plan::new().file("busy.page.txt", page).file("a.txt", "a").start();
+    let plan = Plan::new().argument("--schedulers=1");
+    let server = plan.file("busy.page.txt", page).file("a.txt", "a").start();
     assert_eq!(server.get("/busy").status, 503);
     let long = event(&server, "much_cpu");
     assert!(text(&long).starts_with("busy.page.txt:4"), "{long}");
