@@ -13,7 +13,7 @@ use bench::host::terminal_columns;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use observe::limits::{INTERVAL_MAX, INTERVAL_MIN, ROWS_MAX};
-use observe::{Ask, Colours, ListName, Moment, Request, Server, Trouble, Wanted, read_snapshot};
+use observe::{Ask, Colours, List, Moment, Request, Server, Trouble, Wanted, read_snapshot};
 
 use crate::Failure;
 use crate::ctl::way::{Way, WayFlags};
@@ -45,7 +45,7 @@ pub(crate) struct Top {
     json: bool,
     /// Also print this list.
     #[arg(long, value_name = "NAME", requires = "once", value_parser = lists())]
-    list: Option<ListName>,
+    list: Option<List>,
     /// The column by which rows of the list are chosen, by its key in the JSON document [default: what the list is usually sorted by].
     #[arg(long, value_name = "KEY", requires = "list")]
     sort: Option<String>,
@@ -63,9 +63,9 @@ fn interval(text: &str) -> Result<Duration, String> {
     if range.contains(&time) { Ok(time) } else { Err("from 100ms to 30s".to_owned()) }
 }
 
-fn lists() -> impl TypedValueParser<Value = ListName> {
-    PossibleValuesParser::new(ListName::ALL.map(ListName::word))
-        .try_map(|word| ListName::of(&word).ok_or("there is no such list"))
+fn lists() -> impl TypedValueParser<Value = List> {
+    PossibleValuesParser::new(List::ALL.map(List::name))
+        .try_map(|word| List::of_name(&word).ok_or("there is no such list"))
 }
 
 fn rows() -> impl TypedValueParser<Value = usize> {
@@ -146,7 +146,7 @@ fn has_column(moment: &Moment) -> Result<(), Failure> {
     }
     Err(Failure::WrongUse(format!(
         "--sort {sort}: {} have no such column; write one of: {}",
-        list.word(),
+        list.name(),
         keys.join(", ")
     )))
 }

@@ -27,7 +27,7 @@ use serde_json::Value;
 
 use client::Client;
 use directory::Directory;
-use patience::{PATIENCE, until, within};
+use patience::{PATIENCE, is_of_a_slow_disk, until, within};
 
 pub(crate) use ports::{free_address, used_port};
 
@@ -295,10 +295,10 @@ impl Server {
         self.plan.directory.text("stderr.txt")
     }
 
-    /// The same without lines about orders it carried out, and without events, which may be of the machine.
+    /// The same without lines about orders it carried out, and about a disk that other programs make slow.
     pub(crate) fn printed_troubles(&self) -> String {
         let is_told =
-            |line: &&str| line.starts_with("velodrome: info: ") || line.contains(": event ");
+            |line: &&str| line.starts_with("velodrome: info: ") || is_of_a_slow_disk(line);
         self.printed_errors().lines().filter(|line| !is_told(line)).collect()
     }
 

@@ -38,3 +38,9 @@ pub(crate) fn pace(time: Duration) {
     // Paced: the one sleep of these tests.
     std::thread::sleep(time);
 }
+
+/// Whether a line of a log is an event of a disk that other programs keep busy.
+pub(crate) fn is_of_a_slow_disk(line: &str) -> bool {
+    let kinds = [": event slow_commit:", ": event slow_checkpoint:", ": event store_stuck:"];
+    kinds.iter().any(|kind| line.contains(kind))
+}

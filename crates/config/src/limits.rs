@@ -304,7 +304,7 @@ pub const CACHE_OBJECTS: RangeInclusive<u64> = 0..=1024 * MIB;
 pub const CACHE_DISK_SIZE: u64 = 10 * 1024 * MIB;
 /// 1 MiB to 1 PiB for the files of a cache; others are refused.
 pub const CACHE_DISK_SIZES: RangeInclusive<u64> = MIB..=1024 * 1024 * 1024 * MIB;
-/// 1,000,000 files of a cache, about 150 bytes of memory each; others leave for new ones.
+/// 1,000,000 files of a cache, whose names are in memory; others leave for new ones.
 pub const CACHE_DISK_FILES: u64 = 1_000_000;
 /// 16 to 100 million files of a cache; other numbers are refused.
 pub const CACHE_DISK_FILE_COUNTS: RangeInclusive<u64> = 16..=100_000_000;

@@ -130,7 +130,7 @@ pub(super) static CACHE: SectionKeys = SectionKeys {
             "disk_files",
             "16 to 100000000",
             "`1000000`",
-            "How many files there may be. The server uses about 150 bytes of memory for each that there is.",
+            "How many files there may be. The server keeps the name of each in memory.",
         ),
         key(
             "disk_object",

@@ -207,8 +207,8 @@ impl<A: Application> Http<A> {
         begun: Option<Begun>,
         context: &Context<'_, A::Message>,
     ) {
-        self.stats.count(status);
-        self.count_time(request, context.id, status, context.now);
+        let class = self.stats.count(status);
+        self.count_time(request, context.id, (status, class), context.now);
         self.drop_kept();
         self.write_line(request, (status, bytes), begun, context.now);
         if trace::is_on() {
@@ -339,7 +339,7 @@ impl<A: Application> Http<A> {
     pub(super) fn refuse(&mut self, refused: Refused<'_>, context: &mut Context<'_, A::Message>) {
         let (status, body_use, encoder) = (refused.status(), refused.body_use(), refused.encoder());
         self.stats.refused += 1;
-        self.stats.count(status);
+        let class = self.stats.count(status);
         if trace::is_on() {
             traced::refuse(context.id, status);
         }
@@ -350,7 +350,7 @@ impl<A: Application> Http<A> {
         if let Some(request) = refused.request() {
             let began_ns = request.begin.began_ns;
             let _of_no_application =
-                self.times.count(status, self.notes.timed_as, began_ns, context.now);
+                self.times.count(class, self.notes.timed_as, began_ns, context.now);
         }
         let mut body = self.parts.lend_body();
         let content_type = self.application.error_page(status, &mut body);

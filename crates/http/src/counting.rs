@@ -19,11 +19,11 @@ impl<A: Application> Http<A> {
         &mut self,
         request: &Request<'_>,
         process: ProcessId,
-        status: Status,
+        (status, class): (Status, usize),
         now: Now,
     ) {
         let began_ns = request.begin.began_ns;
-        let ticks = self.times.count(status, self.notes.timed_as, began_ns, now);
+        let ticks = self.times.count(class, self.notes.timed_as, began_ns, now);
         let Some(slow_ns) = self.settings.slow_ns else { return };
         let took_ns = nanoseconds_of(ticks);
         if took_ns >= slow_ns {

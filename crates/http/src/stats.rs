@@ -44,10 +44,12 @@ metric::counted! {
 }
 
 impl HttpStats {
-    /// Counts a reply.
+    /// Counts a reply. Returns the class of its status: 1 for `1xx` to 5 for `5xx`.
     #[inline]
-    pub fn count(&mut self, status: Status) {
+    pub fn count(&mut self, status: Status) -> usize {
+        let class = usize::from(status.code() / 100).min(5);
         self.requests += 1;
-        self.by_class[usize::from(status.code() / 100).min(5)] += 1;
+        self.by_class[class] += 1;
+        class
     }
 }

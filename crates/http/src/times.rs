@@ -6,7 +6,6 @@
 use metric::{Histogram, Histograms};
 use runtime::account::ticks_since;
 use runtime::clock::Now;
-use wire::http::status::Status;
 
 use super::notes::TimedAs;
 
@@ -22,18 +21,18 @@ pub struct Times {
 }
 
 impl Times {
-    /// Counts a request that is answered now, and whose head was complete at this time on the monotonic clock. Returns how
-    /// long it took, in ticks.
+    /// Counts a request that is answered now with this class of status, and whose head was complete at this time on the
+    /// monotonic clock. Returns how long it took, in ticks.
     #[inline]
     pub(super) fn count(
         &mut self,
-        status: Status,
+        class: usize,
         timed_as: TimedAs,
         began_ns: u64,
         now: Now,
     ) -> u64 {
         let ticks = ticks_since(now.monotonic_ns.saturating_sub(began_ns));
-        self.routes.count(usize::from(timed_as.route) * CLASSES + class_of(status), ticks);
+        self.routes.count(usize::from(timed_as.route) * CLASSES + class, ticks);
         if timed_as.page != 0 {
             self.pages.count(usize::from(timed_as.page), ticks);
         }
@@ -49,9 +48,4 @@ impl Times {
     pub fn of_page(&self, page: u16) -> Option<&Histogram> {
         self.pages.of(usize::from(page))
     }
-}
-
-#[inline]
-fn class_of(status: Status) -> usize {
-    usize::from(status.code() / 100).min(CLASSES - 1)
 }

@@ -5,6 +5,7 @@
 //! between two moments is the difference of two snapshots.
 
 mod histogram;
+mod list;
 mod table;
 mod trace;
 
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use histogram::{Histogram, Quantiles};
+pub use list::List;
 pub use table::{Column, Counts, Row, Table, Unit, Value};
 pub use trace::{TraceBegun, TraceEnded, TraceLine, TraceStep};
 

@@ -5,77 +5,13 @@
 
 use std::fmt::{self, Write};
 
-use live::{FORMAT, Info, Snapshot};
-
-/// A list that a server has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ListName {
-    /// Connections.
-    Connections,
-    /// Routes.
-    Routes,
-    /// Pages.
-    Pages,
-    /// Processes of pages.
-    Processes,
-    /// Channels.
-    Channels,
-    /// Keys of the store, sampled.
-    Keys,
-    /// Servers of upstreams.
-    Upstreams,
-    /// Listeners.
-    Listeners,
-    /// Mailboxes between threads.
-    Mailboxes,
-    /// The store.
-    Store,
-}
-
-impl ListName {
-    /// All of them, in the order of their screens.
-    pub const ALL: [Self; 10] = [
-        Self::Connections,
-        Self::Routes,
-        Self::Pages,
-        Self::Processes,
-        Self::Channels,
-        Self::Keys,
-        Self::Upstreams,
-        Self::Listeners,
-        Self::Mailboxes,
-        Self::Store,
-    ];
-
-    /// Its name.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Connections => "connections",
-            Self::Routes => "routes",
-            Self::Pages => "pages",
-            Self::Processes => "processes",
-            Self::Channels => "channels",
-            Self::Keys => "keys",
-            Self::Upstreams => "upstreams",
-            Self::Listeners => "listeners",
-            Self::Mailboxes => "mailboxes",
-            Self::Store => "store",
-        }
-    }
-
-    /// The list of this name.
-    #[must_use]
-    pub fn of(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|name| name.word() == word)
-    }
-}
+use live::{FORMAT, Info, List, Snapshot};
 
 /// What a snapshot should contain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// The list; without one the snapshot has none.
-    pub list: Option<ListName>,
+    pub list: Option<List>,
     /// The column by which the server chooses rows; it chooses if this is empty.
     pub sort: String,
     /// The number of rows.
@@ -156,7 +92,7 @@ impl Ask {
 impl Wanted {
     fn target(&self) -> String {
         let Some(list) = self.list else { return "/live".to_owned() };
-        let mut target = format!("/live?list={}&most={}", list.word(), self.most);
+        let mut target = format!("/live?list={}&most={}", list.name(), self.most);
         for (name, value) in [("sort", &self.sort), ("filter", &self.filter)] {
             if !value.is_empty() {
                 let _infallible = write!(target, "&{name}={}", encoded(value));
@@ -217,7 +153,7 @@ mod tests {
     #[test]
     fn requests_carry_what_was_typed() {
         let wanted = Wanted {
-            list: Some(ListName::Channels),
+            list: Some(List::Channels),
             sort: "rate".to_owned(),
             most: 50,
             filter: "a&b c/ü".to_owned(),

@@ -77,12 +77,12 @@ impl History {
 
 #[cfg(test)]
 mod tests {
-    use live::Snapshot;
+    use live::{List, Snapshot};
 
     use super::*;
-    use crate::ask::{ListName, Wanted};
+    use crate::ask::Wanted;
 
-    fn moment(at_ms: u64, list: Option<ListName>) -> Moment {
+    fn moment(at_ms: u64, list: Option<List>) -> Moment {
         let wanted = Wanted { list, ..Wanted::default() };
         Moment { wanted, snapshot: Snapshot { at_ms, ..Snapshot::default() } }
     }
@@ -116,13 +116,12 @@ mod tests {
     #[test]
     fn what_is_compared_has_the_same_list() {
         let mut history = History::default();
-        let lists =
-            [None, None, Some(ListName::Routes), Some(ListName::Routes), Some(ListName::Routes)];
+        let lists = [None, None, Some(List::Routes), Some(List::Routes), Some(List::Routes)];
         for (second, list) in (0..).zip(lists) {
             history.add(moment(second, list), Duration::from_secs(second), 1);
         }
         assert_eq!(times(history.oldest()), Some((2, 3)));
-        history.add(moment(9, Some(ListName::Keys)), Duration::from_secs(9), 1);
+        history.add(moment(9, Some(List::Keys)), Duration::from_secs(9), 1);
         assert_eq!(times(history.oldest()), Some((0, 1)));
     }
 }

@@ -27,10 +27,11 @@ mod texts;
 mod view;
 mod watch;
 
-pub use ask::{Ask, ListName, Request, Trouble, Wanted, read_snapshot};
+pub use ask::{Ask, Request, Trouble, Wanted, read_snapshot};
 pub use draw::{draw, plain};
 pub use figures::{Figures, Moment};
 pub use keys::Key;
+pub use live::List;
 pub use once::{json, text};
 pub use paint::Colours;
 pub use run::{Asker, Profiler, Server, run};

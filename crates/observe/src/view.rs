@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use live::{Info, Snapshot, Table};
+use live::{Info, List, Snapshot, Table};
 use ratatui::text::Line;
 
-use crate::ask::{Ask, ListName, Trouble, Wanted};
+use crate::ask::{Ask, Trouble, Wanted};
 use crate::choice::Choice;
 use crate::detail::Detail;
 use crate::harmless::harmless;
@@ -22,7 +22,7 @@ use crate::watch::{Against, Watch};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Screen {
     Overview,
-    List(ListName),
+    List(List),
     Events,
     Help,
 }
@@ -60,7 +60,7 @@ pub struct View {
     pub(crate) screen: Screen,
     /// The screen to go back to.
     before: Screen,
-    choices: BTreeMap<ListName, Choice>,
+    choices: BTreeMap<List, Choice>,
     pub(crate) detail: Option<Detail>,
     pub(crate) input: Input,
     /// Lines of a text, or schedulers, that are above what is seen.
@@ -171,7 +171,7 @@ impl View {
     pub(crate) fn table(&self) -> Option<&Table> {
         let Screen::List(list) = self.screen else { return None };
         let table = &self.watch.now()?.list;
-        (table.name == list.word()).then_some(table)
+        (table.name == list.name()).then_some(table)
     }
 
     /// What is chosen of the list that is shown.
@@ -289,11 +289,11 @@ impl View {
             self.screen
         };
         let Screen::List(list) = screen else { return 0 };
-        ListName::ALL.iter().position(|one| *one == list).map_or(0, |place| place + 1)
+        List::ALL.iter().position(|one| *one == list).map_or(0, |place| place + 1)
     }
 
     fn go(&mut self, place: usize) {
-        let list = place.checked_sub(1).and_then(|place| ListName::ALL.get(place));
+        let list = place.checked_sub(1).and_then(|place| List::ALL.get(place));
         self.screen = list.map_or(Screen::Overview, |list| Screen::List(*list));
         self.detail = None;
         self.scroll = 0;

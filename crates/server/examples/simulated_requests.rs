@@ -171,17 +171,8 @@ fn site() -> io::Result<Stage<Connections>> {
     std::fs::create_dir_all(&root)?;
     std::fs::write(root.join("page.html"), [b'x'; FILE_BYTES])?;
     let data = Arc::new(compile(&root)?);
-    let (files, names, uploads) = (vec![Endpoint(1)], Vec::new(), Vec::new());
-    let helpers = Helpers {
-        schedulers: 1,
-        files,
-        passwords: None,
-        names,
-        uploads,
-        log: None,
-        store: None,
-        cache_disk: None,
-    };
+    let files = vec![Endpoint(1)];
+    let helpers = Helpers::of_files(1, files);
     let mut stage =
         Stage::new(Connections::new(Site::open(Arc::clone(&data), helpers, 0)?, &data, None))?;
     let client = stage.connect()?;

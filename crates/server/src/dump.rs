@@ -14,10 +14,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
+use live::List;
 use serde_json::{Map, Value, json};
 
 use crate::limits::{DUMP_PATIENCE, DUMP_SIZE};
-use crate::live::List;
 
 /// The document. `ask` answers a path of the control socket with its body.
 pub fn collect(reason: &str, mut ask: impl FnMut(&str) -> io::Result<String>) -> Value {
@@ -31,7 +31,7 @@ pub fn collect(reason: &str, mut ask: impl FnMut(&str) -> io::Result<String>) ->
         document.insert(name.to_owned(), told(&format!("/{name}")));
     }
     let mut lists = Map::new();
-    for (name, _) in List::ALL {
+    for name in List::ALL.map(List::name) {
         let mut shown = told(&format!("/live?list={name}&most=1000"));
         let list = match shown.get_mut("list") {
             Some(list) => list.take(),

@@ -170,17 +170,8 @@ fn a_cached_file_allocates_nothing() {
     std::fs::write(root.join("page.html"), [b'x'; 1406]).unwrap();
     let config = Config::without_file(&root, &Overrides::default()).unwrap();
     let data = Arc::new(SiteData::compile(config, 1).unwrap());
-    let (files, names, uploads) = (vec![Endpoint(1)], Vec::new(), Vec::new());
-    let helpers = Helpers {
-        schedulers: 1,
-        files,
-        cache_disk: None,
-        passwords: None,
-        names,
-        uploads,
-        log: None,
-        store: None,
-    };
+    let files = vec![Endpoint(1)];
+    let helpers = Helpers::of_files(1, files);
     let mut bench = {
         let site = Site::open(Arc::clone(&data), helpers, 0).unwrap();
         Bench::new(Connections::new(site, &data, None))

@@ -12,11 +12,11 @@ use ratatui::buffer::Buffer;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::ask::ListName;
 use crate::figures::Figures;
 use crate::number::{age, bytes, count, share};
 use crate::paint::{Colours, dim, fit, line, selected, title, width};
 use crate::view::{Input, NUMBERS, Screen, View};
+use live::List;
 use overview::{Room, with_change};
 use table::Mark;
 
@@ -94,7 +94,7 @@ fn main_figures(now: &Figures, then: Option<&Figures>) -> String {
 
 /// The screens with numbers: as many as fit, the current one among them.
 fn tabs(view: &View, columns: usize) -> Line<'static> {
-    let names = ["overview"].into_iter().chain(ListName::ALL.map(ListName::word));
+    let names = ["overview"].into_iter().chain(List::ALL.map(List::name));
     let tabs: Vec<String> =
         NUMBERS.iter().zip(names).map(|(number, name)| format!(" {number} {name} ")).collect();
     let current = view.place();

@@ -1,7 +1,7 @@
 //! Lists: order, filter, selection, one thing as a whole, its end.
 
 use live::Info;
-use observe::{Ask, Deed, Key, ListName, Trouble};
+use observe::{Ask, Deed, Key, List, Trouble};
 
 use crate::samples;
 use crate::stage::Stage;
@@ -37,7 +37,7 @@ fn before_its_first_answer_a_list_waits() {
     let mut stage = Stage::usual();
     stage.keys("2");
     assert!(stage.view.take_hurry());
-    assert_eq!(stage.view.wanted().list, Some(ListName::Connections));
+    assert_eq!(stage.view.wanted().list, Some(List::Connections));
     assert!(stage.text().contains("asked ..."));
     // Without an earlier list there are no rates yet.
     stage.answer(samples::with_connections(12));
@@ -139,19 +139,19 @@ fn a_profile_is_made_of_the_process_that_answers() {
 #[test]
 fn keys_reach_all_screens() {
     let mut stage = Stage::usual();
-    for (key, list) in "234567890-".chars().zip(ListName::ALL) {
+    for (key, list) in "234567890-".chars().zip(List::ALL) {
         stage.keys(&key.to_string());
         assert_eq!(stage.view.wanted().list, Some(list));
-        assert!(stage.text().contains(&format!(" {key} {}", list.word())), "{}", stage.text());
+        assert!(stage.text().contains(&format!(" {key} {}", list.name())), "{}", stage.text());
     }
     stage.key(Key::Tab);
     assert_eq!(stage.view.wanted().list, None);
     stage.key(Key::BackTab);
-    assert_eq!(stage.view.wanted().list, Some(ListName::Store));
+    assert_eq!(stage.view.wanted().list, Some(List::Store));
     assert_eq!(stage.keys("?"), None);
     assert!(stage.text().contains("Ctrl-Z"));
     stage.key(Key::Escape);
-    assert_eq!(stage.view.wanted().list, Some(ListName::Store));
+    assert_eq!(stage.view.wanted().list, Some(List::Store));
     assert_eq!(stage.keys("q"), Some(Deed::Quit));
     assert_eq!(stage.key(Key::Interrupt), Some(Deed::Quit));
     assert_eq!(stage.key(Key::Suspend), Some(Deed::Suspend));

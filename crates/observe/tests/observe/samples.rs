@@ -4,7 +4,7 @@ use live::{
     Column, Counts, Event, FORMAT, Histogram, Latency, Row, Scheduler, Server, Snapshot, Table,
     Unit,
 };
-use observe::{ListName, Moment, Wanted};
+use observe::{List, Moment, Wanted};
 
 /// The server so many seconds after it started: each second has 1,000 requests on each of two schedulers.
 pub(crate) fn snapshot(second: u64) -> Snapshot {
@@ -105,6 +105,6 @@ pub(crate) fn with_connections(second: u64) -> Snapshot {
 }
 
 pub(crate) fn moment(snapshot: Snapshot) -> Moment {
-    let list = ListName::of(&snapshot.list.name);
+    let list = List::of_name(&snapshot.list.name);
     Moment { wanted: Wanted { list, ..Wanted::default() }, snapshot }
 }

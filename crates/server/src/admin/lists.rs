@@ -4,12 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use live::{Column, Counts, Row, Unit};
+use live::{Column, Counts, List, Row, Unit};
 
 use super::facts::Facts;
 use super::joined::{latencies, together};
 use super::round::Round;
-use crate::live::List;
 
 /// A column whose values are what is now.
 fn now(key: &str, title: &str, unit: Unit) -> Column {
@@ -24,7 +23,6 @@ fn up(key: &str, title: &str, unit: Unit) -> Column {
 /// The column by which the rows of a list are chosen if nobody says, and its columns.
 pub(super) fn columns(list: List) -> (&'static str, Vec<Column>) {
     match list {
-        List::Nothing => ("", Vec::new()),
         List::Connections | List::Routes | List::Upstreams | List::Listeners => of_traffic(list),
         List::Pages | List::Processes | List::Channels | List::Keys => of_applications(list),
         List::Mailboxes | List::Store => of_schedulers(list),
@@ -178,9 +176,7 @@ pub(super) fn rows(list: List, facts: &Facts, round: &Round) -> Vec<Row> {
             .collect(),
         List::Mailboxes => mailboxes(round),
         List::Store => store(round),
-        List::Nothing | List::Connections | List::Processes | List::Channels | List::Keys => {
-            Vec::new()
-        }
+        List::Connections | List::Processes | List::Channels | List::Keys => Vec::new(),
     }
 }
 

@@ -5,14 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use live::{Scheduler, Server, Snapshot, Table};
+use live::{List, Scheduler, Server, Snapshot, Table};
 
 use super::facts::{Facts, Phase};
 use super::joined::{latencies, together};
 use super::lists;
 use super::numbers::{LABELLED, of_scheduler};
 use super::round::Round;
-use crate::live::{Choice, List, Wish};
+use crate::live::{Choice, Wish};
 use crate::message::SchedulerReport;
 
 /// What the server shows of itself.
@@ -79,9 +79,10 @@ fn scheduler(facts: &Facts, number: usize, report: &SchedulerReport) -> Schedule
 }
 
 fn list(facts: &Facts, round: &Round, wish: &Wish) -> Table {
-    let (usual, columns) = lists::columns(wish.list);
+    let Some(list) = wish.list else { return Table::default() };
+    let (usual, columns) = lists::columns(list);
     let mut left_out = 0;
-    let rows = match wish.list {
+    let rows = match list {
         List::Connections | List::Processes | List::Channels | List::Keys => {
             let shown = || round.reports.iter().flatten().map(|report| &report.shown);
             left_out = shown().map(|shown| shown.left_out).sum();
@@ -94,5 +95,18 @@ fn list(facts: &Facts, round: &Round, wish: &Wish) -> Table {
     let sorted_by = choice.sort().to_owned();
     let (rows, also_left_out) = choice.finish();
     left_out += also_left_out;
-    Table { name: wish.list.name().to_owned(), columns, rows, sorted_by, left_out }
+    Table { name: list.name().to_owned(), columns, rows, sorted_by, left_out }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_accounts_that_are_drawn_are_those_that_are_counted() {
+        let counted = std::iter::once("wait").chain(runtime::account::Account::NAMES);
+        let mut counted: Vec<&str> = counted.collect();
+        let mut drawn = live::ACCOUNTS.to_vec();
+        counted.sort_unstable();
+        drawn.sort_unstable();
+        assert_eq!(drawn, counted);
+    }
 }

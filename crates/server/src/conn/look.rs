@@ -2,14 +2,14 @@
 //!
 //! Owns the walk over its processes that is under way, if one is. `live` knows what a row says.
 
-use live::{Latency, Row};
+use live::{Latency, List, Row};
 use runtime::mailbox::Endpoint;
 use runtime::service::{Command, Seen, ServiceContext};
 use runtime::slots::ProcessId;
 
 use super::resp::catalog::timed;
 use super::{Connections, Process};
-use crate::live::{Choice, Id, List, LongestRun, Shown, Wish, info_of_row, latency};
+use crate::live::{Choice, Id, LongestRun, Shown, Wish, info_of_row, latency};
 use crate::message::{Inquiry, Message, SchedulerReport, ToControl};
 
 /// A walk over the processes.
@@ -40,7 +40,7 @@ impl Connections {
         context: &mut ServiceContext<'_, Message>,
     ) {
         if let Inquiry::Live(wish) = &inquiry
-            && wish.list == List::Connections
+            && wish.list == Some(List::Connections)
         {
             let (here, choice) = (context.mail.endpoint(), Choice::new(wish, "cpu_us"));
             self.walk = Some(Walk { from, here, inquiry, of: Of::All, choice, next: Some(0) });

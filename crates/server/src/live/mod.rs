@@ -8,67 +8,18 @@ mod one;
 
 use runtime::account::nanoseconds_of;
 
-use live::{Histogram, Info, Latency, Row};
+use live::{Histogram, Info, Latency, List, Row};
 
 pub(crate) use choice::Choice;
 pub(crate) use one::{Id, info_of_row};
 
 use crate::limits::LIVE_ROWS_MAX;
 
-/// A list that can be asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum List {
-    /// None.
-    #[default]
-    Nothing,
-    /// Processes with a connection.
-    Connections,
-    /// Routes.
-    Routes,
-    /// Pages and modules.
-    Pages,
-    /// Pages under way and processes of pages.
-    Processes,
-    /// Channels.
-    Channels,
-    /// Keys of the store.
-    Keys,
-    /// Servers of upstreams.
-    Upstreams,
-    /// Listeners.
-    Listeners,
-    /// The mailbox of each scheduler.
-    Mailboxes,
-    /// The orders of each scheduler to the store.
-    Store,
-}
-
-impl List {
-    /// All lists with their names.
-    pub const ALL: [(&'static str, Self); 10] = [
-        ("connections", Self::Connections),
-        ("routes", Self::Routes),
-        ("pages", Self::Pages),
-        ("processes", Self::Processes),
-        ("channels", Self::Channels),
-        ("keys", Self::Keys),
-        ("upstreams", Self::Upstreams),
-        ("listeners", Self::Listeners),
-        ("mailboxes", Self::Mailboxes),
-        ("store", Self::Store),
-    ];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(_, list)| *list == self).map_or("", |(name, _)| name)
-    }
-}
-
 /// What somebody wants to see.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wish {
-    /// The list.
-    pub list: List,
+    /// The list, if one is wanted.
+    pub list: Option<List>,
     /// The key of the column by which its rows are chosen; empty: that of the list.
     pub sort: String,
     /// Only rows with this text.
@@ -87,11 +38,9 @@ impl Wish {
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*name {
                 "list" => {
-                    let found = List::ALL.iter().find(|(name, _)| *name == value);
-                    let names = || List::ALL.map(|(name, _)| name).join(", ");
-                    let found =
-                        found.ok_or_else(|| format!("no list `{value}`; there are {}", names()));
-                    wish.list = found?.1;
+                    let names = || List::ALL.map(List::name).join(", ");
+                    let unknown = || format!("no list `{value}`; there are {}", names());
+                    wish.list = Some(List::of_name(&value).ok_or_else(unknown)?);
                 }
                 "sort" => wish.sort = value.into_owned(),
                 "filter" => wish.filter = value.into_owned(),
@@ -151,9 +100,9 @@ mod tests {
         let wish = Wish::parse("list=pages&sort=cpu_us&most=7&filter=a%20b").unwrap();
         assert_eq!(
             (wish.list, &*wish.sort, &*wish.filter, wish.most),
-            (List::Pages, "cpu_us", "a b", 7)
+            (Some(List::Pages), "cpu_us", "a b", 7)
         );
-        assert_eq!(Wish::parse("").unwrap().list, List::Nothing);
+        assert_eq!(Wish::parse("").unwrap().list, None);
         for (query, told) in [
             ("list=dogs", "no list `dogs`; there are connections, "),
             ("most=0", "`most=0` is not 1 to "),

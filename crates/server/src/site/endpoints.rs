@@ -24,3 +24,19 @@ pub struct Helpers {
     /// The writer of the store, if there is a store.
     pub store: Option<Endpoint>,
 }
+
+impl Helpers {
+    /// File helpers alone: nothing is logged, looked up, uploaded or stored.
+    pub fn of_files(schedulers: u16, files: Vec<Endpoint>) -> Self {
+        Self {
+            schedulers,
+            files,
+            passwords: None,
+            names: Vec::new(),
+            uploads: Vec::new(),
+            log: None,
+            cache_disk: None,
+            store: None,
+        }
+    }
+}

@@ -420,16 +420,7 @@ mod tests {
             }
             let source = Source { directory: directory.clone(), ..Source::default() };
             let data = Arc::new(source.load(1, Before::default()).unwrap());
-            let helpers = Helpers {
-                schedulers: 1,
-                files: Vec::new(),
-                passwords: None,
-                names: Vec::new(),
-                uploads: Vec::new(),
-                log: None,
-                store: None,
-                cache_disk: None,
-            };
+            let helpers = Helpers::of_files(1, Vec::new());
             let site = Site::open(Arc::clone(&data), helpers, 1).unwrap();
             let service = Connections::new(site, &data, None);
             let world = World::new(1, Faults::none());

@@ -4,7 +4,7 @@
 
 use channels::ChannelView;
 use http::Times;
-use live::{Info, Latency, Row};
+use live::{Info, Latency, List, Row};
 use pages::Suspended;
 use runtime::mailbox::Endpoint;
 use store::Database;
@@ -13,25 +13,25 @@ use super::route::number_of;
 use super::state::Site;
 use crate::hot_keys::HotKeys;
 use crate::limits::LIVE_SEEN_MAX;
-use crate::live::{Choice, List, Shown, Wish, info_of_row, latency};
+use crate::live::{Choice, Shown, Wish, info_of_row, latency};
 
 impl Site {
     /// The rows of a list that the site knows.
     pub(crate) fn list_shown(&mut self, wish: &Wish, here: Endpoint, now_ms: u64) -> Shown {
-        if wish.list == List::Keys {
+        if wish.list == Some(List::Keys) {
             match &mut self.hot_keys {
                 Some(keys) => keys.extend(now_ms),
                 None => self.hot_keys = Some(Box::new(HotKeys::new(now_ms))),
             }
         }
         let (choice, beyond) = match wish.list {
-            List::Channels => {
+            Some(List::Channels) => {
                 let mut choice = Choice::new(wish, "subscribers");
                 let mut all = self.channels.views();
                 all.by_ref().take(LIVE_SEEN_MAX).for_each(|view| choice.offer(channel_row(&view)));
                 (choice, all.count())
             }
-            List::Processes => {
+            Some(List::Processes) => {
                 let mut choice = Choice::new(wish, "messages");
                 let (seen, all) = match &self.runner {
                     Some(runner) => runner.suspended(LIVE_SEEN_MAX),
@@ -41,7 +41,7 @@ impl Site {
                 seen.iter().for_each(|run| choice.offer(run_row(here, run)));
                 (choice, beyond)
             }
-            List::Keys => {
+            Some(List::Keys) => {
                 let mut choice = Choice::new(wish, "uses");
                 let keys = self.hot_keys.iter().flat_map(|keys| keys.counts());
                 keys.for_each(|used| choice.offer(key_row(used)));

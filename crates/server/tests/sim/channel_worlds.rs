@@ -53,16 +53,7 @@ fn data(slow: &str, generation: u64, random: &mut Random) -> Arc<SiteData> {
 
 fn stage(setting: &Setting, data: &Arc<SiteData>) -> Stage<Connections> {
     let mut stage = Stage::new(setting, Vec::new(), |number, _: &[Endpoint]| {
-        let helpers = Helpers {
-            schedulers: u16::try_from(setting.schedulers).unwrap(),
-            files: Vec::new(),
-            passwords: None,
-            names: Vec::new(),
-            uploads: Vec::new(),
-            log: None,
-            store: None,
-            cache_disk: None,
-        };
+        let helpers = Helpers::of_files(u16::try_from(setting.schedulers).unwrap(), Vec::new());
         let mut site = Site::open(Arc::clone(data), helpers, number as u128).unwrap();
         site.join_schedulers(Endpoint(u16::try_from(number).unwrap()), 7);
         Connections::new(site, data, None)

@@ -27,17 +27,8 @@ fn stage() -> Stage<Connections> {
     };
     let setting = Setting { scheduler, first: Speaks::Either, ..Setting::quiet(1) };
     let mut stage = Stage::new(&setting, Vec::new(), |_, _: &[Endpoint]| {
-        let (files, names, uploads) = (Vec::new(), Vec::new(), Vec::new());
-        let helpers = Helpers {
-            schedulers: 1,
-            files,
-            passwords: None,
-            names,
-            uploads,
-            log: None,
-            store: None,
-            cache_disk: None,
-        };
+        let files = Vec::new();
+        let helpers = Helpers::of_files(1, files);
         let site = Site::open(Arc::clone(&data), helpers, 1).unwrap();
         Connections::new(site, &data, None)
     });

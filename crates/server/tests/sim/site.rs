@@ -159,17 +159,8 @@ pub(crate) fn stage_with(
 }
 
 fn connections(data: &Arc<SiteData>, number: usize, files: &[Endpoint]) -> Connections {
-    let (files, names, uploads) = (files.to_vec(), Vec::new(), Vec::new());
-    let helpers = Helpers {
-        schedulers: 1,
-        files,
-        passwords: None,
-        names,
-        uploads,
-        log: None,
-        store: None,
-        cache_disk: None,
-    };
+    let files = files.to_vec();
+    let helpers = Helpers::of_files(1, files);
     let site = Site::open(Arc::clone(data), helpers, number as u128).unwrap();
     Connections::new(site, data, None)
 }

@@ -141,17 +141,8 @@ pub(crate) fn stage(setting: &Setting) -> (Stage<Mux<Connections>>, tempfile::Te
     helpers.push(store_helper(&store));
     let mut stage = Stage::new(setting, helpers, |number, all: &[Endpoint]| {
         let (writer, files) = all.split_last().unwrap();
-        let (files, names, uploads) = (files.to_vec(), Vec::new(), Vec::new());
-        let helpers = Helpers {
-            schedulers,
-            files,
-            cache_disk: None,
-            passwords: None,
-            names,
-            uploads,
-            log: None,
-            store: Some(*writer),
-        };
+        let files = files.to_vec();
+        let helpers = Helpers { store: Some(*writer), ..Helpers::of_files(schedulers, files) };
         let mut site = Site::open(Arc::clone(&data), helpers, number as u128).unwrap();
         site.join_schedulers(Endpoint(u16::try_from(number).unwrap()), 7);
         site.open_store(store.clone());

@@ -111,7 +111,7 @@ mod tests {
     /// The page knows the lists that there are.
     #[test]
     fn the_page_has_a_tab_for_each_list() {
-        let names = crate::live::List::ALL.map(|(name, _)| format!("\"{name}\"")).join(", ");
+        let names = ::live::List::ALL.map(|list| format!("\"{}\"", list.name())).join(", ");
         let (_, rest) = SCRIPT.split_once("const LISTS = [").unwrap();
         let (lists, _) = rest.split_once(']').unwrap();
         assert_eq!(lists.split_whitespace().collect::<Vec<_>>().join(" "), names);
