@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn invalid_aim_is_named() {
         for (urls, weights, expected) in [
             (&[][..], &[][..], "no URL is given"),
             (&["h", "http://a/#b"], &[], "http://a/#b: what follows `#`"),
