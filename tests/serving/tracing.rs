@@ -90,7 +90,7 @@ fn a_request_is_followed_from_its_head_to_its_answer() {
     assert_eq!(server.get("/page?a=b").status, 200);
     let steps = trace.steps_to("answer");
     let told: Vec<_> = words(&steps).into_iter().zip(details(&steps)).collect();
-    assert_eq!(told[0], ("request", "GET /page of test.example"));
+    assert_eq!(told[0], ("request", "GET /page of test"));
     assert_eq!(
         told[1..4],
         [("route", "(files)"), ("page begins", "page.page.html"), ("waits for", "time (sleep)")]

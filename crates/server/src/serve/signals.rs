@@ -28,6 +28,7 @@ use super::post::Post;
 use super::settings::{form_of, level_of};
 use super::watch::Watch;
 use crate::dump;
+use crate::events::{Kind, Trouble};
 use crate::limits;
 use crate::load::Source;
 use crate::message::{
@@ -228,6 +229,11 @@ fn reload(
             Level::Error,
             format_args!("reload refused, the old configuration stays: {problem}"),
         );
+    }
+    if !reloads.problems.is_empty() {
+        let text = "a reload was refused, the old configuration stays";
+        let refused = Trouble::new(Kind::ReloadRefused, "", text).because(reloads.problems.clone());
+        post.tell_control(ToControl::Trouble(Box::new(refused)));
     }
     post.tell_control(ToControl::Reloaded(Arc::new(reloads.clone())));
 }
