@@ -201,7 +201,10 @@ fn a_trace_is_printed_while_it_runs_or_written_as_a_file() {
     let output = asked_meanwhile(&server, &["trace", "url", "/a.txt", "--for", "1s"]);
     let answer = output.lines().find(|line| line.contains("answer"));
     assert!(answer.is_some_and(|line| line.ends_with("200, 1 bytes")), "{output}");
-    let output = asked_meanwhile(&server, &["trace", "url", "/a.txt", "--for", "1s", "--json"]);
+    let output = asked_meanwhile(
+        &server,
+        &["trace", "url", "/a.txt", "--for", "1s", "--max", "100/s", "--json"],
+    );
     assert!(output.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{output}");
     let wrong = server.ctl(&["trace", "url", "*", "--for", "11m"]);
     assert!(errors_of(&wrong).contains("`for=660` is not 1 to 600 seconds"), "{wrong:?}");

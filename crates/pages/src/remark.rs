@@ -15,6 +15,8 @@ pub enum Noticed {
     Ended(&'static str),
     /// Its mailbox was full for so many messages.
     MailboxFull(u64),
+    /// It could not spawn a process.
+    SpawnRefused,
     /// A fetch of it has failed.
     FetchFailed,
 }
@@ -44,6 +46,11 @@ impl Remarks {
         if self.has_room() {
             self.list.push(remark);
         }
+    }
+
+    /// Whether there is a remark like this on a place.
+    pub(super) fn has(&self, noticed: Noticed, place: &str) -> bool {
+        self.list.iter().any(|remark| remark.noticed == noticed && remark.place == place)
     }
 
     /// Whether there is room for another one. One without is counted.

@@ -28,7 +28,7 @@ fn bound_of(fault: Fault) -> Option<&'static str> {
 
 /// The slices after which a run is remarked on, if each is this long.
 pub(super) fn many_slices(slice_ns: u64) -> u32 {
-    u32::try_from(RUN_MUCH_NS / slice_ns.max(1)).unwrap_or(u32::MAX).max(1)
+    u32::try_from(RUN_MUCH_NS.div_ceil(slice_ns.max(1))).unwrap_or(u32::MAX).max(1)
 }
 
 impl Runner {
@@ -63,6 +63,17 @@ impl Runner {
         if let Some(row) = self.underway.get(&key).map(|run| run.life.row) {
             self.remark_on(key, row, (Noticed::FetchFailed, told(failure, server)));
         }
+    }
+
+    /// A page could not spawn a process.
+    #[cold]
+    pub(super) fn remark_on_spawn(&mut self, page: &str) {
+        // A page that tries again and again has one remark.
+        if self.remarks.has(Noticed::SpawnRefused, page) || !self.remarks.has_room() {
+            return;
+        }
+        let (noticed, place) = (Noticed::SpawnRefused, page.to_owned());
+        self.remarks.add(Remark { noticed, place, text: String::new(), calls: Vec::new() });
     }
 
     #[cold]

@@ -104,6 +104,9 @@ kinds! {
     PageMemory "page_memory" Warning Here
         "Pages, or processes of pages, hold three quarters of the memory of their engine after a collection of garbage: a module that keeps what it should forget, or too little memory."
         "The cause lists the pages that allocated most. Look for tables at the top of modules that grow; or raise `memory` (of processes `process_memory`) in `[pages]`."
+    PageProcesses "page_processes" Warning Here
+        "A page could not spawn a process and was told `full`: its request has too many, all together hold too much memory, or too many are ready to run."
+        "`velodrome top --list processes` shows which there are, and what each holds. Let them end sooner, or raise `process_memory` in `[pages]`."
     PageBroken "page_broken" Error Elsewhere
         "A page or module does not compile: the version before is served, or nothing."
         "Mend it at the line. `velodrome check` and `velodrome ctl status` list all that are broken."

@@ -49,6 +49,9 @@ fn of_remark(remark: &Remark) -> Trouble {
             let line = format!("the mailbox of a process at {place} was full for {times} messages");
             (Kind::PageMailbox, line)
         }
+        Noticed::SpawnRefused => {
+            (Kind::PageProcesses, format!("{place} could not spawn a process: full"))
+        }
         Noticed::FetchFailed => (Kind::FetchFailed, format!("a fetch at {place} failed: {text}")),
     };
     Trouble::new(kind, place, line).because(calls.iter().skip(1).cloned().collect())
@@ -94,7 +97,7 @@ fn of_bounds(now: &Vitals) -> Vec<Trouble> {
         found.push(Trouble::new(Kind::Buffers, "", text));
     }
     let bound = now.bounds.connections;
-    if bound > 0 && now.processes >= bound / 100 * CONNECTIONS_NEAR {
+    if bound > 0 && now.processes.saturating_mul(100) >= bound.saturating_mul(CONNECTIONS_NEAR) {
         let text = format!("{} of {bound} connections are in use", now.processes);
         found.push(Trouble::new(Kind::Connections, "", text));
     }

@@ -160,6 +160,12 @@ fn troubles_that_need_two_looks_or_more_words_are_named() {
     let found = of_log(log, LogReport { lost: 3, not_reopened: 1, ..log });
     assert_eq!(found[0].text, "2 lines of the access log were lost");
     assert_eq!(kinds(found), [Kind::LogLost, Kind::LogReopen]);
+    // A bound of less than 100 has a last tenth, too.
+    now = quiet(2);
+    (now.bounds.connections, now.processes) = (19, 17);
+    assert_eq!(judge(0, None, &now), Vec::new());
+    now.processes = 18;
+    assert_eq!(judge(0, None, &now)[0].text, "18 of 19 connections are in use");
     (before, now) = (quiet(1), quiet(2));
     (before.errors, before.erring) = (90, vec![("/a".to_owned(), 80), ("/b".to_owned(), 10)]);
     (now.errors, now.erring) = (101, vec![("/a".to_owned(), 82), ("/b".to_owned(), 19)]);
