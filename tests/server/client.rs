@@ -133,7 +133,7 @@ pub(crate) fn read(stream: &mut impl Read, buffer: &mut [u8]) -> io::Result<usiz
 /// The head of a request without a body.
 pub(crate) fn head(method: &str, path: &str, fields: &[(&str, &str)]) -> String {
     let has_host = fields.iter().any(|(name, _)| name.eq_ignore_ascii_case("host"));
-    let host = if has_host { "" } else { "Host: test.example\r\n" };
+    let host = if has_host { "" } else { "Host: test\r\n" };
     let fields: String =
         fields.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     format!("{method} {path} HTTP/1.1\r\n{host}{fields}\r\n")

@@ -229,6 +229,53 @@ fn the_page_is_for_everybody_and_what_it_shows_for_those_with_a_key() {
     assert!(server.is_running());
 }
 
+#[test]
+fn a_name_that_others_have_led_to_this_machine_is_refused() {
+    let (address, metrics) = (free_address(), free_address());
+    let config = format!(
+        "[admin]\nlisten = \"{address}\"\nkeys = \"admin.keys\"\nmetrics = \"{metrics}\"\n"
+    );
+    let plan = Plan::new().config(&config).file("a.txt", "a\n");
+    plan.directory.write("admin.keys", format!("{KEY}\n"));
+    let mut server = plan.start();
+    let bearer = format!("Bearer {KEY}");
+    let status = |to: Option<SocketAddr>, method: &str, path: &str, host: &str| {
+        // For its browser the page of the other site is of the same origin.
+        let origin = format!("http://{host}");
+        let mut fields = vec![("Host", host), ("Content-Length", "0"), ("Authorization", &*bearer)];
+        fields.push(("Sec-Fetch-Site", "same-origin"));
+        if method == "POST" {
+            fields.push(("Origin", &*origin));
+        }
+        let answer = match to {
+            None => {
+                Client::connect_unix(&server.plan.socket()).unwrap().request(method, path, &fields)
+            }
+            Some(to) => Client::connect(to).unwrap().request(method, path, &fields),
+        };
+        answer.unwrap().status
+    };
+    let foreign =
+        ["evil.example", "evil.example:9443", "localhost.evil.example", "127.0.0.1.evil.example"];
+    let own = ["127.0.0.1:9443", "[::1]", "localhost:9443", "LOCALHOST", "control"];
+    for to in [None, Some(address)] {
+        for (method, path) in
+            [("POST", "/kill"), ("POST", "/drain"), ("GET", "/live"), ("GET", "/_velodrome/")]
+        {
+            for host in foreign {
+                assert_eq!(status(to, method, path, host), 421, "{method} {path} {host}");
+            }
+        }
+        for host in own {
+            assert_eq!(status(to, "GET", "/live", host), 200, "{host}");
+            assert_eq!(status(to, "POST", "/kill", host), 404, "{host}");
+        }
+    }
+    assert_eq!(status(Some(metrics), "GET", "/metrics", "evil.example:9090"), 421);
+    assert_eq!(status(Some(metrics), "GET", "/metrics", "127.0.0.1:9090"), 200);
+    assert!(server.is_running());
+}
+
 /// The snapshots of an event stream, one after the other.
 struct Snapshots<S>(Client<S>, String);
 

@@ -15,6 +15,10 @@ pub enum Noticed {
     Ended(&'static str),
     /// Its mailbox was full for so many messages.
     MailboxFull(u64),
+    /// It could not spawn a process.
+    SpawnRefused,
+    /// A fetch of it has failed.
+    FetchFailed,
 }
 
 /// A remark about a run.
@@ -39,11 +43,21 @@ pub(super) struct Remarks {
 
 impl Remarks {
     pub(super) fn add(&mut self, remark: Remark) {
-        if self.list.len() < REMARKS_MAX {
+        if self.has_room() {
             self.list.push(remark);
-        } else {
-            self.left_out += 1;
         }
+    }
+
+    /// Whether there is a remark like this on a place.
+    pub(super) fn has(&self, noticed: Noticed, place: &str) -> bool {
+        self.list.iter().any(|remark| remark.noticed == noticed && remark.place == place)
+    }
+
+    /// Whether there is room for another one. One without is counted.
+    pub(super) fn has_room(&mut self) -> bool {
+        let has_room = self.list.len() < REMARKS_MAX;
+        self.left_out += u64::from(!has_room);
+        has_room
     }
 
     /// The remarks, and how many were left out.

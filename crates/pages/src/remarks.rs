@@ -5,6 +5,7 @@
 use script::engine::{Fault, ScriptError};
 
 use super::counts::RowIndex;
+use super::fetch::{Failure, told};
 use super::process::Key;
 use super::remark::{Noticed, Remark};
 use super::runner::Runner;
@@ -27,7 +28,7 @@ fn bound_of(fault: Fault) -> Option<&'static str> {
 
 /// The slices after which a run is remarked on, if each is this long.
 pub(super) fn many_slices(slice_ns: u64) -> u32 {
-    u32::try_from(RUN_MUCH_NS / slice_ns.max(1)).unwrap_or(u32::MAX).max(1)
+    u32::try_from(RUN_MUCH_NS.div_ceil(slice_ns.max(1))).unwrap_or(u32::MAX).max(1)
 }
 
 impl Runner {
@@ -41,7 +42,7 @@ impl Runner {
     ) {
         // A thread that lost its core for a while has used little of it.
         if taken_ns >= RUN_UNINTERRUPTED_NS && cpu_ns >= RUN_UNINTERRUPTED_NS / 2 {
-            self.remark_on(key, row, Noticed::LongSlice(taken_ns));
+            self.remark_on(key, row, (Noticed::LongSlice(taken_ns), String::new()));
         }
     }
 
@@ -49,14 +50,37 @@ impl Runner {
     #[cold]
     pub(super) fn remark_on_slices(&mut self, key: Key, row: RowIndex, slices: u32) {
         let used_ns = u64::from(slices).saturating_mul(self.slice_ns);
-        self.remark_on(key, row, Noticed::MuchCpu(used_ns));
+        self.remark_on(key, row, (Noticed::MuchCpu(used_ns), String::new()));
+    }
+
+    /// A fetch has failed, of a run that waits for it.
+    #[cold]
+    pub(super) fn remark_on_fetch(&mut self, key: Key, failure: Failure, server: Option<&str>) {
+        // Each run that waits for a server that is down has one: most are counted only.
+        if failure == Failure::Stopping || !self.remarks.has_room() {
+            return;
+        }
+        if let Some(row) = self.underway.get(&key).map(|run| run.life.row) {
+            self.remark_on(key, row, (Noticed::FetchFailed, told(failure, server)));
+        }
+    }
+
+    /// A page could not spawn a process.
+    #[cold]
+    pub(super) fn remark_on_spawn(&mut self, page: &str) {
+        // A page that tries again and again has one remark.
+        if self.remarks.has(Noticed::SpawnRefused, page) || !self.remarks.has_room() {
+            return;
+        }
+        let (noticed, place) = (Noticed::SpawnRefused, page.to_owned());
+        self.remarks.add(Remark { noticed, place, text: String::new(), calls: Vec::new() });
     }
 
     #[cold]
-    fn remark_on(&mut self, key: Key, row: RowIndex, noticed: Noticed) {
+    fn remark_on(&mut self, key: Key, row: RowIndex, (noticed, text): (Noticed, String)) {
         let calls = self.calls_of_key(key);
         let place = calls.first().cloned().unwrap_or_else(|| self.counters.name_of(row).to_owned());
-        self.remarks.add(Remark { noticed, place, text: String::new(), calls });
+        self.remarks.add(Remark { noticed, place, text, calls });
     }
 
     /// A run has failed.
@@ -77,7 +101,7 @@ impl Runner {
         if let Some((owner, times)) = self.mailboxes.take_full() {
             // One that has ended since is no trouble any more.
             if let Some(row) = self.underway.get(&owner).map(|run| run.life.row) {
-                self.remark_on(owner, row, Noticed::MailboxFull(times));
+                self.remark_on(owner, row, (Noticed::MailboxFull(times), String::new()));
             }
         }
         std::mem::take(&mut self.remarks).into_parts()

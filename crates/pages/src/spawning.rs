@@ -17,6 +17,14 @@ use crate::limits::PROCESSES_READY_MAX;
 impl Runner {
     /// Creates a process. Returns what the page is told: its name, or that there is no room.
     pub(super) fn spawn(&mut self, body: &[u8], parent: &mut Life, moment: Moment) -> Delivery {
+        let told = self.spawn_if_room(body, parent, moment);
+        if matches!(told, Delivery::Refused(_)) {
+            self.remark_on_spawn(&parent.page.name.file);
+        }
+        told
+    }
+
+    fn spawn_if_room(&mut self, body: &[u8], parent: &mut Life, moment: Moment) -> Delivery {
         if self.ready.processes.len() >= PROCESSES_READY_MAX {
             return FULL;
         }

@@ -4,7 +4,6 @@
 
 use runtime::slots::ProcessId;
 
-use super::family::Budget;
 use super::process::{Key, ProcessState, Underway, Work};
 use super::runner::Runner;
 
@@ -27,7 +26,7 @@ pub struct Suspended {
     pub messages: u64,
     /// Their bytes.
     pub mailbox_bytes: u64,
-    /// Bytes of memory that it holds; 0 for a process, whose memory is that of its family.
+    /// Bytes of memory that it holds; for a process, that all processes of its request hold together.
     pub memory_bytes: u64,
 }
 
@@ -48,9 +47,13 @@ impl Runner {
         let life = &underway.life;
         let (messages, mailbox_bytes) =
             life.mailbox.map_or((0, 0), |mailbox| self.mailboxes.load(mailbox));
-        let memory_bytes = match &underway.work {
-            Work::Run(run) if life.budget == Budget::Own => self.engine.held_by(run),
-            Work::Run(_) | Work::Ended(_) => 0,
+        let memory_bytes = match (&underway.work, life.shares_budget_with()) {
+            (Work::Run(run), None) => self.engine.held_by(run),
+            (Work::Run(_), Some(family)) => {
+                let engine = self.nursery.engine();
+                engine.map_or(0, |engine| engine.held_by_account(family.account()))
+            }
+            (Work::Ended(_), _) => 0,
         };
         let names: Vec<&str> = life.names.iter().map(|(name, _)| &**name).collect();
         let (letter, number, kind) = match key {

@@ -243,6 +243,9 @@ impl Runner {
             if matches!(result, Ok(Got::End) | Err(_)) {
                 self.fetches.forget_stream(key, number);
             }
+            if let Err(failure) = &result {
+                self.remark_on_fetch(key, *failure, server.as_deref());
+            }
             let fetched = Fetched::of(number, server.as_deref(), result);
             self.hand_over(key, Delivery::Fetched(Box::new(fetched)));
         }

@@ -354,11 +354,16 @@ pub const SLOTS_WALKED_PER_TURN: usize = 1_024;
 /// Consequence: whoever asks less often sees what was used since the last question but one.
 pub const WATCH_NS: u64 = 10_000_000_000;
 
-/// Ticks of the CPU's counter from which on a turn is a long one (20 to 50 ms on CPUs of 5 to 2 GHz, 100 ms if
+/// Time from which on a turn is a long one (50 ms).
+///
+/// Consequence: it is told to whoever asks what was remarkable.
+pub const LONG_TURN_NS: u64 = 50_000_000;
+
+/// Ticks of the CPU's counter from which on a turn may be a long one (10 to 50 ms on CPUs of 5 to 1 GHz, 50 ms if
 /// there is no such counter).
 ///
-/// Consequence: the turn is timed, and told to whoever asks what was remarkable.
-pub const LONG_TURN_TICKS: u64 = 100_000_000;
+/// Consequence: the clock is read at its end.
+pub(crate) const LONG_TURN_TICKS: u64 = 50_000_000;
 /// Bytes of what one step of a trace says.
 ///
 /// Consequence: the rest of the text is cut off.

@@ -6,13 +6,13 @@
 use sys::pollset::Pollset;
 
 use crate::account::{self, Accounts, Span, Ticks};
-use crate::limits::{LONG_TURN_TICKS, TURNS_PER_SAMPLE};
+use crate::limits::{LONG_TURN_NS, LONG_TURN_TICKS, TURNS_PER_SAMPLE};
 use crate::stats::Stats;
 
 /// What was remarkable about the turns of a while.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Remarkable {
-    /// Turns longer than [`LONG_TURN_TICKS`](crate::limits::LONG_TURN_TICKS).
+    /// Turns that took [`LONG_TURN_NS`](crate::limits::LONG_TURN_NS) or longer.
     pub long_turns: u64,
     /// How long the longest of them took.
     pub longest_ns: u64,
@@ -122,6 +122,9 @@ impl Sampler {
 
     #[cold]
     fn note_long_turn(&mut self, took_ns: u64) {
+        if took_ns < LONG_TURN_NS {
+            return;
+        }
         let remarkable = &mut self.remarkable;
         remarkable.long_turns += 1;
         if took_ns > remarkable.longest_ns {

@@ -100,12 +100,15 @@ impl LogWriter {
                 self.drop_begun_line();
                 diagnostic::write(Level::Info, format_args!("the access log is reopened"));
             }
-            Err(error) => diagnostic::write(
-                Level::Error,
-                format_args!(
-                    "the access log cannot be reopened: {error}; lines go on into the file that was open"
-                ),
-            ),
+            Err(error) => {
+                self.report.not_reopened += 1;
+                diagnostic::write(
+                    Level::Error,
+                    format_args!(
+                        "the access log cannot be reopened: {error}; lines go on into the file that was open"
+                    ),
+                );
+            }
         }
     }
 

@@ -384,4 +384,6 @@ pub struct LogReport {
     pub written: u64,
     /// Lines lost because the file could not be written.
     pub lost: u64,
+    /// Times that it could not be opened again.
+    pub not_reopened: u64,
 }

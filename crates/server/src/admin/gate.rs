@@ -1,6 +1,7 @@
 //! The clients of the control scheduler, and the actions that each may take.
 //!
-//! Owns the entrance that each listener is, the keys, and the encryption. Answers nothing.
+//! Owns the entrance that each listener is, the names by which it may be called, the keys, and the encryption. Answers
+//! nothing.
 
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use config::Protocol;
 use http::Request;
 use runtime::service::ListenerIndex;
 use runtime::transport::Transport;
+use wire::http::url::{Authority, Host};
 
 use crate::conn::door::Door;
 use crate::program_keys::{ProgramKeys, bearer_of};
@@ -21,7 +23,16 @@ pub enum Entrance {
     /// An address for programs with a key.
     Keyed,
     /// An address that only serves metrics.
-    Metrics,
+    Metrics(Reach),
+}
+
+/// Where the clients of an address are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// On this machine.
+    Machine,
+    /// Anywhere.
+    Network,
 }
 
 /// The actions that a client may take.
@@ -56,14 +67,17 @@ impl Gate {
 
     /// An unknown listener only serves metrics.
     fn entrance(&self, listener: ListenerIndex) -> Entrance {
-        self.entrances.get(usize::from(listener.0)).copied().unwrap_or(Entrance::Metrics)
+        self.entrances
+            .get(usize::from(listener.0))
+            .copied()
+            .unwrap_or(Entrance::Metrics(Reach::Machine))
     }
 
     /// The actions that a request may take.
     pub(super) fn permission(&self, request: &Request<'_>) -> Permission {
         match self.entrance(request.listener) {
             Entrance::Socket => Permission::Control,
-            Entrance::Metrics => Permission::Metrics,
+            Entrance::Metrics(_) => Permission::Metrics,
             Entrance::Keyed if bearer_of(request).is_some_and(|shown| self.keys.have(shown)) => {
                 Permission::Control
             }
@@ -73,7 +87,20 @@ impl Gate {
 
     /// Whether the dashboard is on a listener. Its page needs no key: what it shows does.
     pub(super) fn has_dashboard(&self, listener: ListenerIndex) -> bool {
-        self.entrance(listener) != Entrance::Metrics
+        !matches!(self.entrance(listener), Entrance::Metrics(_))
+    }
+
+    /// Whether a request may be meant for this server. A page of another site whose name was made to lead to this machine
+    /// (DNS rebinding) is a page of this server for its browser: only its name in `Host` tells that it is not.
+    pub(super) fn is_meant(&self, request: &Request<'_>) -> bool {
+        let is_near = match self.entrance(request.listener) {
+            Entrance::Socket => true,
+            // A certificate shows the browser whose server it is.
+            Entrance::Keyed => self.tls.admin_acceptor().is_none(),
+            Entrance::Metrics(reach) => reach == Reach::Machine,
+        };
+        // Every browser names a host.
+        !is_near || request.host().is_none_or(|host| host.is_empty() || is_of_this_machine(host))
     }
 
     /// The transport of a connection; `None`: it is plain.
@@ -83,5 +110,45 @@ impl Gate {
         }
         let transport = self.tls.admin_acceptor()?.accept();
         Some(Box::new(Door::before(transport, Protocol::Http, None)))
+    }
+}
+
+/// Whether a host is an address, `localhost`, or a name without a dot, which nobody can register.
+fn is_of_this_machine(host: &str) -> bool {
+    match Authority::parse(host).map(|authority| authority.host) {
+        Ok(Host::Address(_)) => true,
+        Ok(Host::Name(name)) => {
+            let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
+            !name.contains('.') || name.ends_with(".localhost")
+        }
+        Err(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_somebody_else_can_register_are_not_of_this_machine() {
+        for host in [
+            "127.0.0.1:9443",
+            "[::1]:9443",
+            "localhost",
+            "LocalHost.:80",
+            "a.localhost:1",
+            "control",
+        ] {
+            assert!(is_of_this_machine(host), "{host}");
+        }
+        for host in [
+            "evil.example",
+            "evil.example:9443",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "a@localhost",
+        ] {
+            assert!(!is_of_this_machine(host), "{host}");
+        }
     }
 }

@@ -30,6 +30,9 @@ use http::{
     Answer, AnswerContext, Application, BodyPolicy, Http, Interest, Patience, Reply, Request,
 };
 
+/// The answer to a request that names a host elsewhere.
+const MISDIRECTED: &[u8] = b"Host has to be an address, localhost, or a name without a dot: other sites can lead theirs here\n";
+
 /// The endpoints that the control scheduler talks to.
 #[derive(Clone, Debug)]
 pub struct Peers {
@@ -257,6 +260,10 @@ impl Application for Admin {
         reply: &mut Reply<'_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
+        if !self.gate.is_meant(request) {
+            reply.send(Status::MISDIRECTED_REQUEST, "text/plain; charset=utf-8", MISDIRECTED);
+            return Answer::Done;
+        }
         if is_forged(request, &[]) {
             reply.empty(Status::FORBIDDEN);
             return Answer::Done;

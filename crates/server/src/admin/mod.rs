@@ -26,5 +26,5 @@ mod tracing;
 mod wish;
 
 pub use facts::Facts;
-pub use gate::{Entrance, Gate};
+pub use gate::{Entrance, Gate, Reach};
 pub use handle::{Admin, Peers};

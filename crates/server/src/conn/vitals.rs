@@ -21,6 +21,8 @@ impl Connections {
         let kinds = <Self as Service>::KINDS;
         let longest_kind = remarkable.kind.and_then(|kind| kinds.get(kind)).copied();
         let lost_lines = self.http.stats().log_dropped_lines;
+        let errors = self.http.stats().by_class[5];
+        let erring = self.http.application().erring_routes(self.http.times());
         let site = self.http.application_mut();
         let of_pages = site.vitals_of_pages();
         Vitals {
@@ -32,6 +34,8 @@ impl Connections {
             processes: context.processes,
             bounds: self.bounds,
             lost_lines,
+            errors,
+            erring,
             channels: site.channel_stats(),
             slow: site.channels.take_slow(),
             store: site.store.as_ref().map_or_else(Default::default, |store| store.stats()),

@@ -104,6 +104,18 @@ kinds! {
     PageMemory "page_memory" Warning Here
         "Pages, or processes of pages, hold three quarters of the memory of their engine after a collection of garbage: a module that keeps what it should forget, or too little memory."
         "The cause lists the pages that allocated most. Look for tables at the top of modules that grow; or raise `memory` (of processes `process_memory`) in `[pages]`."
+    PageProcesses "page_processes" Warning Here
+        "A page could not spawn a process and was told `full`: its request has too many, all together hold too much memory, or too many are ready to run."
+        "`velodrome top --list processes` shows which there are, and what each holds. Let them end sooner, or raise `process_memory` in `[pages]`."
+    PageBroken "page_broken" Error Elsewhere
+        "A page or module does not compile: the version before is served, or nothing."
+        "Mend it at the line. `velodrome check` and `velodrome ctl status` list all that are broken."
+    FetchFailed "fetch_failed" Info Here
+        "A `fetch` of a page failed: the other server is down, does not answer in time, or may not be asked."
+        "Look at that server. `velodrome ctl trace page` with the file shows what is asked, and what comes back."
+    ServerErrors "server_errors" Warning Here
+        "Many answers within a second had a status of 5xx."
+        "`velodrome top --list routes --sort 5xx` counts them by route. Failures of pages have lines in the log."
     LongTurn "long_turn" Warning Quiet
         "A turn of a scheduler took 50 ms or longer: all its clients waited."
         "A `long_slice` at the same time names the page. Otherwise a huge request or message, or a core that others use too."
@@ -173,6 +185,12 @@ kinds! {
     LogLost "log_lost" Warning Here
         "Lines of the access log were lost: the disk is full, or the reader of a pipe is slow."
         "Make room, or read faster. Requests are never delayed."
+    LogReopen "log_reopen" Error Elsewhere
+        "The access log could not be opened again after USR1: lines go on into the file that was open."
+        "The log has the reason. Let the user of the server create files in the directory, then send USR1 again."
+    ReloadRefused "reload_refused" Error Elsewhere
+        "A reload was refused, because the new configuration has mistakes: the old one stays."
+        "The cause lists the mistakes. `velodrome check` finds them before a reload."
 }
 
 #[cfg(test)]

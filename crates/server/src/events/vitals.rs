@@ -32,6 +32,10 @@ pub struct Vitals {
     pub bounds: Bounds,
     /// Lines of the access log that it lost.
     pub lost_lines: u64,
+    /// Answers of 5xx.
+    pub errors: u64,
+    /// Of these, those of routes, a bounded number of routes.
+    pub erring: Vec<(String, u64)>,
     /// The channels' numbers.
     pub channels: ChannelStats,
     /// How many subscribers were too slow, and the channel of the last one.

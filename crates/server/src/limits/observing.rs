@@ -92,7 +92,15 @@ pub const SLOW_LINES_PER_SECOND: u64 = 100;
 /// Bytes of the path in the line of a slow request (512); the rest is left out.
 pub const SLOW_PATH_SIZE: usize = 512;
 
-/// Pages that are named when memory of pages is short (5).
+/// Answers of 5xx in a round that are told (10).
+pub const ERRORS_MANY: u64 = 10;
+
+/// Routes whose answers of 5xx are counted in a round, the first of the configuration that have any (32).
+///
+/// Consequence: if others have more, they are not named.
+pub const ROUTES_ERRING: usize = 32;
+
+/// Pages that are named when memory of pages is short, or that do not compile after an edit (5).
 pub const PAGES_NAMED: usize = 5;
 /// Things per second that one trace begins to follow, over all schedulers.
 ///

@@ -9,7 +9,7 @@ use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::{ListenAddress, UnixAddress};
 
 use super::error::ServeError;
-use crate::admin::Entrance;
+use crate::admin::{Entrance, Reach};
 use crate::limits;
 use config::{Address, Config, Listener, Protocol};
 
@@ -167,8 +167,10 @@ pub(super) fn control(config: &Config, socket: Option<&Path>) -> Vec<(Entrance, 
     let unix = |path: &Path| UnixAddress { path: path.to_path_buf(), mode: 0o600 };
     let socket = socket.map(|path| (Entrance::Socket, ListenAddress::Unix(unix(path))));
     let keyed = config.admin.listen.map(|address| (Entrance::Keyed, ListenAddress::Tcp(address)));
-    let metrics =
-        config.admin.metrics.map(|address| (Entrance::Metrics, ListenAddress::Tcp(address)));
+    let metrics = config.admin.metrics.map(|address| {
+        let reach = if address.ip().is_loopback() { Reach::Machine } else { Reach::Network };
+        (Entrance::Metrics(reach), ListenAddress::Tcp(address))
+    });
     let all = [socket, keyed, metrics].into_iter().flatten();
     all.map(|(entrance, address)| (entrance, options(address))).collect()
 }

@@ -14,6 +14,8 @@ use sys::clock::monotonic_ns;
 
 use super::edit::Edit;
 use super::post::Post;
+use crate::events::{Kind, Trouble};
+use crate::limits::PAGES_NAMED;
 use crate::load::second_addresses;
 use crate::message::{PagesRead, ToControl, ToScheduler};
 use crate::site_data::SiteData;
@@ -26,6 +28,8 @@ pub(super) struct LivePages {
     edits: u64,
     /// Why the pages could not be read at the last attempt.
     failure: Option<String>,
+    /// Pages that are broken since the last report.
+    broken: Vec<Trouble>,
     /// `None` until there are schedulers to inform.
     follower: Option<Follower>,
 }
@@ -38,6 +42,7 @@ impl LivePages {
             problems: Vec::new(),
             edits: 0,
             failure: None,
+            broken: Vec::new(),
             follower: None,
         };
         pages.take_over(&data.page_roots, data.pages.clone().into());
@@ -140,6 +145,10 @@ impl LivePages {
                 Served::LastGood | Served::Nothing => Level::Error,
             };
             diagnostic::write(level, format_args!("{problem}"));
+            if level == Level::Error && self.broken.len() < PAGES_NAMED {
+                let text = problem.to_string();
+                self.broken.push(Trouble::new(Kind::PageBroken, &*problem.file, text));
+            }
         }
         self.problems = problems;
         self.sets = sets;
@@ -178,7 +187,10 @@ impl LivePages {
         }
     }
 
-    fn report(&self, post: &mut Post) {
+    fn report(&mut self, post: &mut Post) {
+        for trouble in self.broken.drain(..) {
+            post.tell_control(ToControl::Trouble(Box::new(trouble)));
+        }
         post.tell_control(ToControl::PagesLoaded(Arc::new(PagesRead {
             count: self.count(PageKind::Page),
             modules: self.count(PageKind::Module),

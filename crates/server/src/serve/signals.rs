@@ -28,6 +28,7 @@ use super::post::Post;
 use super::settings::{form_of, level_of};
 use super::watch::Watch;
 use crate::dump;
+use crate::events::{Kind, Trouble};
 use crate::limits;
 use crate::load::Source;
 use crate::message::{
@@ -229,6 +230,11 @@ fn reload(
             format_args!("reload refused, the old configuration stays: {problem}"),
         );
     }
+    if !reloads.problems.is_empty() {
+        let text = "a reload was refused, the old configuration stays";
+        let refused = Trouble::new(Kind::ReloadRefused, "", text).because(reloads.problems.clone());
+        post.tell_control(ToControl::Trouble(Box::new(refused)));
+    }
     post.tell_control(ToControl::Reloaded(Arc::new(reloads.clone())));
 }
 
@@ -339,4 +345,61 @@ fn join(
         }
     }
     launched.join().map(drop).map_err(ServeError::Pollset)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader, Write};
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::net::UnixListener;
+    use std::thread;
+
+    use super::*;
+
+    /// A control socket in a directory that has answered every question with its path.
+    fn control_socket(directory: &std::path::Path) -> PathBuf {
+        let path = directory.join("control.sock");
+        let listener = UnixListener::bind(&path).unwrap();
+        let _detached = thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = BufReader::new(stream.unwrap());
+                let mut request = String::new();
+                stream.read_line(&mut request).unwrap();
+                let asked = request.split(' ').nth(1).unwrap();
+                let answer =
+                    format!("HTTP/1.1 200 OK\r\n\r\n{{\"list\":{{}},\"asked\":\"{asked}\"}}");
+                stream.get_mut().write_all(answer.as_bytes()).unwrap();
+            }
+        });
+        path
+    }
+
+    #[test]
+    fn a_panic_leaves_a_whole_dump_for_its_owner_and_many_leave_one() {
+        let name = format!("velodrome-panic-{}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&directory).unwrap();
+        runtime::panic::report_with_backtrace();
+        let mut dumps = Dumps::of(Some(control_socket(&directory)));
+        dumps.look();
+        let file = directory.join("control.dump.json");
+        assert!(!file.exists(), "nothing has panicked");
+        let panic = || thread::spawn(|| panic!("induced by a test")).join().unwrap_err();
+        panic();
+        dumps.look();
+        let told: serde_json::Value =
+            serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        assert_eq!(told["reason"], "a panic");
+        for part in ["status", "stats", "memory", "upstreams", "cache", "events"] {
+            assert_eq!(told[part]["asked"], format!("/{part}"));
+        }
+        let lists = told["lists"].as_object().unwrap();
+        assert_eq!(lists.len(), live::List::ALL.len());
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        std::fs::remove_file(&file).unwrap();
+        panic();
+        dumps.look();
+        assert!(!file.exists(), "another one so soon has none");
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
 }

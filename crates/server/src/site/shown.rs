@@ -3,6 +3,7 @@
 //! Owns their rows. Runs only when somebody asks.
 
 use channels::ChannelView;
+use config::HostId;
 use http::Times;
 use live::{Info, Latency, List, Row};
 use pages::Suspended;
@@ -12,7 +13,7 @@ use store::Database;
 use super::route::number_of;
 use super::state::Site;
 use crate::hot_keys::HotKeys;
-use crate::limits::LIVE_SEEN_MAX;
+use crate::limits::{LIVE_SEEN_MAX, ROUTES_ERRING};
 use crate::live::{Choice, Shown, Wish, info_of_row, latency};
 
 impl Site {
@@ -73,9 +74,10 @@ impl Site {
     /// These times, by route and class of status, and by page.
     pub(crate) fn times_told(&self, times: &Times) -> Vec<Latency> {
         let mut told = Vec::new();
-        for (number, name) in self.timed_routes() {
+        for (number, host, name) in self.timed_routes() {
             for class in 1..=5 {
                 if let Some(counted) = times.of_route(number, class) {
+                    let name = self.route_name(host, name);
                     told.push(latency(&format!("route {class}xx"), &name, counted));
                 }
             }
@@ -89,16 +91,27 @@ impl Site {
         told
     }
 
-    /// The routes whose times are counted: the number of each, and its name with its host.
-    fn timed_routes(&self) -> Vec<(u16, String)> {
-        let routes = self.data.table.routes().map(|(rule, host, name)| {
-            let host =
-                self.data.config.site_name(host).map(ToString::to_string).unwrap_or_default();
-            let name = if name.is_empty() { "(files)" } else { name };
-            (number_of(rule), format!("{host}{name}"))
+    /// Routes with answers of 5xx, each with their number since the start.
+    pub(crate) fn erring_routes(&self, times: &Times) -> Vec<(String, u64)> {
+        let erring = self.timed_routes().filter_map(|(number, host, name)| {
+            let count = times.of_route(number, 5)?.filled().map(|(_, count)| count).sum();
+            Some((self.route_name(host, name), count))
         });
-        let numbered = routes.filter(|(number, _)| *number != 0);
-        std::iter::once((0, "(none)".to_owned())).chain(numbered).collect()
+        erring.take(ROUTES_ERRING).collect()
+    }
+
+    /// The routes whose times are counted: the number of each, its host if it has one, and its name.
+    fn timed_routes(&self) -> impl Iterator<Item = (u16, Option<HostId>, &str)> {
+        let routes = self.data.table.routes();
+        let routes = routes.map(|(rule, host, name)| (number_of(rule), Some(host), name));
+        std::iter::once((0, None, "(none)")).chain(routes.filter(|(number, ..)| *number != 0))
+    }
+
+    /// The name of a route with its host.
+    fn route_name(&self, host: Option<HostId>, name: &str) -> String {
+        let host = host.and_then(|host| self.data.config.site_name(host));
+        let host = host.map(ToString::to_string).unwrap_or_default();
+        format!("{host}{}", if name.is_empty() { "(files)" } else { name })
     }
 }
 

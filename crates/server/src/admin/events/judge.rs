@@ -8,7 +8,8 @@ use proxy::{Readiness, Standing};
 
 use crate::events::{Kind, Trouble, Vitals};
 use crate::limits::{
-    CONNECTIONS_NEAR, CORE_WANTED_NS, HANDSHAKES_FAILED_MANY, LATE_NS, MAILBOX_FULL_MANY,
+    CONNECTIONS_NEAR, CORE_WANTED_NS, ERRORS_MANY, HANDSHAKES_FAILED_MANY, LATE_NS,
+    MAILBOX_FULL_MANY,
 };
 use crate::message::LogReport;
 use crate::upstream_report::UpstreamReport;
@@ -23,6 +24,7 @@ pub(super) fn judge(scheduler: usize, before: Option<&Vitals>, now: &Vitals) -> 
         found.extend(of_network(before, now));
         found.extend(of_channels(before, now));
         found.extend(of_store(before, now));
+        found.extend(of_errors(before, now));
         found.extend(of_rest(before, now));
     }
     let mut found: Vec<Trouble> = found.into_iter().map(|one| one.at(scheduler)).collect();
@@ -47,6 +49,10 @@ fn of_remark(remark: &Remark) -> Trouble {
             let line = format!("the mailbox of a process at {place} was full for {times} messages");
             (Kind::PageMailbox, line)
         }
+        Noticed::SpawnRefused => {
+            (Kind::PageProcesses, format!("{place} could not spawn a process: full"))
+        }
+        Noticed::FetchFailed => (Kind::FetchFailed, format!("a fetch at {place} failed: {text}")),
     };
     Trouble::new(kind, place, line).because(calls.iter().skip(1).cloned().collect())
 }
@@ -91,7 +97,7 @@ fn of_bounds(now: &Vitals) -> Vec<Trouble> {
         found.push(Trouble::new(Kind::Buffers, "", text));
     }
     let bound = now.bounds.connections;
-    if bound > 0 && now.processes >= bound / 100 * CONNECTIONS_NEAR {
+    if bound > 0 && now.processes.saturating_mul(100) >= bound.saturating_mul(CONNECTIONS_NEAR) {
         let text = format!("{} of {bound} connections are in use", now.processes);
         found.push(Trouble::new(Kind::Connections, "", text));
     }
@@ -186,6 +192,25 @@ fn of_store(before: &Vitals, now: &Vitals) -> Vec<Trouble> {
     found
 }
 
+/// Whether many answers were errors, and of which route most were.
+fn of_errors(before: &Vitals, now: &Vitals) -> Option<Trouble> {
+    let errors = now.errors.saturating_sub(before.errors);
+    if errors < ERRORS_MANY {
+        return None;
+    }
+    let grown = now.erring.iter().map(|(name, count)| {
+        let old = before.erring.iter().find(|(old, _)| old == name);
+        (name, count.saturating_sub(old.map_or(0, |(_, count)| *count)))
+    });
+    let worst = grown.max_by_key(|(_, count)| *count).filter(|(_, count)| *count > 0);
+    let (thing, most) = match worst {
+        Some((name, count)) => (&**name, format!(", {count} of them by the route {name}")),
+        None => ("", String::new()),
+    };
+    let text = format!("{errors} answers had a status of 5xx{most}");
+    Some(Trouble::new(Kind::ServerErrors, thing, text))
+}
+
 fn of_rest(before: &Vitals, now: &Vitals) -> Vec<Trouble> {
     let mut found = Vec::new();
     let lost = now.lost_lines.saturating_sub(before.lost_lines);
@@ -203,11 +228,18 @@ fn of_rest(before: &Vitals, now: &Vitals) -> Vec<Trouble> {
     found
 }
 
-/// Lines that the writer of the access log has lost.
-pub(super) fn of_log(before: LogReport, now: LogReport) -> Option<Trouble> {
+/// Lines that the writer of the access log has lost, and whether it could not open it again.
+pub(super) fn of_log(before: LogReport, now: LogReport) -> Vec<Trouble> {
     let lost = now.lost.saturating_sub(before.lost);
-    let text = format!("{lost} lines of the access log were lost");
-    (lost > 0).then(|| Trouble::new(Kind::LogLost, "", text))
+    let lost = (lost > 0).then(|| {
+        let text = format!("{lost} lines of the access log were lost");
+        Trouble::new(Kind::LogLost, "", text)
+    });
+    let closed = (now.not_reopened > before.not_reopened).then(|| {
+        let text = "the access log could not be opened again; lines go on into the old file";
+        Trouble::new(Kind::LogReopen, "", text)
+    });
+    lost.into_iter().chain(closed).collect()
 }
 
 /// Whether a server gets requests, apart from what operators ordered.

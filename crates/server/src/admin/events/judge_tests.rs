@@ -67,8 +67,8 @@ fn remark(noticed: Noticed) -> Remark {
 fn a_quiet_scheduler_names_nothing() {
     assert_eq!(found(|_| {}), []);
     assert_eq!(judge(0, None, &quiet(1)), [], "nor does the first look");
-    let log = LogReport { written: 9, lost: 1 };
-    assert_eq!(of_log(log, LogReport { written: 99, lost: 1 }), None);
+    let log = LogReport { written: 9, lost: 1, not_reopened: 2 };
+    assert_eq!(of_log(log, LogReport { written: 99, ..log }), Vec::new());
 }
 
 /// What happens to a scheduler, the kind of event, and words of its text.
@@ -156,8 +156,23 @@ fn troubles_that_need_two_looks_or_more_words_are_named() {
     (before.limits, now.limits) = (vec![limit(2)], vec![limit(5)]);
     let found = judge(0, Some(&before), &now);
     assert_eq!(found[0].text, "the limit logins refused 3 uses");
-    let lost = of_log(LogReport { written: 0, lost: 1 }, LogReport { written: 0, lost: 3 });
-    assert_eq!(lost.unwrap().text, "2 lines of the access log were lost");
+    let log = LogReport { written: 0, lost: 1, not_reopened: 0 };
+    let found = of_log(log, LogReport { lost: 3, not_reopened: 1, ..log });
+    assert_eq!(found[0].text, "2 lines of the access log were lost");
+    assert_eq!(kinds(found), [Kind::LogLost, Kind::LogReopen]);
+    // A bound of less than 100 has a last tenth, too.
+    now = quiet(2);
+    (now.bounds.connections, now.processes) = (19, 17);
+    assert_eq!(judge(0, None, &now), Vec::new());
+    now.processes = 18;
+    assert_eq!(judge(0, None, &now)[0].text, "18 of 19 connections are in use");
+    (before, now) = (quiet(1), quiet(2));
+    (before.errors, before.erring) = (90, vec![("/a".to_owned(), 80), ("/b".to_owned(), 10)]);
+    (now.errors, now.erring) = (101, vec![("/a".to_owned(), 82), ("/b".to_owned(), 19)]);
+    let found = judge(0, Some(&before), &now);
+    assert_eq!(found[0].text, "11 answers had a status of 5xx, 9 of them by the route /b");
+    now.errors = 99;
+    assert_eq!(judge(0, Some(&before), &now), Vec::new(), "a few are usual");
 }
 
 #[test]

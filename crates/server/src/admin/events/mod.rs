@@ -66,9 +66,7 @@ impl Events {
     /// What the log writer has counted.
     pub(super) fn look_at_log(&mut self, log: LogReport, context: &ServiceContext<'_, Message>) {
         let before = std::mem::replace(&mut self.log, log);
-        if let Some(trouble) = judge::of_log(before, log) {
-            self.add(trouble, context);
-        }
+        judge::of_log(before, log).into_iter().for_each(|trouble| self.add(trouble, context));
     }
 
     /// Asks the schedulers how they are, as long as they serve, and looks at the certificates.
