@@ -102,6 +102,7 @@ mod serve;
 #[path = "../server/mod.rs"]
 #[allow(dead_code, reason = "each program uses a part of it")]
 mod server;
+mod settings;
 mod site_processes;
 mod sleeping;
 mod slow;

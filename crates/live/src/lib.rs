@@ -108,6 +108,21 @@ pub struct Latency {
     pub times: Histogram,
 }
 
+/// A setting that an operator may change while the server runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setting {
+    /// Its name, such as `limits.header_deadline`.
+    pub name: String,
+    /// Its value now, as it is written in the configuration.
+    pub value: String,
+    /// The value that the configuration says.
+    pub default: String,
+    /// The form of a value, its unit and its bounds.
+    pub takes: String,
+    /// What it does.
+    pub text: String,
+}
+
 /// Something that an operator should know.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {

@@ -82,6 +82,8 @@ pub enum ToScheduler {
     Channels(Box<channels::Letter>),
     /// Use a new configuration.
     Reload(Arc<SiteData>),
+    /// Use other settings with the same configuration. One that is not in use any more is ignored.
+    Tune(Arc<SiteData>),
     /// Use new certificates, and confirm that they are in use.
     Certificates(Arc<SiteTls>, Vec<Confirmation>),
     /// Use edited pages.
@@ -226,6 +228,8 @@ pub enum ToControl {
     CacheDisk(DiskReport),
     /// The counters of pages.
     PagesLoaded(Arc<PagesRead>),
+    /// The configuration in force, after a reload.
+    Configured(Arc<SiteData>),
     /// The result of the last reload.
     Reloaded(Arc<ReloadReport>),
     /// The certificates in force.

@@ -81,8 +81,11 @@ pub fn take(now: Now) -> Option<Batch> {
 pub fn sample_part(per_million: u32) {
     let below = u128::from(u64::MAX) * u128::from(per_million) / 1_000_000;
     SAMPLED_BELOW.with(|sampled| sampled.set(u64::try_from(below).unwrap_or(u64::MAX)));
-    if below > 0 {
+    // Of those under way until then the collector is still told, so nothing is turned off.
+    if below > 0 && SAMPLING.with(|sampling| sampling.borrow().is_none()) {
         SAMPLING.with(|sampling| *sampling.borrow_mut() = Some(Box::default()));
+    }
+    if below > 0 {
         IS_ON.with(|is_on| is_on.set(true));
     }
 }

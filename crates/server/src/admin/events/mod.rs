@@ -13,6 +13,7 @@ mod watch;
 
 use http::{Answer, Reply, Request};
 use live::Event;
+use runtime::clock::Now;
 use runtime::mailbox::Endpoint;
 use runtime::service::ServiceContext;
 
@@ -46,8 +47,8 @@ impl Events {
     }
 
     /// Something was found.
-    pub(super) fn add(&mut self, trouble: Trouble, context: &ServiceContext<'_, Message>) {
-        let at = Moment { now_ms: context.now.monotonic_ms(), unix_ms: context.now.unix_ms() };
+    pub(super) fn add(&mut self, trouble: Trouble, now: Now) {
+        let at = Moment { now_ms: now.monotonic_ms(), unix_ms: now.unix_ms() };
         self.ring.add(trouble, at);
     }
 
@@ -59,7 +60,7 @@ impl Events {
         context: &ServiceContext<'_, Message>,
     ) {
         for trouble in self.watch.take(from, vitals) {
-            self.add(trouble, context);
+            self.add(trouble, context.now);
         }
     }
 
@@ -67,7 +68,7 @@ impl Events {
     pub(super) fn look_at_log(&mut self, log: LogReport, context: &ServiceContext<'_, Message>) {
         let before = std::mem::replace(&mut self.log, log);
         if let Some(trouble) = judge::of_log(before, log) {
-            self.add(trouble, context);
+            self.add(trouble, context.now);
         }
     }
 
@@ -83,7 +84,7 @@ impl Events {
         let now_ms = context.now.monotonic_ms();
         let (mut found, in_ms) = self.watch.look(now_ms, context.mail);
         found.extend(self.ends.look(tls, now_ms, context.now.unix_seconds));
-        found.into_iter().for_each(|trouble| self.add(trouble, context));
+        found.into_iter().for_each(|trouble| self.add(trouble, context.now));
         context.wake_after_ms(in_ms);
     }
 
