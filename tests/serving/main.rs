@@ -45,6 +45,7 @@ mod includes;
 mod limits;
 mod listen;
 mod live;
+mod live_times;
 mod log;
 mod memory;
 mod module_applications;

@@ -75,6 +75,8 @@ pub(crate) struct Channel {
     pub(crate) everywhere: Everywhere,
     /// Whether the home has to be told the number of subscribers.
     pub(crate) is_recounted: bool,
+    /// Messages that subscribers of this scheduler did not get, because they were too slow.
+    pub(crate) dropped: u64,
 }
 
 impl Channel {
@@ -95,6 +97,7 @@ impl Channel {
             everywhere: Everywhere::default(),
             is_noted: false,
             is_recounted: false,
+            dropped: 0,
         }
     }
 

@@ -32,6 +32,7 @@ use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
 use crate::span_stats::SpanStats;
 use crate::store_stats::StoreStats;
+use crate::store_writer_stats::StoreWriterStats;
 use crate::upstream_report::{UpstreamOrder, UpstreamReport};
 
 /// Messages, one type for each kind of receiver.
@@ -224,6 +225,8 @@ pub enum ToControl {
     Traced(Box<Batch>),
     /// From the log writer: lines written, lines lost.
     LogReport(LogReport),
+    /// From the writer of the store: its commits and checkpoints.
+    StoreWriter(Box<StoreWriterStats>),
     /// From the disks of caches: what is there.
     CacheDisk(DiskReport),
     /// The counters of pages.

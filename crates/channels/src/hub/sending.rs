@@ -21,6 +21,7 @@ impl Channels {
         self.run_backlog(context);
         let noted = std::mem::take(&mut self.noted);
         self.send_turn(&noted, context);
+        self.lags.end_turn();
         for place in noted {
             self.settle(place, context);
         }
@@ -97,6 +98,7 @@ impl Channels {
             }
             self.stats.delivered += delivered;
             self.stats.dropped += dropped;
+            channel.dropped += dropped;
             channel.audiences[usize::from(audience)].catch_up(seat, process);
             self.behind -= 1;
         }

@@ -16,7 +16,7 @@ use std::net::SocketAddr;
 
 use sys::socket::Peer;
 
-use crate::account;
+use crate::account::moment_ns;
 use crate::clock::Now;
 use crate::close_reason::CloseReason;
 use crate::slots::ProcessId;
@@ -244,9 +244,4 @@ fn with<T>(act: impl FnOnce(&mut Following) -> T) -> Option<T> {
 
 fn with_sampling<T>(act: impl FnOnce(&mut Sampling) -> T) -> Option<T> {
     SAMPLING.with(|sampling| sampling.borrow_mut().as_deref_mut().map(act))
-}
-
-/// The time of this moment, which advances within a turn.
-fn moment_ns() -> u64 {
-    account::turn_began_ns().saturating_add(account::since_turn_began_ns())
 }

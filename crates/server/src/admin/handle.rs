@@ -305,6 +305,7 @@ impl Application for Admin {
                 admin.events.look_at_log(report, context);
             }
             ToControl::Traced(batch) => admin.tracing.add(from, &batch),
+            ToControl::StoreWriter(stats) => admin.round.store = Some(*stats),
             ToControl::CacheDisk(report) => admin.round.disk = Some(report),
             ToControl::Configured(data) => {
                 if let Some(event) = admin.settings.on_configured(data) {

@@ -8,7 +8,6 @@ use runtime::mailbox::Endpoint;
 use wire::http::status::Status;
 
 use super::Admin;
-use crate::admin::round::Round;
 use crate::cache_order::CacheOrder;
 use crate::message::{Message, ToScheduler};
 use crate::upstream_report::UpstreamOrder;
@@ -49,7 +48,7 @@ impl Admin {
             sent &= context.mail.send_part(endpoint, message).is_ok();
         }
         // The state that was just asked for is another one now.
-        self.round = Round::default();
+        self.round.forget();
         reply.empty(if sent { Status::OK } else { Status::SERVICE_UNAVAILABLE });
         Answer::Done
     }
@@ -73,7 +72,7 @@ impl Admin {
             // Those that have it have purged; asked again, all have.
             sent &= context.mail.send_part(endpoint, message).is_ok();
         }
-        self.round = Round::default();
+        self.round.forget();
         reply.empty(if sent { Status::OK } else { Status::SERVICE_UNAVAILABLE });
         Answer::Done
     }

@@ -10,7 +10,6 @@ use wire::http::status::Status;
 
 use super::Admin;
 use crate::admin::problem;
-use crate::admin::round::Round;
 use crate::admin::settings::{Change, log_as};
 use crate::maintenance::Source;
 use crate::message::{Inquiry, Message, ToScheduler};
@@ -46,7 +45,7 @@ impl Admin {
         }
         self.note(name, &change, context);
         // A report that is asked for now comes behind the change.
-        self.round = Round::default();
+        self.round.forget();
         self.setting.push(context.id);
         self.has_answers(&Inquiry::Counters, context);
         Answer::Wait
