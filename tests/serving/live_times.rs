@@ -129,7 +129,7 @@ fn a_websocket_keeps_the_port_and_age_of_its_connection() {
     let config = "[[channel]]\npattern = \"*\"\n";
     let server = Plan::new().config(config).start();
     let socket = websocket(&server, "/channels/a");
-    let peer = socket.stream.local_addr().unwrap().to_string();
+    let peer = socket.local_addr().unwrap().to_string();
     until("its row", || {
         let rows = live(&server, "list=connections")["list"]["rows"].take();
         let found = rows.as_array()?.iter().find(|row| row["values"]["peer"] == peer)?.clone();

@@ -20,7 +20,7 @@ metric::counted! {
         /// Time of the last commit.
         pub last_commit_us: u64 = Gauge(Microseconds, "store_writer.last_commit_us", "store_last_commit"),
         /// Time of the longest commit since the start.
-        pub longest_commit_us: u64 = Gauge(Microseconds, "store_writer.longest_commit_us", "store_longest_commit"),
+        pub longest_commit_us: u64 = Gauge(Microseconds, "store_writer.commit_max_us", "store_commit_max"),
         /// When the last commit ended, in milliseconds since 1970; 0: there was none.
         pub last_commit_at_ms: u64 = Elsewhere("as an age, by `velodrome top`"),
         /// Checkpoints of the store, each of which makes the commits before it durable.
@@ -28,7 +28,7 @@ metric::counted! {
         /// Time of the last checkpoint.
         pub last_checkpoint_us: u64 = Gauge(Microseconds, "store_writer.last_checkpoint_us", "store_last_checkpoint"),
         /// Time of the longest checkpoint since the start.
-        pub longest_checkpoint_us: u64 = Gauge(Microseconds, "store_writer.longest_checkpoint_us", "store_longest_checkpoint"),
+        pub longest_checkpoint_us: u64 = Gauge(Microseconds, "store_writer.checkpoint_max_us", "store_checkpoint_max"),
         /// When the last checkpoint ended, in milliseconds since 1970; 0: there was none.
         pub last_checkpoint_at_ms: u64 = Elsewhere("as an age, by `velodrome top`"),
     }
