@@ -149,9 +149,10 @@ fn a_channel_shows_the_messages_that_slow_subscribers_did_not_get() {
         let told = say(&mut publisher, format!("PUBLISH prices {large}\r\n").as_bytes(), b"\r\n");
         (told == b":0\r\n").then_some(())
     });
-    let prices = row(&server, "channels", "n-prices", |_| true);
-    assert!(prices["dropped"].as_u64().unwrap() > 0, "{prices}");
-    assert_eq!(server.count("/channels/dropped"), prices["dropped"].as_u64().unwrap());
+    // The scheduler of the subscriber forgets the channel; its home is told.
+    let lost = server.count("/channels/dropped");
+    assert!(lost > 0);
+    row(&server, "channels", "n-prices", |row| row["dropped"] == lost);
 }
 
 #[test]

@@ -75,7 +75,8 @@ pub(crate) struct Channel {
     pub(crate) everywhere: Everywhere,
     /// Whether the home has to be told the number of subscribers.
     pub(crate) is_recounted: bool,
-    /// Messages that subscribers of this scheduler did not get, because they were too slow.
+    /// Messages that subscribers did not get, because they were too slow: of this scheduler, as far as its home was not told;
+    /// at the home, also those of others.
     pub(crate) dropped: u64,
 }
 

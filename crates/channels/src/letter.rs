@@ -57,8 +57,9 @@ pub(crate) enum Item {
     Join { name: Arc<str>, ticket: u64 },
     /// From the home: the state before the first message that follows.
     Joined { name: Arc<str>, ticket: u64, epoch: u64, next: u64, history: Vec<(Body, u64)> },
-    /// To a channel's home: the number of subscribers here. If it is 0, send no more messages.
-    Count { name: Arc<str>, subscribers: u32 },
+    /// To a channel's home: the number of subscribers here, and the messages that they did not get since the last one.
+    /// Without subscribers, send no more messages.
+    Count { name: Arc<str>, subscribers: u32, dropped: u64 },
     /// From a channel's home: a message for subscribers, and for those of these patterns.
     Deliver {
         name: Arc<str>,

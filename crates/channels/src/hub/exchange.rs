@@ -88,7 +88,9 @@ impl Channels {
                 let history = History::of(history, next);
                 self.on_joined(&name, ticket, (epoch, history), context);
             }
-            Item::Count { name, subscribers } => self.on_count(from, &name, subscribers),
+            Item::Count { name, subscribers, dropped } => {
+                self.on_count(from, &name, (subscribers, dropped));
+            }
             Item::Deliver { name, epoch, offset, body, patterns, stamp } => {
                 self.lags.of_current = stamp;
                 let position = Position { epoch, offset };
@@ -192,10 +194,12 @@ impl Channels {
         self.bound_histories();
     }
 
-    fn on_count(&mut self, from: Endpoint, name: &str, subscribers: u32) {
+    fn on_count(&mut self, from: Endpoint, name: &str, (subscribers, dropped): (u32, u64)) {
         let Some(place) = self.by_name.get(name).copied() else { return };
-        if let Some(Channel { place: Place::Home(others), .. }) = &mut self.channels[place as usize]
+        if let Some(Channel { place: Place::Home(others), dropped: of_channel, .. }) =
+            &mut self.channels[place as usize]
         {
+            *of_channel += dropped;
             others.retain(|(other, _)| *other != from);
             if subscribers > 0 {
                 others.push((from, subscribers));

@@ -56,8 +56,9 @@ impl Channels {
         }
         let subscribers = channel.subscribers() as u32;
         if let Place::Elsewhere { home, .. } = channel.place {
-            let name = channel.name.clone();
-            self.outgoing[usize::from(home.0)].push(Item::Count { name, subscribers });
+            // The home remembers them when this scheduler has forgotten the channel.
+            let (name, dropped) = (channel.name.clone(), std::mem::take(&mut channel.dropped));
+            self.outgoing[usize::from(home.0)].push(Item::Count { name, subscribers, dropped });
         }
     }
 
