@@ -140,7 +140,8 @@ fn every_owner_of_a_setting_hears_of_it() {
 
 #[test]
 fn a_client_that_reads_nothing_is_given_up_sooner() {
-    let server = Plan::new().file("large.bin", "x".repeat(64 << 20)).start();
+    let config = "[limits]\nsend_idle = \"10m\"\nsend_rate = 0\n";
+    let server = Plan::new().config(config).file("large.bin", "x".repeat(64 << 20)).start();
     let mut client = server.client();
     client.send("GET /large.bin HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     until("output to wait", || (server.count("/processes/http") == 1).then_some(()));
