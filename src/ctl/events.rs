@@ -56,9 +56,9 @@ pub(super) fn events(way: &Way, flags: &Events) -> Result<(), Failure> {
 
 /// Prints what one thing is.
 pub(super) fn info(way: &Way, wanted: &One) -> Result<(), Failure> {
-    let answer = way
-        .ask("GET", &format!("/info?id={}", wanted.id))
-        .map_err(|failure| none(failure, wanted))?;
+    let id = form_urlencoded::byte_serialize(wanted.id.as_bytes()).collect::<String>();
+    let answer =
+        way.ask("GET", &format!("/info?id={id}")).map_err(|failure| none(failure, wanted))?;
     print_info(&answer, wanted)
 }
 

@@ -2,6 +2,7 @@
 
 mod events;
 pub(crate) mod pages;
+mod set;
 mod trace;
 pub(crate) mod way;
 
@@ -20,6 +21,8 @@ pub(crate) const EXAMPLES: &str = "Examples:
   velodrome ctl status
   velodrome ctl stats --json
   velodrome ctl reload
+  velodrome ctl set                             show what may change in a running server
+  velodrome ctl set limits.header_deadline 5s   change it until the next reload; `default` puts it back
   velodrome ctl set maintenance on
   velodrome ctl upstreams                       show the servers of upstreams
   velodrome ctl upstream api drain 10.0.0.1:9000
@@ -66,8 +69,8 @@ enum CtlCommand {
     Stats(Stats),
     /// Reload the configuration; an invalid one is refused and the old one stays.
     Reload(Format),
-    /// Change a setting until the server ends.
-    Set(Set),
+    /// Show what may change in a running server, or change it until the next reload.
+    Set(set::Set),
     /// Show the servers of upstreams: whether they get requests, why, and since when.
     Upstreams(Format),
     /// Let a server of an upstream have no more new requests, or have them again.
@@ -130,27 +133,6 @@ enum Wanted {
 }
 
 #[derive(Clone, Debug, Args)]
-struct Set {
-    #[command(subcommand)]
-    setting: Setting,
-}
-
-#[derive(Clone, Copy, Debug, Subcommand)]
-enum Setting {
-    /// Answer all requests with 503, except those of `allow` in [maintenance].
-    Maintenance {
-        /// Whether the site is maintained.
-        switch: Switch,
-    },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Switch {
-    On,
-    Off,
-}
-
-#[derive(Clone, Debug, Args)]
 struct PerfMap {
     /// The file to write [default: /tmp/perf-PID.map, where profilers look for it].
     #[arg(short = 'o', long = "output", value_name = "FILE")]
@@ -203,15 +185,7 @@ pub(crate) fn run(flags: &Ctl) -> Result<(), Failure> {
                 )),
             }
         }
-        CtlCommand::Set(Set { setting: Setting::Maintenance { switch } }) => {
-            let path = match switch {
-                Switch::On => "/maintenance/on",
-                Switch::Off => "/maintenance/off",
-            };
-            let state: Value = parse(&way.ask("POST", path)?)?;
-            let state = state["maintenance"].as_str().unwrap_or("unknown").to_owned();
-            output::print_line(&format!("maintenance: {state}"))
-        }
+        CtlCommand::Set(wanted) => set::run(&way, wanted),
         CtlCommand::Upstreams(format) => {
             let answer = way.ask("GET", "/upstreams")?;
             let upstreams = parse(&answer)?;

@@ -108,6 +108,8 @@ impl Way {
         let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
         match head.split(' ').nth(1).unwrap_or("none") {
             status if status.starts_with('2') => Ok(body.to_owned()),
+            // It says which word is wrong.
+            "400" if !body.is_empty() => Err(Failure::WrongUse(body.to_owned())),
             status => Err(self.refused(status, path)),
         }
     }

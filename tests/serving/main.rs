@@ -46,6 +46,7 @@ mod includes;
 mod limits;
 mod listen;
 mod live;
+mod live_times;
 mod log;
 mod memory;
 mod module_applications;
@@ -103,6 +104,7 @@ mod serve;
 #[path = "../server/mod.rs"]
 #[allow(dead_code, reason = "each program uses a part of it")]
 mod server;
+mod settings;
 mod site_processes;
 mod sleeping;
 mod slow;

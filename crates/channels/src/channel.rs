@@ -75,6 +75,9 @@ pub(crate) struct Channel {
     pub(crate) everywhere: Everywhere,
     /// Whether the home has to be told the number of subscribers.
     pub(crate) is_recounted: bool,
+    /// Messages that subscribers did not get, because they were too slow: of this scheduler, as far as its home was not told;
+    /// at the home, also those of others.
+    pub(crate) dropped: u64,
 }
 
 impl Channel {
@@ -95,6 +98,7 @@ impl Channel {
             everywhere: Everywhere::default(),
             is_noted: false,
             is_recounted: false,
+            dropped: 0,
         }
     }
 

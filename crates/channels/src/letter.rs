@@ -2,6 +2,7 @@
 //!
 //! Owns the closed set of it, and which of it is sent first.
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use runtime::slots::ProcessId;
@@ -10,6 +11,9 @@ use crate::member::{Member, Step};
 use crate::message::{Body, Offer};
 use crate::outcome::{Published, Refusal};
 use crate::question::{Findings, Question};
+
+/// When a message was published, in monotonic nanoseconds; `None`: it is not timed.
+pub(crate) type Stamp = Option<NonZeroU64>;
 
 /// A process that published a message and waits for its outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,17 +50,25 @@ pub struct Letter(pub(crate) Vec<Item>);
 #[derive(Debug)]
 pub(crate) enum Item {
     /// To a channel's home: a message.
-    Publish { name: Arc<str>, offer: Offer, publisher: Option<Publisher> },
+    Publish { name: Arc<str>, offer: Offer, publisher: Option<Publisher>, stamp: Stamp },
     /// From the home: the result of the message.
     Receipt(Receipt),
     /// To a channel's home: there are subscribers here now. The ticket distinguishes this join from an earlier one.
     Join { name: Arc<str>, ticket: u64 },
     /// From the home: the state before the first message that follows.
     Joined { name: Arc<str>, ticket: u64, epoch: u64, next: u64, history: Vec<(Body, u64)> },
-    /// To a channel's home: the number of subscribers here. If it is 0, send no more messages.
-    Count { name: Arc<str>, subscribers: u32 },
+    /// To a channel's home: the number of subscribers here, and the messages that they did not get since the last one.
+    /// Without subscribers, send no more messages.
+    Count { name: Arc<str>, subscribers: u32, dropped: u64 },
     /// From a channel's home: a message for subscribers, and for those of these patterns.
-    Deliver { name: Arc<str>, epoch: u64, offset: u64, body: Body, patterns: Arc<[Arc<str>]> },
+    Deliver {
+        name: Arc<str>,
+        epoch: u64,
+        offset: u64,
+        body: Body,
+        patterns: Arc<[Arc<str>]>,
+        stamp: Stamp,
+    },
     /// To all schedulers: which subscribers are there? For a process of the sender.
     Ask { process: ProcessId, number: u64, question: Arc<Question> },
     /// The answer.

@@ -134,5 +134,10 @@ pub const POLL_ANSWER_SIZE: usize = 256 * 1024;
 /// the other requests are answered in the next turns, the oldest first.
 pub const POLL_BYTES_PER_TURN: usize = 256 * 1024;
 
+/// One message in this many is timed, from its publisher to the outboxes of its subscribers (16).
+///
+/// Consequence: times are of a sample. Fewer: more messages cost a reading of the clock.
+pub const MESSAGES_PER_SAMPLE: u32 = 16;
+
 /// Put off requests that are asked again in one turn (64). The others wait for a later one.
 pub const POLLS_RESUMED: usize = 64;

@@ -139,6 +139,18 @@ impl Rulebook {
         Self { rules, unnamed: Arc::default() }
     }
 
+    /// Their patterns.
+    pub fn patterns(&self) -> impl Iterator<Item = &str> {
+        self.rules.iter().map(|(glob, _)| glob.as_str())
+    }
+
+    /// The pattern of the rules of a channel; empty if it has none.
+    #[must_use]
+    pub fn pattern_of(&self, name: &str) -> &str {
+        let found = self.rules.iter().find(|(glob, _)| glob.matches(name));
+        found.map_or("", |(glob, _)| glob.as_str())
+    }
+
     /// Whether there are no rules.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -18,7 +18,7 @@ use crate::id::{ExchangeId, Requester};
 use crate::limits::{CONNECTIONS_PER_ORIGIN, EXCHANGES};
 use crate::names::{Found, Names, Question};
 use crate::news::News;
-use crate::origin::Host;
+use crate::origin::{Host, Origin};
 use crate::outbound::{Outbound, Tickets};
 use crate::outgoing::Outgoing;
 use crate::pool::Pool;
@@ -215,6 +215,11 @@ impl Client {
     pub fn heard(&mut self, now_ns: u64) -> Vec<ExchangeId> {
         self.end_late(now_ns);
         std::mem::take(&mut self.heard)
+    }
+
+    /// The server of an exchange.
+    pub fn origin(&self, id: ExchangeId) -> Option<&Origin> {
+        Some(&self.exchanges.get(id)?.to.origin)
     }
 
     /// When an exchange got an established connection, on the monotonic clock; `None`: it has none yet.

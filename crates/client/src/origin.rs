@@ -3,6 +3,7 @@
 //! Owns what makes two requests use the same connections. Never connects.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
@@ -66,6 +67,16 @@ impl Destination {
         }
     }
 
+    /// The place that a connection to one of its addresses leads to, for those who look.
+    pub(crate) fn place(&self, address: IpAddr) -> String {
+        match &self.origin.host {
+            Host::Socket(path) => path.display().to_string(),
+            Host::Name(_) | Host::Address(_) => {
+                SocketAddr::new(address, self.origin.port).to_string()
+            }
+        }
+    }
+
     /// The place that a connection to one of its addresses leads to.
     pub(crate) fn remote(&self, address: IpAddr) -> RemoteAddress {
         match &self.origin.host {
@@ -73,6 +84,22 @@ impl Destination {
             Host::Name(_) | Host::Address(_) => {
                 RemoteAddress::Tcp(SocketAddr::new(address, self.origin.port))
             }
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = match self.transport {
+            Transport::Plain => "http",
+            Transport::Encrypted => "https",
+        };
+        match &self.host {
+            Host::Address(address) => {
+                write!(out, "{scheme}://{}", SocketAddr::new(*address, self.port))
+            }
+            Host::Name(name) => write!(out, "{scheme}://{name}:{}", self.port),
+            Host::Socket(path) => write!(out, "{scheme} at {}", path.display()),
         }
     }
 }

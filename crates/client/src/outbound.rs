@@ -82,6 +82,11 @@ pub(crate) enum Past {
 }
 
 impl Outbound {
+    /// The address and port of its server.
+    pub fn server(&self) -> String {
+        self.to.place(self.address)
+    }
+
     /// Whether it is idle and waits to be used again.
     pub fn is_idle(&self) -> bool {
         self.exchange.is_none()

@@ -51,7 +51,7 @@ pub(super) static CHANNELS: SectionKeys = SectionKeys {
             name: "compress",
             value: Value::Boolean(|config| &mut config.channel_settings.compress),
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "Whether messages of 128 bytes or more are compressed for [WebSockets](channels.md#websocket) whose clients offer it (permessage-deflate, RFC 7692), including those of [modules](modules.md#websockets). Each message is compressed separately, a channel message once for all subscribers.",
         },
         Key {

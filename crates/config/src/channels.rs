@@ -256,7 +256,7 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
                 0..=limits::CHANNEL_HISTORY_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "The number of recent messages to keep, so that a client that reconnects receives what it missed.",
         },
         Key {
@@ -266,14 +266,14 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
                 1..=limits::CHANNEL_HISTORY_SIZE_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "The size of the history of a channel. All histories of a scheduler together are limited to 64 MiB.",
         },
         Key {
             name: "history_age",
             value: Value::Deadline(|config| &mut rules(config).history_age),
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "How long a message is kept.",
         },
         Key {
@@ -294,7 +294,7 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
                 show: |config| shown(config, |rules| show_choice(&SLOW, &rules.slow)),
             },
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "What happens to a subscriber with more than `behind` bytes waiting: its connection is closed (a WebSocket with code 4008), or it later receives the messages that the history still has, or only the latest one.",
         },
         Key {
@@ -304,7 +304,7 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
                 1024..=limits::CHANNEL_BEHIND_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "How many bytes may wait for a subscriber.",
         },
         Key {
@@ -314,7 +314,7 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
                 1..=limits::CHANNEL_MESSAGE_SIZE_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "The maximum size of a message; a longer one is refused.",
         },
         Key {
@@ -328,7 +328,7 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
                 show: |config| shown(config, |rules| rules.rate.map(|rate| rate.to_string())),
             },
             absent: Absent::Words("any number"),
-            change: Change::Reload,
+            change: Change::Live,
             text: "How many messages per second, and in a burst, a publisher may publish on one scheduler. A publisher is the user of a token, or all clients of an address (IPv6: a /64 network) without a token. Further messages are refused, over HTTP with 429. Pages, programs with an API key, and clients of a Unix socket without a token are not limited.",
         },
         Key {

@@ -103,7 +103,7 @@ pub(super) static FILES: SectionKeys = SectionKeys {
             name: "cache_size",
             value: Value::Size(|config| &mut config.file_cache.size, ANY_SIZE),
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "Memory for file content, per scheduler; the least recently used files are evicted. `0` turns the cache off.",
         },
         Key {

@@ -51,6 +51,8 @@ pub struct Key {
 /// When a changed value takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
+    /// At once, with `velodrome ctl set`, or with a reload.
+    Live,
     /// With a reload.
     Reload,
     /// With a restart; a reload that changes it is refused.

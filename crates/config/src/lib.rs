@@ -65,6 +65,7 @@ mod store;
 mod target;
 mod top_keys;
 mod trace;
+mod tunables;
 mod upstream;
 mod upstream_cache;
 mod upstream_check;
@@ -115,6 +116,7 @@ pub use sources::PartFile;
 pub use store::{DatabaseAccess, DatabaseRules, StoreSettings, StoreSync};
 pub use target::{Part, Spot, Target};
 pub use trace::TraceSettings;
+pub use tunables::{Tunable, no_such_setting, tunables};
 pub use upstream::{
     ActiveCheck, Balance, CacheDisk, CacheKey, CacheReport, ForwardAuth, HashBy, HeaderEdits,
     PassiveHealth, ProxiedBodies, ProxiedPath, ProxyProtocol, ProxyRoute, ServerAddress, Upstream,

@@ -57,6 +57,8 @@ pub struct Limits {
     pub connections: u64,
     /// Keys of all `[[limit]]` that are known at once.
     pub limit_keys: u64,
+    /// TLS handshakes of one address that may be under way on one scheduler.
+    pub handshakes_per_address: u64,
 }
 
 impl Default for Limits {
@@ -81,6 +83,7 @@ impl Default for Limits {
             requests_per_connection: None,
             connections: limits::CONNECTIONS,
             limit_keys: limits::QUOTA_KEYS,
+            handshakes_per_address: limits::HANDSHAKES_PER_ADDRESS,
         }
     }
 }
@@ -102,7 +105,7 @@ pub(super) static LIMITS: SectionKeys = SectionKeys {
             name: "head_size",
             value: Value::Size(|config| &mut config.limits.head_size, HEAD_PART),
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "Request line and header fields together; above: 431, closed. It also limits each part, where no smaller limit is set below.",
         },
         Key {
@@ -112,35 +115,35 @@ pub(super) static LIMITS: SectionKeys = SectionKeys {
                 1..=limits::FIELD_COUNT_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "Header fields of a request; above: 431, closed.",
         },
         Key {
             name: "field_size",
             value: Value::Size(|config| &mut config.limits.field_size, HEAD_PART),
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "One header field, name and value; above: 431, closed.",
         },
         Key {
             name: "field_name_size",
             value: Value::Size(|config| &mut config.limits.field_name_size, HEAD_PART),
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "The name of a header field; above: 431, closed.",
         },
         Key {
             name: "target_size",
             value: Value::Size(|config| &mut config.limits.target_size, HEAD_PART),
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "Path and query; above: 414, closed.",
         },
         Key {
             name: "body_size",
             value: Value::Size(|config| &mut config.limits.body_size, ANY_SIZE),
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "The body of a request, unless its route sets another limit; above: 413.",
         },
         Key {
@@ -150,7 +153,7 @@ pub(super) static LIMITS: SectionKeys = SectionKeys {
                 0..=limits::HEAD_PART_SIZE_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "All chunk extensions of a body; above: 400, closed.",
         },
         Key {
@@ -160,56 +163,56 @@ pub(super) static LIMITS: SectionKeys = SectionKeys {
                 0..=limits::HEAD_PART_SIZE_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "The trailer of a body; above: 431, closed.",
         },
         Key {
             name: "unread_body_size",
             value: Value::Size(|config| &mut config.limits.unread_body_size, ANY_SIZE),
             absent: Absent::Default,
-            change: Change::Restart,
+            change: Change::Live,
             text: "How much of an unread body is discarded to keep the connection; above: closed.",
         },
         Key {
             name: "header_deadline",
             value: Value::Deadline(|config| &mut config.limits.header_deadline),
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "From the start of a request to the end of its header fields, no matter how slowly they arrive; then 408, or a plain close if nothing arrived. At most 2 s while the server drains.",
         },
         Key {
             name: "body_idle",
             value: Value::Deadline(|config| &mut config.limits.body_idle),
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "Time without a byte of an announced body; then 408, closed.",
         },
         Key {
             name: "body_rate",
             value: Value::Rate(|config| &mut config.limits.body_rate),
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "Minimum average rate at which a client sends a body; below: 408, closed. `0` turns it off.",
         },
         Key {
             name: "unread_body_deadline",
             value: Value::Duration(|config| &mut config.limits.unread_body_deadline, ANY_DURATION),
             absent: Absent::Default,
-            change: Change::Restart,
+            change: Change::Live,
             text: "Time to discard an unread body; then closed.",
         },
         Key {
             name: "send_idle",
             value: Value::Deadline(|config| &mut config.limits.send_idle),
             absent: Absent::Default,
-            change: Change::Restart,
+            change: Change::Live,
             text: "Time in which a client's kernel acknowledges nothing of an answer; then the connection is reset, at most an eighth of this time later. This also ends HTTP clients and WebSockets that keep sending and read nothing: with 256 KiB of answers waiting, the server reads no further requests or messages.",
         },
         Key {
             name: "send_rate",
             value: Value::Rate(|config| &mut config.limits.send_rate),
             absent: Absent::Default,
-            change: Change::Restart,
+            change: Change::Live,
             text: "Minimum average rate at which a client reads an answer; below: reset. `0` turns it off.",
         },
         Key {
@@ -230,7 +233,7 @@ pub(super) static LIMITS: SectionKeys = SectionKeys {
                 },
             },
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "Time between two requests of a connection; then closed. With `\"forever\"` only TCP detects dead peers.",
         },
         Key {
@@ -251,7 +254,7 @@ pub(super) static LIMITS: SectionKeys = SectionKeys {
                 },
             },
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "After this many requests the connection is closed.",
         },
         Key {
@@ -263,6 +266,16 @@ pub(super) static LIMITS: SectionKeys = SectionKeys {
             absent: Absent::Default,
             change: Change::Restart,
             text: "Connections of the whole server, divided among the schedulers. Above, one is closed for each new one: the oldest with an incomplete request, else the one idle for longest. If all are busy, accepting pauses and new connections wait in the kernel's queue. An eighth of a scheduler's descriptors (24 to 256) is reserved for other uses; with fewer than 64 the server does not start. Requests and answers of a scheduler may hold 256 MiB of memory: from 95 % on those of the client that holds most are ended (a request with 503), and from 98 % on new connections are answered 503.",
+        },
+        Key {
+            name: "handshakes_per_address",
+            value: Value::Whole(
+                |config| &mut config.limits.handshakes_per_address,
+                1..=limits::HANDSHAKES_PER_ADDRESS_MAX,
+            ),
+            absent: Absent::Default,
+            change: Change::Live,
+            text: "TLS handshakes of one address that may be under way on one scheduler; of IPv6 those of one network of 64 bits. Above, further connections of it are closed at once, and counted as `too_many_of_one_address`. Many users behind one address share this. Clients of this host and trusted proxies have no such limit.",
         },
     ],
     shared: &[],

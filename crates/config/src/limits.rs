@@ -66,6 +66,10 @@ pub const KEEP_ALIVE: Duration = Duration::from_secs(75);
 /// if none is idle, accepting pauses and new ones wait in the queue of the kernel.
 pub const CONNECTIONS: u64 = 1_000_000;
 
+/// 250 TLS handshakes of one address under way on one scheduler; further connections of it are closed at once, and
+/// counted. A handshake takes a few round trips.
+pub const HANDSHAKES_PER_ADDRESS: u64 = 250;
+
 // ---- The server: defaults of the keys at the top of the file ----
 
 /// 50 us of polling before a scheduler sleeps; a longer wait sleeps in the kernel.
@@ -155,6 +159,8 @@ pub const BACKLOG_MAX: u64 = 65_535;
 pub const HEAD_PART_SIZE_MAX: u64 = wire::limits::HEAD_SIZE_MAX as u64;
 /// 100 fields; a configuration with more is refused, because the codec has no room for more.
 pub const FIELD_COUNT_MAX: u64 = wire::limits::FIELD_COUNT as u64;
+/// 100,000 handshakes of one address; a configuration that allows more is refused.
+pub const HANDSHAKES_PER_ADDRESS_MAX: u64 = 100_000;
 /// 100,000,000 connections; a configuration that allows more is refused.
 pub const CONNECTIONS_MAX: u64 = 100_000_000;
 /// 100 us for a page's slice; a configuration with less is refused, because interruptions would cost more than the pages.

@@ -175,7 +175,7 @@ pub(super) static LOG: SectionKeys = SectionKeys {
                 show: |config| show_choice(&MESSAGES, &config.log.messages),
             },
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "The form of the server's own messages: `\"plain\"` is `velodrome: LEVEL: ...`, for service managers, which add the time; `\"timed\"` has the time, too; `\"json\"` is an object with `time`, `level` and `message`.",
         },
         Key {
@@ -189,7 +189,7 @@ pub(super) static LOG: SectionKeys = SectionKeys {
                 show: |config| show_choice(&LEVELS, &config.log.level),
             },
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "The minimum level of the server's own messages, which go to standard error as `velodrome: LEVEL: ...`. `error`: something does not work; `warn`: something works worse than it could; `info`: reloads, drains and reopened logs; `debug`: signals and what was found at the start. Requests are in the access log. nginx's `notice` is `info` here, its `crit`, `alert` and `emerg` are `error`. The reason why a server does not start is printed at every level.",
         },
         Key {
@@ -208,7 +208,7 @@ pub(super) static LOG: SectionKeys = SectionKeys {
                 },
             },
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "The time from which on a request is slow. It gets a message of level `warn` with its id, path, route and status, and where its time went: before a page or upstream began, running, waiting by what for, and the rest. [What the parts are](events.md#slow-requests). Off, it costs nothing.",
         },
     ],

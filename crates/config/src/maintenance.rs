@@ -63,7 +63,7 @@ pub(super) static MAINTENANCE: SectionKeys = SectionKeys {
             name: "retry_after",
             value: Value::Duration(|config| &mut config.maintenance.retry_after, RETRY_AFTER),
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "The `Retry-After` of these answers, in whole seconds.",
         },
         Key {

@@ -150,14 +150,14 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
                 limits::PAGE_CPU_BUDGET_MIN..=limits::PAGE_CPU_BUDGET_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Restart,
+            change: Change::Live,
             text: "CPU time of one run of a page; above, it is ended with 503. A page that [streams](pages.md#streams) gets it once per `deadline`. The processes that it [spawned](pages.md#processes-and-messages) share the same amount again, refilled over ten times that time. Not less than `slice`.",
         },
         Key {
             name: "deadline",
             value: Value::Deadline(|config| &mut config.pages.deadline),
             absent: Absent::Default,
-            change: Change::Restart,
+            change: Change::Live,
             text: "Duration of a page, waits included; above, it is ended with 503. For a page that [streams](pages.md#streams), it counts from the last part that its client has read.",
         },
         Key {
@@ -177,7 +177,7 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
                 limits::PAGE_RUN_MEMORY_MIN..=limits::PAGE_MEMORY_MAX,
             ),
             absent: Absent::Words("half of `memory`"),
-            change: Change::Restart,
+            change: Change::Live,
             text: "Memory of one request. A request that holds more is ended with 503; the others continue.",
         },
         Key {
@@ -311,7 +311,7 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
             name: "compress",
             value: Value::Boolean(|config| &mut config.pages.compress),
             absent: Absent::Default,
-            change: Change::Reload,
+            change: Change::Live,
             text: "Compresses [the output of pages and modules](pages.md#compressed-answers) for clients that accept it. With compression, the length of a page that contains a secret and input from a client can reveal the secret (the BREACH attack). Such a page must set `Cache-Control: no-transform`.",
         },
         Key {

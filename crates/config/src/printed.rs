@@ -61,7 +61,7 @@ fn comment(out: &mut String, key: &Key) {
 }
 
 /// Replaces Markdown's `[text](target)` by its text.
-fn without_links(text: &str) -> String {
+pub(super) fn without_links(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("](") {
@@ -90,6 +90,7 @@ pub fn table(section: &SectionKeys) -> String {
         };
         let change = match key.change {
             _ if key.is_section() => "-",
+            Change::Live => "`ctl set`, reload",
             Change::Reload => "reload",
             Change::Restart => "restart",
         };

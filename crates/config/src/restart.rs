@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::Config;
 use super::key::{Change, Key, SectionKeys};
 use super::keys::SECTIONS;
+use super::tunables::full_name;
 
 /// The keys whose values differ and take effect only with a restart, as `section.key`.
 #[must_use]
@@ -47,12 +48,4 @@ fn values(section: &SectionKeys, key: &Key, config: &mut Config) -> Vec<Option<S
     let values = values.collect();
     config.listeners = listeners;
     values
-}
-
-/// The name in messages: `limits.connections`.
-fn full_name(section: &SectionKeys, key: &Key) -> String {
-    match section.name.trim_matches(['[', ']']) {
-        "" => key.name.to_owned(),
-        section => format!("{section}.{}", key.name),
-    }
 }

@@ -84,7 +84,7 @@ pub(super) static TRACE: SectionKeys = SectionKeys {
                 show: |config| Some(show_part(config.trace.per_million)),
             },
             absent: Absent::Default,
-            change: Change::Restart,
+            change: Change::Live,
             text: "How many of all requests the collector is told of. What a request says in `traceparent` does not change that.",
         },
         Key {

@@ -165,6 +165,11 @@ impl Cache {
         }
     }
 
+    /// From now on it has at most this many bytes. What is too much now goes with the next result.
+    pub fn set_size(&mut self, bytes_max: usize) {
+        self.bytes_max = bytes_max;
+    }
+
     /// What to do for a request for `key` by a client that accepts these codings.
     ///
     /// After `Refresh` or `Missing` the caller has to send the job, and pass its result to

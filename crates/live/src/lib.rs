@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use histogram::{Histogram, Quantiles};
-pub use list::List;
+pub use list::{FETCHED, List};
 pub use table::{Column, Counts, Row, Table, Unit, Value};
 pub use trace::{TraceBegun, TraceEnded, TraceLine, TraceStep};
 
@@ -100,12 +100,28 @@ pub const ACCOUNTS: [&str; 15] = [
 /// The times of one thing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latency {
-    /// What is timed: `class` (of status), `route`, `page`, `channel`, `command` (of Redis) or `upstream`.
+    /// What is timed: `class` (of status), `route`, `page`, `channel` (a pattern), `command` (of Redis),
+    /// `upstream` or `fetch` (a server).
     pub of: String,
     /// Its name, such as `2xx` or `/api/*`.
     pub name: String,
     /// The times.
     pub times: Histogram,
+}
+
+/// A setting that an operator may change while the server runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setting {
+    /// Its name, such as `limits.header_deadline`.
+    pub name: String,
+    /// Its value now, as it is written in the configuration.
+    pub value: String,
+    /// The value that the configuration says.
+    pub default: String,
+    /// The form of a value, its unit and its bounds.
+    pub takes: String,
+    /// What it does.
+    pub text: String,
 }
 
 /// Something that an operator should know.

@@ -2,6 +2,11 @@
 //!
 //! Owns their names. What the columns of a list are, the server says with it.
 
+use crate::table::Row;
+
+/// What stands in place of the upstream for a server that pages fetch from.
+pub const FETCHED: &str = "(fetch)";
+
 /// A list that a server has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum List {
@@ -56,6 +61,37 @@ impl List {
             Self::Listeners => "listeners",
             Self::Mailboxes => "mailboxes",
             Self::Store => "store",
+        }
+    }
+
+    /// The list that has the row of this id, and what the row is; `None` for connections and processes of pages, which
+    /// have more to tell.
+    #[must_use]
+    pub fn of_id(id: &str) -> Option<(Self, &'static str)> {
+        Some(match id.split_once('-')?.0 {
+            "r" => (Self::Routes, "route"),
+            "g" => (Self::Pages, "page"),
+            "n" => (Self::Channels, "channel"),
+            "k" => (Self::Keys, "key"),
+            "u" | "f" => (Self::Upstreams, "server"),
+            "l" => (Self::Listeners, "listener"),
+            "m" => (Self::Mailboxes, "mailbox"),
+            "s" => (Self::Store, "store"),
+            _ => return None,
+        })
+    }
+
+    /// What the times of a row are of ([`Latency::of`](crate::Latency::of)), and of which name; `None` if it has none.
+    #[must_use]
+    pub fn timed_as(self, row: &Row) -> Option<(&'static str, &str)> {
+        let of = |of, key| Some((of, row.text_in(key)?));
+        match self {
+            Self::Routes => of("route", "name"),
+            Self::Pages => of("page", "page"),
+            Self::Channels => of("channel", "pattern"),
+            Self::Upstreams if row.text_in("upstream") == Some(FETCHED) => of("fetch", "server"),
+            Self::Upstreams => of("upstream", "upstream"),
+            _ => None,
         }
     }
 

@@ -105,6 +105,15 @@ impl Row {
         self
     }
 
+    /// The text in a column.
+    #[must_use]
+    pub fn text_in(&self, key: &str) -> Option<&str> {
+        match self.values.get(key)? {
+            Value::Text(text) => Some(text),
+            Value::Number(_) | Value::Fraction(_) => None,
+        }
+    }
+
     /// The number in a column; 0 if it has none.
     #[must_use]
     pub fn number_in(&self, key: &str) -> u64 {

@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use live::{
-    ACCOUNTS, Column, Counts, Event, Quantiles, Row, Scheduler, Server, Snapshot, Table, Value,
+    ACCOUNTS, Column, Counts, Event, List, Quantiles, Row, Scheduler, Server, Snapshot, Table,
+    Value,
 };
 use serde::Serialize;
 
@@ -264,17 +265,9 @@ fn list(earlier: &Moment, later: &Moment, interval_ms: u64) -> Table {
 
 /// The percentiles of a row, which the server counts since its start, are those of the interval; none if nothing was timed.
 fn with_times(mut list: Table, latencies: &[Times]) -> Table {
-    let of = match &*list.name {
-        "routes" => "route",
-        "pages" => "page",
-        _ => return list,
-    };
-    let Some(name) = list.columns.first().map(|column| column.key.clone()) else { return list };
+    let Some(kind) = List::of_name(&list.name) else { return list };
     for row in &mut list.rows {
-        let is_its = |times: &&Times| {
-            let named = row.values.get(&name);
-            times.of == of && matches!(named, Some(Value::Text(name)) if *name == times.name)
-        };
+        let is_its = |times: &&Times| kind.timed_as(row) == Some((&times.of, &times.name));
         let Some(quantiles) = latencies.iter().find(is_its).map(|times| times.quantiles) else {
             continue;
         };

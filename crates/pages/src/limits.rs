@@ -188,6 +188,9 @@ pub const PROCESS_STEADY: Duration = PROCESS_RESTART_MAX;
 /// 60 s at most between two checks of the clock while a process waits for a time of day. If the clock is set, the start may be this late.
 pub const PROCESS_CALENDAR_LOOK: Duration = Duration::from_secs(60);
 
+/// 64 servers whose times for fetches a scheduler counts apart, 8 KiB each. Consequence: further ones share one histogram.
+pub const FETCH_ORIGINS_TIMED: usize = 64;
+
 /// 50 ms between two checks of what a scheduler's pages watch in the store; changes in between are collected.
 pub const STORE_WATCH_REST_MS: u64 = 50;
 

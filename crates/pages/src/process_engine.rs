@@ -5,6 +5,7 @@
 //! (`family.rs`). Never decides when a process continues.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use script::engine::{EngineError, Role, ScriptError, Settings, State, Usage};
 
@@ -53,6 +54,14 @@ impl ProcessEngine {
     /// Other modules are in force.
     pub(super) fn take_over(&mut self, set: &PageSet) -> Result<(), (Arc<Page>, Box<ScriptError>)> {
         self.engine.as_mut().map_or(Ok(()), |engine| provide(engine, set))
+    }
+
+    /// From now on a process may use this much CPU time.
+    pub(super) fn tune(&mut self, cpu_budget: Duration, run_memory_bytes: usize) {
+        self.settings = Settings { cpu_budget, run_memory_bytes, ..self.settings };
+        if let Some(engine) = &mut self.engine {
+            engine.tune(cpu_budget, run_memory_bytes);
+        }
     }
 
     /// Called at the end of the server's process, without freeing anything.

@@ -3,6 +3,7 @@
 //! Owns runs from their first step to their last. Never writes a reply; a call lends it a clock.
 
 mod steps;
+mod tune;
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -164,9 +164,9 @@ pub(crate) fn begin_turn(now_ns: u64) {
     });
 }
 
-/// When the turn began, on the monotonic clock.
-pub(crate) fn turn_began_ns() -> u64 {
-    NOW.with(|now| now.turn_began_ns.get())
+/// This moment, in nanoseconds of the monotonic clock.
+pub fn moment_ns() -> u64 {
+    NOW.with(|now| now.turn_began_ns.get()).saturating_add(since_turn_began_ns())
 }
 
 /// Nanoseconds since the clock was read for this turn. With [`Now`](crate::clock::Now), the time of this moment.
@@ -192,6 +192,15 @@ pub fn ticks_since(before_turn_ns: u64) -> u64 {
             ns => within.saturating_add((u128::from(ns) * u128::from(per_us) / 1_000) as u64),
         }
     })
+}
+
+/// So many nanoseconds, in the unit of [`ticks_since`].
+#[inline]
+pub fn ticks_of(ns: u64) -> u64 {
+    match NOW.with(|now| now.per_us.get()) {
+        0 => ns,
+        per_us => (u128::from(ns) * u128::from(per_us) / 1_000) as u64,
+    }
 }
 
 /// Nanoseconds of so many ticks of a time that [`ticks_since`] has measured.

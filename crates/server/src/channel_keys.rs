@@ -13,7 +13,7 @@ use files::secret::{SecretFault, SecretFile, secrets_of};
 use crate::program_keys::ProgramKeys;
 
 /// The current keys.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ChannelKeys {
     tokens: TokenKeys,
     api: ProgramKeys,
@@ -22,7 +22,7 @@ pub struct ChannelKeys {
 }
 
 /// The keys of those who may control the server over the network, and what is not right about their file.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct AdminKeys {
     /// The keys.
     pub(crate) keys: Arc<ProgramKeys>,

@@ -9,14 +9,14 @@ use std::rc::Rc;
 use ahash::HashMap;
 use runtime::transport::{CertificateFault, Violation};
 
-use crate::limits::HANDSHAKES_PER_ADDRESS;
-
 /// Room for addresses that is kept when none has a handshake under way; more is given back.
 const SPARE_ADDRESSES: usize = 64;
 
 /// The handshakes of one scheduler.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Handshakes {
+    /// Those that one address may have under way.
+    most: u64,
     /// Under way, by address; IPv6 by network, as one client has all of it.
     under_way: Rc<RefCell<HashMap<IpAddr, u32>>>,
     failures: Failures,
@@ -56,11 +56,21 @@ pub struct Failures {
 struct Counts(Vec<(&'static str, u64)>);
 
 impl Handshakes {
+    /// So many may be under way of one address.
+    pub(crate) fn of(most: u64) -> Self {
+        Self { most, under_way: Rc::default(), failures: Failures::default() }
+    }
+
+    /// Sets how many one address may have under way.
+    pub(crate) fn set_most(&mut self, most: u64) {
+        self.most = most;
+    }
+
     /// Whether one more of this address may begin.
     pub(crate) fn may_begin(&self, address: IpAddr) -> bool {
         let under_way = self.under_way.borrow();
         let of_address = under_way.get(&network_of(address));
-        of_address.is_none_or(|count| *count < HANDSHAKES_PER_ADDRESS)
+        of_address.is_none_or(|count| u64::from(*count) < self.most)
     }
 
     /// One begins.
@@ -145,11 +155,12 @@ mod tests {
 
     #[test]
     fn an_address_has_a_share_and_gets_it_back() {
-        let handshakes = Handshakes::default();
+        const MOST: u64 = 3;
+        let handshakes = Handshakes::of(MOST);
         let (one, other): (IpAddr, IpAddr) =
             ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
         let mut held = Vec::new();
-        for _ in 0..HANDSHAKES_PER_ADDRESS {
+        for _ in 0..MOST {
             assert!(handshakes.may_begin(one));
             held.push(handshakes.begin(one));
         }
@@ -160,7 +171,7 @@ mod tests {
         assert!(handshakes.may_begin(one));
         let (near, far): (IpAddr, IpAddr) =
             ("2001:db8::1".parse().unwrap(), "2001:db8:0:1::1".parse().unwrap());
-        held.extend((0..HANDSHAKES_PER_ADDRESS).map(|_| handshakes.begin(near)));
+        held.extend((0..MOST).map(|_| handshakes.begin(near)));
         assert!(!handshakes.may_begin("2001:db8::2".parse().unwrap()));
         assert!(handshakes.may_begin(far));
         held.clear();
@@ -170,7 +181,7 @@ mod tests {
 
     #[test]
     fn failures_are_counted_by_reason() {
-        let mut handshakes = Handshakes::default();
+        let mut handshakes = Handshakes::of(1);
         handshakes.note_failure(Violation::Alert(48));
         handshakes.note_failure(Violation::Cut);
         handshakes.note_failure(Violation::Alert(48));

@@ -41,5 +41,6 @@ pub mod span_stats;
 mod store_readers;
 mod store_stats;
 mod store_writer;
+mod store_writer_stats;
 mod upstream_report;
 mod upstream_tls;

@@ -36,12 +36,6 @@ const KIB: u64 = 1024;
 
 // TLS
 
-/// Handshakes of one address that may be under way on one scheduler; of IPv6 those of one network of 64 bits.
-///
-/// Consequence: further connections of that address are closed at once, and counted. Many users behind one address
-/// share this; a handshake takes a few round trips.
-pub const HANDSHAKES_PER_ADDRESS: u32 = 250;
-
 /// How often the files of certificates are looked at.
 ///
 /// Consequence: a new certificate is in use after twice this time at the latest, because it may still be written.

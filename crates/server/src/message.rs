@@ -32,6 +32,7 @@ use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
 use crate::span_stats::SpanStats;
 use crate::store_stats::StoreStats;
+use crate::store_writer_stats::StoreWriterStats;
 use crate::upstream_report::{UpstreamOrder, UpstreamReport};
 
 /// Messages, one type for each kind of receiver.
@@ -82,6 +83,8 @@ pub enum ToScheduler {
     Channels(Box<channels::Letter>),
     /// Use a new configuration.
     Reload(Arc<SiteData>),
+    /// Use other settings with the same configuration. One that is not in use any more is ignored.
+    Tune(Arc<SiteData>),
     /// Use new certificates, and confirm that they are in use.
     Certificates(Arc<SiteTls>, Vec<Confirmation>),
     /// Use edited pages.
@@ -222,10 +225,14 @@ pub enum ToControl {
     Traced(Box<Batch>),
     /// From the log writer: lines written, lines lost.
     LogReport(LogReport),
+    /// From the writer of the store: its commits and checkpoints.
+    StoreWriter(Box<StoreWriterStats>),
     /// From the disks of caches: what is there.
     CacheDisk(DiskReport),
     /// The counters of pages.
     PagesLoaded(Arc<PagesRead>),
+    /// The configuration in force, after a reload.
+    Configured(Arc<SiteData>),
     /// The result of the last reload.
     Reloaded(Arc<ReloadReport>),
     /// The certificates in force.

@@ -8,7 +8,7 @@ use ctutils::CtEq as _;
 use http::Request;
 
 /// The keys of programs. By default there are none.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct ProgramKeys(Vec<Box<[u8]>>);
 
 impl fmt::Debug for ProgramKeys {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use runtime::clock::{milliseconds, nanoseconds};
+use runtime::scheduler::Patience;
 use sys::file::Symlinks;
 use wire::http::target::DotFiles;
 
@@ -148,6 +149,41 @@ impl SiteData {
             limits,
             users: UserFiles::default(),
             tls: Arc::default(),
+        })
+    }
+
+    /// The same with other values of keys that may change while the server runs ([`config::tunables`]).
+    ///
+    /// # Errors
+    /// If routes contradict each other, which those keys cannot cause.
+    pub fn tuned(&self, config: Config) -> Result<Self, ConfigErrors> {
+        Ok(Self {
+            generation: self.generation,
+            table: Table::compile(&config)?,
+            settings: Arc::new(settings_of(&config)),
+            rulebook: Arc::new(channel_rules::rulebook(&config.channels)),
+            config,
+            roots: self.roots.clone(),
+            cache_directories: self.cache_directories.clone(),
+            rules: self.rules.clone(),
+            configured: self.configured.clone(),
+            page_roots: self.page_roots.clone(),
+            page_rules: self.page_rules.clone(),
+            set_of_root: self.set_of_root.clone(),
+            named_modules: self.named_modules.clone(),
+            pages: self.pages.clone(),
+            trust: self.trust.clone(),
+            upstream_tls: self.upstream_tls.clone(),
+            secret: self.secret.clone(),
+            processes: self.processes.clone(),
+            database_accesses: self.database_accesses.clone(),
+            databases_of_http: self.databases_of_http.clone(),
+            channel_keys: self.channel_keys.clone(),
+            admin_keys: self.admin_keys.clone(),
+            limits: Arc::clone(&self.limits),
+            users: self.users.clone(),
+            tls: Arc::clone(&self.tls),
+            orders: self.orders.clone(),
         })
     }
 
@@ -337,6 +373,16 @@ fn settings_of(config: &Config) -> Settings {
             peers: config.trusted_proxies.clone().into(),
             fields: config.trusted_fields.clone().into(),
         },
+    }
+}
+
+/// How long schedulers wait for peers.
+pub(crate) fn patience(limits: &config::Limits) -> Patience {
+    Patience {
+        send_idle_ns: nanoseconds(limits.send_idle),
+        send_rate: limits.send_rate,
+        linger_bytes: u32::try_from(limits.unread_body_size).unwrap_or(u32::MAX),
+        linger_ms: milliseconds(limits.unread_body_deadline),
     }
 }
 

@@ -20,6 +20,7 @@ use crate::limits::{
 };
 use crate::message::{Message, Orders, ToControl, ToScheduler, ToStoreWriter};
 use crate::store_readers::StoreReaders;
+use crate::store_writer_stats::{StoreWriterStats, Telling};
 
 /// The thread that writes the store.
 pub(crate) struct StoreWriter {
@@ -46,6 +47,8 @@ pub(crate) struct StoreWriter {
     control: Endpoint,
     /// Slow work since it was last told.
     slow: Vec<Trouble>,
+    stats: StoreWriterStats,
+    telling: Telling,
 }
 
 #[expect(clippy::disallowed_methods, reason = "a helper thread has a clock of its own")]
@@ -81,6 +84,8 @@ impl StoreWriter {
             curious: Vec::new(),
             control,
             slow: Vec::new(),
+            stats: StoreWriterStats::default(),
+            telling: Telling::default(),
         }
     }
 
@@ -193,10 +198,14 @@ impl StoreWriter {
             let text = format!("a checkpoint took {} ms", took.as_millis());
             self.slow.push(Trouble::new(Kind::SlowCheckpoint, "", text));
         }
+        if made.is_ok() {
+            self.stats.note_checkpoint(took, unix_ms());
+        }
         self.writer.end_checkpoint(made)
     }
 
     fn note_commit(&mut self, orders: usize, took: Duration) {
+        self.stats.note_commit(took, unix_ms());
         if took >= STORE_SLOW_COMMIT {
             let text = format!("a commit of {orders} orders took {} ms", took.as_millis());
             self.slow.push(Trouble::new(Kind::SlowCommit, "", text));
@@ -210,6 +219,17 @@ impl StoreWriter {
             let _nobody_looks =
                 mailbox.send(self.control, ToControl::Trouble(Box::new(trouble)).into());
         }
+    }
+
+    /// Tells the control scheduler the numbers, if there is news and the last were not told just now. Returns the time
+    /// until then.
+    fn tell_numbers(&mut self, mailbox: &mut Mailbox<Message>) -> Option<Duration> {
+        let (news, rest) = self.telling.due(self.stats, now());
+        if let Some(stats) = news {
+            let message = ToControl::StoreWriter(Box::new(stats));
+            let _nobody_looks = mailbox.send(self.control, message.into());
+        }
+        rest
     }
 
     /// Frees the snapshots of killed programs, which LMDB keeps until it is told, and reports old snapshots.
@@ -264,6 +284,7 @@ impl Handle<Message> for StoreWriter {
         let rest = self.tend();
         self.tell_commit(mailbox);
         self.tell_slow(mailbox);
-        Some(rest)
+        let until_told = self.tell_numbers(mailbox);
+        Some(until_told.map_or(rest, |left| left.min(rest)))
     }
 }

@@ -12,7 +12,7 @@ use runtime::service::ServiceContext;
 use runtime::trace;
 
 use super::Channels;
-use crate::letter::{Item, Publisher, Receipt};
+use crate::letter::{Item, Publisher, Receipt, Stamp};
 use crate::limits::{STEPS_PER_TURN, UNSENT_BYTES};
 use crate::message::Offer;
 use crate::outcome::{Published, Refusal};
@@ -25,6 +25,7 @@ pub(super) struct Incoming {
     pub(super) name: Arc<str>,
     pub(super) offer: Offer,
     pub(super) publisher: Option<Publisher>,
+    pub(super) stamp: Stamp,
 }
 
 impl Incoming {
@@ -97,7 +98,8 @@ impl Channels {
     }
 
     fn accept_incoming<M>(&mut self, message: Incoming, context: &mut ServiceContext<'_, M>) {
-        let Incoming { from, name, offer, publisher } = message;
+        let Incoming { from, name, offer, publisher, stamp } = message;
+        self.lags.of_current = stamp;
         let accepted = self.accept_once(&name, offer, context.now.monotonic_ms());
         if trace::is_on() && from != self.here && accepted.is_ok() {
             traced::came(from);

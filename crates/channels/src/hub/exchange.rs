@@ -79,8 +79,8 @@ impl Channels {
 
     fn take_item<M>(&mut self, from: Endpoint, item: Item, context: &mut ServiceContext<'_, M>) {
         match item {
-            Item::Publish { name, offer, publisher } => {
-                self.on_publish(Incoming { from, name, offer, publisher }, context);
+            Item::Publish { name, offer, publisher, stamp } => {
+                self.on_publish(Incoming { from, name, offer, publisher, stamp }, context);
             }
             Item::Receipt(receipt) => self.on_receipt(receipt, context),
             Item::Join { name, ticket } => self.on_join(from, name, ticket),
@@ -88,8 +88,11 @@ impl Channels {
                 let history = History::of(history, next);
                 self.on_joined(&name, ticket, (epoch, history), context);
             }
-            Item::Count { name, subscribers } => self.on_count(from, &name, subscribers),
-            Item::Deliver { name, epoch, offset, body, patterns } => {
+            Item::Count { name, subscribers, dropped } => {
+                self.on_count(from, &name, (subscribers, dropped));
+            }
+            Item::Deliver { name, epoch, offset, body, patterns, stamp } => {
+                self.lags.of_current = stamp;
                 let position = Position { epoch, offset };
                 let now_ms = context.now.monotonic_ms();
                 self.on_deliver(&name, position, (&body, &patterns), now_ms);
@@ -191,10 +194,12 @@ impl Channels {
         self.bound_histories();
     }
 
-    fn on_count(&mut self, from: Endpoint, name: &str, subscribers: u32) {
+    fn on_count(&mut self, from: Endpoint, name: &str, (subscribers, dropped): (u32, u64)) {
         let Some(place) = self.by_name.get(name).copied() else { return };
-        if let Some(Channel { place: Place::Home(others), .. }) = &mut self.channels[place as usize]
+        if let Some(Channel { place: Place::Home(others), dropped: of_channel, .. }) =
+            &mut self.channels[place as usize]
         {
+            *of_channel += dropped;
             others.retain(|(other, _)| *other != from);
             if subscribers > 0 {
                 others.push((from, subscribers));
@@ -228,11 +233,12 @@ impl Channels {
             self.bound_histories();
         }
         let message = Numbered { channel: name, position, has_history, body };
-        for text in patterns {
-            if let Some(place) = self.patterns.find(text) {
-                self.put_for_pattern(place, message);
-            }
+        let found = patterns.iter().filter_map(|text| self.patterns.find(text));
+        let patterns: Vec<u32> = found.collect();
+        for place in &patterns {
+            self.put_for_pattern(*place, message);
         }
+        self.note_lag(name, place, &patterns);
     }
 
     /// Tells the other schedulers how many subscribers patterns have here.

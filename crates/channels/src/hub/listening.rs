@@ -131,11 +131,12 @@ impl Channels {
 
     /// Gives a message of a channel to its listeners.
     pub(super) fn tell_listeners(&mut self, place: u32, position: Position, body: &Body) {
-        let Some(channel) = &self.channels[place as usize] else { return };
+        let Some(channel) = &mut self.channels[place as usize] else { return };
         for number in &channel.listeners {
             let lost = self.listeners.put(*number, position, body);
             self.stats.delivered += 1;
             self.stats.dropped += lost;
+            channel.dropped += lost;
         }
     }
 }

@@ -4,10 +4,11 @@
 //! `exchange` talks to other schedulers, `backlog` bounds the work of a turn, `sending` ends it,
 //! `ordering` queues its messages, `polling` serves requests that wait for the next message,
 //! `surveys` counts subscribers, `searches` finds channels, `users` knows those with tokens, `repeats` messages that arrive
-//! twice, `rates` how often each client publishes, `listening` subscribers within the server.
+//! twice, `rates` how often each client publishes, `lags` how long messages take, `listening` subscribers within the server.
 
 mod backlog;
 mod exchange;
+mod lags;
 mod listening;
 mod ordering;
 mod polling;
@@ -41,6 +42,7 @@ use crate::stats::ChannelStats;
 
 use self::backlog::Backlog;
 use self::exchange::Outgoing;
+use self::lags::Lags;
 use self::listening::Listeners;
 use self::polling::Polls;
 use self::rates::Rates;
@@ -125,6 +127,7 @@ pub struct Channels {
     repeats: Repeats,
     listeners: Listeners,
     rates: Rates,
+    lags: Lags,
     tickets: u64,
     next_sweep_ms: u64,
     cursor: usize,
@@ -168,6 +171,7 @@ impl Channels {
             repeats: Repeats::default(),
             listeners: Listeners::default(),
             rates: Rates::default(),
+            lags: Lags::default(),
             tickets: 0,
             next_sweep_ms: 0,
             cursor: 0,
@@ -188,6 +192,9 @@ impl Channels {
             channel.rules = Arc::clone(rulebook.of(&channel.name));
         }
         self.rates.clear();
+        if !rulebook.patterns().eq(self.rulebook.patterns()) {
+            self.lags.forget();
+        }
         self.rulebook = rulebook;
     }
 

@@ -262,6 +262,11 @@ impl Channels {
             }
             _ => {
                 audience.end(slowed.seat);
+                if let Subscribed::Channel(place) = pending.of
+                    && let Some(channel) = &mut self.channels[place as usize]
+                {
+                    channel.dropped += u64::from(slowed.messages);
+                }
                 self.stats.dropped += u64::from(slowed.messages);
                 self.stats.disconnected_slow += 1;
                 context.command(Command::Run(slowed.process));

@@ -49,14 +49,16 @@ impl Channels {
         {
             return self.counted(Err(Refusal::TooOften));
         }
+        let stamp = self.lags.stamp();
         let home = self.home(name);
         if home == self.here && self.backlog.is_open() {
+            self.lags.of_current = stamp;
             let published = self.accept_once(name, offer, now_ms).map(Some);
             return self.counted(published);
         }
         let name = name.into();
         if home == self.here {
-            let message = Incoming { from: home, name, offer, publisher };
+            let message = Incoming { from: home, name, offer, publisher, stamp };
             let postponed = self.backlog.postpone(message);
             self.counted(postponed)?;
         } else {
@@ -64,7 +66,7 @@ impl Channels {
             if outgoing.is_full() {
                 return self.counted(Err(Refusal::Busy));
             }
-            outgoing.push(Item::Publish { name, offer, publisher });
+            outgoing.push(Item::Publish { name, offer, publisher, stamp });
         }
         if let Some(Publisher { process, told: Told::ByResuming }) = publisher {
             self.awaited.insert(process, None);
@@ -130,7 +132,7 @@ impl Channels {
             let distant = matching.iter().filter_map(|place| self.patterns.get(*place));
             let distant = distant.filter(|pattern| !pattern.elsewhere().is_empty());
             let patterns: Arc<[Arc<str>]> = distant.map(|of| Arc::clone(&of.text)).collect();
-            let name: Arc<str> = name.into();
+            let (name, stamp): (Arc<str>, _) = (name.into(), self.lags.of_current);
             for other in interested {
                 if trace::is_on() {
                     traced::sent(other);
@@ -144,6 +146,7 @@ impl Channels {
                     offset,
                     body,
                     patterns,
+                    stamp,
                 });
             }
         }
@@ -151,6 +154,7 @@ impl Channels {
             self.tell_listeners(place, position, body);
             self.note(place);
         }
+        self.note_lag(name, place, &matching);
         self.bound_histories();
         self.stats.published += 1;
         if trace::is_on() {

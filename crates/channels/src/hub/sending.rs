@@ -21,6 +21,7 @@ impl Channels {
         self.run_backlog(context);
         let noted = std::mem::take(&mut self.noted);
         self.send_turn(&noted, context);
+        self.lags.end_turn();
         for place in noted {
             self.settle(place, context);
         }
@@ -55,8 +56,9 @@ impl Channels {
         }
         let subscribers = channel.subscribers() as u32;
         if let Place::Elsewhere { home, .. } = channel.place {
-            let name = channel.name.clone();
-            self.outgoing[usize::from(home.0)].push(Item::Count { name, subscribers });
+            // The home remembers them when this scheduler has forgotten the channel.
+            let (name, dropped) = (channel.name.clone(), std::mem::take(&mut channel.dropped));
+            self.outgoing[usize::from(home.0)].push(Item::Count { name, subscribers, dropped });
         }
     }
 
@@ -97,6 +99,7 @@ impl Channels {
             }
             self.stats.delivered += delivered;
             self.stats.dropped += dropped;
+            channel.dropped += dropped;
             channel.audiences[usize::from(audience)].catch_up(seat, process);
             self.behind -= 1;
         }

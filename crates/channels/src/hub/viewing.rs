@@ -16,6 +16,10 @@ pub struct ChannelView<'a> {
     pub subscribers: usize,
     /// Those of them that were too slow, and wait to catch up.
     pub behind: usize,
+    /// Messages that subscribers did not get, as far as this scheduler counts them: those of all schedulers are the sum.
+    pub dropped: u64,
+    /// The pattern of its rules; empty if it has none.
+    pub pattern: &'a str,
     /// Whether this scheduler is its home. Only there are the numbers that follow those of the channel.
     pub is_home: bool,
     /// Messages published since it is known.
@@ -34,6 +38,8 @@ impl Channels {
             name: &channel.name,
             subscribers: channel.subscribers(),
             behind: channel.audiences.iter().map(crate::audience::Audience::behind_count).sum(),
+            dropped: channel.dropped,
+            pattern: self.rulebook.pattern_of(&channel.name),
             is_home: matches!(channel.place, Place::Home(_)),
             published: channel.position().offset,
             kept: channel.history.count(),

@@ -226,7 +226,8 @@ fn the_keys_of_limits() {
         "[limits]\nlimit_keys = 4096\nhead_size = \"32 KiB\"\nfield_count = 50\nfield_size = 4000\nfield_name_size = 64\n\
          target_size = 2000\nbody_size = \"10 MB\"\nchunk_extension_size = 0\ntrailer_size = 1\nunread_body_size = 2\n\
          header_deadline = \"1s\"\nbody_idle = \"2s\"\nbody_rate = \"1 KiB/s\"\nunread_body_deadline = \"0s\"\n\
-         send_idle = \"3s\"\nsend_rate = 0\nkeep_alive = \"forever\"\nrequests_per_connection = 1000\nconnections = 9\n",
+         send_idle = \"3s\"\nsend_rate = 0\nkeep_alive = \"forever\"\nrequests_per_connection = 1000\nconnections = 9\n\
+         handshakes_per_address = 8\n",
     );
     let seconds = Duration::from_secs;
     assert_eq!(
@@ -251,6 +252,7 @@ fn the_keys_of_limits() {
             requests_per_connection: Some(1000),
             connections: 9,
             limit_keys: 4096,
+            handshakes_per_address: 8,
         }
     );
 }

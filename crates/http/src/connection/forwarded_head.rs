@@ -23,17 +23,17 @@ impl Connection {
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
         if !request.fields.iter().any(|(name, _)| forwarded::concerns_proxies(name)) {
-            let sender = Sender::itself(self.peer);
+            let sender = Sender::itself(self.arrival.peer);
             return self.take_request(http, request, sender, (head, rest), context);
         }
         let mut room = http.lend_slots_that_stay();
-        let read = http.settings.trusted.read(request, self.peer, &mut room);
+        let read = http.settings.trusted.read(request, self.arrival.peer, &mut room);
         let progress = match &read {
             Ok((request, sender)) => {
                 self.take_request(http, request, *sender, (head, rest), context)
             }
             Err(Malformed) => {
-                http.note_malformed_forwarding(self.peer, context.now);
+                http.note_malformed_forwarding(self.arrival.peer, context.now);
                 self.refuse(http, Status::BAD_REQUEST, head, context);
                 Progress { consumed: head.len() + rest.len(), next: Next::Linger }
             }

@@ -29,6 +29,7 @@ use wire::http::url::Scheme;
 use self::probe::Lead;
 use self::underway::Underway;
 use crate::application::{Application, Interest};
+use crate::arrival::Arrival;
 use crate::asked::{Asked, BodyRest, Way};
 use crate::forwarding::Sender;
 use crate::limits;
@@ -56,7 +57,7 @@ enum Phase {
 pub struct Connection {
     /// The request of [`Phase::Underway`].
     underway: Option<Box<Underway>>,
-    peer: Peer,
+    arrival: Arrival,
     listener: ListenerIndex,
     requests: u32,
     phase: Phase,
@@ -89,7 +90,7 @@ impl Connection {
         context.set_deadline_after_ms(http.settings().header_deadline_ms);
         Some(Self {
             underway: None,
-            peer,
+            arrival: Arrival::new(peer, context.now),
             listener,
             requests: 0,
             phase,
@@ -118,7 +119,12 @@ impl Connection {
     /// The address of the client: [`runtime::service::Service::client`]. Between requests, that of the other end.
     pub fn client(&self) -> IpAddr {
         let underway = self.underway.as_ref();
-        underway.map_or(self.peer.address, |underway| underway.client())
+        underway.map_or(self.arrival.peer.address, |underway| underway.client())
+    }
+
+    /// The other end.
+    pub fn arrival(&self) -> Arrival {
+        self.arrival
     }
 
     /// Whether a head has begun and is incomplete.
@@ -211,7 +217,13 @@ impl Connection {
                 if forwarded::may_be_in(&request.fields) {
                     return self.take_forwarded(http, request, (head, rest), context);
                 }
-                self.take_request(http, request, Sender::itself(self.peer), (head, rest), context)
+                self.take_request(
+                    http,
+                    request,
+                    Sender::itself(self.arrival.peer),
+                    (head, rest),
+                    context,
+                )
             }
             Ok(Head::Partial) => {
                 if self.phase == Phase::Idle {

@@ -22,7 +22,8 @@ impl Connection {
             Ok(Parsed::Partial) => NEEDS_MORE,
             Ok(Parsed::Complete { length, source }) => {
                 if let Source::Inet { source, .. } = source {
-                    self.peer = Peer { address: source.ip().to_canonical(), port: source.port() };
+                    let (address, port) = (source.ip().to_canonical(), source.port());
+                    self.arrival = self.arrival.with_peer(Peer { address, port });
                 }
                 self.phase = Phase::Idle;
                 Progress { consumed: length, next: Next::Read }

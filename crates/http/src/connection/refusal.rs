@@ -20,6 +20,6 @@ impl Connection {
         context: &mut Context<'_, A::Message>,
     ) {
         self.phase = Phase::Over;
-        http.refuse(Refused::input(status, self.peer, seen), context);
+        http.refuse(Refused::input(status, self.arrival.peer, seen), context);
     }
 }

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use ahash::HashMap;
 use client::{Bounds, ExchangeId, Failure, Held, News};
 use config::FetchRules;
+use metric::Histogram;
 use runtime::clock::nanoseconds;
 use runtime::service::ServiceContext;
 use tls::Connector;
@@ -16,6 +17,7 @@ use super::asked::{Asked, Owner, Wanted};
 use super::outcome::{Answer, FetchResult, Got, Number};
 use super::rules::Rules;
 use super::share::Share;
+use super::times::Times;
 use super::trust::Trust;
 use crate::limits::{FETCH_BODY_SIZE, FETCH_HELD_BYTES};
 
@@ -28,6 +30,8 @@ struct Fetch {
     /// How long a piece may take.
     timeout_ns: u64,
     answer: Answer,
+    /// When it began; `None` once its server is timed.
+    began_ns: Option<u64>,
     /// Bytes of its request and answer that count towards [`FETCH_HELD_BYTES`].
     held_bytes: usize,
 }
@@ -55,6 +59,7 @@ pub struct Client {
     /// Exchanges with news that are no fetches.
     others: Vec<ExchangeId>,
     held_bytes: usize,
+    times: Times,
 }
 
 impl Client {
@@ -111,6 +116,7 @@ impl Client {
             reader: if asked.wanted == Wanted::Whole { Reader::Whole } else { Reader::Head },
             timeout_ns: nanoseconds(asked.timeout),
             answer: Answer::default(),
+            began_ns: Some(now_ns),
             held_bytes: bytes,
         };
         self.held_bytes += bytes;
@@ -171,6 +177,9 @@ impl Client {
             && fetch.reader != Reader::Nothing
             && let Some(news) = self.exchanges.next(number, usize::MAX, now_ns)
         {
+            if matches!(news, News::Head(_) | News::Failed(_)) {
+                self.time(number, now_ns);
+            }
             match self.take(number, news) {
                 Ok(None) => {}
                 Ok(Some(got)) => self.deliver(number, Ok(got)),
@@ -180,6 +189,20 @@ impl Client {
                 }
             }
         }
+    }
+
+    /// The server of a fetch has answered, or it has failed.
+    fn time(&mut self, number: Number, now_ns: u64) {
+        let Some(fetch) = self.fetches.get_mut(&number) else { return };
+        let Some(origin) = self.exchanges.origin(number) else { return };
+        if let Some(began_ns) = fetch.began_ns.take() {
+            self.times.count(origin, now_ns.saturating_sub(began_ns));
+        }
+    }
+
+    /// How long servers took for the heads of their answers, in ticks of [`runtime::account::ticks_since`].
+    pub fn times(&self) -> impl Iterator<Item = (String, &Histogram)> {
+        self.times.each()
     }
 
     /// What one piece of news means to the page; `None`: nothing yet.

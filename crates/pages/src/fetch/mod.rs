@@ -8,6 +8,7 @@ mod fetcher;
 mod outcome;
 mod rules;
 mod share;
+mod times;
 mod trust;
 
 pub(crate) use asked::fields;

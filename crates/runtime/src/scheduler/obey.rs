@@ -25,6 +25,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 Command::Close(id) => self.close(id, CloseReason::Aborted),
                 Command::Connect(connect) => self.connects.push_back(connect),
                 Command::Walk { from } => self.guarded(|scheduler| scheduler.walk(from)),
+                Command::SetPatience(patience) => self.executor.settings.set_patience(patience),
                 Command::Drain { deadline_ms, idle_grace_ms } => {
                     self.begin_drain(deadline_ms, idle_grace_ms);
                 }

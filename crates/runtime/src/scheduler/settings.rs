@@ -28,6 +28,16 @@ pub struct Settings {
     pub punctuality: Punctuality,
 }
 
+/// How long a scheduler waits for peers. The meaning of each is that of the field of [`Settings`] with its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields of `Settings` have it")]
+pub struct Patience {
+    pub send_idle_ns: u64,
+    pub send_rate: u64,
+    pub linger_bytes: u32,
+    pub linger_ms: u64,
+}
+
 /// How exactly a scheduler keeps the alarms of its service ([`ServiceContext::wake_at_ns`](crate::service::ServiceContext::wake_at_ns)). Deadlines of
 /// processes are not affected: they expire in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +52,12 @@ pub enum Punctuality {
 }
 
 impl Settings {
+    /// Other numbers for what a service may change.
+    pub(super) fn set_patience(&mut self, patience: Patience) {
+        let Patience { send_idle_ns, send_rate, linger_bytes, linger_ms } = patience;
+        *self = Self { send_idle_ns, send_rate, linger_bytes, linger_ms, ..*self };
+    }
+
     /// How much a peer must read of the output that waits for it.
     pub(super) fn floor(&self) -> Floor {
         Floor { idle_ns: self.send_idle_ns, rate: self.send_rate }

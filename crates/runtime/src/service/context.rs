@@ -14,6 +14,7 @@ use crate::mailbox::Mailbox;
 use crate::output::Output;
 use crate::post::{Post, Refused};
 use crate::sampler::{Remarkable, Sampler};
+use crate::scheduler::Patience;
 use crate::slots::ProcessId;
 use crate::stats::Stats;
 use crate::streams::Streams;
@@ -228,6 +229,8 @@ pub enum Command {
         /// The slot to begin with.
         from: usize,
     },
+    /// From now on wait for peers like this.
+    SetPatience(Patience),
     /// Stop accepting and connecting, let running work finish, and stop after this many milliseconds even if some still
     /// runs. With 0 everything is closed in this turn, and the scheduler ends.
     Drain {

@@ -16,7 +16,7 @@ use std::net::SocketAddr;
 
 use sys::socket::Peer;
 
-use crate::account;
+use crate::account::moment_ns;
 use crate::clock::Now;
 use crate::close_reason::CloseReason;
 use crate::slots::ProcessId;
@@ -81,8 +81,11 @@ pub fn take(now: Now) -> Option<Batch> {
 pub fn sample_part(per_million: u32) {
     let below = u128::from(u64::MAX) * u128::from(per_million) / 1_000_000;
     SAMPLED_BELOW.with(|sampled| sampled.set(u64::try_from(below).unwrap_or(u64::MAX)));
-    if below > 0 {
+    // Of those under way until then the collector is still told, so nothing is turned off.
+    if below > 0 && SAMPLING.with(|sampling| sampling.borrow().is_none()) {
         SAMPLING.with(|sampling| *sampling.borrow_mut() = Some(Box::default()));
+    }
+    if below > 0 {
         IS_ON.with(|is_on| is_on.set(true));
     }
 }
@@ -241,9 +244,4 @@ fn with<T>(act: impl FnOnce(&mut Following) -> T) -> Option<T> {
 
 fn with_sampling<T>(act: impl FnOnce(&mut Sampling) -> T) -> Option<T> {
     SAMPLING.with(|sampling| sampling.borrow_mut().as_deref_mut().map(act))
-}
-
-/// The time of this moment, which advances within a turn.
-fn moment_ns() -> u64 {
-    account::turn_began_ns().saturating_add(account::since_turn_began_ns())
 }

@@ -29,6 +29,7 @@ mod spawn;
 mod state;
 mod stranger;
 mod tag;
+mod tune;
 mod usage;
 mod utf8;
 mod wait;

@@ -26,7 +26,7 @@ pub(crate) struct UserFile {
 }
 
 /// The files of users of a configuration.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct UserFiles(Vec<(PathBuf, Arc<UserFile>)>);
 
 /// A file of users that cannot be used.

@@ -39,9 +39,27 @@ const COMMANDS: Told = Told {
     of: "command",
 };
 
+const CHANNELS: Told = Told {
+    name: "velodrome_channel_duration_seconds",
+    help: "Time from the publisher of a message until it is queued for the subscribers of a scheduler, of one message in 16, by pattern.",
+    of: "channel",
+};
+
+const UPSTREAMS: Told = Told {
+    name: "velodrome_upstream_duration_seconds",
+    help: "Time from passing on a request until the head of the answer, or the failure, of a server, by upstream.",
+    of: "upstream",
+};
+
+const FETCHES: Told = Told {
+    name: "velodrome_fetch_duration_seconds",
+    help: "Time of a fetch until the head of the answer, or its failure, by server.",
+    of: "fetch",
+};
+
 /// Writes all.
 pub(super) fn write(out: &mut String, round: &Round) {
-    for told in [ROUTES, PAGES, COMMANDS] {
+    for told in [ROUTES, PAGES, COMMANDS, CHANNELS, UPSTREAMS, FETCHES] {
         let all = round.reports.iter().enumerate();
         let all = all.filter_map(|(number, report)| Some((number, report.as_ref()?)));
         let timed: Vec<(usize, &Latency)> = all

@@ -2,6 +2,7 @@
 
 mod look;
 mod orders;
+mod settings;
 
 use std::sync::Arc;
 
@@ -19,13 +20,15 @@ use super::events::Events;
 use super::facts::{Facts, Phase};
 use super::gate::{Gate, Permission};
 use super::round::{Expected, PATIENCE_MS, Round};
+use super::settings::Settings;
 use super::tracing::Tracing;
 use super::{memory, metrics, status};
-use crate::maintenance::{Source, Switch, Switches};
+use crate::maintenance::{Source, Switches};
 use crate::message::{
     Inquiry, Message, PagesRead, ReloadReport, ToCacheDisk, ToControl, ToLogWriter, ToScheduler,
 };
 use crate::origin::is_forged;
+use crate::site_data::SiteData;
 use http::{
     Answer, AnswerContext, Application, BodyPolicy, Http, Interest, Patience, Reply, Request,
 };
@@ -52,6 +55,9 @@ pub struct Admin {
     waiting: Vec<ProcessId>,
     /// Requests that wait for a reload, each with the number of reloads at that time.
     reloading: Vec<(ProcessId, u64)>,
+    /// Requests that wait until all schedulers have a setting.
+    setting: Vec<ProcessId>,
+    settings: Settings,
     last_reload: Arc<ReloadReport>,
     pages: Arc<PagesRead>,
     certificates: Certificates,
@@ -64,8 +70,8 @@ pub struct Admin {
 }
 
 impl Admin {
-    /// An admin service for these schedulers.
-    pub fn new(facts: Arc<Facts>, peers: Peers, gate: Gate) -> Self {
+    /// An admin service for these schedulers, which begin with this configuration.
+    pub fn new(facts: Arc<Facts>, peers: Peers, gate: Gate, data: Arc<SiteData>) -> Self {
         let events = Events::new(&peers);
         Self {
             facts,
@@ -73,6 +79,8 @@ impl Admin {
             round: Round::default(),
             waiting: Vec::new(),
             reloading: Vec::new(),
+            setting: Vec::new(),
+            settings: Settings::of(data),
             last_reload: Arc::default(),
             pages: Arc::default(),
             certificates: Certificates::default(),
@@ -163,8 +171,11 @@ impl Admin {
                 reply.text(&status::native_code(&self.round));
                 Answer::Done
             }
-            (Method::Post, "/maintenance/on") => self.maintain(Switch::On, reply, context),
-            (Method::Post, "/maintenance/off") => self.maintain(Switch::Off, reply, context),
+            (Method::Get, "/settings") => {
+                reply.json(&self.settings.list(self.maintenance));
+                Answer::Done
+            }
+            (Method::Post, "/settings") => self.set(request, reply, context),
             (Method::Get, "/upstreams") if self.has_answers(&Inquiry::Counters, context) => {
                 reply.json(&status::upstreams(&self.round));
                 Answer::Done
@@ -295,13 +306,19 @@ impl Application for Admin {
         match message {
             ToControl::Report(report) => admin.round.add(from, *report),
             ToControl::Vitals(vitals) => admin.events.take(from, vitals, context),
-            ToControl::Trouble(trouble) => admin.events.add(*trouble, context),
+            ToControl::Trouble(trouble) => admin.events.add(*trouble, context.now),
             ToControl::LogReport(report) => {
                 admin.round.log = Some(report);
                 admin.events.look_at_log(report, context);
             }
             ToControl::Traced(batch) => admin.tracing.add(from, &batch),
+            ToControl::StoreWriter(stats) => admin.round.store = Some(*stats),
             ToControl::CacheDisk(report) => admin.round.disk = Some(report),
+            ToControl::Configured(data) => {
+                if let Some(event) = admin.settings.on_configured(data) {
+                    admin.events.add(event, context.now);
+                }
+            }
             ToControl::Reloaded(report) => {
                 admin.last_reload = report;
                 for (process, _) in &admin.reloading {
@@ -346,5 +363,6 @@ impl Application for Admin {
     fn on_gone(&mut self, process: ProcessId) {
         self.streams.on_gone(process);
         self.tracing.on_gone(process);
+        self.setting.retain(|waiting| *waiting != process);
     }
 }

@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use live::{Column, Counts, List, Row, Unit};
+use live::{Column, Counts, FETCHED, Latency, List, Row, Unit};
 
 use super::facts::Facts;
 use super::joined::{latencies, together};
 use super::round::Round;
+use crate::store_writer_stats::StoreWriterStats;
 
 /// A column whose values are what is now.
 fn now(key: &str, title: &str, unit: Unit) -> Column {
@@ -40,6 +41,7 @@ fn of_traffic(list: List) -> (&'static str, Vec<Column>) {
                 now("state", "state", Text),
                 now("scheduler", "scheduler", Count),
                 now("encrypted", "TLS", Text),
+                now("age_ms", "age", Milliseconds),
                 now("idle_ms", "idle", Milliseconds),
                 up("requests", "requests", Count),
                 up("cpu_us", "CPU", Microseconds),
@@ -70,6 +72,8 @@ fn of_traffic(list: List) -> (&'static str, Vec<Column>) {
                 now("open", "open", Count),
                 up("requests", "requests", Count),
                 up("failures", "failures", Count),
+                now("p50_us", "p50", Microseconds),
+                now("p99_us", "p99", Microseconds),
             ],
         ),
         List::Listeners => ("address", vec![now("address", "address", Text)]),
@@ -125,8 +129,12 @@ fn of_applications(list: List) -> (&'static str, Vec<Column>) {
                 now("subscribers", "subscribers", Count),
                 up("published", "published", Count),
                 now("behind", "behind", Count),
+                up("dropped", "drops", Count),
                 now("kept", "kept", Count),
                 now("kept_bytes", "kept", Bytes),
+                now("p50_us", "p50", Microseconds),
+                now("p99_us", "p99", Microseconds),
+                now("pattern", "rules", Text),
             ],
         ),
         _ => ("", Vec::new()),
@@ -134,7 +142,7 @@ fn of_applications(list: List) -> (&'static str, Vec<Column>) {
 }
 
 fn of_schedulers(list: List) -> (&'static str, Vec<Column>) {
-    use Unit::{Bytes, Count, Text};
+    use Unit::{Bytes, Count, Microseconds, Milliseconds, Text};
     match list {
         List::Mailboxes => (
             "received",
@@ -152,11 +160,19 @@ fn of_schedulers(list: List) -> (&'static str, Vec<Column>) {
             vec![
                 now("scheduler", "scheduler", Text),
                 up("orders", "orders", Count),
-                up("messages", "commits", Count),
+                up("messages", "messages", Count),
                 up("waited", "waits", Count),
                 up("failed", "failed", Count),
                 now("under_way_bytes", "under way", Bytes),
                 now("lent", "snapshots lent", Count),
+                up("commits", "commits", Count),
+                now("last_commit_us", "last took", Microseconds),
+                now("longest_commit_us", "longest", Microseconds),
+                now("last_commit_ago_ms", "ago", Milliseconds),
+                up("checkpoints", "checkpoints", Count),
+                now("last_checkpoint_us", "last took", Microseconds),
+                now("longest_checkpoint_us", "longest", Microseconds),
+                now("last_checkpoint_ago_ms", "ago", Milliseconds),
             ],
         ),
         _ => ("", Vec::new()),
@@ -164,7 +180,7 @@ fn of_schedulers(list: List) -> (&'static str, Vec<Column>) {
 }
 
 /// The rows of a list that is made of reports.
-pub(super) fn rows(list: List, facts: &Facts, round: &Round) -> Vec<Row> {
+pub(super) fn rows(list: List, facts: &Facts, round: &Round, at_ms: u64) -> Vec<Row> {
     match list {
         List::Routes => routes(round),
         List::Pages => pages(round),
@@ -175,7 +191,7 @@ pub(super) fn rows(list: List, facts: &Facts, round: &Round) -> Vec<Row> {
             .map(|address| Row::new(format!("l-{address}")).text("address", &**address))
             .collect(),
         List::Mailboxes => mailboxes(round),
-        List::Store => store(round),
+        List::Store => store(round, at_ms),
         List::Connections | List::Processes | List::Channels | List::Keys => Vec::new(),
     }
 }
@@ -192,7 +208,7 @@ fn routes(round: &Round) -> Vec<Row> {
         }
     }
     let rows = together(rows.into_values().flatten());
-    with_times(rows, "route", "name", round)
+    with_times(List::Routes, rows, round)
 }
 
 fn pages(round: &Round) -> Vec<Row> {
@@ -212,18 +228,15 @@ fn pages(round: &Round) -> Vec<Row> {
             .number("allocated_bytes", page.counts.allocated_bytes)
     };
     let rows = together(reports.flat_map(|report| &report.pages).map(one));
-    with_times(rows, "page", "page", round)
+    with_times(List::Pages, rows, round)
 }
 
 /// Rows with the times of what they name.
-fn with_times(rows: Vec<Row>, of: &str, key: &str, round: &Round) -> Vec<Row> {
+pub(super) fn with_times(list: List, rows: Vec<Row>, round: &Round) -> Vec<Row> {
     let times = latencies(round);
     let with = |row: Row| {
-        let name = match row.values.get(key) {
-            Some(live::Value::Text(name)) => name.clone(),
-            _ => String::new(),
-        };
-        let known = times.iter().find(|latency| latency.of == of && latency.name == name);
+        let is_its = |latency: &&Latency| list.timed_as(&row) == Some((&latency.of, &latency.name));
+        let known = times.iter().find(is_its);
         let Some(told) = known.map(|latency| latency.times.quantiles()) else { return row };
         row.number("p50_us", told.p50_ns / 1_000)
             .number("p99_us", told.p99_ns / 1_000)
@@ -251,7 +264,14 @@ fn upstreams(round: &Round) -> Vec<Row> {
             );
         }
     }
-    rows
+    let fetched = latencies(round).into_iter().filter(|latency| latency.of == "fetch");
+    rows.extend(fetched.map(|latency| {
+        Row::new(format!("f-{}", latency.name))
+            .text("server", latency.name)
+            .text("upstream", FETCHED)
+            .number("requests", latency.times.count())
+    }));
+    with_times(List::Upstreams, rows, round)
 }
 
 fn mailboxes(round: &Round) -> Vec<Row> {
@@ -270,7 +290,7 @@ fn mailboxes(round: &Round) -> Vec<Row> {
     answered.map(one).collect()
 }
 
-fn store(round: &Round) -> Vec<Row> {
+fn store(round: &Round, at_ms: u64) -> Vec<Row> {
     let numbered = round.reports.iter().enumerate();
     let answered = numbered.filter_map(|(number, report)| Some((number, report.as_ref()?)));
     let one = |(number, report): (usize, &crate::message::SchedulerReport)| {
@@ -283,5 +303,22 @@ fn store(round: &Round) -> Vec<Row> {
             .number("under_way_bytes", report.store.under_way)
             .number("lent", report.store.lent)
     };
-    answered.map(one).collect()
+    round.store.iter().map(|stats| store_writer(stats, at_ms)).chain(answered.map(one)).collect()
+}
+
+/// The writer of the store, of all schedulers. An age is there once there is something that has an age.
+fn store_writer(stats: &StoreWriterStats, at_ms: u64) -> Row {
+    let row = Row::new("s-writer").text("scheduler", "writer").number("commits", stats.commits);
+    let ago = |row: Row, key, then_ms: u64| match then_ms {
+        0 => row,
+        then_ms => row.number(key, at_ms.saturating_sub(then_ms)),
+    };
+    let row = row
+        .number("last_commit_us", stats.last_commit_us)
+        .number("longest_commit_us", stats.longest_commit_us)
+        .number("checkpoints", stats.checkpoints)
+        .number("last_checkpoint_us", stats.last_checkpoint_us)
+        .number("longest_checkpoint_us", stats.longest_checkpoint_us);
+    let row = ago(row, "last_commit_ago_ms", stats.last_commit_at_ms);
+    ago(row, "last_checkpoint_ago_ms", stats.last_checkpoint_at_ms)
 }

@@ -36,7 +36,7 @@ pub(super) fn snapshot(
         },
         schedulers: schedulers(facts, round),
         latencies: latencies(round),
-        list: list(facts, round, wish),
+        list: list(facts, round, wish, at_ms),
         events: Vec::new(),
     }
 }
@@ -78,7 +78,7 @@ fn scheduler(facts: &Facts, number: usize, report: &SchedulerReport) -> Schedule
     }
 }
 
-fn list(facts: &Facts, round: &Round, wish: &Wish) -> Table {
+pub(super) fn list(facts: &Facts, round: &Round, wish: &Wish, at_ms: u64) -> Table {
     let Some(list) = wish.list else { return Table::default() };
     let (usual, columns) = lists::columns(list);
     let mut left_out = 0;
@@ -86,9 +86,10 @@ fn list(facts: &Facts, round: &Round, wish: &Wish) -> Table {
         List::Connections | List::Processes | List::Channels | List::Keys => {
             let shown = || round.reports.iter().flatten().map(|report| &report.shown);
             left_out = shown().map(|shown| shown.left_out).sum();
-            together(shown().flat_map(|shown| shown.rows.iter().cloned()))
+            let rows = together(shown().flat_map(|shown| shown.rows.iter().cloned()));
+            lists::with_times(list, rows, round)
         }
-        other => lists::rows(other, facts, round),
+        other => lists::rows(other, facts, round, at_ms),
     };
     let mut choice = Choice::new(wish, usual);
     rows.into_iter().for_each(|row| choice.offer(row));

@@ -11,7 +11,8 @@ use super::durations;
 use super::exposition::{head, line};
 use super::facts::Facts;
 use super::numbers::{
-    KILLS, LABELLED, Labelled, Number, of_disks, of_engines, of_page, of_scheduler, together,
+    KILLS, LABELLED, Labelled, Number, of_disks, of_engines, of_page, of_scheduler,
+    of_store_writer, together,
 };
 use super::round::Round;
 use crate::message::SchedulerReport;
@@ -36,7 +37,9 @@ pub(super) fn write<'r>(facts: &'r Facts, round: &'r Round, certificates: &Certi
     labelled(&mut out, &KILLS, "reason", round, |report| {
         report.pages.as_ref().map(|pages| pages.total).unwrap_or_default().kills().into()
     });
-    for Number { metric, value } in round.disk.as_ref().map(of_disks).unwrap_or_default() {
+    let of_disks = round.disk.as_ref().map(of_disks).unwrap_or_default();
+    let of_store = round.store.as_ref().map(of_store_writer).unwrap_or_default();
+    for Number { metric, value } in of_disks.into_iter().chain(of_store) {
         let name = name(&metric);
         head(&mut out, &name, metric.kind, metric.help);
         line(&mut out, &name, "", scaled(&metric, value));
@@ -149,6 +152,7 @@ mod tests {
     use super::*;
     use crate::admin::exposition::word;
     use crate::disk_order::DiskReport;
+    use crate::store_writer_stats::StoreWriterStats;
 
     const DOCUMENT: &str =
         include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md"));
@@ -175,6 +179,7 @@ mod tests {
         rows += &table([KILLS].into_iter(), "pages.", ", label `reason`");
         rows += &table(plain(of_engines(&EngineMemory::default())), "pages.", "");
         rows += &table(plain(of_disks(&DiskReport::default())), "", "");
+        rows += &table(plain(of_store_writer(&StoreWriterStats::default())), "", "");
         assert!(DOCUMENT.contains(&rows), "docs/metrics.md has to contain:\n{rows}");
         let column = |number| -> Vec<&str> {
             rows.lines().filter_map(|row| row.split(" | ").nth(number)).collect()

@@ -21,6 +21,7 @@ mod metrics;
 mod numbers;
 mod problem;
 mod round;
+mod settings;
 mod status;
 mod tracing;
 mod wish;

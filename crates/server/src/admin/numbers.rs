@@ -21,6 +21,7 @@ use crate::message::SchedulerReport;
 use crate::resp_stats::RespStats;
 use crate::span_stats::SpanStats;
 use crate::store_stats::StoreStats;
+use crate::store_writer_stats::StoreWriterStats;
 
 /// A number and its description.
 pub(super) struct Number {
@@ -56,6 +57,11 @@ pub(super) fn of_scheduler(report: &SchedulerReport) -> Vec<Number> {
 /// The numbers of the disks of caches, of all schedulers together.
 pub(super) fn of_disks(report: &DiskReport) -> Vec<Number> {
     read(DiskReport::ROWS, report).collect()
+}
+
+/// The numbers of the writer of the store.
+pub(super) fn of_store_writer(stats: &StoreWriterStats) -> Vec<Number> {
+    read(StoreWriterStats::ROWS, stats).collect()
 }
 
 /// The numbers of one page, or of all pages together; in `ctl stats` under `pages`.

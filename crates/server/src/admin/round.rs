@@ -4,6 +4,7 @@ use runtime::mailbox::Endpoint;
 
 use crate::disk_order::DiskReport;
 use crate::message::{Inquiry, LogReport, SchedulerReport};
+use crate::store_writer_stats::StoreWriterStats;
 
 /// Milliseconds for which answers may be reused.
 pub(super) const GOOD_FOR_MS: u64 = 50;
@@ -18,6 +19,8 @@ pub(super) struct Round {
     pub(super) reports: Vec<Option<SchedulerReport>>,
     pub(super) log: Option<LogReport>,
     pub(super) disk: Option<DiskReport>,
+    /// What the writer of the store has told last, without being asked.
+    pub(super) store: Option<StoreWriterStats>,
     question: Option<Inquiry>,
     asked_ms: Option<u64>,
     closed_ms: Option<u64>,
@@ -30,6 +33,11 @@ impl Round {
         let is_new =
             self.closed_ms.is_some_and(|closed_ms| now_ms.saturating_sub(closed_ms) <= GOOD_FOR_MS);
         is_new && (*question == Inquiry::Counters || self.question.as_ref() == Some(question))
+    }
+
+    /// Forgets the answers: what they say is not so any more.
+    pub(super) fn forget(&mut self) {
+        *self = Self { store: self.store, ..Self::default() };
     }
 
     /// Whether a query is in progress.
@@ -49,6 +57,7 @@ impl Round {
             reports: vec![None; schedulers],
             log: None,
             disk: None,
+            store: self.store,
             question: Some(question),
             asked_ms: Some(now_ms),
             closed_ms: None,

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use super::certificates::Certificates;
 use super::facts::{Facts, Phase};
 use super::numbers::{
-    KILLS, LABELLED, Labelled, Number, of_disks, of_engines, of_page, of_scheduler, together,
+    KILLS, LABELLED, Labelled, Number, of_disks, of_engines, of_page, of_scheduler,
+    of_store_writer, together,
 };
 use super::round::Round;
 use crate::maintenance::Switches;
@@ -146,6 +147,7 @@ pub(super) fn stats(facts: &Facts, round: &Round) -> Value {
     let log = round.log.map(|log| json!({ "lines_written": log.written, "lines_lost": log.lost }));
     let mut value = json!({ "schedulers": schedulers, "log": log });
     put_numbers(&mut value, round.disk.as_ref().map(of_disks).unwrap_or_default());
+    put_numbers(&mut value, round.store.as_ref().map(of_store_writer).unwrap_or_default());
     value
 }
 

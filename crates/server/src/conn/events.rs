@@ -6,6 +6,7 @@
 use std::net::IpAddr;
 
 use channels::{Format, Position, Refusal, Subscriber, Subscription};
+use http::Arrival;
 use runtime::service::{Context, Event, Next, Progress};
 
 use super::lease::Lease;
@@ -40,6 +41,10 @@ impl EventStream {
 
     pub(super) fn client(&self) -> IpAddr {
         self.lease.address()
+    }
+
+    pub(super) fn arrival(&self) -> Arrival {
+        self.lease.arrival()
     }
 
     /// Input from the client has no meaning.

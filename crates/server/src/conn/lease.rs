@@ -6,6 +6,7 @@
 use std::net::IpAddr;
 
 use channels::{Rights, Sender, Shown};
+use http::Arrival;
 use pages::{KeptRequest, Wish};
 use runtime::clock::Now;
 use runtime::service::Context;
@@ -18,19 +19,23 @@ use crate::site::{Question, Site, Verdict};
 #[derive(Debug)]
 pub(super) struct Lease {
     rights: Rights,
-    /// The address of the client.
-    address: IpAddr,
+    /// The client. Its port is 0 if a proxy in front names it.
+    arrival: Arrival,
     /// The kept part of its request, if modules decide about channels.
     request: Option<Box<KeptRequest>>,
 }
 
 impl Lease {
-    pub(super) fn new(rights: Rights, address: IpAddr) -> Self {
-        Self { rights, address, request: None }
+    pub(super) fn new(rights: Rights, arrival: Arrival) -> Self {
+        Self { rights, arrival, request: None }
+    }
+
+    pub(super) fn arrival(&self) -> Arrival {
+        self.arrival
     }
 
     pub(super) fn address(&self) -> IpAddr {
-        self.address
+        self.arrival.peer.address
     }
 
     /// With the kept part of the client's request.
@@ -52,7 +57,7 @@ impl Lease {
         let request = match &self.request {
             Some(request) => request,
             None => {
-                unknown = KeptRequest::of_address(self.address);
+                unknown = KeptRequest::of_address(self.arrival.peer.address);
                 &unknown
             }
         };
@@ -72,7 +77,7 @@ impl Lease {
 
     /// The client as a publisher.
     pub(super) fn sender(&self) -> Sender<'_> {
-        Sender { rights: &self.rights, address: Some(self.address) }
+        Sender { rights: &self.rights, address: Some(self.arrival.peer.address) }
     }
 
     /// Milliseconds until the client is pinged or its rights expire.

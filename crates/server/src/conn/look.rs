@@ -2,6 +2,8 @@
 //!
 //! Owns the walk over its processes that is under way, if one is. `live` knows what a row says.
 
+use std::net::SocketAddr;
+
 use live::{Latency, List, Row};
 use runtime::mailbox::Endpoint;
 use runtime::service::{Command, Seen, ServiceContext};
@@ -22,6 +24,8 @@ pub(super) struct Walk {
     choice: Choice,
     /// The slot with which it goes on.
     next: Option<usize>,
+    /// The time of the turn in which it goes on.
+    now_ms: u64,
 }
 
 /// Which processes a walk is about.
@@ -43,7 +47,8 @@ impl Connections {
             && wish.list == Some(List::Connections)
         {
             let (here, choice) = (context.mail.endpoint(), Choice::new(wish, "cpu_us"));
-            self.walk = Some(Walk { from, here, inquiry, of: Of::All, choice, next: Some(0) });
+            self.walk =
+                Some(Walk { from, here, inquiry, of: Of::All, choice, next: Some(0), now_ms: 0 });
             return;
         }
         let shown = match &inquiry {
@@ -58,7 +63,7 @@ impl Connections {
                     let choice = Choice::new(&wish, "");
                     let (here, next) = (context.mail.endpoint(), Some(process.index()));
                     let of = Of::One(process);
-                    self.walk = Some(Walk { from, here, inquiry, of, choice, next });
+                    self.walk = Some(Walk { from, here, inquiry, of, choice, next, now_ms: 0 });
                     return;
                 }
                 Some(Id::Run(here, name)) => self.look_at_run(&inquiry, here, name, context),
@@ -87,7 +92,9 @@ impl Connections {
 
     /// At the end of a turn: a walk goes on.
     pub(super) fn go_on_walking(&mut self, context: &mut ServiceContext<'_, Message>) {
-        if let Some(from) = self.walk.as_mut().and_then(|walk| walk.next.take()) {
+        let Some(walk) = &mut self.walk else { return };
+        walk.now_ms = context.now.monotonic_ms();
+        if let Some(from) = walk.next.take() {
             context.command(Command::Walk { from });
         }
     }
@@ -97,7 +104,7 @@ impl Connections {
         if let Some(walk) = &mut self.walk
             && (walk.of == Of::All || walk.of == Of::One(seen.id))
         {
-            walk.choice.offer(row_of(walk.here, seen));
+            walk.choice.offer(row_of((walk.here, walk.now_ms), seen));
         }
     }
 
@@ -133,6 +140,11 @@ impl Connections {
     fn times(&self) -> Vec<Latency> {
         let site = self.http.application();
         let mut told = site.times_told(self.http.times());
+        told.extend(site.channels.lags().map(|(pattern, times)| {
+            latency("channel", if pattern.is_empty() { "(none)" } else { pattern }, times)
+        }));
+        told.extend(site.proxies.times().map(|(name, times)| latency("upstream", name, times)));
+        told.extend(site.client.times().map(|(origin, times)| latency("fetch", &origin, times)));
         told.extend(timed().filter_map(|(number, name)| {
             Some(latency("command", name, site.resp_pace.times_of(number)?))
         }));
@@ -193,12 +205,11 @@ impl Connections {
 }
 
 /// The row of a process.
-fn row_of(here: Endpoint, seen: &Seen<'_, Process>) -> Row {
+fn row_of((here, now_ms): (Endpoint, u64), seen: &Seen<'_, Process>) -> Row {
     let used = seen.used;
     let us = used.ticks / sys::clock::ticks_per_microsecond();
-    let peer = seen.process.client().map_or_else(|| "-".to_owned(), |address| address.to_string());
     let row = Row::new(format!("c-{}-{}", here.0, seen.id.to_bits()))
-        .text("peer", peer)
+        .text("peer", peer_of(seen.process))
         .text("kind", seen.process.kind_name())
         .text("state", seen.state)
         .number("scheduler", u64::from(here.0))
@@ -209,8 +220,26 @@ fn row_of(here: Endpoint, seen: &Seen<'_, Process>) -> Row {
         .number("queued_bytes", seen.queued_bytes as u64)
         .number("unread_bytes", seen.unread_bytes as u64)
         .text("encrypted", if seen.is_layered { "yes" } else { "no" });
+    let row = match seen.process.arrival() {
+        Some(arrival) => row.number("age_ms", arrival.age_ms(now_ms)),
+        None => row,
+    };
     match seen.process.requests() {
         Some(requests) => row.number("requests", u64::from(requests)),
         None => row,
+    }
+}
+
+/// The other end with its port. Of a client that a proxy names, only the address is known.
+fn peer_of(process: &Process) -> String {
+    if let Some(server) = process.server() {
+        return server;
+    }
+    let Some(client) = process.client() else { return "-".to_owned() };
+    match process.arrival().map(|arrival| arrival.peer) {
+        Some(peer) if peer.address == client && peer.port != 0 => {
+            SocketAddr::new(client, peer.port).to_string()
+        }
+        _ => client.to_string(),
     }
 }

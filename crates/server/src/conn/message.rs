@@ -12,6 +12,7 @@ use runtime::service::{Command, ServiceContext};
 
 use super::{Connections, traced};
 use crate::message::{Message, ToScheduler};
+use crate::site_data::{SiteData, patience};
 
 impl Connections {
     pub(super) fn take_message(
@@ -36,11 +37,16 @@ impl Connections {
             ToScheduler::Used(news) => site.on_used(&news, context),
             ToScheduler::Reload(data) => {
                 site.on_reload(Arc::clone(&data), context);
-                self.http.set_settings(Arc::clone(&data.settings));
+                self.tune(&data, context);
                 // The numbers of routes mean others.
                 self.http.forget_times();
                 self.http.application_mut().client.set_trust(&data.trust);
                 self.set_tls(&data.tls);
+            }
+            ToScheduler::Tune(data) => {
+                if site.on_tuned(Arc::clone(&data)) {
+                    self.tune(&data, context);
+                }
             }
             ToScheduler::Certificates(tls, confirmations) => {
                 self.set_tls(&tls);
@@ -80,5 +86,12 @@ impl Connections {
             ToScheduler::GiveMemoryBack => sys::heap::trim_own(),
             ToScheduler::Pages { generation, sets } => site.on_pages(generation, &sets),
         }
+    }
+
+    /// Hands settings to those who keep them, other than the site.
+    fn tune(&mut self, data: &Arc<SiteData>, context: &mut ServiceContext<'_, Message>) {
+        self.http.set_settings(Arc::clone(&data.settings));
+        self.handshakes.set_most(data.config.limits.handshakes_per_address);
+        context.command(Command::SetPatience(patience(&data.config.limits)));
     }
 }

@@ -92,7 +92,7 @@ impl Connections {
                 .map(|listener| (listener.protocol, listener.authentication))
                 .collect(),
             tls: Arc::clone(&data.tls),
-            handshakes: Handshakes::default(),
+            handshakes: Handshakes::of(data.config.limits.handshakes_per_address),
             walk: None,
             bounds: Bounds::default(),
         }

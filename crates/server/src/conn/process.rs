@@ -6,10 +6,12 @@
 use std::net::IpAddr;
 
 use client::Outbound;
-use http::{Connection, Stream};
+use http::{Arrival, Connection, Stream};
 use runtime::limits::INBOX_BYTES;
 use runtime::service::{CloseReason, Context, Event, Next, Progress};
 use wire::websocket::CloseCode;
+
+use sys::socket::Peer;
 
 use super::Connections;
 use super::events::EventStream;
@@ -115,6 +117,26 @@ impl Process {
             Self::Resp(session) => Some(session.client()),
             Self::Tunnel(tunnel) => Some(tunnel.client()),
             Self::Outbound(_) => None,
+        }
+    }
+
+    /// The other end of its connection; `None` for what another connection carries, or has begun itself.
+    pub(crate) fn arrival(&self) -> Option<Arrival> {
+        match self {
+            Self::Http(connection) => Some(connection.arrival()),
+            Self::Socket(socket) => Some(socket.arrival()),
+            Self::Events(stream) => Some(stream.arrival()),
+            Self::Resp(session) => Some(session.arrival()),
+            Self::Tunnel(tunnel) => Some(tunnel.arrival()),
+            Self::Stream(_) | Self::Outbound(_) => None,
+        }
+    }
+
+    /// The server to which this has connected, if it has.
+    pub(crate) fn server(&self) -> Option<String> {
+        match self {
+            Self::Outbound(outbound) => Some(outbound.server()),
+            _ => None,
         }
     }
 
@@ -240,23 +262,32 @@ impl Process {
     ) -> Next {
         let site = connections.http.application_mut();
         let (upgraded, tunnelled) = (site.take_upgraded(), site.proxies.take_tunnelled());
+        let (known, now) = (self.arrival(), context.now);
+        let arrival = |address| match known {
+            Some(known) if known.peer.address == address => known,
+            // A proxy names the client.
+            Some(known) => known.with_peer(Peer { address, port: 0 }),
+            None => Arrival::new(Peer { address, port: 0 }, now),
+        };
         if context.is_draining() {
             // The client is not told again that the server stops.
             if let Some(tunnelled) = tunnelled {
-                Tunnel::new(tunnelled).on_close(site);
+                let arrival = arrival(tunnelled.client);
+                Tunnel::new(tunnelled, arrival).on_close(site);
             }
             return Next::Finish;
         }
         if let Some(tunnelled) = tunnelled {
             // Bytes that the server sent together with its head have arrived already.
             site.proxies.run_again(context.id);
-            *self = Self::Tunnel(Box::new(Tunnel::new(tunnelled)));
+            let arrival = arrival(tunnelled.client);
+            *self = Self::Tunnel(Box::new(Tunnel::new(tunnelled, arrival)));
             return Next::Changed;
         }
         let Some(Upgraded { to, rights, address, request, extension }) = upgraded else {
             return Next::Abort;
         };
-        let lease = Lease::new(rights, address).with_request(request);
+        let lease = Lease::new(rights, arrival(address)).with_request(request);
         let changed = match to {
             Upgrade::Socket(name) => Socket::plain(name, (lease, extension), site, context)
                 .map(|socket| Self::Socket(Box::new(socket))),

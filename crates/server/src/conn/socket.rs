@@ -12,6 +12,7 @@ mod talk;
 use std::net::IpAddr;
 
 use channels::{Format, Refusal, Subscriber, Subscription};
+use http::Arrival;
 use runtime::service::{Command, Context, Event, Next, Progress, ServiceContext};
 use runtime::slots::ProcessId;
 use wire::websocket::{
@@ -187,6 +188,10 @@ impl Socket {
 
     pub(super) fn client(&self) -> IpAddr {
         self.lease.address()
+    }
+
+    pub(super) fn arrival(&self) -> Arrival {
+        self.lease.arrival()
     }
 
     fn take_frames(

@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 
 use client::News;
-use http::FieldList;
+use http::{Arrival, FieldList};
 use runtime::service::{Context, Event, Next, Progress};
 
 use crate::limits::PROXY_PART_SIZE;
@@ -14,16 +14,20 @@ use crate::site::{Site, Tunnelled};
 
 /// The client's side of a tunnel.
 #[derive(Debug)]
-pub struct Tunnel(Tunnelled);
+pub struct Tunnel(Tunnelled, Arrival);
 
 impl Tunnel {
     /// A connection whose upgrade a server has accepted.
-    pub(super) fn new(tunnelled: Tunnelled) -> Self {
-        Self(tunnelled)
+    pub(super) fn new(tunnelled: Tunnelled, arrival: Arrival) -> Self {
+        Self(tunnelled, arrival)
     }
 
     pub(super) fn client(&self) -> IpAddr {
         self.0.client
+    }
+
+    pub(super) fn arrival(&self) -> Arrival {
+        self.1
     }
 
     /// The client has sent something.

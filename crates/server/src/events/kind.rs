@@ -182,6 +182,9 @@ kinds! {
     Certificate "certificate" Warning Here
         "A certificate ends within a week, or has ended: clients will refuse the server."
         "Renew it; for one that the server orders, `velodrome ctl status` has the last error."
+    Setting "setting" Info Here
+        "An operator has changed a setting with `velodrome ctl set`, or a reload has put back what was changed so."
+        "Write it into the configuration if it shall stay. `velodrome ctl set NAME default` puts it back."
     LogLost "log_lost" Warning Here
         "Lines of the access log were lost: the disk is full, or the reader of a pipe is slow."
         "Make room, or read faster. Requests are never delayed."

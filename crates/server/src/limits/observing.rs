@@ -80,6 +80,11 @@ pub const HANDSHAKES_FAILED_MANY: u64 = 100;
 /// Messages in a round for which a mailbox had no room that are told (10): a few are usual in bursts, and wait.
 pub const MAILBOX_FULL_MANY: u64 = 10;
 
+/// Time between two messages in which the writer of the store tells its numbers (500 ms).
+///
+/// Consequence: they are this old at most while it writes.
+pub const STORE_TOLD_REST: Duration = Duration::from_millis(500);
+
 /// Time of a commit of the store that is told (100 ms).
 pub const STORE_SLOW_COMMIT: Duration = Duration::from_millis(100);
 

@@ -42,7 +42,7 @@ use self::live_pages::LivePages;
 use self::orders::Orders;
 use self::post::{Post, endpoint};
 use self::requirements::Met;
-use self::settings::{form_of, level_of, scheduler_settings};
+use self::settings::scheduler_settings;
 use self::signals::{Dumps, Live};
 use self::threads::{Threads, Wanted};
 use self::watch::Watch;
@@ -64,6 +64,8 @@ use pages::uploads::Room;
 pub use listeners::Security;
 
 pub use crate::control_path::{control_directory, control_sockets};
+pub(crate) use settings::{form_of, level_of};
+
 pub use error::{ControlPlace, ServeError};
 pub use requirements::check;
 pub use watch::NamesOf;
@@ -308,8 +310,10 @@ fn launch_control(
         },
         keep: Vec::new(),
     };
+    let begun_with = Arc::clone(data);
     let make = move |_| {
-        let admin = Admin::new(Arc::clone(&facts), peers.clone(), gate.clone());
+        let (facts, data) = (Arc::clone(&facts), Arc::clone(&begun_with));
+        let admin = Admin::new(facts, peers.clone(), gate.clone(), data);
         Ok(Http::new(admin, Arc::new(http::Settings::default()), None))
     };
     match launch::launch(&plan, vec![seat], make) {

@@ -4,15 +4,16 @@
 //! Owns how the host's limits are divided. Opens nothing.
 
 use config::{Config, DescriptorTables, LogLevel, LogMessages};
-use runtime::clock::{milliseconds, nanoseconds};
+use runtime::clock::nanoseconds;
 use runtime::diagnostic::{Form, Level};
-use runtime::scheduler::Settings as SchedulerSettings;
+use runtime::scheduler::{Patience, Settings as SchedulerSettings};
 
 use super::error::ServeError;
 use crate::limits;
+use crate::site_data::patience;
 
 /// The minimum level of messages that are written.
-pub(super) fn level_of(level: LogLevel) -> Level {
+pub(crate) fn level_of(level: LogLevel) -> Level {
     match level {
         LogLevel::Error => Level::Error,
         LogLevel::Warn => Level::Warn,
@@ -22,7 +23,7 @@ pub(super) fn level_of(level: LogLevel) -> Level {
 }
 
 /// The form of messages.
-pub(super) fn form_of(messages: LogMessages) -> Form {
+pub(crate) fn form_of(messages: LogMessages) -> Form {
     match messages {
         LogMessages::Plain => Form::Plain,
         LogMessages::Timed => Form::Timed,
@@ -46,14 +47,15 @@ pub(super) fn scheduler_settings(
     let reserved = part.clamp(limits::DESCRIPTORS_RESERVED_MIN, limits::DESCRIPTORS_RESERVED_MAX);
     let most = config.limits.connections.div_ceil(schedulers as u64);
     let connections = most.min(share - reserved);
+    let Patience { send_idle_ns, send_rate, linger_bytes, linger_ms } = patience(&config.limits);
     Ok(SchedulerSettings {
         connections: usize::try_from(connections).unwrap_or(usize::MAX),
         spin_ns: nanoseconds(config.spin),
         busy_poll_us: u32::try_from(config.busy_poll.as_micros()).unwrap_or(u32::MAX),
-        send_idle_ns: nanoseconds(config.limits.send_idle),
-        send_rate: config.limits.send_rate,
-        linger_bytes: u32::try_from(config.limits.unread_body_size).unwrap_or(u32::MAX),
-        linger_ms: milliseconds(config.limits.unread_body_deadline),
+        send_idle_ns,
+        send_rate,
+        linger_bytes,
+        linger_ms,
         ..SchedulerSettings::default()
     })
 }

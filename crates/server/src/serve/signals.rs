@@ -206,6 +206,7 @@ fn reload(
                 for scheduler in post.schedulers() {
                     post.send(scheduler, ToScheduler::Reload(Arc::clone(data)));
                 }
+                post.tell_control(ToControl::Configured(Arc::clone(data)));
                 pages.adopt(data, post);
                 certificates.adopt(data, post);
                 orders.adopt(data, certificates, post);

@@ -23,7 +23,6 @@ use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;
 use runtime::service::{Command, Context, ServiceContext};
 use runtime::slots::ProcessId;
-use runtime::trace;
 use wire::http::status::Status;
 
 use super::caches::Caches;
@@ -108,11 +107,7 @@ impl Site {
     /// The scheduler starts, so processes of the site may start, and servers of upstreams are up from now on.
     pub(crate) fn begin(&mut self, context: &mut ServiceContext<'_, Message>) {
         self.proxies.load(&self.data, context.now.monotonic_ns);
-        let data = Rc::clone(&self.data);
-        self.time_pages(&data.config.log);
-        if self.spans.is_some() {
-            trace::sample_part(self.data.config.trace.per_million);
-        }
+        self.tune();
         let is_checked = |upstream: &config::Upstream| upstream.check.is_some();
         let has_checks = self.data.config.upstreams.iter().any(is_checked);
         if has_checks || !self.data.processes.is_empty() {
@@ -131,7 +126,8 @@ impl Site {
     pub(crate) fn on_found(&mut self, found: FoundFile, context: &mut ServiceContext<'_, Message>) {
         let FoundFile { site, job, found } = found;
         let key = job.key();
-        if Arc::ptr_eq(&site, &self.data) {
+        // An operator's settings do not change what is served.
+        if site.generation == self.data.generation {
             self.cache.insert(key, found, context.now.monotonic_ms());
         }
         for process in self.waiting.take(key) {
@@ -156,18 +152,15 @@ impl Site {
             }
         }
         self.load_pages(&data.pages);
-        self.time_pages(&data.config.log);
-        self.channels.set_rulebook(Arc::clone(&data.rulebook));
         if let Some(runner) = &mut self.runner {
             runner.set_keys(data.secret.keys.clone());
             runner.set_processes(&data.processes);
-            runner.publications().set_rulebook(Arc::clone(&data.rulebook));
         }
-        let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);
         self.proxies.load(&data, context.now.monotonic_ns);
         self.caches.load(&data.config.upstreams, &self.helpers);
         self.data = Rc::new(data);
-        self.cache = Cache::new(size);
+        self.cache = Cache::new(0);
+        self.tune();
         self.root_of_rule.clear();
         self.passwords.forget_known();
         self.limiter.borrow_mut().set_limits(Arc::clone(&self.data.limits));

@@ -53,6 +53,7 @@ mod store_desk;
 mod talking;
 pub(crate) mod traced;
 mod tries;
+mod tuned;
 mod turn;
 mod upgraded;
 mod waiting;

@@ -119,6 +119,8 @@ impl Site {
 fn channel_row(channel: &ChannelView<'_>) -> Row {
     let row = Row::new(format!("n-{}", channel.name)).text("name", channel.name);
     let row = row.number("subscribers", channel.subscribers as u64);
+    let pattern = if channel.pattern.is_empty() { "(none)" } else { channel.pattern };
+    let row = row.text("pattern", pattern).number("dropped", channel.dropped);
     let row = row.number("behind", channel.behind as u64);
     if !channel.is_home {
         return row;

@@ -13,6 +13,7 @@ mod watch;
 
 use http::{Answer, Reply, Request};
 use live::Event;
+use runtime::clock::Now;
 use runtime::mailbox::Endpoint;
 use runtime::service::ServiceContext;
 
@@ -46,8 +47,8 @@ impl Events {
     }
 
     /// Something was found.
-    pub(super) fn add(&mut self, trouble: Trouble, context: &ServiceContext<'_, Message>) {
-        let at = Moment { now_ms: context.now.monotonic_ms(), unix_ms: context.now.unix_ms() };
+    pub(super) fn add(&mut self, trouble: Trouble, now: Now) {
+        let at = Moment { now_ms: now.monotonic_ms(), unix_ms: now.unix_ms() };
         self.ring.add(trouble, at);
     }
 
@@ -59,14 +60,14 @@ impl Events {
         context: &ServiceContext<'_, Message>,
     ) {
         for trouble in self.watch.take(from, vitals) {
-            self.add(trouble, context);
+            self.add(trouble, context.now);
         }
     }
 
     /// What the log writer has counted.
     pub(super) fn look_at_log(&mut self, log: LogReport, context: &ServiceContext<'_, Message>) {
         let before = std::mem::replace(&mut self.log, log);
-        judge::of_log(before, log).into_iter().for_each(|trouble| self.add(trouble, context));
+        judge::of_log(before, log).into_iter().for_each(|trouble| self.add(trouble, context.now));
     }
 
     /// Asks the schedulers how they are, as long as they serve, and looks at the certificates.
@@ -81,7 +82,7 @@ impl Events {
         let now_ms = context.now.monotonic_ms();
         let (mut found, in_ms) = self.watch.look(now_ms, context.mail);
         found.extend(self.ends.look(tls, now_ms, context.now.unix_seconds));
-        found.into_iter().for_each(|trouble| self.add(trouble, context));
+        found.into_iter().for_each(|trouble| self.add(trouble, context.now));
         context.wake_after_ms(in_ms);
     }
 

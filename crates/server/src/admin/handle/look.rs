@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use ::live::Snapshot;
+use ::live::{List, Snapshot};
 use http::{Answer, AnswerContext, Reply, Request};
 use runtime::service::{Command, ServiceContext};
 use wire::http::status::Status;
@@ -13,7 +13,8 @@ use wire::http::status::Status;
 use super::Admin;
 use crate::admin::dashboard::Turn;
 use crate::admin::{live, problem};
-use crate::live::Wish;
+use crate::limits::LIVE_ROWS_MAX;
+use crate::live::{Wish, info_of_row};
 use crate::message::{Inquiry, Message};
 
 impl Admin {
@@ -81,7 +82,38 @@ impl Admin {
         let query = request.query().unwrap_or_default().as_bytes();
         let id = form_urlencoded::parse(query).find(|(name, _)| name == "id");
         let id = id.map(|(_, id)| id).unwrap_or_default();
+        if let Some((list, kind)) = List::of_id(&id) {
+            return self.row((list, kind, &id), reply, context);
+        }
         self.one(Inquiry::Info(id.into()), reply, context)
+    }
+
+    /// What a thing is that has only a row.
+    fn row(
+        &mut self,
+        (list, kind, id): (List, &str, &str),
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        // Its name is in the id, so that a long list need not be sent.
+        let name = id.split_once('-').map_or("", |(_, name)| name);
+        let filter = if list == List::Channels { name } else { "" };
+        let wish = Wish {
+            list: Some(list),
+            sort: String::new(),
+            filter: filter.to_owned(),
+            most: LIVE_ROWS_MAX,
+        };
+        let wish = Arc::new(wish);
+        if !self.has_answers(&Inquiry::Live(Arc::clone(&wish)), context) {
+            return Answer::Wait;
+        }
+        let list = live::list(&self.facts, &self.round, &wish, context.now.unix_ms());
+        match list.rows.iter().find(|row| row.id == id) {
+            Some(row) => reply.json(&info_of_row(kind, row)),
+            None => reply.empty(Status::NOT_FOUND),
+        }
+        Answer::Done
     }
 
     /// Ends the thing whose id is the body, and says what it was.

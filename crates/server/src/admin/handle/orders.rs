@@ -8,34 +8,11 @@ use runtime::mailbox::Endpoint;
 use wire::http::status::Status;
 
 use super::Admin;
-use crate::admin::round::Round;
 use crate::cache_order::CacheOrder;
-use crate::maintenance::{Source, Switch};
 use crate::message::{Message, ToScheduler};
 use crate::upstream_report::UpstreamOrder;
 
 impl Admin {
-    /// Tells all schedulers whether the site is maintained.
-    pub(super) fn maintain(
-        &mut self,
-        switch: Switch,
-        reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> Answer {
-        for number in 0..self.peers.schedulers {
-            let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
-            let message = ToScheduler::Maintenance(Source::Operator, switch);
-            if context.mail.send_part(endpoint, message).is_err() {
-                // Those before it have it; asked again, all have it.
-                reply.empty(Status::SERVICE_UNAVAILABLE);
-                return Answer::Done;
-            }
-        }
-        self.maintenance.set(Source::Operator, switch);
-        reply.json(&serde_json::json!({ "maintenance": self.maintenance.as_str() }));
-        Answer::Done
-    }
-
     /// Passes on an order about a server of an upstream: `drain UPSTREAM SERVER` or `up UPSTREAM SERVER`.
     pub(super) fn order(
         &mut self,
@@ -71,7 +48,7 @@ impl Admin {
             sent &= context.mail.send_part(endpoint, message).is_ok();
         }
         // The state that was just asked for is another one now.
-        self.round = Round::default();
+        self.round.forget();
         reply.empty(if sent { Status::OK } else { Status::SERVICE_UNAVAILABLE });
         Answer::Done
     }
@@ -95,7 +72,7 @@ impl Admin {
             // Those that have it have purged; asked again, all have.
             sent &= context.mail.send_part(endpoint, message).is_ok();
         }
-        self.round = Round::default();
+        self.round.forget();
         reply.empty(if sent { Status::OK } else { Status::SERVICE_UNAVAILABLE });
         Answer::Done
     }

@@ -178,7 +178,7 @@ fn kind(session: &Session) -> &'static str {
 }
 
 fn address(session: &Session) -> String {
-    SocketAddr::new(session.lease.address(), session.port).to_string()
+    SocketAddr::new(session.lease.address(), session.lease.arrival().peer.port).to_string()
 }
 
 /// The fields of Redis' `CLIENT INFO` that are known here.

@@ -45,7 +45,7 @@ impl Session {
     pub(in crate::conn) fn on_agreed(&mut self, context: &mut Context<'_, Message>) -> Next {
         self.entrance = Entrance::Open;
         let rights = Rights::new(Shown::Nothing, context.agreed().as_deref());
-        self.lease = Lease::new(rights, self.lease.address());
+        self.lease = Lease::new(rights, self.lease.arrival());
         set_first_deadline(context);
         Next::Read
     }

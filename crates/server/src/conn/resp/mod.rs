@@ -17,6 +17,7 @@ use std::net::IpAddr;
 
 use channels::Rights;
 use config::Authentication;
+use http::Arrival;
 use runtime::limits::ENDPOINTS;
 use runtime::service::{Context, Event, Next, Progress};
 use runtime::slots::ProcessId;
@@ -61,8 +62,6 @@ pub struct Session {
     database: Database,
     /// Its pending orders to the store.
     keys: Dialog,
-    /// The port of the client.
-    port: u16,
     /// Whether the client gets replies.
     replies: Replies,
     /// Whether the session ends once the store has answered.
@@ -102,12 +101,11 @@ impl Session {
             version: Version::Two,
             about: None,
             listening: Listening::default(),
-            lease: Lease::new(Rights::ANYBODY, peer.address),
+            lease: Lease::new(Rights::ANYBODY, Arrival::new(peer, context.now)),
             is_asked: authentication == Authentication::Required,
             asks: false,
             database: Database(0),
             keys: Dialog::default(),
-            port: peer.port,
             replies: Replies::On,
             ends: false,
             entrance: Entrance::Open,
@@ -121,6 +119,10 @@ impl Session {
 
     pub(super) fn client(&self) -> IpAddr {
         self.lease.address()
+    }
+
+    pub(super) fn arrival(&self) -> Arrival {
+        self.lease.arrival()
     }
 
     pub(super) fn on_input(

@@ -59,6 +59,11 @@ impl Proxies {
         self.upstreams.report(now_ns)
     }
 
+    /// The upstreams, and how long their servers took for the heads of answers.
+    pub(crate) fn times(&self) -> impl Iterator<Item = (&str, &metric::Histogram)> {
+        self.upstreams.times()
+    }
+
     /// Whether the request of a process is passed on.
     pub(crate) fn carries(&self, process: ProcessId) -> bool {
         !self.underway.is_empty() && self.underway.contains_key(&process)
@@ -122,7 +127,10 @@ impl Proxies {
         // A server that answers before it has the whole request is not slow, however slowly its client sends.
         let sent_ns = carried.exchange.and_then(|id| client.sent_ns(id));
         let first_byte_ns = sent_ns.map_or(0, |sent_ns| now_ns.saturating_sub(sent_ns));
-        place.first_byte_ns = Some(first_byte_ns);
+        let is_first = place.first_byte_ns.replace(first_byte_ns).is_none();
+        if is_first {
+            live.time(now_ns.saturating_sub(place.since_ns));
+        }
         if place.judged == Judged::No {
             live.servers.on_head(place.server, first_byte_ns, now_ns);
         }

@@ -152,6 +152,9 @@ impl Proxies {
     ) {
         let Some(live) = self.upstreams.get_mut(place.upstream) else { return };
         live.warn(place.server, what, now_ns);
+        if place.first_byte_ns.is_none() && outcome == Outcome::Failed {
+            live.time(now_ns.saturating_sub(place.since_ns));
+        }
         self.release(place, outcome, now_ns);
     }
 }

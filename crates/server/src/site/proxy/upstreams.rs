@@ -10,7 +10,9 @@ use ahash::HashMap;
 use client::{Deadlines, Endpoint, Host, Origin, Transport};
 use config::{HashBy, ServerAddress};
 use http::Request;
+use metric::Histogram;
 use proxy::{Checks, HealthRules, Rules, ServerIndex, ServerRules, Upstream, Wish};
+use runtime::account::ticks_since;
 use runtime::clock::nanoseconds;
 use runtime::diagnostic::{self, Level};
 use runtime::slots::ProcessId;
@@ -36,6 +38,8 @@ pub(in crate::site) struct Live {
     /// A place to connect to for each server; `None`: it cannot be connected to, and the reason was told.
     endpoints: Vec<Option<Endpoint>>,
     usage: Usage,
+    /// How long its servers took for the heads of their answers, or until they failed.
+    times: Option<Histogram>,
 }
 
 /// Whether new requests come to an upstream.
@@ -80,7 +84,9 @@ impl Upstreams {
                     let schedule = Schedule::new(config.servers.len());
                     let (config, gate) = (config.clone(), LogGate::default());
                     let usage = Usage::Current;
-                    let mut live = Live { config, servers, gate, schedule, endpoints, usage };
+                    let times = None;
+                    let mut live =
+                        Live { config, servers, gate, schedule, endpoints, usage, times };
                     if let Some(before) = known.and_then(|id| self.live.get(&id)) {
                         live.warm_up_beside(before, now_ns);
                     }
@@ -132,6 +138,12 @@ impl Upstreams {
         reports
     }
 
+    /// The names of the current ones, and how long their servers took.
+    pub(in crate::site) fn times(&self) -> impl Iterator<Item = (&str, &Histogram)> {
+        let live = self.by_name.values().filter_map(|id| self.live.get(id));
+        live.filter_map(|live| Some((&*live.config.name, live.times.as_ref()?)))
+    }
+
     /// All upstreams, mutable.
     pub(in crate::site) fn all_mut(&mut self) -> impl Iterator<Item = (UpstreamId, &mut Live)> {
         self.live.iter_mut().map(|(id, live)| (*id, live))
@@ -177,6 +189,11 @@ impl Live {
             waiting: self.servers.waiting(),
             servers: servers.collect(),
         }
+    }
+
+    /// A server has answered, or failed, a request that it got so many nanoseconds before this turn.
+    pub(in crate::site) fn time(&mut self, since_ns: u64) {
+        self.times.get_or_insert_default().count(ticks_since(since_ns));
     }
 
     /// Does what an operator has ordered.

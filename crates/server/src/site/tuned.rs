@@ -1,0 +1,43 @@
+//! The settings that may change while the server runs, as a site uses them.
+//!
+//! Owns who gets them: at the start, with a reload, and when an operator has set one. What reads the configuration of the
+//! site for each request needs nothing.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use pages::engine_settings;
+use runtime::clock::nanoseconds;
+use runtime::trace;
+
+use super::state::Site;
+use crate::site_data::SiteData;
+
+impl Site {
+    /// An operator has set something. Returns whether it is about the configuration in use.
+    pub(crate) fn on_tuned(&mut self, data: Arc<SiteData>) -> bool {
+        let is_in_use = data.generation == self.data.generation;
+        if is_in_use {
+            self.data = Rc::new(data);
+            self.tune();
+        }
+        is_in_use
+    }
+
+    /// Hands the settings to those who keep them.
+    pub(super) fn tune(&mut self) {
+        let data = Rc::clone(&self.data);
+        let config = &data.config;
+        self.time_pages(&config.log);
+        if self.spans.is_some() {
+            trace::sample_part(config.trace.per_million);
+        }
+        self.cache.set_size(usize::try_from(config.file_cache.size).unwrap_or(usize::MAX));
+        self.channels.set_rulebook(Arc::clone(&data.rulebook));
+        if let Some(runner) = &mut self.runner {
+            let settings = engine_settings(&config.pages, self.unique as u64);
+            runner.tune(&settings, nanoseconds(config.pages.deadline));
+            runner.publications().set_rulebook(Arc::clone(&data.rulebook));
+        }
+    }
+}

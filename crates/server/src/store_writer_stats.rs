@@ -1,0 +1,106 @@
+//! What the writer of the store tells the control scheduler of its commits and checkpoints.
+//!
+//! Owns the numbers, and when they are told: after work, and not again within [`STORE_TOLD_REST`]. Nobody has to ask, because a
+//! writer that waits for its disk could not answer.
+
+use std::time::{Duration, Instant};
+
+use runtime::clock::milliseconds;
+
+use crate::limits::STORE_TOLD_REST;
+
+metric::counted! {
+    /// What the writer of the store has counted.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct StoreWriterStats {
+        /// Commits of the writer of the store, each of the orders that waited at once.
+        pub commits: u64 = Counter(Count, "store_writer.commits", "store_commits"),
+        /// Time of all commits.
+        pub commit_us: u64 = Counter(Microseconds, "store_writer.commit_us", "store_commit"),
+        /// Time of the last commit.
+        pub last_commit_us: u64 = Gauge(Microseconds, "store_writer.last_commit_us", "store_last_commit"),
+        /// Time of the longest commit since the start.
+        pub longest_commit_us: u64 = Gauge(Microseconds, "store_writer.commit_max_us", "store_commit_max"),
+        /// When the last commit ended, in milliseconds since 1970; 0: there was none.
+        pub last_commit_at_ms: u64 = Elsewhere("as an age, by `velodrome top`"),
+        /// Checkpoints of the store, each of which makes the commits before it durable.
+        pub checkpoints: u64 = Counter(Count, "store_writer.checkpoints", "store_checkpoints"),
+        /// Time of the last checkpoint.
+        pub last_checkpoint_us: u64 = Gauge(Microseconds, "store_writer.last_checkpoint_us", "store_last_checkpoint"),
+        /// Time of the longest checkpoint since the start.
+        pub longest_checkpoint_us: u64 = Gauge(Microseconds, "store_writer.checkpoint_max_us", "store_checkpoint_max"),
+        /// When the last checkpoint ended, in milliseconds since 1970; 0: there was none.
+        pub last_checkpoint_at_ms: u64 = Elsewhere("as an age, by `velodrome top`"),
+    }
+}
+
+impl StoreWriterStats {
+    /// A commit has ended at this time.
+    pub(crate) fn note_commit(&mut self, took: Duration, at_ms: u64) {
+        self.commits += 1;
+        self.last_commit_us = microseconds(took);
+        self.commit_us += self.last_commit_us;
+        self.longest_commit_us = self.longest_commit_us.max(self.last_commit_us);
+        self.last_commit_at_ms = at_ms;
+    }
+
+    /// A checkpoint has ended at this time.
+    pub(crate) fn note_checkpoint(&mut self, took: Duration, at_ms: u64) {
+        self.checkpoints += 1;
+        self.last_checkpoint_us = microseconds(took);
+        self.longest_checkpoint_us = self.longest_checkpoint_us.max(self.last_checkpoint_us);
+        self.last_checkpoint_at_ms = at_ms;
+    }
+}
+
+fn microseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// The numbers that were told last.
+#[derive(Debug, Default)]
+pub(crate) struct Telling {
+    told: StoreWriterStats,
+    at: Option<Instant>,
+}
+
+impl Telling {
+    /// What is to be told now, if anything; and if it is too soon for news, how long it has to wait.
+    pub(crate) fn due(
+        &mut self,
+        stats: StoreWriterStats,
+        now: Instant,
+    ) -> (Option<StoreWriterStats>, Option<Duration>) {
+        if stats == self.told {
+            return (None, None);
+        }
+        let since = self.at.map(|at| now.saturating_duration_since(at));
+        if let Some(left) = since.and_then(|since| STORE_TOLD_REST.checked_sub(since))
+            && milliseconds(left) > 0
+        {
+            return (None, Some(left));
+        }
+        (self.told, self.at) = (stats, Some(now));
+        (Some(stats), None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the helper thread has a clock of its own, too")]
+    fn news_are_told_at_once_and_then_after_a_rest() {
+        let (mut telling, mut stats) = (Telling::default(), StoreWriterStats::default());
+        let begun = Instant::now();
+        assert_eq!(telling.due(stats, begun), (None, None), "there is nothing to tell");
+        stats.note_commit(Duration::from_micros(7), 1);
+        assert_eq!(telling.due(stats, begun), (Some(stats), None));
+        stats.note_commit(Duration::from_micros(5), 2);
+        let (told, left) = telling.due(stats, begun + STORE_TOLD_REST / 4);
+        assert_eq!((told, left), (None, Some(STORE_TOLD_REST / 4 * 3)));
+        assert_eq!(telling.due(stats, begun + STORE_TOLD_REST), (Some(stats), None));
+        assert_eq!((stats.commits, stats.commit_us, stats.longest_commit_us), (2, 12, 7));
+    }
+}
