@@ -59,6 +59,27 @@ impl Names {
         Self { user, kernel }
     }
 
+    /// Also names code that was made as the program ran, by a map of it: lines `START SIZE NAME` with hexadecimal numbers, as
+    /// profilers read them from `/tmp/perf-PID.map`.
+    pub fn add_map<'s>(&mut self, map: &str, stacks: impl Iterator<Item = &'s Stack>) {
+        let piece = |line: &str| {
+            let (start, rest) = line.split_once(' ')?;
+            let (size, name) = rest.split_once(' ')?;
+            let number = |text| u64::from_str_radix(text, 16).ok();
+            Some((number(start)?, (number(size)?, name.to_owned())))
+        };
+        let pieces: BTreeMap<u64, (u64, String)> = map.lines().filter_map(piece).collect();
+        for address in stacks.flat_map(|stack| &stack.user) {
+            let Some((start, (size, name))) = pieces.range(..=*address).next_back() else {
+                continue;
+            };
+            if address - start < *size {
+                let frame = Frame { name: name.clone(), mode: Mode::User, is_inlined: false };
+                self.user.entry(*address).or_insert_with(|| vec![frame]);
+            }
+        }
+    }
+
     /// The frames of a stack, from the outermost on.
     #[must_use]
     pub fn frames(&self, stack: &Stack) -> Vec<Frame> {

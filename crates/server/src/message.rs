@@ -27,6 +27,7 @@ use crate::events::{Trouble, Vitals};
 use crate::handshakes::Failures;
 use crate::live::{Shown, Wish};
 use crate::maintenance::{Source, Switch};
+use crate::profile_order::{Profiled, ToProfiler};
 use crate::resp_stats::RespStats;
 use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
@@ -53,6 +54,8 @@ pub enum Message {
     StoreWriter(ToStoreWriter),
     /// To the disks of caches.
     CacheDisk(ToCacheDisk),
+    /// To the profiler.
+    Profiler(ToProfiler),
     /// To the control scheduler.
     Control(ToControl),
 }
@@ -222,6 +225,8 @@ pub enum ToControl {
     Traced(Box<Batch>),
     /// From the log writer: lines written, lines lost.
     LogReport(LogReport),
+    /// From the profiler: a profile that was asked for.
+    Profiled(Box<Profiled>),
     /// From the disks of caches: what is there.
     CacheDisk(DiskReport),
     /// The counters of pages.
@@ -273,6 +278,7 @@ part!(ToFileHelper, FileHelper);
 part!(ToLogWriter, LogWriter);
 part!(ToStoreWriter, StoreWriter);
 part!(ToCacheDisk, CacheDisk);
+part!(ToProfiler, Profiler);
 part!(ToControl, Control);
 part!(Box<PasswordCheck>, PasswordHelper);
 part!(Question, NameHelper);

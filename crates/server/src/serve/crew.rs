@@ -6,6 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use client::NameHelper;
 use config::StoreSettings;
@@ -15,6 +16,7 @@ use runtime::mailbox::{Endpoint, Role, Seat, Waking, mesh};
 use store::Store;
 use sys::log_file::LogFile;
 
+use super::continuous_profile;
 use super::error::ServeError;
 use super::signals;
 use super::stored_state::{DATABASE, StoredState};
@@ -24,6 +26,7 @@ use crate::limits;
 use crate::log_writer::{LogTarget, LogWriter};
 use crate::message::Message;
 use crate::password_helper::PasswordHelper;
+use crate::profile_helper::ProfileHelper;
 use crate::site::Helpers;
 use crate::store_writer::StoreWriter;
 
@@ -34,10 +37,12 @@ pub(super) struct Wanted<'w> {
     pub(super) upload_helpers: usize,
     pub(super) store: Option<&'w Store>,
     pub(super) caches: &'w [PathBuf],
+    /// How far back a continuous profile reaches.
+    pub(super) profile_span: Option<Duration>,
 }
 
-/// The endpoints and their seats: schedulers first, then control, file, password, name and upload helpers, log writer,
-/// store writer, disks of caches, the state of orders, main.
+/// The endpoints and their seats: schedulers first, then control, file, password, name and upload helpers, the profiler, log
+/// writer, store writer, disks of caches, the state of orders, main.
 pub(super) struct Crew {
     pub(super) schedulers: usize,
     pub(super) log: Option<Endpoint>,
@@ -48,6 +53,8 @@ pub(super) struct Crew {
     passwords: Endpoint,
     names: Vec<Endpoint>,
     uploads: Vec<Endpoint>,
+    pub(super) profiler: Endpoint,
+    pub(super) profile_span: Option<Duration>,
     seats: Vec<Option<Seat<Message>>>,
 }
 
@@ -63,6 +70,7 @@ impl Crew {
         let passwords = helper();
         let names = (0..limits::NAME_HELPERS).map(|_| helper()).collect();
         let uploads = (0..wanted.upload_helpers).map(|_| helper()).collect();
+        let profiler = helper();
         let log = wanted.log.map(|_| helper());
         let store = wanted.store.map(|_| helper());
         let cache_disk = wanted.caches.first().map(|_| helper());
@@ -84,8 +92,19 @@ impl Crew {
             passwords,
             names,
             uploads,
+            profiler,
+            profile_span: wanted.profile_span,
             seats,
         })
+    }
+
+    /// Starts the profiler, when all other threads run.
+    pub(super) fn start_profiler(&mut self) -> Result<(), ServeError> {
+        let continuous = self.profile_span.and_then(continuous_profile::begin);
+        let seat = self.take(usize::from(self.profiler.0))?;
+        // It holds nothing that must be finished.
+        let spawned = helper::spawn("profiler", seat, move || ProfileHelper::new(continuous));
+        spawned.map(drop).map_err(ServeError::Thread)
     }
 
     fn take(&mut self, endpoint: usize) -> Result<Seat<Message>, ServeError> {
