@@ -88,13 +88,22 @@ impl Told {
 /// Writes the files of a profile, and prints its table.
 pub(crate) fn write(told: &Told, outputs: &Outputs, hertz: u64) -> Result<(), Failure> {
     write_files(told, outputs, hertz)?;
+    print(&text(told, outputs.rows))
+}
+
+/// Writes its flame graph.
+pub(crate) fn draw(told: &Told, file: &Path) -> Result<(), Failure> {
+    write_file(file, flame_graph(&told.folded, told.unit, &told.title, &told.remarks))
+}
+
+/// Its title, remarks, table and hints.
+pub(crate) fn text(told: &Told, rows: usize) -> String {
     let mut text = format!("{}\n", told.title);
     for remark in &told.remarks {
         text.push_str(&format!("{remark}\n"));
     }
-    text.push_str(
-        &told.table.clone().unwrap_or_else(|| table(&told.folded, told.unit, outputs.rows)),
-    );
+    let table_of = || table(&told.folded, told.unit, rows);
+    text.push_str(&told.table.clone().unwrap_or_else(table_of));
     // Waiting time does not indicate a cost on the CPU.
     let hints = if told.unit == Unit::Samples { hints(&told.folded) } else { Vec::new() };
     for hint in hints {
@@ -103,7 +112,7 @@ pub(crate) fn write(told: &Told, outputs: &Outputs, hertz: u64) -> Result<(), Fa
             hint.function, hint.percent, hint.check
         ));
     }
-    print(&text)
+    text
 }
 
 /// Writes the flame graph of a difference, and prints its table.
@@ -119,12 +128,12 @@ pub(crate) fn write_difference(
 }
 
 fn write_files(told: &Told, asked: &Outputs, hertz: u64) -> Result<(), Failure> {
-    let Told { folded, unit, title, remarks, .. } = told;
+    let Told { folded, unit, title, .. } = told;
     if let Some(file) = &asked.folded {
         write_file(file, folded.to_text())?;
     }
     if let Some(file) = &asked.output {
-        write_file(file, flame_graph(folded, *unit, title, remarks))?;
+        draw(told, file)?;
     }
     // Waits are exported as samples of one microsecond.
     let (hertz, kind) = match unit {

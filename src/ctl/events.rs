@@ -110,10 +110,13 @@ fn json_of(event: &Event) -> Result<String, Failure> {
 }
 
 fn text_of(event: &Event) -> String {
-    let Event { number, at_ms, scheduler, kind, level, text, cause } = event;
+    let Event { number, at_ms, scheduler, kind, level, text, cause, profiled } = event;
     let at = runtime::calendar::Timestamp { unix_ms: *at_ms };
     let place = scheduler.map_or_else(String::new, |number| format!("scheduler {number}: "));
     let mut out = format!("{number}  {at}  {level}  {kind}  {place}{text}\n");
     cause.iter().for_each(|line| out.push_str(&format!("    {line}\n")));
+    if *profiled {
+        out += &format!("    velodrome ctl profile --event {number}: the minute around it\n");
+    }
     visible(&out)
 }

@@ -125,6 +125,9 @@ pub struct Event {
     pub text: String,
     /// More about its cause, such as a back-trace: lines.
     pub cause: Vec<String>,
+    /// Whether the continuous profile has the minute around it.
+    #[serde(default)]
+    pub profiled: bool,
 }
 
 /// A profile of the server: how often its threads were seen where.

@@ -70,6 +70,7 @@ impl Ring {
             level: about.weight.as_str().to_owned(),
             text,
             cause: cause.into_iter().take(EVENTS_CAUSE_LINES).map(cut).collect(),
+            profiled: false,
         };
         match about.line {
             Line::Here => write_line(&event, about.weight.level()),
@@ -96,14 +97,9 @@ impl Ring {
 
     /// The events with a higher number, the newest last.
     pub(super) fn after(&self, number: u64) -> Vec<Event> {
-        let shown = |event: &Event| {
-            let mut shown = event.clone();
-            if self.minutes.as_ref().is_some_and(|minutes| minutes.of(event.at_ms).is_some()) {
-                let line =
-                    format!("velodrome ctl profile --event {}: the minute around it", event.number);
-                shown.cause.push(line);
-            }
-            shown
+        let shown = |event: &Event| Event {
+            profiled: self.minutes.as_ref().is_some_and(|all| all.of(event.at_ms).is_some()),
+            ..event.clone()
         };
         self.last.iter().filter(|event| event.number > number).map(shown).collect()
     }
