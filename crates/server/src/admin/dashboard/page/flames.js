@@ -87,6 +87,7 @@ class Flames {
   zoom(node) {
     if (!node) return;
     this.shown = node;
+    byId("tip").hidden = true;
     byId("profile-out").hidden = node === this.root;
     this.draw();
   }
