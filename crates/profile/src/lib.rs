@@ -13,6 +13,7 @@ mod fold;
 mod folded_file;
 mod graph;
 mod hints;
+mod kernel_names;
 pub mod limits;
 mod lock_functions;
 mod locks;
@@ -34,6 +35,7 @@ pub use fold::{Folded, Frame, Mode};
 pub use folded_file::{BadLine, FoldedFile, LineFault};
 pub use graph::{difference_graph, flame_graph};
 pub use hints::{Hint, hints};
+pub use kernel_names::KernelNames;
 pub use lock_functions::LockFunctions;
 pub use locks::{
     Met, WaitRow, is_of_looking, kind_of_flags, lock_of, lock_table, lock_taken_at, wait_of,

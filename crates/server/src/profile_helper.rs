@@ -4,10 +4,11 @@
 //! until somebody asks for a profile. Finding the names of functions may take seconds, which no scheduler waits for.
 
 use std::collections::VecDeque;
+use std::io;
 use std::time::Duration;
 
 use live::Profile;
-use profile::{Counted, Names, Ring, Sampling, refusal};
+use profile::{Counted, KernelNames, Names, Ring, Sampling, refusal};
 use runtime::clock::nanoseconds;
 use runtime::helper::{Handle, Onward, send_patiently};
 use runtime::mailbox::{Endpoint, Mailbox};
@@ -23,12 +24,29 @@ use crate::profile_order::{NoProfile, ProfileAsk, ProfileCut, ProfileWish, Profi
 /// A second, in nanoseconds.
 const SECOND_NS: u64 = 1_000_000_000;
 
+/// The samples of a continuous profile, which were opened with the rights of the start.
+pub(crate) struct Continuous {
+    sampling: Sampling,
+    span: Duration,
+    kernel: Option<KernelNames>,
+}
+
+impl Continuous {
+    /// Begins to sample all threads of this process.
+    pub(crate) fn begin(span: Duration, kernel: Option<KernelNames>) -> io::Result<Self> {
+        let sampling = Sampling::begin_small(std::process::id(), PROFILE_RING_HERTZ)?;
+        Ok(Self { sampling, span, kernel })
+    }
+}
+
 /// Samples that are being taken, and the ring in which they are kept.
 struct Recording {
     sampling: Sampling,
     ring: Ring,
     hertz: u64,
     searched_ns: u64,
+    /// `None`: its list is opened when names are wanted.
+    kernel: Option<KernelNames>,
 }
 
 /// The minute around an event.
@@ -57,7 +75,7 @@ pub(crate) struct ProfileHelper {
 impl Recording {
     fn new(sampling: Sampling, span_ns: u64, hertz: u64) -> Self {
         let ring = Ring::new(span_ns, PROFILE_RING_BYTES);
-        Self { sampling, ring, hertz, searched_ns: monotonic_ns() }
+        Self { sampling, ring, hertz, searched_ns: monotonic_ns(), kernel: None }
     }
 
     /// Reads the samples that there are.
@@ -74,7 +92,8 @@ impl Recording {
     fn profile(&self, counted: &Counted, code: &str, title: &str) -> Profile {
         let mut remarks = self.sampling.taken().remarks.clone();
         let stacks = || counted.stacks().map(|(stack, _)| stack);
-        let mut names = Names::find(std::process::id(), stacks(), &[], &mut remarks);
+        let lists = (&[][..], self.kernel.as_ref());
+        let mut names = Names::find_with(std::process::id(), stacks(), lists, &mut remarks);
         names.add_map(code, stacks());
         let folded = names.fold(counted.stacks());
         let lost = self.sampling.taken().lost;
@@ -93,10 +112,11 @@ impl Recording {
 }
 
 impl ProfileHelper {
-    /// A profiler; with the samples for the continuous profile, and how far back it reaches.
-    pub(crate) fn new(continuous: Option<(Sampling, Duration)>) -> Self {
-        let continuous = continuous.map(|(sampling, span)| {
-            Recording::new(sampling, nanoseconds(span), PROFILE_RING_HERTZ)
+    /// A profiler, perhaps of a continuous profile.
+    pub(crate) fn new(continuous: Option<Continuous>) -> Self {
+        let continuous = continuous.map(|Continuous { sampling, span, kernel }| {
+            let recording = Recording::new(sampling, nanoseconds(span), PROFILE_RING_HERTZ);
+            Recording { kernel, ..recording }
         });
         Self { continuous, minutes: VecDeque::new(), waiting: None }
     }

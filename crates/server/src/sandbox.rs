@@ -61,9 +61,6 @@ pub const NAME_SERVICE: [&str; 8] = [
 /// The time zone database and the machine's time zone. A reload may name other zones.
 pub const TIME_ZONES: [&str; 3] = ["/usr/share/zoneinfo", "/etc/localtime", "/etc/timezone"];
 
-/// The names of functions of the kernel, for a continuous profile.
-pub const FUNCTION_NAMES: [&str; 1] = ["/proc/kallsyms"];
-
 /// Denies everything except the openings, for this thread and the threads it starts from now on.
 pub fn enter(openings: &Openings) -> Sandbox {
     match restrict(openings) {

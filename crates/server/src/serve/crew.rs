@@ -6,7 +6,6 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use client::NameHelper;
 use config::StoreSettings;
@@ -37,8 +36,8 @@ pub(super) struct Wanted<'w> {
     pub(super) upload_helpers: usize,
     pub(super) store: Option<&'w Store>,
     pub(super) caches: &'w [PathBuf],
-    /// How far back a continuous profile reaches.
-    pub(super) profile_span: Option<Duration>,
+    /// Whether there is a continuous profile.
+    pub(super) keeps_profile: bool,
 }
 
 /// The endpoints and their seats: schedulers first, then control, file, password, name and upload helpers, the profiler, log
@@ -54,7 +53,7 @@ pub(super) struct Crew {
     names: Vec<Endpoint>,
     uploads: Vec<Endpoint>,
     pub(super) profiler: Endpoint,
-    pub(super) profile_span: Option<Duration>,
+    pub(super) keeps_profile: bool,
     seats: Vec<Option<Seat<Message>>>,
 }
 
@@ -93,14 +92,17 @@ impl Crew {
             names,
             uploads,
             profiler,
-            profile_span: wanted.profile_span,
+            keeps_profile: wanted.keeps_profile,
             seats,
         })
     }
 
     /// Starts the profiler, when all other threads run.
-    pub(super) fn start_profiler(&mut self) -> Result<(), ServeError> {
-        let continuous = self.profile_span.and_then(continuous_profile::begin);
+    pub(super) fn start_profiler(
+        &mut self,
+        wanted: Option<continuous_profile::Wanted>,
+    ) -> Result<(), ServeError> {
+        let continuous = wanted.and_then(continuous_profile::begin);
         let seat = self.take(usize::from(self.profiler.0))?;
         // It holds nothing that must be finished.
         let spawned = helper::spawn("profiler", seat, move || ProfileHelper::new(continuous));

@@ -94,7 +94,7 @@ pub fn serve(
     let inherited = listeners::inherited();
     let listeners = listeners::data(config, &inherited)?;
     let control_path = control_socket(config);
-    let profile_span = continuous_profile::span(config);
+    let continuous = continuous_profile::wanted(config);
     let sandbox =
         sandbox::enter(&openings::of(source, &data, log_target.as_ref(), control_path.as_deref()));
     let uploads = config.pages.uploads.as_deref().filter(|_| config.pages.enabled);
@@ -110,7 +110,7 @@ pub fn serve(
         upload_helpers,
         store: store_wanted,
         caches,
-        profile_span,
+        keeps_profile: continuous.is_some(),
     };
     let mut crew = Crew::plan(&wanted)?;
     let opened = (listeners, store.clone(), names);
@@ -124,7 +124,7 @@ pub fn serve(
     let uploads = uploads.map(|directory| (directory, room));
     let helpers = crew.start_helpers(log, store, uploads, &data.cache_directories)?;
     // All threads run, and this one may still sample them in the kernel.
-    crew.start_profiler()?;
+    crew.start_profiler(continuous)?;
     if let Some(user) = &user {
         openings::give_sockets(config, control_path.as_deref(), user);
         sys::credentials::drop_to(user).map_err(ServeError::User)?;
@@ -308,7 +308,7 @@ fn launch_control(
         log: crew.log,
         cache_disk: crew.cache_disk,
         profiler: crew.profiler,
-        keeps_profile: crew.profile_span.is_some(),
+        keeps_profile: crew.keeps_profile,
     };
     let seat = crew.control()?;
     let plan = Plan {

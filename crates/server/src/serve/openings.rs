@@ -245,9 +245,6 @@ pub(super) fn of(
     if fetches || data.orders.is_some() || !data.config.upstreams.is_empty() {
         openings.read.extend(sandbox::NAME_SERVICE.iter().map(PathBuf::from));
     }
-    if !data.config.profile_ring.is_zero() {
-        openings.read.extend(sandbox::FUNCTION_NAMES.iter().map(PathBuf::from));
-    }
     if data.config.pages.enabled {
         openings.read.extend(sandbox::TIME_ZONES.iter().map(PathBuf::from));
     }
