@@ -71,10 +71,9 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
     for shown in data.tls.shown() {
         text += &format!("  certificate of {}\n", shown.summary());
     }
-    for warning in second_addresses(&data) {
-        text += &format!("  warning: {warning}\n");
-    }
-    if let Some(warning) = &data.secret.warning {
+    let no_profile = server::serve::without_profile(&data.config);
+    let warnings = second_addresses(&data).into_iter().chain(no_profile);
+    for warning in warnings.chain(data.secret.warning.clone()) {
         text += &format!("  warning: {warning}\n");
     }
     output::print(&text)?;

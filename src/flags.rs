@@ -128,6 +128,9 @@ pub(crate) struct Serve {
     /// How long the kernel polls the network device for a waiting scheduler before it sleeps: 50us (Linux 6.9).
     #[arg(long, value_name = "TIME")]
     pub(crate) busy_poll: Option<String>,
+    /// Keep samples of what the server does for this long, for `velodrome ctl profile`: 15m, or 0 for none.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) profile_ring: Option<String>,
     /// Whether each scheduler has its own table of open files.
     #[arg(long, value_name = "WHOSE")]
     pub(crate) descriptor_tables: Option<Tables>,

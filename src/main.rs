@@ -8,6 +8,7 @@ mod flags;
 mod migration;
 mod output;
 mod profile;
+mod profiled;
 mod serve;
 mod store;
 mod top;

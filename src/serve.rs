@@ -49,6 +49,7 @@ fn overrides(flags: &flags::Serve) -> Result<Overrides, Failure> {
         pin,
         spin: time("--spin", flags.spin.as_ref())?,
         busy_poll: time("--busy-poll", flags.busy_poll.as_ref())?,
+        profile_ring: time("--profile-ring", flags.profile_ring.as_ref())?,
         descriptor_tables: flags.descriptor_tables.map(|whose| match whose {
             flags::Tables::Private => DescriptorTables::Private,
             flags::Tables::Shared => DescriptorTables::Shared,

@@ -1,11 +1,9 @@
 //! The verb `top`: the screens of a running server, or one interval as text or JSON.
 //!
-//! Owns its flags, the way from a question to the control socket, and the program that makes a profile. The crate `observe` decides
+//! Owns its flags, the way from a question to the control socket, and the file of a profile. The crate `observe` decides
 //! what is shown.
 
 use std::io::{IsTerminal, stdout};
-use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,9 +14,11 @@ use observe::limits::{INTERVAL_MAX, INTERVAL_MIN, ROWS_MAX};
 use observe::{Ask, Colours, List, Moment, Request, Server, Trouble, Wanted, read_snapshot};
 
 use crate::Failure;
+use crate::ctl;
 use crate::ctl::way::{Way, WayFlags};
 use crate::duration::duration;
 use crate::output::print;
+use crate::profiled;
 
 pub(crate) const EXAMPLES: &str = "Examples:
   velodrome top                                 the only server of this user; ? shows the keys
@@ -75,8 +75,11 @@ fn rows() -> impl TypedValueParser<Value = usize> {
 /// Columns of output that is no terminal.
 const COLUMNS: usize = 100;
 
-/// How long a profile takes that a key starts.
-const PROFILE: &str = "5s";
+/// The profile that a key asks for: without a continuous profile it takes so long.
+const PROFILE: &str = "seconds=5";
+
+/// Frames of it that are shown.
+const ROWS: usize = 50;
 
 pub(crate) fn run(flags: &Top) -> Result<(), Failure> {
     let way = Way::of(&flags.way)?;
@@ -151,30 +154,21 @@ fn has_column(moment: &Moment) -> Result<(), Failure> {
     )))
 }
 
-/// Profiles a server of this machine with this program; returns the file.
+/// The hottest frames of a server; all are drawn into a file.
 fn profile(way: &Way, process: u32) -> Result<String, String> {
-    let Way::Socket(socket) = way else {
-        return Err(
-            "the server may be on another machine: run `velodrome profile` there".to_owned()
-        );
+    let told = |failure| match failure {
+        Failure::Failed(why) | Failure::WrongUse(why) => why,
+        _ => "the server does not answer".to_owned(),
     };
+    let (profile, _) = ctl::profile::ask(way, PROFILE).map_err(told)?;
     let directory = std::env::current_dir().map_err(|error| error.to_string())?;
     let name = |number: u32| directory.join(format!("profile-{process}-{number}.html"));
     let file = (1..).map(name).find(|file| !file.exists());
     let file = file.ok_or("there are too many profiles in this directory")?;
-    let told = tell_profile(&file, socket, process).map_err(|error| error.to_string())?;
-    told.map(|()| file.display().to_string())
-}
-
-/// Runs `velodrome profile`; what it says is its last line.
-fn tell_profile(file: &Path, socket: &Path, process: u32) -> std::io::Result<Result<(), String>> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command.args(["profile", "-d", PROFILE, "--pid", &process.to_string(), "-o"]);
-    let output = command.arg(file).arg("--pages").arg(socket).stdin(Stdio::null()).output()?;
-    if output.status.success() {
-        return Ok(Ok(()));
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let last = said.lines().last().unwrap_or("velodrome profile said nothing");
-    Ok(Err(last.trim_start_matches("velodrome: ").to_owned()))
+    let into = match profiled::draw(&profile, &file) {
+        Ok(()) => format!("all frames: {}", file.display()),
+        // The table is useful without it.
+        Err(failure) => told(failure),
+    };
+    Ok(format!("{into}\n{}", profiled::text(&profile, ROWS)))
 }

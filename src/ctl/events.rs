@@ -40,7 +40,7 @@ pub(super) fn events(way: &Way, flags: &Events) -> Result<(), Failure> {
     let mut last = 0;
     loop {
         let mut answer: Value = super::parse(&way.ask("GET", &format!("/events?after={last}"))?)?;
-        for event in &read::<Vec<Event>>(answer["events"].take())? {
+        for event in &super::read::<Vec<Event>>(answer["events"].take())? {
             last = event.number;
             output::print(&if flags.json { json_of(event)? } else { text_of(event) })?;
         }
@@ -86,7 +86,7 @@ fn print_info(answer: &str, wanted: &One) -> Result<(), Failure> {
     if wanted.format.json {
         return super::print(answer, wanted.format);
     }
-    let info: Info = read(super::parse(answer)?)?;
+    let info: Info = super::read(super::parse(answer)?)?;
     let width = info.facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let mut text = format!("{}  {}\n", info.kind, info.id);
     for (name, value) in &info.facts {
@@ -97,11 +97,6 @@ fn print_info(answer: &str, wanted: &One) -> Result<(), Failure> {
         lines.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
     }
     output::print(&visible(&text))
-}
-
-fn read<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, Failure> {
-    serde_json::from_value(value)
-        .map_err(|error| Failure::Failed(format!("the answer is not as expected: {error}")))
 }
 
 /// A text in which nothing moves the cursor of a terminal.
@@ -115,10 +110,13 @@ fn json_of(event: &Event) -> Result<String, Failure> {
 }
 
 fn text_of(event: &Event) -> String {
-    let Event { number, at_ms, scheduler, kind, level, text, cause } = event;
+    let Event { number, at_ms, scheduler, kind, level, text, cause, profiled } = event;
     let at = runtime::calendar::Timestamp { unix_ms: *at_ms };
     let place = scheduler.map_or_else(String::new, |number| format!("scheduler {number}: "));
     let mut out = format!("{number}  {at}  {level}  {kind}  {place}{text}\n");
     cause.iter().for_each(|line| out.push_str(&format!("    {line}\n")));
+    if *profiled {
+        out += &format!("    velodrome ctl profile --event {number}: the minute around it\n");
+    }
     visible(&out)
 }

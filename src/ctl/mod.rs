@@ -2,6 +2,7 @@
 
 mod events;
 pub(crate) mod pages;
+pub(crate) mod profile;
 mod set;
 mod trace;
 pub(crate) mod way;
@@ -30,6 +31,7 @@ pub(crate) const EXAMPLES: &str = "Examples:
   velodrome ctl cache purge '/img/*'            forget stored answers; also /path and host/path
   velodrome ctl events --follow                 show what goes wrong, as it happens
   velodrome ctl trace url '/api/*'              show the steps of requests while they happen
+  velodrome ctl profile --last 2m -o flame.html   where the server spent its time (serve --profile-ring)
   velodrome ctl perf-map                        write symbols of the native code of pages for profilers
   velodrome ctl memory                          show who holds the memory
   velodrome ctl dump -o state.json              write everything that the server says of itself
@@ -87,6 +89,8 @@ enum CtlCommand {
     Dump(Dump),
     /// Show what happened that an operator should know, with its cause; the last 256 are kept.
     Events(events::Events),
+    /// Show where the server spends its time, from the samples that it keeps of itself.
+    Profile(profile::Profile),
     /// Show one connection, page under way or process of a page whole.
     Info(events::One),
     /// End one connection, page under way or process of a page.
@@ -207,6 +211,7 @@ pub(crate) fn run(flags: &Ctl) -> Result<(), Failure> {
         CtlCommand::Memory(format) => print(&way.ask("GET", "/memory")?, *format),
         CtlCommand::Dump(Dump { output }) => dump(&way, output.as_deref()),
         CtlCommand::Events(flags) => events::events(&way, flags),
+        CtlCommand::Profile(flags) => profile::run(&way, flags),
         CtlCommand::Info(wanted) => events::info(&way, wanted),
         CtlCommand::Kill(wanted) => events::kill(&way, wanted),
         CtlCommand::Drain => {
@@ -291,6 +296,11 @@ pub(crate) fn write_perf_map(
 fn parse(answer: &str) -> Result<Value, Failure> {
     serde_json::from_str(answer)
         .map_err(|error| Failure::Failed(format!("the answer is not JSON: {error}")))
+}
+
+fn read<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, Failure> {
+    serde_json::from_value(value)
+        .map_err(|error| Failure::Failed(format!("the answer is not as expected: {error}")))
 }
 
 fn print(answer: &str, format: Format) -> Result<(), Failure> {

@@ -18,7 +18,7 @@ use wire::http::url::{Authority, Host, Origin, Scheme};
 use crate::Failure;
 
 /// Timeout of an answer: longer than the control scheduler waits for the others.
-const PATIENCE: Duration = Duration::from_secs(35);
+pub(super) const PATIENCE: Duration = Duration::from_secs(35);
 
 #[derive(Debug, Args)]
 pub(crate) struct WayFlags {

@@ -13,10 +13,9 @@ use ::profile::{
 };
 
 use super::Profile;
-use super::looking::{
-    LOOK_AT_EVENTS, Search, Told, failure, for_a_while, map_pages, note_lost, title,
-};
+use super::looking::{LOOK_AT_EVENTS, Search, failure, for_a_while, map_pages, note_lost, title};
 use crate::Failure;
+use crate::profiled::Told;
 
 /// How long a program that has just been started may take to map its libraries.
 const START: Duration = Duration::from_millis(300);
@@ -103,6 +102,6 @@ pub(super) fn locks(process: u32, asked: &Profile) -> Result<Told, Failure> {
     if all.iter().all(|met| met.waits.count == 0) {
         remarks.push("no thread has waited for a lock".to_owned());
     }
-    let table = lock_table(&wait_rows(all.iter().cloned()), asked.rows);
+    let table = lock_table(&wait_rows(all.iter().cloned()), asked.outputs.rows());
     Ok(Told::of_waits(title(process, seconds, ", waits for locks"), remarks, &all, table))
 }

@@ -6,8 +6,8 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use ::profile::{
-    Folded, Frame, LockFunctions, Met, Mode, Names, Sampling, Scheduling, Stack, Traced, Tracing,
-    Unit, Waiting, Waits, call_table, wait_of, wait_rows, wait_table,
+    Frame, LockFunctions, Met, Mode, Names, Sampling, Scheduling, Stack, Traced, Tracing, Unit,
+    Waiting, Waits, call_table, wait_of, wait_rows, wait_table,
 };
 use bench::host::{is_local, listening_processes};
 use bench::plan::{AddressError, Ownership, Url, resolve};
@@ -16,6 +16,7 @@ use super::Profile;
 use crate::Failure;
 use crate::ctl::way::Way;
 use crate::ctl::write_perf_map;
+use crate::profiled::Told;
 
 /// The program to profile: a running one, or one that was started for the profile and ends with it.
 pub(super) struct Program {
@@ -72,41 +73,6 @@ impl Drop for Program {
             let _ended = child.kill();
             let _waited = child.wait();
         }
-    }
-}
-
-/// The result of a profile.
-pub(super) struct Told {
-    pub(super) folded: Folded,
-    pub(super) unit: Unit,
-    pub(super) title: String,
-    pub(super) remarks: Vec<String>,
-    /// A table other than that of functions.
-    pub(super) table: Option<String>,
-}
-
-impl Told {
-    pub(super) fn of(folded: Folded, unit: Unit, title: String) -> Self {
-        Self { folded, unit, title, remarks: Vec::new(), table: None }
-    }
-
-    fn of_table(title: String, table: String) -> Self {
-        let told = Self::of(Folded::default(), Unit::Samples, title);
-        Self { table: Some(table), ..told }
-    }
-
-    /// A result of waits, with its table.
-    pub(super) fn of_waits(
-        title: String,
-        remarks: Vec<String>,
-        met: &[Met],
-        table: String,
-    ) -> Self {
-        let mut folded = Folded::default();
-        for Met { frames, waits, .. } in met.iter().filter(|met| met.waits.count > 0) {
-            folded.add(frames.clone(), (waits.time_ns / 1_000) as f64);
-        }
-        Self { remarks, table: Some(table), ..Self::of(folded, Unit::Microseconds, title) }
     }
 }
 
@@ -239,7 +205,7 @@ pub(super) fn waits(process: u32, asked: &Profile) -> Result<Told, Failure> {
         all.push(met("no CPU".to_owned(), frames, waits));
     }
     note_lost(waited.lost, &mut remarks);
-    let table = wait_table(&wait_rows(all.iter().cloned()), asked.rows);
+    let table = wait_table(&wait_rows(all.iter().cloned()), asked.outputs.rows());
     Ok(Told::of_waits(title(process, seconds, ", off the CPU"), remarks, &all, table))
 }
 
@@ -253,7 +219,7 @@ pub(super) fn calls(process: u32, asked: &Profile) -> Result<Told, Failure> {
     let pairs = tracing.end();
     let mut remarks = Vec::new();
     note_lost(pairs.lost, &mut remarks);
-    let table = call_table(&pairs, seconds, asked.requests, asked.rows);
+    let table = call_table(&pairs, seconds, asked.requests, asked.outputs.rows());
     let title = title(process, seconds, ", system calls");
     Ok(Told { remarks, ..Told::of_table(title, table) })
 }
@@ -263,6 +229,6 @@ pub(super) fn scheduling(process: u32, asked: &Profile) -> Result<Told, Failure>
     let before = Scheduling::look(process).map_err(failed)?;
     let seconds = for_a_while(asked.duration, asked.duration, |_| Ok(()));
     let after = Scheduling::look(process).map_err(failed)?;
-    let table = after.table_since(&before, seconds, asked.rows);
+    let table = after.table_since(&before, seconds, asked.outputs.rows());
     Ok(Told::of_table(title(process, seconds, ", scheduling"), table))
 }

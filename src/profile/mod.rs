@@ -1,7 +1,6 @@
 //! The verb `profile`: where the time of a running program goes.
 //!
-//! Owns the flags and the destination of the result. `looking` decides how long and what is
-//! recorded; the crate `profile` records and draws.
+//! Owns the flags. `looking` decides how long and what is recorded, `profiled` where the result is written; the crate `profile` records and draws.
 
 mod locking;
 mod looking;
@@ -9,17 +8,14 @@ mod looking;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::profile::{
-    Folded, FoldedFile, Unit, difference_graph, difference_table, flame_graph, hints, table,
-    to_firefox, write_pprof,
-};
+use ::profile::{Folded, FoldedFile, Unit};
 use bench::plan::Url;
 use clap::{ArgGroup, Args};
 
 use crate::Failure;
 use crate::duration::duration;
-use crate::output::print;
-use looking::{Program, Told};
+use crate::profiled::{self, Outputs, Told};
+use looking::Program;
 
 pub(crate) const EXAMPLES: &str = "Examples:
   velodrome profile --pid 812 -d 10s -o flame.html    a flame graph of ten seconds, and a table
@@ -83,21 +79,8 @@ pub(crate) struct Profile {
     /// Samples per second of each thread's CPU time.
     #[arg(short = 'F', long = "frequency", value_name = "N", default_value_t = 99, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     hertz: u64,
-    /// Write a flame graph, as an HTML page.
-    #[arg(short = 'o', long = "output", value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Write folded stacks: one per line, with its count.
-    #[arg(long, value_name = "FILE")]
-    folded: Option<PathBuf>,
-    /// Write a profile for profiler.firefox.com.
-    #[arg(long, value_name = "FILE")]
-    firefox: Option<PathBuf>,
-    /// Write a profile for pprof.
-    #[arg(long, value_name = "FILE")]
-    pprof: Option<PathBuf>,
-    /// Rows of the table.
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    rows: usize,
+    #[command(flatten)]
+    outputs: Outputs,
     /// A program to start, profile and stop.
     #[arg(last = true)]
     command: Vec<String>,
@@ -116,8 +99,7 @@ pub(crate) fn run(asked: &Profile) -> Result<(), Failure> {
         let [before, after] = [profile_of(before)?, profile_of(after)?];
         return compare([&before, &after], &title, asked);
     }
-    let files = [&asked.output, &asked.folded, &asked.firefox, &asked.pprof];
-    if (asked.syscalls || asked.sched) && files.iter().any(|file| file.is_some()) {
+    if (asked.syscalls || asked.sched) && asked.outputs.has_file() {
         let text = "--syscalls and --sched have tables alone, no stacks that could be written";
         return Err(Failure::WrongUse(text.to_owned()));
     }
@@ -132,21 +114,7 @@ pub(crate) fn run(asked: &Profile) -> Result<(), Failure> {
         },
         None => look(&Program::start(asked)?, asked)?,
     };
-    write_files(&told, asked)?;
-    let mut text = format!("{}\n", told.title);
-    for remark in &told.remarks {
-        text.push_str(&format!("{remark}\n"));
-    }
-    text.push_str(&told.table.unwrap_or_else(|| table(&told.folded, told.unit, asked.rows)));
-    // Waiting time does not indicate a cost on the CPU.
-    let hints = if told.unit == Unit::Samples { hints(&told.folded) } else { Vec::new() };
-    for hint in hints {
-        text.push_str(&format!(
-            "\n{} in {:.1} % of the samples: velodrome tune audit --explain {}\n",
-            hint.function, hint.percent, hint.check
-        ));
-    }
-    print(&text)
+    profiled::write(&told, &asked.outputs, asked.hertz)
 }
 
 /// Profiles a program.
@@ -180,41 +148,9 @@ fn profile_of(file: &Path) -> Result<Folded, Failure> {
 }
 
 fn compare([before, after]: [&Folded; 2], title: &str, asked: &Profile) -> Result<(), Failure> {
-    if asked.folded.is_some() || asked.firefox.is_some() || asked.pprof.is_some() {
+    if asked.outputs.has_other_file() {
         let text = "a difference is drawn by -o and listed; no other file has its form";
         return Err(Failure::WrongUse(text.to_owned()));
     }
-    if let Some(file) = &asked.output {
-        write(file, difference_graph(before, after, title))?;
-    }
-    print(&format!("{title}\n{}", difference_table(before, after, asked.rows)))
-}
-
-fn write_files(told: &Told, asked: &Profile) -> Result<(), Failure> {
-    let Told { folded, unit, title, remarks, .. } = told;
-    if let Some(file) = &asked.folded {
-        write(file, folded.to_text())?;
-    }
-    if let Some(file) = &asked.output {
-        write(file, flame_graph(folded, *unit, title, remarks))?;
-    }
-    // Waits are exported as samples of one microsecond.
-    let (hertz, kind) = match unit {
-        Unit::Samples => (asked.hertz, ["samples", "count"]),
-        Unit::Microseconds => (1_000_000, ["waits", "microseconds"]),
-    };
-    if let Some(file) = &asked.firefox {
-        write(file, to_firefox(folded, title, hertz))?;
-    }
-    if let Some(file) = &asked.pprof {
-        let mut bytes = Vec::new();
-        write_pprof(folded, kind, &mut bytes).expect("bytes can be appended to bytes");
-        write(file, bytes)?;
-    }
-    Ok(())
-}
-
-fn write(file: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
-    std::fs::write(file, content)
-        .map_err(|error| Failure::Failed(format!("{}: {error}", file.display())))
+    profiled::write_difference([before, after], title, &asked.outputs)
 }

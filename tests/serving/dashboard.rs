@@ -128,6 +128,43 @@ fn the_page_draws_a_trace() {
 }
 
 #[test]
+fn the_page_draws_a_profile() {
+    if !has("chromium", "the_page_draws_a_profile") {
+        return;
+    }
+    let address = free_address();
+    let config =
+        format!("profile_ring = \"1m\"\n[admin]\nlisten = \"{address}\"\nkeys = \"admin.keys\"\n");
+    let page = "<%\nwhile true do end\n%>";
+    let plan = Plan::new().config(&config).file("work.page.txt", page);
+    plan.directory.write("admin.keys", format!("{KEY}\n"));
+    let server = plan.start();
+    if server.printed_errors().contains("no continuous profile") {
+        println!("SKIPPED the_page_draws_a_profile: the kernel lets nobody sample");
+        return;
+    }
+    let mut browser = open(&server, address);
+    let drawn = "document.getElementById('flames').getAttribute('aria-label') ?? ''";
+    assert_eq!(server.get("/work").status, 503, "its time is over");
+    // The samples of the page are read within a second.
+    browser.until("the button of an event", "document.querySelector('#event-list .profile')");
+    browser.click("#event-list .profile");
+    browser.until(
+        "its title",
+        "document.getElementById('profile-note').textContent.includes('the minute around event')",
+    );
+    until("the line of the page", || {
+        browser.click("#profile-form button[type=submit]");
+        let done = "document.getElementById('profile-note').textContent.includes('samples')";
+        browser.until("a profile", done);
+        browser.value(drawn).as_str()?.contains("page work.page.txt:2").then_some(())
+    });
+    assert!(browser.value(drawn).as_str().unwrap().starts_with("flame graph of "));
+    browser.click("#profile-close");
+    assert!(browser.troubles().is_empty(), "{:?}", browser.troubles());
+}
+
+#[test]
 fn the_page_comes_back_when_the_server_was_started_again() {
     if !has("chromium", "the_page_comes_back_when_the_server_was_started_again") {
         return;
@@ -186,6 +223,7 @@ fn the_page_is_for_everybody_and_what_it_shows_for_those_with_a_key() {
         ("GET", "/info?id=c-0-0"),
         ("POST", "/kill"),
         ("POST", "/drain"),
+        ("POST", "/profile?seconds=1"),
     ] {
         for fields in
             [&[][..], &[("Authorization", "Bearer none")], &[("Cookie", &*format!("key={KEY}"))]]
@@ -206,7 +244,7 @@ fn the_page_is_for_everybody_and_what_it_shows_for_those_with_a_key() {
         ("Sec-Fetch-Site", "cross-site"),
         ("Origin", "null"),
     ] {
-        for path in ["/kill", "/drain"] {
+        for path in ["/kill", "/drain", "/profile?seconds=1"] {
             assert_eq!(
                 ask(address, "POST", path, &[known, strange]).status,
                 403,

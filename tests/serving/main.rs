@@ -62,6 +62,7 @@ mod pages;
 mod pages_document;
 mod pebble;
 mod process_names;
+mod profiles;
 mod proxies;
 mod proxy;
 mod proxy_access;

@@ -163,6 +163,7 @@ fn reload_refuses_restart_only_settings_by_name() {
         ("[admin]\nmetrics = \"127.0.0.1:1\"\n", "admin.metrics"),
         ("spin = \"7us\"\n", "spin"),
         ("busy_poll = \"7us\"\n", "busy_poll"),
+        ("profile_ring = \"7s\"\n", "profile_ring"),
         ("reuseport_cpu = true\n", "reuseport_cpu"),
         ("[limits]\nconnections = 7\n", "limits.connections"),
         ("[limits]\nsend_idle = \"7s\"\n", "limits.send_idle"),

@@ -76,6 +76,8 @@ pub const HANDSHAKES_PER_ADDRESS: u64 = 250;
 pub const SPIN: Duration = Duration::from_micros(50);
 /// No busy polling of network devices while a scheduler waits: an interrupt wakes it.
 pub const BUSY_POLL: Duration = Duration::ZERO;
+/// No samples of the server itself are kept.
+pub const PROFILE_RING: Duration = Duration::ZERO;
 /// 30 s for running requests to finish after a drain began; then their connections are closed.
 pub const DRAIN_DEADLINE: Duration = Duration::from_secs(30);
 
@@ -150,6 +152,8 @@ pub const SCHEDULERS_MAX: u64 = 1024;
 pub const SPIN_MAX: Duration = Duration::from_millis(1);
 /// 1 ms of busy polling of devices; a configuration with more is refused.
 pub const BUSY_POLL_MAX: Duration = Duration::from_millis(1);
+/// 1 hour of samples of the server itself; a configuration with more is refused.
+pub const PROFILE_RING_MAX: Duration = Duration::from_secs(3600);
 /// 365 days; a configuration with a longer deadline is refused (`"forever"` is a word of its own).
 pub const DEADLINE_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
 /// 65,535 connections of backlog; a configuration that asks for more is refused.

@@ -39,6 +39,8 @@ pub struct Config {
     pub spin: Duration,
     /// How long a waiting scheduler busy-polls the network device; zero for never.
     pub busy_poll: Duration,
+    /// How far back the samples of the server itself reach; zero for none.
+    pub profile_ring: Duration,
     /// Whether each scheduler has a descriptor table of its own.
     pub descriptor_tables: DescriptorTables,
     /// How long running requests may take once a drain began.
@@ -107,6 +109,7 @@ impl Config {
             user: None,
             spin: limits::SPIN,
             busy_poll: limits::BUSY_POLL,
+            profile_ring: limits::PROFILE_RING,
             descriptor_tables: DescriptorTables::Private,
             drain_deadline: limits::DRAIN_DEADLINE,
             steering: Steering::Hash,

@@ -24,6 +24,8 @@ pub struct Overrides {
     pub spin: Option<Duration>,
     /// How long a waiting scheduler busy-polls the network device.
     pub busy_poll: Option<Duration>,
+    /// How far back the samples of the server itself reach.
+    pub profile_ring: Option<Duration>,
     /// Which descriptor table a scheduler uses.
     pub descriptor_tables: Option<DescriptorTables>,
     /// How the kernel distributes new connections.

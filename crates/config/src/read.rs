@@ -34,7 +34,9 @@ use super::{
     AcmeState, Address, Admin, Config, ConfigErrors, FileNames, Listener, Outside, Overrides,
     PageSessions, PartFile, Problems, field, host, keys, listener, maps,
 };
-use crate::limits::{self, BUSY_POLL_MAX, CONFIG_SIZE_MAX, SCHEDULERS_MAX, SPIN_MAX};
+use crate::limits::{
+    self, BUSY_POLL_MAX, CONFIG_SIZE_MAX, PROFILE_RING_MAX, SCHEDULERS_MAX, SPIN_MAX,
+};
 
 /// Reads the text of a file; an empty text gives the defaults.
 pub(super) fn config(
@@ -191,6 +193,13 @@ fn lay_over(overrides: &Overrides, config: &mut Config, problems: &mut Problems)
                 .add(None, format!("--busy-poll must be at most {}us", BUSY_POLL_MAX.as_micros()));
         }
         config.busy_poll = time;
+    }
+    if let Some(time) = overrides.profile_ring {
+        if time > PROFILE_RING_MAX {
+            let most = PROFILE_RING_MAX.as_secs() / 60;
+            problems.add(None, format!("--profile-ring must be at most {most}m"));
+        }
+        config.profile_ring = time;
     }
     config.pin = overrides.pin.unwrap_or(config.pin);
     config.descriptor_tables = overrides.descriptor_tables.unwrap_or(config.descriptor_tables);

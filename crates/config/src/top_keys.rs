@@ -17,7 +17,7 @@ use super::key::{
 use super::peers;
 use super::value::{boolean, path, whole, word};
 use super::{Config, DescriptorTables, Steering};
-use crate::limits::{BUSY_POLL_MAX, SCHEDULERS_MAX, SPIN_MAX};
+use crate::limits::{BUSY_POLL_MAX, PROFILE_RING_MAX, SCHEDULERS_MAX, SPIN_MAX};
 
 const DESCRIPTOR_TABLES: [(&str, DescriptorTables); 2] =
     [("private", DescriptorTables::Private), ("shared", DescriptorTables::Shared)];
@@ -77,6 +77,16 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             absent: Absent::Default,
             change: Change::Restart,
             text: "How long the kernel polls the network device for a waiting scheduler before it sleeps (Linux 6.9). This avoids interrupts if each scheduler has its own device queue, and uses more of the core. Loopback has no device to poll.",
+        },
+        Key {
+            name: "profile_ring",
+            value: Value::Duration(
+                |config| &mut config.profile_ring,
+                Duration::ZERO..=PROFILE_RING_MAX,
+            ),
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "How much time the [continuous profile](profile.md#the-continuous-profile) of the server covers, such as `\"15m\"`: samples of what its threads do, in memory. `\"0s\"` keeps none.",
         },
         Key {
             name: "descriptor_tables",

@@ -141,6 +141,23 @@ pub struct Event {
     pub text: String,
     /// More about its cause, such as a back-trace: lines.
     pub cause: Vec<String>,
+    /// Whether the continuous profile has the minute around it.
+    #[serde(default)]
+    pub profiled: bool,
+}
+
+/// A profile of the server: how often its threads were seen where.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Profile {
+    /// Of what, and when.
+    pub title: String,
+    /// Samples per second of each thread's CPU time.
+    pub hertz: u64,
+    /// What to know of it: lines.
+    pub remarks: Vec<String>,
+    /// Folded stacks: a line for each, its frames from the outermost on with `;` between them, a blank, its samples. Frames of the
+    /// kernel end with `_[k]`, and those that the compiler inlined with `_[i]`.
+    pub folded: String,
 }
 
 /// One thing as a whole: a connection, a page under way, a process of a page, a channel.

@@ -21,6 +21,7 @@ pub mod limits;
 mod number;
 mod once;
 mod paint;
+mod profiling;
 mod run;
 mod terminal;
 mod texts;

@@ -27,7 +27,7 @@ const IDLE: Duration = Duration::from_millis(500);
 /// Sends a request, and returns the body of the answer.
 pub type Asker = dyn Fn(&Ask) -> Result<String, Trouble> + Send + Sync;
 
-/// Profiles a process, and returns the name of the file.
+/// Profiles a process, and returns its hottest frames as text.
 pub type Profiler = dyn Fn(u32) -> Result<String, String> + Send + Sync;
 
 /// How a server is asked: both functions may block, and are called on threads of their own.

@@ -23,7 +23,7 @@ const HELP: &[(&str, &str)] = &[
     ("f", "freeze: from now on show what has changed since; again to end it"),
     ("m", "show what has changed since a minute ago; again to end it"),
     ("k", "end the selected connection, page or process (asks first)"),
-    ("P", "profile the server for 5 s, into an HTML file in this directory"),
+    ("P", "profile 5 s of the server: its hottest frames; all into an HTML file here"),
     ("?", "this help"),
     ("Ctrl-Z", "to the shell; `fg` comes back"),
     ("q or Ctrl-C", "quit"),
@@ -68,6 +68,10 @@ pub(crate) fn events(events: &[Event], now_ms: u64, colours: Colours) -> Vec<Lin
     for event in events.iter().rev() {
         lines.push(line(event_line(event, now_ms), event_style(event, colours)));
         lines.extend(event.cause.iter().map(|cause| Line::from(format!("      {cause}"))));
+        if event.profiled {
+            let way = format!("      velodrome ctl profile --event {}", event.number);
+            lines.push(Line::from(way + ": the minute around it"));
+        }
     }
     lines
 }

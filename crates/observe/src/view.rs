@@ -15,6 +15,7 @@ use crate::harmless::harmless;
 use crate::keys::Key;
 use crate::limits::{FILTER_CHARACTERS, ROWS};
 use crate::paint::Colours;
+use crate::profiling::Profiling;
 use crate::texts;
 use crate::watch::{Against, Watch};
 
@@ -25,6 +26,7 @@ pub(crate) enum Screen {
     List(List),
     Events,
     Help,
+    Profile,
 }
 
 /// The keys of the screens with numbers, in their order: the overview and the lists.
@@ -70,7 +72,7 @@ pub struct View {
     pub(crate) watch: Watch,
     /// What has just happened; until the next key.
     pub(crate) notice: Option<String>,
-    is_profiling: bool,
+    profiling: Profiling,
     /// Something else should be asked for at once.
     is_stale: bool,
     pub(crate) colours: Colours,
@@ -90,7 +92,7 @@ impl View {
             height: 20,
             watch: Watch::default(),
             notice: None,
-            is_profiling: false,
+            profiling: Profiling::default(),
             is_stale: true,
             colours,
         }
@@ -160,11 +162,10 @@ impl View {
 
     /// A profile is complete, or failed.
     pub fn profiled(&mut self, answer: Result<String, String>) {
-        self.is_profiling = false;
-        self.notice = Some(match answer {
-            Ok(file) => format!("profile: {file}"),
-            Err(why) => format!("no profile: {}", harmless(&why)),
-        });
+        self.notice = self.profiling.end(answer).err();
+        if self.notice.is_none() && self.screen != Screen::Profile {
+            self.aside(Screen::Profile);
+        }
     }
 
     /// The list that is shown, if it has come.
@@ -188,6 +189,7 @@ impl View {
         let now = self.watch.now();
         match self.screen {
             Screen::Help => Some(texts::help()),
+            Screen::Profile => Some(self.profiling.text()),
             Screen::Events => {
                 let events = now.map(|now| (&*now.events, now.at_ms)).unwrap_or_default();
                 Some(texts::events(events.0, events.1, self.colours))
@@ -283,11 +285,7 @@ impl View {
 
     /// The place of the screen among those with numbers.
     pub(crate) fn place(&self) -> usize {
-        let screen = if matches!(self.screen, Screen::Help | Screen::Events) {
-            self.before
-        } else {
-            self.screen
-        };
+        let screen = if self.is_aside() { self.before } else { self.screen };
         let Screen::List(list) = screen else { return 0 };
         List::ALL.iter().position(|one| *one == list).map_or(0, |place| place + 1)
     }
@@ -304,7 +302,7 @@ impl View {
         if self.screen == screen && self.detail.is_none() {
             return self.back();
         }
-        if matches!(self.screen, Screen::Overview | Screen::List(_)) {
+        if !self.is_aside() {
             self.before = self.screen;
         }
         self.screen = screen;
@@ -312,9 +310,14 @@ impl View {
         self.scroll = 0;
     }
 
+    /// Whether the screen is one without a number.
+    fn is_aside(&self) -> bool {
+        !matches!(self.screen, Screen::Overview | Screen::List(_))
+    }
+
     fn back(&mut self) {
         self.scroll = 0;
-        if self.detail.take().is_none() && matches!(self.screen, Screen::Help | Screen::Events) {
+        if self.detail.take().is_none() && self.is_aside() {
             self.screen = self.before;
             self.is_stale = true;
         }
@@ -382,18 +385,15 @@ impl View {
     }
 
     fn profile(&mut self) -> Option<Deed> {
-        let process = self.watch.now().map(|now| now.server.process);
-        match process {
-            None => self.notice = Some("the server has not answered yet".to_owned()),
-            Some(_) if self.is_profiling => {
-                self.notice = Some("a profile is under way".to_owned());
+        match self.profiling.begin(self.watch.now().map(|now| now.server.process)) {
+            Ok((process, notice)) => {
+                self.notice = Some(notice);
+                Some(Deed::Profile(process))
             }
-            Some(process) => {
-                self.is_profiling = true;
-                self.notice = Some(format!("profiling process {process} for 5 s ..."));
-                return Some(Deed::Profile(process));
+            Err(why) => {
+                self.notice = Some(why.to_owned());
+                None
             }
         }
-        None
     }
 }

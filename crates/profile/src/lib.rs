@@ -2,7 +2,7 @@
 //!
 //! [`Sampling`] samples stacks of all threads of a process, [`Waiting`] those at which they wait,
 //! [`Tracing`] system calls and kernel locks; [`Names`] symbolises their frames; [`Folded`] counts
-//! equal stacks; [`flame_graph`] draws them, and [`table`] lists the frames that cost most. Kernel
+//! equal stacks; [`Ring`] keeps samples of the last minutes; [`flame_graph`] draws them, and [`table`] lists the frames that cost most. Kernel
 //! frames are recognised by the kernel's own markers, never by their names.
 
 mod calls;
@@ -13,11 +13,13 @@ mod fold;
 mod folded_file;
 mod graph;
 mod hints;
+mod kernel_names;
 pub mod limits;
 mod lock_functions;
 mod locks;
 mod pprof;
 mod record;
+mod ring;
 mod sampling;
 mod scheduling;
 mod symbols;
@@ -33,6 +35,7 @@ pub use fold::{Folded, Frame, Mode};
 pub use folded_file::{BadLine, FoldedFile, LineFault};
 pub use graph::{difference_graph, flame_graph};
 pub use hints::{Hint, hints};
+pub use kernel_names::KernelNames;
 pub use lock_functions::LockFunctions;
 pub use locks::{
     Met, WaitRow, is_of_looking, kind_of_flags, lock_of, lock_table, lock_taken_at, wait_of,
@@ -40,7 +43,8 @@ pub use locks::{
 };
 pub use pprof::write_pprof;
 pub use record::Stack;
-pub use sampling::{Sampling, Taken};
+pub use ring::{Counted, Ring};
+pub use sampling::{Sampling, Taken, refusal};
 pub use scheduling::Scheduling;
 pub use symbols::{Names, names_in_this_process};
 pub use table::{Unit, table};

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use blazesym::inspect::Inspector;
 use blazesym::inspect::source::{Elf, Source as File};
-use sys::sampling::{Edge, Modes, Probe, Sampler, Source};
+use sys::sampling::{Edge, Modes, Probe, Room, Sampler, Source};
 use sys::text::of_kernel_file;
 
 use crate::limits::LOCK_FILES;
@@ -84,7 +84,7 @@ fn harm(status: &str) -> Option<&'static str> {
 fn those_allowed(functions: Vec<Vec<Source>>, process: u32) -> io::Result<Vec<Source>> {
     let (mut allowed, mut problem) = (Vec::new(), None);
     for events in functions {
-        match Sampler::open(process, &events, 0, Modes::Both) {
+        match Sampler::open(process, &events, 0, Modes::Both, Room::Large) {
             Ok(_) => allowed.extend(events),
             Err(error) => problem = Some(error),
         }

@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use sys::sampling::{Modes, Source};
+use sys::sampling::{Modes, Room, Source};
 
 use crate::record::{Record, Stack};
+use crate::ring::Ring;
 use crate::threads::Threads;
 
 /// A process being sampled.
@@ -35,6 +36,18 @@ impl Sampling {
     /// # Errors
     /// There is no such process, or its threads may not be sampled.
     pub fn begin(process: u32, hertz: u64) -> io::Result<Self> {
+        Self::begin_with(process, hertz, Room::Large)
+    }
+
+    /// The same with little memory: its records have to be read often.
+    ///
+    /// # Errors
+    /// As [`Sampling::begin`].
+    pub fn begin_small(process: u32, hertz: u64) -> io::Result<Self> {
+        Self::begin_with(process, hertz, Room::Small)
+    }
+
+    fn begin_with(process: u32, hertz: u64, room: Room) -> io::Result<Self> {
         let mut last = io::Error::from(io::ErrorKind::NotFound);
         for (source, modes) in [
             (Source::Cycles, Modes::Both),
@@ -42,7 +55,7 @@ impl Sampling {
             (Source::Cycles, Modes::User),
             (Source::CpuClock, Modes::User),
         ] {
-            match Threads::of(process, std::slice::from_ref(&source), modes, hertz) {
+            match Threads::of(process, std::slice::from_ref(&source), modes, hertz, room) {
                 Ok(threads) => {
                     let remarks = remarks(&source, modes);
                     return Ok(Self { threads, taken: Taken { remarks, ..Taken::default() } });
@@ -71,12 +84,37 @@ impl Sampling {
         });
     }
 
+    /// Moves the samples that have arrived into a ring.
+    pub fn drain_into(&mut self, ring: &mut Ring) {
+        let taken = &mut self.taken;
+        self.threads.drain(|record| match record {
+            Record::Sample(sample) => ring.add(sample.time_ns, sample.stack),
+            Record::Lost(_, count) => taken.lost += count,
+            Record::Switch(_) | Record::Other => {}
+        });
+    }
+
+    /// What was lost so far, and the remarks; with the samples that no ring has taken.
+    #[must_use]
+    pub fn taken(&self) -> &Taken {
+        &self.taken
+    }
+
     /// Ends the sampling, and returns the samples.
     #[must_use]
     pub fn end(mut self) -> Taken {
         self.drain();
         self.taken
     }
+}
+
+/// Why a program cannot be sampled, and what allows it.
+#[must_use]
+pub fn refusal(error: &io::Error) -> String {
+    format!(
+        "the kernel refuses perf events ({error}): sysctl kernel.perf_event_paranoid=2, or CAP_PERFMON, allows them; \
+         in a container, its seccomp profile has to allow perf_event_open"
+    )
 }
 
 /// Which counter takes the samples, and which frames the kernel does not show, in words.

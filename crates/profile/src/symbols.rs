@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 use std::fs::{metadata, read_dir};
 use std::path::PathBuf;
 
-use blazesym::Pid;
 use blazesym::symbolize::source::{Kernel, Process, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer, cache};
+use blazesym::{MaybeDefault, Pid};
 
 use crate::debug_files::{by_build_id, places_with};
 use crate::fold::{Folded, Frame, Mode};
+use crate::kernel_names::KernelNames;
 use crate::limits::DEPTH;
 use crate::record::Stack;
 
@@ -33,6 +34,17 @@ impl Names {
         debug_files: &[PathBuf],
         remarks: &mut Vec<String>,
     ) -> Self {
+        Self::find_with(process, stacks, (debug_files, None), remarks)
+    }
+
+    /// The same, with the names of the kernel's functions from a list that was opened before.
+    #[must_use]
+    pub fn find_with<'s>(
+        process: u32,
+        stacks: impl Iterator<Item = &'s Stack> + Clone,
+        (debug_files, kernel_names): (&[PathBuf], Option<&KernelNames>),
+        remarks: &mut Vec<String>,
+    ) -> Self {
         let places = places_with(debug_files);
         let symbolizer = Symbolizer::builder()
             .set_debug_dirs(Some(&places))
@@ -51,12 +63,42 @@ impl Names {
         let user = names_of_program(&symbolizer, process, &of(Mode::User));
         let addresses = of(Mode::Kernel);
         let mut kernel = Found::new();
-        let source = Source::Kernel(Kernel::default());
+        // It lives until the names are found.
+        let copied = kernel_names.and_then(|names| names.copy().ok());
+        let source = Source::Kernel(match &copied {
+            Some(copied) => Kernel {
+                kallsyms: MaybeDefault::Some(copied.path()),
+                vmlinux: MaybeDefault::None,
+                ..Kernel::default()
+            },
+            None => Kernel::default(),
+        });
         let _hidden = add(&mut kernel, &symbolizer, &source, &addresses, Mode::Kernel);
         if !addresses.is_empty() && kernel.is_empty() {
             remarks.push("the kernel hides its names: sysctl kernel.kptr_restrict=0 shows them, to root 1 as well".to_owned());
         }
         Self { user, kernel }
+    }
+
+    /// Also names code that was made as the program ran, by a map of it: lines `START SIZE NAME` with hexadecimal numbers, as
+    /// profilers read them from `/tmp/perf-PID.map`.
+    pub fn add_map<'s>(&mut self, map: &str, stacks: impl Iterator<Item = &'s Stack>) {
+        let piece = |line: &str| {
+            let (start, rest) = line.split_once(' ')?;
+            let (size, name) = rest.split_once(' ')?;
+            let number = |text| u64::from_str_radix(text, 16).ok();
+            Some((number(start)?, (number(size)?, name.to_owned())))
+        };
+        let pieces: BTreeMap<u64, (u64, String)> = map.lines().filter_map(piece).collect();
+        for address in stacks.flat_map(|stack| &stack.user) {
+            let Some((start, (size, name))) = pieces.range(..=*address).next_back() else {
+                continue;
+            };
+            if address - start < *size {
+                let frame = Frame { name: name.clone(), mode: Mode::User, is_inlined: false };
+                self.user.entry(*address).or_insert_with(|| vec![frame]);
+            }
+        }
     }
 
     /// The frames of a stack, from the outermost on.

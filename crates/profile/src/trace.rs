@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use sys::sampling::{Modes, Source};
+use sys::sampling::{Modes, Room, Source};
 
 use crate::record::{Record, Sample, Stack};
 use crate::threads::Threads;
@@ -59,7 +59,7 @@ impl Tracing {
         let [begin, end] = names.map(number);
         let (begin, end) = (begin?, end?);
         let sources = [Source::Tracepoint(begin), Source::Tracepoint(end)];
-        let threads = Threads::of(process, &sources, modes, 0)?;
+        let threads = Threads::of(process, &sources, modes, 0, Room::Large)?;
         Ok(Self { traced, end, threads, begun: BTreeMap::new(), pairs: Pairs::default() })
     }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use sys::clock::monotonic_ns;
-use sys::sampling::{Modes, Source};
+use sys::sampling::{Modes, Room, Source};
 
 use crate::lock_functions::LockFunctions;
 use crate::record::{Record, Sample, Stack, Switch, Way};
@@ -67,7 +67,7 @@ impl Waiting {
     /// There is no such process, or its kernel frames may not be seen.
     pub fn begin(process: u32, functions: &LockFunctions) -> io::Result<Self> {
         let sources = [&[Source::Switches], &*functions.events].concat();
-        let threads = Threads::of(process, &sources, Modes::Both, 0)?;
+        let threads = Threads::of(process, &sources, Modes::Both, 0, Room::Large)?;
         let (begun, tries) = (BTreeMap::new(), BTreeMap::new());
         Ok(Self { threads, begun, tries, waited: Waited::default() })
     }

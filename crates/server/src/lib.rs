@@ -28,6 +28,8 @@ mod maintenance;
 pub mod message;
 mod origin;
 mod password_helper;
+mod profile_helper;
+pub mod profile_order;
 mod program_keys;
 pub mod record_json;
 mod resp_pace;

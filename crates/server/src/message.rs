@@ -27,6 +27,7 @@ use crate::events::{Trouble, Vitals};
 use crate::handshakes::Failures;
 use crate::live::{Shown, Wish};
 use crate::maintenance::{Source, Switch};
+use crate::profile_order::{Profiled, ToProfiler};
 use crate::resp_stats::RespStats;
 use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
@@ -54,6 +55,8 @@ pub enum Message {
     StoreWriter(ToStoreWriter),
     /// To the disks of caches.
     CacheDisk(ToCacheDisk),
+    /// To the profiler.
+    Profiler(ToProfiler),
     /// To the control scheduler.
     Control(ToControl),
 }
@@ -227,6 +230,8 @@ pub enum ToControl {
     LogReport(LogReport),
     /// From the writer of the store: its commits and checkpoints.
     StoreWriter(Box<StoreWriterStats>),
+    /// From the profiler: a profile that was asked for.
+    Profiled(Box<Profiled>),
     /// From the disks of caches: what is there.
     CacheDisk(DiskReport),
     /// The counters of pages.
@@ -280,6 +285,7 @@ part!(ToFileHelper, FileHelper);
 part!(ToLogWriter, LogWriter);
 part!(ToStoreWriter, StoreWriter);
 part!(ToCacheDisk, CacheDisk);
+part!(ToProfiler, Profiler);
 part!(ToControl, Control);
 part!(Box<PasswordCheck>, PasswordHelper);
 part!(Question, NameHelper);

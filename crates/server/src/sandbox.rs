@@ -3,6 +3,7 @@
 //! Owns the list of exceptions: reading what is served and configured, writing logs and sockets. On
 //! a kernel without Landlock there is no restriction, and `status` says so.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use landlock::{
@@ -89,9 +90,11 @@ fn restrict(openings: &Openings) -> Result<RulesetStatus, RulesetError> {
     }
     // The process reads its own statistics (memory, descriptors) here.
     rules = add(rules, Path::new("/proc/self"), read)?;
-    // The names of functions in back-traces are in its program file.
-    if let Ok(program) = std::env::current_exe() {
-        rules = add(rules, &program, AccessFs::ReadFile.into())?;
+    // The names of functions in back-traces and profiles are in its program file and its libraries.
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let files = maps.lines().filter_map(|line| Some(&line[line.find('/')?..]));
+    for file in files.collect::<BTreeSet<_>>() {
+        rules = add(rules, Path::new(file), AccessFs::ReadFile.into())?;
     }
     Ok(rules.restrict_self()?.ruleset)
 }

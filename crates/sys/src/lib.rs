@@ -21,6 +21,7 @@ pub mod heap;
 pub mod limits;
 pub mod log_file;
 pub mod lost_page;
+pub mod memory_file;
 pub mod netlink;
 pub mod pollset;
 pub mod regular_file;

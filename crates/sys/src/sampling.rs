@@ -79,8 +79,25 @@ pub enum Modes {
     Stackless,
 }
 
-/// Pages of a ring buffer after its first one: 512 KiB, about a thousand deep stacks.
-const PAGES: usize = 128;
+/// The room for records that were not read yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// 512 KiB, about a thousand deep stacks.
+    Large,
+    /// 64 KiB: for a few samples per second. Locked memory of a user without privileges is short.
+    Small,
+}
+
+impl Room {
+    /// Pages of the ring buffer after its first one; the kernel wants a power of two.
+    fn pages(self) -> usize {
+        match self {
+            Self::Large => 128,
+            Self::Small => 16,
+        }
+    }
+}
+
 const PAGE: usize = 4096;
 
 /// A position in the ring, by its offset in the first page (`struct perf_event_mmap_page`).
@@ -125,23 +142,34 @@ const CLOCK: u64 = (libc::CLOCK_MONOTONIC as u64) << 32;
 pub struct Sampler {
     /// Open as long as samples are taken; all write into one ring, in order of time.
     events: Vec<OwnedFd>,
+    /// Invariant: nothing else refers to this mapping, which has as many pages as `room` says, and one before them.
     ring: NonNull<u8>,
+    room: Room,
     buffer: Vec<u8>,
 }
+
+// SAFETY: the mapping belongs to this value alone, and the kernel lets any thread of the process read it.
+unsafe impl Send for Sampler {}
 
 impl Sampler {
     /// Begins to sample a thread: this many times per second of its CPU time, or each time for a source that is an event.
     ///
     /// # Errors
     /// If the kernel has no such counter (`NotFound`), does not allow it (`PermissionDenied`), or the thread does not exist.
-    pub fn open(thread: u32, sources: &[Source], hertz: u64, modes: Modes) -> io::Result<Self> {
+    pub fn open(
+        thread: u32,
+        sources: &[Source],
+        hertz: u64,
+        modes: Modes,
+        room: Room,
+    ) -> io::Result<Self> {
         let events = sources.iter().map(|source| event(thread, source, hertz, modes));
         let events: Vec<OwnedFd> = events.collect::<io::Result<_>>()?;
         let Some((first, others)) = events.split_first() else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
-        let ring = map(first.as_fd())?;
-        let mut sampler = Self { events: Vec::new(), ring, buffer: Vec::new() };
+        let ring = map(first.as_fd(), room)?;
+        let mut sampler = Self { events: Vec::new(), ring, room, buffer: Vec::new() };
         for other in others {
             // SAFETY: both numbers are descriptors of events that are open; no memory is given.
             let result = unsafe { libc::ioctl(other.as_raw_fd(), SET_OUTPUT, first.as_raw_fd()) };
@@ -158,7 +186,7 @@ impl Sampler {
         let head = self.position(Position::Head).load(Ordering::Acquire);
         let tail = self.position(Position::Tail).load(Ordering::Relaxed);
         self.buffer.clear();
-        let (size, count) = ((PAGES * PAGE) as u64, head.wrapping_sub(tail));
+        let (size, count) = ((self.room.pages() * PAGE) as u64, head.wrapping_sub(tail));
         for at in 0..count.min(size) {
             let place = PAGE + ((tail + at) % size) as usize;
             // SAFETY: the place is within the mapping, behind its first page.
@@ -241,8 +269,8 @@ fn event(thread: u32, source: &Source, hertz: u64, modes: Modes) -> io::Result<O
     Ok(unsafe { OwnedFd::from_raw_fd(number as i32) })
 }
 
-fn map(event: BorrowedFd<'_>) -> io::Result<NonNull<u8>> {
-    let length = (1 + PAGES) * PAGE;
+fn map(event: BorrowedFd<'_>, room: Room) -> io::Result<NonNull<u8>> {
+    let length = (1 + room.pages()) * PAGE;
     let protection = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: the kernel chooses an address where nothing is mapped.
     let place =
@@ -254,7 +282,8 @@ fn map(event: BorrowedFd<'_>) -> io::Result<NonNull<u8>> {
 impl Drop for Sampler {
     fn drop(&mut self) {
         // SAFETY: it was mapped with this length, and nothing refers to it any more.
-        let _unmapped = unsafe { munmap(self.ring.as_ptr().cast(), (1 + PAGES) * PAGE) };
+        let _unmapped =
+            unsafe { munmap(self.ring.as_ptr().cast(), (1 + self.room.pages()) * PAGE) };
     }
 }
 
@@ -265,7 +294,7 @@ mod tests {
     #[test]
     fn this_thread_is_sampled_while_it_works() {
         let thread = rustix::thread::gettid().as_raw_nonzero().get() as u32;
-        let opened = Sampler::open(thread, &[Source::CpuClock], 1_000, Modes::User);
+        let opened = Sampler::open(thread, &[Source::CpuClock], 1_000, Modes::User, Room::Small);
         let mut sampler = match opened {
             Ok(sampler) => sampler,
             // A container may forbid sampling.
@@ -287,6 +316,9 @@ mod tests {
                 kinds.push(u32::from_ne_bytes([record[0], record[1], record[2], record[3]]))
             });
         }
-        assert!(Sampler::open(u32::MAX - 1, &[Source::CpuClock], 100, Modes::User).is_err());
+        assert!(
+            Sampler::open(u32::MAX - 1, &[Source::CpuClock], 100, Modes::User, Room::Large)
+                .is_err()
+        );
     }
 }

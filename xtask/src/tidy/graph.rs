@@ -53,6 +53,8 @@ const EDGES: &[(&str, &str, Use)] = &[
     // `velodrome profile` prints and draws where time goes; the kernel's samples are read by sys.
     ("velodrome", "velodrome-profile", Use::Always),
     ("velodrome-profile", "velodrome-sys", Use::Always),
+    // The continuous profile of a server.
+    ("velodrome-server", "velodrome-profile", Use::Always),
     // Requests of `https`: the transport of their connections.
     ("velodrome-client", "velodrome-tls", Use::Always),
     // The certificates that fetches trust and show are read from files; pages see that of a client.

@@ -326,6 +326,7 @@ fn the_command_line_goes_before_the_file() {
         pin: Some(false),
         spin: Some(Duration::ZERO),
         busy_poll: Some(Duration::from_micros(5)),
+        profile_ring: Some(Duration::from_secs(900)),
         descriptor_tables: Some(DescriptorTables::Shared),
         steering: Some(Steering::Cpu),
         defer_accept: Some(Duration::from_secs(3)),
@@ -341,13 +342,12 @@ fn the_command_line_goes_before_the_file() {
     let facts = |one: &config::Listener| (one.address.to_string(), one.tls.is_some());
     assert!(config.listeners.iter().map(facts).eq(vec![("0.0.0.0:0".to_owned(), true); 2]));
     assert_eq!(config.schedulers.map(usize::from), Some(2));
-    assert!(!config.pin && config.spin.is_zero());
-    assert_eq!(config.busy_poll, Duration::from_micros(5));
+    assert!(!config.pin && config.spin.is_zero() && config.steering == Steering::Cpu);
+    assert_eq!((config.busy_poll.as_micros(), config.profile_ring.as_secs()), (5, 900));
     assert_eq!(config.descriptor_tables, DescriptorTables::Shared);
-    assert_eq!(config.steering, Steering::Cpu);
     assert_eq!(config.listeners[0].defer_accept, Duration::from_secs(3));
-    assert_eq!(config.default_host.files.root, Path::new("here"));
-    assert_eq!(config.hosts[0].files.root, Path::new("here"));
+    let hosts = [&config.default_host, &config.hosts[0]];
+    assert!(hosts.iter().all(|host| host.files.root == Path::new("here")));
     assert_eq!(config.store.path, Some("/data".into()));
     assert_eq!(config.admin.socket, Some("/run/a.sock".into()));
     assert_eq!(config.pages.errors, PageErrors::Shown);

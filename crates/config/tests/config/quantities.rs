@@ -1,11 +1,12 @@
 //! Goal: durations and sizes with fractions are exact or refused. Method: texts on both sides of each bound.
 
+use std::path::Path;
 use std::time::Duration;
 
 use config::QuantityError::{
     DurationTooFine, DurationTooLong, NoNumber, SizeTooFine, SizeTooLarge, UnknownDurationUnit,
 };
-use config::{parse_duration, parse_size};
+use config::{Config, Overrides, parse_duration, parse_size};
 
 /// A fraction counts as long as it is a whole number of microseconds, or of bytes.
 #[test]
@@ -41,4 +42,19 @@ fn quantities_may_have_fractions() {
     assert_eq!(parse_size("0.5"), Err(SizeTooFine));
     assert_eq!(parse_size("16777215.99999999999 TiB"), Err(SizeTooFine));
     assert_eq!(parse_size("16777216.0 TiB"), Err(SizeTooLarge));
+}
+
+#[test]
+fn a_continuous_profile_covers_an_hour_at_most() {
+    let (hour, more) = (Duration::from_secs(3_600), Duration::from_secs(3_601));
+    let read = |text: &str, profile_ring: Option<Duration>| {
+        let overrides = Overrides { profile_ring, ..Overrides::default() };
+        let config = Config::from_text(text, "velodrome.toml", Path::new("/base"), &overrides);
+        config.map(|config| config.profile_ring).map_err(|problems| problems.to_string())
+    };
+    assert_eq!(read("", None), Ok(Duration::ZERO));
+    assert_eq!(read("profile_ring = \"1h\"\n", None), Ok(hour));
+    assert_eq!(read("profile_ring = \"1h\"\n", Some(Duration::ZERO)), Ok(Duration::ZERO));
+    assert!(read("profile_ring = \"3601s\"\n", None).unwrap_err().contains("profile_ring"));
+    assert_eq!(read("", Some(more)), Err("--profile-ring must be at most 60m".to_owned()));
 }

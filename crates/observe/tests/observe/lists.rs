@@ -129,11 +129,15 @@ fn a_profile_is_made_of_the_process_that_answers() {
     assert_eq!(stage.keys("P"), Some(Deed::Profile(4711)));
     assert!(stage.text().contains("profiling process 4711"));
     assert_eq!(stage.keys("P"), None);
-    stage.view.profiled(Ok("/tmp/profile-4711-1.html".to_owned()));
-    assert!(stage.text().contains("profile: /tmp/profile-4711-1.html"));
+    stage.view.profiled(Ok("into profile-4711-1.html\n 9.0 %  lj_vm\u{1b}[31m_call".to_owned()));
+    let text = stage.text();
+    assert!(text.contains("into profile-4711-1.html\n 9.0 %  lj_vm\\u{1b}[31m_call"), "{text}");
     assert_eq!(stage.keys("P"), Some(Deed::Profile(4711)));
     stage.view.profiled(Err("not allowed".to_owned()));
     assert!(stage.text().contains("no profile: not allowed"));
+    assert!(stage.text().contains("lj_vm"), "the last one stays");
+    stage.key(Key::Escape);
+    assert_eq!(stage.view.wanted().list, Some(List::Connections));
 }
 
 #[test]

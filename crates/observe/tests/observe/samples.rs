@@ -36,6 +36,7 @@ pub(crate) fn snapshot(second: u64) -> Snapshot {
             level: "warning".to_owned(),
             text: "/slow.page.html ran 12 ms".to_owned(),
             cause: vec!["slow.page.html:7: in function 'sum'".to_owned()],
+            profiled: false,
         }],
     }
 }

@@ -19,6 +19,7 @@ use super::dashboard::{self, Streams};
 use super::events::Events;
 use super::facts::{Facts, Phase};
 use super::gate::{Gate, Permission};
+use super::profiling::Profiling;
 use super::round::{Expected, PATIENCE_MS, Round};
 use super::settings::Settings;
 use super::tracing::Tracing;
@@ -45,6 +46,10 @@ pub struct Peers {
     pub log: Option<Endpoint>,
     /// The disks of caches, if any has one.
     pub cache_disk: Option<Endpoint>,
+    /// The profiler.
+    pub profiler: Endpoint,
+    /// Whether there is a continuous profile.
+    pub keeps_profile: bool,
 }
 
 /// The admin application.
@@ -67,6 +72,7 @@ pub struct Admin {
     gate: Gate,
     streams: Streams,
     tracing: Tracing,
+    profiling: Profiling,
 }
 
 impl Admin {
@@ -90,6 +96,7 @@ impl Admin {
             gate,
             streams: Streams::default(),
             tracing: Tracing::default(),
+            profiling: Profiling::default(),
         }
     }
 
@@ -192,6 +199,7 @@ impl Admin {
             (Method::Post, "/trace") => {
                 self.tracing.answer(self.peers.schedulers, request, reply, context)
             }
+            (Method::Post, "/profile") => self.profile(request, reply, context),
             (Method::Get, "/live") => self.live(request, reply, context),
             (Method::Get, dashboard::EVENTS_PATH) => self.stream(request, reply, context),
             (Method::Get, "/info") => self.info(request, reply, context),
@@ -313,6 +321,11 @@ impl Application for Admin {
             }
             ToControl::Traced(batch) => admin.tracing.add(from, &batch),
             ToControl::StoreWriter(stats) => admin.round.store = Some(*stats),
+            ToControl::Profiled(profiled) => {
+                if let Some(process) = admin.profiling.take(*profiled) {
+                    context.command(Command::Resume(process));
+                }
+            }
             ToControl::CacheDisk(report) => admin.round.disk = Some(report),
             ToControl::Configured(data) => {
                 if let Some(event) = admin.settings.on_configured(data) {
@@ -342,6 +355,7 @@ impl Application for Admin {
     fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, Message>) {
         let admin = http.application_mut();
         admin.events.keep_watch((admin.phase, admin.certificates.tls()), context);
+        admin.events.keep_minutes(admin.peers.profiler, context.mail);
         admin.tracing.end_turn(admin.peers.schedulers, context);
         if admin.round.close_if_due(context.now.monotonic_ms()) {
             admin.wake_waiting(context);
@@ -352,7 +366,11 @@ impl Application for Admin {
     }
 
     fn patience(&self, process: ProcessId) -> Patience {
-        if self.is_endless(process) { Patience::Endless } else { Patience::Settings }
+        if self.is_endless(process) || self.profiling.is_asked_by(process) {
+            Patience::Endless
+        } else {
+            Patience::Settings
+        }
     }
 
     fn on_peer_finished(&mut self, process: ProcessId) -> Interest {
@@ -364,5 +382,6 @@ impl Application for Admin {
         self.streams.on_gone(process);
         self.tracing.on_gone(process);
         self.setting.retain(|waiting| *waiting != process);
+        self.profiling.on_gone(process);
     }
 }

@@ -20,6 +20,7 @@ mod memory;
 mod metrics;
 mod numbers;
 mod problem;
+mod profiling;
 mod round;
 mod settings;
 mod status;

@@ -161,3 +161,45 @@ pub const SPANS_PAUSE_NS: u64 = 1_000_000_000;
 
 /// How long the collector may take for a message (5 s). Consequence: its spans count as dropped.
 pub const SPANS_TIME: Duration = Duration::from_secs(5);
+
+// Profiles of the server itself
+
+/// Samples per second of each thread's CPU time in the continuous profile (49). More: the threads lose more time to it.
+pub const PROFILE_RING_HERTZ: u64 = 49;
+
+/// 32 MiB of samples in the continuous profile: some minutes of a hundred busy threads.
+///
+/// Consequence: older ones leave before their time, and a profile says how far back it reaches.
+pub const PROFILE_RING_BYTES: usize = 32 << 20;
+
+/// Time between two reads of samples (500 ms). Longer: the kernel's room for them overflows.
+///
+/// Consequence: samples beyond are lost, and a profile says how many.
+pub const PROFILE_READ: Duration = Duration::from_millis(500);
+
+/// Time between two searches for threads that are new (10 s).
+pub const PROFILE_SEARCH: Duration = Duration::from_secs(10);
+
+/// Samples per second of each thread's CPU time while a server without a continuous profile is sampled for somebody (99).
+pub const PROFILE_NOW_HERTZ: u64 = 99;
+
+/// Seconds for which such a server is sampled at most (30).
+///
+/// Consequence: a wish for more is refused.
+pub const PROFILE_SECONDS_MAX: u64 = 30;
+
+/// Minutes around slow events whose profiles are kept (8).
+///
+/// Consequence: the oldest leaves, and its events say no more that there is one.
+pub const PROFILE_CUTS: usize = 8;
+
+/// 2 MiB of stacks in the profile of one such minute.
+///
+/// Consequence: the stacks that were sampled least often are left out, and the profile says how many samples they had.
+pub const PROFILE_CUT_BYTES: usize = 2 << 20;
+
+/// Half of the time around an event that its profile has (30 s).
+pub const PROFILE_CUT_HALF: Duration = Duration::from_secs(30);
+
+/// Requests for profiles that may wait at once. Consequence: a further one is answered 503.
+pub const PROFILES_ASKED: usize = 8;

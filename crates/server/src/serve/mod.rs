@@ -5,6 +5,7 @@
 //! then on; `paths` chooses the control socket; `listeners` opens the configured addresses.
 
 mod certificates;
+mod continuous_profile;
 mod edit;
 mod error;
 mod listeners;
@@ -64,6 +65,7 @@ use pages::uploads::Room;
 pub use listeners::Security;
 
 pub use crate::control_path::{control_directory, control_sockets};
+pub use continuous_profile::without_profile;
 pub(crate) use settings::{form_of, level_of};
 
 pub use error::{ControlPlace, ServeError};
@@ -94,6 +96,7 @@ pub fn serve(
     let inherited = listeners::inherited();
     let listeners = listeners::data(config, &inherited)?;
     let control_path = control_socket(config);
+    let continuous = continuous_profile::wanted(config);
     let sandbox =
         sandbox::enter(&openings::of(source, &data, log_target.as_ref(), control_path.as_deref()));
     let uploads = config.pages.uploads.as_deref().filter(|_| config.pages.enabled);
@@ -103,8 +106,14 @@ pub fn serve(
     let protocols = listeners.protocols(config);
     let caches = &*data.cache_directories;
     let (log_wanted, store_wanted) = (log_target.as_ref(), store.as_ref());
-    let wanted =
-        Wanted { schedulers, log: log_wanted, upload_helpers, store: store_wanted, caches };
+    let wanted = Wanted {
+        schedulers,
+        log: log_wanted,
+        upload_helpers,
+        store: store_wanted,
+        caches,
+        keeps_profile: continuous.is_some(),
+    };
     let mut threads = Threads::plan(&wanted)?;
     let opened = (listeners, store.clone(), names);
     let (mut launched, watch) =
@@ -116,6 +125,8 @@ pub fn serve(
     let store = store.map(|store| (store, config.store.clone()));
     let uploads = uploads.map(|directory| (directory, room));
     let helpers = threads.start_helpers(log, store, uploads, &data.cache_directories)?;
+    // All threads run, and this one may still sample them in the kernel.
+    threads.start_profiler(continuous)?;
     if let Some(user) = &user {
         openings::give_sockets(config, control_path.as_deref(), user);
         sys::credentials::drop_to(user).map_err(ServeError::User)?;
@@ -128,13 +139,7 @@ pub fn serve(
     // The listeners are open: a client that has connected does not wait for the reader of what is announced.
     launched.start();
     announce(&standing);
-    if data.config.pages.errors == PageErrors::Shown {
-        diagnostic::write(
-            Level::Warn,
-            format_args!("--dev: every client sees the source of a page that fails"),
-        );
-    }
-    tell(&standing.facts, control_path.as_deref());
+    tell(&standing.facts, data.config.pages.errors, control_path.as_deref());
     let dumps = Dumps::of(control_path.filter(|_| control.is_some()));
     let live = Live { data, pages, certificates, orders };
     let served = signals::run(source, live, post, (launched, watch), control, helpers, dumps);
@@ -203,8 +208,14 @@ fn open_outlet() {
     }
 }
 
-/// Logs what was found at start, for finding faults.
-fn tell(facts: &Facts, control: Option<&Path>) {
+/// Logs what clients see of faults, and what was found at start, for finding them.
+fn tell(facts: &Facts, errors: PageErrors, control: Option<&Path>) {
+    if errors == PageErrors::Shown {
+        diagnostic::write(
+            Level::Warn,
+            format_args!("--dev: every client sees the source of a page that fails"),
+        );
+    }
     let tables = if facts.private_tables { "private" } else { "shared" };
     let control = control.map_or_else(|| "none".into(), Path::to_string_lossy);
     diagnostic::write(
@@ -294,8 +305,13 @@ fn launch_control(
     let keys = Arc::clone(&data.admin_keys.keys);
     let gate = Gate::new(entrances, keys, Arc::clone(&data.tls));
     let facts = Arc::new(standing.facts.clone());
-    let peers =
-        Peers { schedulers: threads.schedulers, log: threads.log, cache_disk: threads.cache_disk };
+    let peers = Peers {
+        schedulers: threads.schedulers,
+        log: threads.log,
+        cache_disk: threads.cache_disk,
+        profiler: threads.profiler,
+        keeps_profile: threads.keeps_profile,
+    };
     let seat = threads.control()?;
     let plan = Plan {
         name: "control",

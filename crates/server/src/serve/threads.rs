@@ -15,6 +15,7 @@ use runtime::mailbox::{Endpoint, Role, Seat, Waking, mesh};
 use store::Store;
 use sys::log_file::LogFile;
 
+use super::continuous_profile;
 use super::error::ServeError;
 use super::signals;
 use super::stored_state::{DATABASE, StoredState};
@@ -24,6 +25,7 @@ use crate::limits;
 use crate::log_writer::{LogTarget, LogWriter};
 use crate::message::Message;
 use crate::password_helper::PasswordHelper;
+use crate::profile_helper::ProfileHelper;
 use crate::site::Helpers;
 use crate::store_writer::StoreWriter;
 
@@ -34,10 +36,12 @@ pub(super) struct Wanted<'w> {
     pub(super) upload_helpers: usize,
     pub(super) store: Option<&'w Store>,
     pub(super) caches: &'w [PathBuf],
+    /// Whether there is a continuous profile.
+    pub(super) keeps_profile: bool,
 }
 
-/// The endpoints and their seats: schedulers first, then control, file, password, name and upload helpers, log writer,
-/// store writer, disks of caches, the state of orders, main.
+/// The endpoints and their seats: schedulers first, then control, file, password, name and upload helpers, the profiler, log
+/// writer, store writer, disks of caches, the state of orders, main.
 pub(super) struct Threads {
     pub(super) schedulers: usize,
     pub(super) log: Option<Endpoint>,
@@ -48,6 +52,8 @@ pub(super) struct Threads {
     passwords: Endpoint,
     names: Vec<Endpoint>,
     uploads: Vec<Endpoint>,
+    pub(super) profiler: Endpoint,
+    pub(super) keeps_profile: bool,
     seats: Vec<Option<Seat<Message>>>,
 }
 
@@ -63,6 +69,7 @@ impl Threads {
         let passwords = helper();
         let names = (0..limits::NAME_HELPERS).map(|_| helper()).collect();
         let uploads = (0..wanted.upload_helpers).map(|_| helper()).collect();
+        let profiler = helper();
         let log = wanted.log.map(|_| helper());
         let store = wanted.store.map(|_| helper());
         let cache_disk = wanted.caches.first().map(|_| helper());
@@ -84,8 +91,22 @@ impl Threads {
             passwords,
             names,
             uploads,
+            profiler,
+            keeps_profile: wanted.keeps_profile,
             seats,
         })
+    }
+
+    /// Starts the profiler, when all other threads run.
+    pub(super) fn start_profiler(
+        &mut self,
+        wanted: Option<continuous_profile::Wanted>,
+    ) -> Result<(), ServeError> {
+        let continuous = wanted.and_then(continuous_profile::begin);
+        let seat = self.take(usize::from(self.profiler.0))?;
+        // It holds nothing that must be finished.
+        let spawned = helper::spawn("profiler", seat, move || ProfileHelper::new(continuous));
+        spawned.map(drop).map_err(ServeError::Thread)
     }
 
     fn take(&mut self, endpoint: usize) -> Result<Seat<Message>, ServeError> {

@@ -37,6 +37,7 @@ const SCRIPT: &str = concat!(
     include_str!("page/follow.js"),
     include_str!("page/details.js"),
     include_str!("page/trace.js"),
+    include_str!("page/flames.js"),
     include_str!("page/main.js"),
 );
 

@@ -8,22 +8,25 @@ mod certificates;
 mod judge;
 #[cfg(test)]
 mod judge_tests;
+mod minutes;
+mod moment;
 mod ring;
 mod watch;
 
 use http::{Answer, Reply, Request};
 use live::Event;
-use runtime::clock::Now;
-use runtime::mailbox::Endpoint;
+use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::service::ServiceContext;
 
 use self::certificates::Ends;
-use self::ring::{Moment, Ring};
+use self::moment::Moment;
+use self::ring::Ring;
 use self::watch::Watch;
 use super::Peers;
 use super::facts::Phase;
 use crate::events::{Trouble, Vitals};
 use crate::message::{LogReport, Message};
+use crate::profile_order::ToProfiler;
 use crate::site_tls::SiteTls;
 
 /// The events, and the watch that finds them.
@@ -39,7 +42,7 @@ impl Events {
     /// Of a server with these threads.
     pub(super) fn new(peers: &Peers) -> Self {
         Self {
-            ring: Ring::default(),
+            ring: if peers.keeps_profile { Ring::with_profiles() } else { Ring::default() },
             watch: Watch::new(peers),
             ends: Ends::default(),
             log: LogReport::default(),
@@ -84,6 +87,19 @@ impl Events {
         found.extend(self.ends.look(tls, now_ms, context.now.unix_seconds));
         found.into_iter().for_each(|trouble| self.add(trouble, context.now));
         context.wake_after_ms(in_ms);
+    }
+
+    /// The event for which the minute of this one was cut out of the continuous profile.
+    pub(super) fn minute_of(&self, number: u64) -> Option<u64> {
+        self.ring.minute_of(number)
+    }
+
+    /// Tells the profiler which minutes it is to keep.
+    pub(super) fn keep_minutes(&mut self, profiler: Endpoint, mail: &mut Mailbox<Message>) {
+        for cut in self.ring.take_cuts() {
+            // One without room has no profile, and says so when it is asked for it.
+            let _full = mail.send_part(profiler, ToProfiler::Cut(cut));
+        }
     }
 
     /// The last events, the newest last.

@@ -7,19 +7,13 @@ use std::collections::{BTreeMap, VecDeque};
 use live::Event;
 use runtime::diagnostic;
 
+use super::minutes::Minutes;
+use super::moment::Moment;
 use crate::events::{Kind, Line, Trouble};
 use crate::limits::{
     EVENTS_AGAIN_MS, EVENTS_CAUSE_LINES, EVENTS_KEPT, EVENTS_LINE_SIZE, EVENTS_THINGS,
 };
-
-/// When something happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Moment {
-    /// Of the monotonic clock.
-    pub(super) now_ms: u64,
-    /// Since 1970.
-    pub(super) unix_ms: u64,
-}
+use crate::profile_order::ProfileCut;
 
 /// The last event of a kind about a thing.
 #[derive(Debug)]
@@ -36,9 +30,16 @@ pub(super) struct Ring {
     /// The number of the last one.
     number: u64,
     told: BTreeMap<(Kind, Option<usize>, String), Told>,
+    /// The minutes of which there are profiles; `None`: the server keeps no samples.
+    minutes: Option<Minutes>,
 }
 
 impl Ring {
+    /// An empty one, of a server that keeps samples.
+    pub(super) fn with_profiles() -> Self {
+        Self { minutes: Some(Minutes::default()), ..Self::default() }
+    }
+
     /// Something was found. It becomes an event, unless one of its kind about the same thing is new.
     pub(super) fn add(&mut self, trouble: Trouble, at: Moment) {
         let Trouble { kind, scheduler, thing, text, cause } = trouble;
@@ -69,6 +70,7 @@ impl Ring {
             level: about.weight.as_str().to_owned(),
             text,
             cause: cause.into_iter().take(EVENTS_CAUSE_LINES).map(cut).collect(),
+            profiled: false,
         };
         match about.line {
             Line::Here => write_line(&event, about.weight.level()),
@@ -80,6 +82,9 @@ impl Ring {
             self.last.pop_front();
         }
         self.last.push_back(event);
+        if let Some(minutes) = &mut self.minutes {
+            minutes.on_event(kind, self.number, at);
+        }
     }
 
     /// Whether there is room for another thing, after those were forgotten that may be told again.
@@ -92,7 +97,22 @@ impl Ring {
 
     /// The events with a higher number, the newest last.
     pub(super) fn after(&self, number: u64) -> Vec<Event> {
-        self.last.iter().filter(|event| event.number > number).cloned().collect()
+        let shown = |event: &Event| Event {
+            profiled: self.minutes.as_ref().is_some_and(|all| all.of(event.at_ms).is_some()),
+            ..event.clone()
+        };
+        self.last.iter().filter(|event| event.number > number).map(shown).collect()
+    }
+
+    /// The event for which the minute of this one was cut out.
+    pub(super) fn minute_of(&self, number: u64) -> Option<u64> {
+        let event = self.last.iter().find(|event| event.number == number)?;
+        self.minutes.as_ref()?.of(event.at_ms)
+    }
+
+    /// The minutes that the profiler is to keep.
+    pub(super) fn take_cuts(&mut self) -> Vec<ProfileCut> {
+        self.minutes.as_mut().map(Minutes::take_news).unwrap_or_default()
     }
 }
 

@@ -12,10 +12,11 @@ use wire::http::status::Status;
 
 use super::Admin;
 use crate::admin::dashboard::Turn;
-use crate::admin::{live, problem};
+use crate::admin::{live, problem, profiling};
 use crate::limits::LIVE_ROWS_MAX;
 use crate::live::{Wish, info_of_row};
 use crate::message::{Inquiry, Message};
+use crate::profile_order::{NoProfile, ProfileWish};
 
 impl Admin {
     /// What the server shows of itself, with the list that the query names.
@@ -144,6 +145,41 @@ impl Admin {
             None => reply.empty(Status::NOT_FOUND),
         }
         Answer::Done
+    }
+
+    /// A profile of the server.
+    pub(super) fn profile(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        if self.profiling.is_asked_by(context.id) {
+            return self.profiling.answer(context.id, reply);
+        }
+        let wish = match profiling::wish_of(request) {
+            Ok(ProfileWish::Event(event)) if self.peers.keeps_profile => {
+                match self.events.minute_of(event) {
+                    Some(first) => ProfileWish::Event(first),
+                    None => {
+                        profiling::refuse(&NoProfile::NoEvent, reply);
+                        return Answer::Done;
+                    }
+                }
+            }
+            Ok(wish) => wish,
+            Err(problem_text) => {
+                problem::say(&problem_text, reply);
+                return Answer::Done;
+            }
+        };
+        // For the names of what pages do.
+        if !self.has_answers(&Inquiry::NativeCode, context) {
+            return Answer::Wait;
+        }
+        let code = status::native_code(&self.round);
+        let who = (context.id, self.peers.profiler);
+        self.profiling.ask((wish, code), who, context.mail, reply)
     }
 
     /// Resumes the streams that are due.

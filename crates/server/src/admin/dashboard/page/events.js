@@ -3,7 +3,9 @@
 const LEVELS = ["info", "warning", "error"];
 
 class Events {
-  constructor() {
+  /** `profile(number)` shows the profile of the minute around an event. */
+  constructor(profile) {
+    this.profile = profile;
     this.place = byId("event-list");
     byId("level").addEventListener("change", () => this.show(this.events ?? [], true));
   }
@@ -33,6 +35,11 @@ class Events {
       const more = make("details", { open: open.has(key) }, make("summary", {}, "cause"), make("pre", {}, event.cause.join("\n")));
       more.dataset.event = key;
       line.append(more);
+    }
+    if (event.profiled) {
+      const button = make("button", { type: "button", className: "profile" }, "profile");
+      button.addEventListener("click", () => this.profile(event.number));
+      line.append(button);
     }
     return line;
   }

@@ -1,7 +1,8 @@
 // The page as a whole: tiles, charts, lists and events from one snapshot after the other.
 
 const past = new History();
-const events = new Events();
+const flames = new Flames();
+const events = new Events((number) => flames.open(`event=${number}`));
 const details = new Details(confirmEnd);
 new Trace();
 const requestLines = new Lines(byId("requests"), [{ key: "requests", name: "requests", colour: "first" }], inCount, 10);
@@ -119,6 +120,7 @@ const theme = () => {
   const chosen = localStorage.getItem("velodrome-theme");
   document.documentElement.dataset.theme = chosen ?? (dark.matches ? "dark" : "light");
   palette.read();
+  flames.draw();
   show();
 };
 dark.addEventListener("change", theme);

@@ -1,0 +1,157 @@
+//! The result of a profile, and where it is written: a table on standard output, and files.
+//!
+//! Owns these flags, which every verb with a profile has. Records nothing.
+
+use std::path::{Path, PathBuf};
+
+use ::profile::{
+    Folded, Met, Unit, difference_graph, difference_table, flame_graph, hints, table, to_firefox,
+    write_pprof,
+};
+use clap::Args;
+
+use crate::Failure;
+use crate::output::print;
+
+/// What is written.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Outputs {
+    /// Write a flame graph, as an HTML page.
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write folded stacks: one per line, with its count.
+    #[arg(long, value_name = "FILE")]
+    folded: Option<PathBuf>,
+    /// Write a profile for profiler.firefox.com.
+    #[arg(long, value_name = "FILE")]
+    firefox: Option<PathBuf>,
+    /// Write a profile for pprof.
+    #[arg(long, value_name = "FILE")]
+    pprof: Option<PathBuf>,
+    /// Rows of the table.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    rows: usize,
+}
+
+impl Outputs {
+    /// Rows of the table.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether any file is written.
+    pub(crate) fn has_file(&self) -> bool {
+        self.output.is_some() || self.has_other_file()
+    }
+
+    /// Whether a file is written that is no flame graph.
+    pub(crate) fn has_other_file(&self) -> bool {
+        self.folded.is_some() || self.firefox.is_some() || self.pprof.is_some()
+    }
+}
+
+/// The result of a profile.
+pub(crate) struct Told {
+    pub(crate) folded: Folded,
+    pub(crate) unit: Unit,
+    pub(crate) title: String,
+    pub(crate) remarks: Vec<String>,
+    /// A table other than that of functions.
+    pub(crate) table: Option<String>,
+}
+
+impl Told {
+    pub(crate) fn of(folded: Folded, unit: Unit, title: String) -> Self {
+        Self { folded, unit, title, remarks: Vec::new(), table: None }
+    }
+
+    pub(crate) fn of_table(title: String, table: String) -> Self {
+        let told = Self::of(Folded::default(), Unit::Samples, title);
+        Self { table: Some(table), ..told }
+    }
+
+    /// A result of waits, with its table.
+    pub(crate) fn of_waits(
+        title: String,
+        remarks: Vec<String>,
+        met: &[Met],
+        table: String,
+    ) -> Self {
+        let mut folded = Folded::default();
+        for Met { frames, waits, .. } in met.iter().filter(|met| met.waits.count > 0) {
+            folded.add(frames.clone(), (waits.time_ns / 1_000) as f64);
+        }
+        Self { remarks, table: Some(table), ..Self::of(folded, Unit::Microseconds, title) }
+    }
+}
+
+/// Writes the files of a profile, and prints its table.
+pub(crate) fn write(told: &Told, outputs: &Outputs, hertz: u64) -> Result<(), Failure> {
+    write_files(told, outputs, hertz)?;
+    print(&text(told, outputs.rows))
+}
+
+/// Writes its flame graph.
+pub(crate) fn draw(told: &Told, file: &Path) -> Result<(), Failure> {
+    write_file(file, flame_graph(&told.folded, told.unit, &told.title, &told.remarks))
+}
+
+/// Its title, remarks, table and hints.
+pub(crate) fn text(told: &Told, rows: usize) -> String {
+    let mut text = format!("{}\n", told.title);
+    for remark in &told.remarks {
+        text.push_str(&format!("{remark}\n"));
+    }
+    let table_of = || table(&told.folded, told.unit, rows);
+    text.push_str(&told.table.clone().unwrap_or_else(table_of));
+    // Waiting time does not indicate a cost on the CPU.
+    let hints = if told.unit == Unit::Samples { hints(&told.folded) } else { Vec::new() };
+    for hint in hints {
+        text.push_str(&format!(
+            "\n{} in {:.1} % of the samples: velodrome tune audit --explain {}\n",
+            hint.function, hint.percent, hint.check
+        ));
+    }
+    text
+}
+
+/// Writes the flame graph of a difference, and prints its table.
+pub(crate) fn write_difference(
+    [before, after]: [&Folded; 2],
+    title: &str,
+    outputs: &Outputs,
+) -> Result<(), Failure> {
+    if let Some(file) = &outputs.output {
+        write_file(file, difference_graph(before, after, title))?;
+    }
+    print(&format!("{title}\n{}", difference_table(before, after, outputs.rows)))
+}
+
+fn write_files(told: &Told, asked: &Outputs, hertz: u64) -> Result<(), Failure> {
+    let Told { folded, unit, title, .. } = told;
+    if let Some(file) = &asked.folded {
+        write_file(file, folded.to_text())?;
+    }
+    if let Some(file) = &asked.output {
+        draw(told, file)?;
+    }
+    // Waits are exported as samples of one microsecond.
+    let (hertz, kind) = match unit {
+        Unit::Samples => (hertz, ["samples", "count"]),
+        Unit::Microseconds => (1_000_000, ["waits", "microseconds"]),
+    };
+    if let Some(file) = &asked.firefox {
+        write_file(file, to_firefox(folded, title, hertz))?;
+    }
+    if let Some(file) = &asked.pprof {
+        let mut bytes = Vec::new();
+        write_pprof(folded, kind, &mut bytes).expect("bytes can be appended to bytes");
+        write_file(file, bytes)?;
+    }
+    Ok(())
+}
+
+fn write_file(file: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
+    std::fs::write(file, content)
+        .map_err(|error| Failure::Failed(format!("{}: {error}", file.display())))
+}
