@@ -188,8 +188,5 @@ pub const PROCESS_STEADY: Duration = PROCESS_RESTART_MAX;
 /// 60 s at most between two checks of the clock while a process waits for a time of day. If the clock is set, the start may be this late.
 pub const PROCESS_CALENDAR_LOOK: Duration = Duration::from_secs(60);
 
-/// 50 ms between two checks of what a scheduler's pages watch in the store; changes in between are collected.
-pub const STORE_WATCH_REST_MS: u64 = 50;
-
 /// 1 s that a page waits for others that change the same keys of the store. Consequence: it then tries before them.
 pub const STORE_LINE_WAIT: Duration = Duration::from_secs(1);

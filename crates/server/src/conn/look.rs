@@ -7,7 +7,6 @@ use runtime::mailbox::Endpoint;
 use runtime::service::{Command, Seen, ServiceContext};
 use runtime::slots::ProcessId;
 
-use super::resp::catalog::timed;
 use super::{Connections, Process};
 use crate::live::{Choice, Id, LongestRun, Shown, Wish, info_of_row, latency};
 use crate::message::{Inquiry, Message, SchedulerReport, ToControl};
@@ -131,11 +130,8 @@ impl Connections {
 
     /// The times of requests and of commands of Redis clients.
     fn times(&self) -> Vec<Latency> {
-        let site = self.http.application();
-        let mut told = site.times_told(self.http.times());
-        told.extend(timed().filter_map(|(number, name)| {
-            Some(latency("command", name, site.resp_pace.times_of(number)?))
-        }));
+        let mut told = self.http.application().times_told(self.http.times());
+        told.extend(self.clients.times().map(|(name, times)| latency("command", name, times)));
         told
     }
 
@@ -175,8 +171,8 @@ impl Connections {
             cache: site.cache_stats(),
             upstream_caches: site.caches.stats(),
             channels: site.channel_stats(),
-            store: site.store.as_ref().map_or_else(Default::default, |store| store.stats()),
-            resp: site.resp.own(),
+            store: self.store_stats(),
+            resp: self.clients.stats(),
             spans: site.span_stats(),
             pages: site.pages_report(),
             limits: site.limit_counts(),

@@ -21,6 +21,8 @@ impl Connections {
         let kinds = <Self as Service>::KINDS;
         let longest_kind = remarkable.kind.and_then(|kind| kinds.get(kind)).copied();
         let lost_lines = self.http.stats().log_dropped_lines;
+        let store = self.store_stats();
+        let mut channels = self.local.channels();
         let site = self.http.application_mut();
         let of_pages = site.vitals_of_pages();
         Vitals {
@@ -32,9 +34,9 @@ impl Connections {
             processes: context.processes,
             bounds: self.bounds,
             lost_lines,
-            channels: site.channel_stats(),
-            slow: site.channels.take_slow(),
-            store: site.store.as_ref().map_or_else(Default::default, |store| store.stats()),
+            channels: channels.stats(),
+            slow: channels.take_slow(),
+            store,
             limits: site.limit_counts(),
             upstreams: site.proxies.report(context.now.monotonic_ns),
             ..of_pages
