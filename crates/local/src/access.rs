@@ -4,10 +4,6 @@
 //! reload changes them for open connections as well.
 
 use channels::{Rights, Shown};
-use store::Database;
-
-use crate::access_rules::Requirement;
-use crate::store_client::StoreClient;
 
 /// The access that a client needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,35 +27,47 @@ pub enum NoAccess {
     Denied,
 }
 
-impl StoreClient {
-    /// Whether a client with these rights has this access.
+/// What a client has to show for one kind of access to a database.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Requirement {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// A token that names the database, or a key.
+    Token,
+    /// A key.
+    Key,
+    /// No client has this access.
+    Unmet,
+}
+
+/// What a client has to show to read a database, and to write it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DatabaseRules {
+    /// To read it.
+    pub read: Requirement,
+    /// To write it.
+    pub write: Requirement,
+}
+
+impl DatabaseRules {
+    /// Whether a client with these rights may read the database, or write it, whose name is asked for only if it matters.
     ///
     /// # Errors
-    /// Why it has not.
-    pub fn check_access(
+    /// Why not.
+    pub(crate) fn check<'n>(
         &self,
         need: Need,
-        database: Database,
+        name: impl FnOnce() -> &'n str,
         rights: &Rights,
     ) -> Result<(), NoAccess> {
-        let number = usize::from(database.0);
-        match need {
-            Need::Read | Need::Write => self.check_one(need, number, rights),
-            Need::WriteAll => (0..self.rules().len())
-                .try_for_each(|number| self.check_one(Need::Write, number, rights)),
-        }
-    }
-
-    fn check_one(&self, need: Need, number: usize, rights: &Rights) -> Result<(), NoAccess> {
-        let rules = self.rules().get(number).copied().unwrap_or_default();
-        let required = if need == Need::Read { rules.read } else { rules.write };
+        let required = if need == Need::Read { self.read } else { self.write };
         match (required, rights.shown()) {
             (Requirement::Nothing, _) | (Requirement::Key | Requirement::Token, Shown::Key) => {
                 Ok(())
             }
             (Requirement::Token, Shown::Token(pass)) => {
-                let name = self.store().databases().get(number).map_or("", String::as_str);
-                let may = if need == Need::Read { pass.reads(name) } else { pass.writes(name) };
+                let may = if need == Need::Read { pass.reads(name()) } else { pass.writes(name()) };
                 if may { Ok(()) } else { Err(NoAccess::Denied) }
             }
             (Requirement::Token, Shown::Nothing) => Err(NoAccess::NoToken),

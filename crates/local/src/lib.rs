@@ -4,14 +4,12 @@
 //! is shared between threads.
 
 mod access;
-mod access_rules;
 mod hot_keys;
 pub mod limits;
 mod list_turns;
 mod message;
 mod stats;
 mod store_client;
-mod traced;
 mod value_bytes;
 
 use std::cell::{RefCell, RefMut};
@@ -20,8 +18,7 @@ use std::rc::Rc;
 
 use channels::Channels;
 
-pub use access::{Need, NoAccess};
-pub use access_rules::{DatabaseRules, Requirement};
+pub use access::{DatabaseRules, Need, NoAccess, Requirement};
 pub use message::{OrderedBy, Orders, Stored, ToStoreWriter};
 pub use stats::StoreStats;
 pub use store_client::{Awaited, StoreClient};

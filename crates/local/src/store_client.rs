@@ -7,27 +7,29 @@
 //! writes. Answers arrive after the commit, and the snapshot of the next turn includes it, so for
 //! one process the store never goes back in time.
 
-mod commits;
-
 use std::cell::Ref;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use ahash::HashMap;
+use channels::Rights;
 use runtime::mailbox::Endpoint;
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
-use runtime::trace;
+use runtime::trace::{self, Actor, What};
 use store::{Database, Executed, Failure, Order, Snapshot, Store, TurnStore};
 
-use crate::access_rules::DatabaseRules;
+use crate::access::{DatabaseRules, Need, NoAccess};
 use crate::hot_keys::HotKeys;
-use crate::limits::{ADMITTED, LENT_LOOK_MS, MESSAGES, WAITING_SIZE};
+use crate::limits::{ADMITTED, LENT_LOOK_MS, MESSAGES, WAITING_SIZE, WATCH_REST_MS};
 use crate::list_turns::ListTurns;
 use crate::message::{OrderedBy, Orders, Stored, ToStoreWriter};
 use crate::stats::StoreStats;
-use crate::traced;
+
+// What a trace shows of an order.
+const ORDER: What = What::between(Actor::Scheduler, Actor::Store, "order").begins();
+const STORED: What = What::between(Actor::Store, Actor::Scheduler, "done").ends();
 
 /// The state of a process's order, for a process that has one order at a time.
 #[derive(Debug)]
@@ -119,9 +121,25 @@ impl StoreClient {
         StoreStats { under_way, lent, ..self.stats }
     }
 
-    /// The rules of all databases, by number.
-    pub(crate) fn rules(&self) -> &[DatabaseRules] {
-        &self.rules
+    /// Whether a client with these rights has this access.
+    ///
+    /// # Errors
+    /// Why it has not.
+    pub fn check_access(
+        &self,
+        need: Need,
+        database: Database,
+        rights: &Rights,
+    ) -> Result<(), NoAccess> {
+        let check = |number: usize| {
+            let rules = self.rules.get(number).copied().unwrap_or_default();
+            let name = || self.store().databases().get(number).map_or("", String::as_str);
+            rules.check(need, name, rights)
+        };
+        match need {
+            Need::Read | Need::Write => check(usize::from(database.0)),
+            Need::WriteAll => (0..self.rules.len()).try_for_each(check),
+        }
     }
 
     /// The databases have these rules from now on.
@@ -213,7 +231,7 @@ impl StoreClient {
     /// Sends an order of this cost to the writer at the end of the turn. The process is resumed when it is answered.
     pub fn order(&mut self, process: ProcessId, order: Order, size: usize) {
         if trace::is_on() {
-            traced::order(process);
+            trace::step(process, ORDER, format_args!(""));
         }
         self.add(OrderedBy::Process(process), order, size);
         self.answers.entry(process).or_default();
@@ -292,7 +310,10 @@ impl StoreClient {
                 OrderedBy::State(_) => continue,
             };
             if trace::is_on() {
-                traced::stored(process, executed.as_ref().map(|_| ()));
+                match &executed {
+                    Ok(_) => trace::step(process, STORED, format_args!("")),
+                    Err(failure) => trace::step(process, STORED, format_args!("failed: {failure}")),
+                }
             }
             let Some(answers) = self.answers.get_mut(&process) else { continue };
             answers.push_back(executed);
@@ -325,10 +346,8 @@ impl StoreClient {
             self.admit();
             going_on.extend_from_slice(&self.admitted);
         }
-        if !going_on.is_empty() {
-            context.wake_after_ms(0);
-        }
         for process in going_on {
+            context.wake_after_ms(0);
             context.command(Command::Resume(process));
         }
         // While the writer is busy, orders of several turns are sent together: they share one commit anyway.
@@ -349,6 +368,32 @@ impl StoreClient {
                 context.wake_after_ms(1);
             }
             Err(ToStoreWriter::Stop | ToStoreWriter::TellCommit(_)) => {}
+        }
+    }
+
+    /// Handles a reported commit.
+    pub fn note_committed(&mut self, now_ms: u64) {
+        self.notice = Notice { is_awaited: false, next_ms: now_ms + WATCH_REST_MS };
+        // The next snapshot includes the commit.
+        self.store.end_snapshot();
+    }
+
+    /// Asks the writer to report the next commit after this one, for pages that wait for it.
+    pub fn ask_for_commit<M>(&mut self, known: u64, context: &mut ServiceContext<'_, M>)
+    where
+        M: From<ToStoreWriter> + TryInto<ToStoreWriter> + Send,
+    {
+        if self.notice.is_awaited {
+            return;
+        }
+        let left_ms = self.notice.next_ms.saturating_sub(context.now.monotonic_ms());
+        if left_ms > 0 {
+            context.wake_after_ms(left_ms);
+            return;
+        }
+        match context.mail.send_part(self.writer, ToStoreWriter::TellCommit(known)) {
+            Ok(()) => self.notice.is_awaited = true,
+            Err(_) => context.wake_after_ms(1),
         }
     }
 }

@@ -1,15 +1,12 @@
 //! A reply that is made from many keys, in as many turns as it takes.
 //!
-//! Owns what was found so far. All keys are read from one snapshot, as if the command took no time. One client of a
-//! scheduler gathers over several turns, which bounds the memory and the snapshots; others wait for it. Never writes to
-//! a connection.
+//! Owns what was found so far. All keys are read from one snapshot, as if the command took no time. Never writes to a
+//! connection.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use local::ValueBytes;
 use runtime::output::{Output, SharedBytes};
-use runtime::slots::ProcessId;
 use store::HeldSnapshot;
 use wire::resp::{Version, write_bulk, write_bulk_head, write_null};
 
@@ -67,57 +64,4 @@ impl Gathering {
         self.pieces.into_iter().for_each(|piece| output.put_shared(piece));
         output.put(&self.tail);
     }
-}
-
-/// The reply that takes several turns, and the clients that wait to make such a reply, in their order.
-#[derive(Debug, Default)]
-pub(crate) struct Gatherings {
-    /// The client whose reply takes several turns. It has no reply yet when it was just called.
-    current: Option<(ProcessId, Option<Gathering>)>,
-    waiting: VecDeque<ProcessId>,
-    /// The client that may begin now, to be resumed.
-    called: Option<ProcessId>,
-}
-
-impl Gatherings {
-    /// Takes the reply of a client that has begun one.
-    pub(crate) fn take(&mut self, process: ProcessId) -> Option<Gathering> {
-        let own = self.current.as_mut().filter(|(owner, _)| *owner == process);
-        own.and_then(|(_, gathering)| gathering.take())
-    }
-
-    /// Keeps a reply until the next turn. If another client has one, it is dropped, and its client is resumed when it
-    /// can begin again.
-    pub(crate) fn keep(&mut self, process: ProcessId, gathering: Gathering) -> Kept {
-        if self.current.as_ref().is_none_or(|(owner, _)| *owner == process) {
-            self.current = Some((process, Some(gathering)));
-            return Kept::Yes;
-        }
-        if !self.waiting.contains(&process) {
-            self.waiting.push_back(process);
-        }
-        Kept::No
-    }
-
-    /// A client's command is done, or the client has ended: calls the next one.
-    pub(crate) fn end(&mut self, process: ProcessId) {
-        if self.current.as_ref().is_some_and(|(owner, _)| *owner == process) {
-            self.called = self.waiting.pop_front();
-            self.current = self.called.map(|next| (next, None));
-        } else if !self.waiting.is_empty() {
-            self.waiting.retain(|other| *other != process);
-        }
-    }
-
-    /// Takes the client to be resumed.
-    pub(crate) fn take_called(&mut self) -> Option<ProcessId> {
-        self.called.take()
-    }
-}
-
-/// Whether a reply is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kept {
-    Yes,
-    No,
 }

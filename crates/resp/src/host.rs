@@ -41,21 +41,12 @@ pub struct ChannelQuestion<'q> {
     pub here: Endpoint,
     /// The name of the channel.
     pub channel: &'q str,
-    /// What the client wants.
-    pub intent: Intent<'q>,
+    /// What the client wants to publish; `None`: to subscribe.
+    pub message: Option<&'q Body>,
     /// The rights of the client.
     pub rights: &'q Rights,
     /// Its address.
     pub address: IpAddr,
     /// The time of the turn.
     pub now: Now,
-}
-
-/// What a client wants to do with a channel.
-#[derive(Clone, Copy, Debug)]
-pub enum Intent<'i> {
-    /// To subscribe.
-    Subscribe,
-    /// To publish this.
-    Publish(&'i Body),
 }

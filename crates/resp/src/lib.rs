@@ -4,17 +4,18 @@
 //! sessions of a scheduler share is in [`Clients`]. A session reaches the store and the channels through an
 //! [`Environment`], and everything else through its [`Host`]: it knows no HTTP, no page and no message of the server.
 
+mod exclusive;
 mod gathering;
 mod held_replies;
 mod host;
 pub mod limits;
 mod pace;
 mod scan_places;
-mod searches;
+mod search;
 mod session;
 mod stats;
 mod traced;
 
-pub use host::{ChannelQuestion, Host, Intent};
+pub use host::{ChannelQuestion, Host};
 pub use session::{Clients, Environment, Session, command_names, command_table};
 pub use stats::{RespCounts, RespStats};

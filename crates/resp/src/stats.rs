@@ -41,14 +41,20 @@ pub struct RespCounts {
 /// The counters of one scheduler, on cache lines that no other scheduler writes.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Counters {
-    connections: AtomicU64,
-    closed: AtomicU64,
-    commands: AtomicU64,
-    hits: AtomicU64,
-    misses: AtomicU64,
-    rests: AtomicU64,
+struct Counters([AtomicU64; COUNTERS]);
+
+/// What is counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Counter {
+    Connections,
+    Closed,
+    Commands,
+    Hits,
+    Misses,
+    Rests,
 }
+
+const COUNTERS: usize = Counter::Rests as usize + 1;
 
 impl RespCounts {
     /// Counters for that many schedulers; the handle of the first.
@@ -66,19 +72,14 @@ impl RespCounts {
 
     /// The counters of this scheduler.
     pub(crate) fn own(&self) -> RespStats {
-        self.all.get(self.here).map(Counters::read).unwrap_or_default()
+        RespStats::of(|counter| {
+            self.all.get(self.here).map_or(0, |counters| counters.read(counter))
+        })
     }
 
     /// The sum over all schedulers.
     pub(crate) fn sum(&self) -> RespStats {
-        self.all.iter().map(Counters::read).fold(RespStats::default(), |sum, one| RespStats {
-            clients: sum.clients + one.clients,
-            connections: sum.connections + one.connections,
-            commands: sum.commands + one.commands,
-            hits: sum.hits + one.hits,
-            misses: sum.misses + one.misses,
-            rests: sum.rests + one.rests,
-        })
+        RespStats::of(|counter| self.all.iter().map(|counters| counters.read(counter)).sum())
     }
 
     /// Whole seconds since the server started.
@@ -86,33 +87,10 @@ impl RespCounts {
         now_ns.saturating_sub(self.start_ns) / 1_000_000_000
     }
 
-    pub(crate) fn count_connection(&self) {
-        self.count(|counters| &counters.connections);
-    }
-
-    pub(crate) fn count_close(&self) {
-        self.count(|counters| &counters.closed);
-    }
-
-    pub(crate) fn count_command(&self) {
-        self.count(|counters| &counters.commands);
-    }
-
-    pub(crate) fn count_rest(&self) {
-        self.count(|counters| &counters.rests);
-    }
-
-    /// Counts a lookup of a key.
-    pub(crate) fn count_look_up<T>(&self, found: Option<&T>) {
-        match found {
-            Some(_) => self.count(|counters| &counters.hits),
-            None => self.count(|counters| &counters.misses),
-        }
-    }
-
-    fn count(&self, which: impl FnOnce(&Counters) -> &AtomicU64) {
-        if let Some(counters) = self.all.get(self.here) {
-            let counter = which(counters);
+    /// Counts one more.
+    pub(crate) fn count(&self, counter: Counter) {
+        if let Some(Counters(counters)) = self.all.get(self.here) {
+            let counter = &counters[counter as usize];
             // No other thread writes this counter, so the addition loses nothing.
             counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         }
@@ -120,16 +98,22 @@ impl RespCounts {
 }
 
 impl Counters {
-    fn read(&self) -> RespStats {
-        let closed = self.closed.load(Ordering::Relaxed);
-        let connections = self.connections.load(Ordering::Relaxed);
-        RespStats {
+    fn read(&self, counter: Counter) -> u64 {
+        self.0[counter as usize].load(Ordering::Relaxed)
+    }
+}
+
+impl RespStats {
+    fn of(read: impl Fn(Counter) -> u64) -> Self {
+        let closed = read(Counter::Closed);
+        let connections = read(Counter::Connections);
+        Self {
             clients: connections.saturating_sub(closed),
             connections,
-            commands: self.commands.load(Ordering::Relaxed),
-            hits: self.hits.load(Ordering::Relaxed),
-            misses: self.misses.load(Ordering::Relaxed),
-            rests: self.rests.load(Ordering::Relaxed),
+            commands: read(Counter::Commands),
+            hits: read(Counter::Hits),
+            misses: read(Counter::Misses),
+            rests: read(Counter::Rests),
         }
     }
 }

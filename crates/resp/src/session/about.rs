@@ -2,7 +2,8 @@
 //!
 //! Owns the list of fields: each is true here, or says that the feature does not exist.
 
-use std::fmt::{Display, Write};
+use std::fmt::Write;
+use std::time::Duration;
 
 use channels::{Matcher, check_pattern};
 use local::Need;
@@ -14,21 +15,26 @@ use super::reply::write_failure;
 use super::{After, Call, Environment, Session};
 use crate::limits::CONFIG_PATTERNS;
 
+/// The sections of `INFO` before that of the keys.
+const SECTIONS: [&str; 7] =
+    ["Server", "Clients", "Memory", "Persistence", "Stats", "Replication", "CPU"];
+
 /// `INFO [section …]`.
 pub(super) fn info(call: &mut Call<'_, '_>) -> After {
-    let wanted: Vec<Vec<u8>> =
-        call.command.arguments_from(1).map(<[u8]>::to_ascii_lowercase).collect();
     let has = |name: &str| {
-        let is_all = |wanted: &[u8]| matches!(wanted, b"all" | b"everything" | b"default");
-        wanted.is_empty()
-            || wanted.iter().any(|wanted| is_all(wanted) || *wanted == name.as_bytes())
+        let is = |wanted: &[u8], name: &str| wanted.eq_ignore_ascii_case(name.as_bytes());
+        let is_wanted = |wanted: &[u8]| {
+            [name, "all", "everything", "default"].iter().any(|name| is(wanted, name))
+        };
+        call.command.len() == 1 || call.command.arguments_from(1).any(is_wanted)
     };
-    let told = Told { env: call.env, now_ns: call.now.monotonic_ns };
     let mut text = String::new();
-    for (name, write) in SECTIONS {
-        if has(name) {
-            write(&told, &mut text);
+    for title in SECTIONS.into_iter().filter(|title| has(title)) {
+        let _endless = write!(text, "# {title}\r\n");
+        for (name, value) in fields(title, call.env, call.now.monotonic_ns) {
+            let _endless = write!(text, "{name}:{value}\r\n");
         }
+        text.push_str("\r\n");
     }
     if has("keyspace") {
         match keyspace(call.session, call.env, call.now.unix_ms()) {
@@ -43,119 +49,78 @@ pub(super) fn info(call: &mut Call<'_, '_>) -> After {
     After::More
 }
 
-/// The data that sections are made from.
-struct Told<'t, 'e> {
-    env: &'t Environment<'e>,
-    now_ns: u64,
-}
-
-/// A section: its name in lower case, and the function that writes it.
-type Section = (&'static str, fn(&Told<'_, '_>, &mut String));
-
-/// The name of a field, and its value.
-type Field<'f> = (&'static str, &'f dyn Display);
-
-/// All sections except the keyspace, which reads the store.
-const SECTIONS: [Section; 7] = [
-    ("server", server),
-    ("clients", clients),
-    ("memory", memory),
-    ("persistence", persistence),
-    ("stats", stats),
-    ("replication", replication),
-    ("cpu", cpu),
-];
-
-fn server(told: &Told<'_, '_>, text: &mut String) {
-    let uptime_s = told.env.clients.counts.uptime_s(told.now_ns);
-    // Clients derive the supported features from this version.
-    write_section(
-        text,
-        "Server",
-        &[
-            ("redis_version", &"7.0.0"),
-            ("velodrome_version", &env!("CARGO_PKG_VERSION")),
-            ("redis_mode", &"standalone"),
-            ("os", &"Linux"),
-            ("arch_bits", &usize::BITS),
-            ("process_id", &std::process::id()),
-            ("uptime_in_seconds", &uptime_s),
-            ("uptime_in_days", &(uptime_s / 86_400)),
+/// The fields of a section, each with its value.
+fn fields(section: &str, env: &Environment<'_>, now_ns: u64) -> Vec<(&'static str, String)> {
+    let counts = &env.clients.counts;
+    let number = |value: u64| value.to_string();
+    let text = str::to_owned;
+    match section {
+        "Server" => vec![
+            // Clients derive the supported features from this version.
+            ("redis_version", text("7.0.0")),
+            ("velodrome_version", text(env!("CARGO_PKG_VERSION"))),
+            ("redis_mode", text("standalone")),
+            ("os", text("Linux")),
+            ("arch_bits", usize::BITS.to_string()),
+            ("process_id", std::process::id().to_string()),
+            ("uptime_in_seconds", number(counts.uptime_s(now_ns))),
+            ("uptime_in_days", number(counts.uptime_s(now_ns) / 86_400)),
         ],
-    );
-}
-
-fn clients(told: &Told<'_, '_>, text: &mut String) {
-    let clients = told.env.clients.counts.sum().clients;
-    write_section(text, "Clients", &[("connected_clients", &clients), ("blocked_clients", &0)]);
-}
-
-/// Memory of the whole process, including pages and HTTP. The kernel counts the part of the store's map that is in RAM as well.
-fn memory(_: &Told<'_, '_>, text: &mut String) {
-    let limits: [Field<'_>; 2] = [("maxmemory", &0), ("maxmemory_policy", &"noeviction")];
-    // Reading /proc takes a descriptor, and there may be none left.
-    let Ok(resident) = resident_bytes() else { return write_section(text, "Memory", &limits) };
-    // The kernel updates the maximum with a delay.
-    let peak = process_usage().peak_bytes.max(resident);
-    let used: [Field<'_>; 3] =
-        [("used_memory", &resident), ("used_memory_rss", &resident), ("used_memory_peak", &peak)];
-    write_section(text, "Memory", &[&used[..], &limits].concat());
-}
-
-fn persistence(told: &Told<'_, '_>, text: &mut String) {
-    let store = told.env.store.as_ref();
-    let usage = store.map(|store| store.store().usage()).unwrap_or_default();
-    write_section(
-        text,
-        "Persistence",
-        &[
-            ("loading", &0),
-            ("rdb_bgsave_in_progress", &0),
-            ("aof_rewrite_in_progress", &0),
-            ("store_file_bytes", &usage.file_bytes),
-            ("store_size_bytes", &usage.size),
-            ("store_commits", &usage.commit),
-        ],
-    );
-}
-
-fn stats(told: &Told<'_, '_>, text: &mut String) {
-    let counted = told.env.clients.counts.sum();
-    write_section(
-        text,
-        "Stats",
-        &[
-            ("total_connections_received", &counted.connections),
-            ("total_commands_processed", &counted.commands),
-            ("evicted_keys", &0),
-            ("keyspace_hits", &counted.hits),
-            ("keyspace_misses", &counted.misses),
-        ],
-    );
-}
-
-fn replication(_: &Told<'_, '_>, text: &mut String) {
-    write_section(text, "Replication", &[("role", &"master"), ("connected_slaves", &0)]);
-}
-
-fn cpu(_: &Told<'_, '_>, text: &mut String) {
-    let used = process_usage();
-    write_section(
-        text,
-        "CPU",
-        &[
-            ("used_cpu_sys", &format_args!("{:.6}", used.system.as_secs_f64())),
-            ("used_cpu_user", &format_args!("{:.6}", used.user.as_secs_f64())),
-        ],
-    );
-}
-
-fn write_section(text: &mut String, title: &str, fields: &[Field<'_>]) {
-    let _endless = write!(text, "# {title}\r\n");
-    for (name, value) in fields {
-        let _endless = write!(text, "{name}:{value}\r\n");
+        "Clients" => {
+            vec![
+                ("connected_clients", number(counts.sum().clients)),
+                ("blocked_clients", text("0")),
+            ]
+        }
+        "Memory" => memory(),
+        "Persistence" => {
+            let store = env.store.as_ref();
+            let usage = store.map(|store| store.store().usage()).unwrap_or_default();
+            vec![
+                ("loading", text("0")),
+                ("rdb_bgsave_in_progress", text("0")),
+                ("aof_rewrite_in_progress", text("0")),
+                ("store_file_bytes", usage.file_bytes.to_string()),
+                ("store_size_bytes", usage.size.to_string()),
+                ("store_commits", usage.commit.to_string()),
+            ]
+        }
+        "Stats" => {
+            let counted = counts.sum();
+            vec![
+                ("total_connections_received", number(counted.connections)),
+                ("total_commands_processed", number(counted.commands)),
+                ("evicted_keys", text("0")),
+                ("keyspace_hits", number(counted.hits)),
+                ("keyspace_misses", number(counted.misses)),
+            ]
+        }
+        "Replication" => vec![("role", text("master")), ("connected_slaves", text("0"))],
+        _ => {
+            let used = process_usage();
+            let seconds = |time: Duration| format!("{:.6}", time.as_secs_f64());
+            vec![("used_cpu_sys", seconds(used.system)), ("used_cpu_user", seconds(used.user))]
+        }
     }
-    text.push_str("\r\n");
+}
+
+/// Memory of the whole process, including pages and HTTP. The kernel counts the part of the store's map that is in RAM
+/// as well.
+fn memory() -> Vec<(&'static str, String)> {
+    let mut fields = Vec::new();
+    // Reading /proc takes a descriptor, and there may be none left.
+    if let Ok(resident) = resident_bytes() {
+        // The kernel updates the maximum with a delay.
+        let peak = process_usage().peak_bytes.max(resident);
+        for (name, bytes) in
+            [("used_memory", resident), ("used_memory_rss", resident), ("used_memory_peak", peak)]
+        {
+            fields.push((name, bytes.to_string()));
+        }
+    }
+    fields.push(("maxmemory", "0".to_owned()));
+    fields.push(("maxmemory_policy", "noeviction".to_owned()));
+    fields
 }
 
 /// The databases that the client may read.

@@ -44,6 +44,7 @@ pub(super) fn go_on<M>(
             session.pending.put_back(part);
             return Going::Waits;
         }
+        env.clients.end_work(session.process);
         if !session.pending.has_parts() {
             // Together with the last reply, because the process is told when that has been sent.
             break;

@@ -7,7 +7,7 @@ use wire::resp::{
     write_null_array, write_simple,
 };
 
-use super::wording::shown;
+use super::reply::shown;
 use super::{After, Call, Keys, Row};
 use crate::limits::COMMAND_NAMES;
 

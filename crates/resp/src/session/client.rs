@@ -9,7 +9,7 @@ use wire::resp::{
     Command, Version, write_array, write_bulk, write_error, write_integer, write_null, write_simple,
 };
 
-use super::wording::shown;
+use super::reply::shown;
 use super::{After, Call, Session, transaction};
 use crate::limits::CLIENT_NAME_SIZE;
 

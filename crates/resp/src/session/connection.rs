@@ -1,6 +1,6 @@
 //! Commands about the connection and the server that use neither the store nor channels.
 //!
-//! Owns their replies.
+//! Owns their replies, and Redis' error texts for keys and tokens. The host decides which rights they give.
 
 use channels::Shown;
 use wire::resp::{
@@ -9,7 +9,7 @@ use wire::resp::{
 
 use super::client::{self, ReplyMode};
 use super::pending::PendingReplies;
-use super::{After, Call, authentication};
+use super::{After, Call, Session};
 
 /// `ECHO word`.
 pub(super) fn echo(call: &mut Call<'_, '_>) -> After {
@@ -82,19 +82,17 @@ pub(super) fn hello(call: &mut Call<'_, '_>) -> After {
     let (version, number) = (call.session.version, call.session.number);
     let out = call.out();
     write_map(out, 7, version);
-    write_bulk(out, b"server");
-    write_bulk(out, b"velodrome");
-    write_bulk(out, b"version");
-    write_bulk(out, env!("CARGO_PKG_VERSION").as_bytes());
+    for (name, value) in [("server", "velodrome"), ("version", env!("CARGO_PKG_VERSION"))] {
+        write_bulk(out, name.as_bytes());
+        write_bulk(out, value.as_bytes());
+    }
     write_bulk(out, b"proto");
     write_integer(out, if version == Version::Three { 3 } else { 2 });
     write_bulk(out, b"id");
     write_integer(out, i64::try_from(number).unwrap_or(i64::MAX));
-    write_bulk(out, b"mode");
-    write_bulk(out, b"standalone");
-    write_bulk(out, b"role");
-    write_bulk(out, b"master");
-    write_bulk(out, b"modules");
+    for word in [&b"mode"[..], b"standalone", b"role", b"master", b"modules"] {
+        write_bulk(out, word);
+    }
     write_array(out, 0);
     After::More
 }
@@ -130,7 +128,7 @@ fn agree(call: &mut Call<'_, '_>) -> Result<(), String> {
         return Err(client::BAD_NAME.to_owned());
     }
     if let Some(shown) = shown {
-        authentication::show(call, shown)?;
+        show(call, shown)?;
     }
     if call.session.must_authenticate() {
         let text = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> \
@@ -141,5 +139,41 @@ fn agree(call: &mut Call<'_, '_>) -> Result<(), String> {
         call.session.set_name(name);
     }
     call.session.version = version;
+    Ok(())
+}
+
+impl Session {
+    /// Whether the client must authenticate before other commands.
+    pub(super) fn must_authenticate(&self) -> bool {
+        self.is_asked && matches!(self.rights.shown(), Shown::Nothing)
+    }
+}
+
+/// `AUTH [user] key`, where the key may be a token. A user name is ignored: a token contains its own.
+pub(super) fn auth(call: &mut Call<'_, '_>) -> After {
+    let shown = match call.command.len() {
+        length @ 2..=3 => show(call, call.word(length - 1)),
+        _ => Err("ERR syntax error"),
+    };
+    match shown {
+        Ok(()) => write_simple(call.out(), "OK"),
+        Err(problem) => write_error(call.out(), problem),
+    }
+    After::More
+}
+
+/// Authenticates a client with a key or a token.
+pub(super) fn show(call: &mut Call<'_, '_>, shown: &[u8]) -> Result<(), &'static str> {
+    if !call.env.host.has_keys() {
+        return Err(
+            "ERR AUTH <password> called without any password configured for the default user. \
+             Are you sure your configuration is correct?",
+        );
+    }
+    let shown = call.env.host.read_shown(shown, call.now.unix_seconds);
+    let shown =
+        shown.map_err(|_| "WRONGPASS invalid username-password pair or user is disabled.")?;
+    call.session.rights.show(shown);
+    call.session.has_new_rights = true;
     Ok(())
 }

@@ -7,9 +7,9 @@ use runtime::clock::Now;
 use runtime::output::Output;
 use wire::resp::{Command, Version, write_error};
 
+use super::reply::{SHOWN_BYTES, shown};
 use super::table::{self, Access, Run};
-use super::wording::{SHOWN_BYTES, shown};
-use super::{After, Call, Environment, Session, many, steps, transaction, values};
+use super::{After, Call, Environment, Session, steps, transaction, values};
 use crate::limits::{AWAITED, AWAITED_SIZE};
 
 /// Runs one command.
@@ -126,7 +126,7 @@ fn carry_out(call: &mut Call<'_, '_>) -> After {
     let is_in_transaction = call.session.pending.is_in_transaction();
     match call.row.run {
         Run::Value(shape) => values::run(call, shape),
-        Run::Keys(shape) => many::run(call, shape),
+        Run::Keys(wanted) => values::run_many(call, wanted),
         Run::Step(parse) => steps::run(call, parse),
         Run::Now(act) => act(call),
         Run::Queued(_) if is_in_transaction => transaction::queue_command(call),

@@ -1,19 +1,54 @@
 //! Everything that happens to a session apart from input.
 //!
-//! Owns what it does then: answers of the store, messages, the end of its rights, the end of the connection.
+//! Owns what it does then: its handshake, answers of the store, messages, the end of its rights and of its connection.
 
-use channels::Channels;
+use channels::{Channels, Rights, Shown};
+use runtime::clock::milliseconds;
 use runtime::service::{Context, Event, Next};
 use runtime::trace;
 use wire::resp::write_error;
 
 use super::after_exec::{self, Going};
-use super::entrance::Entrance;
 use super::{Environment, Session};
+use crate::limits::DRAIN_GRACE;
 use crate::pace::Entry;
+use crate::stats::Counter;
 use crate::traced;
 
+/// How far the connection of a client has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Entrance {
+    /// It may send commands.
+    Open,
+    /// Its handshake is not over, and has a deadline.
+    Handshake,
+}
+
+/// The deadline of a client that may send its first command: none, but while the server drains, a short one for clients
+/// that were in the accept queue when the drain began.
+pub(super) fn set_first_deadline<M>(context: &mut Context<'_, M>) {
+    context.clear_deadline();
+    if context.is_draining() {
+        context.set_deadline_after_ms(milliseconds(DRAIN_GRACE));
+    }
+}
+
 impl Session {
+    /// The connection begins with a handshake, which has to be over within this time: a silent client would keep a
+    /// place among the handshakes for ever.
+    pub fn await_handshake<M>(&mut self, deadline_ms: u64, context: &mut Context<'_, M>) {
+        self.entrance = Entrance::Handshake;
+        context.set_deadline_after_ms(deadline_ms);
+    }
+
+    /// The handshake is over.
+    pub fn on_agreed<M>(&mut self, context: &mut Context<'_, M>) -> Next {
+        self.entrance = Entrance::Open;
+        self.rights = Rights::new(Shown::Nothing, context.agreed().as_deref());
+        set_first_deadline(context);
+        Next::Read
+    }
+
     /// Something happened that is no input.
     pub fn on_event<M>(
         &mut self,
@@ -139,10 +174,9 @@ impl Session {
     /// The connection has closed.
     pub fn on_close(mut self, env: &mut Environment<'_>) {
         let clients = &mut *env.clients;
-        clients.counts.count_close();
+        clients.counts.count(Counter::Closed);
         clients.pace.forget(self.process);
-        clients.gatherings.end(self.process);
-        clients.searches.forget(self.process);
+        clients.end_work(self.process);
         clients.held.let_go(self.pending.let_go_of_all());
         clients.keep(self.pending.kept(), 0);
         env.channels.forget(self.process);

@@ -13,6 +13,7 @@ use super::pending_reply::Quiet;
 use super::{After, Environment, Session, dispatch};
 use crate::limits::LONG_COMMAND;
 use crate::pace::Entry;
+use crate::stats::Counter;
 
 impl Session {
     /// Runs the commands in the input.
@@ -23,7 +24,7 @@ impl Session {
         context: &mut Context<'_, M>,
     ) -> Progress {
         if env.clients.pace.enter(self.process) == Entry::Closed {
-            env.clients.counts.count_rest();
+            env.clients.counts.count(Counter::Rests);
             return Progress { consumed: 0, next: Next::Park };
         }
         if let Some(store) = &env.store {
@@ -52,7 +53,7 @@ impl Session {
                 if self.must_authenticate() { Limits::of_strangers() } else { Limits::default() };
             if context.output_is_full() || self.pending.has_to_drain() {
                 // A client that does not read its messages must not keep others from a long reply.
-                env.clients.gatherings.end(self.process);
+                env.clients.end_work(self.process);
                 return Progress { consumed, next: self.after_full() };
             }
             if self.pending.is_executing() {
@@ -118,9 +119,8 @@ impl Session {
             self.set_deadline(context);
         }
         if after != After::Wait {
-            env.clients.counts.count_command();
-            // This command makes no long reply.
-            env.clients.gatherings.end(self.process);
+            env.clients.counts.count(Counter::Commands);
+            env.clients.end_work(self.process);
         }
         after
     }

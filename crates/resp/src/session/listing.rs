@@ -20,7 +20,10 @@ pub(super) fn run(call: &mut Call<'_, '_>) -> After {
     let Call { session, env, output, now, .. } = call;
     let clients = &mut *env.clients;
     let Some(store) = &env.store else { return After::More };
-    let Some(mut listing) = clients.searches.take(session.process) else { return After::Wait };
+    if !clients.searches.is_free_for(session.process) {
+        return After::Wait;
+    }
+    let mut listing = clients.searches.take(session.process).unwrap_or_default();
     let from = listing.from.take().unwrap_or_else(|| pattern.prefix().to_vec());
     let mut steps = 0;
     let looked = store.snapshot().and_then(|snapshot| {
@@ -43,6 +46,7 @@ pub(super) fn run(call: &mut Call<'_, '_>) -> After {
     });
     if looked.is_ok() && listing.from.is_some() {
         clients.searches.keep(session.process, listing);
+        clients.searches.call(session.process);
         return After::Wait;
     }
     let out = output.buffer();
@@ -57,6 +61,5 @@ pub(super) fn run(call: &mut Call<'_, '_>) -> After {
         }
         Err(failure) => write_failure(out, &failure),
     }
-    clients.searches.end();
     After::More
 }

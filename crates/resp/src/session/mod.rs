@@ -6,19 +6,16 @@
 
 mod about;
 mod after_exec;
-mod authentication;
 mod catalog;
 mod client;
 mod connection;
 mod dispatch;
-mod entrance;
 mod events;
 mod expiries;
 mod input;
 mod inspecting;
 mod listening;
 mod listing;
-mod many;
 mod pending;
 mod pending_reply;
 mod pubsub;
@@ -29,7 +26,6 @@ mod steps;
 mod table;
 mod transaction;
 mod values;
-mod wording;
 
 use std::cell::RefMut;
 use std::net::IpAddr;
@@ -51,18 +47,19 @@ use wire::resp::{Command, Parser, Version, write_error};
 pub use self::table::{command_names, command_table};
 
 use self::client::{About, ReplyMode};
-use self::entrance::{Entrance, set_first_deadline};
+use self::events::{Entrance, set_first_deadline};
 use self::listening::Listening;
 use self::pending::{PendingReplies, reply_behind};
 use self::requested::Words;
 use self::table::{Keys, Row};
-use crate::gathering::Gatherings;
+use crate::exclusive::Exclusive;
+use crate::gathering::Gathering;
 use crate::held_replies::HeldReplies;
 use crate::host::Host;
 use crate::pace::Pace;
 use crate::scan_places::ScanPlaces;
-use crate::searches::Searches;
-use crate::stats::{RespCounts, RespStats};
+use crate::search::Search;
+use crate::stats::{Counter, RespCounts, RespStats};
 use crate::traced;
 
 /// What the sessions of one scheduler share.
@@ -75,11 +72,12 @@ pub struct Clients {
     pace: Pace,
     /// Where scans go on.
     scans: ScanPlaces,
-    searches: Searches,
+    /// `KEYS`, or the search for the key of a cursor.
+    searches: Exclusive<Search>,
     /// Large copied replies that clients have not received yet.
     held: HeldReplies,
     /// The reply that takes several turns.
-    gatherings: Gatherings,
+    gatherings: Exclusive<Gathering>,
     /// Bytes that sessions keep: transactions between `MULTI` and `EXEC`, and watched keys.
     kept: usize,
 }
@@ -94,9 +92,9 @@ impl Clients {
             counts,
             pace: Pace::default(),
             scans: ScanPlaces::default(),
-            searches: Searches::default(),
+            searches: Exclusive::default(),
             held: HeldReplies::default(),
-            gatherings: Gatherings::default(),
+            gatherings: Exclusive::default(),
             kept: 0,
         }
     }
@@ -129,7 +127,8 @@ impl Clients {
     /// Ends the turn: clients that wait go on in the next one, in their order.
     pub fn end_turn<M>(&mut self, context: &mut ServiceContext<'_, M>) {
         self.pace.end_turn(context);
-        for process in self.searches.take_called().chain(self.gatherings.take_called()) {
+        let called = [self.searches.take_called(), self.gatherings.take_called()];
+        for process in called.into_iter().flatten() {
             context.wake_after_ms(0);
             context.command(Order::Resume(process));
         }
@@ -137,8 +136,14 @@ impl Clients {
 
     /// The commands of a client go on in the next turn.
     fn rest(&mut self, process: ProcessId) {
-        self.counts.count_rest();
+        self.counts.count(Counter::Rests);
         self.pace.wait(process);
+    }
+
+    /// A client's command is done, or the client has ended: another one may do what takes several turns.
+    fn end_work(&mut self, process: ProcessId) {
+        self.gatherings.end(process);
+        self.searches.end(process);
     }
 
     /// A session keeps `now` bytes instead of `before`.
@@ -255,7 +260,7 @@ impl Session {
     /// A session for a connection that was just accepted.
     pub fn new<M: Send>(peer: Peer, clients: &mut Clients, context: &mut Context<'_, M>) -> Self {
         clients.count += 1;
-        clients.counts.count_connection();
+        clients.counts.count(Counter::Connections);
         // Unique among all schedulers.
         let number = clients.count * ENDPOINTS as u64 + u64::from(context.mail.endpoint().0);
         set_first_deadline(context);

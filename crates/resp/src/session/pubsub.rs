@@ -17,7 +17,7 @@ use wire::resp::{
 
 use super::listening::Named;
 use super::{After, Call, Session};
-use crate::host::{ChannelQuestion, Intent};
+use crate::host::ChannelQuestion;
 
 fn format_of(session: &Session) -> Format {
     match session.version {
@@ -78,7 +78,7 @@ fn publish_now(call: &mut Call<'_, '_>) -> Result<Option<Published>, String> {
     let body = Body::of_bytes(call.word(2));
     // The rules are checked again when the message is published, and their refusals are counted there.
     if call.env.channels.may_publish(name, &call.session.rights).is_ok() {
-        match ask(call, name, Intent::Publish(&body)) {
+        match ask(call, name, Some(&body)) {
             Some(allowed) => allowed?,
             None => return Ok(None),
         }
@@ -171,7 +171,11 @@ fn leave_without_room(call: &mut Call<'_, '_>) {
 
 /// Asks the module of a channel whether it allows a command; a refusal is an error of Redis. `None` if the module has
 /// not decided: the command is run again when the process is resumed.
-fn ask(call: &mut Call<'_, '_>, channel: &str, intent: Intent<'_>) -> Option<Result<(), String>> {
+fn ask(
+    call: &mut Call<'_, '_>,
+    channel: &str,
+    message: Option<&Body>,
+) -> Option<Result<(), String>> {
     let (session, env) = (&mut *call.session, &mut *call.env);
     if env.channels.rulebook().of(channel).module.is_none() {
         return Some(Ok(()));
@@ -180,7 +184,7 @@ fn ask(call: &mut Call<'_, '_>, channel: &str, intent: Intent<'_>) -> Option<Res
         process: session.process,
         here: session.here(),
         channel,
-        intent,
+        message,
         rights: &session.rights,
         address: session.address,
         now: call.now,
@@ -198,7 +202,7 @@ fn ask_to_subscribe(call: &mut Call<'_, '_>, name: &[u8]) -> Option<Result<(), S
         |name: &str| session.listening.channels().iter().any(|(known, _)| **known == *name);
     let may = |name: &str| call.env.channels.may_subscribe(name, &session.rights).is_ok();
     match channel.filter(|name| !is_own(name) && may(name)) {
-        Some(name) => ask(call, name, Intent::Subscribe),
+        Some(name) => ask(call, name, None),
         None => Some(Ok(())),
     }
 }

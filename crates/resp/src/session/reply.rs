@@ -130,6 +130,14 @@ pub(super) fn text_of(misuse: Misuse) -> String {
     }
 }
 
+/// Maximum bytes of a word in an error text.
+pub(super) const SHOWN_BYTES: usize = 128;
+
+/// The part of a word that error texts show: its beginning.
+pub(super) fn shown(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN_BYTES)]).into_owned()
+}
+
 /// Rounded as Redis does; -2 if the key does not exist, -1 if it never expires.
 fn time(remaining: Remaining, unit: Unit, now_ms: u64) -> i64 {
     let left_ms = match remaining {

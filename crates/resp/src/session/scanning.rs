@@ -108,7 +108,10 @@ impl Scanner<'_> {
         if let Some(key) = clients.scans.key(number) {
             return Ok(Some(key.to_vec()));
         }
-        let Some(mut search) = clients.searches.take(self.process) else { return Ok(None) };
+        if !clients.searches.is_free_for(self.process) {
+            return Ok(None);
+        }
+        let mut search = clients.searches.take(self.process).unwrap_or_default();
         let from = search.from.take().unwrap_or_else(|| number.group_start());
         let seed = store.store().scan_seed();
         let (mut found, mut steps, mut goes_on) = (None, 0, None);
@@ -134,9 +137,9 @@ impl Scanner<'_> {
         if goes_on.is_some() && looked.is_ok() {
             search.from = goes_on;
             clients.searches.keep(self.process, search);
+            clients.searches.call(self.process);
             return Ok(None);
         }
-        clients.searches.end();
         looked?;
         Ok(Some(found.unwrap_or_else(|| number.group_start())))
     }

@@ -10,9 +10,8 @@ use store::{Database, Failure, Order};
 use wire::resp::{write_array, write_bulk, write_error, write_simple};
 
 use super::pending_reply::{Part, PendingReply, Transaction};
-use super::reply::write_failure;
+use super::reply::{shown, write_failure};
 use super::requested::Request;
-use super::wording::shown;
 use super::{After, Call, Session};
 use crate::limits::{KEPT_SIZE, TRANSACTION_SIZE, WATCHED};
 

@@ -5,7 +5,7 @@
 use channels::{Channels, Shown, TokenProblem};
 use local::StoreStats;
 use pages::{KeptRequest, Wish};
-use resp::{ChannelQuestion, Environment, Host, Intent, Session};
+use resp::{ChannelQuestion, Environment, Host, Session};
 use runtime::service::Context;
 use runtime::slots::ProcessId;
 use sys::socket::Peer;
@@ -25,11 +25,8 @@ impl Host for Site {
     }
 
     fn ask_module(&mut self, question: &ChannelQuestion<'_>) -> Option<Result<(), String>> {
-        let ChannelQuestion { process, here, channel, intent, rights, address, now } = *question;
-        let wish = match intent {
-            Intent::Subscribe => Wish::Subscribe,
-            Intent::Publish(body) => wish_of(body),
-        };
+        let ChannelQuestion { process, here, channel, message, rights, address, now } = *question;
+        let wish = message.map_or(Wish::Subscribe, wish_of);
         let request = &KeptRequest::of_address(address);
         let question = Question { process, channel, wish, rights, request };
         match self.ask(question, (now, here)) {

@@ -7,13 +7,13 @@ mod row;
 
 use store::{Change, Only, Query};
 
-use super::many::Wanted;
 use super::reply::Shape;
 use super::reply::Unit::{Milliseconds, Seconds};
 use super::requested::{ask, change};
+use super::values::Wanted;
 use super::{
-    about, authentication, catalog, client, connection, expiries, inspecting, listing, pubsub,
-    scanning, steps, transaction, values,
+    about, catalog, client, connection, expiries, inspecting, listing, pubsub, scanning, steps,
+    transaction, values,
 };
 
 pub(super) use self::row::{Access, Keys, Row, Run};
@@ -50,32 +50,24 @@ rows! {
     "append" 3..=3 Write ONE_KEY
         Step(|words| change(Change::Append(words.key(), words.copy(2)), Shape::Number))
         "key value" "Appends to the value of a key.";
-    "auth" 2..=ANY Free NO_KEY Refused(authentication::auth)
-        "[user] key | token" "Authenticates the connection.";
+    "auth" 2..=ANY Free NO_KEY Refused(connection::auth) "[user] key | token" "Authenticates the connection.";
     "client" 2..=ANY Free NO_KEY Now(client::run)
         "subcommand …" "Tells and changes what is known of the connection.";
     "command" 1..=ANY Free NO_KEY Queued(|call| catalog::run(call, ROWS))
         "[COUNT | LIST | INFO | DOCS | GETKEYS …]" "Tells about commands.";
-    "config" 2..=ANY Free NO_KEY Queued(about::config)
-        "GET pattern …" "Returns parameters of the server.";
+    "config" 2..=ANY Free NO_KEY Queued(about::config) "GET pattern …" "Returns parameters of the server.";
     "copy" 3..=ANY Write TWO_KEYS Step(steps::copy)
         "source destination [REPLACE]" "Copies the value of a key to another key.";
-    "dbsize" 1..=1 Read NO_KEY Step(|_| ask(Query::Count, Shape::Number))
-        "" "Returns the number of keys.";
+    "dbsize" 1..=1 Read NO_KEY Step(|_| ask(Query::Count, Shape::Number)) "" "Returns the number of keys.";
     "decr" 2..=2 Write ONE_KEY Step(|words| change(Change::Add(words.key(), -1), Shape::Number))
         "key" "Subtracts one from an integer.";
-    "decrby" 3..=3 Write ONE_KEY Step(steps::subtract)
-        "key number" "Subtracts a number from an integer.";
+    "decrby" 3..=3 Write ONE_KEY Step(steps::subtract) "key number" "Subtracts a number from an integer.";
     "del" 2..=ANY Write ALL_KEYS Step(|words| change(Change::Delete(words.keys()), Shape::Number))
         "key …" "Deletes keys.";
-    "discard" 1..=1 Store NO_KEY Now(transaction::discard)
-        "" "Drops a transaction.";
-    "echo" 2..=2 Free NO_KEY Queued(connection::echo)
-        "word" "Returns its word.";
-    "exec" 1..=1 Store NO_KEY Now(transaction::exec)
-        "" "Executes a transaction.";
-    "exists" 2..=ANY Read ALL_KEYS Keys(Wanted::Number)
-        "key …" "Counts the keys that exist.";
+    "discard" 1..=1 Store NO_KEY Now(transaction::discard) "" "Drops a transaction.";
+    "echo" 2..=2 Free NO_KEY Queued(connection::echo) "word" "Returns its word.";
+    "exec" 1..=1 Store NO_KEY Now(transaction::exec) "" "Executes a transaction.";
+    "exists" 2..=ANY Read ALL_KEYS Keys(Wanted::Number) "key …" "Counts the keys that exist.";
     "expire" 3..=ANY Write ONE_KEY Step(|words| expiries::expire_after(words, Seconds))
         "key seconds [NX | XX | GT | LT]" "Sets the expiry of a key in seconds.";
     "expireat" 3..=ANY Write ONE_KEY Step(|words| expiries::expire_at(words, Seconds))
@@ -86,8 +78,7 @@ rows! {
         "[SYNC | ASYNC]" "Deletes all keys of all databases.";
     "flushdb" 1..=2 Write NO_KEY Step(|words| steps::clear(words, Change::Clear))
         "[SYNC | ASYNC]" "Deletes all keys of the database.";
-    "get" 2..=2 Read ONE_KEY Value(|_| Ok(Shape::Bulk))
-        "key" "Returns the value of a key.";
+    "get" 2..=2 Read ONE_KEY Value(|_| Ok(Shape::Bulk)) "key" "Returns the value of a key.";
     "getdel" 2..=2 Write ONE_KEY Step(|words| change(Change::Take(words.key()), Shape::Bulk))
         "key" "Returns the value of a key, and deletes the key.";
     "getex" 2..=ANY Write ONE_KEY Step(steps::get_and_expire)
@@ -107,24 +98,19 @@ rows! {
     "incrbyfloat" 3..=3 Write ONE_KEY
         Step(|words| change(Change::AddDecimal(words.key(), words.copy(2)), Shape::Bulk))
         "key number" "Adds a number with a fraction to one.";
-    "info" 1..=ANY Free NO_KEY Queued(about::info)
-        "[section …]" "Returns numbers about the server.";
-    "keys" 2..=2 Read NO_KEY Queued(listing::run)
-        "pattern" "Returns all keys that match a pattern.";
+    "info" 1..=ANY Free NO_KEY Queued(about::info) "[section …]" "Returns numbers about the server.";
+    "keys" 2..=2 Read NO_KEY Queued(listing::run) "pattern" "Returns all keys that match a pattern.";
     "memory" 2..=ANY Read SECOND_WORD Queued(inspecting::memory)
         "USAGE key [SAMPLES count]" "Returns the bytes that a key takes.";
-    "mget" 2..=ANY Read ALL_KEYS Keys(Wanted::Values)
-        "key …" "Returns the values of keys.";
+    "mget" 2..=ANY Read ALL_KEYS Keys(Wanted::Values) "key …" "Returns the values of keys.";
     "mset" 3..=ANY Write PAIRS Step(|words| steps::set_all(words, Only::Always, Shape::Ok))
         "key value …" "Sets the values of keys.";
     "msetnx" 3..=ANY Write PAIRS Step(|words| steps::set_all(words, Only::IfAbsent, Shape::Flag))
         "key value …" "Sets the values of keys, if none of them exists.";
-    "multi" 1..=1 Store NO_KEY Now(transaction::multi)
-        "" "Begins a transaction.";
+    "multi" 1..=1 Store NO_KEY Now(transaction::multi) "" "Begins a transaction.";
     "object" 2..=ANY Read SECOND_WORD Queued(inspecting::object)
         "ENCODING | REFCOUNT | IDLETIME key" "Returns how a value is kept.";
-    "persist" 2..=2 Write ONE_KEY Step(expiries::persist)
-        "key" "Removes the expiry of a key.";
+    "persist" 2..=2 Write ONE_KEY Step(expiries::persist) "key" "Removes the expiry of a key.";
     "pexpire" 3..=ANY Write ONE_KEY Step(|words| expiries::expire_after(words, Milliseconds))
         "key milliseconds [NX | XX | GT | LT]" "Sets the expiry of a key in milliseconds.";
     "pexpireat" 3..=ANY Write ONE_KEY Step(|words| expiries::expire_at(words, Milliseconds))
@@ -132,37 +118,29 @@ rows! {
     "pexpiretime" 2..=2 Read ONE_KEY
         Step(|words| ask(Query::Remaining(words.key()), Shape::End(Milliseconds)))
         "key" "Returns the time in milliseconds at which a key expires.";
-    "ping" 1..=2 Free NO_KEY Queued(connection::ping)
-        "[word]" "Returns PONG, or its word.";
+    "ping" 1..=2 Free NO_KEY Queued(connection::ping) "[word]" "Returns PONG, or its word.";
     "psetex" 4..=4 Write ONE_KEY Step(|words| steps::set_for(words, Milliseconds))
         "key milliseconds value" "Sets the value of a key and its expiry in milliseconds.";
     "psubscribe" 2..=ANY Free NO_KEY Refused(pubsub::subscribe)
         "pattern …" "Subscribes to channels whose names match.";
     "pttl" 2..=2 Read ONE_KEY Step(|words| ask(Query::Remaining(words.key()), Shape::Left(Milliseconds)))
         "key" "Returns the milliseconds until a key expires.";
-    "publish" 3..=3 Free NO_KEY Queued(pubsub::publish)
-        "channel message" "Sends a message to a channel.";
+    "publish" 3..=3 Free NO_KEY Queued(pubsub::publish) "channel message" "Sends a message to a channel.";
     "pubsub" 2..=ANY Free NO_KEY Queued(pubsub::about)
         "CHANNELS | NUMSUB | NUMPAT …" "Tells about channels and subscribers.";
     "punsubscribe" 1..=ANY Free NO_KEY Refused(pubsub::unsubscribe)
         "[pattern …]" "Ends subscriptions to patterns.";
-    "quit" 1..=ANY Free NO_KEY Now(connection::quit)
-        "" "Closes the connection.";
-    "randomkey" 1..=1 Read NO_KEY Queued(inspecting::random_key)
-        "" "Returns some key.";
+    "quit" 1..=ANY Free NO_KEY Now(connection::quit) "" "Closes the connection.";
+    "randomkey" 1..=1 Read NO_KEY Queued(inspecting::random_key) "" "Returns some key.";
     "rename" 3..=3 Write TWO_KEYS Step(|words| steps::rename(words, Only::Always, Shape::Ok))
         "key new" "Renames a key.";
     "renamenx" 3..=3 Write TWO_KEYS Step(|words| steps::rename(words, Only::IfAbsent, Shape::Flag))
         "key new" "Renames a key, unless the new name exists.";
-    "reset" 1..=1 Free NO_KEY Now(connection::reset)
-        "" "Resets the connection.";
-    "role" 1..=1 Free NO_KEY Queued(connection::role)
-        "" "Returns the role of the server.";
-    "scan" 2..=ANY Read NO_KEY Queued(scanning::run)
-        "cursor [MATCH pattern] [COUNT count] [TYPE type]"
+    "reset" 1..=1 Free NO_KEY Now(connection::reset) "" "Resets the connection.";
+    "role" 1..=1 Free NO_KEY Queued(connection::role) "" "Returns the role of the server.";
+    "scan" 2..=ANY Read NO_KEY Queued(scanning::run) "cursor [MATCH pattern] [COUNT count] [TYPE type]"
         "Returns some keys, and a cursor for the next ones.";
-    "select" 2..=2 Store NO_KEY Now(transaction::select)
-        "number | name" "Chooses the database.";
+    "select" 2..=2 Store NO_KEY Now(transaction::select) "number | name" "Chooses the database.";
     "set" 3..=ANY Write ONE_KEY Step(steps::set)
         "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT time | PXAT time-ms | KEEPTTL]"
         "Sets the value of a key, and perhaps its expiry.";
@@ -174,14 +152,10 @@ rows! {
         "key offset value" "Overwrites a part of the value of a key.";
     "strlen" 2..=2 Read ONE_KEY Step(|words| ask(Query::Length(words.key()), Shape::Number))
         "key" "Returns the length of the value of a key.";
-    "subscribe" 2..=ANY Free NO_KEY Refused(pubsub::subscribe)
-        "channel …" "Subscribes to channels.";
-    "substr" 4..=4 Read ONE_KEY Value(values::range)
-        "key first last" "Returns a part of the value of a key.";
-    "time" 1..=1 Free NO_KEY Queued(connection::time)
-        "" "Returns the time of the server.";
-    "touch" 2..=ANY Read ALL_KEYS Keys(Wanted::Number)
-        "key …" "Counts the keys that exist.";
+    "subscribe" 2..=ANY Free NO_KEY Refused(pubsub::subscribe) "channel …" "Subscribes to channels.";
+    "substr" 4..=4 Read ONE_KEY Value(values::range) "key first last" "Returns a part of the value of a key.";
+    "time" 1..=1 Free NO_KEY Queued(connection::time) "" "Returns the time of the server.";
+    "touch" 2..=ANY Read ALL_KEYS Keys(Wanted::Number) "key …" "Counts the keys that exist.";
     "ttl" 2..=2 Read ONE_KEY Step(|words| ask(Query::Remaining(words.key()), Shape::Left(Seconds)))
         "key" "Returns the seconds until a key expires.";
     "type" 2..=2 Read ONE_KEY Step(|words| ask(Query::Kind(words.key()), Shape::Type))
@@ -190,8 +164,7 @@ rows! {
         "key …" "Deletes keys.";
     "unsubscribe" 1..=ANY Free NO_KEY Refused(pubsub::unsubscribe)
         "[channel …]" "Ends subscriptions to channels.";
-    "unwatch" 1..=1 Store NO_KEY Now(transaction::unwatch)
-        "" "Forgets the watched keys.";
+    "unwatch" 1..=1 Store NO_KEY Now(transaction::unwatch) "" "Forgets the watched keys.";
     "watch" 2..=ANY Read ALL_KEYS Now(transaction::watch)
         "key …" "Lets the next transaction fail if a key changes.";
 }

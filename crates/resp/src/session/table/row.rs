@@ -7,9 +7,9 @@ use std::ops::RangeInclusive;
 use local::Need;
 use wire::resp::{write_array, write_bulk, write_integer, write_simple};
 
-use crate::session::many::Wanted;
 use crate::session::reply::Shape;
 use crate::session::requested::{Request, Words};
+use crate::session::values::Wanted;
 use crate::session::{After, Call};
 
 /// One command.
