@@ -14,6 +14,7 @@ mod server;
 mod store;
 mod store_against_redis;
 mod store_commands;
+mod store_described;
 mod store_disk;
 mod store_files;
 mod store_freshness;

@@ -14,13 +14,13 @@ use crate::server::patience::{PATIENCE, until};
 use crate::server::{Plan, Server, has};
 
 /// A redis-server on a Unix socket; ends with the test.
-struct Redis {
+pub(crate) struct Redis {
     child: Child,
     directory: Directory,
 }
 
 impl Redis {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let directory = Directory::new();
         let mut command = Command::new("redis-server");
         command.args(["--port", "0", "--save", "", "--appendonly", "no", "--unixsocket"]);
@@ -29,7 +29,7 @@ impl Redis {
         Self { child, directory }
     }
 
-    fn connect(&self) -> UnixStream {
+    pub(crate) fn connect(&self) -> UnixStream {
         let path = self.directory.join("socket");
         let stream = until("the socket of redis-server", || UnixStream::connect(&path).ok());
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -44,7 +44,7 @@ impl Drop for Redis {
     }
 }
 
-fn ours(arguments: &[&str]) -> Server {
+pub(crate) fn ours(arguments: &[&str]) -> Server {
     let plan = Plan::new().argument("--listen-resp=127.0.0.1:0");
     let store = format!("--store={}", plan.directory.join("store").display());
     let plan = arguments.iter().fold(plan.argument(&store), |plan, word| plan.argument(word));
@@ -52,7 +52,7 @@ fn ours(arguments: &[&str]) -> Server {
 }
 
 /// A pseudo-random number below a bound, reproducible by its seed.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     fn below(&mut self, most: usize) -> usize {
@@ -177,7 +177,7 @@ fn changed(random: &mut Random) -> Vec<&'static str> {
     }
 }
 
-fn encoded(words: &[String]) -> Vec<u8> {
+pub(crate) fn encoded(words: &[String]) -> Vec<u8> {
     let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
     for word in words {
         bytes.extend_from_slice(format!("${}\r\n{word}\r\n", word.len()).as_bytes());
@@ -186,7 +186,11 @@ fn encoded(words: &[String]) -> Vec<u8> {
 }
 
 /// Sends bytes in pieces of random size with a marker after them, and reads up to the echo of the marker.
-fn exchange(stream: &mut (impl Read + Write), bytes: &[u8], random: &mut Random) -> String {
+pub(crate) fn exchange(
+    stream: &mut (impl Read + Write),
+    bytes: &[u8],
+    random: &mut Random,
+) -> String {
     const MARK: &str = "the end of this part";
     let mark = encoded(&["ECHO".to_owned(), MARK.to_owned()]);
     let all = [bytes, &mark].concat();
@@ -206,7 +210,7 @@ fn exchange(stream: &mut (impl Read + Write), bytes: &[u8], random: &mut Random)
 }
 
 /// A connection without Nagle's algorithm.
-fn prompt(server: &Server) -> TcpStream {
+pub(crate) fn prompt(server: &Server) -> TcpStream {
     let stream = connect(resp(server));
     stream.set_nodelay(true).unwrap();
     stream

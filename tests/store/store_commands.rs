@@ -202,6 +202,18 @@ fn commands_are_described() {
     for name in names.split("\r\n").skip(2).step_by(2).filter(|name| *name != "quit") {
         let heard = ask(&mut connect(resp(&server)), &format!("RESET\r\n{name} a b c d e f\r\n"));
         assert!(!heard.contains("unknown command"), "{name}: {heard}");
+        // It has the number of words with which it is described.
+        let described = ask(&mut client, &format!("COMMAND INFO {name}\r\n"));
+        let words = described.split("\r\n").find_map(|line| line.strip_prefix(':')).unwrap();
+        let words: i64 = words.parse().unwrap();
+        let expected = format!("-ERR wrong number of arguments for '{name}' command\r\n");
+        let too_few = words.unsigned_abs() - 1;
+        let too_many = u64::try_from(words).ok().map(|words| words + 1);
+        for count in Some(too_few).filter(|count| *count > 0).into_iter().chain(too_many) {
+            let rest = " x".repeat(count as usize - 1);
+            let heard = ask(&mut connect(resp(&server)), &format!("{name}{rest}\r\n"));
+            assert_eq!(heard, expected, "{name}{rest}");
+        }
     }
 }
 

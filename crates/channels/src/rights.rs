@@ -149,6 +149,21 @@ impl Rights {
         self.pass().map(|pass| pass.expires)
     }
 
+    /// Milliseconds until they expire, if they do.
+    #[must_use]
+    pub fn left_ms(&self, unix_seconds: u64) -> Option<u64> {
+        Some(self.expire()?.saturating_sub(unix_seconds).saturating_mul(1000))
+    }
+
+    /// Removes a credential that has expired. Returns whether there was one.
+    pub fn end_if_over(&mut self, unix_seconds: u64) -> bool {
+        let is_over = self.left_ms(unix_seconds) == Some(0);
+        if is_over {
+            self.show(Shown::Nothing);
+        }
+        is_over
+    }
+
     /// The token.
     #[must_use]
     pub fn pass(&self) -> Option<&Arc<Pass>> {

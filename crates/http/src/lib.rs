@@ -8,7 +8,6 @@ mod answer_context;
 mod answering;
 mod app;
 mod application;
-mod arrival;
 mod asked;
 mod begun;
 mod body_writer;
@@ -43,7 +42,7 @@ mod waiting;
 pub use answer_context::AnswerContext;
 pub use app::{App, AppMessage, Call, Failure, HandlerResult, Response, Running, Server, Stop};
 pub use application::{Answer, Application, BodyPolicy, Intake, Interest};
-pub use arrival::Arrival;
+
 pub use body_writer::{Added, BodyWriter};
 pub use connection::Connection;
 pub use encoder::block::HeadBlock;

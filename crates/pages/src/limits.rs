@@ -191,8 +191,5 @@ pub const PROCESS_CALENDAR_LOOK: Duration = Duration::from_secs(60);
 /// 64 servers whose times for fetches a scheduler counts apart, 8 KiB each. Consequence: further ones share one histogram.
 pub const FETCH_ORIGINS_TIMED: usize = 64;
 
-/// 50 ms between two checks of what a scheduler's pages watch in the store; changes in between are collected.
-pub const STORE_WATCH_REST_MS: u64 = 50;
-
 /// 1 s that a page waits for others that change the same keys of the store. Consequence: it then tries before them.
 pub const STORE_LINE_WAIT: Duration = Duration::from_secs(1);

@@ -6,6 +6,7 @@
 
 pub mod account;
 pub mod alarms;
+pub mod arrival;
 mod began;
 pub mod calendar;
 mod carriage;

@@ -17,7 +17,7 @@ pub use pages::limits::*;
 
 // The defaults of the configuration are the defaults of the HTTP library.
 const _: () = {
-    assert!(RESP_PIPELINE_SIZE > wire::limits::RESP_COMMAND_SIZE + runtime::limits::INBOX_BYTES);
+    assert!(resp::limits::DRAIN_GRACE.as_nanos() == http::limits::DRAIN_IDLE_GRACE.as_nanos());
     assert!(ACME_NAMES == acme::limits::CERTIFICATES && ACME_ISSUERS == acme::limits::ISSUERS);
     assert!(client::limits::URL_BYTES == script::limits::URL_SIZE);
     assert!(client::limits::HOST_NAME_BYTES == config::limits::HOST_NAME_SIZE_MAX);
@@ -236,86 +236,6 @@ pub const STORE_DISK_WAIT: Duration = Duration::from_secs(60);
 /// much later.
 pub const STORE_END_LOOK: Duration = Duration::from_millis(100);
 
-/// Bytes of orders of a scheduler that the writer has not answered (64 MiB). Beyond: connections wait with their next
-/// order.
-pub const STORE_WAITING_SIZE: usize = 64 * 1024 * 1024;
-
-/// Messages of a scheduler that the writer has not answered. Beyond: orders are collected until one is answered.
-pub const STORE_MESSAGES: usize = 2;
-
-/// Ticks of the CPU's counter that the Redis clients of a scheduler may use in one turn (0.6 to 1.5 ms on CPUs of 5 to
-/// 2 GHz, 3 ms if there is no such counter). Beyond: the others wait for the next turn, in the order in which they
-/// came.
-pub const RESP_TURN_TICKS: u64 = 3_000_000;
-
-/// The part of that time after which a client waits for the next turn if others wait (an eighth). Larger: a client with
-/// one short command waits longer for those with many. Smaller: more clients are resumed for little work.
-pub const RESP_SHARES: u64 = 8;
-
-/// Waiting Redis clients that are resumed for one turn. Beyond: they are resumed for a later one, so that a line of
-/// thousands costs no turn.
-pub const RESP_CALLED: usize = 128;
-
-/// Steps of comparing keys with a pattern after which a scan looks at the time (64 keys with a plain pattern, some
-/// microseconds). Fewer: a scan spends more of its time on looking.
-pub const RESP_STEPS_PER_LOOK: usize = 6_400;
-
-/// Bytes of a command from which on the time to read it is measured (16 KiB: some microseconds). Such a command may
-/// work as long as that in each turn, beyond the share of its client.
-pub const RESP_LONG_COMMAND: usize = 16 * 1024;
-
-/// Expired keys that `RANDOMKEY` passes over (64). Beyond: it goes on at the first key of the database.
-pub const RESP_RANDOM_KEYS: usize = 64;
-
-/// Steps of visiting a key, in addition to its comparison.
-pub const RESP_STEPS_PER_KEY: usize = 100;
-
-/// Bytes that are copied in one step.
-pub const RESP_BYTES_PER_STEP: usize = 8;
-
-/// Bytes of the pieces of a reply that is made in several turns (64 KiB). Smaller: more pieces are queued. Larger: a
-/// piece is copied once more in one go.
-pub const RESP_PIECE_SIZE: usize = 64 * 1024;
-
-/// Bytes of commands of a Redis client that wait while it does not read its replies (32 MiB: 1.5 million times `GET
-/// key`), or of an incomplete command. Beyond: the connection is closed, with reason `inbox-full`.
-pub const RESP_PIPELINE_SIZE: usize = 32 * 1024 * 1024;
-
-/// Replies that a Redis client awaits from the writer of the store. Beyond: its input is not read until some have
-/// arrived.
-pub const RESP_AWAITED: usize = 1_024;
-
-/// Bytes of orders of a Redis client that the writer has not answered (1 MiB). Beyond: as above.
-pub const RESP_AWAITED_SIZE: usize = 1024 * 1024;
-
-/// Bytes of the commands between `MULTI` and `EXEC` (1 MiB). Beyond: an error, and `EXEC` is refused.
-pub const RESP_TRANSACTION_SIZE: usize = 1024 * 1024;
-
-/// Bytes of the name that a Redis client gives itself, and of those of its library (1 KiB). Beyond: an error.
-pub const RESP_CLIENT_NAME_SIZE: usize = 1024;
-
-/// Words of one `COMMAND`. Beyond: an error.
-pub const RESP_COMMAND_NAMES: usize = 1_024;
-
-/// Patterns in one `CONFIG GET`. Beyond: an error.
-pub const RESP_CONFIG_PATTERNS: usize = 16;
-
-/// Keys that a Redis client may watch. Beyond: an error, and the next `EXEC` fails.
-pub const RESP_WATCHED: usize = 1_024;
-
-/// Keys that one `SCAN` visits. Beyond: it returns fewer than its `COUNT`.
-pub const RESP_SCAN_KEYS: usize = 4_096;
-
-/// Bytes of the keys in the reply to one `SCAN` (1 MiB). Beyond: the next one returns the rest.
-pub const RESP_SCAN_SIZE: usize = 1024 * 1024;
-
-/// Cursors of `SCAN` whose keys a scheduler remembers, at most 550 bytes each. Beyond: a scan whose cursor was
-/// forgotten costs a search for its key.
-pub const RESP_SCAN_PLACES: usize = 4_096;
-
-/// Bytes of the reply to `KEYS` (16 MiB). Beyond: an error.
-pub const RESP_LISTING_SIZE: usize = 16 * 1024 * 1024;
-
 /// Bytes of the body of a request for the store: its largest value (16 MiB). Beyond: 413.
 pub const STORE_BODY_SIZE: u64 = store::limits::VALUE_SIZE as u64;
 
@@ -329,30 +249,9 @@ pub const STORE_LIST_SIZE: usize = 256 * 1024;
 /// Bytes of a value in a list (64 KiB). Beyond: the list has its length instead.
 pub const STORE_LIST_VALUE_SIZE: usize = 64 * 1024;
 
-/// Bytes that the Redis clients of a scheduler keep between commands (64 MiB): commands before `EXEC`, and watched
-/// keys. Beyond: an error, and the client's transaction is discarded.
-pub const STORE_KEPT_SIZE: usize = 64 * 1024 * 1024;
-
-/// Bytes from which on a value is sent from the map at the client's pace (64 KiB). Smaller values are copied.
-pub const STORE_LENT_SIZE: usize = 64 * 1024;
-
-/// Time between two checks of values lent from the map (1 s). Consequence: they are taken back this much later.
-pub const STORE_LENT_LOOK_MS: u64 = 1_000;
-
 /// How long a program may read one state of the store while others write (1 minute). Consequence: the log names the
 /// program, once.
 pub const STORE_READER_PATIENCE: Duration = Duration::from_secs(60);
-
-/// Bytes of replies of [`STORE_LENT_SIZE`] and more that have to be copied (64 MiB per scheduler), such as those to
-/// `EXEC`, `GETDEL` and `KEYS`, while their clients read them; the first is always allowed. Beyond: an error.
-pub const STORE_HELD_SIZE: usize = 64 * 1024 * 1024;
-
-/// Bytes of values in one `MGET` reply that are copied (32 MiB), not counting the last. Beyond: an error.
-pub const RESP_REPLY_SIZE: usize = 32 * 1024 * 1024;
-
-/// Processes that wait for room with the writer and are admitted at once. Each may have one order, so this many of the
-/// largest may exceed the limit.
-pub const STORE_ADMITTED: usize = 8;
 
 /// 4 KiB for the file with the key of an account at an issuer of certificates; a longer one is refused.
 pub const ACCOUNT_KEY_SIZE: usize = 4096;

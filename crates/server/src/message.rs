@@ -11,9 +11,11 @@ use client::{Looked, Question};
 use files::cache::CacheStats;
 use files::{Job, Warm, Warmed};
 use http::HttpStats;
+use local::StoreStats;
 use pages::uploads::{Order, Report};
-use pages::{Letter, OrderNumber, PageProblem, PageSet, PagesReport};
+use pages::{Letter, PageProblem, PageSet, PagesReport};
 use quota::{LimitCounts, News};
+use resp::RespStats;
 use runtime::account::Accounts;
 use runtime::slots::ProcessId;
 use runtime::stats::Stats;
@@ -28,13 +30,13 @@ use crate::handshakes::Failures;
 use crate::live::{Shown, Wish};
 use crate::maintenance::{Source, Switch};
 use crate::profile_order::{Profiled, ToProfiler};
-use crate::resp_stats::RespStats;
 use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
 use crate::span_stats::SpanStats;
-use crate::store_stats::StoreStats;
 use crate::store_writer_stats::StoreWriterStats;
 use crate::upstream_report::{UpstreamOrder, UpstreamReport};
+
+pub use local::{OrderedBy, Orders, Stored, ToStoreWriter};
 
 /// Messages, one type for each kind of receiver.
 #[derive(Debug)]
@@ -168,17 +170,6 @@ pub enum ToLogWriter {
     AskReport,
 }
 
-/// Messages to the writer of the store.
-#[derive(Debug)]
-pub enum ToStoreWriter {
-    /// Execute orders; the answer is one message.
-    Orders(Box<Orders>),
-    /// Report the next commit after this one, once.
-    TellCommit(u64),
-    /// Write to the disk what is not there yet, then end.
-    Stop,
-}
-
 /// Messages to the disks of caches.
 #[derive(Debug)]
 pub enum ToCacheDisk {
@@ -189,31 +180,6 @@ pub enum ToCacheDisk {
     /// End.
     Stop,
 }
-
-/// Orders for the store, of one scheduler.
-#[derive(Debug)]
-pub struct Orders {
-    /// The time by which keys expire, in milliseconds since 1970.
-    pub now_ms: u64,
-    /// Who waits for each.
-    pub waiting: Vec<OrderedBy>,
-    /// The orders.
-    pub orders: Vec<store::Order>,
-}
-
-/// Who waits for an order to the store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OrderedBy {
-    /// A connection.
-    Process(ProcessId),
-    /// A page, which has given its order this number.
-    Page(OrderNumber),
-    /// The control thread of certificates, which has given its order this number. Its answers go to its own seat.
-    State(u64),
-}
-
-/// The outcome of an order, for the one that waits.
-pub type Stored = (OrderedBy, Result<store::Executed, store::Failure>);
 
 /// Messages to the control scheduler.
 #[derive(Debug)]

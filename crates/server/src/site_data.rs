@@ -20,6 +20,7 @@ use files::rules::{
 };
 use http::limits::ANSWER_DEADLINE;
 use http::{ListenerRules, Settings, TrustedProxies};
+use local::{DatabaseRules, Requirement};
 use pages::fetch::Trust;
 use pages::{PageRoot, PageSet, Places, ProcessPlan, Secret, SetIndex};
 use quota::{Limit, Pace, Rule};
@@ -69,7 +70,7 @@ pub struct SiteData {
     /// The processes of the site.
     pub processes: Vec<ProcessPlan>,
     /// The access of clients to each database of the store: to read, and to write.
-    pub database_accesses: Vec<(DatabaseAccess, DatabaseAccess)>,
+    pub database_rules: Arc<[DatabaseRules]>,
     /// Whether HTTP clients can reach each database.
     pub databases_of_http: Vec<bool>,
     /// The rules of channels.
@@ -118,7 +119,7 @@ impl SiteData {
         let settings = Arc::new(settings_of(&config));
         let (pages, secret) = (Vec::new(), Secret::default());
         let page_rules = page_rules_of(&rules, &set_of_root);
-        let database_accesses = database_accesses(&config);
+        let database_rules = database_rules(&config);
         let databases_of_http = databases_of_http(&config);
         let limits = config.quotas.iter().map(limit_of).collect();
         let rulebook = Arc::new(channel_rules::rulebook(&config.channels));
@@ -141,7 +142,7 @@ impl SiteData {
             secret,
             processes: Vec::new(),
             orders: None,
-            database_accesses,
+            database_rules,
             databases_of_http,
             rulebook,
             channel_keys: ChannelKeys::default(),
@@ -176,7 +177,7 @@ impl SiteData {
             upstream_tls: self.upstream_tls.clone(),
             secret: self.secret.clone(),
             processes: self.processes.clone(),
-            database_accesses: self.database_accesses.clone(),
+            database_rules: Arc::clone(&self.database_rules),
             databases_of_http: self.databases_of_http.clone(),
             channel_keys: self.channel_keys.clone(),
             admin_keys: self.admin_keys.clone(),
@@ -398,12 +399,19 @@ fn limit_of(quota: &Quota) -> Limit {
 }
 
 /// The access rules of each database, by number.
-fn database_accesses(config: &Config) -> Vec<(DatabaseAccess, DatabaseAccess)> {
-    let access = |name: String| {
-        let rules = config.databases.iter().find(|rules| rules.name == name);
-        rules.map(|rules| (rules.read, rules.write)).unwrap_or_default()
+fn database_rules(config: &Config) -> Arc<[DatabaseRules]> {
+    let required = |access: DatabaseAccess| match access {
+        DatabaseAccess::Open => Requirement::Nothing,
+        DatabaseAccess::Token => Requirement::Token,
+        DatabaseAccess::Key => Requirement::Key,
+        DatabaseAccess::None => Requirement::Unmet,
     };
-    config.store.all_databases().into_iter().map(access).collect()
+    let of = |name: String| {
+        let rules = config.databases.iter().find(|rules| rules.name == name);
+        let rules = rules.map(|rules| (rules.read, rules.write)).unwrap_or_default();
+        DatabaseRules { read: required(rules.0), write: required(rules.1) }
+    };
+    config.store.all_databases().into_iter().map(of).collect()
 }
 
 /// Whether HTTP clients can reach each database, by number.

@@ -75,8 +75,24 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome", "velodrome-tls", Use::Always),
     // Encrypted connections of the generator, and the facts of certificates in its reports.
     ("velodrome-bench", "velodrome-tls", Use::Always),
-    // Clients of Redis read and write the store.
+    // HTTP reads and writes the store; one of its threads is the writer.
     ("velodrome-server", "velodrome-store", Use::Always),
+    // What the protocols of a scheduler share.
+    ("velodrome-local", "velodrome-channels", Use::Always),
+    ("velodrome-local", "velodrome-metric", Use::Always),
+    ("velodrome-local", "velodrome-runtime", Use::Always),
+    ("velodrome-local", "velodrome-store", Use::Always),
+    ("velodrome-server", "velodrome-local", Use::Always),
+    // Clients of Redis read and write the store, publish and subscribe.
+    ("velodrome-resp", "velodrome-channels", Use::Always),
+    ("velodrome-resp", "velodrome-local", Use::Always),
+    ("velodrome-resp", "velodrome-metric", Use::Always),
+    ("velodrome-resp", "velodrome-runtime", Use::Always),
+    ("velodrome-resp", "velodrome-store", Use::Always),
+    // The time of `TIME`, the memory of `INFO`, the counter by which their turns are measured.
+    ("velodrome-resp", "velodrome-sys", Use::Always),
+    ("velodrome-resp", "velodrome-wire", Use::Always),
+    ("velodrome-server", "velodrome-resp", Use::Always),
     // The library: services written by others.
     ("velodrome", "velodrome-http", Use::Always),
     // `bench conformance` plays the suite against any server.

@@ -9,11 +9,13 @@ use crate::tidy::source::{Source, is_word_character};
 use crate::tidy::tree::Tree;
 
 /// Where schedulers live.
-const FOLDERS: [&str; 7] = [
+const FOLDERS: [&str; 9] = [
     "crates/config/src/",
     "crates/files/src/",
     "crates/http/src/",
+    "crates/local/src/",
     "crates/pages/src/",
+    "crates/resp/src/",
     "crates/runtime/src/",
     "crates/server/src/",
     "crates/wire/src/",

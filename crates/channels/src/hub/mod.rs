@@ -186,6 +186,22 @@ impl Channels {
         &self.rulebook
     }
 
+    /// Whether the rules allow a client to subscribe to a channel with this name.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn may_subscribe(&self, name: &str, rights: &Rights) -> Result<(), Refusal> {
+        rights.to_subscribe(name, self.rulebook.of(name))
+    }
+
+    /// Whether the rules allow a client to publish to a channel with this name.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn may_publish(&self, name: &str, rights: &Rights) -> Result<(), Refusal> {
+        rights.to_publish(name, self.rulebook.of(name))
+    }
+
     /// Sets new rules. Subscriptions stay; histories are cut with the next message or check.
     pub fn set_rulebook(&mut self, rulebook: Arc<Rulebook>) {
         for channel in self.channels.iter_mut().flatten() {

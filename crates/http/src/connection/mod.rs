@@ -29,13 +29,13 @@ use wire::http::url::Scheme;
 use self::probe::Lead;
 use self::underway::Underway;
 use crate::application::{Application, Interest};
-use crate::arrival::Arrival;
 use crate::asked::{Asked, BodyRest, Way};
 use crate::forwarding::Sender;
 use crate::limits;
 use crate::request::{Begin, Request};
 use crate::shared::Http;
 use crate::traced;
+use runtime::arrival::Arrival;
 
 /// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,8 +8,10 @@ use cache::CacheStats as UpstreamCacheStats;
 use channels::ChannelStats;
 use files::cache::CacheStats;
 use http::HttpStats;
+use local::StoreStats;
 use metric::{Kind, Metric, Row, Unit};
 use pages::{EngineMemory, PageCounts, PageReport, PagesReport};
+use resp::RespStats;
 use runtime::account::Account;
 use runtime::mailbox::MailCounters;
 use runtime::service::CloseReason;
@@ -18,9 +20,7 @@ use runtime::stats::Stats;
 use super::facts::Facts;
 use crate::disk_order::DiskReport;
 use crate::message::SchedulerReport;
-use crate::resp_stats::RespStats;
 use crate::span_stats::SpanStats;
-use crate::store_stats::StoreStats;
 use crate::store_writer_stats::StoreWriterStats;
 
 /// A number and its description.

@@ -6,7 +6,7 @@
 use std::net::IpAddr;
 
 use channels::{Format, Position, Refusal, Subscriber, Subscription};
-use http::Arrival;
+use runtime::arrival::Arrival;
 use runtime::service::{Context, Event, Next, Progress};
 
 use super::lease::Lease;
@@ -34,7 +34,7 @@ impl EventStream {
         let format = Format::EventStream;
         let subscriber = Subscriber { process: context.id, format, rights: lease.rights() };
         let out = context.output.buffer();
-        let subscription = site.channels.subscribe(&name, subscriber, since, out)?;
+        let subscription = site.local.channels().subscribe(&name, subscriber, since, out)?;
         context.set_deadline_after_ms(lease.quiet_ms(context.now));
         Ok(Self { name, subscription: Some(subscription), lease })
     }
@@ -61,14 +61,15 @@ impl EventStream {
         let own = self.subscription.as_slice();
         match event {
             Event::OutputDrained => {
-                site.channels.on_drained(own);
+                site.local.channels().on_drained(own);
                 context.set_deadline_after_ms(self.lease.quiet_ms(context.now));
                 Next::Read
             }
             Event::Resumed
-                if site.channels.is_too_slow(own)
+                if site.local.channels().is_too_slow(own)
                     || site
-                        .channels
+                        .local
+                        .channels()
                         .take_dismissal(context.id)
                         .is_some_and(|dismissal| dismissal.is_from(&self.name)) =>
             {
@@ -76,7 +77,11 @@ impl EventStream {
             }
             Event::DeadlineReached
                 if self.lease.end_if_over(context.now)
-                    && site.may_subscribe(&self.name, self.lease.rights()).is_err() =>
+                    && site
+                        .local
+                        .channels()
+                        .may_subscribe(&self.name, self.lease.rights())
+                        .is_err() =>
             {
                 // If the browser reconnects with the same token it is refused, and stays away.
                 context.output.put(b"event: expired\ndata: the token has expired\n\n");
@@ -99,7 +104,7 @@ impl EventStream {
     /// Ends the subscription: from now on the client does not count as a subscriber.
     pub(super) fn leave(&mut self, site: &mut Site) {
         if let Some(subscription) = self.subscription.take() {
-            site.channels.unsubscribe(subscription);
+            site.local.channels().unsubscribe(subscription);
         }
     }
 

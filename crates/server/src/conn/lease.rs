@@ -6,8 +6,8 @@
 use std::net::IpAddr;
 
 use channels::{Rights, Sender, Shown};
-use http::Arrival;
 use pages::{KeptRequest, Wish};
+use runtime::arrival::Arrival;
 use runtime::clock::Now;
 use runtime::service::Context;
 
@@ -87,16 +87,11 @@ impl Lease {
 
     /// Milliseconds until the rights expire, if they do.
     pub(super) fn left_ms(&self, now: Now) -> Option<u64> {
-        let expire = self.rights.expire()?;
-        Some(expire.saturating_sub(now.unix_seconds).saturating_mul(1000))
+        self.rights.left_ms(now.unix_seconds)
     }
 
     /// Removes expired credentials. Returns whether there were any.
     pub(super) fn end_if_over(&mut self, now: Now) -> bool {
-        let is_over = self.left_ms(now) == Some(0);
-        if is_over {
-            self.rights.show(Shown::Nothing);
-        }
-        is_over
+        self.rights.end_if_over(now.unix_seconds)
     }
 }

@@ -9,7 +9,6 @@ use runtime::mailbox::Endpoint;
 use runtime::service::{Command, Seen, ServiceContext};
 use runtime::slots::ProcessId;
 
-use super::resp::catalog::timed;
 use super::{Connections, Process};
 use crate::live::{Choice, Id, LongestRun, Shown, Wish, info_of_row, latency};
 use crate::message::{Inquiry, Message, SchedulerReport, ToControl};
@@ -140,14 +139,12 @@ impl Connections {
     fn times(&self) -> Vec<Latency> {
         let site = self.http.application();
         let mut told = site.times_told(self.http.times());
-        told.extend(site.channels.lags().map(|(pattern, times)| {
+        told.extend(self.local.channels().lags().map(|(pattern, times)| {
             latency("channel", if pattern.is_empty() { "(none)" } else { pattern }, times)
         }));
         told.extend(site.proxies.times().map(|(name, times)| latency("upstream", name, times)));
         told.extend(site.client.times().map(|(origin, times)| latency("fetch", &origin, times)));
-        told.extend(timed().filter_map(|(number, name)| {
-            Some(latency("command", name, site.resp_pace.times_of(number)?))
-        }));
+        told.extend(self.clients.times().map(|(name, times)| latency("command", name, times)));
         told
     }
 
@@ -187,8 +184,8 @@ impl Connections {
             cache: site.cache_stats(),
             upstream_caches: site.caches.stats(),
             channels: site.channel_stats(),
-            store: site.store.as_ref().map_or_else(Default::default, |store| store.stats()),
-            resp: site.resp.own(),
+            store: self.store_stats(),
+            resp: self.clients.stats(),
             spans: site.span_stats(),
             pages: site.pages_report(),
             limits: site.limit_counts(),

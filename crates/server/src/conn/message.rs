@@ -56,7 +56,7 @@ impl Connections {
                 site.client.exchanges().learn(&name, found, context.now.monotonic_ns);
             }
             ToScheduler::Drain { deadline_ms, idle_grace_ms } => {
-                site.channels.end_polls(context);
+                site.local.channels().end_polls(context);
                 site.caches.drain(site.client.exchanges(), &mut site.proxies);
                 context.command(Command::Drain { deadline_ms, idle_grace_ms });
             }
@@ -64,9 +64,11 @@ impl Connections {
             ToScheduler::AskVitals => self.send_vitals(from, context),
             ToScheduler::Uploaded(report) => site.on_uploaded(*report, context),
             ToScheduler::Letter(letter) => site.on_letter(from, *letter, context),
-            ToScheduler::Channels(letter) => site.channels.on_letter(from, *letter, context),
+            ToScheduler::Channels(letter) => {
+                site.local.channels().on_letter(from, *letter, context)
+            }
             ToScheduler::Stored(stored) => {
-                if let Some(store) = &mut site.store {
+                if let Some(mut store) = site.local.store() {
                     store.on_stored(*stored, context);
                 }
             }

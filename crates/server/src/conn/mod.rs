@@ -19,6 +19,7 @@ mod vitals;
 
 use std::io;
 use std::net::IpAddr;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use runtime::mailbox::Endpoint;
@@ -42,7 +43,6 @@ use self::door::Door;
 use self::log::When;
 use self::look::Walk;
 use self::proxy_lead::ProxyLead;
-use self::resp::{Clients, Session};
 use self::socket::Sockets;
 use crate::events::Bounds;
 use crate::handshakes::Handshakes;
@@ -51,7 +51,9 @@ use crate::message::Message;
 use crate::site::Site;
 use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
+use ::resp::{Clients, RespCounts};
 use http::{AccessLog, Connection, Http};
+use local::Local;
 
 // An idle connection costs its slot and nothing else (`tests/idle_memory.rs` counts the heap).
 const _: () = assert!(Scheduler::<Epoll, Connections>::slot_bytes() <= 104);
@@ -60,7 +62,10 @@ const _: () = assert!(Scheduler::<Epoll, Connections>::slot_bytes() <= 104);
 pub struct Connections {
     http: Http<Site>,
     sockets: Sockets,
+    /// What the Redis clients share.
     clients: Clients,
+    /// The store and the channels, which all protocols share.
+    local: Rc<Local>,
     /// The configured listener for each listener of this scheduler; empty if they are the same.
     listeners: Vec<usize>,
     /// The protocol of each configured listener, and whether clients must authenticate.
@@ -78,12 +83,14 @@ impl Connections {
     /// Connections that this site answers.
     pub fn new(site: Site, data: &SiteData, log: Option<AccessLog>) -> Self {
         let number = site.number();
+        let local = Rc::clone(&site.local);
         let mut http = Http::new(site, Arc::clone(&data.settings), log);
         http.set_number(number);
         Self {
             http,
             sockets: Sockets::default(),
-            clients: Clients::default(),
+            clients: Clients::new(RespCounts::new(1)),
+            local,
             listeners: Vec::new(),
             protocols: data
                 .config
@@ -120,6 +127,11 @@ impl Connections {
         self.listeners = configured;
     }
 
+    /// Sets where Redis clients are counted, for all schedulers.
+    pub fn count_redis_clients(&mut self, counts: RespCounts) {
+        self.clients = Clients::new(counts);
+    }
+
     /// Sets what the scheduler may have at most. Fetches get a share of the connections.
     pub fn set_bounds(&mut self, bounds: Bounds) {
         self.bounds = bounds;
@@ -143,7 +155,8 @@ impl Connections {
 
     /// Tells sockets the results of messages that went to other schedulers.
     fn tell_receipts(&mut self, context: &mut ServiceContext<'_, Message>) {
-        for Receipt { publisher, result } in self.http.application_mut().channels.take_receipts() {
+        let receipts = self.local.channels().take_receipts();
+        for Receipt { publisher, result } in receipts {
             if let Told::ByReceipt(number) = publisher.told {
                 let frame = socket::receipt(number, result);
                 // A socket that has closed or does not read is not told.
@@ -209,12 +222,8 @@ impl Service for Connections {
                 Connection::new(&self.http, listener, peer, context).map(Process::Http)
             }
             Protocol::Resp => {
-                self.http.application().resp.count_connection();
-                let mut session = Session::new(authentication, peer, &mut self.clients, context);
-                if self.tls.acceptor(usize::from(listener.0)).is_some() {
-                    session.await_handshake(self.http.settings().header_deadline_ms, context);
-                }
-                Some(Process::Resp(Box::new(session)))
+                let is_encrypted = self.tls.acceptor(usize::from(listener.0)).is_some();
+                Some(self.accept_resp((authentication, is_encrypted), peer, context))
             }
         }
     }
@@ -335,6 +344,7 @@ impl Service for Connections {
         self.http.settle(context);
         self.tell_receipts(context);
         self.sockets.end_turn(context);
+        self.clients.end_turn(context);
         self.http.application_mut().end_turn(context);
         self.hand_over_log(context, When::Due);
         self.http.application_mut().client.end_turn(context);

@@ -5,8 +5,10 @@
 
 use std::net::IpAddr;
 
+use ::resp::Session;
 use client::Outbound;
-use http::{Arrival, Connection, Stream};
+use http::{Connection, Stream};
+use runtime::arrival::Arrival;
 use runtime::limits::INBOX_BYTES;
 use runtime::service::{CloseReason, Context, Event, Next, Progress};
 use wire::websocket::CloseCode;
@@ -16,10 +18,8 @@ use sys::socket::Peer;
 use super::Connections;
 use super::events::EventStream;
 use super::lease::Lease;
-use super::resp::Session;
 use super::socket::{self, Socket};
 use super::tunnel::Tunnel;
-use crate::limits::RESP_PIPELINE_SIZE;
 use crate::message::Message;
 use crate::site::{Upgrade, Upgraded};
 
@@ -90,7 +90,7 @@ impl Process {
     /// Bytes of input that may wait: an incomplete command, or commands of a client that does not read its replies.
     pub(super) fn inbox_bytes(&self) -> usize {
         match self {
-            Self::Resp(_) => RESP_PIPELINE_SIZE,
+            Self::Resp(_) => ::resp::limits::PIPELINE_SIZE,
             _ => INBOX_BYTES,
         }
     }
@@ -198,8 +198,7 @@ impl Process {
                 tunnel.on_input(connections.http.application_mut(), input, context)
             }
             Self::Resp(session) => {
-                let site = connections.http.application_mut();
-                session.on_input(&mut connections.clients, site, input, context)
+                connections.with_environment(|env| session.on_input(env, input, context))
             }
         };
         self.leave_at_end(progress.next, connections);
@@ -229,7 +228,7 @@ impl Process {
                 stream.on_event(connections.http.application_mut(), event, context)
             }
             Self::Resp(session) => {
-                session.on_event(connections.http.application_mut(), event, context)
+                connections.with_environment(|env| session.on_event(env, event, context))
             }
             Self::Tunnel(tunnel) => {
                 tunnel.on_event(connections.http.application_mut(), event, context)
@@ -250,7 +249,7 @@ impl Process {
             Self::Http(_) | Self::Stream(_) | Self::Outbound(_) | Self::Tunnel(_) => {}
             Self::Socket(socket) => socket.leave_all(site),
             Self::Events(stream) => stream.leave(site),
-            Self::Resp(session) => session.leave(site),
+            Self::Resp(session) => session.leave(&mut connections.local.channels()),
         }
     }
 
@@ -326,7 +325,7 @@ impl Process {
             Self::Tunnel(tunnel) => tunnel.on_close(http.application_mut()),
             Self::Socket(socket) => socket.on_close(http.application_mut()),
             Self::Events(stream) => stream.on_close(http.application_mut()),
-            Self::Resp(session) => session.on_close(http.application_mut()),
+            Self::Resp(session) => connections.with_environment(|env| session.on_close(env)),
         }
     }
 }

@@ -12,7 +12,7 @@ mod talk;
 use std::net::IpAddr;
 
 use channels::{Format, Refusal, Subscriber, Subscription};
-use http::Arrival;
+use runtime::arrival::Arrival;
 use runtime::service::{Command, Context, Event, Next, Progress, ServiceContext};
 use runtime::slots::ProcessId;
 use wire::websocket::{
@@ -114,7 +114,7 @@ impl Socket {
         let rights = socket.lease.rights();
         let subscriber = Subscriber { process: context.id, format, rights };
         let out = context.output.buffer();
-        let subscription = site.channels.subscribe(name, subscriber, None, out)?;
+        let subscription = site.local.channels().subscribe(name, subscriber, None, out)?;
         socket.subscriptions.push(subscription);
         Ok(socket)
     }
@@ -264,7 +264,7 @@ impl Socket {
         match event {
             Event::InputEnded => Next::Finish,
             Event::OutputDrained => {
-                site.channels.on_drained(&self.subscriptions);
+                site.local.channels().on_drained(&self.subscriptions);
                 self.take_held(site, context)
             }
             Event::Resumed => self.on_resumed(site, context),
@@ -301,7 +301,7 @@ impl Socket {
 
     pub(super) fn on_close(mut self, site: &mut Site) {
         if let Some(asked) = &self.asked {
-            site.channels.forget(asked.process);
+            site.local.channels().forget(asked.process);
         }
         if self.held.is_some() {
             site.forget_question(self.process);
@@ -314,10 +314,11 @@ impl Socket {
 
     /// Something has arrived for the process from another part of the server.
     fn on_resumed(&mut self, site: &mut Site, context: &mut Context<'_, Message>) -> Next {
-        if site.channels.is_too_slow(&self.subscriptions) {
+        if site.local.channels().is_too_slow(&self.subscriptions) {
             return self.next(After::Close(TOO_SLOW, "too slow for the channel"), context);
         }
-        if let Some(dismissal) = site.channels.take_dismissal(context.id)
+        let dismissal = site.local.channels().take_dismissal(context.id);
+        if let Some(dismissal) = dismissal
             && let After::Close(code, why) = self.leave(&dismissal, site, context)
         {
             return self.next(After::Close(code, why), context);
@@ -341,7 +342,7 @@ impl Socket {
                     Kind::Binary => channels::Body::of_binary(bytes),
                 };
                 let wish = (&**name, wish_of(&body));
-                let allowed = site.may_publish(name, self.lease.rights());
+                let allowed = site.local.channels().may_publish(name, self.lease.rights());
                 match allowed.map(|()| self.lease.ask(wish, site, context)) {
                     Ok(Verdict::Later) => return After::Wait,
                     Ok(Verdict::No(_)) => {

@@ -5,7 +5,8 @@
 use std::net::IpAddr;
 
 use client::News;
-use http::{Arrival, FieldList};
+use http::FieldList;
+use runtime::arrival::Arrival;
 use runtime::service::{Context, Event, Next, Progress};
 
 use crate::limits::PROXY_PART_SIZE;

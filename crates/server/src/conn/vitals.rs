@@ -23,6 +23,8 @@ impl Connections {
         let lost_lines = self.http.stats().log_dropped_lines;
         let errors = self.http.stats().by_class[5];
         let erring = self.http.application().erring_routes(self.http.times());
+        let store = self.store_stats();
+        let mut channels = self.local.channels();
         let site = self.http.application_mut();
         let of_pages = site.vitals_of_pages();
         Vitals {
@@ -36,9 +38,9 @@ impl Connections {
             lost_lines,
             errors,
             erring,
-            channels: site.channel_stats(),
-            slow: site.channels.take_slow(),
-            store: site.store.as_ref().map_or_else(Default::default, |store| store.stats()),
+            channels: channels.stats(),
+            slow: channels.take_slow(),
+            store,
             limits: site.limit_counts(),
             upstreams: site.proxies.report(context.now.monotonic_ns),
             ..of_pages

@@ -5,12 +5,12 @@
 use std::sync::Arc;
 
 use channels::ChannelStats;
+use local::StoreStats;
 use pages::Remark;
 use quota::LimitCounts;
 use runtime::service::Remarkable;
 use runtime::stats::Stats;
 
-use crate::store_stats::StoreStats;
 use crate::upstream_report::UpstreamReport;
 
 /// What a scheduler has counted, and what was remarkable since it was last asked.

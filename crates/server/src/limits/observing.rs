@@ -135,21 +135,6 @@ pub const TRACE_GRACE_MS: u64 = 1_000;
 /// Consequence: those beyond share one histogram.
 pub const ROUTES_TIMED: u32 = 4_096;
 
-/// Keys whose use is counted while somebody asks for the keys that are used most.
-///
-/// Consequence: a key that is used less often than one in this many may be missing.
-pub const HOT_KEYS: usize = 1_024;
-
-/// Bytes of a key by which it is told apart while uses are counted.
-///
-/// Consequence: longer keys with the same beginning are counted as one.
-pub const HOT_KEY_SIZE: usize = 128;
-
-/// For this long after a question for them, uses of keys are counted.
-///
-/// Consequence: whoever asks less often sees what was used since the last question but one.
-pub const HOT_KEYS_MS: u64 = 10_000;
-
 /// Spans of a scheduler that wait for the collector. Consequence: further ones are dropped and counted.
 pub const SPANS_QUEUED: usize = 4_096;
 

@@ -28,6 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use resp::RespCounts;
 use runtime::diagnostic::{self, Level};
 use runtime::launch::{self, Launched, Pinning, Plan, Spread, Tables};
 use runtime::mailbox::Endpoint;
@@ -53,7 +54,6 @@ use crate::control_path::control_socket;
 use crate::events::Bounds;
 use crate::limits;
 use crate::load::Source;
-use crate::resp_stats::RespCounts;
 use crate::sandbox::{self, Sandbox};
 use crate::site::Site;
 use crate::site_data::SiteData;
@@ -275,10 +275,10 @@ fn launch_schedulers(
         if let Some(store) = &store {
             site.open_store(store.clone());
         }
-        site.count_redis_clients(resp.at(endpoint));
         site.show_at_work(Arc::clone(&shown[usize::from(endpoint.0)]));
         let log = helpers.log.map(|_| AccessLog::new(data.config.log.format.clone()));
         let mut service = Connections::new(site, &data, log);
+        service.count_redis_clients(resp.at(endpoint));
         service.set_listeners(listeners.configured(endpoint));
         service.set_bounds(bounds);
         Ok(service)

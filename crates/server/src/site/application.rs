@@ -15,6 +15,7 @@ use http::{
     Answer, AnswerContext, Application, BodyPolicy, Intake, Interest, Patience, Reply, Request,
     Slow, Unanswered, Urgency,
 };
+use local::Local;
 use pages::fetch::Client;
 use pages::uploads::Desk;
 use pages::{Letter, PageSet, Undelivered};
@@ -41,8 +42,6 @@ use super::waiting::Waiting;
 use crate::access::Passwords;
 use crate::maintenance::Switches;
 use crate::message::{FoundFile, Message};
-use crate::resp_pace::RespPace;
-use crate::resp_stats::RespCounts;
 use crate::site_data::SiteData;
 
 impl Site {
@@ -56,6 +55,7 @@ impl Site {
         let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);
         // For a scheduler on its own; `join_schedulers` changes this.
         let channels = Channels::new(Endpoint(0), 1, unique as u64, Arc::clone(&data.rulebook));
+        let local = Local::new(channels);
         let uploads = Desk::new(helpers.uploads.clone());
         let limiter = new_limiter(&data, 1, unique as u64);
         let mut client = Client::default();
@@ -80,14 +80,13 @@ impl Site {
             rewritten: Vec::new(),
             postponed: VecDeque::new(),
             uploads,
-            store: None,
             packer: Packer::default(),
             client,
             proxies,
             caches,
             runner,
             spans,
-            channels,
+            local,
             joining: Vec::new(),
             json_checks: JsonChecks::default(),
             programs: Programs::default(),
@@ -97,9 +96,6 @@ impl Site {
             upgraded: None,
             at_work: Arc::default(),
             slow_lines: SlowLines::default(),
-            resp: RespCounts::new(1),
-            hot_keys: None,
-            resp_pace: RespPace::default(),
             tls: Arc::default(),
         })
     }
@@ -152,6 +148,9 @@ impl Site {
             }
         }
         self.load_pages(&data.pages);
+        if let Some(mut store) = self.local.store() {
+            store.set_rules(Arc::clone(&data.database_rules));
+        }
         if let Some(runner) = &mut self.runner {
             runner.set_keys(data.secret.keys.clone());
             runner.set_processes(&data.processes);
@@ -216,15 +215,11 @@ impl Site {
         self.caches.end_turn(context);
         self.uploads.on_turn_end(context);
         self.packer.on_turn_end(context);
-        self.publish_of_pages(context.now.monotonic_ms());
+        self.publish_of_pages(&mut self.local.channels(), context.now.monotonic_ms());
         self.hear_channels(context);
-        self.channels.end_turn(context);
+        self.local.channels().end_turn(context);
         self.json_checks.end_turn(context);
         self.programs.end_turn(context);
-        self.resp_pace.end_turn(context);
-        if self.hot_keys.as_ref().is_some_and(|keys| keys.is_over(context.now.monotonic_ms())) {
-            self.hot_keys = None;
-        }
         self.order_for_pages(context);
         self.end_turn_of_limits(context);
     }
@@ -329,7 +324,7 @@ impl Application for Site {
         reply: &mut Reply<'_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        if let Some(store) = &self.store {
+        if let Some(store) = self.local.store() {
             // The client may have heard of a commit since the turn began.
             store.turn_store().renew();
         }
@@ -350,7 +345,7 @@ impl Application for Site {
 
     fn on_peer_finished(&mut self, process: ProcessId) -> Interest {
         let is_proxied = self.proxies.carries(process) || self.caches.has(process);
-        if self.channels.is_polling(process) || is_proxied {
+        if self.local.channels().is_polling(process) || is_proxied {
             return Interest::Doubted;
         }
         let runs_page = self.runner.as_ref().is_some_and(|runner| runner.is_underway(process));
@@ -368,10 +363,10 @@ impl Application for Site {
         self.proxies.forget(process, self.client.exchanges());
         self.forget_cached(process);
         self.packer.forget(process);
-        self.channels.forget(process);
+        self.local.channels().forget(process);
         self.json_checks.forget(process);
         self.programs.forget(process);
-        if let Some(store) = &mut self.store {
+        if let Some(mut store) = self.local.store() {
             store.forget(process);
         }
         if let Some(runner) = &mut self.runner {

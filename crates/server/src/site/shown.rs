@@ -12,23 +12,17 @@ use store::Database;
 
 use super::route::number_of;
 use super::state::Site;
-use crate::hot_keys::HotKeys;
 use crate::limits::{LIVE_SEEN_MAX, ROUTES_ERRING};
 use crate::live::{Choice, Shown, Wish, info_of_row, latency};
 
 impl Site {
     /// The rows of a list that the site knows.
     pub(crate) fn list_shown(&mut self, wish: &Wish, here: Endpoint, now_ms: u64) -> Shown {
-        if wish.list == Some(List::Keys) {
-            match &mut self.hot_keys {
-                Some(keys) => keys.extend(now_ms),
-                None => self.hot_keys = Some(Box::new(HotKeys::new(now_ms))),
-            }
-        }
         let (choice, beyond) = match wish.list {
             Some(List::Channels) => {
                 let mut choice = Choice::new(wish, "subscribers");
-                let mut all = self.channels.views();
+                let channels = self.local.channels();
+                let mut all = channels.views();
                 all.by_ref().take(LIVE_SEEN_MAX).for_each(|view| choice.offer(channel_row(&view)));
                 (choice, all.count())
             }
@@ -44,8 +38,9 @@ impl Site {
             }
             Some(List::Keys) => {
                 let mut choice = Choice::new(wish, "uses");
-                let keys = self.hot_keys.iter().flat_map(|keys| keys.counts());
-                keys.for_each(|used| choice.offer(key_row(used)));
+                if let Some(mut store) = self.local.store() {
+                    store.hot_keys(now_ms).for_each(|used| choice.offer(key_row(used)));
+                }
                 (choice, 0)
             }
             _ => return Shown::default(),

@@ -13,6 +13,7 @@ use files::cache::{Cache, CacheStats};
 use files::error_page::ErrorPages;
 use files::roots::Roots;
 use files::{Errand, Job, Key, Warm};
+use local::{Local, StoreClient};
 use pages::fetch::Client;
 use pages::uploads::Desk;
 use pages::{AtWork, PagesReport, Runner};
@@ -31,17 +32,13 @@ use super::packer::Packer;
 use super::proxy::Proxies;
 use super::slow_lines::SlowLines;
 use super::spans::Spans;
-use super::store_desk::StoreDesk;
 use super::upgraded::Upgraded;
 use super::waiting::Waiting;
 use crate::access::Passwords;
 use crate::events::Vitals;
-use crate::hot_keys::HotKeys;
 use crate::limits;
 use crate::maintenance::Switches;
 use crate::message::{LookUp, Message, ToFileHelper, WarmFor};
-use crate::resp_pace::RespPace;
-use crate::resp_stats::RespCounts;
 use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
 use crate::span_stats::SpanStats;
@@ -86,12 +83,10 @@ pub struct Site {
     pub(super) runner: Option<Box<Runner>>,
     /// The spans for a collector, if there is one.
     pub(super) spans: Option<Box<Spans>>,
-    /// The channels of this scheduler.
-    pub(crate) channels: Channels,
+    /// The store and the channels of this scheduler, which all its protocols share.
+    pub(crate) local: Rc<Local>,
     /// Subscriptions of pages that wait until their channel's home knows them.
     pub(super) joining: Vec<ListenerNumber>,
-    /// The store, if there is one.
-    pub(crate) store: Option<Box<StoreDesk>>,
     /// Checks of long bodies.
     pub(super) json_checks: JsonChecks,
     /// Pending orders of programs.
@@ -110,12 +105,6 @@ pub struct Site {
     pub(super) slow_lines: SlowLines,
     /// The certificates of listeners, and what authorities are answered.
     pub(super) tls: Arc<SiteTls>,
-    /// The counters of Redis clients, for all schedulers.
-    pub(crate) resp: RespCounts,
-    /// The keys that are used most, while somebody asks.
-    pub(crate) hot_keys: Option<Box<HotKeys>>,
-    /// The time that Redis clients use in a turn.
-    pub(crate) resp_pace: RespPace,
 }
 
 impl Site {
@@ -188,33 +177,25 @@ impl Site {
 
     /// Joins the other schedulers: channels span all of them. The seed is the same on each.
     pub fn join_schedulers(&mut self, here: Endpoint, seed: u64) {
-        let rulebook = Arc::clone(self.channels.rulebook());
-        self.channels = Channels::new(here, self.helpers.schedulers, seed, rulebook);
+        let rulebook = Arc::clone(&self.data.rulebook);
+        self.local.set_channels(Channels::new(here, self.helpers.schedulers, seed, rulebook));
         self.limiter = new_limiter(&self.data, self.helpers.schedulers, seed);
-    }
-
-    /// The commands of a Redis client go on in the next turn.
-    pub(crate) fn rest(&mut self, process: ProcessId) {
-        self.resp.count_rest();
-        self.resp_pace.wait(process);
-    }
-
-    /// Sets the counters for Redis clients.
-    pub fn count_redis_clients(&mut self, resp: RespCounts) {
-        self.resp = resp;
     }
 
     /// Adds the store.
     pub fn open_store(&mut self, store: Store) {
-        let store = Rc::new(TurnStore::new(store));
-        self.store = self.helpers.store.map(|writer| Box::new(StoreDesk::new(store, writer)));
+        if let Some(writer) = self.helpers.store {
+            let rules = Arc::clone(&self.data.database_rules);
+            let store = Rc::new(TurnStore::new(store));
+            self.local.open_store(StoreClient::new(store, writer, rules));
+        }
         self.show_store();
     }
 
     /// Lets pages use the store.
     pub(super) fn show_store(&mut self) {
-        if let (Some(runner), Some(desk)) = (&mut self.runner, &self.store) {
-            runner.records().open(Rc::clone(desk.turn_store()));
+        if let (Some(runner), Some(store)) = (&mut self.runner, self.local.store()) {
+            runner.records().open(Rc::clone(store.turn_store()));
         }
     }
 
@@ -225,7 +206,7 @@ impl Site {
 
     /// The counters of channels.
     pub fn channel_stats(&self) -> ChannelStats {
-        self.channels.stats()
+        self.local.channels().stats()
     }
 
     /// The counters of pages; `None` if there are none.

@@ -13,14 +13,10 @@ const ROUTE: What = What::within("route");
 const LET_IN: What = What::within("let in");
 const REFUSED: What = What::within("refused");
 const PAGE: What = What::between(Actor::Scheduler, Actor::Page, "page begins").begins();
-const ORDER: What = What::between(Actor::Scheduler, Actor::Store, "order").begins();
-const STORED: What = What::between(Actor::Store, Actor::Scheduler, "done").ends();
 const SENT: What = What::between(Actor::Scheduler, Actor::Server, "passed on").begins();
 const ANSWERED: What = What::between(Actor::Server, Actor::Scheduler, "answer begins");
 const COMPLETE: What = What::between(Actor::Server, Actor::Scheduler, "answer complete").ends();
 const FAILED: What = What::between(Actor::Server, Actor::Scheduler, "failed").ends();
-const COMMAND: What = What::between(Actor::Client, Actor::Scheduler, "command");
-const REPLY: What = What::between(Actor::Scheduler, Actor::Client, "reply");
 
 /// The route of a request is found.
 #[cold]
@@ -57,21 +53,6 @@ pub(super) fn key(process: ProcessId, request: &Request<'_>, key: &[u8]) {
     traced::know(Kind::Key, process, request, format_args!("{key}"));
 }
 
-/// A process orders a change of the store.
-#[cold]
-pub(super) fn order(process: ProcessId) {
-    trace::step(process, ORDER, format_args!(""));
-}
-
-/// The writer of the store has answered a process.
-#[cold]
-pub(super) fn stored(process: ProcessId, is_done: Result<(), &store::Failure>) {
-    match is_done {
-        Ok(()) => trace::step(process, STORED, format_args!("")),
-        Err(failure) => trace::step(process, STORED, format_args!("failed: {failure}")),
-    }
-}
-
 /// A request is passed on to a server of an upstream.
 #[cold]
 pub(super) fn sent(process: ProcessId, upstream: &str, server: &str) {
@@ -94,21 +75,4 @@ pub(super) fn complete(process: ProcessId) {
 #[cold]
 pub(super) fn failed(process: ProcessId, failure: &client::Failure) {
     trace::step(process, FAILED, format_args!("{failure}"));
-}
-
-/// A Redis client sends a command, perhaps about a key.
-#[cold]
-pub(crate) fn command(process: ProcessId, verb: &[u8], key: &[u8]) {
-    let (verb, key) = (String::from_utf8_lossy(verb), String::from_utf8_lossy(key));
-    trace::end(process);
-    trace::offer(Kind::Key, process, format_args!("{key}"));
-    let (verb, shown) = (verb.to_uppercase(), if trace::names_keys() { &*key } else { "" });
-    trace::step_of_two(process, COMMAND, (format_args!("{verb}"), format_args!("{verb} {shown}")));
-}
-
-/// The command is replied to.
-#[cold]
-pub(crate) fn reply(process: ProcessId) {
-    trace::step(process, REPLY, format_args!(""));
-    trace::end(process);
 }

@@ -33,7 +33,7 @@ impl Site {
             trace::sample_part(config.trace.per_million);
         }
         self.cache.set_size(usize::try_from(config.file_cache.size).unwrap_or(usize::MAX));
-        self.channels.set_rulebook(Arc::clone(&data.rulebook));
+        self.local.channels().set_rulebook(Arc::clone(&data.rulebook));
         if let Some(runner) = &mut self.runner {
             let settings = engine_settings(&config.pages, self.unique as u64);
             runner.tune(&settings, nanoseconds(config.pages.deadline));

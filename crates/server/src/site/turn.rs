@@ -3,7 +3,7 @@
 //! Owns the order: first pages that received something continue, then their new requests are
 //! started.
 
-use channels::{NameProblem, Offer, Published, Publisher, Refusal, Sender, check_name};
+use channels::{Channels, NameProblem, Offer, Published, Publisher, Refusal, Sender, check_name};
 use pages::ChannelWish;
 use runtime::diagnostic::Level;
 use runtime::mailbox::Mailbox;
@@ -31,15 +31,15 @@ impl Site {
     /// Delivers channel messages to pages that wait for them, and executes the channel operations of pages.
     pub(super) fn hear_channels(&mut self, context: &mut ServiceContext<'_, Message>) {
         let Some(runner) = &mut self.runner else { return };
-        let mut asked = self.channels.take_news();
+        let mut channels = self.local.channels();
+        let mut asked = channels.take_news();
         let mut has_told = false;
         for wish in runner.take_channel_wishes() {
             match wish {
                 ChannelWish::Listen(number, name) => {
                     let listens = check_name(&name).map_err(NameProblem::as_str);
-                    let listens = listens.and_then(|name| {
-                        self.channels.listen(name, number).map_err(Refusal::as_str)
-                    });
+                    let listens = listens
+                        .and_then(|name| channels.listen(name, number).map_err(Refusal::as_str));
                     match listens {
                         Ok(()) => self.joining.push(number),
                         Err(why) => {
@@ -51,17 +51,17 @@ impl Site {
                 ChannelWish::Hear(number) => asked.push(number),
                 ChannelWish::Stop(number) => {
                     self.joining.retain(|joining| *joining != number);
-                    self.channels.stop_listening(number);
+                    channels.stop_listening(number);
                 }
             }
         }
-        for number in self.joining.extract_if(.., |joining| self.channels.is_listening(*joining)) {
+        for number in self.joining.extract_if(.., |joining| channels.is_listening(*joining)) {
             has_told = true;
             runner.tell_listening(number, Ok(()));
         }
         for number in asked {
             if runner.is_hearing(number)
-                && let Some(heard) = self.channels.hear(number)
+                && let Some(heard) = channels.hear(number)
             {
                 has_told = true;
                 runner.tell_heard(number, &heard);
@@ -85,22 +85,25 @@ impl Site {
         publisher: Option<Publisher>,
         now_ms: u64,
     ) -> Result<Option<Published>, Refusal> {
-        self.publish_of_pages(now_ms);
-        self.channels.publish(name, offer, sender, publisher, now_ms)
+        let mut channels = self.local.channels();
+        self.publish_of_pages(&mut channels, now_ms);
+        channels.publish(name, offer, sender, publisher, now_ms)
     }
 
     /// Publishes what pages have published.
-    pub(super) fn publish_of_pages(&mut self, now_ms: u64) {
+    pub(crate) fn publish_of_pages(&self, channels: &mut Channels, now_ms: u64) {
         let Some(runner) = &self.runner else { return };
         for (channel, body) in runner.publications().take() {
             // The page was told about errors that it can fix. The rest (no room) is counted.
-            let _refused = self.channels.publish(&channel, body, Sender::SERVER, None, now_ms);
+            let _refused = channels.publish(&channel, body, Sender::SERVER, None, now_ms);
         }
     }
 
     /// Tells pages the results of their orders to the store.
     pub(super) fn tell_pages_of_orders(&mut self) {
-        let (Some(runner), Some(store)) = (&mut self.runner, &mut self.store) else { return };
+        let (Some(runner), Some(mut store)) = (&mut self.runner, self.local.store()) else {
+            return;
+        };
         for (number, executed) in store.take_for_pages() {
             runner.tell_executed(number, executed);
         }
@@ -108,7 +111,7 @@ impl Site {
 
     /// The store has a new commit.
     pub(crate) fn on_committed(&mut self, now_ms: u64) {
-        if let Some(store) = &mut self.store {
+        if let Some(mut store) = self.local.store() {
             store.note_committed(now_ms);
         }
         if let Some(runner) = &mut self.runner {
@@ -118,7 +121,7 @@ impl Site {
 
     /// Sends the orders of pages, and ends the turn of the store.
     pub(super) fn order_for_pages(&mut self, context: &mut ServiceContext<'_, Message>) {
-        let Some(store) = &mut self.store else { return };
+        let Some(mut store) = self.local.store() else { return };
         let orders = self.runner.as_mut().map(|runner| runner.take_record_orders());
         for (number, order) in orders.unwrap_or_default() {
             store.order_of_page(number, order);

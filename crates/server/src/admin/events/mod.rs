@@ -15,6 +15,7 @@ mod watch;
 
 use http::{Answer, Reply, Request};
 use live::Event;
+use runtime::clock::Now;
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::service::ServiceContext;
 

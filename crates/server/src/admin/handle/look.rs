@@ -12,7 +12,7 @@ use wire::http::status::Status;
 
 use super::Admin;
 use crate::admin::dashboard::Turn;
-use crate::admin::{live, problem, profiling};
+use crate::admin::{live, problem, profiling, status};
 use crate::limits::LIVE_ROWS_MAX;
 use crate::live::{Wish, info_of_row};
 use crate::message::{Inquiry, Message};

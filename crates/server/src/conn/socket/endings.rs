@@ -36,7 +36,8 @@ impl Socket {
         context: &mut Context<'_, Message>,
     ) -> After {
         let rights = self.lease.rights().clone();
-        let is_lost = |site: &Site, name: &str| site.may_subscribe(name, &rights).is_err();
+        let is_lost =
+            |site: &Site, name: &str| site.local.channels().may_subscribe(name, &rights).is_err();
         self.end(is_lost, (TOKEN_OVER, why), site, context)
     }
 
@@ -62,7 +63,7 @@ impl Socket {
             names.clear();
         }
         for subscription in self.subscriptions.drain(..) {
-            site.channels.unsubscribe(subscription);
+            site.local.channels().unsubscribe(subscription);
         }
     }
 
@@ -82,7 +83,7 @@ impl Socket {
         for at in (0..names.len()).rev() {
             if is_lost(site, &names[at]) {
                 let name = names.swap_remove(at);
-                site.channels.unsubscribe(self.subscriptions.swap_remove(at));
+                site.local.channels().unsubscribe(self.subscriptions.swap_remove(at));
                 tell(&orders::unsubscribed(&name, Some(why)), context);
             }
         }

@@ -101,7 +101,7 @@ impl Socket {
         context: &Context<'_, Message>,
     ) -> Result<Verdict, String> {
         self.check(name, site)?;
-        let allowed = site.may_subscribe(name, self.lease.rights());
+        let allowed = site.local.channels().may_subscribe(name, self.lease.rights());
         allowed.map_err(|refusal| refusal.to_string())?;
         Ok(self.lease.ask((name, Wish::Subscribe), site, context))
     }
@@ -131,7 +131,7 @@ impl Socket {
         let (format, rights) = (self.format(), self.lease.rights());
         let subscriber = Subscriber { process: context.id, format, rights };
         let out = context.output.buffer();
-        let subscription = site.channels.subscribe(&name, subscriber, since, out)?;
+        let subscription = site.local.channels().subscribe(&name, subscriber, since, out)?;
         self.subscriptions.push(subscription);
         if let Speaks::Json(names) = &mut self.speaks {
             names.push(name);
@@ -151,7 +151,7 @@ impl Socket {
             return refuse("it is not subscribed to", Some(name), id, context);
         };
         names.swap_remove(at);
-        site.channels.unsubscribe(self.subscriptions.swap_remove(at));
+        site.local.channels().unsubscribe(self.subscriptions.swap_remove(at));
         tell(&unsubscribed(name, None), context);
     }
 
@@ -164,7 +164,7 @@ impl Socket {
         context: &mut Context<'_, Message>,
     ) {
         let allowed = check_configured(name, site).and_then(|()| {
-            let allowed = site.may_subscribe(name, self.lease.rights());
+            let allowed = site.local.channels().may_subscribe(name, self.lease.rights());
             allowed.map_err(|refusal| refusal.to_string())
         });
         let problem = match allowed {
@@ -183,7 +183,7 @@ impl Socket {
     pub(super) fn tell_members(&mut self, site: &mut Site, context: &mut Context<'_, Message>) {
         let Some(asked) = self.asked.take() else { return };
         let question = Question::Members((&*asked.channel).into(), MEMBERS_TOLD);
-        let Some(found) = site.channels.survey(context.id, &question) else {
+        let Some(found) = site.local.channels().survey(context.id, &question) else {
             self.asked = Some(asked);
             return;
         };
@@ -226,7 +226,7 @@ impl Socket {
         context: &mut Context<'_, Message>,
     ) -> After {
         let body = check_configured(name, site).and_then(|()| {
-            let allowed = site.may_publish(name, self.lease.rights());
+            let allowed = site.local.channels().may_publish(name, self.lease.rights());
             allowed.map_err(|refusal| refusal.to_string())?;
             message_of(data)
         });
@@ -283,7 +283,8 @@ fn end_object(text: &mut String, id: Option<u64>) {
 /// HTTP clients can only use configured channels.
 fn check_configured(name: &str, site: &Site) -> Result<(), String> {
     check_name(name.as_bytes()).map_err(|problem| problem.to_string())?;
-    let configured = site.channels.rulebook().configured(name);
+    let channels = site.local.channels();
+    let configured = channels.rulebook().configured(name);
     configured.map(drop).ok_or_else(|| "no [[channel]] has a pattern for this name".to_owned())
 }
 

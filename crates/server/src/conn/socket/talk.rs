@@ -84,7 +84,7 @@ impl Socket {
     /// Whether the home of the channel that was joined last has not answered. The module goes on when messages of the channel arrive.
     fn is_joining(&self, site: &Site) -> bool {
         let last = self.subscriptions.last();
-        last.is_some_and(|last| site.channels.standing(last) == Standing::Awaited)
+        last.is_some_and(|last| site.local.channels().standing(last) == Standing::Awaited)
     }
 
     /// Subscribes the client to a channel, whose messages it gets as they were published.
@@ -106,7 +106,7 @@ impl Socket {
         let process = context.id;
         let subscriber = Subscriber { process, format, rights: &Rights::ALL };
         let out = context.output.buffer();
-        let subscription = site.channels.subscribe(name, subscriber, None, out);
+        let subscription = site.local.channels().subscribe(name, subscriber, None, out);
         self.subscriptions.push(subscription.map_err(Refusal::as_str)?);
         names.push(name.into());
         Ok(())
@@ -116,7 +116,7 @@ impl Socket {
         let Speaks::Talk(names) = &mut self.speaks else { return };
         if let Some(at) = names.iter().position(|known| known.as_bytes() == name) {
             names.swap_remove(at);
-            site.channels.unsubscribe(self.subscriptions.swap_remove(at));
+            site.local.channels().unsubscribe(self.subscriptions.swap_remove(at));
         }
     }
 }

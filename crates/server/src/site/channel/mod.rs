@@ -143,7 +143,7 @@ impl Site {
         let answer = self.answer_asked(name, query, found, exchange, context);
         if !matches!(answer, Answer::Wait) {
             // A result it waited for must not be given to the next request of the connection, even if a token has expired meanwhile.
-            self.channels.forget(context.id);
+            self.local.channels().forget(context.id);
             self.programs.forget(context.id);
         }
         answer
@@ -205,7 +205,7 @@ impl Site {
 
     fn check_reader(&self, name: &str, rights: &Rights) -> Result<(), Refused> {
         self.check_channel(name)?;
-        self.may_subscribe(name, rights).map_err(Refused::Rules)
+        self.local.channels().may_subscribe(name, rights).map_err(Refused::Rules)
     }
 
     /// Asks the channel's module about a request. `None`: the answer comes later.
@@ -228,16 +228,6 @@ impl Site {
             Verdict::No(veto) => Some(Err(Refused::Module(veto))),
             Verdict::Later => None,
         }
-    }
-
-    /// Whether a client may subscribe to a channel.
-    pub(crate) fn may_subscribe(&self, name: &str, rights: &Rights) -> Result<(), Refusal> {
-        rights.to_subscribe(name, self.data.rulebook.of(name))
-    }
-
-    /// Whether a client may publish to a channel.
-    pub(crate) fn may_publish(&self, name: &str, rights: &Rights) -> Result<(), Refusal> {
-        rights.to_publish(name, self.data.rulebook.of(name))
     }
 
     /// What a client shows: a key or a token.

@@ -81,12 +81,12 @@ impl Site {
             Order::Publish { channel, offer } => self.publish_of_program(channel, offer, context),
             Order::Members(name) => {
                 let question = Question::Members(Arc::clone(name), MEMBERS_TOLD);
-                let found = self.channels.survey(process, &question)?;
+                let found = self.local.channels().survey(process, &question)?;
                 Some(members_object(name, &found))
             }
             Order::Channels(glob) => {
                 let question = Question::Channels(glob.clone());
-                let mut found = self.channels.survey(process, &question)?.counts;
+                let mut found = self.local.channels().survey(process, &question)?.counts;
                 found.sort_unstable();
                 let counts =
                     found.into_iter().map(|(name, count)| (name.to_string(), count.into()));
@@ -99,7 +99,7 @@ impl Site {
                     return Some(wrong("the channel has no history; set `history`"));
                 }
                 let times = (context.now.monotonic_ms(), 0);
-                match self.channels.poll(channel, *since, (process, &Rights::ALL), times) {
+                match self.local.channels().poll(channel, *since, (process, &Rights::ALL), times) {
                     Ok(Some(messages)) => Some(String::from_utf8_lossy(&messages).into_owned()),
                     Ok(None) => None,
                     Err(refusal) => Some(wrong(&refusal.to_string())),
@@ -108,7 +108,7 @@ impl Site {
             Order::Dismiss { user, channel } => {
                 // The program gets its answer once all schedulers have disconnected the user: its later messages no longer reach the user.
                 let question = Question::Dismiss(Arc::clone(user), channel.clone());
-                self.channels.survey(process, &question)?;
+                self.local.channels().survey(process, &question)?;
                 Some("{}".to_owned())
             }
             Order::Wrong(problem) => Some(wrong(problem)),
@@ -121,7 +121,8 @@ impl Site {
         offer: &Offer,
         context: &AnswerContext<'_, Message>,
     ) -> Option<String> {
-        let result = match self.channels.outcome(context.id) {
+        let outcome = self.local.channels().outcome(context.id);
+        let result = match outcome {
             Outcome::Awaited => return None,
             Outcome::Known(result) => result,
             Outcome::None => {

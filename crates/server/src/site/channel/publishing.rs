@@ -41,7 +41,8 @@ impl Site {
         (exchange, found): (&mut Exchange<'_, '_>, &Found<'_>),
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        let result = match self.channels.outcome(context.id) {
+        let outcome = self.local.channels().outcome(context.id);
+        let result = match outcome {
             Outcome::Awaited => return Answer::Wait,
             Outcome::Known(result) => result.map_err(Refused::Rules),
             Outcome::None => {
@@ -77,7 +78,7 @@ impl Site {
         } else {
             Body::of_bytes(request.body)
         };
-        self.may_publish(name, rights).map_err(Refused::Rules)?;
+        self.local.channels().may_publish(name, rights).map_err(Refused::Rules)?;
         let wish = wish_of(&body);
         match self.ask_about((name, query), wish, rights, (request, found), context) {
             Some(allowed) => allowed?,

@@ -92,7 +92,7 @@ impl Site {
         context: &AnswerContext<'_, Message>,
     ) -> Option<Result<(), Refused>> {
         // One that waits for its channel was already allowed.
-        if !self.channels.is_polling(context.id)
+        if !self.local.channels().is_polling(context.id)
             && let Err(refused) =
                 self.ask_about((name, query), Wish::Subscribe, rights, (request, found), context)?
         {
@@ -101,7 +101,7 @@ impl Site {
         if request.head.upgrade.is_none() && !wants_events(request) {
             return Some(Ok(()));
         }
-        match self.channels.is_ready(name, context.id) {
+        match self.local.channels().is_ready(name, context.id) {
             Ok(true) => Some(Ok(())),
             Ok(false) => None,
             Err(refusal) => Some(Err(Refused::Rules(refusal))),
@@ -166,7 +166,7 @@ impl Site {
             return answer_json(Status::NOT_ACCEPTABLE, told, origin, exchange);
         }
         let times = (context.now.monotonic_ms(), wanted.wait_ms);
-        match self.channels.poll(name, wanted.since, (context.id, &rights), times) {
+        match self.local.channels().poll(name, wanted.since, (context.id, &rights), times) {
             Ok(Some(messages)) => {
                 let text = String::from_utf8_lossy(&messages);
                 answer_json(Status::OK, &text, origin, exchange)

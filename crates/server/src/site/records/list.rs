@@ -9,7 +9,7 @@ use store::{Database, Failure, Outcome, PageOf, Query, Snapshot, With};
 use wire::http::accept::fit;
 use wire::http::status::Status;
 
-use super::{Given, Refused, Site, answer, argument, number};
+use super::{Refused, Site, ValueBytes, answer, argument, number};
 use crate::limits::{STORE_LIST_KEYS, STORE_LIST_SIZE, STORE_LIST_VALUE_SIZE};
 use crate::message::Message;
 use crate::record_json::{put_bytes, to_json, to_json_without_value};
@@ -40,8 +40,8 @@ impl Site {
             keys: limit,
             with: With::Keys,
         };
-        let store = self.store.as_mut().ok_or(Refused::Missing)?;
-        if !store.http_lists.may(context.id) {
+        let mut store = self.local.store().ok_or(Refused::Missing)?;
+        if !store.may_list(context.id) {
             return Ok(Answer::Wait);
         }
         let listed = store
@@ -59,7 +59,7 @@ impl Site {
         Ok(answer(
             Status::OK,
             (&FieldList::new(), media_type),
-            Given::Copied(text.as_bytes()),
+            ValueBytes::Copied(text.as_bytes()),
             exchange,
         ))
     }

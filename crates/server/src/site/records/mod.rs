@@ -10,6 +10,7 @@ mod writing;
 use channels::TokenProblem;
 use config::route::Found;
 use http::{Answer, AnswerContext, BodyPolicy, FieldList, Request};
+use local::{Awaited, Need, NoAccess, ValueBytes};
 use runtime::trace;
 use store::limits::VALUE_SIZE;
 use store::{Database, Executed, Failure, Misuse};
@@ -18,11 +19,8 @@ use wire::http::status::Status;
 use wire::http::target::query_pairs;
 use wire::limits::QUERY_PAIRS_MAXIMUM;
 
-use super::database_access::{Need, NoAccess};
 use super::exchange::{Exchange, allow, try_again_soon};
-use super::given::Given;
 use super::state::Site;
-use super::store_desk::Awaited;
 use super::traced;
 use crate::message::Message;
 use crate::origin::is_forged;
@@ -99,7 +97,8 @@ impl Site {
     /// Parses the path and the query of a request; `None` if the path is not below the prefix.
     pub(super) fn place_of<'p>(&self, path: &'p str, query: Option<&[u8]>) -> Option<Place<'p>> {
         let rest = path.strip_prefix(PREFIX)?;
-        let store = self.store.as_ref()?.store();
+        let client = self.local.store()?;
+        let store = client.store();
         let (name, key) = match rest.split_once('/') {
             Some((name, key)) => (name, Some(key.as_bytes().into())),
             None => (rest, None),
@@ -131,8 +130,8 @@ impl Site {
         if is_forged(exchange.request, &self.data.config.channel_settings.origins) {
             return refuse(&Refused::Origin, exchange);
         }
-        if let (Some(keys), Some(key)) = (&mut self.hot_keys, &place.key) {
-            keys.note(place.database, key);
+        if let (Some(mut store), Some(key)) = (self.local.store(), &place.key) {
+            store.note_use(place.database, key);
         }
         if trace::is_on()
             && let Some(key) = &place.key
@@ -159,7 +158,7 @@ impl Site {
         };
         let answer = answered.unwrap_or_else(|refused| refuse(&refused, exchange));
         if !matches!(answer, Answer::Wait)
-            && let Some(store) = &mut self.store
+            && let Some(mut store) = self.local.store()
         {
             store.forget(context.id);
         }
@@ -176,12 +175,13 @@ impl Site {
     ) -> Result<(), Refused> {
         let rights = self.rights_shown(exchange.request, query, context.now.unix_seconds);
         let rights = rights.map_err(Refused::Token)?;
-        self.check_access(need, database, &rights).map_err(Refused::Access)
+        let store = self.local.store().ok_or(Refused::Missing)?;
+        store.check_access(need, database, &rights).map_err(Refused::Access)
     }
 
     /// Takes the writer's result for this request; `None` while there is none.
     fn executed(&mut self, context: &AnswerContext<'_, Message>) -> Awaited {
-        self.store.as_mut().map_or(Awaited::Nothing, |store| store.awaited(context.id))
+        self.local.store().map_or(Awaited::Nothing, |mut store| store.awaited(context.id))
     }
 }
 
@@ -221,7 +221,7 @@ fn refuse(refused: &Refused, exchange: &mut Exchange<'_, '_>) -> Answer {
     answer(
         refused.status(),
         (&fields, "application/json"),
-        Given::Copied(text.as_bytes()),
+        ValueBytes::Copied(text.as_bytes()),
         exchange,
     )
 }
@@ -230,7 +230,7 @@ fn refuse(refused: &Refused, exchange: &mut Exchange<'_, '_>) -> Answer {
 fn answer(
     status: Status,
     (fields, media_type): (&FieldList, &str),
-    body: Given<'_>,
+    body: ValueBytes<'_>,
     exchange: &mut Exchange<'_, '_>,
 ) -> Answer {
     exchange.reply.begin(status);
@@ -248,8 +248,8 @@ fn answer(
     let _valid = exchange.reply.field("Content-Type", media_type.as_bytes());
     exchange.reply.end_head_with_length(body.length() as u64);
     match body {
-        Given::Copied(bytes) => exchange.reply.body(bytes),
-        Given::Lent(shared) => exchange.reply.body_shared(shared),
+        ValueBytes::Copied(bytes) => exchange.reply.body(bytes),
+        ValueBytes::Lent(shared) => exchange.reply.body_shared(shared),
     }
     Answer::Done
 }

@@ -9,7 +9,7 @@ use wire::http::conditional::{Precondition, Preconditions, SafeMethod, Validator
 use wire::http::method::Method;
 use wire::http::status::Status;
 
-use super::{Given, Refused, Site, answer};
+use super::{Refused, Site, ValueBytes, answer};
 use crate::message::Message;
 use crate::site::exchange::Exchange;
 
@@ -20,7 +20,7 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Result<Answer, Refused> {
-        let store = self.store.as_ref().ok_or(Refused::Missing)?;
+        let store = self.local.store().ok_or(Refused::Missing)?;
         let now_ms = context.now.unix_ms();
         let snapshot = charged_to(Account::Store, || store.snapshot()).map_err(Refused::Failure)?;
         let record = charged_to(Account::Store, || snapshot.get(database, key, now_ms));
@@ -37,7 +37,7 @@ impl Site {
                 return Ok(answer(
                     Status::NOT_MODIFIED,
                     (&FieldList::of(&[("ETag", &tag)]), media_type(&record)),
-                    Given::Copied(b""),
+                    ValueBytes::Copied(b""),
                     exchange,
                 ));
             }

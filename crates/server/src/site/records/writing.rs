@@ -10,10 +10,9 @@ use wire::http::method::Method;
 use wire::http::status::Status;
 
 use super::reading::{judge, tag};
-use super::{Given, Refused, Site, answer, number, outcome_of};
+use super::{Awaited, Refused, Site, ValueBytes, answer, number, outcome_of};
 use crate::message::Message;
 use crate::site::exchange::Exchange;
-use crate::site::store_desk::Awaited;
 
 /// The header fields of preconditions.
 const CONDITIONS: [&str; 3] = ["if-match", "if-none-match", "if-unmodified-since"];
@@ -66,7 +65,7 @@ impl Site {
                 Change::Add(key.into(), amount.ok_or(Refused::Query(why))?)
             }
         };
-        let store = self.store.as_mut().ok_or(Refused::Missing)?;
+        let mut store = self.local.store().ok_or(Refused::Missing)?;
         if !store.has_room(context.id) {
             return Ok(Answer::Wait);
         }
@@ -104,7 +103,7 @@ impl Site {
         if !CONDITIONS.iter().any(|name| request.field(name).is_some()) {
             return Ok(Only::Always);
         }
-        let store = self.store.as_mut().ok_or(Refused::Missing)?;
+        let store = self.local.store().ok_or(Refused::Missing)?;
         let snapshot = store.snapshot().map_err(Refused::Failure)?;
         let record = snapshot.get(database, key, context.now.unix_ms());
         let version = record.map_err(Refused::Failure)?.map(|record| record.version);
@@ -127,15 +126,18 @@ fn expiry(query: Option<&[u8]>, now_ms: u64) -> Result<Expiry, Refused> {
 
 fn told(outcome: Outcome, exchange: &mut Exchange<'_, '_>) -> Result<Answer, Refused> {
     match outcome {
-        Outcome::Put(true, _) | Outcome::Made(true) => {
-            Ok(answer(Status::NO_CONTENT, (&FieldList::new(), ""), Given::Copied(b""), exchange))
-        }
+        Outcome::Put(true, _) | Outcome::Made(true) => Ok(answer(
+            Status::NO_CONTENT,
+            (&FieldList::new(), ""),
+            ValueBytes::Copied(b""),
+            exchange,
+        )),
         Outcome::Put(false, _) | Outcome::Made(false) => Err(Refused::Condition),
         Outcome::Misuse(misuse) => Err(Refused::Misuse(misuse)),
         Outcome::Number(number) if exchange.request.method() == Method::Post => {
             let text = number.to_string();
             {
-                let body = Given::Copied(text.as_bytes());
+                let body = ValueBytes::Copied(text.as_bytes());
                 Ok(answer(
                     Status::OK,
                     (&FieldList::new(), "text/plain; charset=utf-8"),
@@ -145,6 +147,11 @@ fn told(outcome: Outcome, exchange: &mut Exchange<'_, '_>) -> Result<Answer, Ref
             }
         }
         Outcome::Number(0) => Err(Refused::Missing),
-        _ => Ok(answer(Status::NO_CONTENT, (&FieldList::new(), ""), Given::Copied(b""), exchange)),
+        _ => Ok(answer(
+            Status::NO_CONTENT,
+            (&FieldList::new(), ""),
+            ValueBytes::Copied(b""),
+            exchange,
+        )),
     }
 }

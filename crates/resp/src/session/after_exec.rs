@@ -1,0 +1,80 @@
+//! The rest of an executed transaction: its commands that are no steps of the store, and its large replies.
+//!
+//! Owns that they come in the order in which they were queued, as fast as the client takes them and as the time of a
+//! turn allows.
+
+use runtime::clock::Now;
+use runtime::output::Output;
+use runtime::service::Context;
+use store::Outcome;
+use wire::resp::{Limits, Parser};
+
+use super::pending::write_outcome;
+use super::pending_reply::{Part, Quiet};
+use super::{After, Environment, Session, dispatch};
+
+/// Whether the commands of an executed transaction have run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Going {
+    /// There are none left.
+    Done,
+    /// One waits, for its answer, for the client or for the next turn.
+    Waits,
+}
+
+/// Runs the commands of an executed transaction, and writes the replies to its steps between theirs.
+pub(super) fn go_on<M>(
+    session: &mut Session,
+    env: &mut Environment<'_>,
+    context: &mut Context<'_, M>,
+) -> Going {
+    while session.pending.is_executing() {
+        let has_answered = session.pending.has_answered();
+        if !has_answered || session.pending.has_to_drain() || context.output_is_full() {
+            return Going::Waits;
+        }
+        let Some((part, quiet, outcomes)) = session.pending.next_part() else { break };
+        let outcome = if matches!(part, Part::Outcome(_)) { outcomes.pop_front() } else { None };
+        let mut unwanted = Output::default();
+        let output = if quiet == Quiet::Yes { &mut unwanted } else { &mut *context.output };
+        session.pending.set_quiet(quiet);
+        let after = answer(session, (&part, outcome.as_ref()), env, output, context.now);
+        session.pending.set_quiet(Quiet::No);
+        if after == After::Wait {
+            session.pending.put_back(part);
+            return Going::Waits;
+        }
+        env.clients.end_work(session.process);
+        if !session.pending.has_parts() {
+            // Together with the last reply, because the process is told when that has been sent.
+            break;
+        }
+        if env.clients.pace.is_over() {
+            env.clients.rest(session.process);
+            return Going::Waits;
+        }
+    }
+    session.pending.end_commands();
+    Going::Done
+}
+
+fn answer(
+    session: &mut Session,
+    (part, outcome): (&Part, Option<&Outcome>),
+    env: &mut Environment<'_>,
+    output: &mut Output,
+    now: Now,
+) -> After {
+    match part {
+        Part::Said(bytes) => output.put(bytes),
+        Part::Outcome(shape) => {
+            write_outcome(shape, outcome, (session.version, now.unix_ms()), output.buffer());
+        }
+        Part::Command(command) => {
+            if let Ok(Some(command)) = Parser::default().parse(command, &Limits::default()) {
+                return dispatch::run(session, &command, env, output, now);
+            }
+        }
+    }
+    After::More
+}

@@ -1,0 +1,338 @@
+//! Publishing and subscribing with Redis commands.
+//!
+//! Owns their replies. A subscription that the rules of a channel refuse returns an error, as
+//! Redis does with access control.
+
+use std::sync::Arc;
+
+use ahash::HashMap;
+use channels::limits::SUBSCRIPTIONS_PER_CONNECTION;
+use channels::{
+    Body, Format, Glob, Outcome, Published, Publisher, Question, Refusal, Sender, Standing,
+    Subscriber, Told, check_name, check_pattern,
+};
+use wire::resp::{
+    Version, write_array, write_bulk, write_error, write_integer, write_null, write_push,
+};
+
+use super::listening::Named;
+use super::{After, Call, Session};
+use crate::host::ChannelQuestion;
+
+fn format_of(session: &Session) -> Format {
+    match session.version {
+        Version::Two => Format::Resp2,
+        Version::Three => Format::Resp3,
+    }
+}
+
+fn begin(session: &Session, parts: usize, out: &mut Vec<u8>) {
+    match session.version {
+        Version::Two => write_array(out, parts),
+        Version::Three => write_push(out, parts),
+    }
+}
+
+fn refusal_text(refusal: Refusal) -> String {
+    match refusal {
+        Refusal::Denied | Refusal::NoToken | Refusal::NoCertificate => format!("NOPERM {refusal}"),
+        Refusal::Busy => format!("BUSY {refusal}"),
+        Refusal::TooLarge | Refusal::TooOften | Refusal::Full => format!("ERR {refusal}"),
+    }
+}
+
+/// `PUBLISH channel message`: replies with the number of subscribers that receive it.
+pub(super) fn publish(call: &mut Call<'_, '_>) -> After {
+    if let Some(receivers) = call.session.listening.take_published() {
+        write_integer(call.out(), i64::from(receivers));
+        return After::More;
+    }
+    let result = match call.env.channels.outcome(call.session.process) {
+        Outcome::Awaited => return After::Wait,
+        Outcome::Known(result) => result.map_err(refusal_text),
+        Outcome::None => match publish_now(call) {
+            Ok(None) => return After::Wait,
+            Ok(Some(published)) => Ok(published),
+            Err(problem) => Err(problem),
+        },
+    };
+    let session = &mut *call.session;
+    if let (Ok(Published { receivers, .. }), Version::Three) = (&result, session.version)
+        && str::from_utf8(call.command.argument(1)).is_ok_and(|name| session.listening.hears(name))
+    {
+        // As in Redis, the client gets its own message before the reply. Messages are sent at the end of the turn.
+        session.listening.waiting().published = Some(*receivers);
+        call.env.clients.pace.wait(session.process);
+        return After::Wait;
+    }
+    match result {
+        Ok(Published { receivers, .. }) => write_integer(call.out(), i64::from(receivers)),
+        Err(problem) => write_error(call.out(), &problem),
+    }
+    After::More
+}
+
+/// Publishes a message, unless its channel refuses it; `None` until a module or another scheduler has answered.
+fn publish_now(call: &mut Call<'_, '_>) -> Result<Option<Published>, String> {
+    let name = check_name(call.word(1)).map_err(|problem| format!("ERR {problem}"))?;
+    let body = Body::of_bytes(call.word(2));
+    // The rules are checked again when the message is published, and their refusals are counted there.
+    if call.env.channels.may_publish(name, &call.session.rights).is_ok() {
+        match ask(call, name, Some(&body)) {
+            Some(allowed) => allowed?,
+            None => return Ok(None),
+        }
+    }
+    let (session, env) = (&*call.session, &mut *call.env);
+    let publisher = Publisher { process: session.process, told: Told::ByResuming };
+    let sender = Sender { rights: &session.rights, address: Some(session.arrival.peer.address) };
+    let now_ms = call.now.monotonic_ms();
+    env.host.publish_earlier(&mut env.channels, now_ms);
+    env.channels.publish(name, body, sender, Some(publisher), now_ms).map_err(refusal_text)
+}
+
+/// `SUBSCRIBE channel …` and `PSUBSCRIBE pattern …`: replies for each name once its subscription is active on all
+/// schedulers, so that this client receives every message that is published after the reply. Goes on in the next turn
+/// when the time of this one is used up.
+pub(super) fn subscribe(call: &mut Call<'_, '_>) -> After {
+    let before = call.session.listening.waiting().before.take();
+    let before = before.unwrap_or(own(call).len());
+    let mut results = std::mem::take(&mut call.session.listening.waiting().results);
+    for (index, name) in call.command.arguments_from(1).enumerate().skip(results.len()) {
+        let verdict = ask_to_subscribe(call, name);
+        let has_decided = verdict.is_some();
+        if let Some(verdict) = verdict {
+            results.push(verdict.and_then(|()| subscribe_to(call, name)));
+        }
+        let is_late = call.env.clients.pace.is_over() && index + 2 < call.command.len();
+        if is_late {
+            call.env.clients.rest(call.session.process);
+        }
+        if is_late || !has_decided {
+            let waiting = call.session.listening.waiting();
+            (waiting.before, waiting.results) = (Some(before), results);
+            return After::Wait;
+        }
+    }
+    let after = answer_subscribed(call, before, &results);
+    if after == After::Wait {
+        call.session.listening.waiting().results = results;
+    }
+    after
+}
+
+/// Replies for each name, in order, as soon as its subscription is active.
+fn answer_subscribed(
+    call: &mut Call<'_, '_>,
+    before: usize,
+    results: &[Result<usize, String>],
+) -> After {
+    let others = call.session.subscriptions() - own(call).len();
+    let answered = std::mem::take(&mut call.session.listening.waiting().answered);
+    let mut count = before;
+    for (index, (name, result)) in call.command.arguments_from(1).zip(results).enumerate() {
+        let named = result.as_ref().map(|place| (place, own(call).get(*place)));
+        let problem = match named {
+            Err(problem) => problem.clone(),
+            Ok((place, named)) => match named.map(|named| call.env.channels.standing(&named.1)) {
+                Some(Standing::Awaited) => {
+                    let waiting = call.session.listening.waiting();
+                    (waiting.before, waiting.answered) = (Some(before), index);
+                    return After::Wait;
+                }
+                Some(Standing::NoRoom) => refusal_text(Refusal::Full),
+                Some(Standing::Active) | None => {
+                    count = count.max(place + 1);
+                    if index >= answered {
+                        write_answer(call, Some(&String::from_utf8_lossy(name)), count + others);
+                    }
+                    continue;
+                }
+            },
+        };
+        if index >= answered {
+            write_error(call.out(), &problem);
+        }
+    }
+    leave_without_room(call);
+    call.session.listening.settle();
+    After::More
+}
+
+/// Ends the subscriptions to patterns for which another scheduler has no room.
+fn leave_without_room(call: &mut Call<'_, '_>) {
+    let (own, channels) = (call.session.listening.of_mut(call.row.name), &mut call.env.channels);
+    let has_none = |named: &mut Named| channels.standing(&named.1) == Standing::NoRoom;
+    let refused: Vec<Named> = own.extract_if(.., has_none).collect();
+    for (_, subscription) in refused {
+        channels.unsubscribe(subscription);
+    }
+}
+
+/// Asks the module of a channel whether it allows a command; a refusal is an error of Redis. `None` if the module has
+/// not decided: the command is run again when the process is resumed.
+fn ask(
+    call: &mut Call<'_, '_>,
+    channel: &str,
+    message: Option<&Body>,
+) -> Option<Result<(), String>> {
+    let (session, env) = (&mut *call.session, &mut *call.env);
+    if env.channels.rulebook().of(channel).module.is_none() {
+        return Some(Ok(()));
+    }
+    let verdict = env.host.ask_module(&ChannelQuestion {
+        process: session.process,
+        here: session.here(),
+        channel,
+        message,
+        rights: &session.rights,
+        address: session.arrival.peer.address,
+        now: call.now,
+    });
+    session.asks = verdict.is_none();
+    Some(verdict?.map_err(|why| format!("NOPERM {why}")))
+}
+
+/// As [`ask`], if the rules allow it at all: their refusal is told when the client subscribes.
+fn ask_to_subscribe(call: &mut Call<'_, '_>, name: &[u8]) -> Option<Result<(), String>> {
+    let channel = check_name(name).ok().filter(|_| call.row.name == "subscribe");
+    // The client may already have the subscription, so it was allowed.
+    let session = &call.session;
+    let is_own =
+        |name: &str| session.listening.channels().iter().any(|(known, _)| **known == *name);
+    let may = |name: &str| call.env.channels.may_subscribe(name, &session.rights).is_ok();
+    match channel.filter(|name| !is_own(name) && may(name)) {
+        Some(name) => ask(call, name, None),
+        None => Some(Ok(())),
+    }
+}
+
+/// A pattern of a client as text.
+fn check_pattern_text(pattern: &[u8]) -> Result<&str, String> {
+    let pattern = check_pattern(pattern).map_err(|problem| format!("ERR {problem}"))?;
+    str::from_utf8(pattern).map_err(|_| "ERR a pattern of channels is UTF-8".to_owned())
+}
+
+/// Subscribes if it is not subscribed yet. Returns its index.
+fn subscribe_to(call: &mut Call<'_, '_>, name: &[u8]) -> Result<usize, String> {
+    let verb = call.row.name;
+    let name = match verb {
+        "psubscribe" => check_pattern_text(name),
+        _ => check_name(name).map_err(|problem| format!("ERR {problem}")),
+    }?;
+    if let Some(place) = own(call).iter().position(|(known, _)| **known == *name) {
+        return Ok(place);
+    }
+    let (session, channels) = (&mut *call.session, &mut call.env.channels);
+    let (process, format) = (session.process, format_of(session));
+    let subscriber = Subscriber { process, format, rights: &session.rights };
+    let made = if session.subscriptions() >= SUBSCRIPTIONS_PER_CONNECTION {
+        Err(Refusal::Full)
+    } else if verb == "psubscribe" {
+        channels.subscribe_to_pattern(name, subscriber)
+    } else {
+        // The session writes RESP's confirmations.
+        channels.subscribe(name, subscriber, None, &mut Vec::new())
+    };
+    let subscription = made.map_err(refusal_text)?;
+    let own = session.listening.of_mut(verb);
+    own.push((name.into(), subscription));
+    Ok(own.len() - 1)
+}
+
+/// `UNSUBSCRIBE [channel …]` and `PUNSUBSCRIBE [pattern …]`; without names, from all.
+pub(super) fn unsubscribe(call: &mut Call<'_, '_>) -> After {
+    if call.command.len() == 1 {
+        let all = std::mem::take(call.session.listening.of_mut(call.row.name));
+        let mut left = all.len();
+        if all.is_empty() {
+            write_answer(call, None, call.session.subscriptions());
+        }
+        for (name, subscription) in all {
+            left -= 1;
+            call.env.channels.unsubscribe(subscription);
+            write_answer(call, Some(&name), call.session.subscriptions() + left);
+        }
+    }
+    for argument in call.command.arguments_from(1) {
+        let name = String::from_utf8_lossy(argument);
+        let own = call.session.listening.of_mut(call.row.name);
+        if let Some(at) = own.iter().position(|(known, _)| **known == *name) {
+            let (_, subscription) = own.remove(at);
+            call.env.channels.unsubscribe(subscription);
+        }
+        write_answer(call, Some(&name), call.session.subscriptions());
+    }
+    call.session.listening.settle();
+    After::More
+}
+
+/// The subscriptions that the command is about.
+fn own<'s>(call: &'s Call<'_, '_>) -> &'s [Named] {
+    call.session.listening.of(call.row.name)
+}
+
+fn write_answer(call: &mut Call<'_, '_>, name: Option<&str>, count: usize) {
+    let (session, out) = (&*call.session, call.output.buffer());
+    begin(session, 3, out);
+    write_bulk(out, call.row.name.as_bytes());
+    match name {
+        Some(name) => write_bulk(out, name.as_bytes()),
+        None => write_null(out, session.version),
+    }
+    write_integer(out, i64::try_from(count).unwrap_or(i64::MAX));
+}
+
+/// `PUBSUB CHANNELS [pattern]`, `PUBSUB NUMSUB [channel …]`, `PUBSUB NUMPAT`, for all schedulers.
+pub(super) fn about(call: &mut Call<'_, '_>) -> After {
+    let (command, out) = (call.command, call.output.buffer());
+    let verb = command.argument(1).to_ascii_lowercase();
+    let name = |argument: &[u8]| Arc::from(String::from_utf8_lossy(argument));
+    let question = match (&*verb, command.len()) {
+        (b"channels", 2) => Question::Channels(Glob::new("*")),
+        (b"channels", 3) => match check_pattern(command.argument(2)) {
+            Ok(pattern) => Question::Channels(Glob::new(&name(pattern))),
+            Err(problem) => {
+                write_error(out, &format!("ERR {problem}"));
+                return After::More;
+            }
+        },
+        (b"numsub", words) if words - 2 > SUBSCRIPTIONS_PER_CONNECTION => {
+            let text = format!("ERR at most {SUBSCRIPTIONS_PER_CONNECTION} names at once");
+            write_error(out, &text);
+            return After::More;
+        }
+        (b"numsub", _) => Question::Subscribers(command.arguments_from(2).map(name).collect()),
+        (b"numpat", 2) => Question::Patterns,
+        _ => {
+            let text = "ERR unknown subcommand or wrong number of arguments for 'pubsub'. Try PUBSUB HELP.";
+            write_error(out, text);
+            return After::More;
+        }
+    };
+    let found = call.env.channels.survey(call.session.process, &question);
+    let Some(found) = found else { return After::Wait };
+    let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    let found = found.counts;
+    match question {
+        Question::Channels(..) => {
+            write_array(out, found.len());
+            for (name, _) in found {
+                write_bulk(out, name.as_bytes());
+            }
+        }
+        Question::Subscribers(names) => {
+            write_array(out, 2 * names.len());
+            let found: HashMap<Arc<str>, u64> = found.into_iter().collect();
+            for name in names {
+                let count = found.get(&name).copied().unwrap_or(0);
+                write_bulk(out, name.as_bytes());
+                write_integer(out, number(count));
+            }
+        }
+        Question::Patterns | Question::Members(..) | Question::Dismiss(..) => {
+            write_integer(out, number(found.len() as u64))
+        }
+    }
+    After::More
+}

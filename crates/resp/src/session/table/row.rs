@@ -1,0 +1,142 @@
+//! What one row of the table of commands says.
+//!
+//! Owns what follows from a row: who may send the command, and how `COMMAND` shows it.
+
+use std::ops::RangeInclusive;
+
+use local::Need;
+use wire::resp::{write_array, write_bulk, write_integer, write_simple};
+
+use crate::session::reply::Shape;
+use crate::session::requested::{Request, Words};
+use crate::session::values::Wanted;
+use crate::session::{After, Call};
+
+/// One command.
+pub(in crate::session) struct Row {
+    /// In lower case.
+    pub(in crate::session) name: &'static str,
+    /// The words behind the name, as the documentation shows them.
+    pub(super) usage: &'static str,
+    /// The numbers of words that it may have, including the name.
+    pub(in crate::session) words: RangeInclusive<usize>,
+    /// What it uses, and so what its client must be allowed to do.
+    pub(in crate::session) access: Access,
+    /// Which words are keys.
+    pub(in crate::session) keys: Keys,
+    /// How it is carried out.
+    pub(in crate::session) run: Run,
+    /// What it does, in a sentence.
+    pub(super) summary: &'static str,
+}
+
+/// What a command uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::session) enum Access {
+    /// No store. Its reply does not stand behind replies that the store still owes: it waits for them.
+    Free,
+    /// The store, which any client may use so.
+    Store,
+    /// One database, which the client must be allowed to read.
+    Read,
+    /// One database, which the client must be allowed to write.
+    Write,
+    /// All databases, which the client must be allowed to write.
+    WriteAll,
+}
+
+/// The words that are keys: the first, the last and the distance of two, as `COMMAND` tells them. Zeros: there are none.
+/// -1: the last word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::session) struct Keys {
+    pub(in crate::session) first: i64,
+    pub(in crate::session) last: i64,
+    pub(in crate::session) step: i64,
+}
+
+/// How a command is carried out, and what becomes of it between `MULTI` and `EXEC`.
+#[derive(Clone, Copy)]
+pub(in crate::session) enum Run {
+    /// It reads the value of the key in its second word, and replies in this form. A step of its transaction.
+    Value(fn(&Words<'_>) -> Result<Shape, String>),
+    /// It reads the keys in all its words, and replies with their values or with their number. A step of its
+    /// transaction.
+    Keys(Wanted),
+    /// It is this step of the store, alone or within its transaction.
+    Step(fn(&Words<'_>) -> Result<Request, String>),
+    /// It runs on the scheduler; in a transaction, when the steps are executed.
+    Queued(fn(&mut Call<'_, '_>) -> After),
+    /// It runs at once, and knows itself what it does in a transaction.
+    Now(fn(&mut Call<'_, '_>) -> After),
+    /// It runs on the scheduler, and is not allowed in a transaction.
+    Refused(fn(&mut Call<'_, '_>) -> After),
+}
+
+impl Row {
+    /// The right that a client needs.
+    pub(in crate::session) fn need(&self) -> Option<Need> {
+        match self.access {
+            Access::Free | Access::Store => None,
+            Access::Read => Some(Need::Read),
+            Access::Write => Some(Need::Write),
+            Access::WriteAll => Some(Need::WriteAll),
+        }
+    }
+
+    fn flags(&self) -> &'static [&'static str] {
+        match self.access {
+            Access::Free | Access::Store => &[],
+            Access::Read => &["readonly"],
+            Access::Write | Access::WriteAll => &["write"],
+        }
+    }
+
+    /// Whether it subscribes or unsubscribes.
+    pub(in crate::session) fn is_about_subscriptions(&self) -> bool {
+        self.name.ends_with("subscribe")
+    }
+
+    /// Whether a subscriber that speaks RESP2 may send it.
+    pub(in crate::session) fn is_for_subscribers(&self) -> bool {
+        self.is_about_subscriptions() || matches!(self.name, "ping" | "quit" | "reset")
+    }
+
+    /// Whether a client may send it that must authenticate.
+    pub(in crate::session) fn is_for_strangers(&self) -> bool {
+        matches!(self.name, "auth" | "hello" | "quit" | "reset")
+    }
+
+    /// The number of words as Redis gives it: negative if there may be more.
+    fn arity(&self) -> i64 {
+        let least = i64::try_from(*self.words.start()).unwrap_or(i64::MAX);
+        if self.words.start() == self.words.end() { least } else { -least }
+    }
+
+    /// What `COMMAND DOCS` tells.
+    pub(in crate::session) fn summary(&self) -> &'static str {
+        self.summary
+    }
+
+    /// The ten fields of Redis 7. Categories, tips, key specifications and subcommands are empty.
+    pub(in crate::session) fn write(&self, out: &mut Vec<u8>) {
+        write_array(out, 10);
+        write_bulk(out, self.name.as_bytes());
+        write_integer(out, self.arity());
+        write_array(out, self.flags().len());
+        self.flags().iter().for_each(|flag| write_simple(out, flag));
+        for number in [self.keys.first, self.keys.last, self.keys.step] {
+            write_integer(out, number);
+        }
+        for _ in 0..4 {
+            write_array(out, 0);
+        }
+    }
+
+    /// Its line in the documentation.
+    pub(super) fn line(&self) -> String {
+        let name = self.name.to_ascii_uppercase();
+        let usage = self.usage.replace('|', "\\|");
+        let space = if usage.is_empty() { "" } else { " " };
+        format!("| `{name}{space}{usage}` | {} |\n", self.summary)
+    }
+}

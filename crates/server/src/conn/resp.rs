@@ -1,0 +1,78 @@
+//! Redis clients among the connections of a scheduler.
+//!
+//! Owns what their sessions are lent, and what they ask of the site. Never reads a command: the crate `resp` does.
+
+use channels::{Channels, Shown, TokenProblem};
+use local::StoreStats;
+use pages::{KeptRequest, Wish};
+use resp::{ChannelQuestion, Environment, Host, Session};
+use runtime::service::Context;
+use runtime::slots::ProcessId;
+use sys::socket::Peer;
+
+use super::{Connections, Process};
+use crate::message::Message;
+use crate::site::{Question, Site, Verdict, wish_of};
+use config::Authentication;
+
+impl Host for Site {
+    fn has_keys(&self) -> bool {
+        self.has_channel_keys()
+    }
+
+    fn read_shown(&self, text: &[u8], unix_seconds: u64) -> Result<Shown, TokenProblem> {
+        Self::read_shown(self, text, unix_seconds)
+    }
+
+    fn ask_module(&mut self, question: &ChannelQuestion<'_>) -> Option<Result<(), String>> {
+        let ChannelQuestion { process, here, channel, message, rights, address, now } = *question;
+        let wish = message.map_or(Wish::Subscribe, wish_of);
+        let request = &KeptRequest::of_address(address);
+        let question = Question { process, channel, wish, rights, request };
+        match self.ask(question, (now, here)) {
+            Verdict::Yes => Some(Ok(())),
+            Verdict::No(veto) => Some(Err(veto.why)),
+            Verdict::Later => None,
+        }
+    }
+
+    fn forget_question(&mut self, process: ProcessId) {
+        Self::forget_question(self, process);
+    }
+
+    fn publish_earlier(&mut self, channels: &mut Channels, now_ms: u64) {
+        self.publish_of_pages(channels, now_ms);
+    }
+}
+
+impl Connections {
+    /// Lends a session what it works with.
+    pub(super) fn with_environment<T>(&mut self, run: impl FnOnce(&mut Environment<'_>) -> T) -> T {
+        let host = self.http.application_mut();
+        run(&mut Environment::new(&self.local, &mut self.clients, host))
+    }
+
+    /// A Redis client has connected, perhaps with a handshake before its first command.
+    pub(super) fn accept_resp(
+        &mut self,
+        (authentication, is_encrypted): (Authentication, bool),
+        peer: Peer,
+        context: &mut Context<'_, Message>,
+    ) -> Process {
+        let mut session = Session::new(peer, &mut self.clients, context);
+        if authentication == Authentication::Required {
+            session.require_authentication();
+        }
+        if is_encrypted {
+            session.await_handshake(self.http.settings().header_deadline_ms, context);
+        }
+        Process::Resp(Box::new(session))
+    }
+
+    /// The counters of orders to the store, with what Redis clients keep and hold.
+    pub(super) fn store_stats(&self) -> StoreStats {
+        let Some(store) = self.local.store() else { return StoreStats::default() };
+        let (kept, held) = (self.clients.kept_bytes() as u64, self.clients.held_bytes() as u64);
+        StoreStats { kept, held, ..store.stats() }
+    }
+}
