@@ -6,15 +6,20 @@
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 
+use super::calls::{Caller, PageCall, call};
 use super::delivery::{Delivery, Met};
+use super::letters::{TOO_MANY, word_due_ns};
 use super::mailbox::Awaits;
 use super::names::{NAME_SIZE, Naming, ProcessOfName, is_name};
 use super::post::{Letter, LetterNumber};
-use super::process::Life;
 use super::process_name::Name;
 use super::runner::{Moment, Runner};
-use super::waits::word_due_ns;
 use crate::limits::NAMES_PER_PROCESS;
+
+pub(super) const CALLS: &[PageCall] = &[
+    call!("register"(name: text) -> Outcome, "a name", Any, Runner::register),
+    call!("whereis"(name: text) -> ValueOrReason, "a name", Any, Runner::whereis),
+];
 
 // The error text below states these numbers.
 const _: () = assert!(NAME_SIZE == 255 && NAMES_PER_PROCESS == 16);
@@ -24,14 +29,11 @@ const NO_NAME: Delivery =
 
 impl Runner {
     /// A process wants a name.
-    pub(super) fn register(
-        &mut self,
-        text: &[u8],
-        mailbox: ProcessId,
-        life: &mut Life,
-        moment: Moment,
-    ) -> Met {
-        let Some(name) = str::from_utf8(text).ok().filter(|text| is_name(text)) else {
+    fn register(&mut self, caller: &mut Caller<'_>, text: Vec<u8>) -> Met {
+        let Some(mailbox) = self.mailbox_of(caller) else { return TOO_MANY };
+        let moment = caller.moment();
+        let life = caller.life();
+        let Some(name) = str::from_utf8(&text).ok().filter(|text| is_name(text)) else {
             return Met::Now(NO_NAME);
         };
         if life.names.iter().any(|(known, _)| **known == *name) {
@@ -60,8 +62,10 @@ impl Runner {
     }
 
     /// A process asks which process has a name.
-    pub(super) fn whereis(&mut self, text: &[u8], mailbox: ProcessId, moment: Moment) -> Met {
-        let Some(name) = str::from_utf8(text).ok().filter(|text| is_name(text)) else {
+    fn whereis(&mut self, caller: &mut Caller<'_>, text: Vec<u8>) -> Met {
+        let Some(mailbox) = self.mailbox_of(caller) else { return TOO_MANY };
+        let moment = caller.moment();
+        let Some(name) = str::from_utf8(&text).ok().filter(|text| is_name(text)) else {
             return Met::Now(told(Naming::Nobody));
         };
         let home = self.names.home(name, self.schedulers);

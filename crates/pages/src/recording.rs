@@ -3,21 +3,30 @@
 //! Owns the meaning of their waits, and how outcomes are passed to them. The tables are
 //! in `record_orders` and `record_lines`.
 
-use runtime::clock::nanoseconds;
+use std::time::Duration;
+
 use runtime::trace;
 use store::{Executed, Failure, Order, Outcome};
 
+use super::calls::{Caller, PageCall, call};
 use super::delivery::{Delivery, Met};
 use super::process::Key;
 use super::record_orders::{OrderNumber, order_of};
-use super::runner::{Moment, Runner};
+use super::runner::Runner;
 use super::traced;
 use crate::limits::STORE_LINE_WAIT;
 
+pub(super) const CALLS: &[PageCall] = &[
+    call!("store.order"(order: text) -> Values, "the store", Any, Runner::begin_order),
+    call!("store.queue"(name: text) -> Values, "its place in a line", Any, Runner::stand_in_line),
+    call!("store.commit"(after: number, time: time_or_none) -> Values, "a change of the store", Any, Runner::await_commit),
+];
+
 impl Runner {
     /// A page orders a change.
-    pub(super) fn begin_order(&mut self, key: Key, text: &[u8]) -> Met {
-        match order_of(text, &self.recording.records) {
+    fn begin_order(&mut self, caller: &mut Caller<'_>, text: Vec<u8>) -> Met {
+        let key = caller.key();
+        match order_of(&text, &self.recording.records) {
             Ok(order) => {
                 if trace::is_on() {
                     traced::orders(key, &order);
@@ -45,15 +54,16 @@ impl Runner {
     }
 
     /// A page joins or leaves a queue.
-    pub(super) fn stand_in_line(&mut self, key: Key, name: &[u8], moment: Moment) -> Met {
+    fn stand_in_line(&mut self, caller: &mut Caller<'_>, name: Vec<u8>) -> Met {
+        let key = caller.key();
         if name.is_empty() {
             self.leave_line(key);
             return Met::Now(Delivery::Done);
         }
-        if self.recording.lines.enter(key, name) {
+        if self.recording.lines.enter(key, &name) {
             return Met::Now(Delivery::Done);
         }
-        Met::Later { due_ns: moment.now_ns.saturating_add(nanoseconds(STORE_LINE_WAIT)) }
+        Met::Later { due_ns: caller.after(STORE_LINE_WAIT) }
     }
 
     /// The commit after which the next one concerns a waiting page; `None` if no page waits.
@@ -71,9 +81,9 @@ impl Runner {
     }
 
     /// A page waits for a commit later than the one that it has seen.
-    pub(super) fn await_commit(&mut self, key: Key, after: u64, due_ns: u64) -> Met {
-        self.recording.watches.wait(key, after);
-        Met::Later { due_ns }
+    fn await_commit(&mut self, caller: &mut Caller<'_>, after: u64, time: Option<Duration>) -> Met {
+        self.recording.watches.wait(caller.key(), after);
+        Met::Later { due_ns: caller.after(time) }
     }
 
     /// A page leaves its queue, if it is in one; the next page is first.

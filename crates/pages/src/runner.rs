@@ -16,7 +16,7 @@ use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 use runtime::trace;
 use script::engine::{
-    Code, EngineError, Fault, Host, Output, Run, ScriptError, Settings, State, Step, Usage, Wait,
+    Code, EngineError, Fault, Host, Output, Run, ScriptError, Settings, State, Step, Usage,
 };
 
 use super::at_work::AtWork;
@@ -39,6 +39,7 @@ use super::spent::{Timing, note_waited};
 use super::toll::Toll;
 use super::traced;
 use crate::limits::SLICES_OF_A_TURN;
+use crate::uploads::FileWish;
 
 /// The result of running a page for a while.
 pub enum Turnout {
@@ -87,7 +88,7 @@ pub struct Runner {
     pub(super) outgoing: Outgoing,
     pub(super) fetches: Fetches,
     /// Operations that pages request on the files of their forms.
-    pub(super) file_wishes: Vec<(ProcessId, Wait)>,
+    pub(super) file_wishes: Vec<(ProcessId, FileWish)>,
     /// Errors of processes that answer no request.
     pub(super) failures: Vec<(Arc<Page>, Box<ScriptError>)>,
     output: Output,
@@ -133,6 +134,7 @@ impl Runner {
         deadline_ns: u64,
         schedulers: u16,
     ) -> Result<Self, EngineError> {
+        let settings = Settings { calls: Self::host_calls(), ..settings };
         let mut runner = Self {
             engine: State::new(settings)?,
             nursery: Nursery::new(settings, process_memory_bytes),

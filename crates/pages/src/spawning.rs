@@ -6,17 +6,27 @@ use std::sync::Arc;
 
 use script::engine::Run;
 
+use super::calls::{Caller, PageCall, call};
 use super::counts::RowIndex;
-use super::delivery::Delivery;
+use super::delivery::{Delivery, Met};
 use super::family::{Budget, Member};
 use super::page::Page;
 use super::process::{Key, Life};
 use super::runner::{Moment, Runner};
 use crate::limits::PROCESSES_READY_MAX;
 
+pub(super) const CALLS: &[PageCall] =
+    &[call!("spawn"(body: text) -> ValueOrReason, "a process", Any, Runner::spawn)];
+
 impl Runner {
-    /// Creates a process. Returns what the page is told: its name, or that there is no room.
-    pub(super) fn spawn(&mut self, body: &[u8], parent: &mut Life, moment: Moment) -> Delivery {
+    /// Creates a process.
+    fn spawn(&mut self, caller: &mut Caller<'_>, body: Vec<u8>) -> Met {
+        let moment = caller.moment();
+        Met::Now(self.spawned(&body, caller.life(), moment))
+    }
+
+    /// What the page is told: the name of the process, or that there is no room.
+    fn spawned(&mut self, body: &[u8], parent: &mut Life, moment: Moment) -> Delivery {
         if self.ready.processes.len() >= PROCESSES_READY_MAX {
             return FULL;
         }

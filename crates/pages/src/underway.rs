@@ -50,6 +50,14 @@ impl Runner {
         Turnout::Wait
     }
 
+    /// Gives a run what it waits for.
+    pub(super) fn hand_over(&mut self, key: Key, delivery: Delivery) {
+        if let Some(underway) = self.underway.get_mut(&key) {
+            underway.delivery = Some(delivery);
+            self.make_ready(key);
+        }
+    }
+
     /// The run has ended.
     pub(super) fn end(&mut self, key: Key, life: Life) -> Arc<Page> {
         self.keep_spent(key, life.spent);

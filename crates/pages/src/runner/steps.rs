@@ -1,9 +1,9 @@
 //! The steps of a run, one after the other, as long as each wait is answered at once.
 //!
-//! Owns when a run gives way to others. What a wait means, `waits` knows.
+//! Owns when a run gives way to others. What a wait means is said in its row (`calls`).
 
 use runtime::trace;
-use script::engine::{Host, Step, Wait};
+use script::engine::{Host, Step};
 
 use super::{Moment, Runner, Turnout};
 use crate::delivery::Met;
@@ -65,18 +65,9 @@ impl Runner {
                     return Turnout::Failed(self.end(key, life), Some(error));
                 }
                 Step::Sliced(run) => return self.end_slice(key, run, life),
-                Step::Waits(run, wait) if life.is_for_client(key, &wait) => {
-                    return self.hand_to_client(key, run, life, &wait);
-                }
-                Step::Waits(run, mut wait) => {
-                    if let Wait::Fetch(fetch) = &mut wait {
-                        host.pass_on(&mut fetch.fields);
-                    }
-                    life.waits_for = wait.words();
-                    if trace::is_on() {
-                        traced::note(key, traced::WAITS, format_args!("{}", life.waits_for));
-                    }
-                    match self.meet(wait, key, &mut life, moment) {
+                Step::Waits(mut run, number) => {
+                    match self.start_call(number, &mut run, key, &mut life, host, moment) {
+                        Met::ByClient(act) => return self.hand_to_client(key, run, life, act),
                         Met::Now(delivery) => (run, delivery),
                         Met::Later { due_ns } => {
                             // After its deadline it need not wait.

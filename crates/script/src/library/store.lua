@@ -7,7 +7,7 @@ local kit = ...
 
 local fail, execute_order = kit.fail, kit.records.execute
 local records, shown_as = kit.records, kit.shown_as
-local yield, replied = kit.yield, kit.replied
+local host = kit.host
 local type, setmetatable, tostring, pairs = type, setmetatable, tostring, pairs
 local pcall, error, select, unpack = pcall, error, select, unpack
 local new_buffer = kit.buffer.new
@@ -16,7 +16,6 @@ local packed, unpacked, put_options, expiry_of = records.packed, records.unpacke
 local get = records.get
 local tries_max, steps_max = kit.store_tries, kit.store_steps
 
-local STAND = kit.tag_STAND_IN_LINE
 
 local BUSY = "others changed what it had read, each time that it was tried"
 
@@ -120,9 +119,9 @@ end
 local function until_over(line, try, ...)
   local given = pack(try(...))
   if not given[1] then
-    replied(yield(STAND, line))
+    host.store_queue(line)
     local fine, ended = pcall(try_again, try, ...)
-    replied(yield(STAND, ""))
+    host.store_queue("")
     if not fine then
       error(ended, 0)
     end
