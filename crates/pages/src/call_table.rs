@@ -8,7 +8,7 @@ use runtime::trace;
 use script::engine::{CallNumber, Host, HostCall, Run};
 
 use super::calls::{Caller, Callers, PageCall, call};
-use super::delivery::{Delivery, Met};
+use super::delivery::{Delivery, WaitOutcome};
 use super::process::{Key, Life};
 use super::runner::{Moment, Runner};
 use super::talking::CLOSED;
@@ -78,15 +78,17 @@ impl Runner {
         life: &mut Life,
         host: &mut dyn Host,
         moment: Moment,
-    ) -> Met {
+    ) -> WaitOutcome {
         let call = &CALLS[number.index()];
         life.waits_for = call.waits_for();
         if trace::is_on() && !call.carries_output() {
             traced::note(key, traced::WAITS, format_args!("{}", life.waits_for));
         }
         match call.callers() {
-            Callers::Requests if !matches!(key, Key::Request(_)) => Met::Now(NOT_IN_A_PROCESS),
-            Callers::Conversations if life.talk.is_none() => Met::Now(CLOSED),
+            Callers::Requests if !matches!(key, Key::Request(_)) => {
+                WaitOutcome::Now(NOT_IN_A_PROCESS)
+            }
+            Callers::Conversations if life.talk.is_none() => WaitOutcome::Now(CLOSED),
             _ => {
                 let mut caller = Caller::new(key, life, moment, host);
                 let met = call.start(self, &mut caller, run.arguments());
@@ -96,8 +98,8 @@ impl Runner {
         }
     }
 
-    fn sleep(&mut self, caller: &mut Caller<'_>, time: Duration) -> Met {
-        Met::Later { due_ns: caller.after(time) }
+    fn sleep(&mut self, caller: &mut Caller<'_>, time: Duration) -> WaitOutcome {
+        WaitOutcome::Later { due_ns: caller.after(time) }
     }
 }
 

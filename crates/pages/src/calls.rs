@@ -7,7 +7,7 @@ use std::time::Duration;
 use runtime::clock::nanoseconds;
 use script::engine::{AnswerForm, Arguments, Carries, Host, HostCall};
 
-use super::delivery::Met;
+use super::delivery::WaitOutcome;
 use super::process::{Key, Life};
 use super::runner::{Moment, Runner};
 
@@ -20,7 +20,7 @@ pub(super) struct PageCall {
     start: Start,
 }
 
-type Start = fn(&mut Runner, &mut Caller<'_>, &mut Arguments<'_>) -> Met;
+type Start = fn(&mut Runner, &mut Caller<'_>, &mut Arguments<'_>) -> WaitOutcome;
 
 /// A row of the table: what pages call, its arguments and how each is read ([`Arguments`]), how they get the answer
 /// ([`AnswerForm`]), what they wait for in a few words, who may call it ([`Callers`]), and what starts it.
@@ -83,7 +83,7 @@ impl PageCall {
         runner: &mut Runner,
         caller: &mut Caller<'_>,
         mut arguments: Arguments<'_>,
-    ) -> Met {
+    ) -> WaitOutcome {
         (self.start)(runner, caller, &mut arguments)
     }
 

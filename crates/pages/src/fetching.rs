@@ -8,7 +8,7 @@ use runtime::trace;
 use script::engine::{AnswerForm, Arguments};
 
 use super::calls::{Caller, Callers, PageCall, call};
-use super::delivery::{Delivery, Fetched, Met};
+use super::delivery::{Delivery, Fetched, WaitOutcome};
 use super::fetches::Waiting;
 use super::process::Key;
 use super::runner::Runner;
@@ -33,13 +33,13 @@ const CLOSED: &str = "the answer is closed";
 
 impl Runner {
     /// Requests a fetch, which begins at the end of the turn.
-    fn begin_fetch(&mut self, caller: &mut Caller<'_>, given: &mut Arguments<'_>) -> Met {
+    fn begin_fetch(&mut self, caller: &mut Caller<'_>, given: &mut Arguments<'_>) -> WaitOutcome {
         let key = caller.key();
         let mut asked = asked_with(key, given);
         let is_full = self.fetches.streams(key) >= FETCH_STREAMS_PER_PAGE;
         if asked.wanted == Wanted::Pieces && is_full {
             let failure = Fetched::Failure(told(Failure::TooMany, None));
-            return Met::Now(Delivery::Fetched(Box::new(failure)));
+            return WaitOutcome::Now(Delivery::Fetched(Box::new(failure)));
         }
         caller.host().pass_on(&mut asked.fields);
         // The fetch ends with the page's own time.
@@ -50,22 +50,22 @@ impl Runner {
             traced::fetch(key, &asked);
         }
         self.fetches.want(key, asked);
-        Met::Later { due_ns: u64::MAX }
+        WaitOutcome::Later { due_ns: u64::MAX }
     }
 
     /// A page wants the next piece of an answer.
-    fn read_fetched(&mut self, caller: &mut Caller<'_>, number: u64) -> Met {
+    fn read_fetched(&mut self, caller: &mut Caller<'_>, number: u64) -> WaitOutcome {
         if !self.fetches.want_piece(caller.key(), Number(number)) {
             let failure = Fetched::Failure(CLOSED.to_owned());
-            return Met::Now(Delivery::Fetched(Box::new(failure)));
+            return WaitOutcome::Now(Delivery::Fetched(Box::new(failure)));
         }
-        Met::Later { due_ns: u64::MAX }
+        WaitOutcome::Later { due_ns: u64::MAX }
     }
 
     /// A page does not want the rest of an answer.
-    fn close_fetched(&mut self, caller: &mut Caller<'_>, number: u64) -> Met {
+    fn close_fetched(&mut self, caller: &mut Caller<'_>, number: u64) -> WaitOutcome {
         self.fetches.close(caller.key(), Number(number));
-        Met::Now(Delivery::Done)
+        WaitOutcome::Now(Delivery::Done)
     }
 
     /// At the end of a turn, after all pages: begins their fetches.

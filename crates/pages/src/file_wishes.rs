@@ -6,7 +6,7 @@ use runtime::slots::ProcessId;
 use sys::spool::Existing;
 
 use super::calls::{Caller, PageCall, call};
-use super::delivery::{Delivery, Met};
+use super::delivery::{Delivery, WaitOutcome};
 use super::process::Key;
 use super::runner::Runner;
 use crate::uploads::{FileAct, FileWish, Told};
@@ -24,20 +24,26 @@ impl Runner {
         file: u64,
         name: Vec<u8>,
         replaces: u64,
-    ) -> Met {
+    ) -> WaitOutcome {
         let existing = if replaces == 1 { Existing::Replaced } else { Existing::Kept };
         self.wish(caller.key(), FileWish { form, file, act: FileAct::Save { name, existing } })
     }
 
-    fn read_file(&mut self, caller: &mut Caller<'_>, form: u64, file: u64, most: u64) -> Met {
+    fn read_file(
+        &mut self,
+        caller: &mut Caller<'_>,
+        form: u64,
+        file: u64,
+        most: u64,
+    ) -> WaitOutcome {
         self.wish(caller.key(), FileWish { form, file, act: FileAct::Read { most } })
     }
 
-    fn wish(&mut self, key: Key, wish: FileWish) -> Met {
+    fn wish(&mut self, key: Key, wish: FileWish) -> WaitOutcome {
         if let Key::Request(process) = key {
             self.file_wishes.push((process, wish));
         }
-        Met::Later { due_ns: u64::MAX }
+        WaitOutcome::Later { due_ns: u64::MAX }
     }
 
     /// The operations that pages requested on the files of their forms since the last call.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use channels::{Heard, Kind, ListenerNumber};
 
 use super::calls::{Caller, PageCall, call};
-use super::delivery::{Delivery, Met};
+use super::delivery::{Delivery, WaitOutcome};
 use super::listening::ChannelWish;
 use super::runner::Runner;
 use crate::limits::LISTENING_PER_PAGE;
@@ -24,19 +24,19 @@ const CLOSED: Delivery = Delivery::Failed("the subscription is closed");
 
 impl Runner {
     /// A page wants to subscribe to a channel.
-    fn listen(&mut self, caller: &mut Caller<'_>, name: Vec<u8>) -> Met {
+    fn listen(&mut self, caller: &mut Caller<'_>, name: Vec<u8>) -> WaitOutcome {
         let key = caller.key();
         let listening = &mut self.listening;
         let numbers = listening.of.entry(key).or_default();
         if numbers.len() >= LISTENING_PER_PAGE {
-            return Met::Now(Delivery::Refused("a page has at most 16 subscriptions"));
+            return WaitOutcome::Now(Delivery::Refused("a page has at most 16 subscriptions"));
         }
         listening.last += 1;
         let number = listening.last;
         numbers.push(number);
         listening.waiting.insert(number, key);
         listening.wishes.push(ChannelWish::Listen(number, name));
-        Met::Later { due_ns: u64::MAX }
+        WaitOutcome::Later { due_ns: u64::MAX }
     }
 
     /// A page waits for the next message.
@@ -45,18 +45,18 @@ impl Runner {
         caller: &mut Caller<'_>,
         number: ListenerNumber,
         time: Option<Duration>,
-    ) -> Met {
+    ) -> WaitOutcome {
         let key = caller.key();
         if !self.listening.has(key, number) {
-            return Met::Now(CLOSED);
+            return WaitOutcome::Now(CLOSED);
         }
         self.listening.waiting.insert(number, key);
         self.listening.wishes.push(ChannelWish::Hear(number));
-        Met::Later { due_ns: caller.after(time) }
+        WaitOutcome::Later { due_ns: caller.after(time) }
     }
 
     /// A page ends a subscription.
-    fn stop_listening(&mut self, caller: &mut Caller<'_>, number: ListenerNumber) -> Met {
+    fn stop_listening(&mut self, caller: &mut Caller<'_>, number: ListenerNumber) -> WaitOutcome {
         let key = caller.key();
         let listening = &mut self.listening;
         if listening.has(key, number)
@@ -65,7 +65,7 @@ impl Runner {
             numbers.retain(|known| *known != number);
             listening.wishes.push(ChannelWish::Stop(number));
         }
-        Met::Now(Delivery::Done)
+        WaitOutcome::Now(Delivery::Done)
     }
 
     /// The requests of pages to channels since the last call.

@@ -10,7 +10,7 @@ use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 
 use super::calls::{Caller, PageCall, call};
-use super::delivery::{Delivery, Met};
+use super::delivery::{Delivery, WaitOutcome};
 use super::mailbox::{Awaits, Put};
 use super::post::{Letter, Undelivered};
 use super::process_name::{Name, Token};
@@ -24,40 +24,41 @@ pub(super) const CALLS: &[PageCall] = &[
 ];
 
 /// The answer to a page that needs a mailbox when there are too many.
-pub(super) const TOO_MANY: Met = Met::Now(Delivery::Failed("there are too many processes"));
+pub(super) const TOO_MANY: WaitOutcome =
+    WaitOutcome::Now(Delivery::Failed("there are too many processes"));
 
 impl Runner {
-    fn own_name(&mut self, caller: &mut Caller<'_>) -> Met {
+    fn own_name(&mut self, caller: &mut Caller<'_>) -> WaitOutcome {
         let Some(mailbox) = self.mailbox_of(caller) else { return TOO_MANY };
-        Met::Now(self.name_of(caller.moment(), mailbox))
+        WaitOutcome::Now(self.name_of(caller.moment(), mailbox))
     }
 
-    fn receive(&mut self, caller: &mut Caller<'_>, time: Option<Duration>) -> Met {
+    fn receive(&mut self, caller: &mut Caller<'_>, time: Option<Duration>) -> WaitOutcome {
         let Some(mailbox) = self.mailbox_of(caller) else { return TOO_MANY };
         if let Some(message) = self.mailboxes.take(mailbox) {
-            return Met::Now(Delivery::Text(message));
+            return WaitOutcome::Now(Delivery::Text(message));
         }
         self.mailboxes.set_awaits(mailbox, Awaits::Message);
-        Met::Later { due_ns: caller.after(time) }
+        WaitOutcome::Later { due_ns: caller.after(time) }
     }
 
-    fn send(&mut self, caller: &mut Caller<'_>, to: Vec<u8>, message: Vec<u8>) -> Met {
+    fn send(&mut self, caller: &mut Caller<'_>, to: Vec<u8>, message: Vec<u8>) -> WaitOutcome {
         let Some(from) = self.mailbox_of(caller) else { return TOO_MANY };
         let moment = caller.moment();
         let name = str::from_utf8(&to).ok().and_then(|name| name.parse().ok());
         let Some(Name { endpoint, mailbox: to, token }) = name else {
-            return Met::Now(said_of(Err(Undelivered::Nobody)));
+            return WaitOutcome::Now(said_of(Err(Undelivered::Nobody)));
         };
         if endpoint.0 >= self.schedulers {
-            return Met::Now(said_of(Err(Undelivered::Ended)));
+            return WaitOutcome::Now(said_of(Err(Undelivered::Ended)));
         }
         if endpoint == moment.endpoint {
-            return Met::Now(said_of(self.put((to, token), message)));
+            return WaitOutcome::Now(said_of(self.put((to, token), message)));
         }
         let number = self.outgoing.number();
         self.outgoing.add(endpoint, Letter::Message { to, token, from, number, message });
         self.mailboxes.set_awaits(from, Awaits::Word(number));
-        Met::Later { due_ns: word_due_ns(moment) }
+        WaitOutcome::Later { due_ns: word_due_ns(moment) }
     }
 
     /// The mailbox of a process. It gets one now if it has none; `None` if there are too many.

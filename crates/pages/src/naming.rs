@@ -7,7 +7,7 @@ use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 
 use super::calls::{Caller, PageCall, call};
-use super::delivery::{Delivery, Met};
+use super::delivery::{Delivery, WaitOutcome};
 use super::letters::{TOO_MANY, word_due_ns};
 use super::mailbox::Awaits;
 use super::names::{NAME_SIZE, Naming, ProcessOfName, is_name};
@@ -29,21 +29,21 @@ const NO_NAME: Delivery =
 
 impl Runner {
     /// A process wants a name.
-    fn register(&mut self, caller: &mut Caller<'_>, text: Vec<u8>) -> Met {
+    fn register(&mut self, caller: &mut Caller<'_>, text: Vec<u8>) -> WaitOutcome {
         let Some(mailbox) = self.mailbox_of(caller) else { return TOO_MANY };
         let moment = caller.moment();
         let life = caller.life();
         let Some(name) = str::from_utf8(&text).ok().filter(|text| is_name(text)) else {
-            return Met::Now(NO_NAME);
+            return WaitOutcome::Now(NO_NAME);
         };
         if life.names.iter().any(|(known, _)| **known == *name) {
-            return Met::Now(Delivery::Done);
+            return WaitOutcome::Now(Delivery::Done);
         }
         if life.names.len() >= NAMES_PER_PROCESS {
-            return Met::Now(Delivery::Refused("a process has at most 16 names"));
+            return WaitOutcome::Now(Delivery::Refused("a process has at most 16 names"));
         }
         let Some(process) = self.process_name(moment.endpoint, mailbox) else {
-            return Met::Now(NO_NAME);
+            return WaitOutcome::Now(NO_NAME);
         };
         // It is released with the process, whatever the answer: the home knows its owner.
         life.names.push((name.into(), process));
@@ -53,7 +53,7 @@ impl Runner {
             if naming == Naming::Taken {
                 life.names.pop();
             }
-            return Met::Now(told(naming));
+            return WaitOutcome::Now(told(naming));
         }
         let number = self.outgoing.number();
         let letter =
@@ -62,15 +62,15 @@ impl Runner {
     }
 
     /// A process asks which process has a name.
-    fn whereis(&mut self, caller: &mut Caller<'_>, text: Vec<u8>) -> Met {
+    fn whereis(&mut self, caller: &mut Caller<'_>, text: Vec<u8>) -> WaitOutcome {
         let Some(mailbox) = self.mailbox_of(caller) else { return TOO_MANY };
         let moment = caller.moment();
         let Some(name) = str::from_utf8(&text).ok().filter(|text| is_name(text)) else {
-            return Met::Now(told(Naming::Nobody));
+            return WaitOutcome::Now(told(Naming::Nobody));
         };
         let home = self.names.home(name, self.schedulers);
         if home == moment.endpoint {
-            return Met::Now(told(self.names.find(name)));
+            return WaitOutcome::Now(told(self.names.find(name)));
         }
         let number = self.outgoing.number();
         let letter = Letter::Whereis { name: name.into(), from: mailbox, number };
@@ -84,10 +84,10 @@ impl Runner {
         mailbox: ProcessId,
         number: LetterNumber,
         moment: Moment,
-    ) -> Met {
+    ) -> WaitOutcome {
         self.outgoing.add(home, letter);
         self.mailboxes.set_awaits(mailbox, Awaits::Word(number));
-        Met::Later { due_ns: word_due_ns(moment) }
+        WaitOutcome::Later { due_ns: word_due_ns(moment) }
     }
 
     /// A process has ended, so its names are released.

@@ -9,7 +9,7 @@ use runtime::trace;
 use store::{Executed, Failure, Order, Outcome};
 
 use super::calls::{Caller, PageCall, call};
-use super::delivery::{Delivery, Met};
+use super::delivery::{Delivery, WaitOutcome};
 use super::process::Key;
 use super::record_orders::{OrderNumber, order_of};
 use super::runner::Runner;
@@ -24,7 +24,7 @@ pub(super) const CALLS: &[PageCall] = &[
 
 impl Runner {
     /// A page orders a change.
-    fn begin_order(&mut self, caller: &mut Caller<'_>, text: Vec<u8>) -> Met {
+    fn begin_order(&mut self, caller: &mut Caller<'_>, text: Vec<u8>) -> WaitOutcome {
         let key = caller.key();
         match order_of(&text, &self.recording.records) {
             Ok(order) => {
@@ -32,9 +32,9 @@ impl Runner {
                     traced::orders(key, &order);
                 }
                 self.recording.orders.begin(key, order);
-                Met::Later { due_ns: u64::MAX }
+                WaitOutcome::Later { due_ns: u64::MAX }
             }
-            Err(why) => Met::Now(texts(b"wrong", why.into_bytes())),
+            Err(why) => WaitOutcome::Now(texts(b"wrong", why.into_bytes())),
         }
     }
 
@@ -54,16 +54,16 @@ impl Runner {
     }
 
     /// A page joins or leaves a queue.
-    fn stand_in_line(&mut self, caller: &mut Caller<'_>, name: Vec<u8>) -> Met {
+    fn stand_in_line(&mut self, caller: &mut Caller<'_>, name: Vec<u8>) -> WaitOutcome {
         let key = caller.key();
         if name.is_empty() {
             self.leave_line(key);
-            return Met::Now(Delivery::Done);
+            return WaitOutcome::Now(Delivery::Done);
         }
         if self.recording.lines.enter(key, &name) {
-            return Met::Now(Delivery::Done);
+            return WaitOutcome::Now(Delivery::Done);
         }
-        Met::Later { due_ns: caller.after(STORE_LINE_WAIT) }
+        WaitOutcome::Later { due_ns: caller.after(STORE_LINE_WAIT) }
     }
 
     /// The commit after which the next one concerns a waiting page; `None` if no page waits.
@@ -81,9 +81,14 @@ impl Runner {
     }
 
     /// A page waits for a commit later than the one that it has seen.
-    fn await_commit(&mut self, caller: &mut Caller<'_>, after: u64, time: Option<Duration>) -> Met {
+    fn await_commit(
+        &mut self,
+        caller: &mut Caller<'_>,
+        after: u64,
+        time: Option<Duration>,
+    ) -> WaitOutcome {
         self.recording.watches.wait(caller.key(), after);
-        Met::Later { due_ns: caller.after(time) }
+        WaitOutcome::Later { due_ns: caller.after(time) }
     }
 
     /// A page leaves its queue, if it is in one; the next page is first.

@@ -8,7 +8,7 @@ use script::engine::Run;
 
 use super::calls::{Caller, PageCall, call};
 use super::counts::RowIndex;
-use super::delivery::{Delivery, Met};
+use super::delivery::{Delivery, WaitOutcome};
 use super::family::{Budget, Member};
 use super::page::Page;
 use super::process::{Key, Life};
@@ -20,9 +20,9 @@ pub(super) const CALLS: &[PageCall] =
 
 impl Runner {
     /// Creates a process.
-    fn spawn(&mut self, caller: &mut Caller<'_>, body: Vec<u8>) -> Met {
+    fn spawn(&mut self, caller: &mut Caller<'_>, body: Vec<u8>) -> WaitOutcome {
         let moment = caller.moment();
-        Met::Now(self.spawned(&body, caller.life(), moment))
+        WaitOutcome::Now(self.spawned(&body, caller.life(), moment))
     }
 
     /// What the page is told: the name of the process, or that there is no room.
@@ -31,7 +31,7 @@ impl Runner {
             return FULL;
         }
         let sets = self.roots.iter().map(|loaded| &loaded.set);
-        let Ok(engine) = self.nursery.open(sets) else {
+        let Ok(engine) = self.process_engine.open(sets) else {
             return Delivery::Failed("no memory for an engine that runs processes");
         };
         let first = || Member::first(moment.now_ns, engine.open_account());
@@ -53,7 +53,7 @@ impl Runner {
         moment: Moment,
     ) -> Option<Key> {
         let sets = self.roots.iter().map(|loaded| &loaded.set);
-        let engine = self.nursery.open(sets).ok()?;
+        let engine = self.process_engine.open(sets).ok()?;
         let family = Member::first(moment.now_ns, engine.open_account());
         let account = family.family().account();
         let run = engine.spawn_module(&page.name.file, &page.name.full, account)?;

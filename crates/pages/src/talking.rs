@@ -9,11 +9,11 @@ use runtime::slots::ProcessId;
 use script::engine::Run;
 
 use super::calls::{Caller, PageCall, call};
-use super::delivery::{ClientAct, Delivery, Met};
+use super::delivery::{ClientAct, Delivery, WaitOutcome};
 use super::letters::TOO_MANY;
 use super::mailbox::Awaits;
 use super::process::{Key, Life, Progress, Talk, Underway};
-use super::runner::{Moment, Runner, Turnout};
+use super::runner::{Moment, RunResult, Runner};
 
 /// The answer to a run that uses a WebSocket whose client has closed.
 pub(super) const CLOSED: Delivery = Delivery::Refused("the WebSocket is closed");
@@ -35,18 +35,18 @@ pub(super) const CALLS: &[PageCall] = &[
     call!("socket.receive"(wants_letters: number) -> Values, "a message of its client", Conversations, Runner::await_message),
 ];
 
-fn send_part(_: &mut Runner, _: &mut Caller<'_>) -> Met {
-    Met::ByClient(ClientAct::SendPart)
+fn send_part(_: &mut Runner, _: &mut Caller<'_>) -> WaitOutcome {
+    WaitOutcome::ByClient(ClientAct::SendPart)
 }
 
-fn accept(_: &mut Runner, _: &mut Caller<'_>) -> Met {
-    Met::ByClient(ClientAct::Accept)
+fn accept(_: &mut Runner, _: &mut Caller<'_>) -> WaitOutcome {
+    WaitOutcome::ByClient(ClientAct::Accept)
 }
 
-fn say(_: &mut Runner, caller: &mut Caller<'_>) -> Met {
+fn say(_: &mut Runner, caller: &mut Caller<'_>) -> WaitOutcome {
     match &caller.life().talk {
-        Some(talk) if talk.has_client() => Met::ByClient(ClientAct::Say),
-        _ => Met::Now(CLOSED),
+        Some(talk) if talk.has_client() => WaitOutcome::ByClient(ClientAct::Say),
+        _ => WaitOutcome::Now(CLOSED),
     }
 }
 
@@ -66,7 +66,7 @@ pub enum Saying {
 }
 
 impl Runner {
-    /// What a run does with its WebSocket, after [`Turnout::Say`]: websocket.lua has the numbers.
+    /// What a run does with its WebSocket, after [`RunResult::Say`]: websocket.lua has the numbers.
     #[must_use]
     pub fn saying(&self) -> Saying {
         match self.output().status {
@@ -85,7 +85,7 @@ impl Runner {
         run: Run,
         mut life: Life,
         act: ClientAct,
-    ) -> Turnout {
+    ) -> RunResult {
         let page = Arc::clone(&life.page);
         let done = Some(Delivery::Done);
         match (act, key) {
@@ -100,32 +100,32 @@ impl Runner {
                 life.talk = Some(Box::default());
                 let _waits = self.keep(key, Underway::new(run, life, u64::MAX, done));
                 self.make_ready(key);
-                Turnout::Accept(page)
+                RunResult::Accept(page)
             }
             (ClientAct::Say, _) => {
                 life.progress = Progress::PartSent;
                 let _waits = self.keep(key, Underway::new(run, life, u64::MAX, done));
-                Turnout::Say(page)
+                RunResult::Say(page)
             }
             _ => {
                 let _waits = self.keep(key, Underway::new(run, life, u64::MAX, done));
-                Turnout::Part(page)
+                RunResult::Part(page)
             }
         }
     }
 
     /// A run waits for the next message of its client, or of a process.
-    fn await_message(&mut self, caller: &mut Caller<'_>, wants_letters: u64) -> Met {
+    fn await_message(&mut self, caller: &mut Caller<'_>, wants_letters: u64) -> WaitOutcome {
         let life = caller.life();
         if let Some(end) = life.talk.as_mut().and_then(|talk| talk.end.take()) {
-            return Met::Now(end);
+            return WaitOutcome::Now(end);
         }
         // When it continues after a wait, its time starts again.
         life.progress = Progress::PartSent;
         if wants_letters == 1 {
             let Some(mailbox) = self.mailbox_of(caller) else { return TOO_MANY };
             if let Some(message) = self.mailboxes.take(mailbox) {
-                return Met::Now(Delivery::Text(message));
+                return WaitOutcome::Now(Delivery::Text(message));
             }
             self.mailboxes.set_awaits(mailbox, Awaits::Message);
         }
@@ -134,11 +134,11 @@ impl Runner {
         if let Some(talk) = &mut life.talk {
             talk.awaits = true;
         }
-        Met::Later { due_ns: u64::MAX }
+        WaitOutcome::Later { due_ns: u64::MAX }
     }
 
     /// Continues the conversation of this connection.
-    pub fn talk(&mut self, process: ProcessId, moment: Moment, unix_ms: u64) -> Turnout {
+    pub fn talk(&mut self, process: ProcessId, moment: Moment, unix_ms: u64) -> RunResult {
         self.now_ns = moment.now_ns;
         self.log_gate.set_now(moment.now_ns);
         self.go_on_alone(Key::Socket(process), moment, unix_ms)

@@ -5,8 +5,8 @@
 use runtime::trace;
 use script::engine::{Host, Step};
 
-use super::{Moment, Runner, Turnout};
-use crate::delivery::Met;
+use super::{Moment, RunResult, Runner};
+use crate::delivery::WaitOutcome;
 use crate::limits::{PAGE_ANSWERS_AT_ONCE, RUN_UNINTERRUPTED_NS};
 use crate::process::{Key, Life, Underway};
 use crate::traced;
@@ -20,7 +20,7 @@ impl Runner {
         (step, begun_ns): (Step, u64),
         host: &mut dyn Host,
         moment: Moment,
-    ) -> Turnout {
+    ) -> RunResult {
         let row = life.row;
         let end_ns = begun_ns.saturating_add(self.slice_ns);
         let turnout = self.go_through(key, life, (step, end_ns), host, moment);
@@ -47,7 +47,7 @@ impl Runner {
         (mut step, end_ns): (Step, u64),
         host: &mut dyn Host,
         moment: Moment,
-    ) -> Turnout {
+    ) -> RunResult {
         let mut answered = 0;
         loop {
             let (run, delivery) = match step {
@@ -55,21 +55,23 @@ impl Runner {
                     if trace::is_on() {
                         traced::note(key, traced::ENDS, format_args!(""));
                     }
-                    return Turnout::Done(self.end(key, life));
+                    return RunResult::Done(self.end(key, life));
                 }
                 Step::Failed(error) => {
                     if trace::is_on() {
                         traced::note(key, traced::FAILS, format_args!("{:?}", error.fault));
                     }
                     self.remark_on_end(&error);
-                    return Turnout::Failed(self.end(key, life), Some(error));
+                    return RunResult::Failed(self.end(key, life), Some(error));
                 }
                 Step::Sliced(run) => return self.end_slice(key, run, life),
                 Step::Waits(mut run, number) => {
                     match self.start_call(number, &mut run, key, &mut life, host, moment) {
-                        Met::ByClient(act) => return self.hand_to_client(key, run, life, act),
-                        Met::Now(delivery) => (run, delivery),
-                        Met::Later { due_ns } => {
+                        WaitOutcome::ByClient(act) => {
+                            return self.hand_to_client(key, run, life, act);
+                        }
+                        WaitOutcome::Now(delivery) => (run, delivery),
+                        WaitOutcome::Later { due_ns } => {
                             // After its deadline it need not wait.
                             let due_ns = due_ns.min(life.deadline_ns.saturating_add(1));
                             self.alarms.set(due_ns, key);

@@ -5,7 +5,7 @@
 
 use channels::Rights;
 use http::{Answer, AnswerContext};
-use pages::{Moment, Saying, Turnout};
+use pages::{Moment, RunResult, Saying};
 use runtime::clock::Now;
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
@@ -95,18 +95,18 @@ impl Site {
         let (now_ns, clock_ns) = (now.monotonic_ns, sys::clock::monotonic_ns);
         let moment = Moment { now_ns, endpoint, thread_cpu_ns, clock_ns };
         match runner.talk(process, moment, now.unix_ms()) {
-            Turnout::Say(_) => match &self.runner {
+            RunResult::Say(_) => match &self.runner {
                 Some(runner) => Said::This(runner.saying(), runner.output().body.clone()),
                 None => Said::Over,
             },
-            Turnout::Wait => Said::Nothing,
-            Turnout::Failed(page, error) => {
+            RunResult::Wait => Said::Nothing,
+            RunResult::Failed(page, error) => {
                 if let Some(error) = error {
                     self.tell_at(script::level_of(error.fault), &page, &script::told(&error));
                 }
                 Said::Failure
             }
-            Turnout::Done(_) | Turnout::Part(_) | Turnout::Accept(_) => Said::Over,
+            RunResult::Done(_) | RunResult::Part(_) | RunResult::Accept(_) => Said::Over,
         }
     }
 
