@@ -20,6 +20,12 @@ pub(super) const CALLS: &[PageCall] = &[
     call!("store.order"(order: text) -> Values, "the store", Any, Runner::begin_order),
     call!("store.queue"(name: text) -> Values, "its place in a line", Any, Runner::stand_in_line),
     call!("store.commit"(after: number, time: time_or_none) -> Values, "a change of the store", Any, Runner::await_commit),
+    call!(
+        "store.wait"(database: text, key: text, version: text, time: time_or_none) -> Values,
+        "a change of the store",
+        Any,
+        Runner::await_change
+    ),
 ];
 
 impl Runner {
@@ -89,6 +95,35 @@ impl Runner {
     ) -> WaitOutcome {
         self.recording.watches.wait(caller.key(), after);
         WaitOutcome::Later { due_ns: caller.after(time) }
+    }
+
+    /// A page waits until a key has another version than this one: it looks again after every commit.
+    fn await_change(
+        &mut self,
+        caller: &mut Caller<'_>,
+        database: Vec<u8>,
+        key: Vec<u8>,
+        version: Vec<u8>,
+        time: Option<Duration>,
+    ) -> WaitOutcome {
+        let now_ms = u64::try_from(caller.host().now().as_millis()).unwrap_or(u64::MAX);
+        match self.version_of(&database, &key, now_ms) {
+            Ok((now, commit)) if now.to_string().as_bytes() == version => {
+                self.recording.watches.wait(caller.key(), commit);
+                WaitOutcome::Later { due_ns: caller.after(time) }
+            }
+            // It reads the key next, and is told then if that is not possible.
+            _ => WaitOutcome::Now(Delivery::Done),
+        }
+    }
+
+    /// The version of a key, 0 if it is absent, and the commit at which that is so.
+    fn version_of(&self, database: &[u8], key: &[u8], now_ms: u64) -> Result<(u64, u64), String> {
+        let records = &self.recording.records;
+        let (store, database) = (records.store()?, records.database(database)?);
+        let snapshot = store.snapshot().map_err(|failure| failure.to_string())?;
+        let record = snapshot.get(database, key, now_ms).map_err(|failure| failure.to_string())?;
+        Ok((record.map_or(0, |record| record.version), snapshot.commit()))
     }
 
     /// A page leaves its queue, if it is in one; the next page is first.
