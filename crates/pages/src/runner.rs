@@ -2,7 +2,29 @@
 //!
 //! Owns runs from their first step to their last. Never writes a reply; a call lends it a clock.
 
+mod call_table;
+mod calls;
+mod crowding;
+mod fetching;
+mod file_wishes;
+mod hearing;
+mod letters;
+mod recording;
+mod reload;
+mod remarks;
+mod site_begins;
+mod spawning;
 mod steps;
+mod suspended;
+mod talking;
+#[cfg(feature = "testing")]
+mod testing;
+mod timing;
+mod turns;
+mod underway;
+
+pub use suspended::Suspended;
+pub use talking::Saying;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,26 +41,25 @@ use script::engine::{
     Code, EngineError, Fault, Host, Output, Run, ScriptError, Settings, State, Step, Usage,
 };
 
-use super::at_work::AtWork;
-use super::counts::{Counters, RowIndex};
-use super::delivery::Delivery;
-use super::fetches::Fetches;
-use super::load::SetIndex;
-use super::loaded::{self, Loaded, no_room};
-use super::log_gate::LogGate;
-use super::mailbox::{Awaits, Mailboxes};
-use super::page::Page;
-use super::post::Outgoing;
-use super::process::{Key, Life, ProcessState, Underway, Work};
-use super::process_engine::ProcessEngine;
-use super::put_off::PutOff;
-use super::ready::Ready;
-use super::remark::Remarks;
-use super::set::PageSet;
-use super::spent::{Timing, note_waited};
-use super::step_cost::StepCost;
-use super::traced;
+use crate::at_work::AtWork;
+use crate::counts::{Counters, RowIndex};
+use crate::delivery::Delivery;
+use crate::fetches::Fetches;
 use crate::limits::SLICES_OF_A_TURN;
+use crate::load::SetIndex;
+use crate::loaded::{self, Loaded, no_room};
+use crate::log_gate::LogGate;
+use crate::mail::Mail;
+use crate::page::Page;
+use crate::process::{Key, Life, ProcessState, Underway, Work};
+use crate::process_engine::ProcessEngine;
+use crate::put_off::PutOff;
+use crate::ready::Ready;
+use crate::remark::Remarks;
+use crate::set::PageSet;
+use crate::spent::{Timing, note_waited};
+use crate::step_cost::StepCost;
+use crate::traced;
 use crate::uploads::FileWish;
 
 /// The result of running a page for a while.
@@ -73,53 +94,49 @@ pub struct Moment {
 /// The pages of one scheduler.
 pub struct Runner {
     /// Runs code that answers requests.
-    pub(super) engine: State,
+    engine: State,
     /// Runs spawned processes.
-    pub(super) process_engine: ProcessEngine,
-    pub(super) roots: Vec<Loaded>,
+    process_engine: ProcessEngine,
+    roots: Vec<Loaded>,
     /// The number of the next site.
-    pub(super) next_site: u16,
-    pub(super) underway: HashMap<Key, Box<Underway>>,
-    pub(super) mailboxes: Mailboxes,
-    pub(super) put_off: PutOff,
-    pub(super) alarms: Alarms<Key>,
+    next_site: u16,
+    underway: HashMap<Key, Box<Underway>>,
+    mail: Mail,
+    put_off: PutOff,
+    alarms: Alarms<Key>,
     /// Runs that continue at the end of the turn.
-    pub(super) ready: Ready,
-    pub(super) outgoing: Outgoing,
-    pub(super) fetches: Fetches,
+    ready: Ready,
+    fetches: Fetches,
     /// Operations that pages request on the files of their forms.
-    pub(super) file_wishes: Vec<(ProcessId, FileWish)>,
+    file_wishes: Vec<(ProcessId, FileWish)>,
     /// Errors of processes that answer no request.
-    pub(super) failures: Vec<(Arc<Page>, Box<ScriptError>)>,
+    failures: Vec<(Arc<Page>, Box<ScriptError>)>,
     output: Output,
     deadline_ns: u64,
-    pub(super) slice_ns: u64,
+    slice_ns: u64,
     cpu_budget_ns: u64,
     /// The time of the last call that passed it.
-    pub(super) now_ns: u64,
+    now_ns: u64,
     /// The time that requests have used in this turn, by the clock.
-    pub(super) requests_ns: u64,
+    requests_ns: u64,
     step_cost: StepCost,
     /// CPU time of the run that is going on, since it began or continued.
     visit_cpu_ns: u64,
-    pub(super) remarks: Remarks,
-    pub(super) timing: Timing,
+    remarks: Remarks,
+    timing: Timing,
     /// Bytes that processes must free.
-    pub(super) missing_for_processes: u64,
-    /// The number of schedulers with processes, which are the first endpoints.
-    pub(super) schedulers: u16,
-    pub(super) code: Code,
-    pub(super) counters: Counters,
-    pub(super) log_gate: Rc<LogGate>,
+    missing_for_processes: u64,
+    code: Code,
+    counters: Counters,
+    log_gate: Rc<LogGate>,
     /// The messages that pages publish.
-    pub(super) publications: Rc<super::publications::Publications>,
+    publications: Rc<crate::publications::Publications>,
     /// The pages' connection to the store.
-    pub(super) recording: super::record_orders::Recording,
+    recording: crate::record_orders::Recording,
     /// The subscriptions of pages.
-    pub(super) listening: super::listening::Listening,
-    pub(super) names: super::names::Names,
-    pub(super) site_processes: super::site_processes::SiteProcesses,
-    pub(super) at_work: Arc<AtWork>,
+    listening: crate::listening::Listening,
+    site_processes: crate::site_processes::SiteProcesses,
+    at_work: Arc<AtWork>,
 }
 
 impl Runner {
@@ -141,11 +158,10 @@ impl Runner {
             roots: Vec::new(),
             next_site: 0,
             underway: HashMap::default(),
-            mailboxes: Mailboxes::new().ok_or(EngineError::NoRandomBytes)?,
+            mail: Mail::new(schedulers).ok_or(EngineError::NoRandomBytes)?,
             put_off: PutOff::default(),
             alarms: Alarms::default(),
             ready: Ready::default(),
-            outgoing: Outgoing::default(),
             fetches: Fetches::default(),
             file_wishes: Vec::new(),
             failures: Vec::new(),
@@ -160,15 +176,13 @@ impl Runner {
             remarks: Remarks::default(),
             timing: Timing::default(),
             missing_for_processes: 0,
-            schedulers,
             code: settings.code,
             counters: Counters::default(),
             log_gate: Rc::default(),
             publications: Rc::default(),
-            recording: super::record_orders::Recording::default(),
-            listening: super::listening::Listening::default(),
-            names: super::names::Names::default(),
-            site_processes: super::site_processes::SiteProcesses::default(),
+            recording: crate::record_orders::Recording::default(),
+            listening: crate::listening::Listening::default(),
+            site_processes: crate::site_processes::SiteProcesses::default(),
             at_work: Arc::default(),
         };
         runner.load(sets);
@@ -277,8 +291,8 @@ impl Runner {
             return RunResult::Failed(self.end(key, life), Some(error));
         }
         if let Some(mailbox) = life.mailbox {
-            delivery = delivery.or_else(|| self.give_up_word(mailbox));
-            self.mailboxes.set_awaits(mailbox, Awaits::Nothing);
+            delivery = delivery.or_else(|| self.mail.give_up_word(mailbox));
+            self.mail.stop_awaiting(mailbox);
         }
         if delivery.is_none() {
             self.listening.stop_waiting(key);
@@ -384,9 +398,10 @@ impl Runner {
 mod tests {
     use script::engine::Settings;
 
-    use super::super::post::{Letter, Undelivered};
-    use super::super::stage::{pages, run};
     use super::*;
+    use crate::mailbox::Mailboxes;
+    use crate::post::{Letter, Undelivered};
+    use crate::stage::{pages, run};
 
     #[test]
     fn message_to_stuck_scheduler_fails_with_reason() {
@@ -399,14 +414,15 @@ mod tests {
             2,
         )
         .unwrap();
-        let to = runner.mailboxes.next_id();
+        // The first that is opened.
+        let to = Mailboxes::new().unwrap().next_id();
         let run = |runner: &mut Runner, now_ns| run(runner, 1, 0, now_ns);
         let word_ns = nanoseconds(crate::limits::LETTER_WORD);
         assert!(matches!(run(&mut runner, 0), RunResult::Wait));
         assert!(matches!(run(&mut runner, word_ns - 1), RunResult::Wait));
         assert!(matches!(run(&mut runner, word_ns), RunResult::Wait), "the next letter");
         // The receipt for the first letter comes too late, and is not taken for that of the second.
-        let mut numbers = super::super::post::Outgoing::default();
+        let mut numbers = crate::post::Outgoing::default();
         let (first, second) = (numbers.number(), numbers.number());
         let receipt = |number| Letter::Receipt { to, number, outcome: Ok(()) };
         runner.take_letter(Endpoint(1), receipt(first));
@@ -455,5 +471,27 @@ mod tests {
         runner.forget(ProcessId::from_bits(3));
         let report = runner.report();
         assert_eq!((report.waiting, report.total.cancelled, report.total.requests), (0, 1, 5));
+    }
+
+    #[test]
+    fn a_letter_goes_with_its_sender() {
+        let pages =
+            pages(&[("a.page.txt", "<% send('1.5.1.00000000000000000000000000000001', 'a') %>")]);
+        let deadline_ns = 10;
+        let mut runner =
+            Runner::new(&pages, Settings::default(), 64 << 20, deadline_ns, 2).unwrap();
+        for process in 1..=3 {
+            assert!(matches!(run(&mut runner, process, 0, 0), RunResult::Wait));
+            assert_eq!(runner.mail.unsent(), 1);
+            if process == 3 {
+                let late = run(&mut runner, process, 0, deadline_ns + 1);
+                assert!(
+                    matches!(late, RunResult::Failed(_, Some(error)) if error.fault == Fault::Deadline)
+                );
+            } else {
+                runner.forget(ProcessId::from_bits(process));
+            }
+            assert!(runner.mail.unsent() == 0, "nobody waits for its receipt");
+        }
     }
 }

@@ -5,10 +5,10 @@
 use runtime::slots::ProcessId;
 use sys::spool::Existing;
 
+use super::Runner;
 use super::calls::{Caller, PageCall, call};
-use super::delivery::{Delivery, WaitOutcome};
-use super::process::Key;
-use super::runner::Runner;
+use crate::delivery::{Delivery, WaitOutcome};
+use crate::process::Key;
 use crate::uploads::{FileAct, FileWish, Told};
 
 pub(super) const CALLS: &[PageCall] = &[

@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use script::engine::{Purpose, ScriptError};
 
-use super::file_readers::takes_files;
-use super::host::{LoadHost, LoadLog};
-use super::load::SetIndex;
-use super::loaded::{Code, Loaded};
-use super::page::Page;
-use super::process_engine::provide;
-use super::runner::Runner;
-use super::set::PageSet;
+use super::Runner;
+use crate::file_readers::takes_files;
+use crate::host::{LoadHost, LoadLog};
 use crate::limits::PAGE_LOADS_FAILED_MAX;
+use crate::load::SetIndex;
+use crate::loaded::{Code, Loaded};
+use crate::page::Page;
+use crate::process_engine::provide;
+use crate::set::PageSet;
 
 /// Pages that could not be loaded in one edit.
 #[derive(Default)]
@@ -208,9 +208,9 @@ mod tests {
     use runtime::slots::ProcessId;
     use script::engine::{Fault, Settings};
 
-    use super::super::runner::RunResult;
-    use super::super::stage::{pages, run};
+    use super::super::RunResult;
     use super::*;
+    use crate::stage::{pages, run};
 
     /// Holds most of the memory.
     const HOLDS: &str = "<% local texts = {}

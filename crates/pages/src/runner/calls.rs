@@ -7,9 +7,9 @@ use std::time::Duration;
 use runtime::clock::nanoseconds;
 use script::engine::{AnswerForm, Arguments, Carries, Host, HostCall};
 
-use super::delivery::WaitOutcome;
-use super::process::{Key, Life};
-use super::runner::{Moment, Runner};
+use super::{Moment, Runner};
+use crate::delivery::WaitOutcome;
+use crate::process::{Key, Life};
 
 /// A call of pages.
 #[derive(Clone, Copy)]
@@ -26,10 +26,10 @@ type Start = fn(&mut Runner, &mut Caller<'_>, &mut Arguments<'_>) -> WaitOutcome
 /// ([`AnswerForm`]), what they wait for in a few words, who may call it ([`Callers`]), and what starts it.
 macro_rules! call {
     ($name:literal($($argument:ident: $read:ident),*) -> $answer:ident, $waits_for:literal, $callers:ident, $start:path) => {
-        $crate::calls::PageCall::new(
+        $crate::runner::calls::PageCall::new(
             ($name, script::engine::AnswerForm::$answer),
             $waits_for,
-            $crate::calls::Callers::$callers,
+            $crate::runner::calls::Callers::$callers,
             |runner, caller, _given| {
                 $(let $argument = _given.$read();)*
                 $start(runner, caller $(, $argument)*)

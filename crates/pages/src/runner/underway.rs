@@ -7,14 +7,14 @@ use std::sync::Arc;
 use runtime::slots::ProcessId;
 use script::engine::{Run, ScriptError, State};
 
-use super::counts::{EngineMemory, PagesReport, RowIndex};
 use super::crowding::held_by_families;
-use super::delivery::Delivery;
-use super::family::Budget;
-use super::page::Page;
-use super::process::{Key, Life, Progress, Underway, Work};
 use super::remarks::many_slices;
-use super::runner::{RunResult, Runner};
+use super::{RunResult, Runner};
+use crate::counts::{EngineMemory, PagesReport, RowIndex};
+use crate::delivery::Delivery;
+use crate::family::Budget;
+use crate::page::Page;
+use crate::process::{Key, Life, Progress, Underway, Work};
 
 impl Runner {
     /// Lets others run first.
@@ -50,6 +50,13 @@ impl Runner {
         RunResult::Wait
     }
 
+    /// The name that a run has requested last belongs to another process.
+    pub(super) fn forget_last_name(&mut self, key: Key) {
+        if let Some(underway) = self.underway.get_mut(&key) {
+            underway.life.names.pop();
+        }
+    }
+
     /// Gives a run what it waits for.
     pub(super) fn hand_over(&mut self, key: Key, delivery: Delivery) {
         if let Some(underway) = self.underway.get_mut(&key) {
@@ -65,11 +72,9 @@ impl Runner {
         self.listening.end(key);
         self.recording.end(key);
         self.leave_line(key);
-        self.free_names(life.names);
+        self.mail.free_names(life.names);
         if let Some(mailbox) = life.mailbox {
-            // A letter that was not sent is taken back with its sender, so no ended process has a letter here.
-            let _nobody_is_told = self.give_up_word(mailbox);
-            self.mailboxes.close(mailbox);
+            self.mail.close(mailbox);
         }
         life.page
     }

@@ -8,13 +8,13 @@ use std::time::Duration;
 use runtime::trace;
 use store::{Executed, Failure, Order, Outcome};
 
+use super::Runner;
 use super::calls::{Caller, PageCall, call};
-use super::delivery::{Delivery, WaitOutcome};
-use super::process::Key;
-use super::record_orders::{OrderNumber, order_of};
-use super::runner::Runner;
-use super::traced;
+use crate::delivery::{Delivery, WaitOutcome};
 use crate::limits::STORE_LINE_WAIT;
+use crate::process::Key;
+use crate::record_orders::{OrderNumber, order_of};
+use crate::traced;
 
 pub(super) const CALLS: &[PageCall] = &[
     call!("store.order"(order: text) -> Values, "the store", Any, Runner::begin_order),

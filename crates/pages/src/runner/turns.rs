@@ -12,20 +12,20 @@ use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 use script::engine::{Keys, NativeCode};
 
-use super::at_work::AtWork;
-use super::counts::RowIndex;
-use super::host::BackgroundHost;
-use super::post::Letter;
-use super::process::{Key, ProcessState, Underway, Work};
-use super::publications::Publications;
-use super::ready::Used;
-use super::records::Records;
-use super::runner::{Moment, RunResult, Runner};
-use super::site_processes::again;
+use super::{Moment, RunResult, Runner};
+use crate::at_work::AtWork;
+use crate::counts::RowIndex;
+use crate::host::BackgroundHost;
 use crate::limits::{
     LETTERS_RETRY_MS, LOG_TOLD_AGAIN_NS, PAGE_STEP_NS, PROCESS_SHARE_PART, SLICE_PART_THAT_IS_LONG,
     SLICES_OF_A_TURN,
 };
+use crate::post::Letter;
+use crate::process::{Key, ProcessState, Underway, Work};
+use crate::publications::Publications;
+use crate::ready::Used;
+use crate::records::Records;
+use crate::site_processes::again;
 
 impl Runner {
     /// Sets the keys that sign cookies.
@@ -60,7 +60,7 @@ impl Runner {
             let resume = if self.talks(process) { Command::Run } else { Command::Resume };
             context.command(resume(process));
         }
-        let all_left = self.outgoing.leave(context.mail);
+        let all_left = self.mail.leave(context.mail);
         let mut goes_on = exactly(Account::Collector, || self.engine.clear_away());
         if let Some(engine) = self.process_engine.engine_mut() {
             goes_on |= exactly(Account::Collector, || engine.clear_away());
@@ -249,9 +249,9 @@ mod tests {
     use runtime::clock::nanoseconds;
     use script::engine::Settings;
 
-    use super::super::stage::{at, pages, pass, run, run_at};
     use super::*;
     use crate::limits::{PAGE_ANSWERS_AT_ONCE, PAGE_FAMILY_MAX, PAGE_STEP_NS};
+    use crate::stage::{at, pages, pass, run, run_at};
 
     const LOOP: &str = "<% while true do end %>";
     const BOMB: &str = "<% local function f() spawn(f) spawn(f) sleep(1000) end spawn(f) %>ok";

@@ -8,18 +8,17 @@ use runtime::trace;
 use script::engine::{CallNumber, Host, HostCall, Run};
 
 use super::calls::{Caller, Callers, PageCall, call};
-use super::delivery::{Delivery, WaitOutcome};
-use super::process::{Key, Life};
-use super::runner::{Moment, Runner};
 use super::talking::CLOSED;
-use super::traced;
-use super::{fetching, file_wishes, hearing, letters, naming, recording, spawning, talking};
+use super::{Moment, Runner};
+use super::{fetching, file_wishes, hearing, letters, recording, spawning, talking};
+use crate::delivery::{Delivery, WaitOutcome};
+use crate::process::{Key, Life};
+use crate::traced;
 
 /// The rows of every file that has some, in any order.
-const FAMILIES: [&[PageCall]; 9] = [
+const FAMILIES: [&[PageCall]; 8] = [
     &[call!("sleep"(time: time) -> Values, "time (sleep)", Any, Runner::sleep)],
     letters::CALLS,
-    naming::CALLS,
     spawning::CALLS,
     fetching::CALLS,
     hearing::CALLS,

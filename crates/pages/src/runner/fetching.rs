@@ -7,14 +7,14 @@ use std::time::Duration;
 use runtime::trace;
 use script::engine::{AnswerForm, Arguments};
 
+use super::Runner;
 use super::calls::{Caller, Callers, PageCall, call};
-use super::delivery::{Delivery, Fetched, WaitOutcome};
-use super::fetches::Waiting;
-use super::process::Key;
-use super::runner::Runner;
-use super::traced;
+use crate::delivery::{Delivery, Fetched, WaitOutcome};
 use crate::fetch::{Asked, Client, Failure, Got, Number, Owner, Wanted, told};
+use crate::fetches::Waiting;
 use crate::limits::FETCH_STREAMS_PER_PAGE;
+use crate::process::Key;
+use crate::traced;
 
 /// The arguments of the first are those of a whole request, and read where it is begun.
 pub(super) const CALLS: &[PageCall] = &[

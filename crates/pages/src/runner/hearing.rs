@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use channels::{Heard, Kind, ListenerNumber};
 
+use super::Runner;
 use super::calls::{Caller, PageCall, call};
-use super::delivery::{Delivery, WaitOutcome};
-use super::listening::ChannelWish;
-use super::runner::Runner;
+use crate::delivery::{Delivery, WaitOutcome};
 use crate::limits::LISTENING_PER_PAGE;
+use crate::listening::ChannelWish;
 
 pub(super) const CALLS: &[PageCall] = &[
     call!("channel.subscribe"(name: text) -> ValueOrReason, "a channel", Any, Runner::listen),

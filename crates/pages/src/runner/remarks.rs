@@ -4,11 +4,11 @@
 
 use script::engine::{Fault, ScriptError};
 
-use super::counts::RowIndex;
-use super::process::Key;
-use super::remark::{Noticed, Remark};
-use super::runner::Runner;
+use super::Runner;
+use crate::counts::RowIndex;
 use crate::limits::{RUN_MUCH_NS, RUN_UNINTERRUPTED_NS};
+use crate::process::Key;
+use crate::remark::{Noticed, Remark};
 
 /// The word for a bound that ended a run; `None` if it ended otherwise.
 fn bound_of(fault: Fault) -> Option<&'static str> {
@@ -74,7 +74,7 @@ impl Runner {
 
     /// What was remarkable since this was last asked, and how many remarks were left out.
     pub fn take_remarks(&mut self) -> (Vec<Remark>, u64) {
-        if let Some((owner, times)) = self.mailboxes.take_full() {
+        if let Some((owner, times)) = self.mail.take_full() {
             // One that has ended since is no trouble any more.
             if let Some(row) = self.underway.get(&owner).map(|run| run.life.row) {
                 self.remark_on(owner, row, Noticed::MailboxFull(times));
@@ -107,9 +107,9 @@ impl Runner {
 mod tests {
     use script::engine::Settings;
 
-    use super::super::runner::RunResult;
-    use super::super::stage::{pages, run};
+    use super::super::RunResult;
     use super::*;
+    use crate::stage::{pages, run};
 
     #[test]
     fn an_ended_run_is_remarked_on_with_its_line() {

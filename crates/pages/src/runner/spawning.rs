@@ -7,13 +7,13 @@ use std::sync::Arc;
 use script::engine::Run;
 
 use super::calls::{Caller, PageCall, call};
-use super::counts::RowIndex;
-use super::delivery::{Delivery, WaitOutcome};
-use super::family::{Budget, Member};
-use super::page::Page;
-use super::process::{Key, Life};
-use super::runner::{Moment, Runner};
+use super::{Moment, Runner};
+use crate::counts::RowIndex;
+use crate::delivery::{Delivery, WaitOutcome};
+use crate::family::{Budget, Member};
 use crate::limits::PROCESSES_READY_MAX;
+use crate::page::Page;
+use crate::process::{Key, Life};
 
 pub(super) const CALLS: &[PageCall] =
     &[call!("spawn"(body: text) -> ValueOrReason, "a process", Any, Runner::spawn)];
@@ -40,7 +40,10 @@ impl Runner {
         let account = family.family().account();
         let Some(run) = engine.spawn(&parent.page.name.file, body, account) else { return FULL };
         match self.begin(run, (Arc::clone(&parent.page), parent.row), family) {
-            Some(Key::Spawned(mailbox)) => self.name_of(moment, mailbox),
+            Some(Key::Spawned(mailbox)) => {
+                let name = self.mail.name_of(moment.endpoint, mailbox);
+                Delivery::Text(name.to_string().into_bytes())
+            }
             _ => FULL,
         }
     }
@@ -66,8 +69,8 @@ impl Runner {
         (page, row): (Arc<Page>, RowIndex),
         family: Member,
     ) -> Option<Key> {
-        let key = Key::Spawned(self.mailboxes.next_id());
-        let mailbox = self.mailboxes.open(key)?;
+        let mailbox = self.mail.open_spawned()?;
+        let key = Key::Spawned(mailbox);
         self.counters.of(row).spawned += 1;
         let mut life = Life::new(page, row, u64::MAX);
         life.mailbox = Some(mailbox);

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use ahash::HashMap;
 use script::engine::{Fault, ScriptError, State};
 
-use super::page::Page;
-use super::process::{Key, Life, Underway, Work};
-use super::runner::Runner;
-use super::site_processes::Outcome;
+use super::Runner;
 use crate::limits::{ENDED_FOR_ROOM_MIN, PROCESSES_ENDED_AT_ONCE};
+use crate::page::Page;
+use crate::process::{Key, Life, Underway, Work};
+use crate::site_processes::Outcome;
 
 impl Runner {
     /// Ends the runs that hold the most memory, after an engine has reported that memory is short.

@@ -9,11 +9,10 @@ use runtime::slots::ProcessId;
 use script::engine::Run;
 
 use super::calls::{Caller, PageCall, call};
-use super::delivery::{ClientAct, Delivery, WaitOutcome};
 use super::letters::TOO_MANY;
-use super::mailbox::Awaits;
-use super::process::{Key, Life, Progress, Talk, Underway};
-use super::runner::{Moment, RunResult, Runner};
+use super::{Moment, RunResult, Runner};
+use crate::delivery::{ClientAct, Delivery, WaitOutcome};
+use crate::process::{Key, Life, Progress, Talk, Underway};
 
 /// The answer to a run that uses a WebSocket whose client has closed.
 pub(super) const CLOSED: Delivery = Delivery::Refused("the WebSocket is closed");
@@ -95,7 +94,7 @@ impl Runner {
                 self.listening.end(key);
                 let key = Key::Socket(process);
                 if let Some(mailbox) = life.mailbox {
-                    self.mailboxes.set_owner(mailbox, key);
+                    self.mail.set_owner(mailbox, key);
                 }
                 life.talk = Some(Box::default());
                 let _waits = self.keep(key, Underway::new(run, life, u64::MAX, done));
@@ -124,10 +123,9 @@ impl Runner {
         life.progress = Progress::PartSent;
         if wants_letters == 1 {
             let Some(mailbox) = self.mailbox_of(caller) else { return TOO_MANY };
-            if let Some(message) = self.mailboxes.take(mailbox) {
+            if let Some(message) = self.mail.receive(mailbox) {
                 return WaitOutcome::Now(Delivery::Text(message));
             }
-            self.mailboxes.set_awaits(mailbox, Awaits::Message);
         }
         let life = caller.life();
         life.deadline_ns = u64::MAX;
@@ -202,7 +200,7 @@ impl Runner {
         let Some(underway) = self.underway.get_mut(&Key::Socket(process)) else { return };
         if let Some(mailbox) = underway.life.mailbox {
             // A letter that arrives now is kept for later.
-            self.mailboxes.set_awaits(mailbox, Awaits::Nothing);
+            self.mail.stop_awaiting(mailbox);
         }
         underway.delivery = Some(delivery);
     }

@@ -4,9 +4,9 @@
 
 use runtime::slots::ProcessId;
 
-use super::family::Budget;
-use super::process::{Key, ProcessState, Underway, Work};
-use super::runner::Runner;
+use super::Runner;
+use crate::family::Budget;
+use crate::process::{Key, ProcessState, Underway, Work};
 
 /// A suspended run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Runner {
     fn view(&self, key: Key, underway: &Underway) -> Suspended {
         let life = &underway.life;
         let (messages, mailbox_bytes) =
-            life.mailbox.map_or((0, 0), |mailbox| self.mailboxes.load(mailbox));
+            life.mailbox.map_or((0, 0), |mailbox| self.mail.load(mailbox));
         let memory_bytes = match &underway.work {
             Work::Run(run) if life.budget == Budget::Own => self.engine.held_by(run),
             Work::Run(_) | Work::Ended(_) => 0,
