@@ -31,34 +31,29 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ahash::HashMap;
-use runtime::account::{Account, exactly};
 use runtime::alarms::Alarms;
 use runtime::clock::nanoseconds;
-use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 use runtime::trace;
-use script::engine::{
-    Code, EngineError, Fault, Host, Output, Run, ScriptError, Settings, State, Step, Usage,
-};
+use script::engine::{EngineError, Fault, Host, Output, Run, ScriptError, Settings, Step};
 
-use crate::at_work::AtWork;
 use crate::counts::{Counters, RowIndex};
 use crate::delivery::Delivery;
+use crate::engines::Engines;
 use crate::fetches::Fetches;
 use crate::limits::SLICES_OF_A_TURN;
 use crate::load::SetIndex;
-use crate::loaded::{self, Loaded, no_room};
+use crate::loaded::{Loaded, no_room};
 use crate::log_gate::LogGate;
 use crate::mail::Mail;
+use crate::moment::Moment;
 use crate::page::Page;
 use crate::process::{Key, Life, ProcessState, Underway, Work};
-use crate::process_engine::ProcessEngine;
 use crate::put_off::PutOff;
 use crate::ready::Ready;
 use crate::remark::Remarks;
 use crate::set::PageSet;
 use crate::spent::{Timing, note_waited};
-use crate::step_cost::StepCost;
 use crate::traced;
 use crate::uploads::FileWish;
 
@@ -78,25 +73,9 @@ pub enum RunResult {
     Failed(Arc<Page>, Option<Box<ScriptError>>),
 }
 
-/// The time and place at which pages run.
-#[derive(Clone, Copy, Debug)]
-pub struct Moment {
-    /// The time of the turn.
-    pub now_ns: u64,
-    /// The scheduler.
-    pub endpoint: Endpoint,
-    /// The CPU time that this thread has used, in ns. Rarely read.
-    pub thread_cpu_ns: fn() -> u64,
-    /// A clock that advances within the turn, in ns. What Lua used is sampled too coarsely to end a turn by it.
-    pub clock_ns: fn() -> u64,
-}
-
 /// The pages of one scheduler.
 pub struct Runner {
-    /// Runs code that answers requests.
-    engine: State,
-    /// Runs spawned processes.
-    process_engine: ProcessEngine,
+    engines: Engines,
     roots: Vec<Loaded>,
     /// The number of the next site.
     next_site: u16,
@@ -111,22 +90,14 @@ pub struct Runner {
     file_wishes: Vec<(ProcessId, FileWish)>,
     /// Errors of processes that answer no request.
     failures: Vec<(Arc<Page>, Box<ScriptError>)>,
-    output: Output,
     deadline_ns: u64,
     slice_ns: u64,
-    cpu_budget_ns: u64,
     /// The time of the last call that passed it.
     now_ns: u64,
     /// The time that requests have used in this turn, by the clock.
     requests_ns: u64,
-    step_cost: StepCost,
-    /// CPU time of the run that is going on, since it began or continued.
-    visit_cpu_ns: u64,
     remarks: Remarks,
     timing: Timing,
-    /// Bytes that processes must free.
-    missing_for_processes: u64,
-    code: Code,
     counters: Counters,
     log_gate: Rc<LogGate>,
     /// The messages that pages publish.
@@ -136,7 +107,6 @@ pub struct Runner {
     /// The subscriptions of pages.
     listening: crate::listening::Listening,
     site_processes: crate::site_processes::SiteProcesses,
-    at_work: Arc<AtWork>,
 }
 
 impl Runner {
@@ -153,8 +123,7 @@ impl Runner {
     ) -> Result<Self, EngineError> {
         let settings = Settings { calls: Self::host_calls(), ..settings };
         let mut runner = Self {
-            engine: State::new(settings)?,
-            process_engine: ProcessEngine::new(settings, process_memory_bytes),
+            engines: Engines::new(settings, process_memory_bytes)?,
             roots: Vec::new(),
             next_site: 0,
             underway: HashMap::default(),
@@ -165,25 +134,18 @@ impl Runner {
             fetches: Fetches::default(),
             file_wishes: Vec::new(),
             failures: Vec::new(),
-            output: Output::default(),
             deadline_ns,
             slice_ns: nanoseconds(settings.slice),
-            cpu_budget_ns: nanoseconds(settings.cpu_budget),
             now_ns: 0,
             requests_ns: 0,
-            step_cost: StepCost::new(),
-            visit_cpu_ns: 0,
             remarks: Remarks::default(),
             timing: Timing::default(),
-            missing_for_processes: 0,
-            code: settings.code,
             counters: Counters::default(),
             log_gate: Rc::default(),
             publications: Rc::default(),
             recording: crate::record_orders::Recording::default(),
             listening: crate::listening::Listening::default(),
             site_processes: crate::site_processes::SiteProcesses::default(),
-            at_work: Arc::default(),
         };
         runner.load(sets);
         Ok(runner)
@@ -191,14 +153,13 @@ impl Runner {
 
     /// The output of the finished page.
     pub fn output(&self) -> &Output {
-        &self.output
+        self.engines.output()
     }
 
     /// Called at the end of the server's process: suspended runs are not freed.
     pub fn leave(self) {
-        let Self { engine, process_engine, .. } = self;
-        engine.leave();
-        process_engine.leave();
+        let Self { engines, .. } = self;
+        engines.leave();
     }
 
     /// The rate limit for all log lines of pages.
@@ -220,7 +181,7 @@ impl Runner {
         if self.underway.contains_key(&key) {
             return Some(self.go_on(key, host, moment));
         }
-        let (before, begun_ns) = (self.usage(), (moment.clock_ns)());
+        let begun_ns = (moment.clock_ns)();
         let row = self.row_of(set, index)?;
         if self.puts_off(process, row) {
             return Some(RunResult::Wait);
@@ -229,21 +190,15 @@ impl Runner {
         let page = loaded.set.pages.get(index)?;
         let counts = self.counters.of(row);
         counts.requests += 1;
-        let Some(loaded::Code { page, handler }) = loaded.code.get(index)? else {
+        let Some(code) = loaded.code.get(index)? else {
             let error = page.lua.as_ref().map(|_| no_room(page));
             counts.add_fault(error.as_ref().map_or(Fault::Compile, |error| error.fault));
             return Some(RunResult::Failed(Arc::clone(page), error));
         };
-        let page = Arc::clone(page);
-        self.at_work.begin(&page);
-        let (engine, output) = (&mut self.engine, &mut self.output);
-        let step = exactly(Account::Page, || engine.start(handler, host, output));
-        self.at_work.end();
         let deadline_ns = moment.now_ns.saturating_add(self.deadline_ns);
-        let mut life = Life::new(page, row, deadline_ns);
+        let mut life = Life::new(Arc::clone(&code.page), row, deadline_ns);
+        let step = self.engines.start(code, host).counted(self.counters.of(row));
         life.spent = self.spent_of_new(begun_ns);
-        let held_bytes = self.engine.held_bytes();
-        let _used = self.count(row, &step, before, held_bytes, 0);
         Some(self.proceed(key, life, (step, begun_ns), host, moment))
     }
 
@@ -286,7 +241,8 @@ impl Runner {
         life.stop_awaiting();
         if moment.now_ns > life.deadline_ns {
             self.counters.of(life.row).add_fault(Fault::Deadline);
-            let error = self.engine.end_late(run, Duration::from_nanos(self.deadline_ns));
+            let error =
+                self.engines.requests_mut().end_late(run, Duration::from_nanos(self.deadline_ns));
             self.remark_on_end(&error);
             return RunResult::Failed(self.end(key, life), Some(error));
         }
@@ -304,47 +260,16 @@ impl Runner {
 
     fn resume(
         &mut self,
-        mut run: Run,
+        run: Run,
         life: &Life,
         delivery: Option<&Delivery>,
         host: &mut dyn Host,
         moment: Moment,
     ) -> Step {
-        if self.step_cost.is_look_due() {
-            self.step_cost.look((moment.thread_cpu_ns)(), self.usage().cpu_ns);
-        }
         self.recording.records.begin_run();
-        let step_cost_ns = self.step_cost.price_ns();
-        let before = self.usage();
-        let family = life.shares_budget_with();
-        let engine = match family {
-            Some(family) => {
-                let engine =
-                    self.process_engine.engine_mut().expect("what it made a run of is there");
-                engine.set_spent(&mut run, family.spent_ns(moment.now_ns));
-                engine
-            }
-            None => {
-                self.engine.charge(&mut run, step_cost_ns);
-                &mut self.engine
-            }
-        };
-        let output = &mut self.output;
-        self.at_work.begin(&life.page);
-        let step = exactly(Account::Page, || {
-            Delivery::reply_to(delivery, |reply| engine.resume(run, reply, host, output))
-        });
-        self.at_work.end();
-        // The memory of processes is charged to their family.
-        let held_bytes = if family.is_none() { engine.held_bytes() } else { 0 };
-        let used = self.count(life.row, &step, before, held_bytes, step_cost_ns);
-        if let Some(family) = family {
-            self.counters.of(life.row).spawned_cpu_ns += used.cpu_ns;
-            // One slice more, so that a process that continues with it is ended.
-            let most_ns = self.cpu_budget_ns.saturating_add(self.slice_ns);
-            family.spend(used.cpu_ns, most_ns);
-        }
-        step
+        let time = (moment.now_ns, moment.thread_cpu_ns);
+        let stepped = self.engines.resume(run, life, delivery, host, time);
+        stepped.counted(self.counters.of(life.row))
     }
 
     /// The row with the counters of a page.
@@ -371,31 +296,11 @@ impl Runner {
     pub(super) fn slices_had(&self) -> u64 {
         self.requests_ns / self.slice_ns.max(1)
     }
-
-    fn count(
-        &mut self,
-        row: RowIndex,
-        step: &Step,
-        before: Usage,
-        held_bytes: u64,
-        step_cost_ns: u64,
-    ) -> Usage {
-        self.step_cost.count();
-        let mut used = self.usage().since(before);
-        self.visit_cpu_ns += used.cpu_ns;
-        used.cpu_ns += step_cost_ns;
-        self.counters.of(row).add_step(step, used, held_bytes);
-        used
-    }
-
-    /// What both engines have used so far.
-    fn usage(&self) -> Usage {
-        self.engine.usage().with(self.process_engine.usage())
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use runtime::mailbox::Endpoint;
     use script::engine::Settings;
 
     use super::*;

@@ -86,12 +86,7 @@ impl Runner {
     /// Bytes that pages, and processes of pages, hold after the last collection of garbage, and of how many: of requests,
     /// then of processes.
     pub fn held_of_memory(&self) -> [(usize, usize); 2] {
-        let processes = self.process_engine.engine();
-        let held = processes.map_or(0, script::engine::State::memory_left);
-        [
-            (self.engine.memory_left(), self.engine.memory_bound()),
-            (held, self.process_engine.memory_bound()),
-        ]
+        self.engines.memory_left()
     }
 
     /// The pages that have allocated most memory since the start, the first with most, and the bytes.

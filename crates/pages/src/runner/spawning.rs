@@ -31,7 +31,7 @@ impl Runner {
             return FULL;
         }
         let sets = self.roots.iter().map(|loaded| &loaded.set);
-        let Ok(engine) = self.process_engine.open(sets) else {
+        let Ok(engine) = self.engines.processes().open(sets) else {
             return Delivery::Failed("no memory for an engine that runs processes");
         };
         let first = || Member::first(moment.now_ns, engine.open_account());
@@ -56,7 +56,7 @@ impl Runner {
         moment: Moment,
     ) -> Option<Key> {
         let sets = self.roots.iter().map(|loaded| &loaded.set);
-        let engine = self.process_engine.open(sets).ok()?;
+        let engine = self.engines.processes().open(sets).ok()?;
         let family = Member::first(moment.now_ns, engine.open_account());
         let account = family.family().account();
         let run = engine.spawn_module(&page.name.file, &page.name.full, account)?;

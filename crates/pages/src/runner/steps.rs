@@ -24,7 +24,7 @@ impl Runner {
         let row = life.row;
         let end_ns = begun_ns.saturating_add(self.slice_ns);
         let turnout = self.go_through(key, life, (step, end_ns), host, moment);
-        let cpu_ns = std::mem::take(&mut self.visit_cpu_ns);
+        let cpu_ns = self.engines.take_visit_cpu_ns();
         // Processes are many and short: for them the clock is read only if one may have been long.
         if !key.is_of_client() && cpu_ns < RUN_UNINTERRUPTED_NS / 2 {
             return turnout;

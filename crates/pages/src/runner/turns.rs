@@ -6,7 +6,6 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use runtime::account::{Account, exactly};
 use runtime::limits::ALARMS_PER_TURN;
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
@@ -21,7 +20,7 @@ use crate::limits::{
     SLICES_OF_A_TURN,
 };
 use crate::post::Letter;
-use crate::process::{Key, ProcessState, Underway, Work};
+use crate::process::{Key, ProcessState, Underway};
 use crate::publications::Publications;
 use crate::ready::Used;
 use crate::records::Records;
@@ -30,18 +29,18 @@ use crate::site_processes::again;
 impl Runner {
     /// Sets the keys that sign cookies.
     pub fn set_keys(&mut self, keys: Keys) {
-        self.engine.set_keys(keys);
+        self.engines.requests_mut().set_keys(keys);
     }
 
     /// All native code of pages, with the lines at which its pieces begin.
     #[must_use]
     pub fn native_code(&self) -> Vec<NativeCode> {
-        self.engine.native_code()
+        self.engines.requests().native_code()
     }
 
     /// Sets where this scheduler shows other threads which page runs.
     pub fn show_at_work(&mut self, at_work: Arc<AtWork>) {
-        self.at_work = at_work;
+        self.engines.show_at_work(at_work);
     }
 
     /// At the end of a turn: spawned processes continue now, requests in the next turn.
@@ -61,10 +60,7 @@ impl Runner {
             context.command(resume(process));
         }
         let all_left = self.mail.leave(context.mail);
-        let mut goes_on = exactly(Account::Collector, || self.engine.clear_away());
-        if let Some(engine) = self.process_engine.engine_mut() {
-            goes_on |= exactly(Account::Collector, || engine.clear_away());
-        }
+        let goes_on = self.engines.clear_away();
         self.make_room();
         if self.log_gate.tell(now_ns) {
             context.wake_after_ms(LOG_TOLD_AGAIN_NS / 1_000_000);
@@ -231,14 +227,7 @@ impl Runner {
 
     /// How much time a suspended run, or its family, has used.
     pub(super) fn used_by(&self, underway: &Underway) -> Used {
-        let used_ns = match underway.life.shares_budget_with() {
-            Some(family) => family.spent_ns(self.now_ns),
-            None => match &underway.work {
-                Work::Run(run) => self.engine.spent_by(run),
-                Work::Ended(_) => 0,
-            },
-        };
-        Used::of(used_ns, self.slice_ns)
+        Used::of(self.engines.spent_by(underway, self.now_ns), self.slice_ns)
     }
 }
 

@@ -5,16 +5,14 @@
 use std::sync::Arc;
 
 use runtime::slots::ProcessId;
-use script::engine::{Run, ScriptError, State};
+use script::engine::{Run, ScriptError};
 
-use super::crowding::held_by_families;
 use super::remarks::many_slices;
 use super::{RunResult, Runner};
-use crate::counts::{EngineMemory, PagesReport, RowIndex};
+use crate::counts::{PagesReport, RowIndex};
 use crate::delivery::Delivery;
-use crate::family::Budget;
 use crate::page::Page;
-use crate::process::{Key, Life, Progress, Underway, Work};
+use crate::process::{Key, Life, Progress, Underway};
 
 impl Runner {
     /// Lets others run first.
@@ -119,27 +117,16 @@ impl Runner {
 
     /// The counters so far.
     pub fn report(&self) -> PagesReport {
-        let held_by = |underway: &Underway| match &underway.work {
-            Work::Run(run) if underway.life.budget == Budget::Own => self.engine.held_by(run),
-            _ => 0,
-        };
-        let waiting = self
-            .underway
-            .values()
-            .map(|underway| (underway.life.row, underway.life.budget, held_by(underway)));
+        let waiting = self.underway.values().map(|underway| {
+            (underway.life.row, underway.life.budget, self.engines.held_by(underway))
+        });
         let lives = self.underway.values().map(|underway| &underway.life);
-        let families = held_by_families(self.process_engine.engine(), lives);
-        let of_rows = families.into_iter().map(|(life, bytes)| (life.row, bytes));
+        let families = self.engines.held_by_families(lives);
+        let of_rows = families.into_iter().map(|(life, _, bytes)| (life.row, bytes));
         let (total, pages) = self.counters.report(waiting, of_rows);
-        let processes = self.process_engine.engine();
         PagesReport {
-            code: self.code,
-            memory: EngineMemory {
-                bytes: self.engine.memory_used(),
-                max_bytes: self.engine.memory_bound(),
-                process_bytes: processes.map_or(0, State::memory_used),
-                process_max_bytes: self.process_engine.memory_bound(),
-            },
+            code: self.engines.settings().code,
+            memory: self.engines.memory(),
             waiting: self.underway.len(),
             total,
             pages,
