@@ -483,6 +483,14 @@ function store.watch(prefix) end
 ---@class velodrome.watch
 ---@field receive fun(watch: velodrome.watch, seconds?: number): string?, any, velodrome.record? waits for the next changed key; nil after that time
 
+---Waits until a key has another version than this, or, without `version`, until it changes from now on, by any client.
+---@param key string
+---@param options? { version: string?, timeout: number? } seconds after which it gives up
+---@return boolean changed false when the time is over
+---@return any value
+---@return velodrome.record? about
+function store.wait(key, options) end
+
 ---Another database: `store.database("cards"):get("1017")`.
 ---@param name string
 ---@return velodrome.database
@@ -497,6 +505,7 @@ function store.database(name) end
 ---@field add fun(database: velodrome.database, key: string, amount?: integer): integer?, string?
 ---@field scan fun(database: velodrome.database, prefix: string, options?: { after: string?, limit: integer? }): fun(): string?, any, velodrome.record?
 ---@field watch fun(database: velodrome.database, prefix: string): velodrome.watch
+---@field wait fun(database: velodrome.database, key: string, options?: { version: string?, timeout: number? }): boolean, any, velodrome.record?
 ---@field update fun(database: velodrome.database, key: string, change: (fun(value: any, about: velodrome.record?): any), options?: { expires_in: number? }): any, string?
 ---@field transaction fun(database: velodrome.database, body: fun(t: velodrome.transaction): ...): true?, any
 

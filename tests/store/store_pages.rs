@@ -22,6 +22,11 @@ const WATCH: &str = "<% local watch = store.watch('w:') response:write('watches;
     for key, value in watch do response:write(key, '=', json.encode(value), ';') response:flush() \
     if key == 'w:end' then break end end %>";
 
+/// Waits for a key whose version it is given, and answers with what has become of it.
+const WAIT: &str = "<% response:write('waits;') response:flush() \
+    local changed, value, about = store.wait('k', { version = request.query.version }) \
+    response:write(tostring(changed), ' ', json.encode(value), ' ', tostring(about ~= nil), ';') %>";
+
 const MODULE: &str =
     "return { GET = function() store.add('visits') return { visits = store.get('visits') } end }";
 
@@ -32,6 +37,7 @@ fn plan() -> Plan {
         .file("run.page.txt", RUN)
         .file("move.page.txt", MOVE)
         .file("watch.page.txt", WATCH)
+        .file("wait.page.txt", WAIT)
         .file("count.page.txt", COUNT);
     let store = format!("--store={}", plan.directory.join("store").display());
     plan.argument(&store)
@@ -185,4 +191,43 @@ fn a_watch_sees_what_anybody_changes() {
     say(&mut redis, b"SET w:end 1\r\n", b"+OK\r\n");
     seen(&mut pages, b"w:end=\"1\";");
     assert_eq!(run(&server, "return store.watch('w:'):receive(0.01) == nil"), "true");
+}
+
+#[test]
+fn wait_returns_when_the_key_has_another_version() {
+    let server = site();
+    let mut redis = connect(resp(&server));
+    let version_of = |redis: &mut _, set: &[u8], answer: &[u8]| {
+        say(redis, set, answer);
+        let about = "local _, about = store.get('k') return about and about.version or '0'";
+        run(&server, about).trim_matches('"').to_owned()
+    };
+    let wait_for = |version: &str| {
+        // One page on each scheduler, or two on one.
+        let mut pages: Vec<_> = (0..4).map(|_| connect(server.address())).collect();
+        for page in &mut pages {
+            let head = format!("GET /wait?version={version} HTTP/1.1\r\nHost: a\r\n\r\n");
+            say(page, head.as_bytes(), b"waits;");
+        }
+        pages
+    };
+    let first = version_of(&mut redis, b"SET k 1\r\n", b"+OK\r\n");
+    let mut pages = wait_for(&first);
+    say(&mut redis, b"SET other 1\r\nSET k 2\r\n", b"+OK\r\n+OK\r\n");
+    pages.iter_mut().for_each(|page| drop(say(page, b"", b"true \"2\" true;")));
+    // Whoever knows an older version is answered at once.
+    let older = format!("return (store.wait('k', {{ version = '{first}' }}))");
+    assert_eq!(run(&server, &older), "true");
+    let second = version_of(&mut redis, b"GET k\r\n", b"2\r\n");
+    let mut pages = wait_for(&second);
+    let absent = version_of(&mut redis, b"DEL k\r\n", b":1\r\n");
+    pages.iter_mut().for_each(|page| drop(say(page, b"", b"true null false;")));
+    assert_eq!(absent, "0");
+    let mut pages = wait_for(&absent);
+    say(&mut redis, b"SET k 3\r\n", b"+OK\r\n");
+    pages.iter_mut().for_each(|page| drop(say(page, b"", b"true \"3\" true;")));
+    assert_eq!(run(&server, "return store.wait('k', { timeout = 0.01 })"), "false");
+    let changes = "spawn(function() for n = 1, 200 do store.put('n', n) sleep(0.05) end end) \
+        return (store.wait('n')), (store.database('cards'):wait('n', { timeout = 0 }))";
+    assert_eq!(run(&server, changes), "true false");
 }

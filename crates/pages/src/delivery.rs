@@ -12,6 +12,19 @@ pub(super) enum WaitOutcome {
     Now(Delivery),
     /// It ends at this time, or when there is something to deliver.
     Later { due_ns: u64 },
+    /// The connection of its client does this, and asks again.
+    ByClient(ClientAct),
+}
+
+/// What the connection of a client does for a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum ClientAct {
+    /// Send a part of the answer.
+    SendPart,
+    /// Become a WebSocket.
+    Accept,
+    /// Say something over the WebSocket, which the output describes.
+    Say,
 }
 
 /// What a process waited for.

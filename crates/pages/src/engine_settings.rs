@@ -40,5 +40,7 @@ pub fn engine_settings(pages: &Pages, seed: u64) -> Settings {
         session_age: pages.session_age,
         secure_cookies: pages.secure_cookies,
         seed,
+        // The runner says what they can wait for.
+        calls: &[],
     }
 }

@@ -4,10 +4,9 @@
 //! page.
 
 use ahash::HashMap;
-use script::engine::{BodyDelivery, Fetch};
 
 use super::process::Key;
-use crate::fetch::{Asked, Client, Number, Owner, Wanted};
+use crate::fetch::{Asked, Client, Number, Wanted};
 
 /// The fetches of pages. Each page waits for one at a time.
 #[derive(Default)]
@@ -31,17 +30,8 @@ pub(super) struct Waiting {
 
 impl Fetches {
     /// Requests a fetch, which begins at the end of the turn.
-    pub(super) fn want(&mut self, key: Key, fetch: Fetch) {
-        let Fetch { method, url, fields, body, timeout, delivery } = fetch;
-        let wanted = match delivery {
-            BodyDelivery::Whole => Wanted::Whole,
-            BodyDelivery::Pieces => Wanted::Pieces,
-        };
-        let owner = match key {
-            Key::Request(_) | Key::Socket(_) => Owner::Request,
-            Key::Spawned(_) => Owner::Process,
-        };
-        self.wanted.push((key, Asked { method, url, fields, body, timeout, wanted, owner }));
+    pub(super) fn want(&mut self, key: Key, asked: Asked) {
+        self.wanted.push((key, asked));
     }
 
     /// The number of answers that a page reads piece by piece.

@@ -127,6 +127,12 @@ impl Outgoing {
         self.letters.retain(|(_, letter)| !is_it(letter));
     }
 
+    /// The number of letters that wait to be sent.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.letters.len()
+    }
+
     /// Sends the letters for which there is room, in order for each receiver: a name is not released before it is given. Returns whether
     /// none is left.
     pub(crate) fn leave<M>(&mut self, mail: &mut Mailbox<M>) -> bool
@@ -144,36 +150,5 @@ impl Outgoing {
             }
         }
         self.letters.is_empty()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use script::engine::{Fault, Settings};
-
-    use super::super::runner::{RunResult, Runner};
-    use super::super::stage::{pages, run};
-    use super::*;
-
-    #[test]
-    fn a_letter_goes_with_its_sender() {
-        let pages =
-            pages(&[("a.page.txt", "<% send('1.5.1.00000000000000000000000000000001', 'a') %>")]);
-        let deadline_ns = 10;
-        let mut runner =
-            Runner::new(&pages, Settings::default(), 64 << 20, deadline_ns, 2).unwrap();
-        for process in 1..=3 {
-            assert!(matches!(run(&mut runner, process, 0, 0), RunResult::Wait));
-            assert_eq!(runner.outgoing.letters.len(), 1);
-            if process == 3 {
-                let late = run(&mut runner, process, 0, deadline_ns + 1);
-                assert!(
-                    matches!(late, RunResult::Failed(_, Some(error)) if error.fault == Fault::Deadline)
-                );
-            } else {
-                runner.forget(ProcessId::from_bits(process));
-            }
-            assert!(runner.outgoing.letters.is_empty(), "nobody waits for its receipt");
-        }
     }
 }

@@ -1,7 +1,6 @@
 //! Changes of the store that pages request.
 //!
-//! Owns the decoding of an order from the engine ([`Wait::Order`](script::engine::Wait::Order)),
-//! and which page waits for which order. Never resumes a page: `recording.rs` does.
+//! Owns the decoding of an order, as records.lua writes it ([`order_of`]), and which page waits for which order. Never resumes a page: `recording.rs` does.
 
 use std::rc::Rc;
 

@@ -32,7 +32,8 @@ impl Records {
         }
     }
 
-    fn store(&self) -> Result<Rc<TurnStore>, String> {
+    /// The store, if there is one.
+    pub(super) fn store(&self) -> Result<Rc<TurnStore>, String> {
         self.store.borrow().clone().ok_or_else(|| NO_STORE.to_owned())
     }
 

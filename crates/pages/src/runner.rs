@@ -2,44 +2,61 @@
 //!
 //! Owns runs from their first step to their last. Never writes a reply; a call lends it a clock.
 
+mod call_table;
+mod calls;
+mod crowding;
+mod fetching;
+mod file_wishes;
+mod hearing;
+mod letters;
+mod recording;
+mod reload;
+mod remarks;
+mod site_begins;
+mod spawning;
 mod steps;
+mod suspended;
+mod talking;
+#[cfg(feature = "testing")]
+mod testing;
+mod timing;
 mod tune;
+mod turns;
+mod underway;
+
+pub use suspended::Suspended;
+pub use talking::Saying;
 
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ahash::HashMap;
-use runtime::account::{Account, exactly};
 use runtime::alarms::Alarms;
 use runtime::clock::nanoseconds;
-use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 use runtime::trace;
-use script::engine::{
-    Code, EngineError, Fault, Host, Output, Run, ScriptError, Settings, State, Step, Usage, Wait,
-};
+use script::engine::{EngineError, Fault, Host, Output, Run, ScriptError, Settings, Step};
 
-use super::at_work::AtWork;
-use super::counts::{Counters, RowIndex};
-use super::delivery::Delivery;
-use super::fetches::Fetches;
-use super::load::SetIndex;
-use super::loaded::{self, Loaded, no_room};
-use super::log_gate::LogGate;
-use super::mailbox::{Awaits, Mailboxes};
-use super::page::Page;
-use super::post::Outgoing;
-use super::process::{Key, Life, ProcessState, Underway, Work};
-use super::process_engine::ProcessEngine;
-use super::put_off::PutOff;
-use super::ready::Ready;
-use super::remark::Remarks;
-use super::set::PageSet;
-use super::spent::{Timing, note_waited};
-use super::step_cost::StepCost;
-use super::traced;
+use crate::counts::{Counters, RowIndex};
+use crate::delivery::Delivery;
+use crate::engines::Engines;
+use crate::fetches::Fetches;
 use crate::limits::SLICES_OF_A_TURN;
+use crate::load::SetIndex;
+use crate::loaded::{Loaded, no_room};
+use crate::log_gate::LogGate;
+use crate::mail::Mail;
+use crate::moment::Moment;
+use crate::page::Page;
+use crate::process::{Key, Life, ProcessState, Underway, Work};
+use crate::put_off::PutOff;
+use crate::ready::Ready;
+use crate::remark::Remarks;
+use crate::set::PageSet;
+use crate::spent::{Timing, note_waited};
+use crate::traced;
+use crate::uploads::FileWish;
 
 /// The result of running a page for a while.
 pub enum RunResult {
@@ -57,69 +74,40 @@ pub enum RunResult {
     Failed(Arc<Page>, Option<Box<ScriptError>>),
 }
 
-/// The time and place at which pages run.
-#[derive(Clone, Copy, Debug)]
-pub struct Moment {
-    /// The time of the turn.
-    pub now_ns: u64,
-    /// The scheduler.
-    pub endpoint: Endpoint,
-    /// The CPU time that this thread has used, in ns. Rarely read.
-    pub thread_cpu_ns: fn() -> u64,
-    /// A clock that advances within the turn, in ns. What Lua used is sampled too coarsely to end a turn by it.
-    pub clock_ns: fn() -> u64,
-}
-
 /// The pages of one scheduler.
 pub struct Runner {
-    /// Runs code that answers requests.
-    pub(super) engine: State,
-    /// Runs spawned processes.
-    pub(super) process_engine: ProcessEngine,
-    pub(super) roots: Vec<Loaded>,
+    engines: Engines,
+    roots: Vec<Loaded>,
     /// The number of the next site.
-    pub(super) next_site: u16,
-    pub(super) underway: HashMap<Key, Box<Underway>>,
-    pub(super) mailboxes: Mailboxes,
-    pub(super) put_off: PutOff,
-    pub(super) alarms: Alarms<Key>,
+    next_site: u16,
+    underway: HashMap<Key, Box<Underway>>,
+    mail: Mail,
+    put_off: PutOff,
+    alarms: Alarms<Key>,
     /// Runs that continue at the end of the turn.
-    pub(super) ready: Ready,
-    pub(super) outgoing: Outgoing,
-    pub(super) fetches: Fetches,
+    ready: Ready,
+    fetches: Fetches,
     /// Operations that pages request on the files of their forms.
-    pub(super) file_wishes: Vec<(ProcessId, Wait)>,
+    file_wishes: Vec<(ProcessId, FileWish)>,
     /// Errors of processes that answer no request.
-    pub(super) failures: Vec<(Arc<Page>, Box<ScriptError>)>,
-    output: Output,
+    failures: Vec<(Arc<Page>, Box<ScriptError>)>,
     deadline_ns: u64,
-    pub(super) slice_ns: u64,
-    cpu_budget_ns: u64,
+    slice_ns: u64,
     /// The time of the last call that passed it.
-    pub(super) now_ns: u64,
+    now_ns: u64,
     /// The time that requests have used in this turn, by the clock.
-    pub(super) requests_ns: u64,
-    step_cost: StepCost,
-    /// CPU time of the run that is going on, since it began or continued.
-    visit_cpu_ns: u64,
-    pub(super) remarks: Remarks,
-    pub(super) timing: Timing,
-    /// Bytes that processes must free.
-    pub(super) missing_for_processes: u64,
-    /// The number of schedulers with processes, which are the first endpoints.
-    pub(super) schedulers: u16,
-    pub(super) code: Code,
-    pub(super) counters: Counters,
-    pub(super) log_gate: Rc<LogGate>,
+    requests_ns: u64,
+    remarks: Remarks,
+    timing: Timing,
+    counters: Counters,
+    log_gate: Rc<LogGate>,
     /// The messages that pages publish.
-    pub(super) publications: Rc<super::publications::Publications>,
+    publications: Rc<crate::publications::Publications>,
     /// The pages' connection to the store.
-    pub(super) recording: super::record_orders::Recording,
+    recording: crate::record_orders::Recording,
     /// The subscriptions of pages.
-    pub(super) listening: super::listening::Listening,
-    pub(super) names: super::names::Names,
-    pub(super) site_processes: super::site_processes::SiteProcesses,
-    pub(super) at_work: Arc<AtWork>,
+    listening: crate::listening::Listening,
+    site_processes: crate::site_processes::SiteProcesses,
 }
 
 impl Runner {
@@ -134,41 +122,31 @@ impl Runner {
         deadline_ns: u64,
         schedulers: u16,
     ) -> Result<Self, EngineError> {
+        let settings = Settings { calls: Self::host_calls(), ..settings };
         let mut runner = Self {
-            engine: State::new(settings)?,
-            process_engine: ProcessEngine::new(settings, process_memory_bytes),
+            engines: Engines::new(settings, process_memory_bytes)?,
             roots: Vec::new(),
             next_site: 0,
             underway: HashMap::default(),
-            mailboxes: Mailboxes::new().ok_or(EngineError::NoRandomBytes)?,
+            mail: Mail::new(schedulers).ok_or(EngineError::NoRandomBytes)?,
             put_off: PutOff::default(),
             alarms: Alarms::default(),
             ready: Ready::default(),
-            outgoing: Outgoing::default(),
             fetches: Fetches::default(),
             file_wishes: Vec::new(),
             failures: Vec::new(),
-            output: Output::default(),
             deadline_ns,
             slice_ns: nanoseconds(settings.slice),
-            cpu_budget_ns: nanoseconds(settings.cpu_budget),
             now_ns: 0,
             requests_ns: 0,
-            step_cost: StepCost::new(),
-            visit_cpu_ns: 0,
             remarks: Remarks::default(),
             timing: Timing::default(),
-            missing_for_processes: 0,
-            schedulers,
-            code: settings.code,
             counters: Counters::default(),
             log_gate: Rc::default(),
             publications: Rc::default(),
-            recording: super::record_orders::Recording::default(),
-            listening: super::listening::Listening::default(),
-            names: super::names::Names::default(),
-            site_processes: super::site_processes::SiteProcesses::default(),
-            at_work: Arc::default(),
+            recording: crate::record_orders::Recording::default(),
+            listening: crate::listening::Listening::default(),
+            site_processes: crate::site_processes::SiteProcesses::default(),
         };
         runner.load(sets);
         Ok(runner)
@@ -176,14 +154,13 @@ impl Runner {
 
     /// The output of the finished page.
     pub fn output(&self) -> &Output {
-        &self.output
+        self.engines.output()
     }
 
     /// Called at the end of the server's process: suspended runs are not freed.
     pub fn leave(self) {
-        let Self { engine, process_engine, .. } = self;
-        engine.leave();
-        process_engine.leave();
+        let Self { engines, .. } = self;
+        engines.leave();
     }
 
     /// The rate limit for all log lines of pages.
@@ -205,7 +182,7 @@ impl Runner {
         if self.underway.contains_key(&key) {
             return Some(self.go_on(key, host, moment));
         }
-        let (before, begun_ns) = (self.usage(), (moment.clock_ns)());
+        let begun_ns = (moment.clock_ns)();
         let row = self.row_of(set, index)?;
         if self.puts_off(process, row) {
             return Some(RunResult::Wait);
@@ -214,21 +191,15 @@ impl Runner {
         let page = loaded.set.pages.get(index)?;
         let counts = self.counters.of(row);
         counts.requests += 1;
-        let Some(loaded::Code { page, handler }) = loaded.code.get(index)? else {
+        let Some(code) = loaded.code.get(index)? else {
             let error = page.lua.as_ref().map(|_| no_room(page));
             counts.add_fault(error.as_ref().map_or(Fault::Compile, |error| error.fault));
             return Some(RunResult::Failed(Arc::clone(page), error));
         };
-        let page = Arc::clone(page);
-        self.at_work.begin(&page);
-        let (engine, output) = (&mut self.engine, &mut self.output);
-        let step = exactly(Account::Page, || engine.start(handler, host, output));
-        self.at_work.end();
         let deadline_ns = moment.now_ns.saturating_add(self.deadline_ns);
-        let mut life = Life::new(page, row, deadline_ns);
+        let mut life = Life::new(Arc::clone(&code.page), row, deadline_ns);
+        let step = self.engines.start(code, host).counted(self.counters.of(row));
         life.spent = self.spent_of_new(begun_ns);
-        let held_bytes = self.engine.held_bytes();
-        let _used = self.count(row, &step, before, held_bytes, 0);
         Some(self.proceed(key, life, (step, begun_ns), host, moment))
     }
 
@@ -271,13 +242,14 @@ impl Runner {
         life.stop_awaiting();
         if moment.now_ns > life.deadline_ns {
             self.counters.of(life.row).add_fault(Fault::Deadline);
-            let error = self.engine.end_late(run, Duration::from_nanos(self.deadline_ns));
+            let error =
+                self.engines.requests_mut().end_late(run, Duration::from_nanos(self.deadline_ns));
             self.remark_on_end(&error);
             return RunResult::Failed(self.end(key, life), Some(error));
         }
         if let Some(mailbox) = life.mailbox {
-            delivery = delivery.or_else(|| self.give_up_word(mailbox));
-            self.mailboxes.set_awaits(mailbox, Awaits::Nothing);
+            delivery = delivery.or_else(|| self.mail.give_up_word(mailbox));
+            self.mail.stop_awaiting(mailbox);
         }
         if delivery.is_none() {
             self.listening.stop_waiting(key);
@@ -289,47 +261,16 @@ impl Runner {
 
     fn resume(
         &mut self,
-        mut run: Run,
+        run: Run,
         life: &Life,
         delivery: Option<&Delivery>,
         host: &mut dyn Host,
         moment: Moment,
     ) -> Step {
-        if self.step_cost.is_look_due() {
-            self.step_cost.look((moment.thread_cpu_ns)(), self.usage().cpu_ns);
-        }
         self.recording.records.begin_run();
-        let step_cost_ns = self.step_cost.price_ns();
-        let before = self.usage();
-        let family = life.shares_budget_with();
-        let engine = match family {
-            Some(family) => {
-                let engine =
-                    self.process_engine.engine_mut().expect("what it made a run of is there");
-                engine.set_spent(&mut run, family.spent_ns(moment.now_ns));
-                engine
-            }
-            None => {
-                self.engine.charge(&mut run, step_cost_ns);
-                &mut self.engine
-            }
-        };
-        let output = &mut self.output;
-        self.at_work.begin(&life.page);
-        let step = exactly(Account::Page, || {
-            Delivery::reply_to(delivery, |reply| engine.resume(run, reply, host, output))
-        });
-        self.at_work.end();
-        // The memory of processes is charged to their family.
-        let held_bytes = if family.is_none() { engine.held_bytes() } else { 0 };
-        let used = self.count(life.row, &step, before, held_bytes, step_cost_ns);
-        if let Some(family) = family {
-            self.counters.of(life.row).spawned_cpu_ns += used.cpu_ns;
-            // One slice more, so that a process that continues with it is ended.
-            let most_ns = self.cpu_budget_ns.saturating_add(self.slice_ns);
-            family.spend(used.cpu_ns, most_ns);
-        }
-        step
+        let time = (moment.now_ns, moment.thread_cpu_ns);
+        let stepped = self.engines.resume(run, life, delivery, host, time);
+        stepped.counted(self.counters.of(life.row))
     }
 
     /// The row with the counters of a page.
@@ -356,36 +297,17 @@ impl Runner {
     pub(super) fn slices_had(&self) -> u64 {
         self.requests_ns / self.slice_ns.max(1)
     }
-
-    fn count(
-        &mut self,
-        row: RowIndex,
-        step: &Step,
-        before: Usage,
-        held_bytes: u64,
-        step_cost_ns: u64,
-    ) -> Usage {
-        self.step_cost.count();
-        let mut used = self.usage().since(before);
-        self.visit_cpu_ns += used.cpu_ns;
-        used.cpu_ns += step_cost_ns;
-        self.counters.of(row).add_step(step, used, held_bytes);
-        used
-    }
-
-    /// What both engines have used so far.
-    fn usage(&self) -> Usage {
-        self.engine.usage().with(self.process_engine.usage())
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use runtime::mailbox::Endpoint;
     use script::engine::Settings;
 
-    use super::super::post::{Letter, Undelivered};
-    use super::super::stage::{pages, run};
     use super::*;
+    use crate::mailbox::Mailboxes;
+    use crate::post::{Letter, Undelivered};
+    use crate::stage::{pages, run};
 
     #[test]
     fn message_to_stuck_scheduler_fails_with_reason() {
@@ -398,14 +320,15 @@ mod tests {
             2,
         )
         .unwrap();
-        let to = runner.mailboxes.next_id();
+        // The first that is opened.
+        let to = Mailboxes::new().unwrap().next_id();
         let run = |runner: &mut Runner, now_ns| run(runner, 1, 0, now_ns);
         let word_ns = nanoseconds(crate::limits::LETTER_WORD);
         assert!(matches!(run(&mut runner, 0), RunResult::Wait));
         assert!(matches!(run(&mut runner, word_ns - 1), RunResult::Wait));
         assert!(matches!(run(&mut runner, word_ns), RunResult::Wait), "the next letter");
         // The receipt for the first letter comes too late, and is not taken for that of the second.
-        let mut numbers = super::super::post::Outgoing::default();
+        let mut numbers = crate::post::Outgoing::default();
         let (first, second) = (numbers.number(), numbers.number());
         let receipt = |number| Letter::Receipt { to, number, outcome: Ok(()) };
         runner.take_letter(Endpoint(1), receipt(first));
@@ -454,5 +377,27 @@ mod tests {
         runner.forget(ProcessId::from_bits(3));
         let report = runner.report();
         assert_eq!((report.waiting, report.total.cancelled, report.total.requests), (0, 1, 5));
+    }
+
+    #[test]
+    fn a_letter_goes_with_its_sender() {
+        let pages =
+            pages(&[("a.page.txt", "<% send('1.5.1.00000000000000000000000000000001', 'a') %>")]);
+        let deadline_ns = 10;
+        let mut runner =
+            Runner::new(&pages, Settings::default(), 64 << 20, deadline_ns, 2).unwrap();
+        for process in 1..=3 {
+            assert!(matches!(run(&mut runner, process, 0, 0), RunResult::Wait));
+            assert_eq!(runner.mail.unsent(), 1);
+            if process == 3 {
+                let late = run(&mut runner, process, 0, deadline_ns + 1);
+                assert!(
+                    matches!(late, RunResult::Failed(_, Some(error)) if error.fault == Fault::Deadline)
+                );
+            } else {
+                runner.forget(ProcessId::from_bits(process));
+            }
+            assert!(runner.mail.unsent() == 0, "nobody waits for its receipt");
+        }
     }
 }

@@ -13,8 +13,9 @@ use script::engine::{Answer, Host, Level, Part};
 use script::template;
 
 use super::load::SetIndex;
+use super::moment::Moment;
 use super::page::{Page, PageKind};
-use super::runner::{Moment, RunResult, Runner};
+use super::runner::{RunResult, Runner};
 use super::set::PageSet;
 use crate::limits::PAGE_STEP_NS;
 

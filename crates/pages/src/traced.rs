@@ -8,12 +8,11 @@ use std::fmt;
 use http::Request;
 use runtime::slots::ProcessId;
 use runtime::trace::{self, Actor, Kind, What};
-use script::engine::Fetch;
 use store::Order;
 use wire::http::trace_context::{TRACE_PARENT, TRACE_STATE};
 
 use super::process::Key;
-use crate::fetch::{Failure, Got, fields as lines};
+use crate::fetch::{Asked, Failure, Got, fields as lines};
 
 pub(super) const WAITS: What = What::between(Actor::Page, Actor::Scheduler, "waits for");
 pub(super) const GOES_ON: What = What::between(Actor::Scheduler, Actor::Page, "goes on");
@@ -55,10 +54,10 @@ pub(super) fn note(key: Key, what: What, detail: fmt::Arguments<'_>) {
 
 /// A page asks another server. Its query is not shown, because it may have a key.
 #[cold]
-pub(super) fn fetch(key: Key, fetch: &Fetch) {
-    let url = String::from_utf8_lossy(&fetch.url);
+pub(super) fn fetch(key: Key, asked: &Asked) {
+    let url = String::from_utf8_lossy(&asked.url);
     let url = url.split(['?', '#']).next().unwrap_or_default();
-    note(key, FETCHES, format_args!("{} {url}", fetch.method));
+    note(key, FETCHES, format_args!("{} {url}", asked.method));
 }
 
 /// Another server has answered a page, or a part of it.

@@ -1,9 +1,9 @@
 //! The steps of a run, one after the other, as long as each wait is answered at once.
 //!
-//! Owns when a run gives way to others. What a wait means, `waits` knows.
+//! Owns when a run gives way to others. What a wait means is said in its row (`calls`).
 
 use runtime::trace;
-use script::engine::{Host, Step, Wait};
+use script::engine::{Host, Step};
 
 use super::{Moment, RunResult, Runner};
 use crate::delivery::WaitOutcome;
@@ -23,11 +23,11 @@ impl Runner {
     ) -> RunResult {
         let row = life.row;
         let end_ns = begun_ns.saturating_add(self.slice_ns);
-        let run_result = self.go_through(key, life, (step, end_ns), host, moment);
-        let cpu_ns = std::mem::take(&mut self.visit_cpu_ns);
+        let turnout = self.go_through(key, life, (step, end_ns), host, moment);
+        let cpu_ns = self.engines.take_visit_cpu_ns();
         // Processes are many and short: for them the clock is read only if one may have been long.
         if !key.is_of_client() && cpu_ns < RUN_UNINTERRUPTED_NS / 2 {
-            return run_result;
+            return turnout;
         }
         let now_ns = (moment.clock_ns)();
         let taken_ns = now_ns.saturating_sub(begun_ns);
@@ -37,7 +37,7 @@ impl Runner {
             self.requests_ns += taken_ns;
             self.counters.add_visit(row, taken_ns);
         }
-        run_result
+        turnout
     }
 
     fn go_through(
@@ -65,18 +65,11 @@ impl Runner {
                     return RunResult::Failed(self.end(key, life), Some(error));
                 }
                 Step::Sliced(run) => return self.end_slice(key, run, life),
-                Step::Waits(run, wait) if life.is_for_client(key, &wait) => {
-                    return self.hand_to_client(key, run, life, &wait);
-                }
-                Step::Waits(run, mut wait) => {
-                    if let Wait::Fetch(fetch) = &mut wait {
-                        host.pass_on(&mut fetch.fields);
-                    }
-                    life.waits_for = wait.words();
-                    if trace::is_on() {
-                        traced::note(key, traced::WAITS, format_args!("{}", life.waits_for));
-                    }
-                    match self.start_wait(wait, key, &mut life, moment) {
+                Step::Waits(mut run, number) => {
+                    match self.start_call(number, &mut run, key, &mut life, host, moment) {
+                        WaitOutcome::ByClient(act) => {
+                            return self.hand_to_client(key, run, life, act);
+                        }
                         WaitOutcome::Now(delivery) => (run, delivery),
                         WaitOutcome::Later { due_ns } => {
                             // After its deadline it need not wait.

@@ -9,8 +9,7 @@ use runtime::diagnostic::{self, Level};
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
-use script::engine::{Clash, Wait};
-use sys::spool::{Existing, SpoolFault};
+use sys::spool::SpoolFault;
 use wire::http::multipart::{Boundary, MultipartError};
 use wire::http::status::Status;
 
@@ -18,6 +17,7 @@ use super::fault::told;
 use super::form::{Form, Storage};
 use super::names;
 use super::order::{Act, FormId, Order, OrderResult, Report};
+use super::wish::{FileAct, FileWish};
 use crate::limits;
 use http::Intake;
 
@@ -181,29 +181,21 @@ impl Desk {
     pub fn wish<M: Send + From<Box<Order>> + TryInto<Box<Order>>>(
         &mut self,
         process: ProcessId,
-        wish: &Wait,
+        wish: FileWish,
         mail: &mut Mailbox<M>,
     ) -> Result<(), &'static str> {
-        let (Wait::SaveFile { file, .. } | Wait::ReadFile { file, .. }) = wish else {
-            return Err("it is no wish of a file");
-        };
-        let held = self.held.get_mut(&process).filter(|held| held.form.number() == file.form);
+        let held = self.held.get_mut(&process).filter(|held| held.form.number() == wish.form);
         let held = held.ok_or("the file is one of another request")?;
         let files = held.form.files().len();
-        let index = file.number.checked_sub(1).filter(|index| *index < files);
+        let index = (wish.file as usize).checked_sub(1).filter(|index| *index < files);
         let file = index.ok_or("there is no such file")?;
-        held.form.acts.push_back(match wish {
-            Wait::SaveFile { name, clash, .. } => {
-                let existing = match clash {
-                    Clash::Keep => Existing::Kept,
-                    Clash::Replace => Existing::Replaced,
-                };
-                Act::Save { file, name: names::saved_name(name)?.to_owned(), existing }
+        held.form.acts.push_back(match wish.act {
+            FileAct::Save { name, existing } => {
+                Act::Save { file, name: names::saved_name(&name)?.to_owned(), existing }
             }
-            Wait::ReadFile { most, .. } => {
-                Act::Read { file, most: (*most).min(limits::UPLOAD_READ_SIZE) }
+            FileAct::Read { most } => {
+                Act::Read { file, most: (most as usize).min(limits::UPLOAD_READ_SIZE) }
             }
-            _ => return Err("it is no wish of a file"),
         });
         self.is_stalled |= !held.send(process, mail);
         Ok(())

@@ -2,7 +2,8 @@
 //!
 //! `form` is one form, incomplete or complete; `desk` has those of a scheduler and talks to the
 //! helpers; `writer` is a helper, `place` the upload directory as it has it open; `order` is what
-//! they send each other; `names` says how files may be named, `room` how much space they may take,
+//! they send each other; `wish` is what a page wants with a
+//! file; `names` says how files may be named, `room` how much space they may take,
 //! `taken` where they may not be. Never keeps more of a file in memory than a few blocks.
 
 mod desk;
@@ -12,10 +13,12 @@ mod names;
 mod order;
 mod place;
 mod room;
+mod wish;
 mod writer;
 
 pub use desk::{Desk, Files, Told, UploadState};
 pub use form::Form;
 pub use order::{Order, Report};
 pub use room::Room;
+pub use wish::{FileAct, FileWish};
 pub use writer::{UploadWriter, hold};

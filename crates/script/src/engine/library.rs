@@ -4,6 +4,7 @@ use std::ffi::CStr;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use crate::engine::call::CallNumber;
 use crate::engine::host::{Answer, Host, Level, Part};
 use crate::engine::settings::{Role, Sessions, Settings};
 use crate::limits;
@@ -26,6 +27,7 @@ pub(super) const CHUNKS: &[(&CStr, &str)] = &[
     (c"=[library] load", include_str!("../library/load.lua")),
     (c"=[library] log", include_str!("../library/log.lua")),
     (c"=[library] coroutines", include_str!("../library/coroutines.lua")),
+    (c"=[library] calls", include_str!("../library/calls.lua")),
     (c"=[library] uploads", include_str!("../library/uploads.lua")),
     (c"=[library] processes", include_str!("../library/processes.lua")),
     (c"=[library] pieces", include_str!("../library/pieces.lua")),
@@ -140,6 +142,15 @@ pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 58] {
         (c"store_steps", limits::STORE_STEPS as f64),
         (c"seed", (settings.seed % (1 << 53)) as f64),
     ]
+}
+
+/// The tables of numbers by name that the library uses.
+pub(super) fn tables(settings: &Settings) -> [(&'static CStr, Vec<(&'static str, f64)>); 3] {
+    let parts = Part::ALL.iter().map(|(name, _)| *name).zip((1_u8..).map(f64::from));
+    let calls = settings.calls.iter();
+    let answers = calls.clone().map(|call| (call.name, f64::from(call.answer as u8)));
+    let calls = calls.enumerate().map(|(at, call)| (call.name, CallNumber::tag(at)));
+    [(c"parts", parts.collect()), (c"calls", calls.collect()), (c"answers", answers.collect())]
 }
 
 /// A page whose loop ends by itself, but only after about a hundred slices.

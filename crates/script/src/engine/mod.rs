@@ -4,12 +4,12 @@
 //! header fields: a [`Host`] provides what a page asks for.
 
 mod blame;
+mod call;
 mod collection;
 mod crypto;
 mod ending;
 mod error;
 mod escape;
-mod fetch;
 mod ffi;
 mod garbage;
 mod host;
@@ -32,18 +32,15 @@ mod tag;
 mod tune;
 mod usage;
 mod utf8;
-mod wait;
 
+pub use call::{AnswerForm, Arguments, CallNumber, Carries, HostCall};
 pub use crypto::fill_with_random;
 pub use error::{EngineError, Fault, Frame, ScriptError};
-pub use fetch::{BodyDelivery, Fetch};
 pub use ffi::NativeCode;
 pub use host::{Answer, Host, Level, Part, PublishedValue, RecordParts, Records};
 pub use keys::Keys;
 pub use output::{Author, Output, PassedOn};
-pub use run::{
-    Account, Clash, FormFile, Handler, Letters, Purpose, Reply, Run, Saying, Step, Wait,
-};
+pub use run::{Account, Handler, Purpose, Reply, Run, Step};
 pub use settings::{Code, Role, Sessions, Settings};
 pub use state::State;
 pub use stranger::{Stranger, Use};

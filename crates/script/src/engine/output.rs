@@ -3,7 +3,6 @@
 //! Owns how it is read from the coroutine. Never runs one.
 
 use super::ffi::Coroutine;
-use super::run::Saying;
 
 /// The author of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,30 +64,19 @@ impl Output {
         Some(PassedOn { upstream, path, fields })
     }
 
-    /// The operation on the WebSocket, after [`Wait::Say`](super::Wait::Say).
-    #[must_use]
-    pub fn saying(&self) -> Saying {
-        match self.status {
-            None | Some(1) => Saying::Text,
-            Some(2) => Saying::Binary,
-            Some(3) => Saying::Subscribe,
-            Some(4) => Saying::Unsubscribe,
-            Some(code) => Saying::Close(code),
-        }
-    }
-
     /// Copies the output of a page: the only copy of it.
     pub(super) fn take(&mut self, coroutine: &Coroutine) {
         self.clear();
-        self.body.extend_from_slice(coroutine.stack().lent_bytes_at(2));
-        let status = coroutine.stack().number_at(4) as u16;
+        let stack = coroutine.stack();
+        self.body.extend_from_slice(stack.lent_bytes_at(2));
+        let status = stack.number_at(4) as u16;
         self.status = (status != 0).then_some(status);
-        self.author = match coroutine.stack().number_at(6) {
+        self.author = match stack.number_at(6) {
             1.0 => Author::Server,
             2.0 => Author::Upstream,
             _ => Author::Page,
         };
-        if let Some(fields) = coroutine.stack().bytes_at(5) {
+        if let Some(fields) = stack.bytes_at(5) {
             self.fields.extend_from_slice(fields);
         }
     }

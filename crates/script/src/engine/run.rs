@@ -1,13 +1,12 @@
-//! One run of a page: its handle, what it waits for, and what it wrote.
+//! One run of a page: its handle, and how it comes back.
 //!
 //! Owns the handles. Never runs anything: the state does.
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::time::Duration;
 
+use crate::engine::call::{Arguments, CallNumber};
 use crate::engine::error::ScriptError;
-use crate::engine::fetch::Fetch;
 use crate::engine::ffi::{AccountNumber, Coroutine, Meter, Reference, Resumed};
 use crate::engine::seen::Seen;
 
@@ -153,6 +152,20 @@ impl Run {
         &self.name
     }
 
+    /// The arguments of the call that it waits for.
+    #[must_use]
+    pub fn arguments(&self) -> Arguments<'_> {
+        Arguments::of(self.coroutine.as_ref().expect("a run has its coroutine between calls"))
+    }
+
+    /// The host has read the arguments of the call. Until then they are kept, at most until the run continues.
+    pub fn forget_arguments(&mut self) {
+        let waits = self.review.is_none() && self.first_values == 0;
+        if let (Some(coroutine), true) = (&mut self.coroutine, waits) {
+            coroutine.truncate(0);
+        }
+    }
+
     /// Renews its CPU budget.
     pub fn renew_budget(&mut self) {
         self.ticks = 0;
@@ -177,149 +190,15 @@ impl Drop for Run {
 pub enum Step {
     /// The page has finished; the output has what it wrote.
     Done,
-    /// The page waits. Resume it with the answer.
-    Waits(Run, Wait),
+    /// The page waits for this call of its host. Resume it with the answer.
+    Waits(Run, CallNumber),
     /// Its time slice has ended. Resume it after others have run.
     Sliced(Run),
     /// The page was ended.
     Failed(Box<ScriptError>),
 }
 
-/// What a page waits for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wait {
-    /// Time: resume with [`Reply::Nothing`] when it has passed.
-    Sleep(Duration),
-    /// Its own name: resume with a text.
-    Name,
-    /// The delivery of a message to a process: resume with [`Reply::Nothing`] when it has arrived, otherwise with a text that says why not.
-    Send {
-        /// The name of that process.
-        to: Vec<u8>,
-        /// The message; only the receiving page knows its content.
-        message: Vec<u8>,
-    },
-    /// A permanent name for a file of its request's form: resume with [`Reply::Nothing`] when it has it, otherwise with two texts, the
-    /// second of which says why not.
-    SaveFile {
-        /// The file.
-        file: FormFile,
-        /// The name.
-        name: Vec<u8>,
-        /// What to do if a file with that name exists.
-        clash: Clash,
-    },
-    /// The first bytes of a file of its request's form: resume with them as a text, or with two texts, the second of which
-    /// says why not.
-    ReadFile {
-        /// The file.
-        file: FormFile,
-        /// Maximum number of bytes.
-        most: usize,
-    },
-    /// A message: resume with its text, or with [`Reply::Nothing`] when this time has passed.
-    Receive(Option<Duration>),
-    /// A new process, for the engine that runs processes ([`State::spawn`](crate::engine::State::spawn)): resume with its name,
-    /// or with two texts, the second of which says why there is none.
-    Spawn(Vec<u8>),
-    /// An answer from another server: resume with its status, its fields (names in lower case, and values, one per line) and
-    /// its body as texts, or with [`Reply::Failed`]: the page gets nil and that text. If the body is read piece by piece,
-    /// it is empty, and a fourth text is the number with which it is read.
-    Fetch(Box<Fetch>),
-    /// The next piece of such a body: resume with it as a text, with [`Reply::Nothing`] at its end, or with
-    /// [`Reply::Failed`].
-    ReadFetched(u64),
-    /// Nothing: the rest of such a body is not wanted. Resume with [`Reply::Nothing`].
-    CloseFetched(u64),
-    /// A registered name for its process: resume with [`Reply::Nothing`] when it has it, otherwise with two texts, the second of which says why not.
-    Register(Vec<u8>),
-    /// The process with this registered name: resume with the process's own name, or with [`Reply::Nothing`].
-    Whereis(Vec<u8>),
-    /// A subscription to a channel: resume with its number, or with two texts, the second of which says why not.
-    Listen(Vec<u8>),
-    /// The next message of a subscription: resume with three texts (its number, its kind, and how many before it were lost) and the message; with
-    /// [`Reply::Nothing`] when this time has passed; or with [`Reply::Failed`].
-    Hear {
-        /// The number of the subscription.
-        number: u64,
-        /// How long to wait.
-        time: Option<Duration>,
-    },
-    /// Nothing: the subscription is ended. Resume with [`Reply::Nothing`].
-    StopListening(u64),
-    /// Changes of the store: items, each with its length in decimal digits, a colon and its bytes. First comes the number of conditions, and for each
-    /// the database, the key and the version it must have, `0` for none; then the steps, each `put` with the database, the key, the kind, the
-    /// bytes, the expiry (nothing, `keep`, or milliseconds since 1970) and a condition (nothing, `absent`, `present`, or a
-    /// version), `delete` with the database, the key and a version or nothing, or `add` with the database, the key and an integer. Resume
-    /// with two texts: `done` and the result of the last step (`1`, `0` or a number); `refused`, if a condition is not met; `failed`
-    /// and the reason; or `wrong` and the page's mistake.
-    Order(Vec<u8>),
-    /// A commit of the store with a higher number: resume with [`Reply::Nothing`] when there is one, or when this time has passed.
-    Commit {
-        /// The number.
-        after: u64,
-        /// How long to wait.
-        time: Option<Duration>,
-    },
-    /// The first place in the queue with this name; an empty name leaves the queue. Resume with [`Reply::Nothing`] then, or when it takes too long.
-    StandInLine(Vec<u8>),
-    /// The client: the output has what the page has written so far, including the head the first time. Resume with
-    /// [`Reply::Nothing`] when the client has read it.
-    Flush,
-    /// The client's WebSocket: the output has the name of its subprotocol as the body, and the fields of the head. Resume with
-    /// [`Reply::Nothing`] when it is open.
-    Accept,
-    /// An operation on the WebSocket, described by [`Output::saying`](super::Output::saying). Resume with
-    /// [`Reply::Nothing`] when it is done, otherwise with two texts, the second of which says why not.
-    Say,
-    /// The next message of the client: resume with its kind (`text` or `binary`) and its bytes; with `close`, the reason and the code when
-    /// the WebSocket is closed; or, if letters are wanted, with the single text of a message from a process.
-    NextMessage(Letters),
-}
-
-/// Whether a run that waits for its client also accepts messages of processes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Letters {
-    /// Yes.
-    Wanted,
-    /// No.
-    Left,
-}
-
-/// An operation on a WebSocket. Its text, if it has one, is the body of the output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Saying {
-    /// Send a text message.
-    Text,
-    /// Send a binary message.
-    Binary,
-    /// Subscribe the client to that channel.
-    Subscribe,
-    /// Unsubscribe the client from it.
-    Unsubscribe,
-    /// Close with this code; the body is the reason.
-    Close(u16),
-}
-
-/// A file of a form, with the numbers that the host has given the page ([`Part::Files`](crate::engine::Part::Files)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FormFile {
-    /// The form's number.
-    pub form: u64,
-    /// The file's number, from 1.
-    pub number: usize,
-}
-
-/// What to do with an existing file of the same name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Clash {
-    /// Keep it; the new file gets no name.
-    Keep,
-    /// Replace it.
-    Replace,
-}
-
-/// The answer to a [`Wait`], or the value with which a slice is resumed.
+/// The answer to a call, or the value with which a slice is resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply<'text> {
     /// Continue.

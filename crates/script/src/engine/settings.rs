@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::engine::call::HostCall;
 use crate::limits;
 
 /// How Lua code runs.
@@ -59,6 +60,8 @@ pub struct Settings {
     pub secure_cookies: bool,
     /// The seed of `math.random`.
     pub seed: u64,
+    /// What pages can wait for.
+    pub calls: &'static [HostCall],
 }
 
 impl Default for Settings {
@@ -76,6 +79,7 @@ impl Default for Settings {
             session_age: limits::SESSION_AGE,
             secure_cookies: false,
             seed: 0,
+            calls: &[],
         }
     }
 }

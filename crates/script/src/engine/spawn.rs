@@ -24,7 +24,7 @@ impl State {
         self.lua.held_by(account.number)
     }
 
-    /// Begins a process from the content of [`Wait::Spawn`](crate::engine::Wait::Spawn). Its memory is charged to an account of this
+    /// Begins a process from what `spawn` gives its host (copying.lua). Its memory is charged to an account of this
     /// engine. The caller resumes it, now or later. `name` is the page's. `None` if there is no room for it.
     pub fn spawn(&mut self, name: &str, body: &[u8], account: &Rc<Account>) -> Option<Run> {
         self.begin_process(name, (body, SPAWNED), account)

@@ -7,17 +7,18 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use crate::engine::call::{CallNumber, Carries, HostCall};
 use crate::engine::collection::{CYCLES, Collection};
 use crate::engine::error::{EngineError, Fault, ScriptError};
 use crate::engine::ffi::{
     CallFault, Coroutine, Lua, MemorySizes, Meter, NativeCode, Reference, Resumed,
 };
-use crate::engine::host::{Host, Part};
+use crate::engine::host::Host;
 use crate::engine::keys::Keys;
 use crate::engine::library;
 use crate::engine::output::Output;
 use crate::engine::report;
-use crate::engine::run::{Bin, Handler, MemoryBudget, Reply, Review, Run, Step, Wait};
+use crate::engine::run::{Bin, Handler, MemoryBudget, Reply, Review, Run, Step};
 use crate::engine::seen::Seen;
 use crate::engine::settings::{Code, Settings};
 use crate::engine::tag::{self, DONE, EXIT};
@@ -54,6 +55,8 @@ pub struct State {
     pub(super) collection: Collection,
     /// Bytes that one run may hold.
     pub(super) run_bound: u64,
+    /// What pages can wait for.
+    calls: &'static [HostCall],
     /// Bytes of the largest block of a table.
     table_bytes: usize,
     /// Bytes that all runs have allocated.
@@ -70,11 +73,11 @@ impl State {
     /// If that is not possible.
     pub fn new(settings: Settings) -> Result<State, EngineError> {
         let mut lua = open(&settings)?;
-        let names = Part::ALL.map(|(name, _)| name);
         let mut numbers = library::numbers(&settings).to_vec();
         numbers.extend(tag::ALL.iter().map(|(name, tag)| (*name, f64::from(*tag))));
         let bytes = settings.memory_bytes;
-        let built = lua.build(library::CHUNKS, &names, &numbers, library::KEPT);
+        let built =
+            lua.build(library::CHUNKS, &library::tables(&settings), &numbers, library::KEPT);
         let [
             body,
             environment,
@@ -118,6 +121,7 @@ impl State {
             cpu_budget: settings.cpu_budget,
             collection: Collection::default(),
             run_bound: settings.run_memory_bytes as u64,
+            calls: settings.calls,
             table_bytes: settings.table_bytes,
             allocated: 0,
             held: 0,
@@ -211,6 +215,7 @@ impl State {
         self.sweep();
         self.held = 0;
         debug_assert!(run.review.is_none() || reply == Reply::Nothing, "it was said to be sliced");
+        run.forget_arguments();
         let before = run.meter.allocated();
         let passed = match &mut run.coroutine {
             Some(coroutine) => self.pass_reply(coroutine, reply, &mut run.meter),
@@ -267,7 +272,7 @@ impl State {
             None => self.advance(&mut run, passed, host),
             Some(review) => self.review(&mut run, review),
         };
-        let (mut coroutine, outcome) = match advanced {
+        let (coroutine, outcome) = match advanced {
             Ok(advanced) => advanced,
             Err(error) => return Step::Failed(error),
         };
@@ -293,13 +298,12 @@ impl State {
         match tag {
             DONE | EXIT => self.done(run, coroutine, tag, output),
             tag => {
-                let wait = Wait::of(tag, &coroutine);
-                if matches!(wait, Wait::Flush | Wait::Accept | Wait::Say) {
+                let number = CallNumber::of_tag(tag);
+                if self.calls[number.index()].carries == Carries::Output {
                     output.take(&coroutine);
                 }
-                coroutine.truncate(0);
                 run.coroutine = Some(coroutine);
-                Step::Waits(run, wait)
+                Step::Waits(run, number)
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The tags of values that the library yields: the end of a run, or what it waits for.
+//! The tags of values that the library yields: the end of a run, or the call that it waits for.
 //!
 //! Owns the one table from which Rust and the library's Lua (`kit.tag_NAME`) both are generated. A
 //! yield without values is the end of a slice and has no tag.
@@ -30,33 +30,14 @@ tags! {
     LOADED = 2;
     /// A value that a page's own coroutine yielded.
     USER = 3;
-    SLEEP = 4;
-    NAME = 5;
-    SEND = 6;
-    RECEIVE = 7;
-    SPAWN = 8;
-    FLUSH = 9;
-    FETCH = 10;
-    SAVE_FILE = 11;
-    READ_FILE = 12;
     /// The run ended itself.
-    EXIT = 13;
+    EXIT = 4;
     /// The coroutine waits for its next job.
-    IDLE = 14;
-    READ_FETCHED = 15;
-    CLOSE_FETCHED = 16;
-    LISTEN = 17;
-    HEAR = 18;
-    STOP_LISTENING = 19;
-    REGISTER = 20;
-    WHEREIS = 21;
-    ACCEPT = 22;
-    SAY = 23;
-    NEXT_MESSAGE = 24;
-    ORDER = 25;
-    STAND_IN_LINE = 26;
-    AWAIT_COMMIT = 27;
+    IDLE = 5;
 }
+
+/// The tag of the first call that the host declares; the others follow.
+pub(super) const FIRST_CALL: u8 = 16;
 
 #[cfg(test)]
 mod tests {

@@ -5,9 +5,8 @@
 local kit = ...
 
 local fail, encode, decode, native_publish = kit.fail, kit.encode_json, kit.decode_json, kit.publish_message
-local yield, replied = kit.yield, kit.replied
+local host = kit.host
 local type, pcall, setmetatable, tonumber = type, pcall, setmetatable, tonumber
-local LISTEN, HEAR, STOP_LISTENING = kit.tag_LISTEN, kit.tag_HEAR, kit.tag_STOP_LISTENING
 
 -- What a message is, as the host says it.
 local JSON = "json"
@@ -38,14 +37,14 @@ local function receive(messages, seconds)
   if seconds ~= nil and (type(seconds) ~= "number" or not (seconds >= 0)) then
     fail("receive takes seconds, not " .. kit.shown_as(seconds))
   end
-  return heard(messages.channel, yield(HEAR, number, seconds or -1))
+  return heard(messages.channel, host.messages_receive(number, seconds or -1))
 end
 
 local messages_meta = {
   __index = {
     receive = receive,
     close = function(messages)
-      yield(STOP_LISTENING, number_of(messages, "close"))
+      host.messages_close(number_of(messages, "close"))
     end,
   },
   -- `for value, about in messages do`: each message, until somebody closes it.
@@ -79,7 +78,7 @@ kit.publish("channel", kit.seal("channel", {
     if type(name) ~= "string" then
       fail("channel.subscribe takes the name of a channel, not a " .. type(name))
     end
-    local number, reason = replied(yield(LISTEN, name))
+    local number, reason = host.channel_subscribe(name)
     if reason then
       return nil, reason
     end

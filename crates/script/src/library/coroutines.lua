@@ -1,4 +1,4 @@
--- `coroutine` as pages see it, and `sleep`.
+-- `coroutine` as pages see it.
 --
 -- Owns what is yielded: a tag first, or nothing at all at the end of a slice (which no page can yield itself). What is
 -- meant for the host goes through all coroutines that a page has made.
@@ -9,13 +9,12 @@ local fail = kit.fail
 
 local resume, native_yield, status, create = coroutine.resume, coroutine.yield, coroutine.status, coroutine.create
 local running, isyieldable = coroutine.running, coroutine.isyieldable
-local getinfo = debug.getinfo
 local select, error, type = select, error, type
 local setmetatable = setmetatable
 local tops, contexts = kit.tops, kit.contexts
 local depth_max = kit.coroutine_depth
 
-local USER, SLEEP = kit.tag_USER, kit.tag_SLEEP
+local USER = kit.tag_USER
 
 local cannot_wait = "cannot wait here: a function of C called this"
 
@@ -34,14 +33,7 @@ local function require_yieldable(name)
   end
 end
 
--- Waits for the host. Called by the functions that pages wait with, it names them in its error.
-local function yield(...)
-  if not isyieldable() then
-    require_yieldable(getinfo(2, "n").name or "a page")
-  end
-  return native_yield(...)
-end
-kit.yield = yield
+kit.require_yieldable = require_yieldable
 
 local function tail(_, ...)
   return true, ...
@@ -142,20 +134,3 @@ kit.publish("coroutine", kit.seal("coroutine", {
     end
   end,
 }))
-
--- What the host replied. If something is wrong it is raised where the page waits.
-local function replied(failure, ...)
-  if failure then
-    fail(failure)
-  end
-  return ...
-end
-
-kit.replied = replied
-
-kit.publish("sleep", function(seconds)
-  if type(seconds) ~= "number" or not (seconds >= 0) then
-    fail("sleep takes seconds, not " .. kit.shown_as(seconds))
-  end
-  return replied(yield(SLEEP, seconds))
-end)

@@ -6,13 +6,12 @@ local kit = ...
 
 local fail = kit.fail
 
-local yield = kit.yield
+local host = kit.host
 local type, tostring, tonumber, pcall, pairs = type, tostring, tonumber, pcall, pairs
 local setmetatable = setmetatable
 local concat, find, gmatch = table.concat, string.find, string.gmatch
 local lower, upper = string.lower, string.upper
 
-local FETCH, READ_FETCHED, CLOSE_FETCHED = kit.tag_FETCH, kit.tag_READ_FETCHED, kit.tag_CLOSE_FETCHED
 local timeout_usual, url_size = kit.fetch_timeout, kit.url_size
 local name_size, value_size, head_size = kit.field_name, kit.field_value, kit.head_size
 
@@ -116,7 +115,7 @@ local function number_of(answer, name)
 end
 
 local function read(answer)
-  return piece_of(yield(READ_FETCHED, number_of(answer, "read")))
+  return piece_of(host.answer_read(number_of(answer, "read")))
 end
 
 local answer_meta = {
@@ -142,7 +141,7 @@ local answer_meta = {
       end
     end,
     close = function(answer)
-      yield(CLOSE_FETCHED, number_of(answer, "close"))
+      host.answer_close(number_of(answer, "close"))
     end,
   },
   __metatable = false,
@@ -196,5 +195,5 @@ kit.publish("fetch", function(url, options)
   local lines = (headers or is_json) and lines_of(headers or none, is_json) or ""
   -- It may wait for long, and keeps nothing for that time that it has no use for.
   options, headers = nil, nil
-  return answered(yield(FETCH, method, url, lines, timeout, body, stream and 1 or 0))
+  return answered(host.fetch(method, url, lines, timeout, body, stream and 1 or 0))
 end)

@@ -7,15 +7,13 @@ local kit = ...
 
 local fail = kit.fail
 
-local yield = kit.yield
+local host = kit.host
 local type, error, pairs = type, error, pairs
 local pcall = pcall
-local current, replied = kit.current, kit.replied
+local current = kit.current
 local encode, decode = kit.buffer_encode, kit.buffer_decode
 local size_max, values_max, depth_max = kit.message_size, kit.message_values, kit.message_depth
 
-local NAME, SEND, RECEIVE, SPAWN = kit.tag_NAME, kit.tag_SEND, kit.tag_RECEIVE, kit.tag_SPAWN
-local REGISTER, WHEREIS = kit.tag_REGISTER, kit.tag_WHEREIS
 local find = string.find
 
 local plain = { string = true, number = true, boolean = true, ["nil"] = true }
@@ -49,7 +47,7 @@ kit.publish("self", function()
   local context = current[1]
   local name = context.name
   if not name then
-    name = replied(yield(NAME))
+    name = host.self()
     context.name = name
   end
   return name
@@ -60,32 +58,18 @@ local function is_process(name)
   return find(name, "^%d") ~= nil
 end
 
--- The process that has a name; nil and why where nobody says so.
-local function whereis(name)
-  local process = replied(yield(WHEREIS, name))
-  if process and not is_process(process) then
-    return nil, process
-  end
-  return process
-end
-
 kit.publish("register", function(name)
   if type(name) ~= "string" then
     fail("register takes a name, not a " .. type(name))
   end
-  local unheard, reason = replied(yield(REGISTER, name))
-  reason = reason or unheard
-  if reason then
-    return nil, reason
-  end
-  return true
+  return host.register(name)
 end)
 
 kit.publish("whereis", function(name)
   if type(name) ~= "string" then
     fail("whereis takes a name, not a " .. type(name))
   end
-  return whereis(name)
+  return host.whereis(name)
 end)
 
 kit.publish("send", function(name, message)
@@ -100,24 +84,20 @@ kit.publish("send", function(name, message)
     fail(problem)
   end
   if not is_process(name) then
-    local process, unheard = whereis(name)
+    local process, unheard = host.whereis(name)
     if unheard then
       return nil, unheard
     end
     name = process or name
   end
-  local reason = replied(yield(SEND, name, encode(message)))
-  if reason then
-    return nil, reason
-  end
-  return true
+  return host.send(name, encode(message))
 end)
 
 kit.publish("receive", function(seconds)
   if seconds ~= nil and (type(seconds) ~= "number" or not (seconds >= 0)) then
     fail("receive takes seconds, not " .. kit.shown_as(seconds))
   end
-  local text = replied(yield(RECEIVE, seconds or -1))
+  local text = host.receive(seconds or -1)
   if not text then
     return nil
   end
@@ -128,9 +108,5 @@ kit.publish("spawn", function(body, ...)
   if type(body) ~= "function" then
     fail("spawn takes a function, not a " .. type(body))
   end
-  local name, reason = replied(yield(SPAWN, kit.pack(current[1], body, ...)))
-  if reason then
-    return nil, reason
-  end
-  return name
+  return host.spawn(kit.pack(current[1], body, ...))
 end)

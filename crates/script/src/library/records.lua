@@ -6,12 +6,11 @@
 local kit = ...
 
 local fail, encode, decode = kit.fail, kit.encode_json, kit.decode_json
-local yield, replied, shown_as = kit.yield, kit.replied, kit.shown_as
+local host, shown_as = kit.host, kit.shown_as
 local read_record, read_records, now = kit.read_record, kit.read_records, kit.now
 local type, pcall, tonumber, tostring, pairs = type, pcall, tonumber, tostring, pairs
 local format, find, huge, min, floor = string.format, string.find, math.huge, math.min, math.floor
 local new_buffer, get_text = kit.buffer.new, kit.buffer.get
-local ORDER = kit.tag_ORDER
 local key_size, value_size = kit.store_key, kit.store_value
 local scan_keys = kit.store_scan
 
@@ -146,7 +145,7 @@ end
 
 -- Has the order executed: what came of its last step; false where a condition did not hold; nil and why where the store cannot do it.
 local function execute(what, order)
-  local done, outcome = replied(yield(ORDER, get_text(order)))
+  local done, outcome = host.store_order(get_text(order))
   if done == "done" then
     return outcome
   elseif done == "refused" then

@@ -1,6 +1,6 @@
 -- The loop that every coroutine of a run is in: take a job, run it, hand over what it wrote, at its end or before.
 --
--- Owns what is yielded to the host; the tags are those of tag.rs. A yield without values is the end of a slice.
+-- Owns what is yielded at the end of a run; the tags are those of tag.rs. A yield without values is the end of a slice.
 
 local kit = ...
 
@@ -13,7 +13,7 @@ local new_buffer = library.new
 local buffer_meta = debug.getmetatable(new_buffer())
 local get, ref, reset, free = buffer_meta.get, buffer_meta.ref, buffer_meta.reset, buffer_meta.free
 
-local DONE, LOADED, FLUSH, EXIT, IDLE = kit.tag_DONE, kit.tag_LOADED, kit.tag_FLUSH, kit.tag_EXIT, kit.tag_IDLE
+local DONE, LOADED, EXIT, IDLE = kit.tag_DONE, kit.tag_LOADED, kit.tag_EXIT, kit.tag_IDLE
 -- What a module's function gives where a server of an upstream answers.
 local PASSED_ON = "passed on"
 kit.PASSED_ON = PASSED_ON
@@ -111,7 +111,7 @@ function kit.response_methods.flush(own)
     kit.note_session(context.request)
   end
   local start, length = written(context)
-  local failure = kit.yield(FLUSH, start, length, status, fields)
+  local failure = kit.host.response_flush(start, length, status, fields)
   empty(context.out, length)
   if failure then
     fail(failure)
@@ -126,7 +126,8 @@ kit.publish("exit", function()
   end
   local status, fields = head_of(context.request, context.response)
   local start, length = written(context)
-  kit.yield(EXIT, start, length, status, fields)
+  kit.require_yieldable("exit")
+  yield(EXIT, start, length, status, fields)
 end)
 
 -- The page that a chunk gives. It sees the names of its own environment.

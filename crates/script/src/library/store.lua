@@ -7,16 +7,15 @@ local kit = ...
 
 local fail, execute_order = kit.fail, kit.records.execute
 local records, shown_as = kit.records, kit.shown_as
-local yield, replied = kit.yield, kit.replied
+local host = kit.host
 local type, setmetatable, tostring, pairs = type, setmetatable, tostring, pairs
 local pcall, error, select, unpack = pcall, error, select, unpack
 local new_buffer = kit.buffer.new
 local check_key, option, put_item, put_items, put_step = records.check_key, records.option, records.put_item, records.put_items, records.put_step
 local packed, unpacked, put_options, expiry_of = records.packed, records.unpacked, records.put_options, records.expiry_of
 local get = records.get
+local clock = kit.clock
 local tries_max, steps_max = kit.store_tries, kit.store_steps
-
-local STAND = kit.tag_STAND_IN_LINE
 
 local BUSY = "others changed what it had read, each time that it was tried"
 
@@ -120,9 +119,9 @@ end
 local function until_over(line, try, ...)
   local given = pack(try(...))
   if not given[1] then
-    replied(yield(STAND, line))
+    host.store_queue(line)
     local fine, ended = pcall(try_again, try, ...)
-    replied(yield(STAND, ""))
+    host.store_queue("")
     if not fine then
       error(ended, 0)
     end
@@ -190,6 +189,34 @@ local function update(database, key, change, options)
   return until_over(database.name .. "/" .. key, try_update, database, key, change, expiry)
 end
 
+local wait_options = { version = true, timeout = true }
+
+-- Waits until a key has another version than the page knows, or than it has now: true, and what it holds then; false when the time is over.
+local function wait(database, key, options)
+  check_key("store.wait", key)
+  options = records.check_options("store.wait", options, wait_options)
+  local version, seconds = option(options, wait_options, "version"), option(options, wait_options, "timeout")
+  if version ~= nil and type(version) ~= "string" then
+    fail("store.wait: 'version' is that of a value, not " .. shown_as(version))
+  elseif seconds ~= nil and (type(seconds) ~= "number" or not (seconds >= 0)) then
+    fail("store.wait: 'timeout' is seconds, not " .. shown_as(seconds))
+  end
+  local due = seconds and clock() + seconds
+  while true do
+    local value, about = get(database, key)
+    local now = about and about.version or "0"
+    version = version or now
+    if now ~= version then
+      return true, value, about
+    end
+    local left = due and due - clock()
+    if left and left <= 0 then
+      return false
+    end
+    host.store_wait(database.name, key, version, left or -1)
+  end
+end
+
 -- What can be done with a database.
 local functions = {
   get = get,
@@ -198,6 +225,7 @@ local functions = {
   add = records.add,
   scan = records.scan,
   watch = records.watch,
+  wait = wait,
   update = update,
   transaction = transaction,
 }

@@ -6,11 +6,9 @@ local kit = ...
 
 local fail = kit.fail
 
-local yield, replied = kit.yield, kit.replied
+local host = kit.host
 local type, tonumber, tostring, setmetatable = type, tonumber, tostring, setmetatable
 local read_size, name_size = kit.file_read_size, kit.name_size
-
-local SAVE_FILE, READ_FILE = kit.tag_SAVE_FILE, kit.tag_READ_FILE
 
 -- Which file of which form each is. A page may hold on to one, but it cannot make one up.
 local keys = setmetatable({}, { __mode = "k" })
@@ -27,14 +25,6 @@ local function key_of(file, what)
   return key[1], key[2]
 end
 
--- `true`, or nil and why not.
-local function outcome(_, why)
-  if why then
-    return nil, why
-  end
-  return true
-end
-
 function methods.save(file, name, options)
   local form, number = key_of(file, "save")
   if type(name) ~= "string" then
@@ -43,15 +33,7 @@ function methods.save(file, name, options)
     fail("the name of a file has more than " .. name_size .. " bytes")
   end
   local replaces = type(options) == "table" and options.replace and 1 or 0
-  return outcome(replied(yield(SAVE_FILE, form, number, name, replaces)))
-end
-
--- Bytes, or nil and why not.
-local function content(bytes, why)
-  if why then
-    return nil, why
-  end
-  return bytes
+  return host.file_save(form, number, name, replaces)
 end
 
 function methods.read(file, most)
@@ -61,7 +43,7 @@ function methods.read(file, most)
   elseif type(most) ~= "number" or not (most >= 0) then
     fail("read takes a number of bytes, not " .. tostring(most))
   end
-  return content(replied(yield(READ_FILE, form, number, most < read_size and most or read_size)))
+  return host.file_read(form, number, most < read_size and most or read_size)
 end
 
 -- The table of what the host says: `1.name` is the name of the first.

@@ -5,10 +5,9 @@
 
 local kit = ...
 
-local fail, records, read_records, yield, replied = kit.fail, kit.records, kit.read_records, kit.yield, kit.replied
+local fail, records, read_records, host = kit.fail, kit.records, kit.read_records, kit.host
 local clock, shown_as = kit.clock, kit.shown_as
 local type, pairs, setmetatable, tonumber = type, pairs, setmetatable, tonumber
-local AWAIT_COMMIT = kit.tag_AWAIT_COMMIT
 local keys_at_once, keys_max = kit.store_scan, kit.store_watched
 
 -- What each watch is at; the page has no way to it.
@@ -73,7 +72,7 @@ local function receive(watch, seconds)
     if left and left <= 0 then
       return nil
     end
-    replied(yield(AWAIT_COMMIT, state.commit, left or -1))
+    host.store_commit(state.commit, left or -1)
     look(state)
   end
 end

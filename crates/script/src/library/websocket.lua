@@ -4,15 +4,13 @@
 
 local kit = ...
 
-local fail, replied, current = kit.fail, kit.replied, kit.current
+local fail, host, current = kit.fail, kit.host, kit.current
 local encode, decode = kit.encode_json, kit.buffer_decode
 local type, pairs, pcall, tonumber, setmetatable = type, pairs, pcall, tonumber, setmetatable
 local getmetatable = debug.getmetatable
 local begun, born = kit.begun, kit.born
 
-local ACCEPT, SAY, NEXT_MESSAGE = kit.tag_ACCEPT, kit.tag_SAY, kit.tag_NEXT_MESSAGE
-
--- What is said, as run.rs has it; a close is its code.
+-- What is said, as the host has it; a close is its code.
 local TEXT, BINARY, SUBSCRIBE, UNSUBSCRIBE = 1, 2, 3, 4
 
 local CLOSED = "the WebSocket is closed"
@@ -58,9 +56,9 @@ local function say(socket, method, what, text)
   kit.buffer.reset(out)
   out:put(text)
   local start, length = kit.buffer.ref(out)
-  local _, reason = replied(kit.yield(SAY, start, length, what))
+  local fine, reason = host.socket_send(start, length, what)
   kit.empty(out, length)
-  if reason then
+  if not fine then
     return nil, reason
   end
   return true
@@ -145,7 +143,7 @@ function kit.converse(given)
   kit.buffer.reset(out)
   out:put(handlers.protocol or "")
   local start, length = kit.buffer.ref(out)
-  replied(kit.yield(ACCEPT, start, length, nil, fields))
+  host.websocket(start, length, nil, fields)
   kit.buffer.reset(out)
   context.request, context.response = false, false
   local socket = setmetatable({}, socket_meta)
@@ -153,7 +151,7 @@ function kit.converse(given)
   call(handlers.open, socket)
   local wants_letters = handlers.receive and 1 or 0
   while true do
-    local kind, text, code = replied(kit.yield(NEXT_MESSAGE, wants_letters))
+    local kind, text, code = host.socket_receive(wants_letters)
     if kind == "close" then
       socket.is_closed = true
       call(handlers.close, socket, tonumber(code), text)

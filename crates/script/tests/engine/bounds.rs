@@ -1,10 +1,11 @@
 //! Everything a page sets, names, logs or requests has a limit: beyond it there is an error at the page's line, or it is shortened. Values
 //! just below the limit work as usual.
 
-use script::engine::{Fault, Step, Wait};
+use script::engine::Fault;
 use script::limits;
 
 use crate::stage::Stage;
+use crate::waits::{Step, Wait};
 
 /// The first call succeeds; the second one is refused at its line, with this text.
 fn is_bounded(fine: &str, refused: &str, words: &str) {

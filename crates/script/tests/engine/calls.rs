@@ -3,9 +3,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use script::engine::{Answer, Fault, Host, Level, Output, Part, Reply, Settings, Step, Wait};
+use script::engine::{Answer, Fault, Host, Level, Output, Part, Reply, Settings};
 
 use crate::stage::Stage;
+use crate::waits::{Step, Wait};
 
 #[test]
 fn a_part_of_the_request_is_asked_for_once_and_when_it_is_looked_at() {
@@ -146,7 +147,10 @@ fn a_host_may_run_an_engine_of_its_own() {
     let mut host = Nested(Stage::new());
     let page = stage.load("assert(request.path == 'inner') while true do end");
     let mut output = Output::default();
-    assert!(matches!(stage.state.start(&page, &mut host, &mut output), Step::Sliced(_)));
+    assert!(matches!(
+        stage.state.start(&page, &mut host, &mut output),
+        script::engine::Step::Sliced(_)
+    ));
 }
 
 #[test]
@@ -185,11 +189,9 @@ fn a_failed_wait_is_an_error_in_the_page() {
     let mut stage = Stage::new();
     let page = stage.load("local ok, e = pcall(sleep, 1) _b:put(e)\n\nsleep(2)");
     let Step::Waits(run, _) = stage.start(&page) else { panic!("it waits") };
-    let step =
-        stage.state.resume(run, Reply::Failed("no timer"), &mut stage.desk, &mut stage.output);
+    let step = stage.reply(run, Reply::Failed("no timer"));
     let Step::Waits(run, _) = step else { panic!("it waits again") };
-    let step =
-        stage.state.resume(run, Reply::Failed("no timer"), &mut stage.desk, &mut stage.output);
+    let step = stage.reply(run, Reply::Failed("no timer"));
     let Step::Failed(error) = step else { panic!("nobody catches it") };
     assert_eq!(error.to_string(), "test.page.html:3: no timer");
 }
@@ -200,7 +202,7 @@ fn results_of_wait_are_strings() {
     let page = stage.load("local one, other, none = sleep(1) _b:put(#one, other, type(none))");
     let Step::Waits(run, _) = stage.start(&page) else { panic!("it waits") };
     let reply = Reply::Texts(&[&b"a\0\xff"[..], b"b"]);
-    let step = stage.state.resume(run, reply, &mut stage.desk, &mut stage.output);
+    let step = stage.reply(run, reply);
     assert!(matches!(step, Step::Done));
     assert_eq!(stage.output.body, b"3bnil");
 }

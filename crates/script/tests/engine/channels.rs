@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
-use script::engine::{Reply, Step, Wait};
+use script::engine::Reply;
 
 use crate::stage::Stage;
+use crate::waits::{Step, Wait};
 
 /// Plays a page with these replies in turn; returns its waits and its output.
 fn played(code: &str, replies: &[Reply<'_>]) -> (Vec<String>, String) {
@@ -21,7 +22,7 @@ fn played(code: &str, replies: &[Reply<'_>]) -> (Vec<String>, String) {
             other => panic!("{other:?}"),
         });
         let reply = *replies.next().expect("it waits no more often");
-        step = stage.state.resume(run, reply, &mut stage.desk, &mut stage.output);
+        step = stage.reply(run, reply);
     }
     if let Step::Failed(error) = step {
         waits.push(error.to_string());

@@ -1,9 +1,8 @@
 //! `spawn`: which values are copied to the engine of processes, and which are refused.
 
-use script::engine::{Step, Wait};
-
 use crate::process_engine::{ProcessEngine, resume_with, spawned};
 use crate::stage::Stage;
+use crate::waits::{Step, Wait};
 
 /// The log of a process that this code spawns and that does not wait.
 fn logged(code: &str) -> Vec<String> {

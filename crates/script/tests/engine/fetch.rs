@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use script::engine::{BodyDelivery, Fetch, Reply, Step, Wait};
+use script::engine::Reply;
 
 use crate::stage::Stage;
+use crate::waits::{Fetch, Step, Wait};
 
 const ANSWER: Reply<'_> = Reply::Texts(&[b"200", b"x-a\nb c\nx-empty\n\nx-a\nlast\n", b"[1, 2]"]);
 
@@ -17,8 +18,8 @@ fn played(code: &str, reply: Reply<'_>) -> (Vec<Fetch>, String) {
     loop {
         step = match step {
             Step::Waits(run, Wait::Fetch(fetch)) => {
-                fetches.push(*fetch);
-                stage.state.resume(run, reply, &mut stage.desk, &mut stage.output)
+                fetches.push(fetch);
+                stage.reply(run, reply)
             }
             Step::Done => break,
             Step::Failed(error) => panic!("{error}"),
@@ -108,13 +109,13 @@ fn streamed(code: &str, replies: &[Reply<'_>]) -> (Vec<String>, String) {
             _ => panic!("it only fetches"),
         };
         asked.push(match wait {
-            Wait::Fetch(fetch) => format!("{:?}", fetch.delivery),
+            Wait::Fetch(fetch) => format!("streamed {}", fetch.is_streamed),
             Wait::ReadFetched(number) => format!("read {number}"),
             Wait::CloseFetched(number) => format!("close {number}"),
             other => panic!("{other:?}"),
         });
         let reply = *replies.next().expect("it asks no more often");
-        step = stage.state.resume(run, reply, &mut stage.desk, &mut stage.output);
+        step = stage.reply(run, reply);
     }
     (asked, String::from_utf8(stage.output.body).unwrap())
 }
@@ -130,9 +131,9 @@ fn a_stream_is_read_to_its_end_or_closed() {
         [head, Reply::Texts(&[b"one"]), Reply::Texts(&[b"two"]), Reply::Nothing, Reply::Nothing];
     let (asked, written) = streamed(code, &[&replies[..], &[Reply::Nothing]].concat());
     assert_eq!(written, "2001nil one;two;nil", "{asked:?}");
-    assert_eq!(asked, ["Pieces", "read 7", "read 7", "read 7", "read 7", "close 7"]);
+    assert_eq!(asked, ["streamed true", "read 7", "read 7", "read 7", "read 7", "close 7"]);
     let whole = streamed("fetch('u', { stream = false })", &[ANSWER]).0;
-    assert_eq!(whole, [format!("{:?}", BodyDelivery::Whole)]);
+    assert_eq!(whole, ["streamed false"]);
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use script::engine::{Fault, Keys, Reply, Run, Settings, Step, Wait};
+use script::engine::{Fault, Keys, Reply, Run, Settings};
 
 use crate::parts::site;
 use crate::stage::Stage;
+use crate::waits::{Step, Wait};
 
 /// A part that a flush sends: the body, the status, the fields in order.
 type Part = (String, Option<u16>, Vec<(String, String)>);
@@ -161,7 +162,7 @@ fn a_flush_that_fails_is_raised_where_it_stands() {
     let step = stage.start(&page);
     let run = flushed(step);
     let reply = Reply::Failed("nobody is there");
-    match stage.state.resume(run, reply, &mut stage.desk, &mut stage.output) {
+    match stage.reply(run, reply) {
         Step::Failed(error) => {
             assert_eq!(error.to_string(), "test.page.html:2: nobody is there");
         }

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use script::engine::{Fault, Handler, Run, ScriptError, Settings, Step};
+use script::engine::{Fault, Handler, Run, ScriptError, Settings};
 
 use crate::stage::Stage;
+use crate::waits::Step;
 
 const MIB: usize = 1 << 20;
 
@@ -168,12 +169,7 @@ fn input_of_run_is_charged_to_it() {
     let page = stage.load("local t = fetch('http://example.org/') sleep(0) _b:put(#t.body)");
     let run = waiting(&mut stage, &page);
     let body = vec![b'x'; 3 * MIB];
-    let step = stage.state.resume(
-        run,
-        script::engine::Reply::Texts(&[b"200", b"", &body]),
-        &mut stage.desk,
-        &mut stage.output,
-    );
+    let step = stage.reply(run, script::engine::Reply::Texts(&[b"200", b"", &body]));
     let Step::Waits(run, _) = step else { panic!("it waits") };
     let held = stage.state.held_by(&run);
     assert!(held > 3 * MIB as u64, "{held} bytes");

@@ -1,8 +1,9 @@
 //! Functions that one run keeps in a module are useless for it and for others once another run is active.
 
-use script::engine::{Output, Reply, Run, Settings, Step};
+use script::engine::{Output, Reply, Run, Settings};
 
 use crate::stage::Stage;
+use crate::waits::Step;
 
 /// A module in which runs keep values.
 fn stage() -> Stage {
@@ -87,7 +88,10 @@ fn page_cannot_forge_reply_of_host() {
     assert_eq!(stage.body(forged), NOT_OWN);
     let reply = Reply::Texts(&[b"true"]);
     let mut output = Output::default();
-    assert!(matches!(stage.state.resume(waits, reply, &mut stage.desk, &mut output), Step::Done));
+    assert!(matches!(
+        stage.state.resume(waits, reply, &mut stage.desk, &mut output),
+        script::engine::Step::Done
+    ));
     assert_eq!(output.body, b"true");
     // Nor can any run use it when its maker has ended.
     let waits = sleeper(

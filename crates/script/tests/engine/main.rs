@@ -37,3 +37,4 @@ mod slices;
 mod stage;
 mod stress;
 mod uploads;
+mod waits;

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use script::engine::{Code, Fault, Settings, Step};
+use script::engine::{Code, Fault, Settings};
 
 use crate::stage::Stage;
+use crate::waits::Step;
 
 fn small() -> Settings {
     Settings { memory_bytes: 8 << 20, cpu_budget: Duration::from_secs(3600), ..Settings::default() }

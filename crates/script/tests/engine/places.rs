@@ -3,13 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use script::engine::{Keys, Purpose, Reply, Step, Wait};
+use script::engine::{Keys, Purpose, Reply};
 
 use crate::stage::Stage;
+use crate::waits::{Step, Wait};
 
 const DEFINITIONS: &str = include_str!("../../../../docs/velodrome.d.lua");
 
-/// Wrong calls, by the function's name in the definitions.
+/// Wrong calls, by the function's name in the definitions. A function that is not here is called with a table.
 const WRONG: &[(&str, &[&str])] = &[
     ("file:save", &["request.files[1]:save(nil)", "request.files[1].save('a')"]),
     ("file:read", &["request.files[1]:read({})", "request.files[1].read(1)"]),
@@ -74,16 +75,12 @@ const WRONG: &[(&str, &[&str])] = &[
     ("layout", &["layout(5)", "layout('none.html')"]),
     ("block", &["block('a')", "block()"]),
     ("content", &["content()"]),
-    ("html.escape", &["html.escape({})", "html.escape(print)"]),
-    ("url.encode", &["url.encode({})", "url.encode()"]),
-    ("url.decode", &["url.decode(nil)"]),
     ("url.query", &["url.query('x')", "url.query({ 'a' })", "url.query({ a = { {} } })"]),
     ("json.encode", &["json.encode(print)", "json.encode({ { 0/0 } })"]),
     ("json.decode", &["json.decode('[')", "json.decode(nil)", "json.decode('[1e999]')"]),
     ("json.array", &["json.array('x')"]),
     ("limit.take", &["limit.take()", "limit.take('a', {})", "limit.take('none', 'a')"]),
     ("channel.publish", &["channel.publish()", "channel.publish('a', print)"]),
-    ("channel.subscribe", &["channel.subscribe()", "channel.subscribe({})"]),
     (
         "store.get",
         &["store.get()", "store.get('')", "store.get(('x'):rep(504))", "store.get('broken')"],
@@ -149,12 +146,6 @@ const WRONG: &[(&str, &[&str])] = &[
     ("crypto.hmac", &["crypto.hmac('a')"]),
     ("crypto.equal", &["crypto.equal(nil, 'a')"]),
     ("crypto.random", &["crypto.random(0)", "crypto.random('x')"]),
-    ("crypto.hex", &["crypto.hex({})"]),
-    ("crypto.unhex", &["crypto.unhex()"]),
-    ("crypto.base64", &["crypto.base64()"]),
-    ("crypto.unbase64", &["crypto.unbase64()"]),
-    ("crypto.base64url", &["crypto.base64url()"]),
-    ("crypto.unbase64url", &["crypto.unbase64url()"]),
     (
         "fetch",
         &[
@@ -169,14 +160,12 @@ const WRONG: &[(&str, &[&str])] = &[
         ],
     ),
     ("spawn", &["spawn(5)"]),
-    ("register", &["register()", "register({})"]),
     ("whereis", &["whereis(5)"]),
     ("send", &["send(5, 1)", "send('0.1.1')", "send('0.1.1', { print })"]),
     ("receive", &["receive('x')"]),
     ("sleep", &["sleep('x')", "sleep()"]),
     ("time.date", &["time.date({})", "time.date('!%c', 'x')"]),
     ("time.http", &["time.http('x')"]),
-    ("os.date", &["os.date({})"]),
     ("os.time", &["os.time({ year = 2020 })", "os.time(5)"]),
     ("os.difftime", &["os.difftime('x')"]),
     ("require", &["require('none')", "require(5)"]),
@@ -300,8 +289,12 @@ fn call_fails_at_its_place(stage: &mut Stage, call: &str) {
 fn every_function_of_the_definitions_is_tried() {
     let names = DEFINITIONS.lines().filter_map(|line| line.strip_prefix("function "));
     let defined: BTreeSet<&str> = names.filter_map(|line| line.split('(').next()).collect();
-    let tried = WRONG.iter().map(|(name, _)| *name).chain(OTHERS).collect();
-    assert_eq!(defined, tried);
+    let known: BTreeSet<&str> = WRONG.iter().map(|(name, _)| *name).chain(OTHERS).collect();
+    assert!(known.is_subset(&defined), "{known:?}");
+    let mut stage = Stage::new();
+    for name in defined.difference(&known) {
+        call_fails_at_its_place(&mut stage, &format!("{name}({{}})"));
+    }
 }
 
 #[test]
@@ -322,7 +315,7 @@ fn invalid_json_answer_is_error_at_call() {
     let page = stage.load("local answer = fetch('http://a/')\n\nreturn (answer:json())");
     let Step::Waits(run, _) = stage.start(&page) else { panic!("it waits") };
     let reply = Reply::Texts(&[b"200", b"", b"["]);
-    let step = stage.state.resume(run, reply, &mut stage.desk, &mut stage.output);
+    let step = stage.reply(run, reply);
     let Step::Failed(error) = step else { panic!("it fails") };
     assert!(error.to_string().starts_with("test.page.html:3: json.decode: "), "{error}");
 }

@@ -3,9 +3,10 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use script::engine::{Account, Reply, Role, Run, Settings, Step, Wait};
+use script::engine::{Account, Reply, Role, Run, Settings};
 
 use crate::stage::Stage;
+use crate::waits::{Step, Wait};
 
 /// An engine for processes, with one account for all.
 pub(crate) struct ProcessEngine {
@@ -59,5 +60,5 @@ pub(crate) fn spawned(
 
 /// Continues with the result of a wait.
 pub(crate) fn resume_with(stage: &mut Stage, run: Run, text: &[u8]) -> Step {
-    stage.state.resume(run, Reply::Texts(&[text]), &mut stage.desk, &mut stage.output)
+    stage.reply(run, Reply::Texts(&[text]))
 }

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use script::engine::{Fault, Level, Settings, Step, Wait};
+use script::engine::{Fault, Level, Reply, Settings};
 
 use crate::process_engine::{ProcessEngine, resume_with, spawned};
 use crate::stage::Stage;
+use crate::waits::{Step, Wait};
 
 /// The message that a page sends.
 fn sent(stage: &mut Stage, code: &str) -> Vec<u8> {
@@ -99,7 +100,7 @@ fn the_reason_of_a_message_that_did_not_arrive_is_a_value() {
     let page =
         stage.load("local ok, why = send('1.2.3', 1) _b:put(tostring(ok), ' ', tostring(why))");
     let Step::Waits(run, _) = stage.start(&page) else { panic!("it sends") };
-    assert!(matches!(resume_with(&mut stage, run, b"it has ended"), Step::Done));
+    assert!(matches!(stage.reply(run, Reply::Texts(&[b"", b"it has ended"])), Step::Done));
     assert_eq!(stage.output.body, b"nil it has ended");
     let Step::Waits(run, _) = stage.start(&page) else { panic!("it sends") };
     assert!(matches!(stage.resume(run), Step::Done));

@@ -1,8 +1,9 @@
 //! Random numbers: a run's use of them does not affect other runs.
 
-use script::engine::{Settings, Step};
+use script::engine::Settings;
 
 use crate::stage::Stage;
+use crate::waits::Step;
 
 fn numbers(stage: &mut Stage, code: &str) -> Vec<f64> {
     let body = stage.body(&format!("{code} for _ = 1, 5 do _b:put(math.random(), ' ') end"));

@@ -1,9 +1,10 @@
 //! Goal: a page reads and writes values of the store with their types, and retries an update after a conflict. Method: a host with
 //! records, which answers each wait in turn.
 
-use script::engine::{Reply, Step, Wait};
+use script::engine::Reply;
 
 use crate::stage::Stage;
+use crate::waits::{Step, Wait};
 
 /// A stage with values of each kind.
 fn stage() -> Stage {
@@ -42,7 +43,7 @@ fn played(stage: &mut Stage, code: &str, replies: &[Reply<'_>]) -> (Vec<String>,
                     other => panic!("{other:?}"),
                 });
                 let reply = *replies.next().expect("it waits no more often");
-                stage.state.resume(run, reply, &mut stage.desk, &mut stage.output)
+                stage.reply(run, reply)
             }
             Step::Done => return (waits, String::from_utf8(stage.output.body.clone()).unwrap()),
             Step::Failed(error) => return (waits, error.to_string()),

@@ -1,9 +1,10 @@
 //! App modules: which handler answers a request, its middleware, and what its result becomes.
 
 use proptest::prelude::*;
-use script::engine::{Author, Fault, Handler, Purpose, ScriptError, Settings, Step, Wait};
+use script::engine::{Author, Fault, Handler, Purpose, ScriptError, Settings};
 
 use crate::stage::Stage;
+use crate::waits::{Step, Wait};
 
 /// Loads a module without others.
 fn module(stage: &mut Stage, text: &str) -> Result<Handler, Box<ScriptError>> {

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use script::engine::{Code, Fault, Purpose, Settings, Step, Wait};
+use script::engine::{Code, Fault, Purpose, Settings};
 
 use crate::stage::Stage;
+use crate::waits::{Step, Wait};
 
 #[test]
 fn a_page_writes_and_the_output_crosses_once() {

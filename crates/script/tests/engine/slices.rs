@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
-use script::engine::{Code, Fault, Settings, Step};
+use script::engine::{Code, Fault, Settings};
 
 use crate::stage::Stage;
+use crate::waits::Step;
 
 /// Slices that every endless page must show, with another page in between.
 const SLICES: usize = 40;

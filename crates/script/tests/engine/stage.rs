@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use script::engine::{
     Answer, Handler, Host, Level, Output, Part, Records, Reply, Run, ScriptError, Settings, State,
-    Step, Wait,
 };
+
+use crate::waits::{CALLS, Step, Wait};
 
 /// More steps than any test needs.
 const STEPS_MAX: usize = 100_000;
@@ -158,7 +159,7 @@ impl Stage {
     }
 
     pub(crate) fn with(settings: Settings) -> Stage {
-        let state = State::new(settings).unwrap();
+        let state = State::new(Settings { calls: CALLS, ..settings }).unwrap();
         Stage { state, desk: Desk::default(), output: Output::default() }
     }
 
@@ -173,11 +174,16 @@ impl Stage {
     }
 
     pub(crate) fn start(&mut self, page: &Handler) -> Step {
-        self.state.start(page, &mut self.desk, &mut self.output)
+        Step::of(self.state.start(page, &mut self.desk, &mut self.output))
     }
 
     pub(crate) fn resume(&mut self, run: Run) -> Step {
-        self.state.resume(run, Reply::Nothing, &mut self.desk, &mut self.output)
+        self.reply(run, Reply::Nothing)
+    }
+
+    /// Continues with the answer to a wait.
+    pub(crate) fn reply(&mut self, run: Run, reply: Reply<'_>) -> Step {
+        Step::of(self.state.resume(run, reply, &mut self.desk, &mut self.output))
     }
 
     /// Plays a page to its end; every wait ends at once.

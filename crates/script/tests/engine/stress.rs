@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use script::engine::{Run, Settings, Step};
+use script::engine::{Run, Settings};
 
 use crate::stage::Stage;
+use crate::waits::Step;
 
 /// Slices to be seen in total.
 const SLICES: usize = 3_000;

@@ -1,8 +1,9 @@
 //! `request.files`: how the host's values are presented, and a page's operations on files.
 
-use script::engine::{Clash, FormFile, Reply, Run, Step, Wait};
+use script::engine::{Reply, Run};
 
 use crate::stage::Stage;
+use crate::waits::{Step, Wait};
 
 /// The first wait of a page.
 fn first_wait(stage: &mut Stage, code: &str) -> (Run, Wait) {
@@ -16,7 +17,7 @@ fn first_wait(stage: &mut Stage, code: &str) -> (Run, Wait) {
 
 /// The output of a page when its wait gets this reply.
 fn printed(stage: &mut Stage, run: Run, reply: Reply<'_>) -> String {
-    let step = stage.state.resume(run, reply, &mut stage.desk, &mut stage.output);
+    let step = stage.reply(run, reply);
     assert!(matches!(step, Step::Done));
     String::from_utf8(stage.output.body.clone()).unwrap()
 }
@@ -34,17 +35,16 @@ fn a_file_is_saved_and_what_became_of_it_is_told() {
     let mut stage = Stage::new();
     let code = "_b:put(tostring(select('#', request.files[2]:save('n'))), tostring(request.files[2]:save('n')))";
     let (run, wait) = first_wait(&mut stage, code);
-    let file = FormFile { form: 7, number: 2 };
-    let wish = |clash| Wait::SaveFile { file, name: b"n".to_vec(), clash };
-    assert_eq!(wait, wish(Clash::Keep));
+    let wish = |replaces| Wait::SaveFile { form: 7, number: 2, name: b"n".to_vec(), replaces };
+    assert_eq!(wait, wish(0));
     let step = stage.resume(run);
     let Step::Waits(run, wait) = step else { panic!("it waits again") };
-    assert_eq!(wait, wish(Clash::Keep));
+    assert_eq!(wait, wish(0));
     assert_eq!(printed(&mut stage, run, Reply::Nothing), "1true");
 
     let code = "_b:put(tostring(select(2, request.files.photo:save('n', { replace = true }))))";
     let (run, wait) = first_wait(&mut stage, code);
-    assert_eq!(wait, wish(Clash::Replace));
+    assert_eq!(wait, wish(1));
     assert_eq!(printed(&mut stage, run, Reply::Texts(&[b"", b"no room"])), "no room");
 }
 
@@ -54,7 +54,7 @@ fn the_first_bytes_of_a_file_are_read() {
     for (argument, most) in [("", 1 << 20), ("5", 5), ("2^40", 1 << 20), ("0", 0)] {
         let code = format!("_b:put(request.files[1]:read({argument}))");
         let (run, wait) = first_wait(&mut stage, &code);
-        assert_eq!(wait, Wait::ReadFile { file: FormFile { form: 7, number: 1 }, most });
+        assert_eq!(wait, Wait::ReadFile { form: 7, number: 1, most });
         assert_eq!(printed(&mut stage, run, Reply::Texts(&[b"by\0tes"])), "by\0tes");
     }
     let (run, _) = first_wait(&mut stage, "local _, why = request.files[1]:read() _b:put(why)");

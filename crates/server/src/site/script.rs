@@ -136,7 +136,7 @@ impl Site {
         let moment = Moment { now_ns, endpoint, thread_cpu_ns, clock_ns: sys::clock::monotonic_ns };
         let run_result = runner.run(context.id, place, &mut host, moment);
         for (process, wish) in runner.take_file_wishes() {
-            if let Err(why) = self.uploads.wish(process, &wish, context.mail) {
+            if let Err(why) = self.uploads.wish(process, wish, context.mail) {
                 runner.tell_of_file(process, Err(why));
             }
         }

@@ -3,10 +3,9 @@
 //! Owns the head of the upgrade, and what a conversation may do next. The connection owns the
 //! frames.
 
-use ::script::engine::Saying;
 use channels::Rights;
 use http::{Answer, AnswerContext};
-use pages::{Moment, RunResult};
+use pages::{Moment, RunResult, Saying};
 use runtime::clock::Now;
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
@@ -97,7 +96,7 @@ impl Site {
         let moment = Moment { now_ns, endpoint, thread_cpu_ns, clock_ns };
         match runner.talk(process, moment, now.unix_ms()) {
             RunResult::Say(_) => match &self.runner {
-                Some(runner) => Said::This(runner.output().saying(), runner.output().body.clone()),
+                Some(runner) => Said::This(runner.saying(), runner.output().body.clone()),
                 None => Said::Over,
             },
             RunResult::Wait => Said::Nothing,

@@ -144,11 +144,11 @@ impl Lua {
     }
 
     /// Builds the library: every chunk is called with one table, which contains the native functions and what earlier chunks
-    /// put there; `parts` are numbered in its field of that name, `numbers` are fields. The `kept` fields are kept.
+    /// put there; `tables` of numbers and `numbers` are fields. The `kept` fields are kept.
     pub(in crate::engine) fn build<const KEPT: usize>(
         &mut self,
         chunks: &[(&CStr, &str)],
-        parts: &[&str],
+        tables: &[(&CStr, Vec<(&str, f64)>)],
         numbers: &[(&CStr, f64)],
         kept: [&CStr; KEPT],
     ) -> Result<[Reference; KEPT], Fault> {
@@ -157,13 +157,15 @@ impl Lua {
             inside.reserve(ROOM);
             inside.push_table(0, 0);
             functions::install(inside);
-            inside.push_table(0, 0);
-            for (number, part) in (1_u8..).zip(parts) {
-                inside.push_bytes(part.as_bytes());
-                inside.push_number(number.into());
-                inside.set_raw(-3);
+            for (name, members) in tables {
+                inside.push_table(0, 0);
+                for (member, number) in members {
+                    inside.push_bytes(member.as_bytes());
+                    inside.push_number(*number);
+                    inside.set_raw(-3);
+                }
+                inside.set_field(1, name);
             }
-            inside.set_field(1, c"parts");
             for (name, number) in numbers {
                 inside.push_number(*number);
                 inside.set_field(1, name);

@@ -4,8 +4,8 @@
 //! waits for one.
 
 use channels::{NameProblem, Refusal, Rights, Standing, Subscriber, check_name};
+use pages::Saying;
 use runtime::service::Context;
-use script::engine::Saying;
 use wire::websocket::{
     CloseCode, Extension, Kind, Opcode, write_close, write_deflated, write_frame,
 };

@@ -6,30 +6,36 @@ use std::sync::Arc;
 
 use script::engine::Run;
 
-use super::counts::RowIndex;
-use super::delivery::Delivery;
-use super::family::{Budget, Member};
-use super::page::Page;
-use super::process::{Key, Life};
-use super::runner::{Moment, Runner};
+use super::calls::{Caller, PageCall, call};
+use super::{Moment, Runner};
+use crate::counts::RowIndex;
+use crate::delivery::{Delivery, WaitOutcome};
+use crate::family::{Budget, Member};
 use crate::limits::PROCESSES_READY_MAX;
+use crate::page::Page;
+use crate::process::{Key, Life};
+
+pub(super) const CALLS: &[PageCall] =
+    &[call!("spawn"(body: text) -> ValueOrReason, "a process", Any, Runner::spawn)];
 
 impl Runner {
-    /// Creates a process. Returns what the page is told: its name, or that there is no room.
-    pub(super) fn spawn(&mut self, body: &[u8], parent: &mut Life, moment: Moment) -> Delivery {
-        let told = self.spawn_if_room(body, parent, moment);
+    /// Creates a process.
+    fn spawn(&mut self, caller: &mut Caller<'_>, body: Vec<u8>) -> WaitOutcome {
+        let moment = caller.moment();
+        let told = self.spawned(&body, caller.life(), moment);
         if matches!(told, Delivery::Refused(_)) {
-            self.remark_on_spawn(&parent.page.name.file);
+            self.remark_on_spawn(&caller.life().page.name.file);
         }
-        told
+        WaitOutcome::Now(told)
     }
 
-    fn spawn_if_room(&mut self, body: &[u8], parent: &mut Life, moment: Moment) -> Delivery {
+    /// What the page is told: the name of the process, or that there is no room.
+    fn spawned(&mut self, body: &[u8], parent: &mut Life, moment: Moment) -> Delivery {
         if self.ready.processes.len() >= PROCESSES_READY_MAX {
             return FULL;
         }
         let sets = self.roots.iter().map(|loaded| &loaded.set);
-        let Ok(engine) = self.process_engine.open(sets) else {
+        let Ok(engine) = self.engines.processes().open(sets) else {
             return Delivery::Failed("no memory for an engine that runs processes");
         };
         let first = || Member::first(moment.now_ns, engine.open_account());
@@ -38,7 +44,10 @@ impl Runner {
         let account = family.family().account();
         let Some(run) = engine.spawn(&parent.page.name.file, body, account) else { return FULL };
         match self.begin(run, (Arc::clone(&parent.page), parent.row), family) {
-            Some(Key::Spawned(mailbox)) => self.name_of(moment, mailbox),
+            Some(Key::Spawned(mailbox)) => {
+                let name = self.mail.name_of(moment.endpoint, mailbox);
+                Delivery::Text(name.to_string().into_bytes())
+            }
             _ => FULL,
         }
     }
@@ -51,7 +60,7 @@ impl Runner {
         moment: Moment,
     ) -> Option<Key> {
         let sets = self.roots.iter().map(|loaded| &loaded.set);
-        let engine = self.process_engine.open(sets).ok()?;
+        let engine = self.engines.processes().open(sets).ok()?;
         let family = Member::first(moment.now_ns, engine.open_account());
         let account = family.family().account();
         let run = engine.spawn_module(&page.name.file, &page.name.full, account)?;
@@ -64,8 +73,8 @@ impl Runner {
         (page, row): (Arc<Page>, RowIndex),
         family: Member,
     ) -> Option<Key> {
-        let key = Key::Spawned(self.mailboxes.next_id());
-        let mailbox = self.mailboxes.open(key)?;
+        let mailbox = self.mail.open_spawned()?;
+        let key = Key::Spawned(mailbox);
         self.counters.of(row).spawned += 1;
         let mut life = Life::new(page, row, u64::MAX);
         life.mailbox = Some(mailbox);

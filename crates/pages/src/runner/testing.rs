@@ -2,8 +2,8 @@
 //!
 //! Owns how it is made to fail. Not compiled into a server.
 
-use super::counts::RowIndex;
-use super::runner::Runner;
+use super::Runner;
+use crate::counts::RowIndex;
 
 impl Runner {
     /// From now on a request for the first page of the first root panics, because its row of counters is missing.

@@ -4,9 +4,9 @@
 
 use runtime::slots::ProcessId;
 
-use super::process::Key;
-use super::runner::Runner;
-use super::spent::{Spent, Timing};
+use super::Runner;
+use crate::process::Key;
+use crate::spent::{Spent, Timing};
 
 impl Runner {
     /// From now on runs are timed that begin.
@@ -60,9 +60,9 @@ impl Runner {
 mod tests {
     use script::engine::Settings;
 
-    use super::super::runner::RunResult;
-    use super::super::stage::{pages, run};
+    use super::super::RunResult;
     use super::*;
+    use crate::stage::{pages, run};
 
     #[test]
     fn a_timed_run_says_what_it_waited_for_and_others_are_not_timed() {

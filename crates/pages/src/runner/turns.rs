@@ -6,42 +6,41 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use runtime::account::{Account, exactly};
 use runtime::limits::ALARMS_PER_TURN;
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 use script::engine::{Keys, NativeCode};
 
-use super::at_work::AtWork;
-use super::counts::RowIndex;
-use super::host::BackgroundHost;
-use super::post::Letter;
-use super::process::{Key, ProcessState, Underway, Work};
-use super::publications::Publications;
-use super::ready::Used;
-use super::records::Records;
-use super::runner::{Moment, RunResult, Runner};
-use super::site_processes::again;
+use super::{Moment, RunResult, Runner};
+use crate::at_work::AtWork;
+use crate::counts::RowIndex;
+use crate::host::BackgroundHost;
 use crate::limits::{
     LETTERS_RETRY_MS, LOG_TOLD_AGAIN_NS, PAGE_STEP_NS, PROCESS_SHARE_PART, SLICE_PART_THAT_IS_LONG,
     SLICES_OF_A_TURN,
 };
+use crate::post::Letter;
+use crate::process::{Key, ProcessState, Underway};
+use crate::publications::Publications;
+use crate::ready::Used;
+use crate::records::Records;
+use crate::site_processes::again;
 
 impl Runner {
     /// Sets the keys that sign cookies.
     pub fn set_keys(&mut self, keys: Keys) {
-        self.engine.set_keys(keys);
+        self.engines.requests_mut().set_keys(keys);
     }
 
     /// All native code of pages, with the lines at which its pieces begin.
     #[must_use]
     pub fn native_code(&self) -> Vec<NativeCode> {
-        self.engine.native_code()
+        self.engines.requests().native_code()
     }
 
     /// Sets where this scheduler shows other threads which page runs.
     pub fn show_at_work(&mut self, at_work: Arc<AtWork>) {
-        self.at_work = at_work;
+        self.engines.show_at_work(at_work);
     }
 
     /// At the end of a turn: spawned processes continue now, requests in the next turn.
@@ -60,11 +59,8 @@ impl Runner {
             let resume = if self.talks(process) { Command::Run } else { Command::Resume };
             context.command(resume(process));
         }
-        let all_left = self.outgoing.leave(context.mail);
-        let mut goes_on = exactly(Account::Collector, || self.engine.clear_away());
-        if let Some(engine) = self.process_engine.engine_mut() {
-            goes_on |= exactly(Account::Collector, || engine.clear_away());
-        }
+        let all_left = self.mail.leave(context.mail);
+        let goes_on = self.engines.clear_away();
         self.make_room();
         if self.log_gate.tell(now_ns) {
             context.wake_after_ms(LOG_TOLD_AGAIN_NS / 1_000_000);
@@ -231,14 +227,7 @@ impl Runner {
 
     /// How much time a suspended run, or its family, has used.
     pub(super) fn used_by(&self, underway: &Underway) -> Used {
-        let used_ns = match underway.life.shares_budget_with() {
-            Some(family) => family.spent_ns(self.now_ns),
-            None => match &underway.work {
-                Work::Run(run) => self.engine.spent_by(run),
-                Work::Ended(_) => 0,
-            },
-        };
-        Used::of(used_ns, self.slice_ns)
+        Used::of(self.engines.spent_by(underway, self.now_ns), self.slice_ns)
     }
 }
 
@@ -249,9 +238,9 @@ mod tests {
     use runtime::clock::nanoseconds;
     use script::engine::Settings;
 
-    use super::super::stage::{at, pages, pass, run, run_at};
     use super::*;
     use crate::limits::{PAGE_ANSWERS_AT_ONCE, PAGE_FAMILY_MAX, PAGE_STEP_NS};
+    use crate::stage::{at, pages, pass, run, run_at};
 
     const LOOP: &str = "<% while true do end %>";
     const BOMB: &str = "<% local function f() spawn(f) spawn(f) sleep(1000) end spawn(f) %>ok";

@@ -5,16 +5,14 @@
 use std::sync::Arc;
 
 use runtime::slots::ProcessId;
-use script::engine::{Run, ScriptError, State};
+use script::engine::{Run, ScriptError};
 
-use super::counts::{EngineMemory, PagesReport, RowIndex};
-use super::crowding::held_by_families;
-use super::delivery::Delivery;
-use super::family::Budget;
-use super::page::Page;
-use super::process::{Key, Life, Progress, Underway, Work};
 use super::remarks::many_slices;
-use super::runner::{RunResult, Runner};
+use super::{RunResult, Runner};
+use crate::counts::{PagesReport, RowIndex};
+use crate::delivery::Delivery;
+use crate::page::Page;
+use crate::process::{Key, Life, Progress, Underway};
 
 impl Runner {
     /// Lets others run first.
@@ -50,6 +48,21 @@ impl Runner {
         RunResult::Wait
     }
 
+    /// The name that a run has requested last belongs to another process.
+    pub(super) fn forget_last_name(&mut self, key: Key) {
+        if let Some(underway) = self.underway.get_mut(&key) {
+            underway.life.names.pop();
+        }
+    }
+
+    /// Gives a run what it waits for.
+    pub(super) fn hand_over(&mut self, key: Key, delivery: Delivery) {
+        if let Some(underway) = self.underway.get_mut(&key) {
+            underway.delivery = Some(delivery);
+            self.make_ready(key);
+        }
+    }
+
     /// The run has ended.
     pub(super) fn end(&mut self, key: Key, life: Life) -> Arc<Page> {
         self.keep_spent(key, life.spent);
@@ -57,11 +70,9 @@ impl Runner {
         self.listening.end(key);
         self.recording.end(key);
         self.leave_line(key);
-        self.free_names(life.names);
+        self.mail.free_names(life.names);
         if let Some(mailbox) = life.mailbox {
-            // A letter that was not sent is taken back with its sender, so no ended process has a letter here.
-            let _nobody_is_told = self.give_up_word(mailbox);
-            self.mailboxes.close(mailbox);
+            self.mail.close(mailbox);
         }
         life.page
     }
@@ -106,27 +117,16 @@ impl Runner {
 
     /// The counters so far.
     pub fn report(&self) -> PagesReport {
-        let held_by = |underway: &Underway| match &underway.work {
-            Work::Run(run) if underway.life.budget == Budget::Own => self.engine.held_by(run),
-            _ => 0,
-        };
-        let waiting = self
-            .underway
-            .values()
-            .map(|underway| (underway.life.row, underway.life.budget, held_by(underway)));
+        let waiting = self.underway.values().map(|underway| {
+            (underway.life.row, underway.life.budget, self.engines.held_by(underway))
+        });
         let lives = self.underway.values().map(|underway| &underway.life);
-        let families = held_by_families(self.process_engine.engine(), lives);
-        let of_rows = families.into_iter().map(|(life, bytes)| (life.row, bytes));
+        let families = self.engines.held_by_families(lives);
+        let of_rows = families.into_iter().map(|(life, _, bytes)| (life.row, bytes));
         let (total, pages) = self.counters.report(waiting, of_rows);
-        let processes = self.process_engine.engine();
         PagesReport {
-            code: self.code,
-            memory: EngineMemory {
-                bytes: self.engine.memory_used(),
-                max_bytes: self.engine.memory_bound(),
-                process_bytes: processes.map_or(0, State::memory_used),
-                process_max_bytes: self.process_engine.memory_bound(),
-            },
+            code: self.engines.settings().code,
+            memory: self.engines.memory(),
             waiting: self.underway.len(),
             total,
             pages,

@@ -4,12 +4,12 @@
 
 use script::engine::{Fault, ScriptError};
 
-use super::counts::RowIndex;
-use super::fetch::{Failure, told};
-use super::process::Key;
-use super::remark::{Noticed, Remark};
-use super::runner::Runner;
+use super::Runner;
+use crate::counts::RowIndex;
+use crate::fetch::{Failure, told};
 use crate::limits::{RUN_MUCH_NS, RUN_UNINTERRUPTED_NS};
+use crate::process::Key;
+use crate::remark::{Noticed, Remark};
 
 /// The word for a bound that ended a run; `None` if it ended otherwise.
 fn bound_of(fault: Fault) -> Option<&'static str> {
@@ -98,7 +98,7 @@ impl Runner {
 
     /// What was remarkable since this was last asked, and how many remarks were left out.
     pub fn take_remarks(&mut self) -> (Vec<Remark>, u64) {
-        if let Some((owner, times)) = self.mailboxes.take_full() {
+        if let Some((owner, times)) = self.mail.take_full() {
             // One that has ended since is no trouble any more.
             if let Some(row) = self.underway.get(&owner).map(|run| run.life.row) {
                 self.remark_on(owner, row, (Noticed::MailboxFull(times), String::new()));
@@ -110,12 +110,7 @@ impl Runner {
     /// Bytes that pages, and processes of pages, hold after the last collection of garbage, and of how many: of requests,
     /// then of processes.
     pub fn held_of_memory(&self) -> [(usize, usize); 2] {
-        let processes = self.process_engine.engine();
-        let held = processes.map_or(0, script::engine::State::memory_left);
-        [
-            (self.engine.memory_left(), self.engine.memory_bound()),
-            (held, self.process_engine.memory_bound()),
-        ]
+        self.engines.memory_left()
     }
 
     /// The pages that have allocated most memory since the start, the first with most, and the bytes.
@@ -131,9 +126,9 @@ impl Runner {
 mod tests {
     use script::engine::Settings;
 
-    use super::super::runner::RunResult;
-    use super::super::stage::{pages, run};
+    use super::super::RunResult;
     use super::*;
+    use crate::stage::{pages, run};
 
     #[test]
     fn an_ended_run_is_remarked_on_with_its_line() {

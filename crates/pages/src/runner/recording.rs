@@ -3,21 +3,36 @@
 //! Owns the meaning of their waits, and how outcomes are passed to them. The tables are
 //! in `record_orders` and `record_lines`.
 
-use runtime::clock::nanoseconds;
+use std::time::Duration;
+
 use runtime::trace;
 use store::{Executed, Failure, Order, Outcome};
 
-use super::delivery::{Delivery, WaitOutcome};
-use super::process::Key;
-use super::record_orders::{OrderNumber, order_of};
-use super::runner::{Moment, Runner};
-use super::traced;
+use super::Runner;
+use super::calls::{Caller, PageCall, call};
+use crate::delivery::{Delivery, WaitOutcome};
 use crate::limits::STORE_LINE_WAIT;
+use crate::process::Key;
+use crate::record_orders::{OrderNumber, order_of};
+use crate::traced;
+
+pub(super) const CALLS: &[PageCall] = &[
+    call!("store.order"(order: text) -> Values, "the store", Any, Runner::begin_order),
+    call!("store.queue"(name: text) -> Values, "its place in a line", Any, Runner::stand_in_line),
+    call!("store.commit"(after: number, time: time_or_none) -> Values, "a change of the store", Any, Runner::await_commit),
+    call!(
+        "store.wait"(database: text, key: text, version: text, time: time_or_none) -> Values,
+        "a change of the store",
+        Any,
+        Runner::await_change
+    ),
+];
 
 impl Runner {
     /// A page orders a change.
-    pub(super) fn begin_order(&mut self, key: Key, text: &[u8]) -> WaitOutcome {
-        match order_of(text, &self.recording.records) {
+    fn begin_order(&mut self, caller: &mut Caller<'_>, text: Vec<u8>) -> WaitOutcome {
+        let key = caller.key();
+        match order_of(&text, &self.recording.records) {
             Ok(order) => {
                 if trace::is_on() {
                     traced::orders(key, &order);
@@ -45,15 +60,16 @@ impl Runner {
     }
 
     /// A page joins or leaves a queue.
-    pub(super) fn stand_in_line(&mut self, key: Key, name: &[u8], moment: Moment) -> WaitOutcome {
+    fn stand_in_line(&mut self, caller: &mut Caller<'_>, name: Vec<u8>) -> WaitOutcome {
+        let key = caller.key();
         if name.is_empty() {
             self.leave_line(key);
             return WaitOutcome::Now(Delivery::Done);
         }
-        if self.recording.lines.enter(key, name) {
+        if self.recording.lines.enter(key, &name) {
             return WaitOutcome::Now(Delivery::Done);
         }
-        WaitOutcome::Later { due_ns: moment.now_ns.saturating_add(nanoseconds(STORE_LINE_WAIT)) }
+        WaitOutcome::Later { due_ns: caller.after(STORE_LINE_WAIT) }
     }
 
     /// The commit after which the next one concerns a waiting page; `None` if no page waits.
@@ -71,9 +87,43 @@ impl Runner {
     }
 
     /// A page waits for a commit later than the one that it has seen.
-    pub(super) fn await_commit(&mut self, key: Key, after: u64, due_ns: u64) -> WaitOutcome {
-        self.recording.watches.wait(key, after);
-        WaitOutcome::Later { due_ns }
+    fn await_commit(
+        &mut self,
+        caller: &mut Caller<'_>,
+        after: u64,
+        time: Option<Duration>,
+    ) -> WaitOutcome {
+        self.recording.watches.wait(caller.key(), after);
+        WaitOutcome::Later { due_ns: caller.after(time) }
+    }
+
+    /// A page waits until a key has another version than this one: it looks again after every commit.
+    fn await_change(
+        &mut self,
+        caller: &mut Caller<'_>,
+        database: Vec<u8>,
+        key: Vec<u8>,
+        version: Vec<u8>,
+        time: Option<Duration>,
+    ) -> WaitOutcome {
+        let now_ms = u64::try_from(caller.host().now().as_millis()).unwrap_or(u64::MAX);
+        match self.version_of(&database, &key, now_ms) {
+            Ok((now, commit)) if now.to_string().as_bytes() == version => {
+                self.recording.watches.wait(caller.key(), commit);
+                WaitOutcome::Later { due_ns: caller.after(time) }
+            }
+            // It reads the key next, and is told then if that is not possible.
+            _ => WaitOutcome::Now(Delivery::Done),
+        }
+    }
+
+    /// The version of a key, 0 if it is absent, and the commit at which that is so.
+    fn version_of(&self, database: &[u8], key: &[u8], now_ms: u64) -> Result<(u64, u64), String> {
+        let records = &self.recording.records;
+        let (store, database) = (records.store()?, records.database(database)?);
+        let snapshot = store.snapshot().map_err(|failure| failure.to_string())?;
+        let record = snapshot.get(database, key, now_ms).map_err(|failure| failure.to_string())?;
+        Ok((record.map_or(0, |record| record.version), snapshot.commit()))
     }
 
     /// A page leaves its queue, if it is in one; the next page is first.

@@ -4,8 +4,8 @@
 
 use runtime::slots::ProcessId;
 
-use super::process::{Key, ProcessState, Underway, Work};
-use super::runner::Runner;
+use super::Runner;
+use crate::process::{Key, ProcessState, Underway, Work};
 
 /// A suspended run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,15 +46,8 @@ impl Runner {
     fn view(&self, key: Key, underway: &Underway) -> Suspended {
         let life = &underway.life;
         let (messages, mailbox_bytes) =
-            life.mailbox.map_or((0, 0), |mailbox| self.mailboxes.load(mailbox));
-        let memory_bytes = match (&underway.work, life.shares_budget_with()) {
-            (Work::Run(run), None) => self.engine.held_by(run),
-            (Work::Run(_), Some(family)) => {
-                let engine = self.process_engine.engine();
-                engine.map_or(0, |engine| engine.held_by_account(family.account()))
-            }
-            (Work::Ended(_), _) => 0,
-        };
+            life.mailbox.map_or((0, 0), |mailbox| self.mail.load(mailbox));
+        let memory_bytes = self.engines.held_by(underway);
         let names: Vec<&str> = life.names.iter().map(|(name, _)| &**name).collect();
         let (letter, number, kind) = match key {
             Key::Request(process) => ('r', process, "request"),
@@ -81,18 +74,7 @@ impl Runner {
     }
 
     pub(super) fn calls_of_key(&self, key: Key) -> Vec<String> {
-        let underway = self.underway.get(&key);
-        let Some(Underway { work: Work::Run(run), life, .. }) =
-            underway.map(|underway| &**underway)
-        else {
-            return Vec::new();
-        };
-        let engine = match life.shares_budget_with() {
-            Some(_) => self.process_engine.engine(),
-            None => Some(&self.engine),
-        };
-        let calls = engine.map(|engine| engine.calls_of(run)).unwrap_or_default();
-        calls.iter().map(ToString::to_string).collect()
+        self.underway.get(&key).map_or_else(Vec::new, |underway| self.engines.calls_of(underway))
     }
 
     /// An operator ends a suspended run: it fails where it waits. `false`: there is none of this name.
@@ -100,15 +82,7 @@ impl Runner {
         let Some(key) = key_of(id) else { return false };
         let Some(mut underway) = self.underway.remove(&key) else { return false };
         underway.work = match underway.work {
-            Work::Run(run) => {
-                let engine = match underway.life.shares_budget_with() {
-                    Some(_) => {
-                        self.process_engine.engine_mut().expect("what it made a run of is there")
-                    }
-                    None => &mut self.engine,
-                };
-                Work::Ended(engine.end_by_operator(run))
-            }
+            Work::Run(run) => Work::Ended(self.engines.of(&underway.life).end_by_operator(run)),
             ended @ Work::Ended(_) => ended,
         };
         self.underway.insert(key, underway);

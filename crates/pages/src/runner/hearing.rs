@@ -3,20 +3,29 @@
 //! Owns the meaning of their waits, and the form in which a message is handed over. The tables of
 //! subscriptions are in `listening`.
 
+use std::time::Duration;
+
 use channels::{Heard, Kind, ListenerNumber};
 
-use super::delivery::{Delivery, WaitOutcome};
-use super::listening::ChannelWish;
-use super::process::Key;
-use super::runner::Runner;
+use super::Runner;
+use super::calls::{Caller, PageCall, call};
+use crate::delivery::{Delivery, WaitOutcome};
 use crate::limits::LISTENING_PER_PAGE;
+use crate::listening::ChannelWish;
+
+pub(super) const CALLS: &[PageCall] = &[
+    call!("channel.subscribe"(name: text) -> ValueOrReason, "a channel", Any, Runner::listen),
+    call!("messages.receive"(number: number, time: time_or_none) -> AsGiven, "a message of a channel", Any, Runner::hear),
+    call!("messages.close"(number: number) -> Values, "a channel", Any, Runner::stop_listening),
+];
 
 /// The answer to a page that uses a subscription which it has closed, or which belongs to another page.
 const CLOSED: Delivery = Delivery::Failed("the subscription is closed");
 
 impl Runner {
     /// A page wants to subscribe to a channel.
-    pub(super) fn listen(&mut self, key: Key, name: Vec<u8>) -> WaitOutcome {
+    fn listen(&mut self, caller: &mut Caller<'_>, name: Vec<u8>) -> WaitOutcome {
+        let key = caller.key();
         let listening = &mut self.listening;
         let numbers = listening.of.entry(key).or_default();
         if numbers.len() >= LISTENING_PER_PAGE {
@@ -31,17 +40,24 @@ impl Runner {
     }
 
     /// A page waits for the next message.
-    pub(super) fn hear(&mut self, key: Key, number: ListenerNumber, due_ns: u64) -> WaitOutcome {
+    fn hear(
+        &mut self,
+        caller: &mut Caller<'_>,
+        number: ListenerNumber,
+        time: Option<Duration>,
+    ) -> WaitOutcome {
+        let key = caller.key();
         if !self.listening.has(key, number) {
             return WaitOutcome::Now(CLOSED);
         }
         self.listening.waiting.insert(number, key);
         self.listening.wishes.push(ChannelWish::Hear(number));
-        WaitOutcome::Later { due_ns }
+        WaitOutcome::Later { due_ns: caller.after(time) }
     }
 
     /// A page ends a subscription.
-    pub(super) fn stop_listening(&mut self, key: Key, number: ListenerNumber) -> WaitOutcome {
+    fn stop_listening(&mut self, caller: &mut Caller<'_>, number: ListenerNumber) -> WaitOutcome {
+        let key = caller.key();
         let listening = &mut self.listening;
         if listening.has(key, number)
             && let Some(numbers) = listening.of.get_mut(&key)

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use script::engine::{Fault, ScriptError};
 
-use super::counts::RowIndex;
-use super::page::Page;
-use super::process::Key;
-use super::runner::{Moment, RunResult, Runner};
-use super::schedule::ProcessPlan;
-use super::site_processes::{Outcome, Standing, again};
+use super::{Moment, RunResult, Runner};
+use crate::counts::RowIndex;
+use crate::page::Page;
+use crate::process::Key;
+use crate::schedule::ProcessPlan;
+use crate::site_processes::{Outcome, Standing, again};
 
 impl Runner {
     /// Sets the processes of the site.
@@ -59,7 +59,7 @@ impl Runner {
             let entry = &mut self.site_processes.entries[index];
             if entry.standing == Standing::Elsewhere && entry.due.is_none() {
                 entry.due = Some(entry.plan.begins.first(now_ns, unix_seconds));
-                if self.names.home(&entry.plan.module, self.schedulers) == moment.endpoint {
+                if self.mail.is_home(&entry.plan.module, moment.endpoint) {
                     entry.standing = Standing::Waits;
                 }
             }
@@ -110,11 +110,11 @@ mod tests {
     use jiff::tz::TimeZone;
     use script::engine::Settings;
 
-    use super::super::page::PageKind;
-    use super::super::schedule::Begin;
-    use super::super::set::PageSet;
-    use super::super::stage::at;
     use super::*;
+    use crate::page::PageKind;
+    use crate::schedule::Begin;
+    use crate::set::PageSet;
+    use crate::stage::at;
 
     const SECOND: u64 = 1_000_000_000;
 

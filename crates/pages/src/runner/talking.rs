@@ -1,31 +1,23 @@
-//! A module that talks to the client of a WebSocket.
+//! What runs say to their clients before they end: parts of an answer, and all that a module says over a WebSocket.
 //!
-//! Owns how its run moves from the request to the conversation, what it waits for there, and how it
+//! Owns how such a run moves from the request to the conversation, what it waits for there, and how it
 //! ends. The connection owns the frames.
 
 use std::sync::Arc;
 
 use runtime::slots::ProcessId;
-use script::engine::{Letters, Run, Wait};
+use script::engine::Run;
 
-use super::delivery::{Delivery, WaitOutcome};
-use super::mailbox::Awaits;
-use super::process::{Key, Life, Progress, Talk, Underway};
-use super::runner::{Moment, RunResult, Runner};
+use super::calls::{Caller, PageCall, call};
+use super::letters::TOO_MANY;
+use super::{Moment, RunResult, Runner};
+use crate::delivery::{ClientAct, Delivery, WaitOutcome};
+use crate::process::{Key, Life, Progress, Talk, Underway};
 
 /// The answer to a run that uses a WebSocket whose client has closed.
 pub(super) const CLOSED: Delivery = Delivery::Refused("the WebSocket is closed");
 
 impl Life {
-    /// Whether the connection of its client must do what it waits for.
-    pub(super) fn is_for_client(&self, key: Key, wait: &Wait) -> bool {
-        match wait {
-            Wait::Flush | Wait::Accept => matches!(key, Key::Request(_)),
-            Wait::Say => self.talk.as_ref().is_some_and(|talk| !talk.is_over),
-            _ => false,
-        }
-    }
-
     /// It continues, so it no longer waits for a message.
     pub(super) fn stop_awaiting(&mut self) {
         if let Some(talk) = &mut self.talk {
@@ -34,33 +26,82 @@ impl Life {
     }
 }
 
+pub(super) const CALLS: &[PageCall] = &[
+    call!("response.flush"() -> AsGiven, "its client to read (flush)", Requests, send_part)
+        .with_output(),
+    call!("websocket"() -> Values, "its client", Requests, accept).with_output(),
+    call!("socket.send"() -> Outcome, "its client", Conversations, say).with_output(),
+    call!("socket.receive"(wants_letters: number) -> Values, "a message of its client", Conversations, Runner::await_message),
+];
+
+fn send_part(_: &mut Runner, _: &mut Caller<'_>) -> WaitOutcome {
+    WaitOutcome::ByClient(ClientAct::SendPart)
+}
+
+fn accept(_: &mut Runner, _: &mut Caller<'_>) -> WaitOutcome {
+    WaitOutcome::ByClient(ClientAct::Accept)
+}
+
+fn say(_: &mut Runner, caller: &mut Caller<'_>) -> WaitOutcome {
+    match &caller.life().talk {
+        Some(talk) if talk.has_client() => WaitOutcome::ByClient(ClientAct::Say),
+        _ => WaitOutcome::Now(CLOSED),
+    }
+}
+
+/// What a run does with its WebSocket. Its text, if it has one, is the body of the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Saying {
+    /// Send a text message.
+    Text,
+    /// Send a binary message.
+    Binary,
+    /// Subscribe the client to that channel.
+    Subscribe,
+    /// Unsubscribe the client from it.
+    Unsubscribe,
+    /// Close with this code; the body is the reason.
+    Close(u16),
+}
+
 impl Runner {
+    /// What a run does with its WebSocket, after [`RunResult::Say`]: websocket.lua has the numbers.
+    #[must_use]
+    pub fn saying(&self) -> Saying {
+        match self.output().status {
+            None | Some(1) => Saying::Text,
+            Some(2) => Saying::Binary,
+            Some(3) => Saying::Subscribe,
+            Some(4) => Saying::Unsubscribe,
+            Some(code) => Saying::Close(code),
+        }
+    }
+
     /// Its connection does what it waits for, and asks again.
     pub(super) fn hand_to_client(
         &mut self,
         key: Key,
         run: Run,
         mut life: Life,
-        wait: &Wait,
+        act: ClientAct,
     ) -> RunResult {
-        life.waits_for = wait.words();
         let page = Arc::clone(&life.page);
         let done = Some(Delivery::Done);
-        match (wait, key) {
-            (Wait::Accept, Key::Request(process)) => {
+        match (act, key) {
+            (ClientAct::Accept, Key::Request(process)) => {
                 // What the request had begun ends with it, because its connection now asks for other things.
                 self.fetches.unwant(key);
                 self.listening.end(key);
                 let key = Key::Socket(process);
                 if let Some(mailbox) = life.mailbox {
-                    self.mailboxes.set_owner(mailbox, key);
+                    self.mail.set_owner(mailbox, key);
                 }
                 life.talk = Some(Box::default());
                 let _waits = self.keep(key, Underway::new(run, life, u64::MAX, done));
                 self.make_ready(key);
                 RunResult::Accept(page)
             }
-            (Wait::Say, _) => {
+            (ClientAct::Say, _) => {
                 life.progress = Progress::PartSent;
                 let _waits = self.keep(key, Underway::new(run, life, u64::MAX, done));
                 RunResult::Say(page)
@@ -73,30 +114,25 @@ impl Runner {
     }
 
     /// A run waits for the next message of its client, or of a process.
-    pub(super) fn await_message(
-        &mut self,
-        letters: Letters,
-        key: Key,
-        life: &mut Life,
-    ) -> Option<WaitOutcome> {
-        let Some(talk) = &mut life.talk else { return Some(WaitOutcome::Now(CLOSED)) };
-        if let Some(end) = talk.end.take() {
-            return Some(WaitOutcome::Now(end));
+    fn await_message(&mut self, caller: &mut Caller<'_>, wants_letters: u64) -> WaitOutcome {
+        let life = caller.life();
+        if let Some(end) = life.talk.as_mut().and_then(|talk| talk.end.take()) {
+            return WaitOutcome::Now(end);
         }
         // When it continues after a wait, its time starts again.
         life.progress = Progress::PartSent;
-        if letters == Letters::Wanted {
-            let mailbox = self.mailbox_of(key, life)?;
-            if let Some(message) = self.mailboxes.take(mailbox) {
-                return Some(WaitOutcome::Now(Delivery::Text(message)));
+        if wants_letters == 1 {
+            let Some(mailbox) = self.mailbox_of(caller) else { return TOO_MANY };
+            if let Some(message) = self.mail.receive(mailbox) {
+                return WaitOutcome::Now(Delivery::Text(message));
             }
-            self.mailboxes.set_awaits(mailbox, Awaits::Message);
         }
+        let life = caller.life();
         life.deadline_ns = u64::MAX;
         if let Some(talk) = &mut life.talk {
             talk.awaits = true;
         }
-        Some(WaitOutcome::Later { due_ns: u64::MAX })
+        WaitOutcome::Later { due_ns: u64::MAX }
     }
 
     /// Continues the conversation of this connection.
@@ -164,7 +200,7 @@ impl Runner {
         let Some(underway) = self.underway.get_mut(&Key::Socket(process)) else { return };
         if let Some(mailbox) = underway.life.mailbox {
             // A letter that arrives now is kept for later.
-            self.mailboxes.set_awaits(mailbox, Awaits::Nothing);
+            self.mail.stop_awaiting(mailbox);
         }
         underway.delivery = Some(delivery);
     }

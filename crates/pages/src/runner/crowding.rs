@@ -8,40 +8,35 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ahash::HashMap;
-use script::engine::{Fault, ScriptError, State};
+use script::engine::{Fault, ScriptError};
 
-use super::page::Page;
-use super::process::{Key, Life, Underway, Work};
-use super::runner::Runner;
-use super::site_processes::Outcome;
+use super::Runner;
 use crate::limits::{ENDED_FOR_ROOM_MIN, PROCESSES_ENDED_AT_ONCE};
+use crate::page::Page;
+use crate::process::{Key, Life, Underway, Work};
+use crate::site_processes::Outcome;
 
 impl Runner {
     /// Ends the runs that hold the most memory, after an engine has reported that memory is short.
     pub(super) fn make_room(&mut self) {
-        if let Some(missing) = self.engine.take_shortage() {
+        if let Some(missing) = self.engines.take_shortage() {
             self.end_requests(missing);
         }
-        if let Some(missing) = self.process_engine.engine_mut().and_then(State::take_shortage) {
-            self.missing_for_processes = missing;
-        }
-        if self.missing_for_processes > 0 {
-            self.end_families();
+        let missing = self.engines.missing_for_processes();
+        if missing > 0 {
+            self.end_families(missing);
         }
     }
 
     /// Ends requests. Each is resumed at once and answered with 503.
     fn end_requests(&mut self, missing: u64) {
-        let held = |underway: &Underway| match &underway.work {
-            Work::Run(run) => self.engine.held_by(run),
-            Work::Ended(_) => 0,
-        };
         let requests = self.underway.iter().filter(|(key, _)| key.is_of_client());
-        let holders = requests.map(|(key, underway)| (held(underway), *key)).collect();
+        let holders =
+            requests.map(|(key, underway)| (self.engines.held_by(underway), *key)).collect();
         for (held, key) in largest(holders, missing) {
             let Some(mut underway) = self.underway.remove(&key) else { continue };
             if let Work::Run(run) = underway.work {
-                underway.work = Work::Ended(self.engine.end_for_room(run, held));
+                underway.work = Work::Ended(self.engines.requests_mut().end_for_room(run, held));
                 self.fetches.unwant(key);
                 self.listening.end(key);
             }
@@ -51,24 +46,22 @@ impl Runner {
     }
 
     /// Ends all processes of some requests. No client waits for them. One turn ends a bounded number.
-    fn end_families(&mut self) {
+    fn end_families(&mut self, missing: u64) {
         let lives = self.underway.values().map(|underway| &underway.life);
-        let held = held_by_families(self.process_engine.engine(), lives);
-        let family_of = |life: &Life| life.shares_budget_with().map(Rc::clone);
-        let families =
-            held.into_iter().filter_map(|(life, held)| Some((held, family_of(life)?))).collect();
+        let families = self.engines.held_by_families(lives).into_iter();
+        let families = families.map(|(_, family, held)| (held, Rc::clone(family))).collect();
         let mut chosen = HashMap::default();
         let mut count = 0;
-        for (held, family) in largest(families, self.missing_for_processes) {
+        for (held, family) in largest(families, missing) {
             if count >= PROCESSES_ENDED_AT_ONCE {
                 break;
             }
             count += family.members();
-            self.missing_for_processes = self.missing_for_processes.saturating_sub(held);
+            self.engines.note_freed(Some(held));
             chosen.insert(Rc::as_ptr(&family).addr(), Ended { held, count: 0, first: None });
         }
         if count < PROCESSES_ENDED_AT_ONCE {
-            self.missing_for_processes = 0;
+            self.engines.note_freed(None);
         }
         let address = |life: &Life| life.shares_budget_with().map(|of| Rc::as_ptr(of).addr());
         let is_chosen = |life: &Life| address(life).is_some_and(|of| chosen.contains_key(&of));
@@ -98,7 +91,7 @@ impl Runner {
         of.count += 1;
         // The log names the place of one process; the others of its family are like it.
         if let (Work::Run(run), Some(engine), None) =
-            (work, self.process_engine.engine_mut(), &of.first)
+            (work, self.engines.processes().engine_mut(), &of.first)
         {
             of.first = Some((page, engine.end_for_room(run, of.held)));
         }
@@ -123,18 +116,4 @@ fn largest<T>(mut holders: Vec<(u64, T)>, missing: u64) -> Vec<(u64, T)> {
         is_needed
     };
     holders.into_iter().take_while(is_needed).collect()
-}
-
-/// What the processes of each page hold, by the request that spawned them.
-pub(super) fn held_by_families<'a>(
-    engine: Option<&State>,
-    lives: impl Iterator<Item = &'a Life>,
-) -> Vec<(&'a Life, u64)> {
-    let Some(engine) = engine else { return Vec::new() };
-    let mut seen = ahash::HashSet::default();
-    lives
-        .filter_map(|life| Some((life, life.shares_budget_with()?)))
-        .filter(|(_, family)| seen.insert(Rc::as_ptr(family).addr()))
-        .map(|(life, family)| (life, engine.held_by_account(family.account())))
-        .collect()
 }

@@ -1,0 +1,294 @@
+//! The two engines of a scheduler: one runs code that answers requests, the other what pages have spawned.
+//!
+//! Owns which of them a run is in, the output of the last step, what a step used and what it costs in addition, and the
+//! memory that is missing. Never decides which run is next, or which is ended.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use runtime::account::{Account, exactly};
+use runtime::clock::nanoseconds;
+use script::engine::{EngineError, Host, Output, Run, Settings, State, Step, Usage};
+
+use super::at_work::AtWork;
+use super::counts::{EngineMemory, PageCounts};
+use super::delivery::Delivery;
+use super::family::{Budget, Family};
+use super::loaded::Code;
+use super::process::{Life, Underway, Work};
+use super::process_engine::ProcessEngine;
+use super::step_cost::StepCost;
+
+/// A step of a run, and what it used.
+pub(super) struct Stepped {
+    step: Step,
+    used: Usage,
+    budget: Budget,
+    /// Bytes that the run holds; 0 for a process, whose memory is charged to its family.
+    held_bytes: u64,
+}
+
+impl Stepped {
+    /// Adds what it used to the counters of its page.
+    pub(super) fn counted(self, counts: &mut PageCounts) -> Step {
+        counts.add_step(&self.step, self.used, self.held_bytes);
+        if self.budget == Budget::Shared {
+            counts.spawned_cpu_ns += self.used.cpu_ns;
+        }
+        self.step
+    }
+}
+
+/// The engines of one scheduler.
+pub(super) struct Engines {
+    requests: State,
+    processes: ProcessEngine,
+    output: Output,
+    settings: Settings,
+    step_cost: StepCost,
+    /// CPU time of the run that is going on, since it began or continued.
+    visit_cpu_ns: u64,
+    /// Bytes that processes must free.
+    missing_for_processes: u64,
+    at_work: Arc<AtWork>,
+}
+
+impl Engines {
+    /// # Errors
+    /// If no engine can run on this host.
+    pub(super) fn new(
+        settings: Settings,
+        process_memory_bytes: usize,
+    ) -> Result<Self, EngineError> {
+        Ok(Self {
+            requests: State::new(settings)?,
+            processes: ProcessEngine::new(settings, process_memory_bytes),
+            output: Output::default(),
+            settings,
+            step_cost: StepCost::new(),
+            visit_cpu_ns: 0,
+            missing_for_processes: 0,
+            at_work: Arc::default(),
+        })
+    }
+
+    /// Called at the end of the server's process: nothing is freed.
+    pub(super) fn leave(self) {
+        self.requests.leave();
+        self.processes.leave();
+    }
+
+    /// How they run code.
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Sets where this scheduler shows other threads which page runs.
+    pub(super) fn show_at_work(&mut self, at_work: Arc<AtWork>) {
+        self.at_work = at_work;
+    }
+
+    /// The engine of requests.
+    pub(super) fn requests(&self) -> &State {
+        &self.requests
+    }
+
+    /// The engine of requests, to load pages into it.
+    pub(super) fn requests_mut(&mut self) -> &mut State {
+        &mut self.requests
+    }
+
+    /// The engine of processes, which is made with the first of them.
+    pub(super) fn processes(&mut self) -> &mut ProcessEngine {
+        &mut self.processes
+    }
+
+    /// What the last step wrote.
+    pub(super) fn output(&self) -> &Output {
+        &self.output
+    }
+
+    /// Starts a page.
+    pub(super) fn start(&mut self, code: &Code, host: &mut dyn Host) -> Stepped {
+        let before = self.usage();
+        self.at_work.begin(&code.page);
+        let (engine, output) = (&mut self.requests, &mut self.output);
+        let step = exactly(Account::Page, || engine.start(&code.handler, host, output));
+        self.at_work.end();
+        let held_bytes = self.requests.held_bytes();
+        Stepped { step, used: self.used_since(before, 0), budget: Budget::Own, held_bytes }
+    }
+
+    /// Continues a run with what it waited for.
+    pub(super) fn resume(
+        &mut self,
+        mut run: Run,
+        life: &Life,
+        delivery: Option<&Delivery>,
+        host: &mut dyn Host,
+        (now_ns, thread_cpu_ns): (u64, fn() -> u64),
+    ) -> Stepped {
+        if self.step_cost.is_look_due() {
+            self.step_cost.look(thread_cpu_ns(), self.usage().cpu_ns);
+        }
+        let cost_ns = self.step_cost.price_ns();
+        let before = self.usage();
+        let family = life.shares_budget_with();
+        match family {
+            Some(family) => self.of(life).set_spent(&mut run, family.spent_ns(now_ns)),
+            None => self.requests.charge(&mut run, cost_ns),
+        }
+        let engine = engine_of(&mut self.requests, &mut self.processes, life);
+        let output = &mut self.output;
+        self.at_work.begin(&life.page);
+        let step = exactly(Account::Page, || {
+            Delivery::reply_to(delivery, |reply| engine.resume(run, reply, host, output))
+        });
+        self.at_work.end();
+        let (budget, held_bytes) = match family {
+            Some(_) => (Budget::Shared, 0),
+            None => (Budget::Own, self.requests.held_bytes()),
+        };
+        let used = self.used_since(before, cost_ns);
+        if let Some(family) = family {
+            // One slice more, so that a process that continues with it is ended.
+            let most = self.settings.cpu_budget.saturating_add(self.settings.slice);
+            family.spend(used.cpu_ns, nanoseconds(most));
+        }
+        Stepped { step, used, budget, held_bytes }
+    }
+
+    fn used_since(&mut self, before: Usage, cost_ns: u64) -> Usage {
+        self.step_cost.count();
+        let mut used = self.usage().since(before);
+        self.visit_cpu_ns += used.cpu_ns;
+        used.cpu_ns += cost_ns;
+        used
+    }
+
+    /// CPU time of the run that went on until now, since it began or continued.
+    pub(super) fn take_visit_cpu_ns(&mut self) -> u64 {
+        std::mem::take(&mut self.visit_cpu_ns)
+    }
+
+    /// What both have used so far.
+    fn usage(&self) -> Usage {
+        self.requests.usage().with(self.processes.usage())
+    }
+
+    /// The engine that a run is in.
+    pub(super) fn of(&mut self, life: &Life) -> &mut State {
+        engine_of(&mut self.requests, &mut self.processes, life)
+    }
+
+    /// The calls that led to where a suspended run is, innermost first.
+    pub(super) fn calls_of(&self, underway: &Underway) -> Vec<String> {
+        let Work::Run(run) = &underway.work else { return Vec::new() };
+        let engine = match underway.life.shares_budget_with() {
+            Some(_) => self.processes.engine(),
+            None => Some(&self.requests),
+        };
+        let calls = engine.map(|engine| engine.calls_of(run)).unwrap_or_default();
+        calls.iter().map(ToString::to_string).collect()
+    }
+
+    /// Bytes that a suspended run holds; for a process, that all processes of its request hold together.
+    pub(super) fn held_by(&self, underway: &Underway) -> u64 {
+        match (&underway.work, underway.life.shares_budget_with()) {
+            (Work::Run(run), None) => self.requests.held_by(run),
+            (Work::Run(_), Some(family)) => {
+                self.processes.engine().map_or(0, |engine| engine.held_by_account(family.account()))
+            }
+            (Work::Ended(_), _) => 0,
+        }
+    }
+
+    /// From now on runs have this CPU time and memory.
+    pub(super) fn tune(&mut self, settings: &Settings) {
+        let (cpu_budget, memory) = (settings.cpu_budget, settings.run_memory_bytes);
+        self.requests.tune(cpu_budget, memory);
+        self.processes.tune(cpu_budget, memory);
+        self.settings.cpu_budget = cpu_budget;
+    }
+
+    /// What the processes of each page hold, by the request that spawned them.
+    pub(super) fn held_by_families<'a>(
+        &self,
+        lives: impl Iterator<Item = &'a Life>,
+    ) -> Vec<(&'a Life, &'a Rc<Family>, u64)> {
+        let Some(engine) = self.processes.engine() else { return Vec::new() };
+        let mut seen = ahash::HashSet::default();
+        lives
+            .filter_map(|life| Some((life, life.shares_budget_with()?)))
+            .filter(|(_, family)| seen.insert(Rc::as_ptr(family).addr()))
+            .map(|(life, family)| (life, family, engine.held_by_account(family.account())))
+            .collect()
+    }
+
+    /// CPU time that a suspended run, or its family, has used.
+    pub(super) fn spent_by(&self, underway: &Underway, now_ns: u64) -> u64 {
+        match (underway.life.shares_budget_with(), &underway.work) {
+            (Some(family), _) => family.spent_ns(now_ns),
+            (None, Work::Run(run)) => self.requests.spent_by(run),
+            (None, Work::Ended(_)) => 0,
+        }
+    }
+
+    /// At the end of a turn: collects garbage. Returns whether there is more to do.
+    pub(super) fn clear_away(&mut self) -> bool {
+        let mut goes_on = exactly(Account::Collector, || self.requests.clear_away());
+        if let Some(engine) = self.processes.engine_mut() {
+            goes_on |= exactly(Account::Collector, || engine.clear_away());
+        }
+        goes_on
+    }
+
+    /// Bytes that are missing for requests, if memory has become short.
+    pub(super) fn take_shortage(&mut self) -> Option<u64> {
+        self.requests.take_shortage()
+    }
+
+    /// Bytes that processes must free.
+    pub(super) fn missing_for_processes(&mut self) -> u64 {
+        if let Some(missing) = self.processes.engine_mut().and_then(State::take_shortage) {
+            self.missing_for_processes = missing;
+        }
+        self.missing_for_processes
+    }
+
+    /// Processes have freed some of that; `None`: none is left that could.
+    pub(super) fn note_freed(&mut self, bytes: Option<u64>) {
+        self.missing_for_processes =
+            bytes.map_or(0, |bytes| self.missing_for_processes.saturating_sub(bytes));
+    }
+
+    /// The memory of both.
+    pub(super) fn memory(&self) -> EngineMemory {
+        EngineMemory {
+            bytes: self.requests.memory_used(),
+            max_bytes: self.requests.memory_bound(),
+            process_bytes: self.processes.engine().map_or(0, State::memory_used),
+            process_max_bytes: self.processes.memory_bound(),
+        }
+    }
+
+    /// Bytes that they hold after the last collection of garbage, and of how many: of requests, then of processes.
+    pub(super) fn memory_left(&self) -> [(usize, usize); 2] {
+        let held = self.processes.engine().map_or(0, State::memory_left);
+        [
+            (self.requests.memory_left(), self.requests.memory_bound()),
+            (held, self.processes.memory_bound()),
+        ]
+    }
+}
+
+fn engine_of<'e>(
+    requests: &'e mut State,
+    processes: &'e mut ProcessEngine,
+    life: &Life,
+) -> &'e mut State {
+    match life.shares_budget_with() {
+        Some(_) => processes.engine_mut().expect("what it made a run of is there"),
+        None => requests,
+    }
+}

@@ -1,0 +1,106 @@
+//! All calls that pages wait for.
+//!
+//! Owns the table, from which the engine learns them, and the choice of the row. What a row does is said where it stands.
+
+use std::time::Duration;
+
+use runtime::trace;
+use script::engine::{CallNumber, Host, HostCall, Run};
+
+use super::calls::{Caller, Callers, PageCall, call};
+use super::talking::CLOSED;
+use super::{Moment, Runner};
+use super::{fetching, file_wishes, hearing, letters, recording, spawning, talking};
+use crate::delivery::{Delivery, WaitOutcome};
+use crate::process::{Key, Life};
+use crate::traced;
+
+/// The rows of every file that has some, in any order.
+const FAMILIES: [&[PageCall]; 8] = [
+    &[call!("sleep"(time: time) -> Values, "time (sleep)", Any, Runner::sleep)],
+    letters::CALLS,
+    spawning::CALLS,
+    fetching::CALLS,
+    hearing::CALLS,
+    recording::CALLS,
+    file_wishes::CALLS,
+    talking::CALLS,
+];
+
+const COUNT: usize = {
+    let (mut count, mut family) = (0, 0);
+    while family < FAMILIES.len() {
+        count += FAMILIES[family].len();
+        family += 1;
+    }
+    count
+};
+
+/// All rows; a call's number is its place here.
+static CALLS: [PageCall; COUNT] = {
+    let mut all = [FAMILIES[0][0]; COUNT];
+    let (mut place, mut family) = (0, 0);
+    while family < FAMILIES.len() {
+        let mut row = 0;
+        while row < FAMILIES[family].len() {
+            all[place] = FAMILIES[family][row];
+            (place, row) = (place + 1, row + 1);
+        }
+        family += 1;
+    }
+    all
+};
+
+/// What the engine knows of them.
+static HOST_CALLS: [HostCall; COUNT] = {
+    let mut all = [CALLS[0].host_call(); COUNT];
+    let mut place = 0;
+    while place < COUNT {
+        all[place] = CALLS[place].host_call();
+        place += 1;
+    }
+    all
+};
+
+impl Runner {
+    /// What the engine knows of them.
+    pub(super) fn host_calls() -> &'static [HostCall] {
+        &HOST_CALLS
+    }
+
+    /// Does what a page waits for, or arranges that it is told later.
+    pub(super) fn start_call(
+        &mut self,
+        number: CallNumber,
+        run: &mut Run,
+        key: Key,
+        life: &mut Life,
+        host: &mut dyn Host,
+        moment: Moment,
+    ) -> WaitOutcome {
+        let call = &CALLS[number.index()];
+        life.waits_for = call.waits_for();
+        if trace::is_on() && !call.carries_output() {
+            traced::note(key, traced::WAITS, format_args!("{}", life.waits_for));
+        }
+        match call.callers() {
+            Callers::Requests if !matches!(key, Key::Request(_)) => {
+                WaitOutcome::Now(NOT_IN_A_PROCESS)
+            }
+            Callers::Conversations if life.talk.is_none() => WaitOutcome::Now(CLOSED),
+            _ => {
+                let mut caller = Caller::new(key, life, moment, host);
+                let met = call.start(self, &mut caller, run.arguments());
+                run.forget_arguments();
+                met
+            }
+        }
+    }
+
+    fn sleep(&mut self, caller: &mut Caller<'_>, time: Duration) -> WaitOutcome {
+        WaitOutcome::Later { due_ns: caller.after(time) }
+    }
+}
+
+/// The answer to a process that uses what it does not have: `spawn` copies no request, response or files.
+const NOT_IN_A_PROCESS: Delivery = Delivery::Failed("only code that answers a request can do that");

@@ -1,0 +1,141 @@
+//! A call of pages that suspends them, as a row says it; and the run that calls.
+//!
+//! Owns the form of a row. Each row stands in the file that does what it says; `call_table` has all of them.
+
+use std::time::Duration;
+
+use runtime::clock::nanoseconds;
+use script::engine::{AnswerForm, Arguments, Carries, Host, HostCall};
+
+use super::{Moment, Runner};
+use crate::delivery::WaitOutcome;
+use crate::process::{Key, Life};
+
+/// A call of pages.
+#[derive(Clone, Copy)]
+pub(super) struct PageCall {
+    call: HostCall,
+    waits_for: &'static str,
+    callers: Callers,
+    start: Start,
+}
+
+type Start = fn(&mut Runner, &mut Caller<'_>, &mut Arguments<'_>) -> WaitOutcome;
+
+/// A row of the table: what pages call, its arguments and how each is read ([`Arguments`]), how they get the answer
+/// ([`AnswerForm`]), what they wait for in a few words, who may call it ([`Callers`]), and what starts it.
+macro_rules! call {
+    ($name:literal($($argument:ident: $read:ident),*) -> $answer:ident, $waits_for:literal, $callers:ident, $start:path) => {
+        $crate::runner::calls::PageCall::new(
+            ($name, script::engine::AnswerForm::$answer),
+            $waits_for,
+            $crate::runner::calls::Callers::$callers,
+            |runner, caller, _given| {
+                $(let $argument = _given.$read();)*
+                $start(runner, caller $(, $argument)*)
+            },
+        )
+    };
+}
+pub(super) use call;
+
+/// Who may call something.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Callers {
+    /// Every page and process.
+    Any,
+    /// Pages that answer a request.
+    Requests,
+    /// Modules that talk to the client of a WebSocket.
+    Conversations,
+}
+
+impl PageCall {
+    pub(super) const fn new(
+        (name, answer): (&'static str, AnswerForm),
+        waits_for: &'static str,
+        callers: Callers,
+        start: Start,
+    ) -> Self {
+        let call = HostCall { name, answer, carries: Carries::Arguments };
+        Self { call, waits_for, callers, start }
+    }
+
+    /// The same, and [`Runner::output`] has what the page has written so far. It has no arguments.
+    pub(super) const fn with_output(self) -> Self {
+        let call = HostCall { carries: Carries::Output, ..self.call };
+        Self { call, ..self }
+    }
+
+    /// What the engine knows of it.
+    pub(super) const fn host_call(&self) -> HostCall {
+        self.call
+    }
+
+    /// Who may call it.
+    pub(super) fn callers(&self) -> Callers {
+        self.callers
+    }
+
+    /// Does what it says, or arranges that the page is told later.
+    pub(super) fn start(
+        &self,
+        runner: &mut Runner,
+        caller: &mut Caller<'_>,
+        mut arguments: Arguments<'_>,
+    ) -> WaitOutcome {
+        (self.start)(runner, caller, &mut arguments)
+    }
+
+    /// What is waited for, in a few words, for those who look at a run from outside.
+    pub(super) fn waits_for(&self) -> &'static str {
+        self.waits_for
+    }
+
+    /// Whether its client is what it waits for.
+    pub(super) fn carries_output(&self) -> bool {
+        self.call.carries == Carries::Output
+    }
+}
+
+/// The run that calls.
+pub(super) struct Caller<'call> {
+    key: Key,
+    life: &'call mut Life,
+    moment: Moment,
+    host: &'call mut dyn Host,
+}
+
+impl<'call> Caller<'call> {
+    pub(super) fn new(
+        key: Key,
+        life: &'call mut Life,
+        moment: Moment,
+        host: &'call mut dyn Host,
+    ) -> Self {
+        Self { key, life, moment, host }
+    }
+
+    pub(super) fn key(&self) -> Key {
+        self.key
+    }
+
+    pub(super) fn life(&mut self) -> &mut Life {
+        self.life
+    }
+
+    pub(super) fn moment(&self) -> Moment {
+        self.moment
+    }
+
+    /// Its own host, as long as it is not suspended.
+    pub(super) fn host(&mut self) -> &mut dyn Host {
+        self.host
+    }
+
+    /// After this time; never, if there is none.
+    pub(super) fn after(&self, time: impl Into<Option<Duration>>) -> u64 {
+        let at = |time| self.moment.now_ns.saturating_add(nanoseconds(time));
+        time.into().map_or(u64::MAX, at)
+    }
+}
