@@ -12,7 +12,7 @@ impl Runner {
     /// settings remain those of the start.
     pub fn tune(&mut self, settings: &Settings, deadline_ns: u64) {
         self.engine.tune(settings.cpu_budget, settings.run_memory_bytes);
-        self.nursery.tune(settings.cpu_budget, settings.run_memory_bytes);
+        self.process_engine.tune(settings.cpu_budget, settings.run_memory_bytes);
         self.cpu_budget_ns = nanoseconds(settings.cpu_budget);
         self.deadline_ns = deadline_ns;
     }
