@@ -50,7 +50,7 @@ impl Runner {
         let memory_bytes = match (&underway.work, life.shares_budget_with()) {
             (Work::Run(run), None) => self.engine.held_by(run),
             (Work::Run(_), Some(family)) => {
-                let engine = self.nursery.engine();
+                let engine = self.process_engine.engine();
                 engine.map_or(0, |engine| engine.held_by_account(family.account()))
             }
             (Work::Ended(_), _) => 0,
