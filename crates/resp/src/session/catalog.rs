@@ -93,7 +93,7 @@ fn write_keys(command: &Command<'_>, row: Option<&Row>, out: &mut Vec<u8>) {
 const HELP: [&str; 6] = [
     "COMMAND <subcommand> [<arg> ...]. Without one, tells about all commands. Subcommands are:",
     "COUNT -- the number of commands.",
-    "DOCS, INFO [<name> ...] -- what is known of commands.",
+    "DOCS, INFO [<name> ...] -- information about commands.",
     "GETKEYS <name> [<arg> ...] -- the words of a command that are keys.",
     "LIST -- the names of all commands.",
     "HELP -- this text.",

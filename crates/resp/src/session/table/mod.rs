@@ -52,7 +52,7 @@ rows! {
         "key value" "Appends to the value of a key.";
     "auth" 2..=ANY Free NO_KEY Refused(connection::auth) "[user] key | token" "Authenticates the connection.";
     "client" 2..=ANY Free NO_KEY Now(client::run)
-        "subcommand …" "Tells and changes what is known of the connection.";
+        "subcommand …" "Shows and changes the properties of the connection.";
     "command" 1..=ANY Free NO_KEY Queued(|call| catalog::run(call, ROWS))
         "[COUNT | LIST | INFO | DOCS | GETKEYS …]" "Tells about commands.";
     "config" 2..=ANY Free NO_KEY Queued(about::config) "GET pattern …" "Returns parameters of the server.";
