@@ -28,6 +28,7 @@ mod outbox;
 pub mod outlet;
 pub mod output;
 pub mod panic;
+pub mod patience;
 pub mod post;
 mod posted;
 mod process;

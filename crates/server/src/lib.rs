@@ -25,6 +25,7 @@ pub mod load;
 pub mod log_writer;
 mod maintenance;
 pub mod message;
+mod message_level;
 mod origin;
 mod password_helper;
 mod profile_helper;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use runtime::clock::{milliseconds, nanoseconds};
-use runtime::scheduler::Patience;
+use runtime::patience::Patience;
 use sys::file::Symlinks;
 use wire::http::target::DotFiles;
 
@@ -32,7 +32,7 @@ use crate::site_tls::SiteTls;
 use crate::upstream_tls::UpstreamConnectors;
 
 /// A compiled configuration.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct SiteData {
     /// Counts from 1, one more with every reload.
     pub generation: u64,
@@ -159,32 +159,11 @@ impl SiteData {
     /// If routes contradict each other, which those keys cannot cause.
     pub fn tuned(&self, config: Config) -> Result<Self, ConfigErrors> {
         Ok(Self {
-            generation: self.generation,
             table: Table::compile(&config)?,
             settings: Arc::new(settings_of(&config)),
             rulebook: Arc::new(channel_rules::rulebook(&config.channels)),
             config,
-            roots: self.roots.clone(),
-            cache_directories: self.cache_directories.clone(),
-            rules: self.rules.clone(),
-            configured: self.configured.clone(),
-            page_roots: self.page_roots.clone(),
-            page_rules: self.page_rules.clone(),
-            set_of_root: self.set_of_root.clone(),
-            named_modules: self.named_modules.clone(),
-            pages: self.pages.clone(),
-            trust: self.trust.clone(),
-            upstream_tls: self.upstream_tls.clone(),
-            secret: self.secret.clone(),
-            processes: self.processes.clone(),
-            database_rules: Arc::clone(&self.database_rules),
-            databases_of_http: self.databases_of_http.clone(),
-            channel_keys: self.channel_keys.clone(),
-            admin_keys: self.admin_keys.clone(),
-            limits: Arc::clone(&self.limits),
-            users: self.users.clone(),
-            tls: Arc::clone(&self.tls),
-            orders: self.orders.clone(),
+            ..self.clone()
         })
     }
 
@@ -203,8 +182,7 @@ impl SiteData {
     /// The set of app modules.
     pub fn app_set(&self) -> Option<SetIndex> {
         let behind = self.page_rules.len();
-        let is_there = self.page_roots.len() > behind;
-        u16::try_from(behind).ok().filter(|_| is_there).map(SetIndex)
+        u16::try_from(behind).ok().filter(|_| self.page_roots.len() > behind).map(SetIndex)
     }
 
     /// The set of pages of a root.

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The routes of all hosts, ready for lookups.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Table {
     files: FileNames,
     hosts: Hosts,
@@ -30,7 +30,7 @@ pub struct Table {
 }
 
 /// The rules of one host.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct HostTable {
     pub(super) place: Option<Place>,
     /// Its first route.

@@ -10,7 +10,7 @@ use crate::HostName;
 use crate::limits::HOST_NAME_SIZE_MAX;
 
 /// The names of all virtual hosts.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Hosts {
     exact: HashMap<Box<[u8]>, HostId>,
     /// By the ending of the name from its dot on.

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// A route of the file, or the action of a host if no route matches.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Rule {
     /// Its place; `None` for the files of a host.
     pub(super) place: Option<Place>,
@@ -41,7 +41,7 @@ pub(super) struct Rule {
 }
 
 /// The paths a rule takes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Paths {
     All,
     Exact(String),

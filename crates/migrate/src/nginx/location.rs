@@ -4,6 +4,7 @@
 //! `content` what answers.
 
 use super::place::{Kind, Place, places};
+use super::quotas::{Quota, Quotas};
 use super::settings::Settings;
 use super::upstream::Upstreams;
 use super::variables::is_plain;
@@ -212,6 +213,16 @@ impl Location {
 
     pub(super) fn content(&self) -> &Content {
         &self.content
+    }
+
+    /// Adds its quotas and those of the locations in it, apart from those that are in force outside of it.
+    pub(super) fn count_quotas(&self, outer: &[Quota], all: &mut Quotas) {
+        let own = self.settings.quotas();
+        for quota in own.iter().filter(|quota| !quota.is_in(outer)) {
+            let (places, _) = self.places(Case::Ignored);
+            all.add(quota, (!self.is_whole()).then(|| places.iter().map(Place::matcher)));
+        }
+        self.nested.iter().for_each(|inner| inner.count_quotas(&own, all));
     }
 
     /// Itself without its block.

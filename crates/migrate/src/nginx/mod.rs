@@ -18,7 +18,7 @@ mod upstream;
 mod variables;
 
 use self::listeners::{close_other_authorities, listener};
-use self::quotas::{Quotas, Zones};
+use self::quotas::{InForce, Quotas, Zones};
 use self::server::{Listen, Server};
 use self::settings::Settings;
 use self::syntax::Includer;
@@ -84,7 +84,7 @@ impl Reader {
     }
 
     fn http(&mut self, directives: &[Directive]) {
-        self.outer.set_zones(Zones::read(directives));
+        self.outer.set_quotas(InForce::of(Zones::read(directives)));
         for directive in directives {
             match (directive.name(), directive.argument(0)) {
                 // A block of them in a location may keep files from being shown as what they are.
@@ -173,7 +173,7 @@ impl Reader {
             addresses.map(|address| listener(&self.servers, address, &self.proxies)).collect();
         before.extend(self.limits.into_iter().chain(self.log));
         let mut quotas = Quotas::default();
-        self.servers.iter().for_each(|server| quotas.add(server.whole(), &[]));
+        self.servers.iter().for_each(|server| server.whole().count_quotas(&[], &mut quotas));
         before.extend(quotas.sections());
         before.push(no_pages());
         let all = hosts.all();

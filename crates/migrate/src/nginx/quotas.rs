@@ -5,11 +5,8 @@
 
 use std::rc::Rc;
 
-use super::location::Location;
-use super::place::Kind;
 use crate::directive::Directive;
 use crate::matcher::Matcher;
-use crate::pattern::Case;
 use crate::section::Section;
 use crate::word::{list, quoted};
 
@@ -42,6 +39,14 @@ pub(super) struct Quota {
     zone: String,
     settings: Vec<(&'static str, String)>,
     notes: Vec<String>,
+}
+
+/// The quotas in force in a block. Each of the two directives replaces those of its name outside of the block.
+#[derive(Debug, Clone, Default)]
+pub(super) struct InForce {
+    zones: Rc<Zones>,
+    requests: Vec<Quota>,
+    connections: Vec<Quota>,
 }
 
 /// A quota and where it counts.
@@ -86,6 +91,36 @@ impl Zones {
         }
         quota.notes.push(directive.told("refused requests are answered 429, on every host"));
         Ok(quota)
+    }
+}
+
+impl InForce {
+    /// With these zones, outside of every block.
+    pub(super) fn of(zones: Rc<Zones>) -> Self {
+        Self { zones, ..Self::default() }
+    }
+
+    /// Forgets those of this directive.
+    pub(super) fn clear(&mut self, name: &str) {
+        self.list(name).clear();
+    }
+
+    /// Reads a directive.
+    ///
+    /// # Errors
+    /// Why it has no counterpart.
+    pub(super) fn take(&mut self, directive: &Directive) -> Result<(), &'static str> {
+        let quota = self.zones.quota(directive)?;
+        self.list(directive.name()).push(quota);
+        Ok(())
+    }
+
+    fn list(&mut self, name: &str) -> &mut Vec<Quota> {
+        if name == "limit_req" { &mut self.requests } else { &mut self.connections }
+    }
+
+    pub(super) fn all(&self) -> Vec<Quota> {
+        self.requests.iter().chain(&self.connections).cloned().collect()
     }
 }
 
@@ -139,6 +174,11 @@ impl Quota {
         self.settings.push((key, value));
     }
 
+    /// Whether it is in a list.
+    pub(super) fn is_in(&self, list: &[Self]) -> bool {
+        list.iter().any(|one| one.counts_as(self))
+    }
+
     /// Whether both are one: the requests of one count for the other.
     fn counts_as(&self, other: &Self) -> bool {
         self.zone == other.zone && self.settings == other.settings
@@ -173,24 +213,17 @@ impl Quota {
 }
 
 impl Quotas {
-    /// Adds those of a server and of the locations in it.
-    pub(super) fn add(&mut self, location: &Location, outer: &[Quota]) {
-        let own = location.settings().quotas();
-        for quota in own.iter().filter(|quota| !outer.iter().any(|one| one.counts_as(quota))) {
-            let paths = match location.kind() {
-                Kind::Whole => Vec::new(),
-                _ => location
-                    .places(Case::Ignored)
-                    .0
-                    .iter()
-                    .flat_map(|place| patterns(place.matcher()))
-                    .collect(),
-            };
-            if *location.kind() == Kind::Whole || !paths.is_empty() {
-                self.count(quota, paths);
-            }
+    /// Counts what these matchers take; `None`: every path.
+    pub(super) fn add<'m>(
+        &mut self,
+        quota: &Quota,
+        matchers: Option<impl Iterator<Item = &'m Matcher>>,
+    ) {
+        let paths: Option<Vec<String>> =
+            matchers.map(|matchers| matchers.flat_map(patterns).collect());
+        if paths.as_ref().is_none_or(|paths| !paths.is_empty()) {
+            self.count(quota, paths.unwrap_or_default());
         }
-        location.nested().iter().for_each(|inner| self.add(inner, &own));
     }
 
     fn count(&mut self, quota: &Quota, paths: Vec<String>) {

@@ -3,9 +3,7 @@
 //! Owns which these are, and that a list in a block replaces the one outside: that is how nginx inherits `add_header`,
 //! `allow` and `proxy_set_header`. A directive that is not known closes the block, and those in it.
 
-use std::rc::Rc;
-
-use super::quotas::{Quota, Zones};
+use super::quotas::{InForce, Quota};
 use super::spare::{self, Spare};
 use super::variables::is_plain;
 use crate::access::{Access, Said, Satisfy, Users};
@@ -35,9 +33,7 @@ pub(super) struct Settings {
     upstream: Vec<(&'static str, String)>,
     body_size: Option<String>,
     error_pages: Vec<(u16, String)>,
-    zones: Rc<Zones>,
-    request_quotas: Vec<Quota>,
-    connection_quotas: Vec<Quota>,
+    quotas: InForce,
     /// Why the block is closed.
     closing: Option<String>,
     notes: Vec<String>,
@@ -145,11 +141,9 @@ impl Settings {
 
     /// Why the block is closed, if it is.
     pub(super) fn closing(&self) -> Option<&str> {
-        if let Some(why) = &self.closing {
-            return Some(why);
-        }
         let is_half = self.realm.is_some() && self.users.is_none();
-        is_half.then_some("`auth_basic` without `auth_basic_user_file`")
+        let half = is_half.then_some("`auth_basic` without `auth_basic_user_file`");
+        self.closing.as_deref().or(half)
     }
 
     fn begin(&mut self, list: &'static str, clear: impl FnOnce(&mut Self)) {
@@ -159,29 +153,21 @@ impl Settings {
         }
     }
 
-    /// From now on these zones are known.
-    pub(super) fn set_zones(&mut self, zones: Rc<Zones>) {
-        self.zones = zones;
+    pub(super) fn set_quotas(&mut self, quotas: InForce) {
+        self.quotas = quotas;
     }
 
     fn quota(&mut self, directive: &Directive) {
-        let is_of_requests = directive.name() == "limit_req";
-        let quota = match self.zones.quota(directive) {
-            Ok(quota) => quota,
-            Err(why) => return self.close(directive, why),
-        };
-        if is_of_requests {
-            self.begin("limit_req", |settings| settings.request_quotas.clear());
-            self.request_quotas.push(quota);
-        } else {
-            self.begin("limit_conn", |settings| settings.connection_quotas.clear());
-            self.connection_quotas.push(quota);
+        let name = if directive.name() == "limit_req" { "limit_req" } else { "limit_conn" };
+        self.begin(name, |settings| settings.quotas.clear(name));
+        if let Err(why) = self.quotas.take(directive) {
+            self.close(directive, why);
         }
     }
 
     /// The quotas in force.
     pub(super) fn quotas(&self) -> Vec<Quota> {
-        self.request_quotas.iter().chain(&self.connection_quotas).cloned().collect()
+        self.quotas.all()
     }
 
     fn index(&mut self, directive: &Directive) {

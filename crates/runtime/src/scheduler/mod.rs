@@ -46,7 +46,7 @@ use crate::slots::{ProcessId, Slots};
 use crate::stats::{KINDS_MAX, Stats};
 use crate::timer::Wheel;
 
-pub use settings::{Patience, Punctuality, Settings};
+pub use settings::{Punctuality, Settings};
 
 use accept::Gate;
 use eviction::Idlers;

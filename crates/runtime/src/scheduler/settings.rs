@@ -3,6 +3,7 @@
 //! Owns the choices that are made once, at its start.
 
 use crate::limits;
+use crate::patience::Patience;
 use crate::uptake::Floor;
 
 /// How a scheduler is set up.
@@ -26,16 +27,6 @@ pub struct Settings {
     pub linger_ms: u64,
     /// How exactly the service's alarms are kept.
     pub punctuality: Punctuality,
-}
-
-/// How long a scheduler waits for peers. The meaning of each is that of the field of [`Settings`] with its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the fields of `Settings` have it")]
-pub struct Patience {
-    pub send_idle_ns: u64,
-    pub send_rate: u64,
-    pub linger_bytes: u32,
-    pub linger_ms: u64,
 }
 
 /// How exactly a scheduler keeps the alarms of its service ([`ServiceContext::wake_at_ns`](crate::service::ServiceContext::wake_at_ns)). Deadlines of

@@ -214,14 +214,7 @@ impl Admin {
             }
             (Method::Post, "/upstreams") => Answer::Wait,
             (Method::Post, "/reload") => self.reload(reply, context.id),
-            (Method::Post, "/drain") => {
-                let status = match send_to_self(Signal::Terminate) {
-                    Ok(()) => Status::ACCEPTED,
-                    Err(_) => Status::INTERNAL_SERVER_ERROR,
-                };
-                reply.empty(status);
-                Answer::Done
-            }
+            (Method::Post, "/drain") => drain(reply),
             _ => self.metrics(request, reply, context),
         }
     }
@@ -256,6 +249,15 @@ impl Admin {
             context.command(Command::Resume(process));
         }
     }
+}
+
+fn drain(reply: &mut Reply<'_>) -> Answer {
+    let status = match send_to_self(Signal::Terminate) {
+        Ok(()) => Status::ACCEPTED,
+        Err(_) => Status::INTERNAL_SERVER_ERROR,
+    };
+    reply.empty(status);
+    Answer::Done
 }
 
 impl Application for Admin {

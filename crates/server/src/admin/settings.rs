@@ -12,7 +12,7 @@ use runtime::diagnostic::{self, Level};
 
 use crate::events::{Kind, Trouble};
 use crate::maintenance::{Switch, Switches};
-use crate::serve::level_of;
+use crate::message_level::{form_of, level_of};
 use crate::site_data::SiteData;
 
 /// The name of the setting that is no key.
@@ -141,5 +141,5 @@ fn with(
 /// Sets how much is logged, and the form.
 pub(super) fn log_as(data: &SiteData) {
     diagnostic::set_least(level_of(data.config.log.level));
-    diagnostic::set_form(crate::serve::form_of(data.config.log.messages));
+    diagnostic::set_form(form_of(data.config.log.messages));
 }

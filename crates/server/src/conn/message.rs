@@ -37,11 +37,7 @@ impl Connections {
             ToScheduler::Used(news) => site.on_used(&news, context),
             ToScheduler::Reload(data) => {
                 site.on_reload(Arc::clone(&data), context);
-                self.tune(&data, context);
-                // The numbers of routes mean others.
-                self.http.forget_times();
-                self.http.application_mut().client.set_trust(&data.trust);
-                self.set_tls(&data.tls);
+                self.load(&data, context);
             }
             ToScheduler::Tune(data) => {
                 if site.on_tuned(Arc::clone(&data)) {
@@ -88,6 +84,15 @@ impl Connections {
             ToScheduler::GiveMemoryBack => sys::heap::trim_own(),
             ToScheduler::Pages { generation, sets } => site.on_pages(generation, &sets),
         }
+    }
+
+    /// Hands a configuration to those who keep parts of it, other than the site.
+    fn load(&mut self, data: &Arc<SiteData>, context: &mut ServiceContext<'_, Message>) {
+        self.tune(data, context);
+        // The numbers of routes mean others.
+        self.http.forget_times();
+        self.http.application_mut().client.set_trust(&data.trust);
+        self.set_tls(&data.tls);
     }
 
     /// Hands settings to those who keep them, other than the site.

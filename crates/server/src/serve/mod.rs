@@ -54,6 +54,7 @@ use crate::control_path::control_socket;
 use crate::events::Bounds;
 use crate::limits;
 use crate::load::Source;
+use crate::message_level::{form_of, level_of};
 use crate::sandbox::{self, Sandbox};
 use crate::site::Site;
 use crate::site_data::SiteData;
@@ -66,7 +67,6 @@ pub use listeners::Security;
 
 pub use crate::control_path::{control_directory, control_sockets};
 pub use continuous_profile::without_profile;
-pub(crate) use settings::{form_of, level_of};
 
 pub use error::{ControlPlace, ServeError};
 pub use requirements::check;

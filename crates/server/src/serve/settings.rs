@@ -3,33 +3,14 @@
 //!
 //! Owns how the host's limits are divided. Opens nothing.
 
-use config::{Config, DescriptorTables, LogLevel, LogMessages};
+use config::{Config, DescriptorTables};
 use runtime::clock::nanoseconds;
-use runtime::diagnostic::{Form, Level};
-use runtime::scheduler::{Patience, Settings as SchedulerSettings};
+use runtime::patience::Patience;
+use runtime::scheduler::Settings as SchedulerSettings;
 
 use super::error::ServeError;
 use crate::limits;
 use crate::site_data::patience;
-
-/// The minimum level of messages that are written.
-pub(crate) fn level_of(level: LogLevel) -> Level {
-    match level {
-        LogLevel::Error => Level::Error,
-        LogLevel::Warn => Level::Warn,
-        LogLevel::Info => Level::Info,
-        LogLevel::Debug => Level::Debug,
-    }
-}
-
-/// The form of messages.
-pub(crate) fn form_of(messages: LogMessages) -> Form {
-    match messages {
-        LogMessages::Plain => Form::Plain,
-        LogMessages::Timed => Form::Timed,
-        LogMessages::Json => Form::Json,
-    }
-}
 
 pub(super) fn scheduler_settings(
     config: &Config,

@@ -25,7 +25,6 @@ use super::memory::Memory;
 use super::notify::{self, State};
 use super::orders::Orders;
 use super::post::Post;
-use super::settings::{form_of, level_of};
 use super::watch::Watch;
 use crate::dump;
 use crate::events::{Kind, Trouble};
@@ -34,6 +33,7 @@ use crate::load::Source;
 use crate::message::{
     ReloadReport, ToCacheDisk, ToControl, ToLogWriter, ToScheduler, ToStoreWriter,
 };
+use crate::message_level::{form_of, level_of};
 use crate::site_data::SiteData;
 use pages::PageSet;
 use store::Store;
