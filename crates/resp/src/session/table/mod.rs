@@ -179,6 +179,18 @@ const NAMES: [&str; ROWS.len()] = {
     names
 };
 
+/// Bytes of the longest name. A longer word, which may have megabytes, is not hashed.
+const LONGEST: usize = {
+    let (mut longest, mut row) = (0, 0);
+    while row < NAMES.len() {
+        if NAMES[row].len() > longest {
+            longest = NAMES[row].len();
+        }
+        row += 1;
+    }
+    longest
+};
+
 /// Slots of the hash table: so many that a hash without two names in one slot is soon found.
 const SLOTS: usize = 1024;
 
@@ -227,6 +239,9 @@ const fn slot(name: &[u8], multiplier: u32) -> usize {
 /// Finds a command by its name, in capital or small letters: its number and its row.
 #[inline]
 pub(super) fn find(name: &[u8]) -> Option<(usize, &'static Row)> {
+    if name.len() > LONGEST {
+        return None;
+    }
     let number = usize::from(PERFECT.rows[slot(name, PERFECT.multiplier)]);
     let row = ROWS.get(number)?;
     name.eq_ignore_ascii_case(row.name.as_bytes()).then_some((number, row))
