@@ -11,7 +11,7 @@ use config::{
     RouteAction, Steering, parse_duration,
 };
 
-use super::{config, errors};
+use super::config;
 
 #[test]
 fn an_empty_file_is_the_defaults() {
