@@ -103,6 +103,12 @@ const ROWS: [(&str, &str, &str); 30] = [
         "request_body {\nmax_size 2MB\n}\nfile_server",
     ),
     (
+        "`limit_req`, `limit_conn` with their zones",
+        "http { limit_req_zone $remote_addr zone=a:1m rate=1r/s; limit_conn_zone $remote_addr zone=b:1m;\n\
+         server { root /a; limit_conn b 5; location /a { limit_req zone=a; } } }",
+        "",
+    ),
+    (
         "`$request_uri`, `$uri`, `$host`, `$scheme`",
         "location /a/ { return 302 https://$host$request_uri; }",
         "redir /a/* {scheme}://{host}{uri}",
