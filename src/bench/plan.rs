@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place_and_mend() {
+    fn invalid_option_is_error_with_place_and_mend() {
         for (words, expected) in [
             ("ftp://127.0.0.1/", "ftp://127.0.0.1/: the scheme is neither http nor https"),
             ("http://8.8.8.8/", "--i-own-this-host"),

@@ -111,7 +111,7 @@ fn passwords_of_bcrypt_and_argon2_let_users_in_and_pages_know_them() {
 }
 
 #[test]
-fn what_one_rule_names_is_all_needed_and_of_several_rules_one() {
+fn all_conditions_of_rule_and_any_rule_are_needed() {
     let any =
         "access = [{ allow = \"10.0.0.0/8\" }, { users = \"run/users.txt\" }, { token = \"any\" }]";
     let server = plan(any, "").start();
@@ -322,8 +322,8 @@ fn guesses_of_passwords_delay_nobody_else() {
 }
 
 #[test]
-fn what_htpasswd_makes_is_taken_or_refused_with_a_mend() {
-    if !has("htpasswd", "what_htpasswd_makes_is_taken_or_refused_with_a_mend") {
+fn htpasswd_file_is_accepted_or_refused_with_mend() {
+    if !has("htpasswd", "htpasswd_file_is_accepted_or_refused_with_mend") {
         return;
     }
     let made = |options: &str| {

@@ -16,7 +16,7 @@ fn heard(stage: &mut Stage<Board>, client: ClientId) -> Vec<String> {
 }
 
 #[test]
-fn what_is_published_reaches_all_schedulers() {
+fn published_message_reaches_all_schedulers() {
     let mut stage = Stage::new(2, Board::default);
     let readers: Vec<ClientId> = (0..8).map(|_| stage.connect()).collect();
     for scheduler in stage.schedulers() {

@@ -171,7 +171,7 @@ fn a_program_sends_a_user_away() {
 }
 
 #[test]
-fn what_is_published_once_a_user_was_sent_away_does_not_reach_it() {
+fn disconnected_user_receives_no_later_message() {
     // The user very likely has a stream on each scheduler.
     let server = site();
     let token = token("\"sub\":\"ann\"", 3600);

@@ -110,7 +110,7 @@ fn a_socket_shows_a_token_and_later_another_one() {
 }
 
 #[test]
-fn what_stands_on_a_token_ends_with_it() {
+fn subscription_ends_with_its_token() {
     let server = site();
     let short = token("\"subscribe\":[\"*\"]", 2);
     let mut plain = websocket(&server, &format!("/channels/chat.a?token={short}"));

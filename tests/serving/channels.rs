@@ -18,7 +18,7 @@ fn site() -> Server {
 }
 
 #[test]
-fn what_one_protocol_publishes_all_others_get() {
+fn message_published_by_one_protocol_reaches_all_protocols() {
     let server = site();
     let mut events = connect(server.address());
     let request = b"GET /channels/chat.a HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\n\r\n";

@@ -134,7 +134,7 @@ fn compressing() -> Plan {
 }
 
 #[test]
-fn what_a_page_makes_is_compressed_where_that_is_wanted() {
+fn page_output_is_compressed_if_accepted() {
     let server = compressing()
         .file("short.page.txt", lines("", 500))
         .file("long.page.txt", lines("", 100_000))
@@ -163,7 +163,7 @@ fn what_a_page_makes_is_compressed_where_that_is_wanted() {
 }
 
 #[test]
-fn what_a_page_wants_as_it_is_stays_so() {
+fn page_output_with_own_coding_is_not_compressed() {
     let plan = compressing();
     let cases = [
         ("coded", "response.headers['Content-Encoding'] = 'x-own'"),

@@ -150,7 +150,7 @@ fn refused(address: SocketAddr) -> bool {
 }
 
 #[test]
-fn what_runs_is_finished_and_what_comes_is_refused() {
+fn drain_finishes_running_requests_and_refuses_new_ones() {
     let mut server = site().start();
     let address = server.address();
     let (mut download, begun) = begin_download(&server);

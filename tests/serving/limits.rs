@@ -40,7 +40,7 @@ fn statuses(server: &Server, path: &str, fields: &[(&str, &str)], count: usize) 
 }
 
 #[test]
-fn who_uses_more_is_refused_with_the_fields_of_the_draft_and_counted_by_name() {
+fn request_over_limit_is_refused_with_ratelimit_fields() {
     let server = start("[[limit]]\nname = \"few\"\nrequests = \"10/h\"\nburst = 3\n", 1);
     let mut client = server.client();
     for _ in 0..3 {

@@ -56,8 +56,8 @@ fn another_server_of_ours_is_refused() {
 
 /// A program that listens on both address families conflicts with either.
 #[test]
-fn who_listens_on_both_families_is_noticed() {
-    if !has_ipv6("who_listens_on_both_families_is_noticed") {
+fn listener_on_both_families_is_recognised() {
+    if !has_ipv6("listener_on_both_families_is_recognised") {
         return;
     }
     let listener = TcpListener::bind("[::]:0").unwrap();

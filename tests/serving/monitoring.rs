@@ -27,7 +27,7 @@ fn named(text: &str) -> BTreeSet<&str> {
 }
 
 #[test]
-fn what_the_dashboard_of_grafana_and_the_alerts_use_exists() {
+fn grafana_dashboard_and_alerts_use_existing_metrics() {
     let address = free_address();
     let config = format!(
         "[admin]\nmetrics = \"{address}\"\n[[upstream]]\nname = \"app\"\nservers = [\"127.0.0.1:1\"]\n\

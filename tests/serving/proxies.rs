@@ -202,7 +202,7 @@ fn as_proxy(server: &Server, path: &str, fields: &[(&str, &str)]) -> conformance
 }
 
 #[test]
-fn what_a_trusted_proxy_tells_is_what_pages_hosts_cookies_and_log_see() {
+fn trusted_proxy_sets_client_for_pages_hosts_cookies_and_log() {
     let server = start(TRUSTED);
     let told = [
         ("X-Forwarded-For", "6.6.6.6, 2001:db8::7"),

@@ -104,7 +104,7 @@ fn an_answer_that_is_too_long_is_passed_on_and_not_stored() {
 }
 
 #[test]
-fn what_must_not_be_stored_is_not() {
+fn uncacheable_answer_is_not_stored() {
     for (lines, request) in [
         ("", ""),
         ("Cache-Control: max-age=1000, private\r\n", ""),
@@ -140,7 +140,7 @@ fn a_request_with_a_body_neither_gets_nor_leaves_a_stored_answer() {
 }
 
 #[test]
-fn what_a_client_says_of_itself_does_not_reach_others() {
+fn stored_answer_does_not_depend_on_unkeyed_fields() {
     // It repeats everything that it gets.
     let (address, heard) = other(|_, _, request| {
         let length = request.len();

@@ -129,7 +129,7 @@ fn each_client_gets_its_variant_from_the_disk() {
 }
 
 #[test]
-fn what_was_validated_is_fresh_after_a_restart() {
+fn validated_entry_is_fresh_after_restart() {
     for length in [10, LONG] {
         let long = long_body(length);
         let expected = long.clone();

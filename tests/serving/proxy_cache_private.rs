@@ -81,7 +81,7 @@ fn a_route_that_replaces_an_error_does_so_with_one_that_another_client_receives(
 }
 
 #[test]
-fn what_is_to_be_validated_for_each_request_is_not_shared() {
+fn no_cache_answer_is_not_shared() {
     for control in ["no-cache", "max-age=1000, no-cache", "max-age=0, must-revalidate"] {
         let (address, connections) = by_hand();
         let server = cached(address, "wait = \"1h\"");

@@ -74,7 +74,7 @@ fn the_log_has_all_servers_that_were_tried() {
 }
 
 #[test]
-fn what_there_is_none_of_is_null() {
+fn absent_log_value_is_null() {
     let closed = free_address();
     let respond = "[[route]]\npath = \"/own\"\nrespond = { body = \"own\" }\n";
     // The page of the error is looked up, so the request waits once more when its servers are known.

@@ -152,7 +152,7 @@ fn a_bad_configuration_is_refused_and_named() {
 }
 
 #[test]
-fn what_only_a_restart_can_change_is_refused_by_name() {
+fn reload_refuses_restart_only_settings_by_name() {
     let server = Plan::new().config(&numbered(1)).file("a.txt", "a\n").start();
     for (config, name) in [
         ("schedulers = 7\n", "schedulers"),

@@ -46,7 +46,7 @@ fn a_form_of_very_many_fields_is_refused_where_a_page_looks() {
 }
 
 #[test]
-fn what_a_client_sends_wrong_is_no_failure_of_the_page() {
+fn invalid_client_input_is_not_counted_as_page_failure() {
     let pages = [
         ("query.page.txt", "<% local query = request.query -%>\n<%= query.a %>"),
         ("json.page.txt", "<%= request.json.a %>"),

@@ -177,7 +177,7 @@ fn a_module_answers_the_route_that_a_reload_gives_it_while_another_one_is_broken
 
 /// A reload that adds a site before it changes its index in every list; its running requests stay with it.
 #[test]
-fn what_runs_while_sites_are_added_and_taken_away_goes_on_with_its_own() {
+fn running_page_keeps_its_site_across_edits() {
     const TOLD: &str = "<% log.info('name', self()) %><% receive(20) %><% include('_part.txt') %>";
     const TELL: &str = "<%= send(request.query.to, 'go on') -%>";
     let hosts = |names: &[&str]| -> String {

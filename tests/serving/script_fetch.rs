@@ -142,7 +142,7 @@ fn connections_are_used_again_and_replaced_when_they_were_given_up() {
 }
 
 #[test]
-fn what_cannot_be_fetched_is_nil_and_why() {
+fn failed_fetch_gives_nil_and_reason() {
     let server = start(&[(
         "late.page.txt",
         "<% local a, why = fetch(request.query.url, { timeout = 0.1 }) %><%= tostring(a), ' ', why %>",
@@ -180,7 +180,7 @@ fn what_cannot_be_fetched_is_nil_and_why() {
 }
 
 #[test]
-fn what_a_page_says_wrongly_is_an_error_with_its_line() {
+fn invalid_fetch_argument_is_error_with_line() {
     let calls = [
         ("fetch(1)", "fetch takes a URL, not a number"),
         ("fetch('http://a/', 1)", "fetch: the options must be a table, not a number"),

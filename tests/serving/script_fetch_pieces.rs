@@ -119,7 +119,7 @@ fn pages_that_fetch_from_their_own_server_leave_connections_for_clients() {
 }
 
 #[test]
-fn what_is_left_of_streams_is_given_up_with_their_page() {
+fn unread_streams_end_with_their_page() {
     let endless = |_: usize, _: usize, _: &str| {
         b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nsome".to_vec()
     };

@@ -26,7 +26,7 @@ fn name_in(server: &Server) -> String {
 }
 
 #[test]
-fn who_sends_no_more_gets_the_answer() {
+fn half_closed_client_receives_answer() {
     let server = start(&[("told.page.txt", TOLD), ("tell.page.txt", TELL)]);
     // The end arrives with the request, or later while the page waits.
     for at_once in [true, false] {

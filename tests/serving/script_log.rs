@@ -48,7 +48,7 @@ fn numbers(errors: impl BufRead) -> Vec<Result<usize, usize>> {
 }
 
 #[test]
-fn nobody_waits_for_who_reads_the_log() {
+fn unread_log_does_not_delay_requests() {
     let (mut server, errors) = talkative();
     talk(&server);
     assert_eq!(text(&server.get("/hello")), "hello");
@@ -71,7 +71,7 @@ fn nobody_waits_for_who_reads_the_log() {
 }
 
 #[test]
-fn what_nobody_ever_reads_does_not_hold_up_the_end() {
+fn unread_log_does_not_delay_shutdown() {
     let (mut server, _errors) = talkative();
     talk(&server);
     server.signal("TERM");
@@ -93,7 +93,7 @@ fn lines_that_are_read_are_all_there() {
 
 /// A page that logs in a loop, a process that does, and a page that fails repeatedly: each may write a limited amount.
 #[test]
-fn who_logs_without_end_fills_no_log_and_is_told_of() {
+fn endless_logging_is_bounded_and_reported() {
     let pages = [
         ("chatty.page.txt", "<% for i = 1, 20000 do log.warn('chatty line ' .. i) end -%>on"),
         (

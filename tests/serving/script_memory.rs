@@ -34,7 +34,7 @@ fn row(server: &Server, file: &str) -> serde_json::Value {
 }
 
 #[test]
-fn who_holds_too_much_is_ended_and_others_are_served() {
+fn page_above_memory_bound_is_ended_and_others_are_served() {
     let server = start(&[
         ("hoard.page.html", HOARD),
         ("garbage.page.html", GARBAGE),
@@ -83,7 +83,7 @@ fn of_who_was_sent_a_part_the_answer_is_cut() {
 }
 
 #[test]
-fn what_pages_hold_is_told_while_they_do() {
+fn memory_of_pages_is_reported() {
     let server = start(&[("hold.page.txt", HOLD), ("small.page.txt", "<% sleep(60) %>")]);
     let mut holders = [server.client(), server.client(), server.client()];
     for (holder, path) in holders.iter_mut().zip(["/hold", "/hold", "/small"]) {

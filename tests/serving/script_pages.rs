@@ -188,7 +188,7 @@ fn pages_that_are_not_enabled_are_hidden_and_not_run() {
 }
 
 #[test]
-fn what_a_page_may_use_is_configured() {
+fn configured_bounds_hold_for_pages() {
     let config = "[pages]\nnative = false\nslice = \"2ms\"\ncpu_budget = \"20ms\"\ndeadline = \"500ms\"\n\
         memory = \"4 MiB\"\n";
     let plan = Plan::new().config(config).file("hello.page.html", HELLO);
@@ -265,7 +265,7 @@ fn otherwise_nothing_of_a_page_that_fails_is_seen() {
 }
 
 #[test]
-fn what_pages_do_is_counted_for_each_and_in_all() {
+fn pages_are_counted_individually_and_in_total() {
     let config = "[pages]\ncpu_budget = \"20ms\"\ndeadline = \"3s\"\nmemory = \"8 MiB\"\n";
     let plan = Plan::new().config(config).argument("--schedulers=1").file("hello.page.html", HELLO);
     let plan = plan
@@ -349,7 +349,7 @@ fn endless_recursion_is_one_line_of_the_way() {
 }
 
 #[test]
-fn what_is_wrong_with_a_page_is_said_with_the_mend() {
+fn page_error_is_shown_with_mend() {
     let deep = format!("<% {}{} %>", "if true then ".repeat(198), "end ".repeat(198));
     let plan =
         Plan::new().file("deep.page.html", deep).file("x.page", HELLO).file("y.page.", HELLO);
@@ -376,7 +376,7 @@ fn what_is_wrong_with_a_page_is_said_with_the_mend() {
 }
 
 #[test]
-fn what_lua_stumbles_over_has_its_column() {
+fn syntax_error_has_column() {
     let page = "<h1>\n  <% local a b = = 2 %>\n</h1>";
     let server = start(&[("lua.page.html", page), ("two.page.html", "<% x = = y = = %>")]);
     let told = server.printed_errors();

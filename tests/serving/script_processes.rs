@@ -170,7 +170,7 @@ fn processes_that_fail_or_loop_are_told_and_harm_nobody() {
 }
 
 #[test]
-fn who_goes_away_ends_the_page_that_waits_for_a_message() {
+fn client_that_closes_ends_waiting_page() {
     let wait = "<% log.info('name', self()) receive() -%>";
     let server = start(1, &[("wait.page.txt", wait), ("tell.page.txt", TELL)]);
     let mut waiting = server.client();
@@ -188,7 +188,7 @@ fn who_goes_away_ends_the_page_that_waits_for_a_message() {
 
 /// Long-lived processes spawned by many requests: there is a limit, further spawns are refused, and statistics say which page holds how many.
 #[test]
-fn who_spawns_what_lasts_is_told_when_there_is_no_room_and_statistics_say_who_holds_it() {
+fn spawn_beyond_bound_fails_and_statistics_name_holder() {
     let chat = "<% local name, why = spawn(function() receive(600) end) -%><%= name and 'spawned' or why -%>";
     let server = Plan::new()
         .argument("--schedulers=1")

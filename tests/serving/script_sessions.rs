@@ -93,7 +93,7 @@ fn reload(server: &Server) -> Vec<String> {
 }
 
 #[test]
-fn who_logs_in_is_known_until_they_leave() {
+fn login_session_lasts_until_logout() {
     let server = site(Plan::new().argument("--schedulers=2")).start();
     let [mut ada, mut grace] = [Browser::default(), Browser::default()];
     assert_eq!(text(&ada.get(&server, "/login")), "Who are you?");
@@ -227,7 +227,7 @@ fn a_session_ends_when_it_was_not_used_for_its_age() {
 }
 
 #[test]
-fn what_one_site_signs_no_other_takes() {
+fn session_of_other_site_is_refused() {
     let hosts = "[[host]]\nnames = [\"a.test\", \"www.a.test\"]\n[[host]]\nnames = [\"b.test\"]\n";
     let plan = Plan::new().config(&format!("{CONFIG}{hosts}"));
     write_secret(&plan, NEW);

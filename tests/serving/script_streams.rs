@@ -41,7 +41,7 @@ fn read_all_chunks(client: &mut Client) -> usize {
 }
 
 #[test]
-fn what_is_flushed_is_there_before_the_page_is_done() {
+fn flushed_output_arrives_before_page_ends() {
     let page = "<% response.status = 201 response.headers['X-One'] = 'two' -%>\nfirst <% response:flush() sleep(25) -%>";
     let server = start(&[("slow.page.txt", page)]);
     let mut client = server.client();
@@ -130,7 +130,7 @@ fn http_1_0_has_its_stream_until_the_close() {
 }
 
 #[test]
-fn what_fails_behind_a_flush_cuts_the_answer_and_is_in_the_log() {
+fn error_after_flush_cuts_answer_and_is_logged() {
     let config = "[pages]\ncpu_budget = \"20ms\"\ndeadline = \"400ms\"\n";
     let plan = Plan::new().config(config).argument("--schedulers=1");
     let server = plan
@@ -164,7 +164,7 @@ fn what_fails_behind_a_flush_cuts_the_answer_and_is_in_the_log() {
     for (number, pointer) in [(2, "failures"), (1, "kills/cpu_budget"), (1, "kills/deadline")] {
         server.reaches(&format!("/pages/{pointer}"), number);
     }
-    if has("curl", "what_fails_behind_a_flush_cuts_the_answer_and_is_in_the_log") {
+    if has("curl", "error_after_flush_cuts_answer_and_is_logged") {
         let url = format!("http://{}/fail", server.address());
         let output = run(Command::new("curl").args(["--silent", &url]));
         assert_eq!(output.status.code(), Some(18), "a partial file: {output:?}");

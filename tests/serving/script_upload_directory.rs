@@ -158,7 +158,7 @@ fn nothing_that_the_configuration_names_is_in_the_directory_for_uploads() {
         let errors = errors_of(&output);
         assert_eq!(output.status.code(), Some(1), "{rest}: {errors}");
         assert!(errors.contains("`uploads` in [pages]: `"), "{rest}: {errors}");
-        assert!(errors.contains("what pages save could take the place"), "{rest}: {errors}");
+        assert!(errors.contains("a file that a page saves could replace it"), "{rest}: {errors}");
     }
 }
 

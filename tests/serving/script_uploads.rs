@@ -82,7 +82,7 @@ fn the_last_of_a_name_counts_and_a_file_that_was_not_chosen_is_none() {
 }
 
 #[test]
-fn what_is_no_form_is_answered_400() {
+fn invalid_form_is_answered_400() {
     let server = plan().start();
     let whole = part("name=file; filename=a", "data");
     let endless = format!("--B\r\nX: {}", "y".repeat(20_000));
@@ -153,7 +153,7 @@ fn without_a_directory_files_are_refused_and_fields_are_not() {
 }
 
 #[test]
-fn who_goes_away_leaves_nothing_behind() {
+fn client_that_closes_leaves_no_upload() {
     let server = plan().start();
     let directory = uploads(&server);
     let begin = part("name=file; filename=a", &"x".repeat(200_000));
@@ -188,7 +188,7 @@ fn a_page_that_fails_after_it_sent_a_part_leaves_nothing_behind() {
 }
 
 #[test]
-fn what_a_killed_server_left_goes_at_the_next_start() {
+fn uploads_of_killed_server_are_removed_at_start() {
     let server = plan().start();
     let directory = uploads(&server);
     let mut client = server.client();
@@ -233,7 +233,7 @@ fn a_file_is_saved_by_a_plain_name_once() {
 }
 
 #[test]
-fn what_is_saved_below_a_root_is_served_at_once_by_its_scheduler() {
+fn file_saved_below_root_is_served_at_once_by_its_scheduler() {
     let config = "[files]\nlisting = true\n\n[pages]\nuploads = \"site/up\"\n";
     let plan = Plan::new().config(config).argument("--schedulers=1").file("save.page.txt", SAVE);
     std::fs::create_dir(plan.directory.join("site/up")).unwrap();

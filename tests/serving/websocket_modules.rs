@@ -179,7 +179,7 @@ fn the_module_hears_of_each_end() {
 }
 
 #[test]
-fn what_fails_ends_its_own_socket() {
+fn failing_socket_handler_ends_only_its_socket() {
     // On a busy host a quarter of a second of CPU time may take long.
     let server = configured(&CONFIG.replace("\"1s\"", "\"60s\""), 1);
     let mut stays = greeted(&server, "stays");

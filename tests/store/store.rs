@@ -28,7 +28,7 @@ fn ask(stream: &mut TcpStream, lines: &str) -> String {
 }
 
 #[test]
-fn what_was_answered_is_there_after_a_kill() {
+fn acknowledged_write_survives_kill() {
     let mut server = start("[store]\nsync = \"none\"\n");
     let mut written = 0;
     for round in 0..5 {

@@ -130,7 +130,7 @@ fn commands_of_redis_are_imported_and_others_are_refused_by_their_number() {
 }
 
 #[test]
-fn what_is_wrong_leaves_nothing() {
+fn failed_import_leaves_nothing() {
     let place = Place::new();
     let good = place.file("good.csv", "k,v\na,1\n");
     done(&["import", &good, &place.data]);

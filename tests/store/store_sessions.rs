@@ -108,7 +108,7 @@ fn a_session_that_was_revoked_does_not_come_back() {
 }
 
 #[test]
-fn what_the_store_cannot_keep_is_an_error_of_the_page() {
+fn session_write_refused_by_store_is_error_of_page() {
     let server = site();
     assert_eq!(server.get("/big").status, 500);
     let told = server.printed_errors();

@@ -164,7 +164,7 @@ fn servers_are_compared_in_turn() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_told() {
+fn incomparable_reports_are_refused() {
     for (words, status, told) in [
         (&["no-such.json", "no-such.json"][..], 1, "no-such.json: cannot be read"),
         (&["no-such.json", "127.0.0.1:1"], 2, "a file is compared with a file"),
@@ -269,7 +269,7 @@ fn an_interrupted_search_tells_the_steps_until_then() {
 }
 
 #[test]
-fn what_is_no_objective_is_told() {
+fn invalid_objective_is_error() {
     for (word, told) in [
         ("--slo=p99", "write p99=5ms"),
         ("--slo=p98=5ms", "`p98` is not a percentile"),

@@ -163,7 +163,7 @@ fn nothing_answered_is_no_result() {
 }
 
 #[test]
-fn what_was_wrong_is_told_with_its_mend() {
+fn failed_requests_are_explained_with_mend() {
     let nobody = free_address();
     // The kernel accepts connections for it, and nothing reads them.
     let unread = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -221,7 +221,7 @@ fn output_that_nobody_takes_is_told_and_one_that_was_read_enough_is_not() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_said_before_the_run() {
+fn unsupported_request_is_refused_before_run() {
     for (words, status, told) in [
         ("http http://no-such-name.invalid/", 1, "`no-such-name.invalid` cannot be resolved"),
         ("http unix:/no/such.sock", 1, "`/no/such.sock` cannot be asked"),

@@ -288,7 +288,7 @@ fn the_server_that_listens_at_a_url_is_looked_at() {
 }
 
 #[test]
-fn what_is_asked_wrongly_is_refused() {
+fn invalid_arguments_are_refused() {
     let place = Directory::new();
     place.write("bad.txt", "a;b 1\nnothing\n");
     let bad = place.join("bad.txt").display().to_string();

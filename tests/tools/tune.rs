@@ -61,7 +61,7 @@ fn the_files_of_another_host_are_read_and_a_check_is_explained() {
 }
 
 #[test]
-fn what_is_asked_wrongly_is_refused() {
+fn invalid_arguments_are_refused() {
     for (words, why) in [
         (["--explain", "stack.nothing"], "there is no check `stack.nothing`"),
         (["--pid", "4194305"], "there is no process 4194305"),
@@ -218,7 +218,7 @@ fn a_host_is_recorded_and_audited_elsewhere() {
 }
 
 #[test]
-fn what_drifts_is_verified_and_a_unit_writes_it_again() {
+fn drift_is_detected_and_unit_restores_value() {
     let host = Directory::new();
     let root = host.path().display().to_string();
     let file = "proc/sys/net/core/somaxconn";
@@ -255,7 +255,7 @@ fn what_drifts_is_verified_and_a_unit_writes_it_again() {
 }
 
 #[test]
-fn what_is_not_confirmed_is_put_back_by_itself() {
+fn unconfirmed_change_is_reverted_automatically() {
     let host = Directory::new();
     let root = host.path().display().to_string();
     let file = "proc/sys/net/core/somaxconn";

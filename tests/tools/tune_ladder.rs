@@ -8,7 +8,7 @@ use crate::server::{PROGRAM, errors_of, printed_by, run};
 
 /// Interrupted while its server runs: both end, and nothing stays changed.
 #[test]
-fn who_ends_it_has_its_server_ended_too() {
+fn interrupted_ladder_ends_its_server() {
     let place = Directory::new();
     std::fs::create_dir(place.join("site")).unwrap();
     place.write("site/index.html", "hello\n");

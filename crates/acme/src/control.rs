@@ -40,7 +40,7 @@ pub(crate) struct Control {
 
 /// The name of the ledger in what is told.
 const LEDGER: &str =
-    "ledger.json (what was ordered when: nothing is ordered without it; remove it to begin anew)";
+    "ledger.json (what was ordered when: nothing is ordered without it; remove it to start over)";
 
 /// Whether this server orders certificates, or another one that has the lock of the same state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

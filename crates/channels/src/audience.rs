@@ -51,7 +51,7 @@ pub(crate) struct Seat(u32);
 
 /// The state of a seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sitter {
+enum SeatState {
     /// Free.
     Nobody,
     /// A subscriber that gets everything.
@@ -70,7 +70,7 @@ enum Sitter {
 #[derive(Debug)]
 pub(crate) struct Audience {
     pub(crate) format: Format,
-    seats: Vec<Sitter>,
+    seats: Vec<SeatState>,
     free: Vec<u32>,
     /// Seats of subscribers that joined in this turn.
     late: Vec<u32>,
@@ -117,64 +117,64 @@ impl Audience {
 
     /// A subscriber joins: it gets everything added from now on.
     pub(crate) fn join(&mut self, process: ProcessId) -> Seat {
-        let sitter = self.coming(process);
-        let seat = self.seat(sitter);
+        let seat_state = self.coming(process);
+        let seat = self.seat(seat_state);
         self.note_late(seat);
         seat
     }
 
     /// A subscriber waits for other schedulers.
     pub(crate) fn wait(&mut self, process: ProcessId, since: Option<Position>) -> Seat {
-        self.seat(Sitter::Joining(process, since))
+        self.seat(SeatState::Joining(process, since))
     }
 
-    fn seat(&mut self, sitter: Sitter) -> Seat {
+    fn seat(&mut self, seat_state: SeatState) -> Seat {
         if let Some(free) = self.free.pop() {
-            self.seats[free as usize] = sitter;
+            self.seats[free as usize] = seat_state;
             return Seat(free);
         }
-        self.seats.push(sitter);
+        self.seats.push(seat_state);
         Seat(u32::try_from(self.seats.len() - 1).expect("slots are numbered in u32"))
     }
 
-    fn coming(&self, process: ProcessId) -> Sitter {
+    fn coming(&self, process: ProcessId) -> SeatState {
         if self.bytes.is_empty() {
-            return Sitter::Live(process);
+            return SeatState::Live(process);
         }
-        Sitter::Late(process, u32::try_from(self.bytes.len()).unwrap_or(u32::MAX))
+        SeatState::Late(process, u32::try_from(self.bytes.len()).unwrap_or(u32::MAX))
     }
 
     fn note_late(&mut self, seat: Seat) {
-        if matches!(self.seats[seat.0 as usize], Sitter::Late(..)) {
+        if matches!(self.seats[seat.0 as usize], SeatState::Late(..)) {
             self.late.push(seat.0);
         }
     }
 
     /// A subscriber leaves.
     pub(crate) fn leave(&mut self, Seat(seat): Seat) {
-        self.seats[seat as usize] = Sitter::Nobody;
+        self.seats[seat as usize] = SeatState::Nobody;
         self.free.push(seat);
     }
 
     /// A subscriber will be disconnected: it gets nothing more.
     pub(crate) fn end(&mut self, Seat(seat): Seat) {
-        self.seats[seat as usize] = Sitter::Over;
+        self.seats[seat as usize] = SeatState::Over;
     }
 
     /// Whether a subscriber will be disconnected.
     pub(crate) fn is_over(&self, Seat(seat): Seat) -> bool {
-        self.seats.get(seat as usize) == Some(&Sitter::Over)
+        self.seats.get(seat as usize) == Some(&SeatState::Over)
     }
 
     /// A subscriber gets nothing until it has read what waits for it.
     pub(crate) fn fall_behind(&mut self, slowed: &Slowed) {
-        self.seats[slowed.seat.0 as usize] = Sitter::Behind(slowed.process, slowed.first);
+        self.seats[slowed.seat.0 as usize] = SeatState::Behind(slowed.process, slowed.first);
     }
 
     /// A subscriber that fell behind has read what waited for it: returns the number of the first message it did not get.
     pub(crate) fn behind(&self, Seat(seat): Seat) -> Option<(ProcessId, u64)> {
         match self.seats[seat as usize] {
-            Sitter::Behind(process, first) => Some((process, first)),
+            SeatState::Behind(process, first) => Some((process, first)),
             _ => None,
         }
     }
@@ -189,7 +189,7 @@ impl Audience {
     pub(crate) fn let_in(&mut self) -> Vec<(ProcessId, Option<Position>)> {
         let mut waited = Vec::new();
         for at in 0..self.seats.len() {
-            if let Sitter::Joining(process, since) = self.seats[at] {
+            if let SeatState::Joining(process, since) = self.seats[at] {
                 self.seats[at] = self.coming(process);
                 self.note_late(Seat(at as u32));
                 waited.push((process, since));
@@ -258,12 +258,15 @@ impl Audience {
 
     /// The subscribers that get something of this turn.
     pub(crate) fn receivers(&self) -> impl Iterator<Item = Receiver> {
-        self.seats.iter().enumerate().filter_map(|(at, sitter)| {
+        self.seats.iter().enumerate().filter_map(|(at, seat_state)| {
             let seat = Seat(at as u32);
-            match *sitter {
-                Sitter::Live(process) => Some(Receiver { process, seat, from: 0 }),
-                Sitter::Late(process, from) => Some(Receiver { process, seat, from }),
-                Sitter::Nobody | Sitter::Joining(..) | Sitter::Behind(..) | Sitter::Over => None,
+            match *seat_state {
+                SeatState::Live(process) => Some(Receiver { process, seat, from: 0 }),
+                SeatState::Late(process, from) => Some(Receiver { process, seat, from }),
+                SeatState::Nobody
+                | SeatState::Joining(..)
+                | SeatState::Behind(..)
+                | SeatState::Over => None,
             }
         })
     }
@@ -275,13 +278,13 @@ impl Audience {
 
     /// The number of subscribers that were too slow, and wait to catch up.
     pub(crate) fn behind_count(&self) -> usize {
-        self.seats.iter().filter(|sitter| matches!(sitter, Sitter::Behind(..))).count()
+        self.seats.iter().filter(|seat_state| matches!(seat_state, SeatState::Behind(..))).count()
     }
 
     /// The subscribers that wait for other schedulers.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = ProcessId> {
-        self.seats.iter().filter_map(|sitter| match sitter {
-            Sitter::Joining(process, _) => Some(*process),
+        self.seats.iter().filter_map(|seat_state| match seat_state {
+            SeatState::Joining(process, _) => Some(*process),
             _ => None,
         })
     }
@@ -336,8 +339,8 @@ impl Audience {
     /// Ends the turn.
     pub(crate) fn end_turn(&mut self) {
         for late in std::mem::take(&mut self.late) {
-            if let Sitter::Late(process, _) = self.seats[late as usize] {
-                self.seats[late as usize] = Sitter::Live(process);
+            if let SeatState::Late(process, _) = self.seats[late as usize] {
+                self.seats[late as usize] = SeatState::Live(process);
             }
         }
         self.bytes.clear();

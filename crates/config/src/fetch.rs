@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_a_name_nor_a_network_is_told() {
+    fn invalid_fetch_target_is_error() {
         assert!(rule("10.0.0.1/8").unwrap_err().contains("10.0.0.0/8"));
         assert!(rule("a/b").unwrap_err().contains("write a network"));
         assert!(rule("a b").unwrap_err().contains("write a host name"));

@@ -293,7 +293,7 @@ fn check_kind(section: &Section<'_>, listener: &Listener, problems: &mut Problem
             "authenticate",
             listener.protocol == Protocol::Resp
                 || listener.authentication == Authentication::Optional,
-            "is for listeners of RESP only: the rules of a channel ask clients of HTTP",
+            "belongs to RESP listeners: HTTP clients are checked by the rules of each channel",
         ),
         (
             "proxy_protocol_from",

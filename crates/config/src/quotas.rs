@@ -130,7 +130,7 @@ pub(super) static QUOTA: SectionKeys = SectionKeys {
         Key {
             name: "burst",
             value: Value::Apart { takes: "whole number; a size with `bytes`" },
-            absent: Absent::Words("what the rate gives in a second, at least 1"),
+            absent: Absent::Words("the rate's amount of one second, at least 1"),
             change: Change::Reload,
             text: "How many are allowed at once.",
         },

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_goes_in_comes_out() {
+    fn compressed_data_decompresses_to_input() {
         let text = b"all work and no play ".repeat(500);
         let packed = compress(&text, Coding::Gzip).unwrap();
         let mut unpacked = Vec::new();
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_shrink_is_left_alone() {
+    fn incompressible_data_is_left_uncompressed() {
         assert_eq!(compress(b"x", Coding::Gzip), None);
         assert_eq!(compress(b"", Coding::Zstd), None);
         assert_eq!(compress(&[b'a'; 4096], Coding::Brotli), None);

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compressed_already_is_not_compressible() {
+    fn compressed_media_types_are_not_compressible() {
         for (media_type, expected) in [
             ("text/html; charset=utf-8", true),
             ("application/json", true),

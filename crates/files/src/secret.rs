@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_be_guessed_or_is_no_text_is_refused() {
+    fn weak_or_binary_secret_is_refused() {
         let long = "x".repeat(32);
         let refused = |text: &str| secrets_of(text).unwrap_err();
         assert!(matches!(refused(""), SecretFault::Empty));

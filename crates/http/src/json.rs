@@ -481,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_key_is_an_error() {
+    fn unsupported_json_key_is_error() {
         let map: BTreeMap<Vec<u8>, u8> = [(vec![1], 1)].into();
         assert!(write(&map, &mut Vec::new()).is_err());
     }

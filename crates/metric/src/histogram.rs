@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_counted_is_told() {
+    fn counted_values_are_reported() {
         let mut times = Histogram::default();
         for time in [5_000, 5_000, 2_000_000, 0] {
             times.count(time);

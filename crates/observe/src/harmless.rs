@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_controls_a_terminal_is_shown_as_its_number() {
+    fn control_characters_are_shown_as_numbers() {
         assert_eq!(harmless("/grüße/日本"), "/grüße/日本");
         assert_eq!(harmless("\u{1b}[2Jx\r\n"), r"\u{1b}[2Jx\u{d}\u{a}");
         assert_eq!(harmless("a\u{9b}31m"), r"a\u{9b}31m");

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compared_has_the_same_list() {
+    fn comparison_uses_same_list() {
         let mut history = History::default();
         let lists = [None, None, Some(List::Routes), Some(List::Routes), Some(List::Routes)];
         for (second, list) in (0..).zip(lists) {

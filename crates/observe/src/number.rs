@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_counts_is_shown_per_second_and_changes_have_a_sign() {
+    fn counter_is_shown_per_second_and_change_has_sign() {
         assert_eq!(of_column(10_000.0, Unit::Microseconds, Counts::Up), "1.0%");
         assert_eq!(of_column(10_000.0, Unit::Microseconds, Counts::Now), "10.0 ms");
         assert_eq!(of_column(250.0, Unit::Milliseconds, Counts::Now), "250.0 ms");

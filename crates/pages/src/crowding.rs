@@ -22,7 +22,7 @@ impl Runner {
         if let Some(missing) = self.engine.take_shortage() {
             self.end_requests(missing);
         }
-        if let Some(missing) = self.nursery.engine_mut().and_then(State::take_shortage) {
+        if let Some(missing) = self.process_engine.engine_mut().and_then(State::take_shortage) {
             self.missing_for_processes = missing;
         }
         if self.missing_for_processes > 0 {
@@ -53,7 +53,7 @@ impl Runner {
     /// Ends all processes of some requests. No client waits for them. One turn ends a bounded number.
     fn end_families(&mut self) {
         let lives = self.underway.values().map(|underway| &underway.life);
-        let held = held_by_families(self.nursery.engine(), lives);
+        let held = held_by_families(self.process_engine.engine(), lives);
         let family_of = |life: &Life| life.shares_budget_with().map(Rc::clone);
         let families =
             held.into_iter().filter_map(|(life, held)| Some((held, family_of(life)?))).collect();
@@ -97,7 +97,9 @@ impl Runner {
         let _in_how_long = self.site_processes.end(key, Outcome::Failed, self.now_ns);
         of.count += 1;
         // The log names the place of one process; the others of its family are like it.
-        if let (Work::Run(run), Some(engine), None) = (work, self.nursery.engine_mut(), &of.first) {
+        if let (Work::Run(run), Some(engine), None) =
+            (work, self.process_engine.engine_mut(), &of.first)
+        {
             of.first = Some((page, engine.end_for_room(run, of.held)));
         }
     }

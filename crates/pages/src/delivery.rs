@@ -7,7 +7,7 @@ use script::engine::Reply;
 use crate::fetch::{Answer, Failure, Got, Number, told};
 
 /// The outcome of a wait.
-pub(super) enum Met {
+pub(super) enum WaitOutcome {
     /// It has ended.
     Now(Delivery),
     /// It ends at this time, or when there is something to deliver.

@@ -119,7 +119,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     #[test]
-    fn what_was_spent_is_forgotten_as_time_goes_by() {
+    fn spent_time_decays() {
         let family = Family::new(5 * MS, account());
         family.spend(100 * MS, u64::MAX);
         assert_eq!(family.spent_ns(5 * MS), 100 * MS);

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_is_shown_with_its_line_and_nothing_of_it_is_markup() {
+    fn fault_page_shows_line_and_escapes_markup() {
         let source = "<h1>\n<script>x</script>\n  <% error('</td><b>') %>\nlast";
         let page = page("a.page.html", source);
         let error = error("a.page.html", 3, "</td><b> & 'so'");
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_is_bounded() {
+    fn fault_page_is_bounded() {
         let mut source = "line\n".repeat(1_000);
         source.push_str(&"ä".repeat(1_000_000));
         let page = page("a.page.txt", &source);

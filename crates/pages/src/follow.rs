@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_read_is_tried_again() {
+    fn unreadable_file_is_read_again() {
         let mut edits = Edits::default();
         edits.see(1000 * MS);
         edits.rest(MS, 1020 * MS);

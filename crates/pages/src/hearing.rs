@@ -5,7 +5,7 @@
 
 use channels::{Heard, Kind, ListenerNumber};
 
-use super::delivery::{Delivery, Met};
+use super::delivery::{Delivery, WaitOutcome};
 use super::listening::ChannelWish;
 use super::process::Key;
 use super::runner::Runner;
@@ -16,32 +16,32 @@ const CLOSED: Delivery = Delivery::Failed("the subscription is closed");
 
 impl Runner {
     /// A page wants to subscribe to a channel.
-    pub(super) fn listen(&mut self, key: Key, name: Vec<u8>) -> Met {
+    pub(super) fn listen(&mut self, key: Key, name: Vec<u8>) -> WaitOutcome {
         let listening = &mut self.listening;
         let numbers = listening.of.entry(key).or_default();
         if numbers.len() >= LISTENING_PER_PAGE {
-            return Met::Now(Delivery::Refused("a page has at most 16 subscriptions"));
+            return WaitOutcome::Now(Delivery::Refused("a page has at most 16 subscriptions"));
         }
         listening.last += 1;
         let number = listening.last;
         numbers.push(number);
         listening.waiting.insert(number, key);
         listening.wishes.push(ChannelWish::Listen(number, name));
-        Met::Later { due_ns: u64::MAX }
+        WaitOutcome::Later { due_ns: u64::MAX }
     }
 
     /// A page waits for the next message.
-    pub(super) fn hear(&mut self, key: Key, number: ListenerNumber, due_ns: u64) -> Met {
+    pub(super) fn hear(&mut self, key: Key, number: ListenerNumber, due_ns: u64) -> WaitOutcome {
         if !self.listening.has(key, number) {
-            return Met::Now(CLOSED);
+            return WaitOutcome::Now(CLOSED);
         }
         self.listening.waiting.insert(number, key);
         self.listening.wishes.push(ChannelWish::Hear(number));
-        Met::Later { due_ns }
+        WaitOutcome::Later { due_ns }
     }
 
     /// A page ends a subscription.
-    pub(super) fn stop_listening(&mut self, key: Key, number: ListenerNumber) -> Met {
+    pub(super) fn stop_listening(&mut self, key: Key, number: ListenerNumber) -> WaitOutcome {
         let listening = &mut self.listening;
         if listening.has(key, number)
             && let Some(numbers) = listening.of.get_mut(&key)
@@ -49,7 +49,7 @@ impl Runner {
             numbers.retain(|known| *known != number);
             listening.wishes.push(ChannelWish::Stop(number));
         }
-        Met::Now(Delivery::Done)
+        WaitOutcome::Now(Delivery::Done)
     }
 
     /// The requests of pages to channels since the last call.

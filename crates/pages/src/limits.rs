@@ -121,13 +121,13 @@ pub const FAMILY_TOLD_AGAIN: Duration = Duration::from_secs(1);
 pub const PAGE_STEP_NS: u64 = 2_000;
 /// 64 steps of page processes after which the CPU time of their thread is read, to measure what a step costs the server: a system
 /// call too rare to matter.
-pub const TOLL_LOOK_STEPS: u64 = 64;
+pub const STEP_COST_LOOK_STEPS: u64 = 64;
 /// 10 ms of that time after which the price of a step is computed again. A shorter time would say little, because the time in Lua is sampled.
-pub const TOLL_SPAN_NS: u64 = 10_000_000;
+pub const STEP_COST_SPAN_NS: u64 = 10_000_000;
 /// 250 ns charged for a step at least, however much of the time was Lua.
-pub const TOLL_MIN_NS: u64 = 250;
+pub const STEP_COST_MIN_NS: u64 = 250;
 /// 20 us charged for a step at most: the rest is other work, including files and sleeping.
-pub const TOLL_MAX_NS: u64 = 20_000;
+pub const STEP_COST_MAX_NS: u64 = 20_000;
 /// 100 requests of a page to the server are answered at once, within a slice; then other pages run.
 pub const PAGE_ANSWERS_AT_ONCE: usize = 100;
 

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_process_is_called_anyway_is_no_name() {
+    fn default_name_of_process_is_not_registrable() {
         assert!(is_name("clock") && is_name("uhr-2.ä") && is_name(&"x".repeat(255)));
         for text in ["", "a b", "a\nb", "1", &"x".repeat(256), &process(3).to_string()] {
             assert!(!is_name(text), "{text}");

@@ -6,7 +6,7 @@
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 
-use super::delivery::{Delivery, Met};
+use super::delivery::{Delivery, WaitOutcome};
 use super::mailbox::Awaits;
 use super::names::{NAME_SIZE, Naming, ProcessOfName, is_name};
 use super::post::{Letter, LetterNumber};
@@ -30,18 +30,18 @@ impl Runner {
         mailbox: ProcessId,
         life: &mut Life,
         moment: Moment,
-    ) -> Met {
+    ) -> WaitOutcome {
         let Some(name) = str::from_utf8(text).ok().filter(|text| is_name(text)) else {
-            return Met::Now(NO_NAME);
+            return WaitOutcome::Now(NO_NAME);
         };
         if life.names.iter().any(|(known, _)| **known == *name) {
-            return Met::Now(Delivery::Done);
+            return WaitOutcome::Now(Delivery::Done);
         }
         if life.names.len() >= NAMES_PER_PROCESS {
-            return Met::Now(Delivery::Refused("a process has at most 16 names"));
+            return WaitOutcome::Now(Delivery::Refused("a process has at most 16 names"));
         }
         let Some(process) = self.process_name(moment.endpoint, mailbox) else {
-            return Met::Now(NO_NAME);
+            return WaitOutcome::Now(NO_NAME);
         };
         // It is released with the process, whatever the answer: the home knows its owner.
         life.names.push((name.into(), process));
@@ -51,7 +51,7 @@ impl Runner {
             if naming == Naming::Taken {
                 life.names.pop();
             }
-            return Met::Now(told(naming));
+            return WaitOutcome::Now(told(naming));
         }
         let number = self.outgoing.number();
         let letter =
@@ -60,13 +60,18 @@ impl Runner {
     }
 
     /// A process asks which process has a name.
-    pub(super) fn whereis(&mut self, text: &[u8], mailbox: ProcessId, moment: Moment) -> Met {
+    pub(super) fn whereis(
+        &mut self,
+        text: &[u8],
+        mailbox: ProcessId,
+        moment: Moment,
+    ) -> WaitOutcome {
         let Some(name) = str::from_utf8(text).ok().filter(|text| is_name(text)) else {
-            return Met::Now(told(Naming::Nobody));
+            return WaitOutcome::Now(told(Naming::Nobody));
         };
         let home = self.names.home(name, self.schedulers);
         if home == moment.endpoint {
-            return Met::Now(told(self.names.find(name)));
+            return WaitOutcome::Now(told(self.names.find(name)));
         }
         let number = self.outgoing.number();
         let letter = Letter::Whereis { name: name.into(), from: mailbox, number };
@@ -80,10 +85,10 @@ impl Runner {
         mailbox: ProcessId,
         number: LetterNumber,
         moment: Moment,
-    ) -> Met {
+    ) -> WaitOutcome {
         self.outgoing.add(home, letter);
         self.mailboxes.set_awaits(mailbox, Awaits::Word(number));
-        Met::Later { due_ns: word_due_ns(moment) }
+        WaitOutcome::Later { due_ns: word_due_ns(moment) }
     }
 
     /// A process has ended, so its names are released.

@@ -151,7 +151,7 @@ impl Outgoing {
 mod tests {
     use script::engine::{Fault, Settings};
 
-    use super::super::runner::{Runner, Turnout};
+    use super::super::runner::{RunResult, Runner};
     use super::super::stage::{pages, run};
     use super::*;
 
@@ -163,12 +163,12 @@ mod tests {
         let mut runner =
             Runner::new(&pages, Settings::default(), 64 << 20, deadline_ns, 2).unwrap();
         for process in 1..=3 {
-            assert!(matches!(run(&mut runner, process, 0, 0), Turnout::Wait));
+            assert!(matches!(run(&mut runner, process, 0, 0), RunResult::Wait));
             assert_eq!(runner.outgoing.letters.len(), 1);
             if process == 3 {
                 let late = run(&mut runner, process, 0, deadline_ns + 1);
                 assert!(
-                    matches!(late, Turnout::Failed(_, Some(error)) if error.fault == Fault::Deadline)
+                    matches!(late, RunResult::Failed(_, Some(error)) if error.fault == Fault::Deadline)
                 );
             } else {
                 runner.forget(ProcessId::from_bits(process));

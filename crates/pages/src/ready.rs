@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_used_some_slices_and_who_has_used_many_go_on_by_turns() {
+    fn pages_with_few_and_many_slices_alternate() {
         let slice_ns = 1_000;
         let used = |used_ns| Used::of(used_ns, slice_ns);
         assert_eq!(used(slice_ns - 1), Used::Little);

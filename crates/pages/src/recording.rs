@@ -7,7 +7,7 @@ use runtime::clock::nanoseconds;
 use runtime::trace;
 use store::{Executed, Failure, Order, Outcome};
 
-use super::delivery::{Delivery, Met};
+use super::delivery::{Delivery, WaitOutcome};
 use super::process::Key;
 use super::record_orders::{OrderNumber, order_of};
 use super::runner::{Moment, Runner};
@@ -16,16 +16,16 @@ use crate::limits::STORE_LINE_WAIT;
 
 impl Runner {
     /// A page orders a change.
-    pub(super) fn begin_order(&mut self, key: Key, text: &[u8]) -> Met {
+    pub(super) fn begin_order(&mut self, key: Key, text: &[u8]) -> WaitOutcome {
         match order_of(text, &self.recording.records) {
             Ok(order) => {
                 if trace::is_on() {
                     traced::orders(key, &order);
                 }
                 self.recording.orders.begin(key, order);
-                Met::Later { due_ns: u64::MAX }
+                WaitOutcome::Later { due_ns: u64::MAX }
             }
-            Err(why) => Met::Now(texts(b"wrong", why.into_bytes())),
+            Err(why) => WaitOutcome::Now(texts(b"wrong", why.into_bytes())),
         }
     }
 
@@ -45,15 +45,15 @@ impl Runner {
     }
 
     /// A page joins or leaves a queue.
-    pub(super) fn stand_in_line(&mut self, key: Key, name: &[u8], moment: Moment) -> Met {
+    pub(super) fn stand_in_line(&mut self, key: Key, name: &[u8], moment: Moment) -> WaitOutcome {
         if name.is_empty() {
             self.leave_line(key);
-            return Met::Now(Delivery::Done);
+            return WaitOutcome::Now(Delivery::Done);
         }
         if self.recording.lines.enter(key, name) {
-            return Met::Now(Delivery::Done);
+            return WaitOutcome::Now(Delivery::Done);
         }
-        Met::Later { due_ns: moment.now_ns.saturating_add(nanoseconds(STORE_LINE_WAIT)) }
+        WaitOutcome::Later { due_ns: moment.now_ns.saturating_add(nanoseconds(STORE_LINE_WAIT)) }
     }
 
     /// The commit after which the next one concerns a waiting page; `None` if no page waits.
@@ -71,9 +71,9 @@ impl Runner {
     }
 
     /// A page waits for a commit later than the one that it has seen.
-    pub(super) fn await_commit(&mut self, key: Key, after: u64, due_ns: u64) -> Met {
+    pub(super) fn await_commit(&mut self, key: Key, after: u64, due_ns: u64) -> WaitOutcome {
         self.recording.watches.wait(key, after);
-        Met::Later { due_ns }
+        WaitOutcome::Later { due_ns }
     }
 
     /// A page leaves its queue, if it is in one; the next page is first.

@@ -10,8 +10,8 @@ use super::file_readers::takes_files;
 use super::host::{LoadHost, LoadLog};
 use super::load::SetIndex;
 use super::loaded::{Code, Loaded};
-use super::nursery::provide;
 use super::page::Page;
+use super::process_engine::provide;
 use super::runner::Runner;
 use super::set::PageSet;
 use crate::limits::PAGE_LOADS_FAILED_MAX;
@@ -164,7 +164,7 @@ impl Runner {
     fn take_over(&mut self, set: &PageSet) -> Result<(), (Arc<Page>, Box<ScriptError>)> {
         provide(&mut self.engine, set)?;
         self.renew_processes();
-        if let Err((page, mut error)) = self.nursery.take_over(set) {
+        if let Err((page, mut error)) = self.process_engine.take_over(set) {
             let told = "no memory for the app modules in the engine of processes; the previous ones stay in use there";
             told.clone_into(&mut error.message);
             self.failures.push((page, error));
@@ -208,7 +208,7 @@ mod tests {
     use runtime::slots::ProcessId;
     use script::engine::{Fault, Settings};
 
-    use super::super::runner::Turnout;
+    use super::super::runner::RunResult;
     use super::super::stage::{pages, run};
     use super::*;
 
@@ -221,7 +221,7 @@ mod tests {
         for index = 1, 10 do texts[index] = ('x'):rep(20000) .. index .. tostring(texts) end sleep(1) print(#texts) %>";
 
     fn body(runner: &mut Runner, index: usize) -> String {
-        assert!(matches!(run(runner, 9, index, 0), Turnout::Done(_)));
+        assert!(matches!(run(runner, 9, index, 0), RunResult::Done(_)));
         String::from_utf8_lossy(&runner.output().body).into_owned()
     }
 
@@ -241,9 +241,9 @@ mod tests {
             1,
         )
         .unwrap();
-        assert!(matches!(run(&mut runner, 1, 1, 0), Turnout::Wait));
+        assert!(matches!(run(&mut runner, 1, 1, 0), RunResult::Wait));
         for process in 11..=17 {
-            assert!(matches!(run(&mut runner, process, 2, 0), Turnout::Wait));
+            assert!(matches!(run(&mut runner, process, 2, 0), RunResult::Wait));
         }
         let long = format!("new<% local text = '{}' %>", "y".repeat(1_000_000));
         let added = ("b.page.html", long.as_str());
@@ -259,7 +259,7 @@ mod tests {
             )
         );
         assert!(told[1].contains("it is not run"), "{told:?}");
-        let Turnout::Failed(_, Some(error)) = run(&mut runner, 2, 1, 0) else { panic!("it ran") };
+        let RunResult::Failed(_, Some(error)) = run(&mut runner, 2, 1, 0) else { panic!("it ran") };
         assert_eq!(error.fault, Fault::Memory);
         // With room it is loaded, although nothing of it has changed.
         for process in [1, 11, 12, 13, 14, 15, 16, 17] {

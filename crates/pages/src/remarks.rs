@@ -86,11 +86,11 @@ impl Runner {
     /// Bytes that pages, and processes of pages, hold after the last collection of garbage, and of how many: of requests,
     /// then of processes.
     pub fn held_of_memory(&self) -> [(usize, usize); 2] {
-        let processes = self.nursery.engine();
+        let processes = self.process_engine.engine();
         let held = processes.map_or(0, script::engine::State::memory_left);
         [
             (self.engine.memory_left(), self.engine.memory_bound()),
-            (held, self.nursery.memory_bound()),
+            (held, self.process_engine.memory_bound()),
         ]
     }
 
@@ -107,7 +107,7 @@ impl Runner {
 mod tests {
     use script::engine::Settings;
 
-    use super::super::runner::Turnout;
+    use super::super::runner::RunResult;
     use super::super::stage::{pages, run};
     use super::*;
 
@@ -115,9 +115,9 @@ mod tests {
     fn an_ended_run_is_remarked_on_with_its_line() {
         let set = pages(&[("a.page.txt", "<%\nsleep(1) %>")]);
         let mut runner = Runner::new(&set, Settings::default(), 64 << 20, 10, 1).unwrap();
-        assert!(matches!(run(&mut runner, 1, 0, 0), Turnout::Wait));
+        assert!(matches!(run(&mut runner, 1, 0, 0), RunResult::Wait));
         assert_eq!(runner.take_remarks(), (Vec::new(), 0), "it goes on");
-        assert!(matches!(run(&mut runner, 1, 0, 100), Turnout::Failed(..)));
+        assert!(matches!(run(&mut runner, 1, 0, 100), RunResult::Failed(..)));
         let (remarks, left_out) = runner.take_remarks();
         assert_eq!((remarks.len(), left_out), (1, 0), "{remarks:?}");
         assert_eq!(remarks[0].noticed, Noticed::Ended("deadline"));

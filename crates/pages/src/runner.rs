@@ -27,21 +27,21 @@ use super::load::SetIndex;
 use super::loaded::{self, Loaded, no_room};
 use super::log_gate::LogGate;
 use super::mailbox::{Awaits, Mailboxes};
-use super::nursery::Nursery;
 use super::page::Page;
 use super::post::Outgoing;
 use super::process::{Key, Life, ProcessState, Underway, Work};
+use super::process_engine::ProcessEngine;
 use super::put_off::PutOff;
 use super::ready::Ready;
 use super::remark::Remarks;
 use super::set::PageSet;
 use super::spent::{Timing, note_waited};
-use super::toll::Toll;
+use super::step_cost::StepCost;
 use super::traced;
 use crate::limits::SLICES_OF_A_TURN;
 
 /// The result of running a page for a while.
-pub enum Turnout {
+pub enum RunResult {
     /// It has finished; its answer is in [`Runner::output`].
     Done(Arc<Page>),
     /// It continues later; then its process is resumed.
@@ -74,7 +74,7 @@ pub struct Runner {
     /// Runs code that answers requests.
     pub(super) engine: State,
     /// Runs spawned processes.
-    pub(super) nursery: Nursery,
+    pub(super) process_engine: ProcessEngine,
     pub(super) roots: Vec<Loaded>,
     /// The number of the next site.
     pub(super) next_site: u16,
@@ -98,7 +98,7 @@ pub struct Runner {
     pub(super) now_ns: u64,
     /// The time that requests have used in this turn, by the clock.
     pub(super) requests_ns: u64,
-    toll: Toll,
+    step_cost: StepCost,
     /// CPU time of the run that is going on, since it began or continued.
     visit_cpu_ns: u64,
     pub(super) remarks: Remarks,
@@ -135,7 +135,7 @@ impl Runner {
     ) -> Result<Self, EngineError> {
         let mut runner = Self {
             engine: State::new(settings)?,
-            nursery: Nursery::new(settings, process_memory_bytes),
+            process_engine: ProcessEngine::new(settings, process_memory_bytes),
             roots: Vec::new(),
             next_site: 0,
             underway: HashMap::default(),
@@ -153,7 +153,7 @@ impl Runner {
             cpu_budget_ns: nanoseconds(settings.cpu_budget),
             now_ns: 0,
             requests_ns: 0,
-            toll: Toll::new(),
+            step_cost: StepCost::new(),
             visit_cpu_ns: 0,
             remarks: Remarks::default(),
             timing: Timing::default(),
@@ -180,9 +180,9 @@ impl Runner {
 
     /// Called at the end of the server's process: suspended runs are not freed.
     pub fn leave(self) {
-        let Self { engine, nursery, .. } = self;
+        let Self { engine, process_engine, .. } = self;
         engine.leave();
-        nursery.leave();
+        process_engine.leave();
     }
 
     /// The rate limit for all log lines of pages.
@@ -197,7 +197,7 @@ impl Runner {
         (set, index): (SetIndex, usize),
         host: &mut dyn Host,
         moment: Moment,
-    ) -> Option<Turnout> {
+    ) -> Option<RunResult> {
         self.now_ns = moment.now_ns;
         self.log_gate.set_now(moment.now_ns);
         let key = Key::Request(process);
@@ -207,7 +207,7 @@ impl Runner {
         let (before, begun_ns) = (self.usage(), (moment.clock_ns)());
         let row = self.row_of(set, index)?;
         if self.puts_off(process, row) {
-            return Some(Turnout::Wait);
+            return Some(RunResult::Wait);
         }
         let loaded = self.roots.get(usize::from(set.0))?;
         let page = loaded.set.pages.get(index)?;
@@ -216,7 +216,7 @@ impl Runner {
         let Some(loaded::Code { page, handler }) = loaded.code.get(index)? else {
             let error = page.lua.as_ref().map(|_| no_room(page));
             counts.add_fault(error.as_ref().map_or(Fault::Compile, |error| error.fault));
-            return Some(Turnout::Failed(Arc::clone(page), error));
+            return Some(RunResult::Failed(Arc::clone(page), error));
         };
         let page = Arc::clone(page);
         self.at_work.begin(&page);
@@ -232,15 +232,15 @@ impl Runner {
     }
 
     /// Continues a suspended run, if what it waited for has arrived.
-    pub(super) fn go_on(&mut self, key: Key, host: &mut dyn Host, moment: Moment) -> Turnout {
-        let Some(mut waits) = self.underway.remove(&key) else { return Turnout::Wait };
+    pub(super) fn go_on(&mut self, key: Key, host: &mut dyn Host, moment: Moment) -> RunResult {
+        let Some(mut waits) = self.underway.remove(&key) else { return RunResult::Wait };
         let was_called = waits.standing == ProcessState::Called;
         if was_called {
             waits.standing = ProcessState::Waits;
         }
         if !waits.is_due(moment.now_ns) {
             self.underway.insert(key, waits);
-            return Turnout::Wait;
+            return RunResult::Wait;
         }
         if key.is_of_client() && self.slices_had() >= SLICES_OF_A_TURN {
             if was_called {
@@ -250,7 +250,7 @@ impl Runner {
             }
             self.underway.insert(key, waits);
             self.make_ready(key);
-            return Turnout::Wait;
+            return RunResult::Wait;
         }
         let begun_ns = (moment.clock_ns)();
         let Underway { work, mut life, mut delivery, .. } = *waits;
@@ -260,7 +260,7 @@ impl Runner {
             Work::Ended(error) => {
                 self.counters.of(life.row).add_fault(error.fault);
                 self.remark_on_end(&error);
-                return Turnout::Failed(self.end(key, life), Some(error));
+                return RunResult::Failed(self.end(key, life), Some(error));
             }
         };
         if trace::is_on() {
@@ -272,7 +272,7 @@ impl Runner {
             self.counters.of(life.row).add_fault(Fault::Deadline);
             let error = self.engine.end_late(run, Duration::from_nanos(self.deadline_ns));
             self.remark_on_end(&error);
-            return Turnout::Failed(self.end(key, life), Some(error));
+            return RunResult::Failed(self.end(key, life), Some(error));
         }
         if let Some(mailbox) = life.mailbox {
             delivery = delivery.or_else(|| self.give_up_word(mailbox));
@@ -294,21 +294,22 @@ impl Runner {
         host: &mut dyn Host,
         moment: Moment,
     ) -> Step {
-        if self.toll.is_look_due() {
-            self.toll.look((moment.thread_cpu_ns)(), self.usage().cpu_ns);
+        if self.step_cost.is_look_due() {
+            self.step_cost.look((moment.thread_cpu_ns)(), self.usage().cpu_ns);
         }
         self.recording.records.begin_run();
-        let toll_ns = self.toll.price_ns();
+        let step_cost_ns = self.step_cost.price_ns();
         let before = self.usage();
         let family = life.shares_budget_with();
         let engine = match family {
             Some(family) => {
-                let engine = self.nursery.engine_mut().expect("what it made a run of is there");
+                let engine =
+                    self.process_engine.engine_mut().expect("what it made a run of is there");
                 engine.set_spent(&mut run, family.spent_ns(moment.now_ns));
                 engine
             }
             None => {
-                self.engine.charge(&mut run, toll_ns);
+                self.engine.charge(&mut run, step_cost_ns);
                 &mut self.engine
             }
         };
@@ -320,7 +321,7 @@ impl Runner {
         self.at_work.end();
         // The memory of processes is charged to their family.
         let held_bytes = if family.is_none() { engine.held_bytes() } else { 0 };
-        let used = self.count(life.row, &step, before, held_bytes, toll_ns);
+        let used = self.count(life.row, &step, before, held_bytes, step_cost_ns);
         if let Some(family) = family {
             self.counters.of(life.row).spawned_cpu_ns += used.cpu_ns;
             // One slice more, so that a process that continues with it is ended.
@@ -361,19 +362,19 @@ impl Runner {
         step: &Step,
         before: Usage,
         held_bytes: u64,
-        toll_ns: u64,
+        step_cost_ns: u64,
     ) -> Usage {
-        self.toll.count();
+        self.step_cost.count();
         let mut used = self.usage().since(before);
         self.visit_cpu_ns += used.cpu_ns;
-        used.cpu_ns += toll_ns;
+        used.cpu_ns += step_cost_ns;
         self.counters.of(row).add_step(step, used, held_bytes);
         used
     }
 
     /// What both engines have used so far.
     fn usage(&self) -> Usage {
-        self.engine.usage().with(self.nursery.usage())
+        self.engine.usage().with(self.process_engine.usage())
     }
 }
 
@@ -386,7 +387,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_sends_to_a_scheduler_that_does_not_answer_is_told_so() {
+    fn message_to_stuck_scheduler_fails_with_reason() {
         let page = "<%= select(2, send('1.5.1.00000000000000000000000000000001', 'a')) %>|<%= tostring(send('1.5.1.00000000000000000000000000000001', 'b')) %>";
         let mut runner = Runner::new(
             &pages(&[("a.page.txt", page)]),
@@ -399,17 +400,17 @@ mod tests {
         let to = runner.mailboxes.next_id();
         let run = |runner: &mut Runner, now_ns| run(runner, 1, 0, now_ns);
         let word_ns = nanoseconds(crate::limits::LETTER_WORD);
-        assert!(matches!(run(&mut runner, 0), Turnout::Wait));
-        assert!(matches!(run(&mut runner, word_ns - 1), Turnout::Wait));
-        assert!(matches!(run(&mut runner, word_ns), Turnout::Wait), "the next letter");
+        assert!(matches!(run(&mut runner, 0), RunResult::Wait));
+        assert!(matches!(run(&mut runner, word_ns - 1), RunResult::Wait));
+        assert!(matches!(run(&mut runner, word_ns), RunResult::Wait), "the next letter");
         // The receipt for the first letter comes too late, and is not taken for that of the second.
         let mut numbers = super::super::post::Outgoing::default();
         let (first, second) = (numbers.number(), numbers.number());
         let receipt = |number| Letter::Receipt { to, number, outcome: Ok(()) };
         runner.take_letter(Endpoint(1), receipt(first));
-        assert!(matches!(run(&mut runner, word_ns), Turnout::Wait));
+        assert!(matches!(run(&mut runner, word_ns), RunResult::Wait));
         runner.take_letter(Endpoint(1), receipt(second));
-        assert!(matches!(run(&mut runner, word_ns), Turnout::Done(_)));
+        assert!(matches!(run(&mut runner, word_ns), RunResult::Done(_)));
         let said = String::from_utf8_lossy(&runner.output().body).into_owned();
         assert_eq!(said, format!("{}|true", Undelivered::Unheard.as_str()));
     }
@@ -419,16 +420,16 @@ mod tests {
         let old = pages(&[("a.page.html", "old"), ("b.page.html", "<% sleep(1) %>")]);
         let mut runner = Runner::new(&old, Settings::default(), 64 << 20, u64::MAX, 1).unwrap();
         let now = 5;
-        assert!(matches!(run(&mut runner, 1, 0, now), Turnout::Done(_)));
-        assert!(matches!(run(&mut runner, 2, 1, now), Turnout::Wait));
-        assert!(matches!(run(&mut runner, 3, 1, now), Turnout::Wait));
+        assert!(matches!(run(&mut runner, 1, 0, now), RunResult::Done(_)));
+        assert!(matches!(run(&mut runner, 2, 1, now), RunResult::Wait));
+        assert!(matches!(run(&mut runner, 3, 1, now), RunResult::Wait));
         // Its number has changed, and one page was removed.
         runner.load(&pages(&[("0.page.html", "<% error('no') %>"), ("a.page.html", "new")]));
-        assert!(matches!(run(&mut runner, 1, 1, now), Turnout::Done(_)));
-        assert!(matches!(run(&mut runner, 1, 0, now), Turnout::Failed(_, Some(_))));
+        assert!(matches!(run(&mut runner, 1, 1, now), RunResult::Done(_)));
+        assert!(matches!(run(&mut runner, 1, 0, now), RunResult::Failed(_, Some(_))));
         let later = 2_000_000_000;
         assert!(
-            matches!(run(&mut runner, 2, 0, later), Turnout::Done(page) if &*page.name.file == "b.page.html")
+            matches!(run(&mut runner, 2, 0, later), RunResult::Done(page) if &*page.name.file == "b.page.html")
         );
         let report = runner.report();
         assert_eq!(report.waiting, 1);

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_missed_is_not_made_up_for() {
+    fn missed_schedule_is_skipped() {
         let every = Begin::Every { period_ns: 10 };
         assert_eq!(every.first(5, 0), Due::At(15));
         assert_eq!(every.next(Due::At(15), 15, 0), Some(Due::At(25)));

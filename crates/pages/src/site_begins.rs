@@ -11,7 +11,7 @@ use script::engine::{Fault, ScriptError};
 use super::counts::RowIndex;
 use super::page::Page;
 use super::process::Key;
-use super::runner::{Moment, Runner, Turnout};
+use super::runner::{Moment, RunResult, Runner};
 use super::schedule::ProcessPlan;
 use super::site_processes::{Outcome, Standing, again};
 
@@ -37,11 +37,17 @@ impl Runner {
     }
 
     /// A process that answers no request has ended. Returns how long until it starts again, if it belongs to the site and failed.
-    pub(super) fn end_site_process(&mut self, key: Key, turnout: &Turnout) -> Option<Duration> {
-        let outcome = match turnout {
-            Turnout::Done(_) => Outcome::Returned,
-            Turnout::Failed(..) => Outcome::Failed,
-            Turnout::Wait | Turnout::Part(_) | Turnout::Accept(_) | Turnout::Say(_) => return None,
+    pub(super) fn end_site_process(
+        &mut self,
+        key: Key,
+        run_result: &RunResult,
+    ) -> Option<Duration> {
+        let outcome = match run_result {
+            RunResult::Done(_) => Outcome::Returned,
+            RunResult::Failed(..) => Outcome::Failed,
+            RunResult::Wait | RunResult::Part(_) | RunResult::Accept(_) | RunResult::Say(_) => {
+                return None;
+            }
         };
         self.site_processes.end(key, outcome, self.now_ns)
     }
@@ -230,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_planned_as_before_goes_on() {
+    fn unchanged_schedule_continues_after_reload() {
         let mut site = Site::new("return function() sleep(100) end", Begin::AtStart);
         assert_eq!(site.turn(0).0, 1);
         let plan = |begins| ProcessPlan { module: "p".to_owned(), begins };

@@ -21,7 +21,7 @@ impl Runner {
             return FULL;
         }
         let sets = self.roots.iter().map(|loaded| &loaded.set);
-        let Ok(engine) = self.nursery.open(sets) else {
+        let Ok(engine) = self.process_engine.open(sets) else {
             return Delivery::Failed("no memory for an engine that runs processes");
         };
         let first = || Member::first(moment.now_ns, engine.open_account());
@@ -43,7 +43,7 @@ impl Runner {
         moment: Moment,
     ) -> Option<Key> {
         let sets = self.roots.iter().map(|loaded| &loaded.set);
-        let engine = self.nursery.open(sets).ok()?;
+        let engine = self.process_engine.open(sets).ok()?;
         let family = Member::first(moment.now_ns, engine.open_account());
         let account = family.family().account();
         let run = engine.spawn_module(&page.name.file, &page.name.full, account)?;

@@ -14,7 +14,7 @@ use script::template;
 
 use super::load::SetIndex;
 use super::page::{Page, PageKind};
-use super::runner::{Moment, Runner, Turnout};
+use super::runner::{Moment, RunResult, Runner};
 use super::set::PageSet;
 use crate::limits::PAGE_STEP_NS;
 
@@ -47,12 +47,12 @@ pub(super) fn pass(ns: u64) -> u64 {
 }
 
 /// The result of running a page of the first root.
-pub(super) fn run(runner: &mut Runner, process: u64, index: usize, now_ns: u64) -> Turnout {
+pub(super) fn run(runner: &mut Runner, process: u64, index: usize, now_ns: u64) -> RunResult {
     run_at(runner, process, index, at(now_ns))
 }
 
 /// The same, with its own clocks.
-pub(super) fn run_at(runner: &mut Runner, process: u64, index: usize, moment: Moment) -> Turnout {
+pub(super) fn run_at(runner: &mut Runner, process: u64, index: usize, moment: Moment) -> RunResult {
     let (process, page) = (ProcessId::from_bits(process), (SetIndex(0), index));
     runner.run(process, page, &mut Nobody, moment).unwrap()
 }

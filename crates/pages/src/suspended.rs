@@ -85,7 +85,7 @@ impl Runner {
             return Vec::new();
         };
         let engine = match life.shares_budget_with() {
-            Some(_) => self.nursery.engine(),
+            Some(_) => self.process_engine.engine(),
             None => Some(&self.engine),
         };
         let calls = engine.map(|engine| engine.calls_of(run)).unwrap_or_default();
@@ -99,7 +99,9 @@ impl Runner {
         underway.work = match underway.work {
             Work::Run(run) => {
                 let engine = match underway.life.shares_budget_with() {
-                    Some(_) => self.nursery.engine_mut().expect("what it made a run of is there"),
+                    Some(_) => {
+                        self.process_engine.engine_mut().expect("what it made a run of is there")
+                    }
                     None => &mut self.engine,
                 };
                 Work::Ended(engine.end_by_operator(run))

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use runtime::slots::ProcessId;
 use script::engine::{Letters, Run, Wait};
 
-use super::delivery::{Delivery, Met};
+use super::delivery::{Delivery, WaitOutcome};
 use super::mailbox::Awaits;
 use super::process::{Key, Life, Progress, Talk, Underway};
-use super::runner::{Moment, Runner, Turnout};
+use super::runner::{Moment, RunResult, Runner};
 
 /// The answer to a run that uses a WebSocket whose client has closed.
 pub(super) const CLOSED: Delivery = Delivery::Refused("the WebSocket is closed");
@@ -42,7 +42,7 @@ impl Runner {
         run: Run,
         mut life: Life,
         wait: &Wait,
-    ) -> Turnout {
+    ) -> RunResult {
         life.waits_for = wait.words();
         let page = Arc::clone(&life.page);
         let done = Some(Delivery::Done);
@@ -58,16 +58,16 @@ impl Runner {
                 life.talk = Some(Box::default());
                 let _waits = self.keep(key, Underway::new(run, life, u64::MAX, done));
                 self.make_ready(key);
-                Turnout::Accept(page)
+                RunResult::Accept(page)
             }
             (Wait::Say, _) => {
                 life.progress = Progress::PartSent;
                 let _waits = self.keep(key, Underway::new(run, life, u64::MAX, done));
-                Turnout::Say(page)
+                RunResult::Say(page)
             }
             _ => {
                 let _waits = self.keep(key, Underway::new(run, life, u64::MAX, done));
-                Turnout::Part(page)
+                RunResult::Part(page)
             }
         }
     }
@@ -78,17 +78,17 @@ impl Runner {
         letters: Letters,
         key: Key,
         life: &mut Life,
-    ) -> Option<Met> {
-        let Some(talk) = &mut life.talk else { return Some(Met::Now(CLOSED)) };
+    ) -> Option<WaitOutcome> {
+        let Some(talk) = &mut life.talk else { return Some(WaitOutcome::Now(CLOSED)) };
         if let Some(end) = talk.end.take() {
-            return Some(Met::Now(end));
+            return Some(WaitOutcome::Now(end));
         }
         // When it continues after a wait, its time starts again.
         life.progress = Progress::PartSent;
         if letters == Letters::Wanted {
             let mailbox = self.mailbox_of(key, life)?;
             if let Some(message) = self.mailboxes.take(mailbox) {
-                return Some(Met::Now(Delivery::Text(message)));
+                return Some(WaitOutcome::Now(Delivery::Text(message)));
             }
             self.mailboxes.set_awaits(mailbox, Awaits::Message);
         }
@@ -96,11 +96,11 @@ impl Runner {
         if let Some(talk) = &mut life.talk {
             talk.awaits = true;
         }
-        Some(Met::Later { due_ns: u64::MAX })
+        Some(WaitOutcome::Later { due_ns: u64::MAX })
     }
 
     /// Continues the conversation of this connection.
-    pub fn talk(&mut self, process: ProcessId, moment: Moment, unix_ms: u64) -> Turnout {
+    pub fn talk(&mut self, process: ProcessId, moment: Moment, unix_ms: u64) -> RunResult {
         self.now_ns = moment.now_ns;
         self.log_gate.set_now(moment.now_ns);
         self.go_on_alone(Key::Socket(process), moment, unix_ms)

@@ -60,7 +60,7 @@ impl Runner {
 mod tests {
     use script::engine::Settings;
 
-    use super::super::runner::Turnout;
+    use super::super::runner::RunResult;
     use super::super::stage::{pages, run};
     use super::*;
 
@@ -70,7 +70,7 @@ mod tests {
         let mut runner = Runner::new(&set, Settings::default(), 64 << 20, u64::MAX, 1).unwrap();
         let whole = |runner: &mut Runner, process| {
             let turnouts = [0, 2_000_000, 4_000_000].map(|now| run(runner, process, 0, now));
-            assert!(matches!(turnouts, [Turnout::Wait, Turnout::Wait, Turnout::Done(_)]));
+            assert!(matches!(turnouts, [RunResult::Wait, RunResult::Wait, RunResult::Done(_)]));
             runner.take_spent(ProcessId::from_bits(process), 0)
         };
         assert_eq!(whole(&mut runner, 1), None);

@@ -20,7 +20,7 @@ use super::process::{Key, ProcessState, Underway, Work};
 use super::publications::Publications;
 use super::ready::Used;
 use super::records::Records;
-use super::runner::{Moment, Runner, Turnout};
+use super::runner::{Moment, RunResult, Runner};
 use super::site_processes::again;
 use crate::limits::{
     LETTERS_RETRY_MS, LOG_TOLD_AGAIN_NS, PAGE_STEP_NS, PROCESS_SHARE_PART, SLICE_PART_THAT_IS_LONG,
@@ -62,7 +62,7 @@ impl Runner {
         }
         let all_left = self.outgoing.leave(context.mail);
         let mut goes_on = exactly(Account::Collector, || self.engine.clear_away());
-        if let Some(engine) = self.nursery.engine_mut() {
+        if let Some(engine) = self.process_engine.engine_mut() {
             goes_on |= exactly(Account::Collector, || engine.clear_away());
         }
         self.make_room();
@@ -107,19 +107,19 @@ impl Runner {
             && let Some(key) = self.ready.requests.take_fresh()
         {
             planned_ns += self.expected_ns(key);
-            requests.extend(self.let_go_on(key, moment, unix_ms));
+            requests.extend(self.run_or_return(key, moment, unix_ms));
         }
         if let Some(key) = self.ready.requests.take_worn() {
-            requests.extend(self.let_go_on(key, moment, unix_ms));
+            requests.extend(self.run_or_return(key, moment, unix_ms));
         }
         let end_ns = (moment.clock_ns)().saturating_add(self.process_share_ns(requests_ns));
         while (moment.clock_ns)() < end_ns
             && let Some(key) = self.ready.processes.take_fresh()
         {
-            self.let_go_on(key, moment, unix_ms);
+            self.run_or_return(key, moment, unix_ms);
         }
         if let Some(key) = self.ready.processes.take_worn() {
-            self.let_go_on(key, moment, unix_ms);
+            self.run_or_return(key, moment, unix_ms);
         }
         self.ready.requests.note_left();
         requests
@@ -168,7 +168,7 @@ impl Runner {
     }
 
     /// Runs a spawned process. A request is returned, because its connection must ask for it.
-    fn let_go_on(&mut self, key: Key, moment: Moment, unix_ms: u64) -> Option<ProcessId> {
+    fn run_or_return(&mut self, key: Key, moment: Moment, unix_ms: u64) -> Option<ProcessId> {
         if let Key::Request(process) = key
             && self.put_off.has(process)
         {
@@ -182,9 +182,9 @@ impl Runner {
             Key::Socket(process) if has_client => Some(process),
             Key::Socket(_) | Key::Spawned(_) => {
                 let family = underway.life.family.as_ref().map(|member| Rc::clone(member.family()));
-                let turnout = self.go_on_alone(key, moment, unix_ms);
-                let rest = self.end_site_process(key, &turnout);
-                if let Turnout::Failed(page, Some(mut error)) = turnout
+                let run_result = self.go_on_alone(key, moment, unix_ms);
+                let rest = self.end_site_process(key, &run_result);
+                if let RunResult::Failed(page, Some(mut error)) = run_result
                     && family.is_none_or(|family| family.may_tell(moment.now_ns))
                 {
                     error.message.extend(rest.map(again));
@@ -196,8 +196,8 @@ impl Runner {
     }
 
     /// Runs a process without a request.
-    pub(super) fn go_on_alone(&mut self, key: Key, moment: Moment, unix_ms: u64) -> Turnout {
-        let Some(underway) = self.underway.get(&key) else { return Turnout::Wait };
+    pub(super) fn go_on_alone(&mut self, key: Key, moment: Moment, unix_ms: u64) -> RunResult {
+        let Some(underway) = self.underway.get(&key) else { return RunResult::Wait };
         let page = Arc::clone(&underway.life.page);
         let (gate, publications) = (Rc::clone(&self.log_gate), Rc::clone(&self.publications));
         let records = Rc::clone(&self.recording.records);
@@ -267,19 +267,19 @@ mod tests {
     }
 
     #[test]
-    fn who_has_used_little_goes_first_and_then_one_of_those_who_have_used_much() {
+    fn light_page_runs_before_heavy_pages() {
         let sleep = "<% sleep(1) %>slept";
         let mut runner =
             runner(Duration::from_millis(20), &[("a.page.txt", LOOP), ("b.page.txt", sleep)]);
         for number in 1..=3 {
-            assert!(matches!(run(&mut runner, number, 0, 0), Turnout::Wait));
+            assert!(matches!(run(&mut runner, number, 0, 0), RunResult::Wait));
         }
         for number in 4..=5 {
-            assert!(matches!(run(&mut runner, number, 1, 0), Turnout::Wait));
+            assert!(matches!(run(&mut runner, number, 1, 0), RunResult::Wait));
         }
         let second = 1_000_000_000;
         assert_eq!(runner.go_on_by_turns(at(second - 1), 0), [process(1)]);
-        assert!(matches!(run(&mut runner, 1, 0, second - 1), Turnout::Wait));
+        assert!(matches!(run(&mut runner, 1, 0, second - 1), RunResult::Wait));
         assert_eq!(runner.go_on_by_turns(at(second), 0), [process(4), process(5), process(2)]);
         assert_eq!(runner.go_on_by_turns(at(second), 0), [process(3)]);
         assert_eq!(runner.go_on_by_turns(at(second), 0), [process(1)], "once in the queue");
@@ -288,7 +288,7 @@ mod tests {
 
     /// Runs turns until all spawned processes of a page have ended, with this much time between turns; at most this many.
     fn turns_of(runner: &mut Runner, step_ns: u64, most: u64) -> u64 {
-        while matches!(run(runner, 1, 0, 0), Turnout::Wait) {}
+        while matches!(run(runner, 1, 0, 0), RunResult::Wait) {}
         (0..most)
             .find(|turn| {
                 assert_eq!(runner.go_on_by_turns(at(turn * step_ns), 0), []);
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_again_and_again_is_ended_and_who_waits_is_not() {
+    fn repeating_page_is_ended_and_waiting_page_is_not() {
         let poll = "<% spawn(function() while true do receive(0) end end) %>";
         let rest = "<% spawn(function() while true do sleep(0.001) end end) %>";
         for (page, is_ended) in [(poll, true), (rest, false)] {
@@ -332,7 +332,7 @@ mod tests {
             let ended = (0..2 * steps).find_map(|_| {
                 runner.go_on_by_turns(at(0), 0);
                 match run(&mut runner, 1, 0, 0) {
-                    Turnout::Failed(_, error) => error,
+                    RunResult::Failed(_, error) => error,
                     _ => None,
                 }
             });
@@ -374,7 +374,7 @@ mod tests {
         let clock_ns = || pass(4_000_000);
         let moment = Moment { clock_ns, ..at(0) };
         let mut visits = 0;
-        while matches!(run_at(&mut runner, 1, 0, moment), Turnout::Wait) {
+        while matches!(run_at(&mut runner, 1, 0, moment), RunResult::Wait) {
             visits += 1;
             assert_eq!(runner.go_on_by_turns(moment, 0), [process(1)]);
         }
@@ -389,7 +389,7 @@ mod tests {
         let clock_ns = || pass(5_000_000);
         let moment = Moment { clock_ns, ..at(0) };
         let waits = |runner: &mut Runner, number, page| {
-            matches!(run_at(runner, number, page, moment), Turnout::Wait)
+            matches!(run_at(runner, number, page, moment), RunResult::Wait)
         };
         for number in 1..=8 {
             assert_eq!(waits(&mut runner, number, 0), number > 4, "{number}");
@@ -420,8 +420,8 @@ mod tests {
             came = came.max(*comes.end());
             // As the scheduler does: first those that were called, then what comes.
             for process in called.into_iter().chain(comes.map(process)) {
-                let turnout = run_at(&mut runner, process.to_bits(), 0, moment);
-                if matches!(turnout, Turnout::Done(_)) {
+                let run_result = run_at(&mut runner, process.to_bits(), 0, moment);
+                if matches!(run_result, RunResult::Done(_)) {
                     answered.push(process.to_bits());
                 }
             }
@@ -440,7 +440,7 @@ mod tests {
         let clock_ns = || pass(5_000_000);
         let moment = Moment { clock_ns, ..at(0) };
         let begins = |runner: &mut Runner, number, page| {
-            matches!(run_at(runner, number, page, moment), Turnout::Done(_))
+            matches!(run_at(runner, number, page, moment), RunResult::Done(_))
         };
         for number in 1..=4 {
             assert!(begins(&mut runner, number, 0), "{number}");
@@ -456,7 +456,7 @@ mod tests {
         let page = "<% for number = 1, 50 do spawn(function() end) end %>";
         let slice = Duration::from_millis(10);
         let mut runner = runner(slice, &[("a.page.txt", page)]);
-        assert!(matches!(run(&mut runner, 1, 0, 0), Turnout::Done(_)));
+        assert!(matches!(run(&mut runner, 1, 0, 0), RunResult::Done(_)));
         // There were no requests meanwhile, so they have an eighth of a slice.
         let clock_ns = || pass(400_000);
         let mut turns = 0;
@@ -468,11 +468,11 @@ mod tests {
     }
 
     #[test]
-    fn who_spawns_without_end_has_its_share_of_a_turn_and_no_more() {
+    fn endless_spawning_stays_within_its_share() {
         let slice = Duration::from_millis(1);
         let mut runner = runner(slice, &[("a.page.txt", BOMB), ("b.page.txt", LOOP)]);
-        assert!(matches!(run(&mut runner, 1, 0, 0), Turnout::Done(_)));
-        assert!(matches!(run(&mut runner, 2, 1, 0), Turnout::Wait));
+        assert!(matches!(run(&mut runner, 1, 0, 0), RunResult::Done(_)));
+        assert!(matches!(run(&mut runner, 2, 1, 0), RunResult::Wait));
         let (mut most, mut slices) = (0, 0);
         for _ in 0..3 * PAGE_FAMILY_MAX {
             let before_ns = pass(0);
@@ -482,7 +482,7 @@ mod tests {
             assert!(looks <= share + 3 * PAGE_ANSWERS_AT_ONCE as u64, "{looks} looks");
             for looping in goes_on {
                 assert_eq!(looping, process(2));
-                assert!(matches!(run(&mut runner, 2, 1, 0), Turnout::Wait));
+                assert!(matches!(run(&mut runner, 2, 1, 0), RunResult::Wait));
                 slices += 1;
             }
             let is_spawned = |key: &&Key| matches!(key, Key::Spawned(_));

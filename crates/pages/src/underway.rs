@@ -14,7 +14,7 @@ use super::family::Budget;
 use super::page::Page;
 use super::process::{Key, Life, Progress, Underway, Work};
 use super::remarks::many_slices;
-use super::runner::{Runner, Turnout};
+use super::runner::{RunResult, Runner};
 
 impl Runner {
     /// Lets others run first.
@@ -24,30 +24,30 @@ impl Runner {
         run: Run,
         mut life: Life,
         delivery: Option<Delivery>,
-    ) -> Turnout {
+    ) -> RunResult {
         life.waits_for = "its turn";
         let _waits = self.keep(key, Underway::new(run, life, 0, delivery));
         self.make_ready(key);
-        Turnout::Wait
+        RunResult::Wait
     }
 
     /// A run has used its slice up.
-    pub(super) fn end_slice(&mut self, key: Key, run: Run, mut life: Life) -> Turnout {
+    pub(super) fn end_slice(&mut self, key: Key, run: Run, mut life: Life) -> RunResult {
         life.slices = life.slices.saturating_add(1);
         let (slices, row) = (life.slices, life.row);
-        let turnout = self.yield_turn(key, run, life, None);
+        let run_result = self.yield_turn(key, run, life, None);
         if slices == many_slices(self.slice_ns) {
             self.remark_on_slices(key, row, slices);
         }
-        turnout
+        run_result
     }
 
-    pub(super) fn keep(&mut self, key: Key, underway: Underway) -> Turnout {
+    pub(super) fn keep(&mut self, key: Key, underway: Underway) -> RunResult {
         self.underway.insert(key, Box::new(underway));
         let underway = &self.underway;
         let due = |key: Key| underway.get(&key).map(|underway| underway.due_ns);
         self.alarms.tidy(underway.len(), due);
-        Turnout::Wait
+        RunResult::Wait
     }
 
     /// The run has ended.
@@ -115,17 +115,17 @@ impl Runner {
             .values()
             .map(|underway| (underway.life.row, underway.life.budget, held_by(underway)));
         let lives = self.underway.values().map(|underway| &underway.life);
-        let families = held_by_families(self.nursery.engine(), lives);
+        let families = held_by_families(self.process_engine.engine(), lives);
         let of_rows = families.into_iter().map(|(life, bytes)| (life.row, bytes));
         let (total, pages) = self.counters.report(waiting, of_rows);
-        let processes = self.nursery.engine();
+        let processes = self.process_engine.engine();
         PagesReport {
             code: self.code,
             memory: EngineMemory {
                 bytes: self.engine.memory_used(),
                 max_bytes: self.engine.memory_bound(),
                 process_bytes: processes.map_or(0, State::memory_used),
-                process_max_bytes: self.nursery.memory_bound(),
+                process_max_bytes: self.process_engine.memory_bound(),
             },
             waiting: self.underway.len(),
             total,

@@ -10,7 +10,7 @@ use runtime::slots::ProcessId;
 use runtime::trace;
 use script::engine::{BodyDelivery, Fetch, Wait};
 
-use super::delivery::{Delivery, Fetched, Met};
+use super::delivery::{Delivery, Fetched, WaitOutcome};
 use super::mailbox::{Awaits, Put};
 use super::post::{Letter, Undelivered};
 use super::process::{Key, Life};
@@ -25,9 +25,15 @@ use crate::uploads::Told;
 
 impl Runner {
     /// Does what a page waits for, or arranges that it is told later.
-    pub(super) fn meet(&mut self, wait: Wait, key: Key, life: &mut Life, moment: Moment) -> Met {
+    pub(super) fn start_wait(
+        &mut self,
+        wait: Wait,
+        key: Key,
+        life: &mut Life,
+        moment: Moment,
+    ) -> WaitOutcome {
         let met = self.try_to_meet(wait, key, life, moment);
-        met.unwrap_or(Met::Now(Delivery::Failed("there are too many processes")))
+        met.unwrap_or(WaitOutcome::Now(Delivery::Failed("there are too many processes")))
     }
 
     /// `None` if it needs a mailbox and there are too many.
@@ -37,15 +43,15 @@ impl Runner {
         key: Key,
         life: &mut Life,
         moment: Moment,
-    ) -> Option<Met> {
+    ) -> Option<WaitOutcome> {
         let at = |time: Duration| moment.now_ns.saturating_add(nanoseconds(time));
         Some(match wait {
-            Wait::Sleep(time) => Met::Later { due_ns: at(time) },
+            Wait::Sleep(time) => WaitOutcome::Later { due_ns: at(time) },
             Wait::Fetch(fetch) => self.begin_fetch(*fetch, key, life, moment),
             Wait::ReadFetched(number) => self.read_fetched(key, number),
             Wait::CloseFetched(number) => {
                 self.fetches.close(key, Number(number));
-                Met::Now(Delivery::Done)
+                WaitOutcome::Now(Delivery::Done)
             }
             Wait::Listen(name) => self.listen(key, name),
             Wait::Hear { number, time } => self.hear(key, number, time.map_or(u64::MAX, at)),
@@ -63,31 +69,31 @@ impl Runner {
                 let mailbox = self.mailbox_of(key, life)?;
                 self.whereis(&name, mailbox, moment)
             }
-            Wait::Spawn(body) => Met::Now(self.spawn(&body, life, moment)),
+            Wait::Spawn(body) => WaitOutcome::Now(self.spawn(&body, life, moment)),
             Wait::Name => {
                 let mailbox = self.mailbox_of(key, life)?;
-                Met::Now(self.name_of(moment, mailbox))
+                WaitOutcome::Now(self.name_of(moment, mailbox))
             }
             Wait::Receive(time) => {
                 let mailbox = self.mailbox_of(key, life)?;
                 match self.mailboxes.take(mailbox) {
-                    Some(message) => Met::Now(Delivery::Text(message)),
+                    Some(message) => WaitOutcome::Now(Delivery::Text(message)),
                     None => {
                         self.mailboxes.set_awaits(mailbox, Awaits::Message);
-                        Met::Later { due_ns: time.map_or(u64::MAX, at) }
+                        WaitOutcome::Later { due_ns: time.map_or(u64::MAX, at) }
                     }
                 }
             }
             Wait::SaveFile { .. } | Wait::ReadFile { .. } => match key {
                 Key::Request(process) => {
                     self.file_wishes.push((process, wait));
-                    Met::Later { due_ns: u64::MAX }
+                    WaitOutcome::Later { due_ns: u64::MAX }
                 }
-                Key::Socket(_) | Key::Spawned(_) => Met::Now(NOT_IN_A_PROCESS),
+                Key::Socket(_) | Key::Spawned(_) => WaitOutcome::Now(NOT_IN_A_PROCESS),
             },
             // Requests never get here: their client gets the output.
-            Wait::Flush | Wait::Accept => Met::Now(NOT_IN_A_PROCESS),
-            Wait::Say => Met::Now(CLOSED_SOCKET),
+            Wait::Flush | Wait::Accept => WaitOutcome::Now(NOT_IN_A_PROCESS),
+            Wait::Say => WaitOutcome::Now(CLOSED_SOCKET),
             Wait::NextMessage(letters) => self.await_message(letters, key, life)?,
             Wait::Send { to, message } => {
                 let mailbox = self.mailbox_of(key, life)?;
@@ -104,21 +110,27 @@ impl Runner {
         life.mailbox
     }
 
-    fn send(&mut self, to: &[u8], from: ProcessId, message: Vec<u8>, moment: Moment) -> Met {
+    fn send(
+        &mut self,
+        to: &[u8],
+        from: ProcessId,
+        message: Vec<u8>,
+        moment: Moment,
+    ) -> WaitOutcome {
         let name = str::from_utf8(to).ok().and_then(|name| name.parse().ok());
         let Some(Name { endpoint, mailbox: to, token }) = name else {
-            return Met::Now(said_of(Err(Undelivered::Nobody)));
+            return WaitOutcome::Now(said_of(Err(Undelivered::Nobody)));
         };
         if endpoint.0 >= self.schedulers {
-            return Met::Now(said_of(Err(Undelivered::Ended)));
+            return WaitOutcome::Now(said_of(Err(Undelivered::Ended)));
         }
         if endpoint == moment.endpoint {
-            return Met::Now(said_of(self.put((to, token), message)));
+            return WaitOutcome::Now(said_of(self.put((to, token), message)));
         }
         let number = self.outgoing.number();
         self.outgoing.add(endpoint, Letter::Message { to, token, from, number, message });
         self.mailboxes.set_awaits(from, Awaits::Word(number));
-        Met::Later { due_ns: word_due_ns(moment) }
+        WaitOutcome::Later { due_ns: word_due_ns(moment) }
     }
 
     /// A process continues without a result: one that waited for the receipt of its letter has waited long enough.
@@ -185,11 +197,17 @@ impl Runner {
     }
 
     /// Requests a fetch, which begins at the end of the turn.
-    fn begin_fetch(&mut self, mut fetch: Fetch, key: Key, life: &Life, moment: Moment) -> Met {
+    fn begin_fetch(
+        &mut self,
+        mut fetch: Fetch,
+        key: Key,
+        life: &Life,
+        moment: Moment,
+    ) -> WaitOutcome {
         let is_full = self.fetches.streams(key) >= FETCH_STREAMS_PER_PAGE;
         if fetch.delivery == BodyDelivery::Pieces && is_full {
             let failure = Fetched::Failure(told(Failure::TooMany, None));
-            return Met::Now(Delivery::Fetched(Box::new(failure)));
+            return WaitOutcome::Now(Delivery::Fetched(Box::new(failure)));
         }
         // The fetch ends with the page's own time.
         let left_ns = life.deadline_ns.saturating_sub(moment.now_ns).saturating_add(1);
@@ -198,16 +216,16 @@ impl Runner {
             traced::fetch(key, &fetch);
         }
         self.fetches.want(key, fetch);
-        Met::Later { due_ns: u64::MAX }
+        WaitOutcome::Later { due_ns: u64::MAX }
     }
 
     /// A page wants the next piece of an answer.
-    fn read_fetched(&mut self, key: Key, number: u64) -> Met {
+    fn read_fetched(&mut self, key: Key, number: u64) -> WaitOutcome {
         if !self.fetches.want_piece(key, Number(number)) {
             let failure = Fetched::Failure(CLOSED.to_owned());
-            return Met::Now(Delivery::Fetched(Box::new(failure)));
+            return WaitOutcome::Now(Delivery::Fetched(Box::new(failure)));
         }
-        Met::Later { due_ns: u64::MAX }
+        WaitOutcome::Later { due_ns: u64::MAX }
     }
 
     /// At the end of a turn, after all pages: begins their fetches.

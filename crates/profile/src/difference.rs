@@ -57,7 +57,7 @@ mod tests {
     use crate::folded_file::tests::folded;
 
     #[test]
-    fn what_has_changed_most_comes_first() {
+    fn largest_difference_comes_first() {
         let before = folded("a;b 50\na;c 40\na;gone_[k] 10\n");
         let after = folded("a;b 120\na;c 80\n");
         let table = difference_table(&before, &after, 10);

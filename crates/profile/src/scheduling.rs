@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_happened_between_two_looks_is_told() {
+    fn scheduling_between_two_readings_is_reported() {
         let look = |by: u64| {
             let stat = format!("{} {} {by}", 500_000_000 * by, 100_000_000 * by);
             let status = format!(

@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_timed_exactly_is_charged_once() {
+    fn exactly_timed_work_is_charged_once() {
         let _before = take_exact();
         exactly(Account::Page, || {
             work(20_000);

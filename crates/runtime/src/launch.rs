@@ -268,7 +268,7 @@ where
     S: Service,
     F: Fn(Endpoint) -> io::Result<S>,
 {
-    let (mut scheduler, standing) = match stand_up(seat_plan, seat, make) {
+    let (mut scheduler, standing) = match open_scheduler(seat_plan, seat, make) {
         Ok(stood) => stood,
         Err(error) => {
             let _launcher_waits = report.send(Err(error));
@@ -311,7 +311,7 @@ impl Drop for Busy {
     }
 }
 
-fn stand_up<S: Service, F: Fn(Endpoint) -> io::Result<S>>(
+fn open_scheduler<S: Service, F: Fn(Endpoint) -> io::Result<S>>(
     seat_plan: &SeatPlan,
     seat: Seat<S::Message>,
     make: &F,

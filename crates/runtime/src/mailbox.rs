@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_sleeps_before_those_it_has_written_to_are_woken() {
+    fn sender_wakes_receivers_before_it_sleeps() {
         let mut boxes = three();
         let [sleeper, sender, _] = boxes.as_mut_slice() else { panic!("three") };
         let slept = sleeper.sleep(|| {

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_held_before_counts_when_it_is_taken() {
+    fn bytes_held_by_kernel_count_when_taken() {
         let mut uptake = Uptake::since(S, 400_000);
         for look in 1..=8 {
             let left = 400_000 - look * 50_000;

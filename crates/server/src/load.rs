@@ -187,8 +187,8 @@ impl fmt::Display for LoadError {
             ),
             Self::UploadsTaken { path, taken } => write!(
                 formatter,
-                "`uploads` in [pages]: `{}` cannot be it, as {taken}: what pages save could take the place of that; \
-                 name a directory that has nothing else in it",
+                "`uploads` in [pages]: `{}` cannot be used, because {taken}: a file that a page saves could replace it; \
+                 name an empty directory",
                 path.display()
             ),
             Self::Config(errors) => errors.fmt(formatter),

@@ -142,7 +142,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_exported_is_imported_as_it_was(
+        fn exported_record_imports_unchanged(
             key in prop::collection::vec(any::<u8>(), 1..20),
             (kind, bytes) in entries(),
             expiry_ms: Option<u64>,

@@ -147,7 +147,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(
+        fn written_record_reads_back(
             kind in prop_oneof![Just(Kind::Bytes), Just(Kind::Number), Just(Kind::Table)],
             version: u64,
             expiry_ms: Option<u64>,

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_given_and_not_used_is_taken_back() {
+    fn unused_reservation_is_taken_back() {
         let directory =
             std::env::temp_dir().join(format!("velodrome-reserve-{}", std::process::id()));
         std::fs::create_dir(&directory).unwrap();

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_within_this_machine_is_known_in_both_forms() {
+    fn local_addresses_are_recognised_in_both_families() {
         for (address, is_within) in [
             ("127.0.0.1", true),
             ("::1", true),

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_is_refused_and_nothing_is_read_beyond() {
+    fn truncated_netlink_message_is_refused() {
         let message = |length: u32, kind: u16, content: &[u8]| {
             let mut bytes = length.to_ne_bytes().to_vec();
             bytes.extend_from_slice(&kind.to_ne_bytes());

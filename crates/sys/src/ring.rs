@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_across_the_wrap_is_dropped() {
+    fn items_across_wrap_are_dropped() {
         let witness = Arc::new(());
         let (mut producer, consumer) = starting_at(4, usize::MAX - 1);
         for _ in 0..4 {

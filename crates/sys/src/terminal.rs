@@ -16,7 +16,7 @@ mod tests {
     use super::columns;
 
     #[test]
-    fn what_is_no_terminal_has_no_columns() {
+    fn pipe_has_no_columns() {
         let (reader, _writer) = std::io::pipe().expect("a pipe can be made");
         assert_eq!(columns(reader), None);
     }

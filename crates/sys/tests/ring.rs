@@ -114,7 +114,7 @@ fn a_panic_in_a_drain_loses_only_the_message_it_held() {
 }
 
 #[test]
-fn what_is_left_is_dropped_once_whichever_side_goes_first() {
+fn remaining_items_are_dropped_once() {
     for producer_first in [true, false] {
         let witness = Arc::new(());
         let (mut producer, mut consumer) = ring(8);

@@ -170,7 +170,7 @@ fn a_program_that_begins_unblocked_is_ended_by_a_signal() {
 }
 
 #[test]
-fn nobody_is_not_everybody() {
+fn signal_without_process_reaches_no_process() {
     // For the kernel zero is the whole process group, and numbers beyond i32 are negative, so groups too.
     for process in [0, u32::MAX, 1 << 31] {
         assert!(send(process, Signal::Hangup).is_err(), "{process}");

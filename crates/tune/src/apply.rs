@@ -115,7 +115,7 @@ pub fn again(root: &Path, journal: &mut Journal) -> io::Result<Vec<(Entry, Done)
         };
         // A change made before the reboot is gone with it; a refused one can be tried again, and the device may come back.
         if !matches!(outcome, Done::Refused(_) | Done::OtherDevice) {
-            journal.note_over(entry.number, "the host was started anew")?;
+            journal.note_over(entry.number, "the host has rebooted since")?;
         }
         done.push((entry, outcome));
     }
@@ -157,7 +157,7 @@ pub fn revert(
             // The change stays in the journal, so that revert can be tried again.
             Done::Refused(_) => None,
             Done::Theirs(_) => Some("somebody else has changed it"),
-            Done::Gone => Some("the host was started anew"),
+            Done::Gone => Some("the host has rebooted since"),
             Done::OtherDevice => Some("the device is another one"),
             _ => Some("put back"),
         };

@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_compared_with_what_was_written() {
+    fn value_read_is_compared_with_value_written() {
         for (read, value) in [
             ("32768\t60999", "32768 60999"),
             ("always [madvise] never", "madvise"),

@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_told_is_summed_up() {
+    fn socket_states_are_summed() {
         let text = "worker 0 connections 10 elsewhere 4 waiting 0\nlistener 511\nepoll 0\n\
                     worker 1 connections 5 elsewhere 5 waiting 1\nlistener 128\nepoll 50\n";
         let expected = Sockets {

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_out_is_said() {
+    fn omitted_trace_steps_are_reported() {
         let ended = TraceEnded { steps: 5, left_out: 7, steps_left_out: 2, silent: vec![1, 3] };
         assert_eq!(
             summary(2, &ended),

@@ -42,7 +42,7 @@ fn notes_are_written_read_and_removed() {
 }
 
 #[test]
-fn what_is_wrong_is_answered_by_its_kind() {
+fn invalid_request_is_answered_by_kind_of_error() {
     let mut stage = stage(1);
     let client = stage.connect();
     let mut ask = |request: &str, body: &str| ask(&mut stage, client, request, body);

@@ -229,7 +229,7 @@ fn run_workload(
     // The same rate for all in the open loop, otherwise their tails could not be compared.
     let mut slowest = f64::INFINITY;
     keep(&mut running, &mut outcome, |_, server| {
-        slowest = slowest.min(measuring.closed_loop_maximum(server, plan.warm_up)?);
+        slowest = slowest.min(measuring.closed_loop_maximum(server, plan.duration)?);
         Ok(None)
     });
     let rate = slowest * OPEN_LOOP_SHARE;

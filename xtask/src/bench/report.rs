@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_contender_does_not_say_is_a_dash() {
+    fn missing_figure_is_printed_as_dash() {
         let mut outcome = outcome(&[4.0], &[4.1]);
         outcome.add(OURS, Sample::from([(Metric::Errors, 0.0)]));
         let table = outcome.table();

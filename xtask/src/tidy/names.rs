@@ -1,10 +1,14 @@
-//! Rules about names and headers: no module that is a drawer, and every file says what it owns.
+//! Rules about names and headers: no module that is a drawer, every file says what it owns, and a test is named by a
+//! condition and its result.
 
 use crate::tidy::Finding;
 use crate::tidy::tree::Tree;
 
 /// Names that say nothing about what is inside.
 const FORBIDDEN: [&str; 5] = ["util", "utils", "common", "helpers", "misc"];
+
+/// First words of a test's name that leave open what is tested.
+const VAGUE: [&str; 3] = ["what", "who", "nobody"];
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -23,6 +27,16 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
                 module.strip_prefix("mod ").map(|rest| rest.trim_end_matches([';', ' ', '{']));
             if let Some(name) = name.filter(|name| FORBIDDEN.contains(name)) {
                 findings.push(drawer(&source.path, line, name));
+            }
+            let function = code.trim().strip_prefix("fn ").filter(|_| source.in_test[line - 1]);
+            let first = function.and_then(|name| name.split('_').next());
+            if first.is_some_and(|first| VAGUE.contains(&first)) {
+                findings.push(Finding::new(
+                    &source.path,
+                    line,
+                    "the name of the test has no subject",
+                    "name the condition and the result: `idle_connection_is_closed_without_response`",
+                ));
             }
         }
     }
@@ -54,6 +68,14 @@ mod tests {
         let findings = check(&tree);
         assert_eq!(findings.len(), 1);
         assert_eq!((findings[0].file.as_str(), findings[0].line), ("src/a.rs", 1));
+    }
+
+    #[test]
+    fn vague_test_name_is_found() {
+        let text = "//! A.\nfn what_is_no_test() {}\n#[cfg(test)]\nmod tests {\n    #[test]\n    \
+                    fn who_waits_is_served() {}\n    #[test]\n    fn waiting_client_is_served() {}\n}\n";
+        let findings = check(&Tree::of(&[("src/a.rs", text)]));
+        assert_eq!(findings.iter().map(|finding| finding.line).collect::<Vec<_>>(), [6]);
     }
 
     #[test]

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_reply_is_none() {
+    fn bytes_that_are_no_reply_give_none() {
         for text in ["HTTP/1.1 200 OK\r\n", "$x\r\n", "$4294967295\r\n", "*1\r\n"] {
             assert_eq!(replies(text, RESP, 100), Err(NoReply), "{text}");
         }

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_none() {
+    fn text_without_address_gives_none() {
         for text in ["", "0100007F", "0100007F:", "0100007F:10000", "01:1F90", "zzzzzzzz:1F90"] {
             assert_eq!(socket_address(text), None, "{text}");
         }

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_stopped_tells_what_was_known() {
+    fn stopped_search_reports_best_result() {
         let stopped = |rate| if rate < 3_000.0 { KneeFound::Held } else { KneeFound::Stopped };
         let (found, tried) = searched(1_000.0, 1e6, stopped);
         assert_eq!(

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_near_needs_no_declaration() {
+    fn loopback_target_needs_no_declaration() {
         for near in [
             "127.0.0.1",
             "127.255.0.3",

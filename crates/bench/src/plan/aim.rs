@@ -170,10 +170,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn invalid_aim_is_named() {
         for (urls, weights, expected) in [
             (&[][..], &[][..], "no URL is given"),
-            (&["h", "http://a/#b"], &[], "http://a/#b: what follows `#`"),
+            (&["h", "http://a/#b"], &[], "http://a/#b: the part behind `#`"),
             (&["127.0.0.1"], &[1, 2], "2 weights for 1 URLs"),
             (&["127.0.0.1"], &[0], "0 is not a weight"),
             (&["127.0.0.1/{{x}}"], &[], "127.0.0.1/{{x}}: in the path: nothing is known"),

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_distribution_is_refused_by_its_part() {
+    fn invalid_key_distribution_is_refused_by_part() {
         for (text, part) in [
             ("", "``"),
             ("normal:5", "`normal:5`"),

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rate_is_refused_by_its_text() {
+    fn invalid_rate_is_refused_with_its_text() {
         for text in ["", "k", "-5", "+5", "inf", "nan", "1e5", "5 k", "1:2:3", "5:", ":5"] {
             let error = text.parse::<Ramp>().unwrap_err();
             assert!(matches!(error, RateError::NotANumber(_)), "{text}: {error}");

@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_mend() {
+    fn invalid_plan_is_error_with_mend() {
         for (text, ask, expected) in [
             ("127.0.0.1", ask("uniform:9", 100, 0), "`127.0.0.1` is not the address of a store"),
             (

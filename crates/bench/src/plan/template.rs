@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_vary_is_copied() {
+    fn constant_template_is_copied() {
         let template = template("GET / HTTP/1.1\r\n\r\n");
         let mut state = TemplateState::new(1, 0, 1);
         assert!(template.is_fixed());

@@ -135,7 +135,7 @@ impl fmt::Display for UrlError {
             Self::Authority(error) => {
                 return write!(formatter, "{error}; {}", mend(*error));
             }
-            Self::Fragment => "what follows `#` is never sent to a server; leave it out or write %23",
+            Self::Fragment => "the part behind `#` is never sent to a server; leave it out or write %23",
             Self::Character(character) => {
                 let mut bytes = [0; 4];
                 write!(formatter, "{character:?} is not allowed in a URL; write ")?;

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_refused() {
+    fn invalid_condition_is_refused() {
         for text in
             ["", "p99", "p98>5ms", "p99>5", "failed>1", "failed>x%", "rate<1k:2k", "rate>", ">5ms"]
         {

@@ -195,7 +195,7 @@ fn a_blob_of_a_longer_range_is_clamped_and_of_a_coarser_one_keeps_its_middle() {
 }
 
 #[test]
-fn what_is_no_blob_is_refused_with_the_reason() {
+fn invalid_histogram_blob_is_refused_with_reason() {
     let latency = Latency::new();
     let (plain, compressed) = (latency.to_blob(), latency.to_blob_compressed());
     assert_eq!(Latency::from_blob(&[]), Err(BlobError::Cut));
@@ -319,7 +319,7 @@ fn seconds_begin_with_the_counting_and_the_last_one_takes_the_rest() {
 }
 
 #[test]
-fn what_is_recent_forgets_what_was_before() {
+fn recent_window_forgets_older_values() {
     let mut tally = Tally::new(Loop::Closed, 1, 10 * SECOND_NS);
     let answer = |tally: &mut Tally, at_ms: u64, service_ns: u64| {
         let answered_ns = at_ms * 1_000_000;

@@ -147,7 +147,7 @@ fn a_stranger_does_not_wait_for_the_answer_to_a_user() {
 }
 
 #[test]
-fn nobody_waits_for_a_fetch_that_is_alone() {
+fn private_fetch_has_no_waiters() {
     let mut fetches = Fetches::default();
     let id = fetches.begin(key("/"), fields(""), None, (Sharing::Alone, at(0)));
     assert_eq!(join(&mut fetches, "", 2), Join::Lead);

@@ -193,7 +193,7 @@ fn an_answer_that_is_too_long_is_not_stored() {
 }
 
 #[test]
-fn what_is_taken_back_is_there_whatever_else_was_used() {
+fn reserved_room_is_available_after_eviction() {
     let rules = Rules { memory: 8_000, ..Rules::default() };
     let mut cache = Cache::new(rules.clone());
     let request = fields("");

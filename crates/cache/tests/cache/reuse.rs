@@ -69,7 +69,7 @@ fn directives_of_a_request_count_only_if_they_are_to() {
 }
 
 #[test]
-fn what_was_answered_to_a_stranger_is_not_for_users_unless_it_says_so() {
+fn anonymous_answer_is_not_reused_for_users() {
     let assuming = Rules { default_ttl_s: Some(60), ..Rules::default() };
     for (lines, request, expected) in [
         ("Cache-Control: max-age=10", "Authorization: a", "pass"),

@@ -257,7 +257,7 @@ fn many_polls_are_answered_in_several_turns_the_oldest_first() {
 }
 
 #[test]
-fn what_the_rules_do_not_allow_is_refused() {
+fn publish_without_right_is_refused() {
     let closed = Rules { subscribe: Access::Closed, publish: Access::Closed, ..Rules::default() };
     let small = Rules { message_size: 3, ..Rules::default() };
     let book = Rulebook::new([(Glob::new("closed"), closed), (Glob::new("*"), small)]);

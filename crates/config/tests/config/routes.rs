@@ -283,7 +283,7 @@ fn more_rewrites_than_the_bound_are_a_loop() {
 }
 
 #[test]
-fn what_goes_with_an_answer() {
+fn options_of_answers_are_read() {
     let text = "headers = { X-A = \"server\", X-B = \"server\" }\n[limits]\nbody_size = 5\n\
          [[route]]\npath = \"/a\"\njson = 1\nheaders = { x-b = \"route\" }\nbody_size = 7\ncache_control = \"no-store\"\n\
          [[host]]\nnames = [\"h\"]\nheaders = { X-A = \"host\" }\nerror_pages = { 404 = \"/no\" }\n\

@@ -234,7 +234,7 @@ fn a_slow_client_that_is_never_given_up_is_told() {
 }
 
 #[test]
-fn what_is_not_offered_is_skipped_with_its_reason() {
+fn unsupported_requirement_is_skipped_with_reason() {
     let server = Scripted::start(keeps);
     let target = Target::new(server.address());
     let suite = suite(&format!("needs = [\"echo\"]\n{GET}responses = [{{ status = [\"200\"] }}]"));

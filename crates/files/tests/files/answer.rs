@@ -316,7 +316,7 @@ fn a_directory_without_its_slash_is_redirected_safely() {
 }
 
 #[test]
-fn what_is_not_there_is_a_404_whatever_the_reason() {
+fn missing_file_is_404_for_any_reason() {
     let mut site = site();
     site.write(".hidden", "x");
     std::os::unix::fs::symlink("/etc/passwd", site.file("out")).unwrap();

@@ -190,7 +190,7 @@ impl Filler {
 }
 
 #[test]
-fn what_is_used_stays_and_what_is_not_goes() {
+fn used_entry_stays_and_unused_entry_is_evicted() {
     let mut filler = Filler::new(20_000);
     for number in 0..1000_u64 {
         let now_ms = 1_000 + number / 4;
@@ -206,7 +206,7 @@ fn what_is_used_stays_and_what_is_not_goes() {
 }
 
 #[test]
-fn what_came_this_turn_stays_even_without_room() {
+fn entry_of_this_turn_is_not_evicted() {
     let mut filler = Filler::new(0);
     for number in 0..10 {
         filler.insert(&format!("/{number}"), 1_000);
@@ -220,7 +220,7 @@ fn what_came_this_turn_stays_even_without_room() {
 }
 
 #[test]
-fn what_is_evicted_is_not_under_way_any_more() {
+fn evicted_entry_is_not_pending() {
     let mut filler = Filler::new(0);
     for number in 0..limits::IN_FLIGHT_MAX as u64 + 1 {
         let (path, now_ms) = (format!("/{number}"), 1_000 + number);

@@ -83,7 +83,7 @@ fn nothing_is_served_from_outside_or_from_hiding() {
 }
 
 #[test]
-fn what_is_no_regular_file_is_not_opened() {
+fn special_file_is_not_opened() {
     let mut site = Site::new(FileRules::default());
     mknodat(CWD, site.file("fifo"), FileType::Fifo, Mode::RUSR, 0).unwrap();
     let _listener = UnixListener::bind(site.file("socket")).unwrap();
@@ -98,7 +98,7 @@ fn what_is_no_regular_file_is_not_opened() {
 }
 
 #[test]
-fn what_may_not_be_read_is_not_there() {
+fn unreadable_file_is_missing() {
     let site = Site::new(FileRules::default());
     site.write("a.txt", "hello");
     site.write("closed/a.txt", "hello");

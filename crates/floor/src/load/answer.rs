@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_measured_with_is_named() {
+    fn unsuitable_answer_is_named() {
         assert_eq!(first(b"HTTP/1.1 404 No\r\n\r\n"), First::Wrong("its status is not 200"));
         assert_eq!(
             first(b"HTTP/1.1 200 OK\r\nA: b\r\n\r\n"),

@@ -81,7 +81,7 @@ fn the_last_answer_of_a_connection_says_so() {
 }
 
 #[test]
-fn what_fails_halfway_leaves_nothing_behind() {
+fn failed_serialisation_leaves_no_output() {
     let mut stage = stage();
     let client = stage.connect();
     let pair = request("GET", "/27", "") + &request("GET", "/fails", "");

@@ -111,7 +111,7 @@ fn answer_in(bytes: &[u8]) -> (u16, Vec<String>, String) {
 
 /// RFC 8441 sections 4 and 5: 200 in place of 101, and no field about a connection or a length.
 #[test]
-fn what_follows_the_head_is_the_other_protocols_wherever_it_is_cut() {
+fn bytes_behind_head_belong_to_new_protocol_at_any_cut() {
     for path in ["/now", "/later"] {
         let sent = format!("CONNECT {path}\nhello, no body");
         for cut in 0..=sent.len() {

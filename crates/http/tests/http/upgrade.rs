@@ -212,7 +212,7 @@ const HEAD: &str = "HTTP/1.1 101 Switching Protocols\r\n";
 const UPGRADE: &str = "Host: a\r\nConnection: upgrade\r\nUpgrade: shout\r\n";
 
 #[test]
-fn what_follows_the_request_is_the_other_protocols_wherever_it_is_cut() {
+fn bytes_behind_request_belong_to_new_protocol_at_any_cut() {
     let first = "GET /first HTTP/1.1\r\nHost: a\r\n\r\n";
     for (method, path, body) in [("GET", "/now", ""), ("GET", "/later", ""), ("POST", "/now", "b")]
     {

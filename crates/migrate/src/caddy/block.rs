@@ -200,9 +200,9 @@ impl<'b> Block<'b> {
         if scope.tries().is_some() && line.name() != "file_server" {
             return Err(line.told("behind `try_files`: no counterpart"));
         }
-        let parts = scope.parts(chosen).ok_or_else(|| {
-            line.told("what is said of a part of its requests has no counterpart")
-        })?;
+        let parts = scope
+            .parts(chosen)
+            .ok_or_else(|| line.told("a rule for a part of its requests has no counterpart"))?;
         for (part, effects) in &parts {
             for path in part.paths() {
                 let made = action(path, effects, scope)?;
@@ -274,7 +274,7 @@ impl<'b> Block<'b> {
         if inner.is_followed() || inner.tries().is_some() {
             return self.close(
                 inner.chosen(),
-                &line.told("what it does not answer goes on: no counterpart"),
+                &line.told("passing unanswered requests to later directives has no counterpart"),
             );
         }
         let done = self.answer(line, inner.chosen(), inner, &|_, _, _| Ok(Action::status(200)));
@@ -304,7 +304,8 @@ impl<'b> Block<'b> {
             if inner.base() != scope.base() || inner.chosen() != chosen || inner.tries().is_some() {
                 self.close(
                     inner.chosen(),
-                    &line.told("what it does not answer goes on: no counterpart"),
+                    &line
+                        .told("passing unanswered requests to later directives has no counterpart"),
                 );
                 let is_all = is_whole && inner.chosen() == chosen;
                 return Ok(if is_all { End::Answered } else { End::GoesOn });

@@ -103,7 +103,7 @@ impl Location {
             Content::Files | Content::Internal => {
                 return Route::closed(
                     matcher,
-                    &self.head().told("what answers a rewritten path has no counterpart"),
+                    &self.head().told("an answer to a rewritten path has no counterpart"),
                 );
             }
         };
@@ -205,7 +205,7 @@ impl Location {
                 return Err(directive.told(why));
             }
             _ => {
-                return Err(directive.told("what answers when no file is there has no counterpart"));
+                return Err(directive.told("this answer to a missing file has no counterpart"));
             }
         }
         tries.dedup();

@@ -9,6 +9,7 @@ mod location;
 mod order;
 mod phases;
 mod place;
+mod quotas;
 mod server;
 mod settings;
 mod spare;
@@ -17,6 +18,7 @@ mod upstream;
 mod variables;
 
 use self::listeners::{close_other_authorities, listener};
+use self::quotas::{Quotas, Zones};
 use self::server::{Listen, Server};
 use self::settings::Settings;
 use self::syntax::Includer;
@@ -82,10 +84,11 @@ impl Reader {
     }
 
     fn http(&mut self, directives: &[Directive]) {
+        self.outer.set_zones(Zones::read(directives));
         for directive in directives {
             match (directive.name(), directive.argument(0)) {
                 // A block of them in a location may keep files from being shown as what they are.
-                ("server" | "upstream" | "types", _) => {}
+                ("server" | "upstream" | "types" | "limit_req_zone" | "limit_conn_zone", _) => {}
                 ("set_real_ip_from", from) => {
                     self.proxies.push(if from == "unix:" { "unix" } else { from }.to_owned());
                 }
@@ -169,6 +172,9 @@ impl Reader {
         let mut before: Vec<Section> =
             addresses.map(|address| listener(&self.servers, address, &self.proxies)).collect();
         before.extend(self.limits.into_iter().chain(self.log));
+        let mut quotas = Quotas::default();
+        self.servers.iter().for_each(|server| quotas.add(server.whole(), &[]));
+        before.extend(quotas.sections());
         before.push(no_pages());
         let all = hosts.all();
         before.extend(self.upstreams.sections());

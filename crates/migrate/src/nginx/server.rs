@@ -202,6 +202,11 @@ impl Server {
         self.client_ca.as_deref().filter(|_| self.verify != Verify::No)
     }
 
+    /// What it does, and the locations in it.
+    pub(super) fn whole(&self) -> &Location {
+        &self.whole
+    }
+
     /// Closes it.
     pub(super) fn close(&mut self, why: String) {
         self.whole.settings_mut().close_for(why);

@@ -3,6 +3,9 @@
 //! Owns which these are, and that a list in a block replaces the one outside: that is how nginx inherits `add_header`,
 //! `allow` and `proxy_set_header`. A directive that is not known closes the block, and those in it.
 
+use std::rc::Rc;
+
+use super::quotas::{Quota, Zones};
 use super::spare::{self, Spare};
 use super::variables::is_plain;
 use crate::access::{Access, Said, Satisfy, Users};
@@ -32,6 +35,9 @@ pub(super) struct Settings {
     upstream: Vec<(&'static str, String)>,
     body_size: Option<String>,
     error_pages: Vec<(u16, String)>,
+    zones: Rc<Zones>,
+    request_quotas: Vec<Quota>,
+    connection_quotas: Vec<Quota>,
     /// Why the block is closed.
     closing: Option<String>,
     notes: Vec<String>,
@@ -89,8 +95,7 @@ impl Settings {
                 self.begin("proxy_hide_header", |settings| settings.hidden_headers.clear());
                 self.hidden_headers.push(value.to_owned());
             }
-            "limit_req" | "limit_conn" => self
-                .close(directive, "write a [[limit]], which is for paths rather than a location"),
+            "limit_req" | "limit_conn" => self.quota(directive),
             "error_page" => self.error_page(directive),
             "client_max_body_size" => match size(value) {
                 _ if value == "0" => self.body_size = Some(quoted("1 TiB")),
@@ -152,6 +157,31 @@ impl Settings {
             self.begun.push(list);
             clear(self);
         }
+    }
+
+    /// From now on these zones are known.
+    pub(super) fn set_zones(&mut self, zones: Rc<Zones>) {
+        self.zones = zones;
+    }
+
+    fn quota(&mut self, directive: &Directive) {
+        let is_of_requests = directive.name() == "limit_req";
+        let quota = match self.zones.quota(directive) {
+            Ok(quota) => quota,
+            Err(why) => return self.close(directive, why),
+        };
+        if is_of_requests {
+            self.begin("limit_req", |settings| settings.request_quotas.clear());
+            self.request_quotas.push(quota);
+        } else {
+            self.begin("limit_conn", |settings| settings.connection_quotas.clear());
+            self.connection_quotas.push(quota);
+        }
+    }
+
+    /// The quotas in force.
+    pub(super) fn quotas(&self) -> Vec<Quota> {
+        self.request_quotas.iter().chain(&self.connection_quotas).cloned().collect()
     }
 
     fn index(&mut self, directive: &Directive) {

@@ -38,8 +38,7 @@ const TOLD: &str = "
     proxy_cache_key proxy_cache_use_stale proxy_cache_lock proxy_cache_bypass proxy_no_cache
     proxy_cache_background_update proxy_cache_revalidate proxy_cache_min_uses proxy_cache_methods
     keepalive_timeout keepalive_requests keepalive_time client_header_timeout client_body_timeout
-    send_timeout limit_req_zone limit_req_status limit_req_log_level limit_conn_zone
-    limit_conn_status limit_conn_log_level map geo split_clients proxy_ignore_headers
+    send_timeout limit_req_status limit_req_log_level limit_conn_status limit_conn_log_level map geo split_clients proxy_ignore_headers
     proxy_cookie_path proxy_cookie_domain proxy_cookie_flags proxy_pass_header upstream_conf
 ";
 

@@ -191,3 +191,34 @@ fn an_alias_with_the_extension_of_its_path_is_a_file() {
     assert!(text.contains("path = \"/favicon.ico\"\nfiles = { alias = \"/img/i.ico\" }"), "{text}");
     judge(&text, &[("x/favicon.ico/a", "501"), ("x/favicon.icox", "501"), ("x/d/a", "/img/d.e/a")]);
 }
+
+#[test]
+fn zones_become_limits_of_the_paths_of_their_locations() {
+    let text = made(
+        "http {\n limit_req_zone $binary_remote_addr zone=one:10m rate=10r/s;\n\
+         limit_req_zone $http_x_api_key zone=key:1m rate=30r/m;\n limit_conn_zone $remote_addr zone=open:1m;\n\
+         limit_req_zone $scheme zone=odd:1m rate=1r/s;\n\
+         server { root /srv; limit_conn open 20;\n\
+         location /login { limit_req zone=one burst=5 nodelay; location /login/help { } }\n\
+         location = /x { limit_req zone=one burst=5 nodelay; }\n\
+         location /api/ { limit_req zone=key burst=4; limit_req zone=one burst=9 delay=2; }\n\
+         location /odd/ { limit_req zone=odd; }\n location /none/ { limit_req zone=gone; }\n location / { } } }",
+    );
+    let (config, _) = table(&text);
+    let limits: Vec<String> = config.quotas.iter().map(|quota| format!("{quota:?}")).collect();
+    assert_eq!(limits.len(), 4, "{text}");
+    for line in [
+        "name = \"open\"\nopen = 20\n",
+        "name = \"one\"\nrequests = \"10/s\"\nburst = 6\n\
+         paths = [\"/login\", \"/login/\", \"/login/**\", \"/login*\", \"/login*/**\", \"/x\"]\n",
+        "name = \"key\"\nby = \"field:x-api-key\"\nrequests = \"30/m\"\nburst = 1\ndelay = \"8000ms\"\n\
+         paths = [\"/api/\", \"/api/**\"]\n",
+        "name = \"one-2\"\nrequests = \"10/s\"\nburst = 3\ndelay = \"700ms\"\n",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    judge(
+        &text,
+        &[("x/login", "/srv/login"), ("x/odd/a", "501"), ("x/none/a", "501"), ("x/y", "/srv/y")],
+    );
+}

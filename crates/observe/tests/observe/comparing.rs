@@ -24,7 +24,7 @@ fn a_paused_screen_stays_and_goes_on() {
 }
 
 #[test]
-fn what_is_frozen_is_compared_with() {
+fn frozen_snapshot_is_base_of_comparison() {
     let mut stage = Stage::usual();
     stage.keys("f");
     stage.answer(busier(12));

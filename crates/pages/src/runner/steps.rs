@@ -5,8 +5,8 @@
 use runtime::trace;
 use script::engine::{Host, Step, Wait};
 
-use super::{Moment, Runner, Turnout};
-use crate::delivery::Met;
+use super::{Moment, RunResult, Runner};
+use crate::delivery::WaitOutcome;
 use crate::limits::{PAGE_ANSWERS_AT_ONCE, RUN_UNINTERRUPTED_NS};
 use crate::process::{Key, Life, Underway};
 use crate::traced;
@@ -20,14 +20,14 @@ impl Runner {
         (step, begun_ns): (Step, u64),
         host: &mut dyn Host,
         moment: Moment,
-    ) -> Turnout {
+    ) -> RunResult {
         let row = life.row;
         let end_ns = begun_ns.saturating_add(self.slice_ns);
-        let turnout = self.go_through(key, life, (step, end_ns), host, moment);
+        let run_result = self.go_through(key, life, (step, end_ns), host, moment);
         let cpu_ns = std::mem::take(&mut self.visit_cpu_ns);
         // Processes are many and short: for them the clock is read only if one may have been long.
         if !key.is_of_client() && cpu_ns < RUN_UNINTERRUPTED_NS / 2 {
-            return turnout;
+            return run_result;
         }
         let now_ns = (moment.clock_ns)();
         let taken_ns = now_ns.saturating_sub(begun_ns);
@@ -37,7 +37,7 @@ impl Runner {
             self.requests_ns += taken_ns;
             self.counters.add_visit(row, taken_ns);
         }
-        turnout
+        run_result
     }
 
     fn go_through(
@@ -47,7 +47,7 @@ impl Runner {
         (mut step, end_ns): (Step, u64),
         host: &mut dyn Host,
         moment: Moment,
-    ) -> Turnout {
+    ) -> RunResult {
         let mut answered = 0;
         loop {
             let (run, delivery) = match step {
@@ -55,14 +55,14 @@ impl Runner {
                     if trace::is_on() {
                         traced::note(key, traced::ENDS, format_args!(""));
                     }
-                    return Turnout::Done(self.end(key, life));
+                    return RunResult::Done(self.end(key, life));
                 }
                 Step::Failed(error) => {
                     if trace::is_on() {
                         traced::note(key, traced::FAILS, format_args!("{:?}", error.fault));
                     }
                     self.remark_on_end(&error);
-                    return Turnout::Failed(self.end(key, life), Some(error));
+                    return RunResult::Failed(self.end(key, life), Some(error));
                 }
                 Step::Sliced(run) => return self.end_slice(key, run, life),
                 Step::Waits(run, wait) if life.is_for_client(key, &wait) => {
@@ -76,9 +76,9 @@ impl Runner {
                     if trace::is_on() {
                         traced::note(key, traced::WAITS, format_args!("{}", life.waits_for));
                     }
-                    match self.meet(wait, key, &mut life, moment) {
-                        Met::Now(delivery) => (run, delivery),
-                        Met::Later { due_ns } => {
+                    match self.start_wait(wait, key, &mut life, moment) {
+                        WaitOutcome::Now(delivery) => (run, delivery),
+                        WaitOutcome::Later { due_ns } => {
                             // After its deadline it need not wait.
                             let due_ns = due_ns.min(life.deadline_ns.saturating_add(1));
                             self.alarms.set(due_ns, key);

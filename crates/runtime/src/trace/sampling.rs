@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_beyond_its_bounds_is_counted_and_the_end_of_a_request_is_kept() {
+    fn steps_beyond_bound_are_counted_and_last_step_is_kept() {
         let mut sampling = Sampling::default();
         for number in 0..=SPANS_UNDER_WAY as u64 {
             sampling.begin(ProcessId::from_bits(number), (1, number, 0));

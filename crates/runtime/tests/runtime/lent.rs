@@ -78,7 +78,7 @@ fn turn(stage: &mut Stage<Library>) {
 }
 
 #[test]
-fn what_is_lent_is_sent_and_given_back() {
+fn lent_buffer_is_sent_and_returned() {
     let (mut stage, loan, client) = stage();
     stage.world().client_send(client, b"ab");
     let mut taken = Vec::new();

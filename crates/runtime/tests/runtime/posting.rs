@@ -165,7 +165,7 @@ fn address() -> ListenAddress {
 }
 
 #[test]
-fn what_several_say_in_a_turn_reaches_everybody_in_one_write() {
+fn messages_of_one_turn_leave_in_one_write_per_receiver() {
     let mut stage = Stage::new(1, Faults::none());
     let members: Vec<ClientId> = (0..20).map(|_| stage.enter()).collect();
     let sends = stage.scheduler.stats().sends;
@@ -244,7 +244,7 @@ fn members_that_put_out_more_than_the_next_turns_send_are_not_taken_for_slow_rea
 }
 
 #[test]
-fn what_is_posted_to_one_process_leaves_in_order_in_few_writes() {
+fn posts_to_one_process_leave_in_order_in_few_writes() {
     let mut stage = Stage::new(1, Faults::none());
     let (one, two, three) = (stage.enter(), stage.enter(), stage.enter());
     let sends = stage.scheduler.stats().sends;

@@ -295,7 +295,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_encoded_is_decoded(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn encoded_text_decodes_to_input(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             for encoding in [Encoding::Hex, Encoding::Base64, Encoding::Base64Url] {
                 let text = encoded(encoding, &bytes);
                 prop_assert_eq!(decoded(encoding, text.as_bytes()), Ok(bytes.clone()));

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_is_left_out_and_nothing_unwinds() {
+    fn text_beyond_buffer_is_left_out_without_unwinding() {
         for text in [&b"a<b"[..], b"0123456789012345678901234567890123456789<'"] {
             for room in 0..escaped_length(text) {
                 let mut place = vec![0; room];
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_searched_is_searched_once() {
+    fn escape_searches_each_byte_once() {
         let mut text = vec![b'"'; 1000];
         text.extend_from_slice(b"x<x'x&");
         let (mut next, mut found) = (Next::of(&text), 0);

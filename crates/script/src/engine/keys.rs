@@ -143,7 +143,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_signed_verifies_and_nothing_else_does(
+        fn only_signed_value_verifies(
             secret in proptest::collection::vec(any::<u8>(), 0..100),
             site in proptest::collection::vec(any::<u8>(), 0..20),
             name in proptest::collection::vec(any::<u8>(), 0..20),

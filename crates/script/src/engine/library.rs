@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_pages_write_in_loops_is_written_by_native_code() {
+    fn printing_in_loops_is_compiled_natively() {
         let names = ["fault", "base", "text", "request", "run", "young", "parts"];
         check(&names, c"=native", include_str!("../library/tests/native.lua"));
     }

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_known_to_be_plain_is_escaped() {
+    fn unknown_value_is_escaped() {
         for extension in ["html", "HTML", "xhtml", "xml", "svg", "rss", "", "unheard-of"] {
             assert_eq!(Escape::of_extension(extension), Escape::Markup, "{extension}");
         }

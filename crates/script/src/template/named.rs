@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_while_it_runs_is_not_known() {
+    fn names_made_at_run_time_are_not_found() {
         for lua in [
             "include('a' .. b)",
             "include(name)",

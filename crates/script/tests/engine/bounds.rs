@@ -76,7 +76,7 @@ fn fetch_is_bounded(fine: &str, refused: &str, words: &str) {
 }
 
 #[test]
-fn what_is_fetched_is_named_in_few_bytes() {
+fn url_of_fetch_is_bounded() {
     fetch_is_bounded(
         "fetch('http://a/' .. ('x'):rep(16375))",
         "fetch('http://a/' .. ('x'):rep(16376))",
@@ -127,7 +127,7 @@ fn as_many_values_are_taken_as_unpack_gives() {
 }
 
 #[test]
-fn what_is_no_time_has_no_date() {
+fn value_out_of_range_has_no_date() {
     for code in [
         "time.date('%Y', 0/0)",
         "time.http(1/0)",
@@ -176,7 +176,7 @@ fn dates_numbers_and_names_are_bounded() {
 }
 
 #[test]
-fn what_load_compiles_is_bounded_by_what_it_costs() {
+fn load_is_bounded_by_compilation_cost() {
     let mut stage = Stage::new();
     for (text, why) in [
         ("('x=1 '):rep(20000)", "the text is longer than 65536 bytes"),
@@ -220,7 +220,7 @@ fn a_line_of_the_log_is_cut() {
 }
 
 #[test]
-fn what_an_error_says_is_cut() {
+fn long_error_message_is_truncated() {
     let mut stage = Stage::new();
     let place = "test.page.html:1: ".len();
     let most = limits::MESSAGE_TEXT_SIZE - place;
@@ -249,7 +249,7 @@ fn very_many_fields_of_a_request_are_refused_where_a_page_looks() {
 }
 
 #[test]
-fn what_a_client_is_to_blame_for_is_its_fault_unless_the_page_makes_another_error_of_it() {
+fn client_fault_stays_client_fault_unless_page_raises_another() {
     let mut stage = Stage::new();
     let count = limits::FIELDS_MAX + 1;
     stage.desk.cookies = (0..count).map(|number| (number.to_string(), String::new())).collect();

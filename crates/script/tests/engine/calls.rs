@@ -83,7 +83,7 @@ fn forms_and_json_are_read_and_cookies_set() {
 }
 
 #[test]
-fn what_the_wire_cannot_carry_is_refused_where_it_is_set() {
+fn invalid_field_value_is_refused_where_set() {
     let mut stage = Stage::new();
     for code in [
         r"response.headers.x = 'a\r\nevil: b'",
@@ -195,7 +195,7 @@ fn a_failed_wait_is_an_error_in_the_page() {
 }
 
 #[test]
-fn what_was_waited_for_comes_as_texts() {
+fn results_of_wait_are_strings() {
     let mut stage = Stage::new();
     let page = stage.load("local one, other, none = sleep(1) _b:put(#one, other, type(none))");
     let Step::Waits(run, _) = stage.start(&page) else { panic!("it waits") };

@@ -67,7 +67,7 @@ fn a_cookie_of_ours_is_found_among_others_of_its_name() {
 }
 
 #[test]
-fn what_was_changed_is_no_cookie() {
+fn tampered_cookie_is_refused() {
     let mut stage = stage();
     let (_, value, _) = set(&mut stage, "response:cookie('rider', 'Ada', { signed = true })");
     assert_eq!(read(&mut stage, &value), "Ada");
@@ -133,7 +133,7 @@ fn a_cookie_has_the_size_that_browsers_keep() {
 }
 
 #[test]
-fn what_is_wrong_with_a_cookie_is_an_error_of_the_page() {
+fn invalid_cookie_is_error_of_page() {
     let mut stage = stage();
     for (arguments, message) in [
         ("'rider', {}, { signed = true }", "is a string or a number, not a table"),

@@ -2,19 +2,19 @@
 
 use script::engine::{Step, Wait};
 
-use crate::nursery::{Nursery, resume_with, spawned};
+use crate::process_engine::{ProcessEngine, resume_with, spawned};
 use crate::stage::Stage;
 
 /// The log of a process that this code spawns and that does not wait.
 fn logged(code: &str) -> Vec<String> {
-    let (mut stage, mut nursery) = (Stage::new(), Nursery::new());
-    let (_parent, child) = spawned(&mut stage, &mut nursery, code);
-    match nursery.resume(child) {
+    let (mut stage, mut process_engine) = (Stage::new(), ProcessEngine::new());
+    let (_parent, child) = spawned(&mut stage, &mut process_engine, code);
+    match process_engine.resume(child) {
         Step::Done => {}
         Step::Failed(error) => panic!("{code}: {error}"),
         _ => panic!("{code}: it ends at once"),
     }
-    nursery.stage.desk.log.into_iter().map(|(_, text)| text).collect()
+    process_engine.stage.desk.log.into_iter().map(|(_, text)| text).collect()
 }
 
 #[test]
@@ -66,25 +66,25 @@ fn a_process_has_copies_of_what_its_function_refers_to() {
 
 #[test]
 fn processes_share_nothing() {
-    let (mut stage, mut nursery) = (Stage::new(), Nursery::new());
+    let (mut stage, mut process_engine) = (Stage::new(), ProcessEngine::new());
     let code = "local count, list = 0, {}
         for _ = 1, 2 do spawn(function() count = count + 1 list[#list + 1] = count log(count, #list) end) end
         _b:put(count, ' ', #list)";
-    let (parent, first) = spawned(&mut stage, &mut nursery, code);
-    assert!(matches!(nursery.resume(first), Step::Done));
+    let (parent, first) = spawned(&mut stage, &mut process_engine, code);
+    assert!(matches!(process_engine.resume(first), Step::Done));
     let Step::Waits(parent, Wait::Spawn(body)) = resume_with(&mut stage, parent, b"0.1.1") else {
         panic!("it makes another")
     };
-    let second = nursery.spawn(&body);
-    assert!(matches!(nursery.resume(second), Step::Done));
+    let second = process_engine.spawn(&body);
+    assert!(matches!(process_engine.resume(second), Step::Done));
     assert!(matches!(resume_with(&mut stage, parent, b"0.2.1"), Step::Done));
     assert_eq!(stage.output.body, b"0 0");
-    assert_eq!(nursery.stage.desk.log.len(), 2);
-    assert!(nursery.stage.desk.log.iter().all(|(_, text)| text == "1 1"));
+    assert_eq!(process_engine.stage.desk.log.len(), 2);
+    assert!(process_engine.stage.desk.log.iter().all(|(_, text)| text == "1 1"));
 }
 
 #[test]
-fn what_cannot_be_copied_is_named() {
+fn uncopyable_value_is_named_in_error() {
     let mut stage = Stage::new();
     for (code, named) in [
         (
@@ -133,8 +133,8 @@ fn what_cannot_be_copied_is_named() {
 
 #[test]
 fn a_process_has_app_modules_of_its_own() {
-    let (mut stage, mut nursery) = (Stage::new(), Nursery::new());
-    for state in [&mut stage.state, &mut nursery.stage.state] {
+    let (mut stage, mut process_engine) = (Stage::new(), ProcessEngine::new());
+    for state in [&mut stage.state, &mut process_engine.stage.state] {
         let text = "local count = 0 return { add = function() count = count + 1 return count end, word = 'own' }";
         state.provide("tally", "tally.lua", text).unwrap();
         state.adopt_modules().unwrap();
@@ -142,13 +142,13 @@ fn a_process_has_app_modules_of_its_own() {
     let code = "local tally, add = require('tally'), require('tally').add
         tally.word = 'changed' add() add()
         spawn(function() log(tally.add(), add(), tally.word, require('tally') == tally) end)";
-    let (_parent, child) = spawned(&mut stage, &mut nursery, code);
-    assert!(matches!(nursery.resume(child), Step::Done));
-    assert_eq!(nursery.stage.desk.log[0].1, "1 2 own true");
+    let (_parent, child) = spawned(&mut stage, &mut process_engine, code);
+    assert!(matches!(process_engine.resume(child), Step::Done));
+    assert_eq!(process_engine.stage.desk.log[0].1, "1 2 own true");
 }
 
 #[test]
-fn what_prints_into_an_answer_is_refused_in_a_process() {
+fn printing_in_process_is_refused() {
     for (code, named) in [
         (
             "spawn(function() include('x.html') end)",
@@ -159,23 +159,23 @@ fn what_prints_into_an_answer_is_refused_in_a_process() {
             "layout prints into an answer: a process makes none",
         ),
     ] {
-        let (mut stage, mut nursery) = (Stage::new(), Nursery::new());
-        let (_parent, child) = spawned(&mut stage, &mut nursery, code);
-        let Step::Failed(error) = nursery.resume(child) else { panic!("{code}") };
+        let (mut stage, mut process_engine) = (Stage::new(), ProcessEngine::new());
+        let (_parent, child) = spawned(&mut stage, &mut process_engine, code);
+        let Step::Failed(error) = process_engine.resume(child) else { panic!("{code}") };
         assert_eq!(error.message, named);
     }
 }
 
 #[test]
 fn functions_of_one_text_are_compiled_for_all_processes() {
-    let (mut stage, mut nursery) = (Stage::new(), Nursery::new());
+    let (mut stage, mut process_engine) = (Stage::new(), ProcessEngine::new());
     let code = "spawn(function() local sum = 0 for i = 1, 1000 do sum = sum + i end log(sum) end)";
     let page = stage.load(code);
     for _ in 0..20 {
         let Step::Waits(_, Wait::Spawn(body)) = stage.start(&page) else { panic!("it spawns") };
-        let child = nursery.spawn(&body);
-        assert!(matches!(nursery.resume(child), Step::Done));
+        let child = process_engine.spawn(&body);
+        assert!(matches!(process_engine.resume(child), Step::Done));
     }
-    let traces = nursery.stage.state.usage().traces;
+    let traces = process_engine.stage.state.usage().traces;
     assert!((1..20).contains(&traces), "{traces} pieces of native code");
 }

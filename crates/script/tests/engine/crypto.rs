@@ -37,7 +37,7 @@ fn keys_longer_than_a_block_are_those_of_rfc_4231() {
 }
 
 #[test]
-fn what_cannot_be_decoded_is_nil_and_a_place() {
+fn invalid_encoding_gives_nil_and_position() {
     let mut stage = Stage::new();
     let body = stage.body(
         "local function try(...) for _, value in ipairs({ ... }) do _b:put(tostring(value), ';') end end

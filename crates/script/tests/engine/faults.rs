@@ -7,7 +7,7 @@ use script::engine::{Fault, Frame, Settings};
 use crate::stage::Stage;
 
 #[test]
-fn what_is_called_again_and_again_is_one_place_of_the_way() {
+fn repeated_frames_are_one_line_of_traceback() {
     let mut stage = Stage::new();
     let error = stage.failure("local function f()\nreturn 1 + f() end\nlocal n = f()");
     assert_eq!((error.line, error.message.as_str()), (2, "stack overflow"));
@@ -54,7 +54,7 @@ fn few_levels_are_counted_as_they_are() {
 }
 
 #[test]
-fn what_luajit_has_in_lua_is_no_place_of_a_page() {
+fn builtin_lua_code_is_no_page_position() {
     let settings = Settings { cpu_budget: Duration::from_millis(20), ..Settings::default() };
     let mut stage = Stage::with(settings);
     for call in ["table.move(t, 1, 1e5, 2)", "table.insert(t, 1, 0) table.remove(t, 1)"] {
@@ -84,7 +84,7 @@ fn want_of_memory_has_a_line() {
 }
 
 #[test]
-fn what_cannot_wait_says_so_in_the_line_of_the_page() {
+fn waiting_in_non_yieldable_place_is_error_with_line() {
     let mut stage = Stage::new();
     // Normally no C function calls back into a page, but this test has the buffer itself.
     let shown = "local shown = setmetatable({}, { __tostring = function()\n";
@@ -106,7 +106,7 @@ fn what_cannot_wait_says_so_in_the_line_of_the_page() {
 }
 
 #[test]
-fn what_shows_a_table_and_what_handles_an_error_may_wait() {
+fn tostring_and_error_handlers_may_wait() {
     let mut stage = Stage::new();
     let code =
         "local shown = setmetatable({}, { __tostring = function() sleep(1) return 'shown' end })
@@ -176,7 +176,7 @@ fn provide(stage: &mut Stage, modules: &[(&str, &str)]) {
 }
 
 #[test]
-fn who_requires_what_fails_is_on_the_way() {
+fn traceback_names_requirer_of_failing_module() {
     let mut stage = Stage::new();
     let modules = [
         ("bad", "local x\n\nlocal y = x.y"),

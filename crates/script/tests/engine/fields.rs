@@ -38,7 +38,7 @@ fn a_list_of_values_is_a_field_for_each() {
 }
 
 #[test]
-fn what_becomes_of_a_list_behind_the_assignment_says_nothing() {
+fn later_change_of_list_does_not_change_fields() {
     let code = "local links = { 'one' }
         response.headers.Link = links
         links[1], links[2] = 'two', 'a\\nb'
@@ -60,7 +60,7 @@ fn a_name_that_is_spelt_in_another_way_is_the_same_field() {
 }
 
 #[test]
-fn what_is_no_list_of_values_is_an_error_in_the_line_of_the_page() {
+fn invalid_field_values_are_error_with_line() {
     let mut stage = Stage::new();
     let one_line = "the value of 'X' must be a string of one line without control characters, or a list of them";
     for (assignment, what) in [

@@ -108,7 +108,7 @@ fn a_flush_may_stand_wherever_a_page_may_wait() {
 }
 
 #[test]
-fn what_is_in_a_layout_is_not_sent_before_it() {
+fn content_inside_layout_is_not_flushed_before_layout() {
     let base = ("_base.page.html", "<a><% response:flush() %><%- content() %></a>");
     let part = ("_part.page.html", "part<% response:flush() %>");
     let failed = |text: &str| {

@@ -100,7 +100,7 @@ fn of_the_modules_those_in_force_are_looked_at() {
 }
 
 #[test]
-fn what_is_local_is_no_global() {
+fn local_variable_is_not_reported_as_global() {
     let code = "local a, b = request, response
 for c = 1, 3 do a = c end
 for d, e in pairs({}) do b = d or e end
@@ -144,7 +144,7 @@ fn many_names_and_long_code_are_no_trouble() {
 }
 
 #[test]
-fn what_code_was_compiled_natively_is_read_all_the_same() {
+fn globals_of_natively_compiled_code_are_found() {
     let mut stage = Stage::new();
     let page = stage
         .load("local sum = 0\nfor n = 1, 1e5 do sum = sum + n end\nif sum == 0 then gone() end");

@@ -28,7 +28,7 @@ fn a_page_that_renders_is_told_of_include() {
 }
 
 #[test]
-fn what_is_behind_a_return_is_said_to_be() {
+fn code_behind_return_is_explained() {
     let last = "`return` has to be the last statement of its block: ";
     for (text, told) in [
         ("return 1\nlocal a", format!("api.lua:2: {last}'<eof>' expected near 'local'")),

@@ -41,7 +41,7 @@ fn to_its_wait(stage: &mut Stage, mut run: Run) -> (Result<Option<Run>, Box<Scri
 }
 
 #[test]
-fn who_keeps_too_much_is_ended_where_it_is_and_nobody_else() {
+fn only_run_above_memory_bound_is_ended() {
     let mut stage = Stage::with(settings());
     let good = stage.load("local t = {} for i = 1, 1000 do t[i] = { i } end _b:put(#t)");
     let bad = stage.load(
@@ -71,7 +71,7 @@ fn who_keeps_too_much_is_ended_where_it_is_and_nobody_else() {
 }
 
 #[test]
-fn who_is_interrupted_is_looked_at_too() {
+fn interrupted_run_is_measured() {
     let settings = Settings { slice: Duration::from_millis(1), ..settings() };
     let mut stage = Stage::with(Settings { cpu_budget: Duration::from_secs(3600), ..settings });
     for code in [
@@ -123,7 +123,7 @@ fn garbage_is_not_held_however_much_it_is() {
 }
 
 #[test]
-fn what_a_run_holds_is_known_within_some_percent() {
+fn memory_of_run_is_measured_within_some_percent() {
     for code in [
         "local t = {} for i = 1, 60000 do t[i] = { i } end sleep(0) return t",
         "local t = {} for i = 1, 60 do t[i] = ('x'):rep(100000) .. i end sleep(0) return t",
@@ -163,7 +163,7 @@ fn of_a_small_run_everything_counts() {
 }
 
 #[test]
-fn what_a_run_is_given_is_charged_to_it() {
+fn input_of_run_is_charged_to_it() {
     let mut stage = Stage::new();
     let page = stage.load("local t = fetch('http://example.org/') sleep(0) _b:put(#t.body)");
     let run = waiting(&mut stage, &page);
@@ -180,7 +180,7 @@ fn what_a_run_is_given_is_charged_to_it() {
 }
 
 #[test]
-fn what_is_loaded_belongs_to_all() {
+fn loaded_modules_are_charged_to_no_run() {
     let mut stage = Stage::with(settings());
     let text = "local t = {} for i = 1, 250000 do t[i] = { i } end
         return function(b) b:put(#t) end";

@@ -76,7 +76,7 @@ fn a_coroutine_of_a_module_is_no_run_s() {
 }
 
 #[test]
-fn nobody_replies_in_the_place_of_the_host() {
+fn page_cannot_forge_reply_of_host() {
     let mut stage = stage();
     let waits = sleeper(
         &mut stage,

@@ -29,7 +29,7 @@ fn json_goes_there_and_back() {
 }
 
 #[test]
-fn what_has_holes_is_no_array_however_it_was_made() {
+fn table_with_holes_is_encoded_as_object() {
     let mut stage = Stage::new();
     for (made, told) in [
         ("t = { 1, 2, nil, 4 }", "there is no element 3, and one at 4"),
@@ -59,7 +59,7 @@ fn what_has_holes_is_no_array_however_it_was_made() {
 }
 
 #[test]
-fn what_is_no_json_is_refused_with_the_line() {
+fn invalid_json_is_refused_with_line() {
     let mut stage = Stage::new();
     for text in [
         "",
@@ -131,7 +131,7 @@ fn equal_tables_have_one_text() {
 }
 
 #[test]
-fn what_is_not_utf8_is_named_and_neither_written_nor_read() {
+fn invalid_utf8_is_refused_by_json_in_both_directions() {
     let mut stage = Stage::new();
     for (code, told) in [
         ("json.encode('caf\\233')", "json.encode: the text is not UTF-8"),

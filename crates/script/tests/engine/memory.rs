@@ -223,7 +223,7 @@ fn a_module_that_is_taken_back_is_not_in_the_next_set() {
 }
 
 #[test]
-fn what_a_run_kept_of_itself_is_garbage_when_it_fails_or_is_dropped() {
+fn failed_or_dropped_run_leaves_only_garbage() {
     // It reaches its wait in one slice.
     let mut stage = Stage::with(Settings { slice: Duration::from_secs(3600), ..small() });
     let keeps = "local t = {} for i = 1, 5000 do t[i] = i end
@@ -270,7 +270,7 @@ fn garbage_behind_runs_is_collected_in_steps() {
 
 /// What runs held that are over does not stay until somebody is refused for want of it.
 #[test]
-fn what_large_runs_leave_is_cleared_away() {
+fn garbage_of_large_runs_is_collected() {
     let mut stage =
         Stage::with(Settings { memory_bytes: 64 << 20, run_memory_bytes: 32 << 20, ..small() });
     let large = stage.load(

@@ -97,7 +97,7 @@ fn a_layout_is_not_kept_for_the_next_page() {
 }
 
 #[test]
-fn what_does_not_belong_is_refused() {
+fn unexpected_argument_of_template_is_refused() {
     let part = ("_part.page.html", "<% layout('_part.html') %>");
     let told = failed(&[part, ("x.page.html", "<% include('_part.html') %>")]);
     assert_eq!(told, "_part.page.html:1: a part has no layout: the page that includes it has");

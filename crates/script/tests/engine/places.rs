@@ -317,7 +317,7 @@ fn an_error_is_at_the_call() {
 }
 
 #[test]
-fn what_is_no_json_of_an_answer_is_told_at_the_call() {
+fn invalid_json_answer_is_error_at_call() {
     let mut stage = Stage::new();
     let page = stage.load("local answer = fetch('http://a/')\n\nreturn (answer:json())");
     let Step::Waits(run, _) = stage.start(&page) else { panic!("it waits") };
@@ -382,7 +382,7 @@ const WRONG_TALK: &[&str] = &[
 ];
 
 #[test]
-fn what_is_done_wrong_with_a_socket_is_told_at_the_call() {
+fn socket_misuse_is_error_at_call() {
     let mut stage = Stage::new();
     for call in WRONG_TALK {
         let module = format!(

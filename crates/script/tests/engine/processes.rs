@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use script::engine::{Fault, Level, Settings, Step, Wait};
 
-use crate::nursery::{Nursery, resume_with, spawned};
+use crate::process_engine::{ProcessEngine, resume_with, spawned};
 use crate::stage::Stage;
 
 /// The message that a page sends.
@@ -48,7 +48,7 @@ fn no_message_in_time_is_nil() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_told_at_the_line_that_sends() {
+fn sending_uncopyable_value_is_error_at_line_of_send() {
     let mut stage = Stage::new();
     for (code, message) in [
         ("send(1, 2)", "send takes the name of a process and a message, not a number"),
@@ -108,59 +108,64 @@ fn the_reason_of_a_message_that_did_not_arrive_is_a_value() {
 
 #[test]
 fn a_process_runs_beside_its_page() {
-    let (mut stage, mut nursery) = (Stage::new(), Nursery::new());
+    let (mut stage, mut process_engine) = (Stage::new(), ProcessEngine::new());
     let code =
         "local name = spawn(function(...) sleep(1) log(select('#', ...), ...) end, 'a', nil, 'c')
         _b:put('made ', name)";
-    let (parent, child) = spawned(&mut stage, &mut nursery, code);
-    let Step::Waits(child, Wait::Sleep(_)) = nursery.resume(child) else { panic!("it sleeps") };
+    let (parent, child) = spawned(&mut stage, &mut process_engine, code);
+    let Step::Waits(child, Wait::Sleep(_)) = process_engine.resume(child) else {
+        panic!("it sleeps")
+    };
     assert!(matches!(resume_with(&mut stage, parent, b"0.5.1"), Step::Done));
     assert_eq!(stage.output.body, b"made 0.5.1");
-    assert!(matches!(nursery.resume(child), Step::Done));
-    assert_eq!(nursery.stage.desk.log, [(Level::Info, "3 a nil c".to_owned())]);
+    assert!(matches!(process_engine.resume(child), Step::Done));
+    assert_eq!(process_engine.stage.desk.log, [(Level::Info, "3 a nil c".to_owned())]);
 }
 
 #[test]
-fn what_the_processes_of_an_account_hold_is_one_sum() {
-    let (mut stage, mut nursery) = (Stage::new(), Nursery::new());
+fn processes_of_account_share_memory_sum() {
+    let (mut stage, mut process_engine) = (Stage::new(), ProcessEngine::new());
     let code = "spawn(function() local t = {} local own = tostring(t) for i = 1, 2000 do t[i] = own .. i end receive() log(#t) end)";
     let page = stage.load(code);
     let mut children = Vec::new();
     for _ in 0..50 {
         let Step::Waits(_, Wait::Spawn(body)) = stage.start(&page) else { panic!("it spawns") };
-        let child = nursery.spawn(&body);
-        let Step::Waits(child, Wait::Receive(_)) = nursery.resume(child) else {
+        let child = process_engine.spawn(&body);
+        let Step::Waits(child, Wait::Receive(_)) = process_engine.resume(child) else {
             panic!("it waits")
         };
         children.push(child);
     }
-    let held = |nursery: &Nursery| nursery.stage.state.held_by_account(&nursery.account);
-    let before = nursery.stage.state.memory_used() as u64;
-    let all = held(&nursery);
-    nursery.stage.state.collect_garbage();
-    let live = held(&nursery);
+    let held = |process_engine: &ProcessEngine| {
+        process_engine.stage.state.held_by_account(&process_engine.account)
+    };
+    let before = process_engine.stage.state.memory_used() as u64;
+    let all = held(&process_engine);
+    process_engine.stage.state.collect_garbage();
+    let live = held(&process_engine);
     children.clear();
-    nursery.stage.state.collect_garbage();
-    let given_back = before - nursery.stage.state.memory_used() as u64;
+    process_engine.stage.state.collect_garbage();
+    let given_back = before - process_engine.stage.state.memory_used() as u64;
     assert!(all.abs_diff(given_back) < given_back / 4, "{all} of {given_back}");
     // Some 90 bytes for each of 100,000 texts.
     assert!((4_000_000..14_000_000).contains(&live), "{live}");
-    assert!(held(&nursery) < 400_000, "{}", held(&nursery));
+    assert!(held(&process_engine) < 400_000, "{}", held(&process_engine));
 }
 
 #[test]
 fn a_process_that_fails_or_loops_is_told_with_its_line() {
     let settings = Settings { cpu_budget: Duration::from_millis(20), ..Settings::default() };
-    let (mut stage, mut nursery) = (Stage::with(settings), Nursery::with(settings));
-    let (parent, child) = spawned(&mut stage, &mut nursery, "spawn(function()\n error('no') end)");
-    let Step::Failed(error) = nursery.resume(child) else { panic!("it fails") };
+    let (mut stage, mut process_engine) = (Stage::with(settings), ProcessEngine::with(settings));
+    let (parent, child) =
+        spawned(&mut stage, &mut process_engine, "spawn(function()\n error('no') end)");
+    let Step::Failed(error) = process_engine.resume(child) else { panic!("it fails") };
     assert_eq!(error.to_string(), "test.page.html:2: no");
     drop(parent);
     let loops = "spawn(function()\n while true do end end)";
-    let (_parent, child) = spawned(&mut stage, &mut nursery, loops);
-    let mut step = nursery.resume(child);
+    let (_parent, child) = spawned(&mut stage, &mut process_engine, loops);
+    let mut step = process_engine.resume(child);
     while let Step::Sliced(run) = step {
-        step = nursery.resume(run);
+        step = process_engine.resume(run);
     }
     let Step::Failed(error) = step else { panic!("it loops") };
     assert_eq!((error.fault, error.line), (Fault::CpuBudget, 2));
@@ -176,27 +181,30 @@ fn the_budget_of_a_process_is_used_up_as_its_host_says() {
     let page = stage.load(&rounds);
     let Err(error) = stage.play(&page) else { panic!("a page has its budget for the whole") };
     assert_eq!(error.fault, Fault::CpuBudget);
-    let mut nursery = Nursery::with(settings);
+    let mut process_engine = ProcessEngine::with(settings);
     let (_parent, child) =
-        spawned(&mut stage, &mut nursery, &format!("spawn(function() {rounds} end)"));
-    let mut step = nursery.resume(child);
+        spawned(&mut stage, &mut process_engine, &format!("spawn(function() {rounds} end)"));
+    let mut step = process_engine.resume(child);
     let mut waits = 0;
     loop {
         step = match step {
-            Step::Sliced(run) => nursery.resume(run),
+            Step::Sliced(run) => process_engine.resume(run),
             Step::Waits(mut run, _) => {
                 waits += 1;
-                nursery.stage.state.set_spent(&mut run, 0);
-                nursery.resume(run)
+                process_engine.stage.state.set_spent(&mut run, 0);
+                process_engine.resume(run)
             }
             Step::Done => break,
             Step::Failed(error) => panic!("after {waits} waits: {error}"),
         };
     }
     assert_eq!(waits, 60);
-    let (_parent, mut child) = spawned(&mut stage, &mut nursery, "spawn(function() sleep(1) end)");
-    nursery.stage.state.set_spent(&mut child, 251_000_000);
-    assert!(nursery.stage.state.spent_by(&child) > 250_000_000);
-    let Step::Failed(error) = nursery.resume(child) else { panic!("all was spent, by others") };
+    let (_parent, mut child) =
+        spawned(&mut stage, &mut process_engine, "spawn(function() sleep(1) end)");
+    process_engine.stage.state.set_spent(&mut child, 251_000_000);
+    assert!(process_engine.stage.state.spent_by(&child) > 250_000_000);
+    let Step::Failed(error) = process_engine.resume(child) else {
+        panic!("all was spent, by others")
+    };
     assert_eq!(error.fault, Fault::CpuBudget);
 }

@@ -48,7 +48,7 @@ const ENDLESS: &[&str] = &[
 ];
 
 #[test]
-fn what_calls_itself_through_functions_of_c_is_an_error() {
+fn recursion_through_c_functions_is_error() {
     let settings = Settings {
         cpu_budget: std::time::Duration::from_secs(60),
         slice: std::time::Duration::from_secs(3600),

@@ -119,7 +119,7 @@ fn handlers_by_method_take_all_paths() {
 }
 
 #[test]
-fn what_a_handler_gives_is_the_answer() {
+fn value_of_handler_becomes_answer() {
     let mut app = App::new(
         "return {
             { '/nothing', function(request, response) response:write('written') end },
@@ -315,7 +315,7 @@ fn a_module_renders_pages_of_the_site() {
 }
 
 #[test]
-fn what_a_module_renders_may_flush() {
+fn rendered_template_may_flush() {
     let mut stage = Stage::new();
     let page = "return function(_b, _e, _r, request, response) _b:put('x') response:flush() _b:put('y') end";
     stage.state.load(0, "parts.page.html", page).unwrap();

@@ -40,7 +40,7 @@ fn a_large_page_and_a_small_one_take_turns() {
 }
 
 #[test]
-fn what_cannot_be_printed_is_an_error_with_its_line() {
+fn printing_unprintable_value_is_error_with_line() {
     let mut stage = Stage::new();
     let error = stage.failure("\n\n_b:put(_e({}))");
     assert_eq!(error.to_string(), "test.page.html:3: cannot print a table");
@@ -209,7 +209,7 @@ fn too_little_memory_is_refused_at_start() {
 }
 
 #[test]
-fn what_luajit_took_over_from_its_version_3_is_for_pages() {
+fn luajit_3_extensions_are_available_to_pages() {
     let mut stage = Stage::new();
     let text = "const laps = { 14, 0, 15 } local sum = 0
         for _, seconds in ipairs(laps) do

@@ -250,7 +250,7 @@ fn a_name_cannot_pass_for_the_library() {
 }
 
 #[test]
-fn what_is_there_cannot_be_put_aside() {
+fn builtin_function_cannot_be_replaced() {
     let mut stage = Stage::new();
     for (code, name) in [
         ("json = nil", "json"),

@@ -119,7 +119,7 @@ fn a_session_lives_as_long_as_it_is_used() {
 }
 
 #[test]
-fn what_is_no_session_of_ours_is_none() {
+fn forged_session_gives_none() {
     let mut stage = stage();
     visit(&mut stage, "request.session.user = 'Ada'");
     let ours = stage.desk.cookies.clone();
@@ -142,7 +142,7 @@ fn what_is_no_session_of_ours_is_none() {
 }
 
 #[test]
-fn what_cannot_be_kept_is_an_error() {
+fn unsupported_session_value_is_error() {
     let mut stage = stage();
     for (code, message) in [
         (

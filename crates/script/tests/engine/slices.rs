@@ -159,7 +159,7 @@ fn where_it_cannot_be_interrupted_it_is_stopped() {
 }
 
 #[test]
-fn what_runs_too_long_between_two_interruptions_is_ended_with_its_line() {
+fn run_without_interruption_point_is_ended_with_line() {
     let settings = Settings {
         slice: Duration::from_micros(100),
         // Several ticks of the slowest kernel (4 ms): the CPU clock of a thread advances in such steps if other threads use its

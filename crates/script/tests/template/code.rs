@@ -42,7 +42,7 @@ fn comments_cannot_hide_what_follows() {
 }
 
 #[test]
-fn what_looks_like_a_comment_in_a_string_is_none() {
+fn comment_marker_in_string_is_text() {
     for code in [
         r#"x = "--""#,
         r#"x = '\'--'"#,

@@ -45,7 +45,7 @@ fn control_bytes_are_for_text_only() {
 }
 
 #[test]
-fn what_the_page_needs_cannot_be_renamed() {
+fn reserved_names_of_template_cannot_be_assigned() {
     assert_eq!(refused("<% local __output = 1 %>"), (1, 10, Problem::ReservedName));
     assert_eq!(refused("<%= __raw %>"), (1, 5, Problem::ReservedName));
     assert_eq!(body("<% __outputs = '__raw' %>"), "__outputs = '__raw'");

@@ -187,7 +187,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_lowered_is_balanced_code(page in broken()) {
+    fn lowered_template_is_balanced_code(page in broken()) {
         let Ok(lowered) = lower(page.as_bytes(), Escape::Plain) else { return Ok(()) };
         let code = lowered.lua.replace("__", "its_").replace("%>", "%%>");
         let again = lower(format!("<% {code} %>").as_bytes(), Escape::Plain);

@@ -116,7 +116,7 @@ mod tests {
     const BCRYPT: &str = "$2y$05$pqB6G0k1tXKPxjwWuuzGJeFnWzvoGn8lbQJ41hRcYZvVrJpvXmmsO";
 
     #[test]
-    fn what_can_be_guessed_or_stalls_the_helper_is_refused() {
+    fn weak_or_expensive_password_hash_is_refused() {
         for (text, fault) in [
             ("$apr1$Ipr1r7nZ$8JyZ0/1sCOgJlVGQHE0WA1", HashFault::Md5),
             ("$1$abc$xyz", HashFault::Md5),

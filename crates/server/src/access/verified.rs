@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_longer_than_a_request_can() {
+    fn verification_wait_is_bounded_by_request_deadline() {
         let users = Arc::new(UserFile::of_test(SECRET));
         let mut passwords = Passwords::new().unwrap();
         let check = begin(&mut passwords, &users, 0);

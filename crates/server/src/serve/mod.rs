@@ -6,7 +6,6 @@
 
 mod certificates;
 mod continuous_profile;
-mod crew;
 mod edit;
 mod error;
 mod listeners;
@@ -21,6 +20,7 @@ mod requirements;
 mod settings;
 mod signals;
 mod stored_state;
+mod threads;
 mod watch;
 
 use std::hash::{BuildHasher, RandomState};
@@ -39,13 +39,13 @@ use sys::pollset::epoll::Epoll;
 use sys::signal::Signal;
 
 use self::certificates::Certificates;
-use self::crew::{Crew, Wanted};
 use self::live_pages::LivePages;
 use self::orders::Orders;
 use self::post::{Post, endpoint};
 use self::requirements::Met;
 use self::settings::{form_of, level_of, scheduler_settings};
 use self::signals::{Dumps, Live};
+use self::threads::{Threads, Wanted};
 use self::watch::Watch;
 use crate::admin::{Admin, Facts, Gate, Peers};
 use crate::conn::Connections;
@@ -112,26 +112,26 @@ pub fn serve(
         caches,
         keeps_profile: continuous.is_some(),
     };
-    let mut crew = Crew::plan(&wanted)?;
+    let mut threads = Threads::plan(&wanted)?;
     let opened = (listeners, store.clone(), names);
     let (mut launched, watch) =
-        launch_schedulers(&data, &mut crew, opened, &inherited, descriptors)?;
+        launch_schedulers(&data, &mut threads, opened, &inherited, descriptors)?;
     let standing = Started::of(&data, &launched, protocols, sandbox);
-    let control = launch_control(&data, &mut crew, &standing, control_path.clone())?;
-    let state = store.as_ref().map_or(Ok(None), |store| crew.state(store))?;
+    let control = launch_control(&data, &mut threads, &standing, control_path.clone())?;
+    let state = store.as_ref().map_or(Ok(None), |store| threads.state(store))?;
     let room = Arc::new(Room::new(config.pages.uploads_size));
     let store = store.map(|store| (store, config.store.clone()));
     let uploads = uploads.map(|directory| (directory, room));
-    let helpers = crew.start_helpers(log, store, uploads, &data.cache_directories)?;
+    let helpers = threads.start_helpers(log, store, uploads, &data.cache_directories)?;
     // All threads run, and this one may still sample them in the kernel.
-    crew.start_profiler(continuous)?;
+    threads.start_profiler(continuous)?;
     if let Some(user) = &user {
         openings::give_sockets(config, control_path.as_deref(), user);
         sys::credentials::drop_to(user).map_err(ServeError::User)?;
     }
     open_outlet();
     let to_control = control.as_ref().map(|_| endpoint(helpers.control));
-    let mut post = Post::new(crew.main()?, helpers.control, to_control);
+    let mut post = Post::new(threads.main()?, helpers.control, to_control);
     let mut certificates = Certificates::of(&data, &mut post);
     let orders = Orders::begin((&data, state), &mut certificates, &mut post)?;
     // The listeners are open: a client that has connected does not wait for the reader of what is announced.
@@ -233,7 +233,7 @@ fn unix_seconds() -> u64 {
 
 fn launch_schedulers(
     data: &Arc<SiteData>,
-    crew: &mut Crew,
+    threads: &mut Threads,
     (listeners, store, names): (listeners::DataListeners, Option<Store>, NamesOf),
     inherited: &listeners::Inherited,
     descriptors: u64,
@@ -251,15 +251,15 @@ fn launch_schedulers(
             Steering::Cpu => Spread::ReceivingCpu,
         },
         listeners: listeners.opened().to_vec(),
-        settings: scheduler_settings(config, crew.schedulers, descriptors)?,
+        settings: scheduler_settings(config, threads.schedulers, descriptors)?,
         keep: inherited.descriptors(),
     };
     let bounds = Bounds {
         connections: plan.settings.connections,
         buffered_bytes: plan.settings.buffered_bytes,
     };
-    let helpers = crew.helpers();
-    let seats = crew.of_schedulers()?;
+    let helpers = threads.helpers();
+    let seats = threads.of_schedulers()?;
     let data = Arc::clone(data);
     let random = RandomState::new();
     let at_work: Arc<[Arc<AtWork>]> = seats.iter().map(|_| Arc::default()).collect();
@@ -289,7 +289,7 @@ fn launch_schedulers(
 /// Launches the control scheduler, if it has a listener.
 fn launch_control(
     data: &Arc<SiteData>,
-    crew: &mut Crew,
+    threads: &mut Threads,
     standing: &Started,
     socket: Option<PathBuf>,
 ) -> Result<Option<Launched>, ServeError> {
@@ -304,13 +304,13 @@ fn launch_control(
     let gate = Gate::new(entrances, keys, Arc::clone(&data.tls));
     let facts = Arc::new(standing.facts.clone());
     let peers = Peers {
-        schedulers: crew.schedulers,
-        log: crew.log,
-        cache_disk: crew.cache_disk,
-        profiler: crew.profiler,
-        keeps_profile: crew.keeps_profile,
+        schedulers: threads.schedulers,
+        log: threads.log,
+        cache_disk: threads.cache_disk,
+        profiler: threads.profiler,
+        keeps_profile: threads.keeps_profile,
     };
-    let seat = crew.control()?;
+    let seat = threads.control()?;
     let plan = Plan {
         name: "control",
         pinning: Pinning::None,

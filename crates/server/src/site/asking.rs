@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use channels::Rights;
-use pages::{AskHost, KeptRequest, Moment, Turnout, Wish, Writer};
+use pages::{AskHost, KeptRequest, Moment, RunResult, Wish, Writer};
 use runtime::clock::Now;
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
@@ -92,15 +92,15 @@ impl Site {
         let (now_ns, clock_ns) = (now.monotonic_ns, sys::clock::monotonic_ns);
         let moment = Moment { now_ns, endpoint, thread_cpu_ns, clock_ns };
         match runner.run(process, place, &mut host, moment) {
-            Some(Turnout::Done(_)) => verdict_of(runner.output()),
-            Some(Turnout::Wait) => Verdict::Later,
-            Some(Turnout::Part(_) | Turnout::Accept(_) | Turnout::Say(_)) => {
+            Some(RunResult::Done(_)) => verdict_of(runner.output()),
+            Some(RunResult::Wait) => Verdict::Later,
+            Some(RunResult::Part(_) | RunResult::Accept(_) | RunResult::Say(_)) => {
                 // The question has no client to send parts to or talk with.
                 runner.forget(process);
                 runner.forget_talk(process);
                 failed()
             }
-            Some(Turnout::Failed(page, error)) => {
+            Some(RunResult::Failed(page, error)) => {
                 let (status, _) = self.failure(&page, error.as_deref(), place.0);
                 Verdict::No(Veto::new(status, "the module of this channel has failed"))
             }

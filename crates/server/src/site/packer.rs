@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_turn_may_take_is_compressed_at_once_and_the_rest_by_turns() {
+    fn large_output_is_compressed_over_several_turns() {
         for coding in [Coding::Gzip, Coding::Zstd] {
             let mut packer = Packer::default();
             let small = text(PACK_PER_TURN / 2, 1);
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_be_no_shorter_or_has_no_room_goes_as_it_is() {
+    fn incompressible_or_oversized_output_is_sent_uncompressed() {
         let mut packer = Packer::default();
         let noise = bytes(2000, 6, 255);
         assert_eq!(packer.pack(process(1), Coding::Gzip, &noise), Packed::Never);

@@ -13,7 +13,9 @@ use config::route::Found;
 use files::RootIndex;
 use http::{Added, Answer, AnswerContext, FieldList};
 use pages::uploads::UploadState;
-use pages::{FaultReport, Moment, Page, PageKind, PageSet, RequestHost, SetIndex, Turnout, Writer};
+use pages::{
+    FaultReport, Moment, Page, PageKind, PageSet, RequestHost, RunResult, SetIndex, Writer,
+};
 use runtime::diagnostic::{self, Level};
 use runtime::slots::ProcessId;
 use runtime::trace;
@@ -84,8 +86,8 @@ impl Site {
             let shown = self.shown(&FaultReport::of_text(&page), status, set);
             return self.answer_fault(status, shown, found, exchange, context);
         }
-        let turnout = self.run_page((set, index), asked, found, exchange, context);
-        self.answer_turnout(turnout, set, found, exchange, context)
+        let run_result = self.run_page((set, index), asked, found, exchange, context);
+        self.answer_turnout(run_result, set, found, exchange, context)
     }
 
     /// Runs a page as far as possible. The runner stays in place, so a panic in here loses this page, not all pages.
@@ -96,7 +98,7 @@ impl Site {
         found: &Found<'_>,
         exchange: &Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
-    ) -> Option<Turnout> {
+    ) -> Option<RunResult> {
         let (request, user) = (exchange.request, exchange.place.user());
         let runner = self.runner.as_mut()?;
         let site = self.data.config.site_name(found.host);
@@ -132,13 +134,13 @@ impl Site {
         let now_ns = context.now.monotonic_ns;
         let thread_cpu_ns = sys::accounting::thread_cpu_ns;
         let moment = Moment { now_ns, endpoint, thread_cpu_ns, clock_ns: sys::clock::monotonic_ns };
-        let turnout = runner.run(context.id, place, &mut host, moment);
+        let run_result = runner.run(context.id, place, &mut host, moment);
         for (process, wish) in runner.take_file_wishes() {
             if let Err(why) = self.uploads.wish(process, &wish, context.mail) {
                 runner.tell_of_file(process, Err(why));
             }
         }
-        turnout
+        run_result
     }
 
     /// For the author, the broken module is shown instead of the previous version's behaviour. A broken page has no
@@ -163,14 +165,14 @@ impl Site {
 
     fn answer_turnout(
         &mut self,
-        turnout: Option<Turnout>,
+        run_result: Option<RunResult>,
         set: SetIndex,
         found: &Found<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        let (status, shown) = match (turnout, &mut self.runner) {
-            (Some(Turnout::Done(page)), Some(runner)) => {
+        let (status, shown) = match (run_result, &mut self.runner) {
+            (Some(RunResult::Done(page)), Some(runner)) => {
                 if runner.output().author == Author::Upstream {
                     return self.hand_on((&page, set), found, exchange, context);
                 }
@@ -189,7 +191,7 @@ impl Site {
                 write(runner.output(), &page, exchange);
                 return Answer::Done;
             }
-            (Some(Turnout::Part(page)), Some(runner)) => {
+            (Some(RunResult::Part(page)), Some(runner)) => {
                 if write_part(runner.output(), &page, exchange) == Added::Bytes {
                     runner.note_sent(context.id);
                 }
@@ -200,9 +202,9 @@ impl Site {
                 }
                 return Answer::Part;
             }
-            (Some(Turnout::Accept(_)), Some(_)) => return self.accept_talk(exchange, context),
-            (Some(Turnout::Wait), Some(_)) => return Answer::Wait,
-            (Some(Turnout::Failed(page, error)), Some(_)) => {
+            (Some(RunResult::Accept(_)), Some(_)) => return self.accept_talk(exchange, context),
+            (Some(RunResult::Wait), Some(_)) => return Answer::Wait,
+            (Some(RunResult::Failed(page, error)), Some(_)) => {
                 self.failure(&page, error.as_deref(), set)
             }
             _ if exchange.reply.is_begun() => return Answer::Cut,

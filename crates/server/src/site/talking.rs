@@ -6,7 +6,7 @@
 use ::script::engine::Saying;
 use channels::Rights;
 use http::{Answer, AnswerContext};
-use pages::{Moment, Turnout};
+use pages::{Moment, RunResult};
 use runtime::clock::Now;
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
@@ -96,18 +96,18 @@ impl Site {
         let (now_ns, clock_ns) = (now.monotonic_ns, sys::clock::monotonic_ns);
         let moment = Moment { now_ns, endpoint, thread_cpu_ns, clock_ns };
         match runner.talk(process, moment, now.unix_ms()) {
-            Turnout::Say(_) => match &self.runner {
+            RunResult::Say(_) => match &self.runner {
                 Some(runner) => Said::This(runner.output().saying(), runner.output().body.clone()),
                 None => Said::Over,
             },
-            Turnout::Wait => Said::Nothing,
-            Turnout::Failed(page, error) => {
+            RunResult::Wait => Said::Nothing,
+            RunResult::Failed(page, error) => {
                 if let Some(error) = error {
                     self.tell_at(script::level_of(error.fault), &page, &script::told(&error));
                 }
                 Said::Failure
             }
-            Turnout::Done(_) | Turnout::Part(_) | Turnout::Accept(_) => Said::Over,
+            RunResult::Done(_) | RunResult::Part(_) | RunResult::Accept(_) => Said::Over,
         }
     }
 

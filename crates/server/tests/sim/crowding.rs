@@ -53,7 +53,7 @@ fn the_longest_idle_of(mut stage: Stage<Http<Small>>) {
 }
 
 #[test]
-fn who_asked_again_is_not_the_longest_idle() {
+fn new_request_renews_idle_order() {
     let scheduler = SchedulerSettings { connections: 10, ..SchedulerSettings::default() };
     let mut stage = stage(&Setting { scheduler, ..Setting::quiet(1) }, Settings::default());
     let begin_ns = stage.now_ns();

@@ -47,7 +47,7 @@ fn timed_out() -> Step {
 }
 
 #[test]
-fn who_says_nothing_is_closed_silently() {
+fn silent_connection_is_closed_without_response() {
     let (stage, took_ns) = play(vec![Step::ExpectEnd]);
     assert_about(took_ns, 10);
     assert_eq!(stage.closed(CloseReason::Finished), 1);
@@ -60,7 +60,7 @@ fn a_head_that_does_not_end_is_timed_out() {
 }
 
 #[test]
-fn what_drips_in_does_not_put_the_deadline_off() {
+fn trickled_bytes_do_not_extend_deadline() {
     let bytes = b"GET /plain".map(|byte| vec![byte]);
     let lines = (0..10).map(|number| format!("X-{number}: y\r\n").into_bytes());
     let lines = std::iter::once(b"GET / HTTP/1.1\r\n".to_vec()).chain(lines).take(10).collect();
@@ -141,7 +141,7 @@ fn a_body_above_the_floor_is_taken() {
 }
 
 #[test]
-fn who_reads_nothing_is_reset() {
+fn reader_that_takes_nothing_is_reset() {
     let request = Step::Send(get("/bytes?200000"));
     let (stage, took_ns) = play(vec![Step::Stall, request, Step::ExpectLoss]);
     assert_about(took_ns, 30);
@@ -149,7 +149,7 @@ fn who_reads_nothing_is_reset() {
 }
 
 #[test]
-fn who_reads_below_the_floor_is_reset() {
+fn reader_below_floor_is_reset() {
     let request = Step::Send(get("/bytes?200000"));
     let (stage, took_ns) = play(vec![Step::Pace(300, SECOND_NS), request, Step::ExpectLoss]);
     assert_about(took_ns, 30);
@@ -157,7 +157,7 @@ fn who_reads_below_the_floor_is_reset() {
 }
 
 #[test]
-fn who_reads_above_the_floor_gets_everything() {
+fn reader_above_floor_receives_everything() {
     let script = vec![
         Step::Pace(700, SECOND_NS),
         Step::Send(get("/bytes?150000")),
@@ -186,7 +186,7 @@ fn the_time_of_an_idle_connection_begins_when_its_answer_has_left() {
 }
 
 #[test]
-fn who_was_refused_is_listened_to_for_a_second() {
+fn refused_connection_lingers_one_second() {
     let refused = || {
         let request = Step::Send(b"nonsense\r\n\r\n".to_vec());
         vec![request, Step::Expect(Expected::status(400).last())]

@@ -142,7 +142,7 @@ fn a_drain_says_so_to_who_still_asks() {
 }
 
 #[test]
-fn who_has_begun_to_connect_is_served_and_who_comes_later_is_refused() {
+fn connection_begun_before_drain_is_served() {
     // The listener learns of a connection when its first bytes arrive: here while it does not accept.
     let setting = Setting { first: Speaks::CLIENT, ..Setting::quiet(1) };
     let mut stage = small::stage(&setting, Settings::default());

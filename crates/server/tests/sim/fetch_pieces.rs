@@ -49,7 +49,7 @@ fn pieces_come_when_they_are_asked_for_and_the_connection_is_used_again() {
 }
 
 #[test]
-fn what_is_not_read_is_not_taken_from_the_connection() {
+fn unread_body_stays_in_connection() {
     let length = 40 * ANSWER_HELD_BYTES;
     let (mut stage, client) = begun(&format!("Content-Length: {length}\r\n"));
     stage.answer(client, &pattern(length));
@@ -73,7 +73,7 @@ fn what_is_not_read_is_not_taken_from_the_connection() {
 }
 
 #[test]
-fn what_came_before_an_answer_broke_is_read_and_then_why() {
+fn parts_before_broken_answer_are_delivered_before_its_error() {
     let (mut stage, client) = begun("Content-Length: 10\r\n");
     stage.answer(client, b"abc");
     stage.world.client_close(client);

@@ -96,7 +96,7 @@ fn a_connection_that_was_given_up_while_idle_is_replaced() {
 }
 
 #[test]
-fn what_may_be_sent_twice_is_where_a_used_connection_ends_before_the_answer() {
+fn idempotent_request_is_repeated_after_reused_connection_ends() {
     for end in ["orderly", "reset"] {
         let (mut stage, client) = with_idle();
         stage.begin(2, &get("/second"));
@@ -178,7 +178,7 @@ fn whatever_takes_too_long_is_a_timeout_and_its_connection_is_closed() {
 }
 
 #[test]
-fn what_is_given_up_comes_to_nothing() {
+fn abandoned_fetch_delivers_nothing() {
     let (mut stage, client) = with_idle();
     stage.begin(2, &get("/"));
     stage.begin(3, &get("/"));
@@ -332,7 +332,7 @@ fn draining_closes_idle_connections_at_once_and_lets_others_finish() {
 }
 
 #[test]
-fn what_runs_while_it_drains_may_fetch_until_the_drain_is_over() {
+fn running_page_may_fetch_during_drain() {
     let mut stage = quiet();
     // A running fetch, so that there is something to drain.
     stage.begin(1, &get("/"));

@@ -108,7 +108,7 @@ fn a_stream_becomes_a_websocket_with_200_and_no_key() {
 }
 
 #[test]
-fn what_is_no_websocket_is_refused_and_never_with_success() {
+fn plain_request_to_socket_route_is_refused() {
     let version = [("sec-websocket-version", "13")];
     let strange = [("sec-websocket-version", "13"), ("origin", "https://b.example")];
     let cases = [

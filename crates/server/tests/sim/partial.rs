@@ -83,7 +83,7 @@ fn crowd(begin: impl Fn(usize) -> Vec<u8>) -> String {
 }
 
 #[test]
-fn who_has_sent_most_of_a_message_is_closed_first() {
+fn largest_partial_message_is_closed_first() {
     let told = crowd(|size| {
         // A text that goes on in another frame, not masked by anything.
         let mut request = open_socket("/channels/a");
@@ -97,7 +97,7 @@ fn who_has_sent_most_of_a_message_is_closed_first() {
 }
 
 #[test]
-fn who_has_sent_most_of_a_form_is_refused_first() {
+fn largest_partial_form_is_refused_first() {
     let told = crowd(|size| {
         let part = "--b\r\nContent-Disposition: form-data; name=\"text\"\r\n\r\n";
         let length = part.len() + size + 100;

@@ -203,7 +203,7 @@ fn parts_of_nothing_do_not_end_the_body_and_do_not_hang() {
 }
 
 #[test]
-fn who_does_not_read_gets_no_more_made_and_is_closed_at_the_floor() {
+fn unread_parts_pause_producer_and_slow_reader_is_closed() {
     let mut pair = Pair::asking(&get("/endless"));
     pair.stage.world.client_stall(pair.client, Stall::Reading);
     let began_ns = pair.stage.now_ns();

@@ -163,7 +163,7 @@ fn a_place_beyond_the_longest_value_is_an_error_of_its_order_alone() {
 }
 
 #[test]
-fn what_fails_in_the_middle_fails_alone() {
+fn failing_write_in_batch_fails_alone() {
     let mut place = Place::new();
     place.settings.size = Some(SMALL);
     place.settings.sync = Sync::Never;

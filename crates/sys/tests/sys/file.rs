@@ -121,7 +121,7 @@ fn links_beneath_are_followed_by_policy() {
 }
 
 #[test]
-fn what_would_block_or_is_no_file_does_not_stop_the_thread() {
+fn opening_fifo_or_device_does_not_block() {
     let temp = TempDir::new();
     let root = temp.root();
     let fifo = temp.0.join("root/fifo");

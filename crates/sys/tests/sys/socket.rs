@@ -23,7 +23,7 @@ fn is_in_use(opened: io::Result<Listener>) -> bool {
 }
 
 #[test]
-fn nobody_takes_an_address_that_is_taken() {
+fn listening_on_taken_address_fails() {
     for (taken, others) in [
         ("127.0.0.1", ["127.0.0.1", "0.0.0.0"].as_slice()),
         ("0.0.0.0", &["0.0.0.0", "127.0.0.1"]),
@@ -70,7 +70,7 @@ fn those_beside_share_what_comes() {
 }
 
 #[test]
-fn who_waits_is_accepted_while_nobody_new_can_come() {
+fn queued_connections_are_accepted_after_listener_stops() {
     for host in ["127.0.0.1", "[::1]"] {
         let Ok(mut listener) = Listener::tcp(address(&format!("{host}:0")), 64) else {
             assert!(host.starts_with('['), "only IPv6 may be missing");

@@ -23,7 +23,7 @@ fn with_server(
 }
 
 #[test]
-fn what_one_side_writes_the_other_reads_until_the_end() {
+fn tls_stream_delivers_all_bytes_and_end() {
     let authority = Authority::new("Test");
     let server = acceptor(&[authority.identity(&[NAME])]);
     let mut stream = with_server(&connector(&authority), server, |stream| {

@@ -144,7 +144,7 @@ fn mitigations(host: &Host) -> Finding {
     };
     let active: Vec<&str> = names.iter().filter(is_active).map(String::as_str).collect();
     if active.is_empty() {
-        return Finding::good("none that costs is active");
+        return Finding::good("no mitigation with a measurable cost is active");
     }
     // The most expensive ones affect each system call: page tables, buffers, indirect branches of old CPUs.
     let dear = active.iter().filter(|name| {
@@ -201,7 +201,7 @@ fn governor(host: &Host) -> Finding {
     let of = |name: &String| host.text(&format!("{PLACE}/{name}/scaling_governor"));
     let found: Vec<String> = policies.iter().filter_map(of).collect();
     if found.is_empty() {
-        return Finding::not_here("frequencies are not in the hands of this system");
+        return Finding::not_here("this system does not control the CPU frequency");
     }
     match found.iter().filter(|name| *name != "performance").count() {
         0 => Finding::good("performance"),
@@ -328,7 +328,7 @@ fn release(host: &Host) -> Finding {
     match &*missing {
         [] => Finding::good(text),
         missing => Finding::set(
-            format!("{text} is without what came with {}", missing.join(", ")),
+            format!("{text} lacks the features of {}", missing.join(", ")),
             missing.len() as f64 / RELEASES.len() as f64,
         ),
     }

@@ -137,7 +137,7 @@ const WAITED: f64 = 10.0;
 
 fn pressure(host: &Host) -> Finding {
     let Some(text) = host.text("/proc/pressure/cpu") else {
-        return Finding::unknown("the kernel does not count who waits for a CPU");
+        return Finding::unknown("the kernel does not count waits for a CPU");
     };
     let share =
         text.split_whitespace().find_map(|word| word.strip_prefix("avg10=")?.parse::<f64>().ok());

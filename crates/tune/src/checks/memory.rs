@@ -119,7 +119,7 @@ const WAITED: f64 = 1.0;
 
 fn pressure(host: &Host) -> Finding {
     let Some(text) = host.text("/proc/pressure/memory") else {
-        return Finding::unknown("the kernel does not count who waits for memory");
+        return Finding::unknown("the kernel does not count waits for memory");
     };
     let share =
         text.split_whitespace().find_map(|word| word.strip_prefix("avg60=")?.parse::<f64>().ok());

@@ -108,7 +108,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "stack.popular",
         title: "popular settings that do harm",
         gain: Gain::of(5.0, 10.0, 5.0, 0.0),
-        expected: "what was lost with them",
+        expected: "packets lost with them",
         risk: Risk::Reversible,
         lost: "nothing",
         why: "Without timestamps TCP cannot measure round trips during packet loss, and old segments may be taken for new ones. Without selective acknowledgements one lost packet costs many. Without SYN cookies a flood of handshakes fills the queue.",

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_command_is_told() {
+    fn unknown_ladder_command_is_error() {
         assert_eq!(command_line("a 'b", []), Err(CommandLineError::Quote));
         assert_eq!(command_line("  ", []), Err(CommandLineError::Empty));
         for text in ["no colon", ": --a", "name:", "name: "] {

@@ -52,7 +52,7 @@ pub fn write_text(report: &LadderReport, out: &mut impl Write) -> fmt::Result {
         writeln!(out, "all without {}: {}", without.name, gain(&without.comparison))?;
     }
     if report.ended == Ended::Interrupted {
-        writeln!(out, "PARTIAL: it was stopped; what was measured until then is shown")?;
+        writeln!(out, "PARTIAL: stopped early; the measurements so far are shown")?;
     }
     Ok(())
 }

@@ -48,7 +48,7 @@ fn conclusions(report: &LadderReport) -> Vec<Conclusion> {
 }
 
 #[test]
-fn what_is_better_is_kept_and_the_rest_is_taken_back() {
+fn ladder_keeps_gains_and_reverts_the_rest() {
     let mut seen = Vec::new();
     let report = climbed(&["fast", "nothing", "slow", "missing", "more"], |state| {
         seen.push(state.to_vec());
@@ -131,7 +131,7 @@ fn a_run_that_is_not_valid_is_measured_again_or_thrown_away() {
 }
 
 #[test]
-fn who_stops_has_what_was_measured_until_then() {
+fn stopped_ladder_reports_measurements_so_far() {
     for after in [0, 3, 12, 25] {
         let mut runs = 0;
         let title = Title { command: Vec::new(), server: "server".to_owned() };

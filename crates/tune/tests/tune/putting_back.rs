@@ -9,7 +9,7 @@ use tune::{Allowed, Files, Host, Journal, Load, Risk, Step, audit, is_same, plan
 use crate::fake::poor::{BOOT, journal, plain, poor, put, state, steps};
 
 #[test]
-fn what_was_applied_is_put_back_and_twice_is_once() {
+fn applied_change_is_reverted_once() {
     let fake = poor();
     let steps = steps(&fake);
     assert!(steps.len() >= 6, "{steps:?}");
@@ -38,7 +38,7 @@ fn what_was_applied_is_put_back_and_twice_is_once() {
 }
 
 #[test]
-fn what_somebody_else_has_changed_is_theirs() {
+fn value_changed_by_others_is_not_reverted() {
     let fake = poor();
     let steps = steps(&fake);
     let mut journal = journal(&fake);
@@ -66,7 +66,7 @@ fn files_text(root: &Path, sysctl: &str) -> String {
 }
 
 #[test]
-fn what_cannot_be_written_ends_its_step_and_is_said() {
+fn failed_write_ends_step_with_message() {
     let fake = poor();
     let steps = steps(&fake);
     let step = steps.iter().find(|step| step.check.id == "cpu.noise").unwrap();
@@ -151,7 +151,7 @@ fn a_ladder_leaves_the_host_as_it_was() {
 }
 
 #[test]
-fn what_stood_is_written_again_after_a_start_of_the_host() {
+fn journal_is_reapplied_after_reboot() {
     let fake = poor();
     let all = steps(&fake);
     let now = || -> Vec<String> { state(&fake, &all).values().map(|value| plain(value)).collect() };
@@ -255,7 +255,7 @@ fn another_device_of_the_same_name_is_left_alone() {
 }
 
 #[test]
-fn what_may_cut_the_way_is_written_again_only_if_it_was_confirmed() {
+fn risky_setting_is_reapplied_only_if_confirmed() {
     let fake = poor();
     fake.device(&[("queues", "1")]);
     let host = Host::of(fake.path(), Some(100));

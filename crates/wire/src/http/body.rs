@@ -505,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn written_body_reads_back() {
         let mut out = Vec::new();
         let data = "0123456789".repeat(40);
         write_chunk(&mut out, data.as_bytes());

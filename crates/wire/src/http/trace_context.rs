@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_valid_counts_as_nothing() {
+    fn invalid_traceparent_is_ignored() {
         let with = |place: usize, letter: &str| {
             let mut text = VALID.to_owned();
             text.replace_range(place..=place, letter);

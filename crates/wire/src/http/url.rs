@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_authority_is_refused_for_its_reason() {
+    fn invalid_authority_is_refused_with_reason() {
         for (text, error) in [
             ("", AuthorityError::NoHost),
             (":80", AuthorityError::NoHost),

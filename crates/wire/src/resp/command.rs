@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_command_is_refused_as_soon_as_it_is_known() {
+    fn invalid_command_is_refused_at_first_wrong_byte() {
         let cases: &[(&[u8], Problem)] = &[
             (b"*5\r\n", Problem::TooManyArguments(4)),
             (b"*a\r\n", Problem::ArgumentCount),

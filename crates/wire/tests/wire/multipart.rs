@@ -110,7 +110,7 @@ fn a_form_of_a_browser_is_read() {
 }
 
 #[test]
-fn what_stands_around_a_form_means_nothing() {
+fn multipart_preamble_and_epilogue_are_ignored() {
     let form = "a preamble\r\n--Xanadu\r\r\n--X \t\r\nContent-Disposition: form-data; name=a\r\n\r\nb\r\n--X--epilogue";
     assert_eq!(read("X", form.as_bytes()), Err(MultipartError::InvalidDelimiter));
     let form = form.replace("--Xanadu", "--Y");
@@ -248,7 +248,7 @@ fn data() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_in_any_cut(
+    fn written_multipart_reads_back_at_any_cut(
         contents in proptest::collection::vec(data(), 0..5),
         cuts in proptest::collection::vec(any::<proptest::sample::Index>(), 0..8),
     ) {

@@ -251,7 +251,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_sent_tells_of_both_ends_in_one_family() {
+fn proxy_header_has_both_addresses_of_one_family() {
     let v1 = |source, destination| {
         String::from_utf8(write(ProxyVersion::V1, &inet(source, destination))).unwrap()
     };
@@ -272,7 +272,7 @@ fn what_is_sent_tells_of_both_ends_in_one_family() {
 proptest! {
     /// Whatever the addresses, the reader of this crate understands what is sent.
     #[test]
-    fn what_is_sent_can_be_read(
+    fn proxy_header_round_trips(
         source: SocketAddr,
         destination: SocketAddr,
         version in prop_oneof![Just(ProxyVersion::V1), Just(ProxyVersion::V2)],

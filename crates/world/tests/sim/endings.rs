@@ -95,7 +95,7 @@ fn a_client_id_means_its_connection_for_ever() {
 }
 
 #[test]
-fn what_is_late_for_a_connection_does_not_reach_the_next_in_its_place() {
+fn late_event_does_not_reach_next_connection_in_slot() {
     let faults = Faults { delay: ALWAYS, delay_ns_maximum: MILLISECOND_NS, ..Faults::none() };
     let Pair { world, mut sim, listener, socket, client } = pair(1, faults);
     world.client_send(client, b"late");

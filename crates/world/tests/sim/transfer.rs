@@ -28,7 +28,7 @@ fn a_stalled_reader_fills_the_buffer_and_a_third_makes_room() {
 }
 
 #[test]
-fn what_the_server_does_not_read_waits_with_the_client() {
+fn unread_bytes_wait_at_client() {
     let Pair { world, mut sim, socket, client, .. } = pair(1, Faults::none());
     let sent: Vec<u8> = (0..200_000_u32).map(|place| place.to_le_bytes()[0]).collect();
     world.client_send(client, &sent);

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_generator_cannot_do_is_said_and_ours_is_always_there() {
+    fn unsupported_workload_of_generator_is_reported() {
         let (kept, short) = (Load::Kept { connections: 1 }, Load::Short { connections: 1 });
         let pipelined = Load::Pipelined { connections: 1, depth: 2 };
         for (name, load, reason) in [

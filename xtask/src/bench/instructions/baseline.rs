@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_record_reads_back() {
         let figures = Figures { total: 2_345.67, simulator: 1_000.04 };
         let written = text(&[("json".to_owned(), figures)].into(), "rustc 1.95").expect("text");
         let (read, compiler) = parse(&written).expect("figures");

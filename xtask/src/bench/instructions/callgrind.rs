@@ -162,7 +162,7 @@ mod tests {
         fn=(2)\n0x200 51 8\n* * 2\nfi=(2) inlined.rs\n+64 -9 5\nfe=(1)\n-68 52 5\n\ntotals: 30\n";
 
     #[test]
-    fn what_a_function_executes_itself_is_counted_once() {
+    fn self_instructions_are_counted_once() {
         let counts = read(PROFILE).expect("a profile");
         assert_eq!(counts.total, 30);
         assert_eq!(counts.of_functions["main"], 10);

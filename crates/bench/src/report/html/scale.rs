@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outside_or_no_number_stands_at_an_end() {
+    fn value_outside_scale_is_drawn_at_its_end() {
         let axis = Axis::of_times("time", [12_000.0, 900_000.0].into_iter());
         let places = [0.0, -1.0, f64::NAN, f64::INFINITY, 1e12].map(|value| axis.place(value));
         assert_eq!(places, [0.0, 0.0, 0.0, 1.0, 1.0]);

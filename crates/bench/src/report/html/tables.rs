@@ -126,7 +126,7 @@ pub(super) fn write_encryption(report: &Report, page: &mut Page) {
         .map(|fault| row(&fault.text, [count(fault.count), fault.mend.unwrap_or_default()]))
         .collect();
     if !failed.is_empty() {
-        write(page, &["handshakes failed", "how often", "what to do"], failed);
+        write(page, &["failed handshakes", "count", "mend"], failed);
     }
 }
 

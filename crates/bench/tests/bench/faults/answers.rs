@@ -106,7 +106,7 @@ fn a_connection_carries_as_many_requests_as_it_should() {
 }
 
 #[test]
-fn what_is_pipelined_behind_the_last_answer_is_reset() {
+fn requests_pipelined_behind_last_answer_count_as_reset() {
     let mut plan = plan(answering_once(
         b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello",
     ));
@@ -121,7 +121,7 @@ fn what_is_pipelined_behind_the_last_answer_is_reset() {
 }
 
 #[test]
-fn what_is_pipelined_behind_garbage_is_reset() {
+fn requests_pipelined_behind_garbage_count_as_reset() {
     let mut plan = plan(answering(b"garbage"));
     plan.pipeline = 4;
     let requests = run(&plan).requests;

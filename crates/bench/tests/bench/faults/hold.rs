@@ -95,7 +95,7 @@ fn the_dead_are_counted_and_not_replaced() {
 }
 
 #[test]
-fn what_ends_unanswered_while_connections_are_opened_is_opened_again() {
+fn connection_closed_while_opening_is_opened_again() {
     let number = AtomicU64::new(0);
     let address = serve(move |conversation| {
         let is_served = number.fetch_add(1, Ordering::Relaxed) >= 3;
@@ -108,7 +108,7 @@ fn what_ends_unanswered_while_connections_are_opened_is_opened_again() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_not_held() {
+fn failed_connections_are_not_counted_as_held() {
     let report = hold(nobody());
     let (held, run) = (report.hold.unwrap(), &report.runs[0]);
     assert_eq!((held.open, held.dead, run.requests.asked), (0, 0, 0));

@@ -15,7 +15,7 @@ fn fails(address: SocketAddr, kind: FailureKind, what: &str) {
 }
 
 #[test]
-fn what_is_no_answer_is_garbage() {
+fn bytes_that_are_no_answer_count_as_garbage() {
     for answer in [
         &b"SSH-2.0-OpenSSH_9.6\r\n"[..],
         b"\0",

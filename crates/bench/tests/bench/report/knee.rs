@@ -44,7 +44,7 @@ fn step(run: RunMeasured) -> KneeStep {
 }
 
 #[test]
-fn what_was_answered_on_a_host_in_doubt_is_not_to_be_trusted() {
+fn busy_host_makes_result_untrusted() {
     assert_eq!(step(open_run()).outcome, KneeFound::Held);
     assert_eq!(step(stolen(open_run())).outcome, KneeFound::Held, "it kept its time all the same");
     let step = step(stolen(slow()));

@@ -304,7 +304,7 @@ fn without_answers_nothing_is_valid() {
 }
 
 #[test]
-fn what_a_reader_should_know_is_noted() {
+fn report_notes_conditions_that_qualify_the_result() {
     let mut run = closed_run();
     run.tally.fail(FailureKind::Reset, 100 * SECOND_NS);
     run.generator[0].waited_ns = 51_000_000;

@@ -39,9 +39,9 @@ impl Block<'_> {
         };
         if scope.chosen().is_all() && scope.base().is_empty() {
             if scope.has_parts() {
-                return Err(
-                    line.told("behind what is said of a part of the requests: no counterpart")
-                );
+                return Err(line.told(
+                    "a rewrite behind a rule for a part of the requests has no counterpart",
+                ));
             }
             for matcher in chosen.paths() {
                 let to = to_of(matcher)?;

@@ -238,7 +238,7 @@ fn many_are_begun_over_several_turns_in_order() {
 }
 
 #[test]
-fn who_is_declined_or_cursed_ends_alone() {
+fn declined_or_failing_connection_ends_alone() {
     let mut stage = quiet_stage();
     (stage.caller().declined, stage.caller().cursed) = (Some(2), Some(3));
     stage.wish((1..=4).map(call));

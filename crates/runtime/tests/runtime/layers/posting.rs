@@ -5,7 +5,7 @@ use world::Faults;
 use super::{Client, GREETING, Stage, address};
 
 #[test]
-fn what_is_posted_to_a_plain_and_a_layered_connection_is_one_send_for_each() {
+fn post_is_one_send_for_plain_and_for_layered_connection() {
     let mut stage = Stage::new(1, Faults::none());
     let mut client = Client::enter(&stage.world, 8443).unwrap();
     let plain = stage.world.connect(&address(80)).unwrap();

@@ -33,7 +33,7 @@ fn from_ninety_five_percent_on_who_has_begun_most_is_told_so() {
 }
 
 #[test]
-fn who_holds_most_and_will_not_end_is_closed() {
+fn largest_holder_that_does_not_end_is_closed() {
     let mut bench = empty();
     let stubborn = bench.connect();
     assert_eq!(bench.ask(stubborn, b"keep on\nhold 300000\n"), b"keep on\nheld\n");
@@ -46,7 +46,7 @@ fn who_holds_most_and_will_not_end_is_closed() {
 }
 
 #[test]
-fn what_the_state_of_a_process_holds_counts_until_it_ends() {
+fn state_of_process_is_charged_until_it_ends() {
     let mut bench = empty();
     let [first, second, third] = [(); 3].map(|()| bench.connect());
     assert_eq!(bench.ask(first, b"hold 50000\n"), b"held\n");
@@ -65,7 +65,7 @@ fn what_the_state_of_a_process_holds_counts_until_it_ends() {
 }
 
 #[test]
-fn what_one_address_holds_through_many_connections_counts_together() {
+fn connections_of_one_address_share_memory_account() {
     let mut bench = empty();
     let peer = |number: u8, port: u16| Peer { address: [192, 0, 2, number].into(), port };
     let line = |bytes: usize| format!("hold {bytes}\n").into_bytes();

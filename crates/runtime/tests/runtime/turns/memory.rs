@@ -43,7 +43,7 @@ fn from_ninety_percent_on_nobody_for_whom_output_waits_is_read_until_there_is_ro
 }
 
 #[test]
-fn who_does_not_take_its_answers_is_read_again_when_it_has_taken_them() {
+fn reading_resumes_when_answers_are_taken() {
     let mut bench = empty();
     let slow = stalled(&mut bench);
     let rest = 360_000 - held(&bench);
@@ -127,7 +127,7 @@ fn at_the_limit_nobody_is_read() {
 }
 
 #[test]
-fn who_leaves_gives_back_its_memory_however_short_it_is() {
+fn closing_connection_returns_its_memory() {
     let mut bench = empty();
     let [first, second, third] = [50_000, 60_000, 40_000].map(|bytes| hold(&mut bench, bytes));
     bench.world.client_send(first, b"more");
@@ -144,7 +144,7 @@ fn who_leaves_gives_back_its_memory_however_short_it_is() {
 }
 
 #[test]
-fn who_does_not_take_what_has_no_room_is_reset_and_nobody_else_is() {
+fn only_reader_that_takes_nothing_is_reset() {
     let mut bench = empty();
     fill(&mut bench, 350_000);
     let slow = bench.connect();
@@ -162,7 +162,7 @@ fn who_does_not_take_what_has_no_room_is_reset_and_nobody_else_is() {
 }
 
 #[test]
-fn who_adds_nothing_is_not_reset_for_what_others_hold() {
+fn process_without_growth_is_not_reset_for_others() {
     let mut bench = empty();
     let slow = stalled(&mut bench);
     let largest = bench.connect();

@@ -31,7 +31,7 @@ fn lines_are_answered_whatever_the_cut() {
 }
 
 #[test]
-fn who_parked_for_its_output_goes_on_once_it_has_left() {
+fn parked_process_resumes_when_output_left() {
     let mut bench = bench(Faults::none());
     let client = bench.connect();
     let count = 4 * OUTBOX_HIGH_WATER_BYTES / LONG_ANSWER;
@@ -48,7 +48,7 @@ fn who_parked_for_its_output_goes_on_once_it_has_left() {
 }
 
 #[test]
-fn who_is_parked_hears_that_its_peer_has_finished() {
+fn parked_process_is_told_that_peer_finished() {
     let mut bench = bench(Faults::none());
     let (client, other) = (bench.connect(), bench.connect());
     // What follows is left in the socket, and its end is known nevertheless.

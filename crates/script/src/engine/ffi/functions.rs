@@ -249,7 +249,7 @@ unsafe extern "C-unwind" fn load(state: *mut lua_State) -> c_int {
     let (Some(text), Some(name)) = (arguments.bytes_at(1), arguments.bytes_at(2)) else { return 0 };
     let Ok(name) = CStr::from_bytes_with_nul(name) else { return 0 };
     if arguments.type_at(3) != Type::Table {
-        inside.raise("what is loaded needs an environment");
+        inside.raise("a loaded chunk needs an environment");
     }
     if compile(inside, name, text) {
         inside.set_environment(3);

@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn who_ends_takes_its_own_blocks_along_and_no_others() {
+    fn ended_owner_frees_only_its_blocks() {
         let ledger = Ledger::default();
         let [one, other] = [1, 2].map(|address| run(&ledger, address, 8 << 20));
         let holds_all = |meter: &Meter| ledger.held(meter).abs_diff(8 << 20) < 4 * SAMPLE_SIZE;

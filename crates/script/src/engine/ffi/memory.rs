@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_loaded_has_the_room_of_garbage() {
+    fn loading_may_use_room_of_garbage() {
         let mut state = State::new(Settings::default()).unwrap();
         for number in 0..4 {
             waste(&mut state);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_page_that_is_not_loaded_was_compiled_to_is_given_back() {
+    fn code_of_unloaded_page_is_freed() {
         // Never closed: LuaJIT sometimes loses a few bytes when an allocation inside it fails, and then aborts when it is closed.
         let mut state = ManuallyDrop::new(State::new(Settings::default()).unwrap());
         let _known = state.load(0, "a", "return function() end").unwrap();

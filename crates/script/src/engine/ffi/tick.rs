@@ -148,7 +148,7 @@ impl Watch {
             }
             return;
         }
-        be_alert(self.period_ns.load(Relaxed));
+        raise_timer_rate(self.period_ns.load(Relaxed));
         let overdue = self.overdue.load(Relaxed).saturating_add(1);
         self.overdue.store(overdue, Relaxed);
         // Setting a hook aborts the compiler through a word in its state. If that happens while the compiler is about to finish a piece of
@@ -281,7 +281,7 @@ fn look_again() {
 }
 
 /// A page exceeded its slice: ticks come every half slice for some time.
-fn be_alert(period_ns: u64) {
+fn raise_timer_rate(period_ns: u64) {
     let ticks = TICK_ALERT.as_nanos() / u128::from(period_ns.max(1));
     be_quick(u32::try_from(ticks).unwrap_or(u32::MAX).max(1));
 }

@@ -23,7 +23,7 @@ const fn of(name: &'static str, (least, most): (usize, usize), summary: &'static
 /// The commands that do not use the store.
 static OTHERS: [Entry; 16] = [
     of("auth", (2, ANY), "Authenticates the connection."),
-    of("client", (2, ANY), "Tells and changes what is known of the connection."),
+    of("client", (2, ANY), "Shows and changes the properties of the connection."),
     of("command", (1, ANY), "Tells about commands."),
     of("echo", (2, 2), "Returns its word."),
     of("hello", (1, ANY), "Chooses the version of the protocol."),
@@ -146,7 +146,7 @@ fn write_keys(command: &Command<'_>, out: &mut Vec<u8>) {
 const HELP: [&str; 6] = [
     "COMMAND <subcommand> [<arg> ...]. Without one, tells about all commands. Subcommands are:",
     "COUNT -- the number of commands.",
-    "DOCS, INFO [<name> ...] -- what is known of commands.",
+    "DOCS, INFO [<name> ...] -- information about commands.",
     "GETKEYS <name> [<arg> ...] -- the words of a command that are keys.",
     "LIST -- the names of all commands.",
     "HELP -- this text.",

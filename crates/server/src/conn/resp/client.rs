@@ -206,7 +206,7 @@ const HELP: [&str; 11] = [
     "GETNAME, SETNAME <name> -- the name of this connection.",
     "HELP -- this text.",
     "ID -- the number of this connection.",
-    "INFO, LIST -- what is known of this connection.",
+    "INFO, LIST -- information about this connection.",
     "KILL <address>|<filters> -- ends this connection, if they name it.",
     "NO-EVICT, NO-TOUCH <on|off>, TRACKING OFF, UNBLOCK <id> -- accepted, without effect.",
     "REPLY <on|off|skip> -- whether commands are answered.",

@@ -28,7 +28,7 @@ impl Site {
         let output = self.runner.as_ref().map(|runner| runner.output());
         let handed_on = output.and_then(|output| HandedOn::of(output, found, is_of_page));
         let handed_on =
-            handed_on.ok_or_else(|| "what it sets for the server is not UTF-8".to_owned());
+            handed_on.ok_or_else(|| "a field that it sets for the server is not UTF-8".to_owned());
         let checked = handed_on.and_then(|handed_on| {
             let name = &handed_on.route.upstream;
             let is_it = |upstream: &config::Upstream| upstream.name == *name;

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_may_claim_to_be_is_known_however_it_is_spelt() {
+    fn forwarding_fields_are_recognised_in_any_spelling() {
         for name in [
             "Forwarded",
             "VIA",

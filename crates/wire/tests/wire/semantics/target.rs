@@ -304,7 +304,7 @@ proptest! {
     }
 
     #[test]
-    fn what_resolves_strictly_resolves_leniently_to_the_same(path in path()) {
+    fn strict_and_lenient_resolution_agree(path in path()) {
         let (mut scratch, mut other) = (Vec::new(), Vec::new());
         if let Ok(strict) = resolve(&path, &mut scratch) {
             prop_assert_eq!(resolve_with(&path, LENIENT, &mut other), Ok(strict));

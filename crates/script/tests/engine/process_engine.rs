@@ -8,12 +8,12 @@ use script::engine::{Account, Reply, Role, Run, Settings, Step, Wait};
 use crate::stage::Stage;
 
 /// An engine for processes, with one account for all.
-pub(crate) struct Nursery {
+pub(crate) struct ProcessEngine {
     pub(crate) stage: Stage,
     pub(crate) account: Rc<Account>,
 }
 
-impl Nursery {
+impl ProcessEngine {
     pub(crate) fn new() -> Self {
         Self::with(Settings { slice: Duration::from_secs(3600), ..Settings::default() })
     }
@@ -48,9 +48,13 @@ pub(crate) fn asked(stage: &mut Stage, code: &str) -> (Run, Vec<u8>) {
 }
 
 /// A page that spawned a process: its run and the process, which is in another engine.
-pub(crate) fn spawned(stage: &mut Stage, nursery: &mut Nursery, code: &str) -> (Run, Run) {
+pub(crate) fn spawned(
+    stage: &mut Stage,
+    process_engine: &mut ProcessEngine,
+    code: &str,
+) -> (Run, Run) {
     let (parent, body) = asked(stage, code);
-    (parent, nursery.spawn(&body))
+    (parent, process_engine.spawn(&body))
 }
 
 /// Continues with the result of a wait.

@@ -42,7 +42,7 @@ pub(super) struct Wanted<'w> {
 
 /// The endpoints and their seats: schedulers first, then control, file, password, name and upload helpers, the profiler, log
 /// writer, store writer, disks of caches, the state of orders, main.
-pub(super) struct Crew {
+pub(super) struct Threads {
     pub(super) schedulers: usize,
     pub(super) log: Option<Endpoint>,
     store: Option<Endpoint>,
@@ -57,7 +57,7 @@ pub(super) struct Crew {
     seats: Vec<Option<Seat<Message>>>,
 }
 
-impl Crew {
+impl Threads {
     pub(super) fn plan(wanted: &Wanted<'_>) -> Result<Self, ServeError> {
         let schedulers = wanted.schedulers;
         let mut roles = vec![Role::Scheduler; schedulers + 1];

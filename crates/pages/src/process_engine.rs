@@ -12,12 +12,12 @@ use super::page::Page;
 use super::set::PageSet;
 
 /// The engine of spawned processes, created when first needed.
-pub(super) struct Nursery {
+pub(super) struct ProcessEngine {
     settings: Settings,
     engine: Option<State>,
 }
 
-impl Nursery {
+impl ProcessEngine {
     /// With the settings of the engine that answers requests, but this much memory.
     pub(super) fn new(settings: Settings, memory_bytes: usize) -> Self {
         let settings = Settings { role: Role::Processes, memory_bytes, ..settings };
