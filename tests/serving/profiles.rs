@@ -3,7 +3,6 @@
 
 use std::process::Command;
 
-use conformance::RequestKind;
 use serde_json::Value;
 
 use crate::server::client::{Client, head, text};
@@ -171,21 +170,4 @@ fn a_server_that_may_not_be_sampled_says_so_and_serves() {
         "{}",
         printed_by(&checked)
     );
-}
-
-/// The connection of one that waits for a profile ends: the next one is not kept waiting for it.
-#[test]
-fn one_that_leaves_is_forgotten() {
-    let server = Plan::new().start();
-    for _ in 0..20 {
-        let mut client = Client::connect_unix(&server.plan.socket()).unwrap();
-        client.send(head("POST", "/profile?last=60", &[("Content-Length", "0")])).unwrap();
-    }
-    let answer = until("an answer", || {
-        let mut client = Client::connect_unix(&server.plan.socket()).unwrap();
-        client.send(head("POST", "/profile?last=60", &[("Content-Length", "0")])).unwrap();
-        let answer = client.response(RequestKind::Other).unwrap();
-        (answer.status != 503).then_some(answer)
-    });
-    assert_eq!(answer.status, 409, "{}", text(&answer));
 }

@@ -175,7 +175,7 @@ fn a_link_to_the_configuration_is_not_to_be_replaced_either() {
         "../site",
         "--config=linked.toml",
     ]));
-    assert!(errors_of(&output).contains("linked.toml`: what pages save"), "{output:?}");
+    assert!(errors_of(&output).contains("linked.toml`: a file that a page saves"), "{output:?}");
 }
 
 #[test]
