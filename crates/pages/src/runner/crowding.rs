@@ -79,7 +79,7 @@ impl Runner {
             if count > 1 {
                 error.message = format!("{count} processes of one request {}", error.message);
             }
-            self.failures.push((page, error));
+            self.log.fail(page, error);
         }
     }
 
@@ -87,7 +87,7 @@ impl Runner {
         let Underway { work, life, .. } = underway;
         self.counters.of(life.row).add_fault(Fault::Memory);
         let page = self.end(key, life);
-        let _in_how_long = self.site_processes.end(key, Outcome::Failed, self.now_ns);
+        let _in_how_long = self.site_processes.end(key, Outcome::Failed, self.turn.now_ns());
         of.count += 1;
         // The log names the place of one process; the others of its family are like it.
         if let (Work::Run(run), Some(engine), None) =

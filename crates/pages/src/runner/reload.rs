@@ -115,7 +115,7 @@ impl Runner {
         error.message = format!(
             "cannot be loaded: {what}; {served}, until it is loaded at an edit or a reload"
         );
-        self.failures.push((Arc::clone(page), error));
+        self.log.fail(Arc::clone(page), error);
         older
     }
 
@@ -136,8 +136,7 @@ impl Runner {
             let code = std::mem::take(&mut known.code);
             shortage.count += 1;
             let what = "no memory for the app modules; the previous ones stay in use until an edit or a reload";
-            self.failures
-                .push((page, Box::new(ScriptError { message: what.to_owned(), ..*error })));
+            self.log.fail(page, Box::new(ScriptError { message: what.to_owned(), ..*error }));
             return Loaded::new(&known.set, site, code);
         }
         let mut host = LoadHost::new(set.read_at, LoadLog::Dropped);
@@ -167,7 +166,7 @@ impl Runner {
         if let Err((page, mut error)) = self.engines.processes().take_over(set) {
             let told = "no memory for the app modules in the engine of processes; the previous ones stay in use there";
             told.clone_into(&mut error.message);
-            self.failures.push((page, error));
+            self.log.fail(page, error);
         }
         Ok(())
     }

@@ -48,7 +48,7 @@ impl Runner {
     /// A run has used as many slices as are remarked on.
     #[cold]
     pub(super) fn remark_on_slices(&mut self, key: Key, row: RowIndex, slices: u32) {
-        let used_ns = u64::from(slices).saturating_mul(self.slice_ns);
+        let used_ns = u64::from(slices).saturating_mul(self.turn.slice_ns());
         self.remark_on(key, row, Noticed::MuchCpu(used_ns));
     }
 
@@ -56,7 +56,7 @@ impl Runner {
     fn remark_on(&mut self, key: Key, row: RowIndex, noticed: Noticed) {
         let calls = self.calls_of_key(key);
         let place = calls.first().cloned().unwrap_or_else(|| self.counters.name_of(row).to_owned());
-        self.remarks.add(Remark { noticed, place, text: String::new(), calls });
+        self.log.remark(Remark { noticed, place, text: String::new(), calls });
     }
 
     /// A run has failed.
@@ -69,7 +69,7 @@ impl Runner {
         };
         let calls = error.traceback.iter().map(ToString::to_string).collect();
         let (noticed, text) = (Noticed::Ended(bound), error.message.clone());
-        self.remarks.add(Remark { noticed, place, text, calls });
+        self.log.remark(Remark { noticed, place, text, calls });
     }
 
     /// What was remarkable since this was last asked, and how many remarks were left out.
@@ -80,7 +80,7 @@ impl Runner {
                 self.remark_on(owner, row, Noticed::MailboxFull(times));
             }
         }
-        std::mem::take(&mut self.remarks).into_parts()
+        self.log.take_remarks()
     }
 
     /// Bytes that pages, and processes of pages, hold after the last collection of garbage, and of how many: of requests,

@@ -49,7 +49,7 @@ impl Runner {
                 return None;
             }
         };
-        self.site_processes.end(key, outcome, self.now_ns)
+        self.site_processes.end(key, outcome, self.turn.now_ns())
     }
 
     /// Starts the processes that are due.
@@ -86,7 +86,7 @@ impl Runner {
         let message = format!("no room for its process{}", again(entry.put_off(moment.now_ns)));
         let (name, traceback) = (page.name.file.to_string(), Vec::new());
         let error = ScriptError { fault: Fault::Memory, page: name, line: 0, message, traceback };
-        self.failures.push((page, Box::new(error)));
+        self.log.fail(page, Box::new(error));
     }
 
     /// An app module that has code, and its counters.

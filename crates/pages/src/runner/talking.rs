@@ -137,8 +137,7 @@ impl Runner {
 
     /// Continues the conversation of this connection.
     pub fn talk(&mut self, process: ProcessId, moment: Moment, unix_ms: u64) -> RunResult {
-        self.now_ns = moment.now_ns;
-        self.log_gate.set_now(moment.now_ns);
+        self.set_time(moment);
         self.go_on_alone(Key::Socket(process), moment, unix_ms)
     }
 
