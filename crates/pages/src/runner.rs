@@ -40,15 +40,19 @@ use crate::counts::{Counters, RowIndex};
 use crate::delivery::Delivery;
 use crate::engines::Engines;
 use crate::fetches::Fetches;
+use crate::listening::Listening;
 use crate::load::SetIndex;
-use crate::loaded::{Loaded, no_room};
+use crate::loaded::{Roots, no_room};
 use crate::log_gate::LogGate;
 use crate::mail::Mail;
 use crate::moment::Moment;
 use crate::page::Page;
 use crate::page_log::PageLog;
 use crate::process::{Key, Life, ProcessState, Underway, Work};
+use crate::publications::Publications;
+use crate::record_orders::Recording;
 use crate::set::PageSet;
+use crate::site_processes::SiteProcesses;
 use crate::spent::{Timing, note_waited};
 use crate::traced;
 use crate::turn::Turn;
@@ -73,9 +77,7 @@ pub enum RunResult {
 /// The pages of one scheduler.
 pub struct Runner {
     engines: Engines,
-    roots: Vec<Loaded>,
-    /// The number of the next site.
-    next_site: u16,
+    roots: Roots,
     underway: HashMap<Key, Box<Underway>>,
     mail: Mail,
     turn: Turn,
@@ -87,12 +89,12 @@ pub struct Runner {
     counters: Counters,
     log: PageLog,
     /// The messages that pages publish.
-    publications: Rc<crate::publications::Publications>,
+    publications: Rc<Publications>,
     /// The pages' connection to the store.
-    recording: crate::record_orders::Recording,
+    recording: Recording,
     /// The subscriptions of pages.
-    listening: crate::listening::Listening,
-    site_processes: crate::site_processes::SiteProcesses,
+    listening: Listening,
+    site_processes: SiteProcesses,
 }
 
 impl Runner {
@@ -110,8 +112,7 @@ impl Runner {
         let settings = Settings { calls: Self::host_calls(), ..settings };
         let mut runner = Self {
             engines: Engines::new(settings, process_memory_bytes)?,
-            roots: Vec::new(),
-            next_site: 0,
+            roots: Roots::default(),
             underway: HashMap::default(),
             mail: Mail::new(schedulers).ok_or(EngineError::NoRandomBytes)?,
             turn: Turn::new(nanoseconds(settings.slice)),
@@ -122,9 +123,9 @@ impl Runner {
             counters: Counters::default(),
             log: PageLog::default(),
             publications: Rc::default(),
-            recording: crate::record_orders::Recording::default(),
-            listening: crate::listening::Listening::default(),
-            site_processes: crate::site_processes::SiteProcesses::default(),
+            recording: Recording::default(),
+            listening: Listening::default(),
+            site_processes: SiteProcesses::default(),
         };
         runner.load(sets);
         Ok(runner)
@@ -166,11 +167,11 @@ impl Runner {
             return Some(self.go_on(key, host, moment));
         }
         let begun_ns = (moment.clock_ns)();
-        let row = self.row_of(set, index)?;
+        let row = self.roots.row_of(set, index, &mut self.counters)?;
         if self.turn.puts_off(process, row, self.counters.visit_ns(row)) {
             return Some(RunResult::Wait);
         }
-        let loaded = self.roots.get(usize::from(set.0))?;
+        let loaded = self.roots.get(set)?;
         let page = loaded.set.pages.get(index)?;
         let counts = self.counters.of(row);
         counts.requests += 1;
@@ -257,16 +258,6 @@ impl Runner {
         stepped.counted(self.counters.of(life.row))
     }
 
-    /// The row with the counters of a page.
-    fn row_of(&mut self, set: SetIndex, index: usize) -> Option<RowIndex> {
-        let loaded = self.roots.get_mut(usize::from(set.0))?;
-        let page = loaded.set.pages.get(index)?;
-        let row = loaded.rows.get_mut(index)?;
-        Some(*row.get_or_insert_with(|| {
-            self.counters.row(loaded.site, &page.name.file, || loaded.set.name_of(page))
-        }))
-    }
-
     /// All pages with a number of their own, and their files.
     pub fn timed_pages(&self) -> Vec<(u16, String)> {
         self.counters.names().map(|(row, name)| (row.number(), name.to_owned())).collect()
@@ -274,7 +265,7 @@ impl Runner {
 
     /// The number of a page, which is that of its [`PageReport`](crate::PageReport) and stays the same; 0 if it has none of its own.
     pub fn number_of(&mut self, set: SetIndex, index: usize) -> u16 {
-        self.row_of(set, index).map_or(0, RowIndex::number)
+        self.roots.row_of(set, index, &mut self.counters).map_or(0, RowIndex::number)
     }
 }
 

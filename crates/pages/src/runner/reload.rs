@@ -32,11 +32,11 @@ impl Shortage {
 impl Runner {
     /// Loads other pages in place of the current ones. Running pages continue with the old ones.
     pub fn load(&mut self, sets: &[Arc<PageSet>]) {
-        let mut before = std::mem::take(&mut self.roots);
+        let mut before = self.roots.take();
         let mut shortage = Shortage::default();
         for set in sets {
             let mut known = before.iter_mut().find(|known| known.is_of(set));
-            let site = known.as_ref().map_or_else(|| self.new_site(), |known| known.site);
+            let site = known.as_ref().map_or_else(|| self.roots.new_site(), |known| known.site);
             if set.is_app() {
                 let loaded = self.load_modules(set, site, known, &mut shortage);
                 self.roots.push(loaded);
@@ -69,13 +69,6 @@ impl Runner {
         if !before.is_empty() {
             self.engines.requests_mut().forget_native();
         }
-    }
-
-    /// A number that no root has had.
-    fn new_site(&mut self) -> u16 {
-        let site = self.next_site;
-        self.next_site = site.wrapping_add(1);
-        site
     }
 
     fn load_page(
@@ -174,24 +167,23 @@ impl Runner {
     /// The page that answers a path of a root, or the module with that name.
     #[inline]
     pub fn find(&self, set: SetIndex, path: &str) -> Option<usize> {
-        self.roots.get(usize::from(set.0))?.set.find(path)
+        self.roots.get(set)?.set.find(path)
     }
 
     /// The pages of a root.
     pub fn pages(&self, set: SetIndex) -> Option<&PageSet> {
-        Some(&self.roots.get(usize::from(set.0))?.set)
+        Some(&self.roots.get(set)?.set)
     }
 
     /// Whether a page, or a part or module that it names, reads the files of a form.
     pub fn takes_files(&self, set: SetIndex, index: usize) -> bool {
-        let sets: Vec<_> =
-            self.roots.iter().map(|root| (root.set.kind, &root.set.file_readers)).collect();
+        let sets: Vec<_> = self.roots.sets().map(|set| (set.kind, &set.file_readers)).collect();
         takes_files(&sets, (usize::from(set.0), index))
     }
 
     /// The page with this number.
     pub fn page(&self, set: SetIndex, index: usize) -> Option<&Arc<Page>> {
-        self.roots.get(usize::from(set.0))?.set.pages.get(index)
+        self.roots.get(set)?.set.pages.get(index)
     }
 }
 

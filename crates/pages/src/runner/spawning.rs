@@ -30,7 +30,7 @@ impl Runner {
         if self.turn.processes_ready() >= PROCESSES_READY_MAX {
             return FULL;
         }
-        let sets = self.roots.iter().map(|loaded| &loaded.set);
+        let sets = self.roots.sets();
         let Ok(engine) = self.engines.processes().open(sets) else {
             return Delivery::Failed("no memory for an engine that runs processes");
         };
@@ -55,7 +55,7 @@ impl Runner {
         row: RowIndex,
         moment: Moment,
     ) -> Option<Key> {
-        let sets = self.roots.iter().map(|loaded| &loaded.set);
+        let sets = self.roots.sets();
         let engine = self.engines.processes().open(sets).ok()?;
         let family = Member::first(moment.now_ns, engine.open_account());
         let account = family.family().account();
