@@ -228,7 +228,7 @@ impl Runner {
         if moment.now_ns > life.deadline_ns {
             self.counters.of(life.row).add_fault(Fault::Deadline);
             let error =
-                self.engines.requests_mut().end_late(run, Duration::from_nanos(self.deadline_ns));
+                self.engines.requests().end_late(run, Duration::from_nanos(self.deadline_ns));
             self.remark_on_end(&error);
             return RunResult::Failed(self.end(key, life), Some(error));
         }

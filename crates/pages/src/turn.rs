@@ -9,7 +9,7 @@ use runtime::slots::ProcessId;
 use super::counts::RowIndex;
 use super::process::Key;
 use super::put_off::PutOff;
-use super::ready::{Ready, Used};
+use super::ready::{Queue, Ready, Used};
 use crate::limits::{PROCESS_SHARE_PART, SLICE_PART_THAT_IS_LONG, SLICES_OF_A_TURN};
 
 /// The turns of one scheduler's pages.
@@ -125,39 +125,19 @@ impl Turn {
         requests_ns.clamp(self.slice_ns / PROCESS_SHARE_PART, self.slice_ns)
     }
 
-    /// The next request that has used little.
-    pub(super) fn take_fresh_request(&mut self) -> Option<Key> {
-        self.ready.requests.take_fresh()
+    /// The requests that are ready.
+    pub(super) fn requests(&mut self) -> &mut Queue {
+        &mut self.ready.requests
     }
 
-    /// The next request that has used much.
-    pub(super) fn take_worn_request(&mut self) -> Option<Key> {
-        self.ready.requests.take_worn()
-    }
-
-    /// The next process that has used little.
-    pub(super) fn take_fresh_process(&mut self) -> Option<Key> {
-        self.ready.processes.take_fresh()
-    }
-
-    /// The next process that has used much.
-    pub(super) fn take_worn_process(&mut self) -> Option<Key> {
-        self.ready.processes.take_worn()
-    }
-
-    /// All have continued for whom there was time.
-    pub(super) fn note_left(&mut self) {
-        self.ready.requests.note_left();
+    /// The processes that are ready.
+    pub(super) fn processes(&mut self) -> &mut Queue {
+        &mut self.ready.processes
     }
 
     /// Whether no run is ready.
     pub(super) fn is_idle(&self) -> bool {
         self.ready.is_empty()
-    }
-
-    /// The number of ready processes.
-    pub(super) fn processes_ready(&self) -> usize {
-        self.ready.processes.len()
     }
 
     /// A run waits until this time.

@@ -36,7 +36,7 @@ impl Runner {
         for (held, key) in largest(holders, missing) {
             let Some(mut underway) = self.underway.remove(&key) else { continue };
             if let Work::Run(run) = underway.work {
-                underway.work = Work::Ended(self.engines.requests_mut().end_for_room(run, held));
+                underway.work = Work::Ended(self.engines.requests().end_for_room(run, held));
                 self.fetches.unwant(key);
                 self.listening.end(key);
             }

@@ -43,7 +43,7 @@ impl Runner {
                 continue;
             }
             if self.roots.is_empty() {
-                self.engines.requests_mut().lead(site);
+                self.engines.requests().lead(site);
             }
             let code = set.pages.iter().map(|page| {
                 match known.as_mut().and_then(|known| known.take(&page.name.file)) {
@@ -57,17 +57,17 @@ impl Runner {
         let has_app = |sets: &[Arc<PageSet>]| sets.iter().any(|set| set.is_app());
         if before.iter().any(|known| known.set.is_app()) && !has_app(sets) {
             // An empty set replaces the modules that pages could require. Without memory for that, pages still find the old ones.
-            let _no_room = self.engines.requests_mut().adopt_modules();
+            let _no_room = self.engines.requests().adopt_modules();
         }
         for known in before.iter().filter(|known| !known.set.is_app()) {
             let now = sets.iter().find(|set| known.is_of(set));
             let is_gone = |file: &str| now.is_none_or(|set| set.index_of(file).is_none());
             for page in known.set.pages.iter().filter(|page| is_gone(&page.name.file)) {
-                self.engines.requests_mut().withdraw(known.site, &page.name.file);
+                self.engines.requests().withdraw(known.site, &page.name.file);
             }
         }
         if !before.is_empty() {
-            self.engines.requests_mut().forget_native();
+            self.engines.requests().forget_native();
         }
     }
 
@@ -81,14 +81,14 @@ impl Runner {
         let file = &page.name.file;
         let Some(lua) = &page.lua else {
             if let Some(problem) = &page.problem {
-                self.engines.requests_mut().refuse(site, file, &page.refusal(problem));
+                self.engines.requests().refuse(site, file, &page.refusal(problem));
             }
             return None;
         };
         if !shortage.is_over() {
             return older;
         }
-        match self.engines.requests_mut().load(site, file, lua) {
+        match self.engines.requests().load(site, file, lua) {
             Ok(handler) => Some(Code::new(page, handler)),
             Err(error) => self.stay(page, older, error, shortage),
         }
@@ -143,7 +143,7 @@ impl Runner {
             if older.as_ref().is_some_and(|older| older.is_of(page)) || !shortage.is_over() {
                 return older;
             }
-            match self.engines.requests_mut().load_module(name, file, purpose, &mut host) {
+            match self.engines.requests().load_module(name, file, purpose, &mut host) {
                 Ok(handler) => Some(Code::new(page, handler)),
                 Err(error) => self.stay(page, older, error, shortage),
             }
@@ -154,7 +154,7 @@ impl Runner {
 
     /// Loads a set of modules into both engines; or returns the page for which there was no room.
     fn take_over(&mut self, set: &PageSet) -> Result<(), (Arc<Page>, Box<ScriptError>)> {
-        provide(self.engines.requests_mut(), set)?;
+        provide(self.engines.requests(), set)?;
         self.renew_processes();
         if let Err((page, mut error)) = self.engines.processes().take_over(set) {
             let told = "no memory for the app modules in the engine of processes; the previous ones stay in use there";

@@ -27,7 +27,7 @@ impl Runner {
 
     /// What the page is told: the name of the process, or that there is no room.
     fn spawned(&mut self, body: &[u8], parent: &mut Life, moment: Moment) -> Delivery {
-        if self.turn.processes_ready() >= PROCESSES_READY_MAX {
+        if self.turn.processes().len() >= PROCESSES_READY_MAX {
             return FULL;
         }
         let sets = self.roots.sets();

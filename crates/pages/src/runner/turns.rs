@@ -24,13 +24,13 @@ use crate::site_processes::again;
 impl Runner {
     /// Sets the keys that sign cookies.
     pub fn set_keys(&mut self, keys: Keys) {
-        self.engines.requests_mut().set_keys(keys);
+        self.engines.requests().set_keys(keys);
     }
 
     /// All native code of pages, with the lines at which its pieces begin.
     #[must_use]
     pub fn native_code(&self) -> Vec<NativeCode> {
-        self.engines.requests().native_code()
+        self.engines.native_code()
     }
 
     /// Sets where this scheduler shows other threads which page runs.
@@ -92,24 +92,24 @@ impl Runner {
         let mut requests = Vec::new();
         let mut planned_ns = 0;
         while planned_ns < self.turn.slice_ns()
-            && let Some(key) = self.turn.take_fresh_request()
+            && let Some(key) = self.turn.requests().take_fresh()
         {
             planned_ns += self.expected_ns(key);
             requests.extend(self.run_or_return(key, moment, unix_ms));
         }
-        if let Some(key) = self.turn.take_worn_request() {
+        if let Some(key) = self.turn.requests().take_worn() {
             requests.extend(self.run_or_return(key, moment, unix_ms));
         }
         let end_ns = (moment.clock_ns)().saturating_add(processes_ns);
         while (moment.clock_ns)() < end_ns
-            && let Some(key) = self.turn.take_fresh_process()
+            && let Some(key) = self.turn.processes().take_fresh()
         {
             self.run_or_return(key, moment, unix_ms);
         }
-        if let Some(key) = self.turn.take_worn_process() {
+        if let Some(key) = self.turn.processes().take_worn() {
             self.run_or_return(key, moment, unix_ms);
         }
-        self.turn.note_left();
+        self.turn.requests().note_left();
         requests
     }
 

@@ -125,7 +125,7 @@ impl Runner {
         let of_rows = families.into_iter().map(|(life, _, bytes)| (life.row, bytes));
         let (total, pages) = self.counters.report(waiting, of_rows);
         PagesReport {
-            code: self.engines.settings().code,
+            code: self.engines.code(),
             memory: self.engines.memory(),
             waiting: self.underway.len(),
             total,
