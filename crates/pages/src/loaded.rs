@@ -53,9 +53,14 @@ impl Roots {
         Some((page, loaded.row(index, counters)?))
     }
 
-    /// Takes all, to be replaced.
+    /// Takes all; they are replaced next.
     pub(super) fn take(&mut self) -> Vec<Loaded> {
         std::mem::take(&mut self.all)
+    }
+
+    /// Has these from now on.
+    pub(super) fn set(&mut self, all: Vec<Loaded>) {
+        self.all = all;
     }
 
     /// A number that no root has had.
@@ -63,16 +68,6 @@ impl Roots {
         let site = self.next_site;
         self.next_site = site.wrapping_add(1);
         site
-    }
-
-    /// Whether there is none yet.
-    pub(super) fn is_empty(&self) -> bool {
-        self.all.is_empty()
-    }
-
-    /// Adds a root after the others.
-    pub(super) fn push(&mut self, loaded: Loaded) {
-        self.all.push(loaded);
     }
 
     /// From now on the row of the first page of the first root is missing.

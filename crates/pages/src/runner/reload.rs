@@ -33,16 +33,15 @@ impl Runner {
     /// Loads other pages in place of the current ones. Running pages continue with the old ones.
     pub fn load(&mut self, sets: &[Arc<PageSet>]) {
         let mut before = self.roots.take();
-        let mut shortage = Shortage::default();
+        let (mut roots, mut shortage) = (Vec::new(), Shortage::default());
         for set in sets {
             let mut known = before.iter_mut().find(|known| known.is_of(set));
             let site = known.as_ref().map_or_else(|| self.roots.new_site(), |known| known.site);
             if set.is_app() {
-                let loaded = self.load_modules(set, site, known, &mut shortage);
-                self.roots.push(loaded);
+                roots.push(self.load_modules(set, site, known, &mut shortage));
                 continue;
             }
-            if self.roots.is_empty() {
+            if roots.is_empty() {
                 self.engines.requests().lead(site);
             }
             let code = set.pages.iter().map(|page| {
@@ -52,8 +51,9 @@ impl Runner {
                 }
             });
             let code = code.collect();
-            self.roots.push(Loaded::new(set, site, code));
+            roots.push(Loaded::new(set, site, code));
         }
+        self.roots.set(roots);
         let has_app = |sets: &[Arc<PageSet>]| sets.iter().any(|set| set.is_app());
         if before.iter().any(|known| known.set.is_app()) && !has_app(sets) {
             // An empty set replaces the modules that pages could require. Without memory for that, pages still find the old ones.
