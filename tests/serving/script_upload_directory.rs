@@ -96,9 +96,9 @@ fn no_directory_that_the_server_reads_is_one_for_uploads() {
     let sockets = ::server::serve::control_directory();
     let beside_sockets = sockets.parent().and_then(|parent| parent.to_str()).unwrap();
     let refused = [
-        (".", "velodrome.toml`: what pages save"),
-        ("..", "velodrome.toml`: what pages save"),
-        ("keys", "keys/secret`: what pages save"),
+        (".", "velodrome.toml`: a file that a page saves"),
+        ("..", "velodrome.toml`: a file that a page saves"),
+        ("keys", "keys/secret`: a file that a page saves"),
         ("app", "app` has the app modules"),
         ("app/lib", "app` has the app modules"),
         ("site", "site` is served by the default host"),

@@ -43,6 +43,9 @@ pub(super) enum Delivery {
     Fetched(Box<Fetched>),
 }
 
+/// The answer to a run that uses a WebSocket whose client has closed.
+pub(super) const CLOSED_SOCKET: Delivery = Delivery::Refused("the WebSocket is closed");
+
 impl Delivery {
     /// In the form of the engine.
     pub(super) fn reply_to<T>(delivery: Option<&Self>, resume: impl FnOnce(Reply<'_>) -> T) -> T {

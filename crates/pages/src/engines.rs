@@ -8,13 +8,15 @@ use std::sync::Arc;
 
 use runtime::account::{Account, exactly};
 use runtime::clock::nanoseconds;
-use script::engine::{EngineError, Host, Output, Run, Settings, State, Step, Usage};
+use script::engine::{
+    Code, EngineError, Host, NativeCode, Output, Run, Settings, State, Step, Usage,
+};
 
 use super::at_work::AtWork;
 use super::counts::{EngineMemory, PageCounts};
 use super::delivery::Delivery;
 use super::family::{Budget, Family};
-use super::loaded::Code;
+use super::loaded;
 use super::process::{Life, Underway, Work};
 use super::process_engine::ProcessEngine;
 use super::step_cost::StepCost;
@@ -79,8 +81,8 @@ impl Engines {
     }
 
     /// How they run code.
-    pub(super) fn settings(&self) -> &Settings {
-        &self.settings
+    pub(super) fn code(&self) -> Code {
+        self.settings.code
     }
 
     /// Sets where this scheduler shows other threads which page runs.
@@ -89,12 +91,7 @@ impl Engines {
     }
 
     /// The engine of requests.
-    pub(super) fn requests(&self) -> &State {
-        &self.requests
-    }
-
-    /// The engine of requests, to load pages into it.
-    pub(super) fn requests_mut(&mut self) -> &mut State {
+    pub(super) fn requests(&mut self) -> &mut State {
         &mut self.requests
     }
 
@@ -103,13 +100,18 @@ impl Engines {
         &mut self.processes
     }
 
+    /// All native code of requests, with the lines at which its pieces begin.
+    pub(super) fn native_code(&self) -> Vec<NativeCode> {
+        self.requests.native_code()
+    }
+
     /// What the last step wrote.
     pub(super) fn output(&self) -> &Output {
         &self.output
     }
 
     /// Starts a page.
-    pub(super) fn start(&mut self, code: &Code, host: &mut dyn Host) -> Stepped {
+    pub(super) fn start(&mut self, code: &loaded::Code, host: &mut dyn Host) -> Stepped {
         let before = self.usage();
         self.at_work.begin(&code.page);
         let (engine, output) = (&mut self.requests, &mut self.output);

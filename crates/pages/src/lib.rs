@@ -30,6 +30,7 @@ mod modules;
 mod moment;
 mod names;
 mod page;
+mod page_log;
 mod post;
 mod process;
 mod process_engine;
@@ -55,6 +56,7 @@ mod spent;
 mod stage;
 mod step_cost;
 mod traced;
+mod turn;
 pub mod uploads;
 mod way;
 

@@ -6,9 +6,76 @@ use std::sync::Arc;
 
 use script::engine::{Fault, Handler, ScriptError};
 
-use super::counts::RowIndex;
+use super::counts::{Counters, RowIndex};
+use super::load::SetIndex;
 use super::page::Page;
 use super::set::PageSet;
+
+/// The roots of a scheduler.
+#[derive(Default)]
+pub(super) struct Roots {
+    all: Vec<Loaded>,
+    /// The number of the next one that is new.
+    next_site: u16,
+}
+
+impl Roots {
+    /// The loaded pages of a root.
+    pub(super) fn get(&self, set: SetIndex) -> Option<&Loaded> {
+        self.all.get(usize::from(set.0))
+    }
+
+    /// All sets, in their order.
+    pub(super) fn sets(&self) -> impl Iterator<Item = &Arc<PageSet>> {
+        self.all.iter().map(|loaded| &loaded.set)
+    }
+
+    /// The row with the counters of a page.
+    pub(super) fn row_of(
+        &mut self,
+        set: SetIndex,
+        index: usize,
+        counters: &mut Counters,
+    ) -> Option<RowIndex> {
+        self.all.get_mut(usize::from(set.0))?.row(index, counters)
+    }
+
+    /// An app module that has code, and its row.
+    pub(super) fn module(
+        &mut self,
+        name: &str,
+        counters: &mut Counters,
+    ) -> Option<(Arc<Page>, RowIndex)> {
+        let loaded = self.all.iter_mut().find(|loaded| loaded.set.is_app())?;
+        let is_it = |page: &Arc<Page>| *page.name.full == *name && page.lua.is_some();
+        let index = loaded.set.pages.iter().position(is_it)?;
+        let page = Arc::clone(&loaded.set.pages[index]);
+        Some((page, loaded.row(index, counters)?))
+    }
+
+    /// Takes all; they are replaced next.
+    pub(super) fn take(&mut self) -> Vec<Loaded> {
+        std::mem::take(&mut self.all)
+    }
+
+    /// Has these from now on.
+    pub(super) fn set(&mut self, all: Vec<Loaded>) {
+        self.all = all;
+    }
+
+    /// A number that no root has had.
+    pub(super) fn new_site(&mut self) -> u16 {
+        let site = self.next_site;
+        self.next_site = site.wrapping_add(1);
+        site
+    }
+
+    /// From now on the row of the first page of the first root is missing.
+    #[cfg(feature = "testing")]
+    pub(super) fn lose_row(&mut self) {
+        self.all[0].rows[0] = Some(RowIndex::NONE);
+    }
+}
 
 /// The loaded pages of a root.
 pub(super) struct Loaded {
@@ -19,7 +86,7 @@ pub(super) struct Loaded {
     /// The code of each page.
     pub(super) code: Vec<Option<Code>>,
     /// The counters of each page, from its first request on.
-    pub(super) rows: Vec<Option<RowIndex>>,
+    rows: Vec<Option<RowIndex>>,
 }
 
 /// The loaded code of a page.
@@ -49,6 +116,17 @@ impl Loaded {
     /// Whether it belongs to the same root.
     pub(super) fn is_of(&self, set: &PageSet) -> bool {
         self.set.kind == set.kind && (self.set.is_app() || self.set.place == set.place)
+    }
+
+    fn row(&mut self, index: usize, counters: &mut Counters) -> Option<RowIndex> {
+        let page = self.set.pages.get(index)?;
+        let row = self.rows.get_mut(index)?;
+        let set = &self.set;
+        Some(
+            *row.get_or_insert_with(|| {
+                counters.row(self.site, &page.name.file, || set.name_of(page))
+            }),
+        )
     }
 
     /// Takes the loaded code of the page with this file.

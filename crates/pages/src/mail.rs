@@ -9,6 +9,7 @@ use runtime::slots::ProcessId;
 
 use super::delivery::{Delivery, WaitOutcome};
 use super::mailbox::{Awaits, Mailboxes, Put};
+use super::moment::Moment;
 use super::names::{NAME_SIZE, Names, Naming, ProcessOfName, is_name};
 use super::post::{Letter, LetterNumber, Outgoing, Undelivered};
 use super::process::Key;
@@ -32,20 +33,6 @@ pub(super) enum Arrived {
     For(Key, Delivery),
     /// The same, and the last name that it requested belongs to another process.
     NameTaken(Key, Delivery),
-}
-
-/// A process that waits, and the place and time.
-#[derive(Clone, Copy)]
-pub(super) struct Sender {
-    mailbox: ProcessId,
-    endpoint: Endpoint,
-    now_ns: u64,
-}
-
-impl Sender {
-    pub(super) fn new(mailbox: ProcessId, endpoint: Endpoint, now_ns: u64) -> Self {
-        Self { mailbox, endpoint, now_ns }
-    }
 }
 
 /// The mail of one scheduler.
@@ -127,21 +114,21 @@ impl Mail {
     /// Sends a message. Also returns who gets it, if that process waits for it here.
     pub(super) fn send(
         &mut self,
-        from: Sender,
+        from: ProcessId,
         to: &[u8],
         message: Vec<u8>,
+        moment: Moment,
     ) -> (WaitOutcome, Option<Handed>) {
         let name = str::from_utf8(to).ok().and_then(|name| name.parse().ok());
         let put = match name {
             None => Err(Undelivered::Nobody),
             Some(Name { endpoint, .. }) if endpoint.0 >= self.schedulers => Err(Undelivered::Ended),
-            Some(Name { endpoint, mailbox, token }) if endpoint == from.endpoint => {
+            Some(Name { endpoint, mailbox, token }) if endpoint == moment.endpoint => {
                 self.put((mailbox, token), message)
             }
             Some(Name { endpoint, mailbox: to, token }) => {
-                let letter =
-                    |number| Letter::Message { to, token, from: from.mailbox, number, message };
-                return (self.ask(endpoint, from, letter), None);
+                let letter = |number| Letter::Message { to, token, from, number, message };
+                return (self.ask(endpoint, from, letter, moment), None);
             }
         };
         match put {
@@ -165,9 +152,10 @@ impl Mail {
     /// A process wants a name, in addition to those that it has.
     pub(super) fn register(
         &mut self,
-        of: Sender,
+        mailbox: ProcessId,
         text: &[u8],
         known: &mut Vec<(Box<str>, Name)>,
+        moment: Moment,
     ) -> WaitOutcome {
         let Some(name) = str::from_utf8(text).ok().filter(|text| is_name(text)) else {
             return WaitOutcome::Now(NO_NAME);
@@ -178,11 +166,11 @@ impl Mail {
         if known.len() >= NAMES_PER_PROCESS {
             return WaitOutcome::Now(Delivery::Refused("a process has at most 16 names"));
         }
-        let process = self.name_of(of.endpoint, of.mailbox);
+        let process = self.name_of(moment.endpoint, mailbox);
         // It is released with the process, whatever the answer: the home knows its owner.
         known.push((name.into(), process));
         let home = self.names.home(name, self.schedulers);
-        if home == of.endpoint {
+        if home == moment.endpoint {
             let naming = self.names.give(name, process);
             if naming == Naming::Taken {
                 known.pop();
@@ -190,33 +178,35 @@ impl Mail {
             return WaitOutcome::Now(told(naming));
         }
         let process = ProcessOfName(process);
-        self.ask(home, of, |number| Letter::Register { name: name.into(), process, number })
+        let letter = |number| Letter::Register { name: name.into(), process, number };
+        self.ask(home, mailbox, letter, moment)
     }
 
     /// A process asks which process has a name.
-    pub(super) fn whereis(&mut self, of: Sender, text: &[u8]) -> WaitOutcome {
+    pub(super) fn whereis(&mut self, from: ProcessId, text: &[u8], moment: Moment) -> WaitOutcome {
         let Some(name) = str::from_utf8(text).ok().filter(|text| is_name(text)) else {
             return WaitOutcome::Now(told(Naming::Nobody));
         };
         let home = self.names.home(name, self.schedulers);
-        if home == of.endpoint {
+        if home == moment.endpoint {
             return WaitOutcome::Now(told(self.names.find(name)));
         }
-        let from = of.mailbox;
-        self.ask(home, of, |number| Letter::Whereis { name: name.into(), from, number })
+        let letter = |number| Letter::Whereis { name: name.into(), from, number };
+        self.ask(home, from, letter, moment)
     }
 
     /// Sends a letter whose receipt its process waits for.
     fn ask(
         &mut self,
         to: Endpoint,
-        from: Sender,
+        from: ProcessId,
         letter: impl FnOnce(LetterNumber) -> Letter,
+        moment: Moment,
     ) -> WaitOutcome {
         let number = self.outgoing.number();
         self.outgoing.add(to, letter(number));
-        self.mailboxes.set_awaits(from.mailbox, Awaits::Word(number));
-        WaitOutcome::Later { due_ns: from.now_ns.saturating_add(nanoseconds(LETTER_WORD)) }
+        self.mailboxes.set_awaits(from, Awaits::Word(number));
+        WaitOutcome::Later { due_ns: moment.now_ns.saturating_add(nanoseconds(LETTER_WORD)) }
     }
 
     /// A process has ended, so its names are released.

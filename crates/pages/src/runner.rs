@@ -32,7 +32,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ahash::HashMap;
-use runtime::alarms::Alarms;
 use runtime::clock::nanoseconds;
 use runtime::slots::ProcessId;
 use runtime::trace;
@@ -42,20 +41,22 @@ use crate::counts::{Counters, RowIndex};
 use crate::delivery::Delivery;
 use crate::engines::Engines;
 use crate::fetches::Fetches;
-use crate::limits::SLICES_OF_A_TURN;
+use crate::listening::Listening;
 use crate::load::SetIndex;
-use crate::loaded::{Loaded, no_room};
+use crate::loaded::{Roots, no_room};
 use crate::log_gate::LogGate;
 use crate::mail::Mail;
 use crate::moment::Moment;
 use crate::page::Page;
+use crate::page_log::PageLog;
 use crate::process::{Key, Life, ProcessState, Underway, Work};
-use crate::put_off::PutOff;
-use crate::ready::Ready;
-use crate::remark::Remarks;
+use crate::publications::Publications;
+use crate::record_orders::Recording;
 use crate::set::PageSet;
+use crate::site_processes::SiteProcesses;
 use crate::spent::{Timing, note_waited};
 use crate::traced;
+use crate::turn::Turn;
 use crate::uploads::FileWish;
 
 /// The result of running a page for a while.
@@ -77,37 +78,24 @@ pub enum RunResult {
 /// The pages of one scheduler.
 pub struct Runner {
     engines: Engines,
-    roots: Vec<Loaded>,
-    /// The number of the next site.
-    next_site: u16,
+    roots: Roots,
     underway: HashMap<Key, Box<Underway>>,
     mail: Mail,
-    put_off: PutOff,
-    alarms: Alarms<Key>,
-    /// Runs that continue at the end of the turn.
-    ready: Ready,
+    turn: Turn,
     fetches: Fetches,
     /// Operations that pages request on the files of their forms.
     file_wishes: Vec<(ProcessId, FileWish)>,
-    /// Errors of processes that answer no request.
-    failures: Vec<(Arc<Page>, Box<ScriptError>)>,
     deadline_ns: u64,
-    slice_ns: u64,
-    /// The time of the last call that passed it.
-    now_ns: u64,
-    /// The time that requests have used in this turn, by the clock.
-    requests_ns: u64,
-    remarks: Remarks,
     timing: Timing,
     counters: Counters,
-    log_gate: Rc<LogGate>,
+    log: PageLog,
     /// The messages that pages publish.
-    publications: Rc<crate::publications::Publications>,
+    publications: Rc<Publications>,
     /// The pages' connection to the store.
-    recording: crate::record_orders::Recording,
+    recording: Recording,
     /// The subscriptions of pages.
-    listening: crate::listening::Listening,
-    site_processes: crate::site_processes::SiteProcesses,
+    listening: Listening,
+    site_processes: SiteProcesses,
 }
 
 impl Runner {
@@ -125,28 +113,20 @@ impl Runner {
         let settings = Settings { calls: Self::host_calls(), ..settings };
         let mut runner = Self {
             engines: Engines::new(settings, process_memory_bytes)?,
-            roots: Vec::new(),
-            next_site: 0,
+            roots: Roots::default(),
             underway: HashMap::default(),
             mail: Mail::new(schedulers).ok_or(EngineError::NoRandomBytes)?,
-            put_off: PutOff::default(),
-            alarms: Alarms::default(),
-            ready: Ready::default(),
+            turn: Turn::new(nanoseconds(settings.slice)),
             fetches: Fetches::default(),
             file_wishes: Vec::new(),
-            failures: Vec::new(),
             deadline_ns,
-            slice_ns: nanoseconds(settings.slice),
-            now_ns: 0,
-            requests_ns: 0,
-            remarks: Remarks::default(),
             timing: Timing::default(),
             counters: Counters::default(),
-            log_gate: Rc::default(),
+            log: PageLog::default(),
             publications: Rc::default(),
-            recording: crate::record_orders::Recording::default(),
-            listening: crate::listening::Listening::default(),
-            site_processes: crate::site_processes::SiteProcesses::default(),
+            recording: Recording::default(),
+            listening: Listening::default(),
+            site_processes: SiteProcesses::default(),
         };
         runner.load(sets);
         Ok(runner)
@@ -165,7 +145,13 @@ impl Runner {
 
     /// The rate limit for all log lines of pages.
     pub fn log_gate(&self) -> &Rc<LogGate> {
-        &self.log_gate
+        self.log.gate()
+    }
+
+    /// A call lends a clock.
+    fn set_time(&mut self, moment: Moment) {
+        self.turn.set_now(moment.now_ns);
+        self.log.gate().set_now(moment.now_ns);
     }
 
     /// Starts a page, or continues the one that this process runs.
@@ -176,18 +162,17 @@ impl Runner {
         host: &mut dyn Host,
         moment: Moment,
     ) -> Option<RunResult> {
-        self.now_ns = moment.now_ns;
-        self.log_gate.set_now(moment.now_ns);
+        self.set_time(moment);
         let key = Key::Request(process);
         if self.underway.contains_key(&key) {
             return Some(self.go_on(key, host, moment));
         }
         let begun_ns = (moment.clock_ns)();
-        let row = self.row_of(set, index)?;
-        if self.puts_off(process, row) {
+        let row = self.roots.row_of(set, index, &mut self.counters)?;
+        if self.turn.puts_off(process, row, self.counters.visit_ns(row)) {
             return Some(RunResult::Wait);
         }
-        let loaded = self.roots.get(usize::from(set.0))?;
+        let loaded = self.roots.get(set)?;
         let page = loaded.set.pages.get(index)?;
         let counts = self.counters.of(row);
         counts.requests += 1;
@@ -214,11 +199,12 @@ impl Runner {
             self.underway.insert(key, waits);
             return RunResult::Wait;
         }
-        if key.is_of_client() && self.slices_had() >= SLICES_OF_A_TURN {
+        if key.is_of_client() && self.turn.is_used_up() {
             if was_called {
                 // Those that were called run before the events of a turn, so older ones have used it.
                 waits.standing = ProcessState::Ready;
-                self.ready.push_again(key, waits.life.row, self.used_by(&waits));
+                let used_ns = self.engines.spent_by(&waits, self.turn.now_ns());
+                self.turn.push_again(key, waits.life.row, used_ns);
             }
             self.underway.insert(key, waits);
             self.make_ready(key);
@@ -243,7 +229,7 @@ impl Runner {
         if moment.now_ns > life.deadline_ns {
             self.counters.of(life.row).add_fault(Fault::Deadline);
             let error =
-                self.engines.requests_mut().end_late(run, Duration::from_nanos(self.deadline_ns));
+                self.engines.requests().end_late(run, Duration::from_nanos(self.deadline_ns));
             self.remark_on_end(&error);
             return RunResult::Failed(self.end(key, life), Some(error));
         }
@@ -273,16 +259,6 @@ impl Runner {
         stepped.counted(self.counters.of(life.row))
     }
 
-    /// The row with the counters of a page.
-    fn row_of(&mut self, set: SetIndex, index: usize) -> Option<RowIndex> {
-        let loaded = self.roots.get_mut(usize::from(set.0))?;
-        let page = loaded.set.pages.get(index)?;
-        let row = loaded.rows.get_mut(index)?;
-        Some(*row.get_or_insert_with(|| {
-            self.counters.row(loaded.site, &page.name.file, || loaded.set.name_of(page))
-        }))
-    }
-
     /// All pages with a number of their own, and their files.
     pub fn timed_pages(&self) -> Vec<(u16, String)> {
         self.counters.names().map(|(row, name)| (row.number(), name.to_owned())).collect()
@@ -290,12 +266,7 @@ impl Runner {
 
     /// The number of a page, which is that of its [`PageReport`](crate::PageReport) and stays the same; 0 if it has none of its own.
     pub fn number_of(&mut self, set: SetIndex, index: usize) -> u16 {
-        self.row_of(set, index).map_or(0, RowIndex::number)
-    }
-
-    /// The number of slices that requests have used in this turn.
-    pub(super) fn slices_had(&self) -> u64 {
-        self.requests_ns / self.slice_ns.max(1)
+        self.roots.row_of(set, index, &mut self.counters).map_or(0, RowIndex::number)
     }
 }
 

@@ -4,16 +4,13 @@
 
 use std::time::Duration;
 
-use runtime::trace;
 use script::engine::{CallNumber, Host, HostCall, Run};
 
-use super::calls::{Caller, Callers, PageCall, call};
-use super::talking::CLOSED;
+use super::calls::{Caller, PageCall, call};
 use super::{Moment, Runner};
 use super::{fetching, file_wishes, hearing, letters, recording, spawning, talking};
-use crate::delivery::{Delivery, WaitOutcome};
+use crate::delivery::WaitOutcome;
 use crate::process::{Key, Life};
-use crate::traced;
 
 /// The rows of every file that has some, in any order.
 const FAMILIES: [&[PageCall]; 8] = [
@@ -78,29 +75,10 @@ impl Runner {
         host: &mut dyn Host,
         moment: Moment,
     ) -> WaitOutcome {
-        let call = &CALLS[number.index()];
-        life.waits_for = call.waits_for();
-        if trace::is_on() && !call.carries_output() {
-            traced::note(key, traced::WAITS, format_args!("{}", life.waits_for));
-        }
-        match call.callers() {
-            Callers::Requests if !matches!(key, Key::Request(_)) => {
-                WaitOutcome::Now(NOT_IN_A_PROCESS)
-            }
-            Callers::Conversations if life.talk.is_none() => WaitOutcome::Now(CLOSED),
-            _ => {
-                let mut caller = Caller::new(key, life, moment, host);
-                let met = call.start(self, &mut caller, run.arguments());
-                run.forget_arguments();
-                met
-            }
-        }
+        CALLS[number.index()].start(self, run, Caller::new(key, life, moment, host))
     }
 
     fn sleep(&mut self, caller: &mut Caller<'_>, time: Duration) -> WaitOutcome {
         WaitOutcome::Later { due_ns: caller.after(time) }
     }
 }
-
-/// The answer to a process that uses what it does not have: `spawn` copies no request, response or files.
-const NOT_IN_A_PROCESS: Delivery = Delivery::Failed("only code that answers a request can do that");

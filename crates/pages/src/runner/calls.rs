@@ -5,11 +5,13 @@
 use std::time::Duration;
 
 use runtime::clock::nanoseconds;
-use script::engine::{AnswerForm, Arguments, Carries, Host, HostCall};
+use runtime::trace;
+use script::engine::{AnswerForm, Arguments, Carries, Host, HostCall, Run};
 
 use super::{Moment, Runner};
-use crate::delivery::WaitOutcome;
+use crate::delivery::{CLOSED_SOCKET, Delivery, WaitOutcome};
 use crate::process::{Key, Life};
+use crate::traced;
 
 /// A call of pages.
 #[derive(Clone, Copy)]
@@ -72,29 +74,29 @@ impl PageCall {
         self.call
     }
 
-    /// Who may call it.
-    pub(super) fn callers(&self) -> Callers {
-        self.callers
-    }
-
-    /// Does what it says, or arranges that the page is told later.
+    /// Does what a page waits for, or arranges that it is told later.
     pub(super) fn start(
         &self,
         runner: &mut Runner,
-        caller: &mut Caller<'_>,
-        mut arguments: Arguments<'_>,
+        run: &mut Run,
+        mut caller: Caller<'_>,
     ) -> WaitOutcome {
-        (self.start)(runner, caller, &mut arguments)
-    }
-
-    /// What is waited for, in a few words, for those who look at a run from outside.
-    pub(super) fn waits_for(&self) -> &'static str {
-        self.waits_for
-    }
-
-    /// Whether its client is what it waits for.
-    pub(super) fn carries_output(&self) -> bool {
-        self.call.carries == Carries::Output
+        let (key, life) = (caller.key, &mut *caller.life);
+        life.waits_for = self.waits_for;
+        if trace::is_on() && self.call.carries == Carries::Arguments {
+            traced::note(key, traced::WAITS, format_args!("{}", life.waits_for));
+        }
+        match self.callers {
+            Callers::Requests if !matches!(key, Key::Request(_)) => {
+                WaitOutcome::Now(NOT_IN_A_PROCESS)
+            }
+            Callers::Conversations if life.talk.is_none() => WaitOutcome::Now(CLOSED_SOCKET),
+            _ => {
+                let outcome = (self.start)(runner, &mut caller, &mut run.arguments());
+                run.forget_arguments();
+                outcome
+            }
+        }
     }
 }
 
@@ -139,3 +141,6 @@ impl<'call> Caller<'call> {
         time.into().map_or(u64::MAX, at)
     }
 }
+
+/// The answer to a process that uses what it does not have: `spawn` copies no request, response or files.
+const NOT_IN_A_PROCESS: Delivery = Delivery::Failed("only code that answers a request can do that");

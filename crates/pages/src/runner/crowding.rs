@@ -36,7 +36,7 @@ impl Runner {
         for (held, key) in largest(holders, missing) {
             let Some(mut underway) = self.underway.remove(&key) else { continue };
             if let Work::Run(run) = underway.work {
-                underway.work = Work::Ended(self.engines.requests_mut().end_for_room(run, held));
+                underway.work = Work::Ended(self.engines.requests().end_for_room(run, held));
                 self.fetches.unwant(key);
                 self.listening.end(key);
             }
@@ -79,7 +79,7 @@ impl Runner {
             if count > 1 {
                 error.message = format!("{count} processes of one request {}", error.message);
             }
-            self.failures.push((page, error));
+            self.log.fail(page, error);
         }
     }
 
@@ -87,7 +87,7 @@ impl Runner {
         let Underway { work, life, .. } = underway;
         self.counters.of(life.row).add_fault(Fault::Memory);
         let page = self.end(key, life);
-        let _in_how_long = self.site_processes.end(key, Outcome::Failed, self.now_ns);
+        let _in_how_long = self.site_processes.end(key, Outcome::Failed, self.turn.now_ns());
         of.count += 1;
         // The log names the place of one process; the others of its family are like it.
         if let (Work::Run(run), Some(engine), None) =

@@ -10,7 +10,6 @@ use channels::{Heard, Kind, ListenerNumber};
 use super::Runner;
 use super::calls::{Caller, PageCall, call};
 use crate::delivery::{Delivery, WaitOutcome};
-use crate::limits::LISTENING_PER_PAGE;
 use crate::listening::ChannelWish;
 
 pub(super) const CALLS: &[PageCall] = &[
@@ -25,17 +24,9 @@ const CLOSED: Delivery = Delivery::Failed("the subscription is closed");
 impl Runner {
     /// A page wants to subscribe to a channel.
     fn listen(&mut self, caller: &mut Caller<'_>, name: Vec<u8>) -> WaitOutcome {
-        let key = caller.key();
-        let listening = &mut self.listening;
-        let numbers = listening.of.entry(key).or_default();
-        if numbers.len() >= LISTENING_PER_PAGE {
+        if !self.listening.subscribe(caller.key(), name) {
             return WaitOutcome::Now(Delivery::Refused("a page has at most 16 subscriptions"));
         }
-        listening.last += 1;
-        let number = listening.last;
-        numbers.push(number);
-        listening.waiting.insert(number, key);
-        listening.wishes.push(ChannelWish::Listen(number, name));
         WaitOutcome::Later { due_ns: u64::MAX }
     }
 
@@ -46,42 +37,30 @@ impl Runner {
         number: ListenerNumber,
         time: Option<Duration>,
     ) -> WaitOutcome {
-        let key = caller.key();
-        if !self.listening.has(key, number) {
+        if !self.listening.hear(caller.key(), number) {
             return WaitOutcome::Now(CLOSED);
         }
-        self.listening.waiting.insert(number, key);
-        self.listening.wishes.push(ChannelWish::Hear(number));
         WaitOutcome::Later { due_ns: caller.after(time) }
     }
 
     /// A page ends a subscription.
     fn stop_listening(&mut self, caller: &mut Caller<'_>, number: ListenerNumber) -> WaitOutcome {
-        let key = caller.key();
-        let listening = &mut self.listening;
-        if listening.has(key, number)
-            && let Some(numbers) = listening.of.get_mut(&key)
-        {
-            numbers.retain(|known| *known != number);
-            listening.wishes.push(ChannelWish::Stop(number));
-        }
+        self.listening.stop(caller.key(), number);
         WaitOutcome::Now(Delivery::Done)
     }
 
     /// The requests of pages to channels since the last call.
     pub fn take_channel_wishes(&mut self) -> Vec<ChannelWish> {
-        std::mem::take(&mut self.listening.wishes)
+        self.listening.take_wishes()
     }
 
     /// Tells a page that it is subscribed, or why not.
     pub fn tell_listening(&mut self, number: ListenerNumber, outcome: Result<(), &'static str>) {
-        let Some(key) = self.listening.waiting.remove(&number) else { return };
+        let Some(key) = self.listening.take_waiting(number) else { return };
         let delivery = match outcome {
             Ok(()) => Delivery::Text(number.to_string().into_bytes()),
             Err(why) => {
-                if let Some(numbers) = self.listening.of.get_mut(&key) {
-                    numbers.retain(|known| *known != number);
-                }
+                self.listening.lose(key, number);
                 Delivery::Refused(why)
             }
         };
@@ -91,12 +70,12 @@ impl Runner {
     /// Whether a page waits for a message of this subscription.
     #[must_use]
     pub fn is_hearing(&self, number: ListenerNumber) -> bool {
-        self.listening.waiting.contains_key(&number)
+        self.listening.is_waiting(number)
     }
 
     /// Gives a page the message it waits for.
     pub fn tell_heard(&mut self, number: ListenerNumber, heard: &Heard) {
-        let Some(key) = self.listening.waiting.remove(&number) else { return };
+        let Some(key) = self.listening.take_waiting(number) else { return };
         let kind: &[u8] = match heard.body.kind() {
             Kind::Json => b"json",
             Kind::Text | Kind::Binary => b"text",

@@ -10,7 +10,7 @@ use runtime::slots::ProcessId;
 use super::Runner;
 use super::calls::{Caller, PageCall, call};
 use crate::delivery::{Delivery, WaitOutcome};
-use crate::mail::{Arrived, Sender};
+use crate::mail::Arrived;
 use crate::post::Letter;
 
 pub(super) const CALLS: &[PageCall] = &[
@@ -41,8 +41,8 @@ impl Runner {
     }
 
     fn send(&mut self, caller: &mut Caller<'_>, to: Vec<u8>, message: Vec<u8>) -> WaitOutcome {
-        let Some(from) = self.sender(caller) else { return TOO_MANY };
-        let (outcome, awaited) = self.mail.send(from, &to, message);
+        let Some(from) = self.mailbox_of(caller) else { return TOO_MANY };
+        let (outcome, awaited) = self.mail.send(from, &to, message, caller.moment());
         if let Some((key, delivery)) = awaited {
             self.hand_over(key, delivery);
         }
@@ -50,18 +50,14 @@ impl Runner {
     }
 
     fn register(&mut self, caller: &mut Caller<'_>, name: Vec<u8>) -> WaitOutcome {
-        let Some(of) = self.sender(caller) else { return TOO_MANY };
-        self.mail.register(of, &name, &mut caller.life().names)
+        let Some(of) = self.mailbox_of(caller) else { return TOO_MANY };
+        let moment = caller.moment();
+        self.mail.register(of, &name, &mut caller.life().names, moment)
     }
 
     fn whereis(&mut self, caller: &mut Caller<'_>, name: Vec<u8>) -> WaitOutcome {
-        let Some(of) = self.sender(caller) else { return TOO_MANY };
-        self.mail.whereis(of, &name)
-    }
-
-    fn sender(&mut self, caller: &mut Caller<'_>) -> Option<Sender> {
-        let moment = caller.moment();
-        Some(Sender::new(self.mailbox_of(caller)?, moment.endpoint, moment.now_ns))
+        let Some(from) = self.mailbox_of(caller) else { return TOO_MANY };
+        self.mail.whereis(from, &name, caller.moment())
     }
 
     /// The mailbox of a process. It gets one now if it has none; `None` if there are too many.

@@ -32,18 +32,17 @@ impl Shortage {
 impl Runner {
     /// Loads other pages in place of the current ones. Running pages continue with the old ones.
     pub fn load(&mut self, sets: &[Arc<PageSet>]) {
-        let mut before = std::mem::take(&mut self.roots);
-        let mut shortage = Shortage::default();
+        let mut before = self.roots.take();
+        let (mut roots, mut shortage) = (Vec::new(), Shortage::default());
         for set in sets {
             let mut known = before.iter_mut().find(|known| known.is_of(set));
-            let site = known.as_ref().map_or_else(|| self.new_site(), |known| known.site);
+            let site = known.as_ref().map_or_else(|| self.roots.new_site(), |known| known.site);
             if set.is_app() {
-                let loaded = self.load_modules(set, site, known, &mut shortage);
-                self.roots.push(loaded);
+                roots.push(self.load_modules(set, site, known, &mut shortage));
                 continue;
             }
-            if self.roots.is_empty() {
-                self.engines.requests_mut().lead(site);
+            if roots.is_empty() {
+                self.engines.requests().lead(site);
             }
             let code = set.pages.iter().map(|page| {
                 match known.as_mut().and_then(|known| known.take(&page.name.file)) {
@@ -52,30 +51,24 @@ impl Runner {
                 }
             });
             let code = code.collect();
-            self.roots.push(Loaded::new(set, site, code));
+            roots.push(Loaded::new(set, site, code));
         }
+        self.roots.set(roots);
         let has_app = |sets: &[Arc<PageSet>]| sets.iter().any(|set| set.is_app());
         if before.iter().any(|known| known.set.is_app()) && !has_app(sets) {
             // An empty set replaces the modules that pages could require. Without memory for that, pages still find the old ones.
-            let _no_room = self.engines.requests_mut().adopt_modules();
+            let _no_room = self.engines.requests().adopt_modules();
         }
         for known in before.iter().filter(|known| !known.set.is_app()) {
             let now = sets.iter().find(|set| known.is_of(set));
             let is_gone = |file: &str| now.is_none_or(|set| set.index_of(file).is_none());
             for page in known.set.pages.iter().filter(|page| is_gone(&page.name.file)) {
-                self.engines.requests_mut().withdraw(known.site, &page.name.file);
+                self.engines.requests().withdraw(known.site, &page.name.file);
             }
         }
         if !before.is_empty() {
-            self.engines.requests_mut().forget_native();
+            self.engines.requests().forget_native();
         }
-    }
-
-    /// A number that no root has had.
-    fn new_site(&mut self) -> u16 {
-        let site = self.next_site;
-        self.next_site = site.wrapping_add(1);
-        site
     }
 
     fn load_page(
@@ -88,14 +81,14 @@ impl Runner {
         let file = &page.name.file;
         let Some(lua) = &page.lua else {
             if let Some(problem) = &page.problem {
-                self.engines.requests_mut().refuse(site, file, &page.refusal(problem));
+                self.engines.requests().refuse(site, file, &page.refusal(problem));
             }
             return None;
         };
         if !shortage.is_over() {
             return older;
         }
-        match self.engines.requests_mut().load(site, file, lua) {
+        match self.engines.requests().load(site, file, lua) {
             Ok(handler) => Some(Code::new(page, handler)),
             Err(error) => self.stay(page, older, error, shortage),
         }
@@ -115,7 +108,7 @@ impl Runner {
         error.message = format!(
             "cannot be loaded: {what}; {served}, until it is loaded at an edit or a reload"
         );
-        self.failures.push((Arc::clone(page), error));
+        self.log.fail(Arc::clone(page), error);
         older
     }
 
@@ -136,8 +129,7 @@ impl Runner {
             let code = std::mem::take(&mut known.code);
             shortage.count += 1;
             let what = "no memory for the app modules; the previous ones stay in use until an edit or a reload";
-            self.failures
-                .push((page, Box::new(ScriptError { message: what.to_owned(), ..*error })));
+            self.log.fail(page, Box::new(ScriptError { message: what.to_owned(), ..*error }));
             return Loaded::new(&known.set, site, code);
         }
         let mut host = LoadHost::new(set.read_at, LoadLog::Dropped);
@@ -151,7 +143,7 @@ impl Runner {
             if older.as_ref().is_some_and(|older| older.is_of(page)) || !shortage.is_over() {
                 return older;
             }
-            match self.engines.requests_mut().load_module(name, file, purpose, &mut host) {
+            match self.engines.requests().load_module(name, file, purpose, &mut host) {
                 Ok(handler) => Some(Code::new(page, handler)),
                 Err(error) => self.stay(page, older, error, shortage),
             }
@@ -162,12 +154,12 @@ impl Runner {
 
     /// Loads a set of modules into both engines; or returns the page for which there was no room.
     fn take_over(&mut self, set: &PageSet) -> Result<(), (Arc<Page>, Box<ScriptError>)> {
-        provide(self.engines.requests_mut(), set)?;
+        provide(self.engines.requests(), set)?;
         self.renew_processes();
         if let Err((page, mut error)) = self.engines.processes().take_over(set) {
             let told = "no memory for the app modules in the engine of processes; the previous ones stay in use there";
             told.clone_into(&mut error.message);
-            self.failures.push((page, error));
+            self.log.fail(page, error);
         }
         Ok(())
     }
@@ -175,24 +167,23 @@ impl Runner {
     /// The page that answers a path of a root, or the module with that name.
     #[inline]
     pub fn find(&self, set: SetIndex, path: &str) -> Option<usize> {
-        self.roots.get(usize::from(set.0))?.set.find(path)
+        self.roots.get(set)?.set.find(path)
     }
 
     /// The pages of a root.
     pub fn pages(&self, set: SetIndex) -> Option<&PageSet> {
-        Some(&self.roots.get(usize::from(set.0))?.set)
+        Some(&self.roots.get(set)?.set)
     }
 
     /// Whether a page, or a part or module that it names, reads the files of a form.
     pub fn takes_files(&self, set: SetIndex, index: usize) -> bool {
-        let sets: Vec<_> =
-            self.roots.iter().map(|root| (root.set.kind, &root.set.file_readers)).collect();
+        let sets: Vec<_> = self.roots.sets().map(|set| (set.kind, &set.file_readers)).collect();
         takes_files(&sets, (usize::from(set.0), index))
     }
 
     /// The page with this number.
     pub fn page(&self, set: SetIndex, index: usize) -> Option<&Arc<Page>> {
-        self.roots.get(usize::from(set.0))?.set.pages.get(index)
+        self.roots.get(set)?.set.pages.get(index)
     }
 }
 

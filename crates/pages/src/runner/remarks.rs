@@ -49,7 +49,7 @@ impl Runner {
     /// A run has used as many slices as are remarked on.
     #[cold]
     pub(super) fn remark_on_slices(&mut self, key: Key, row: RowIndex, slices: u32) {
-        let used_ns = u64::from(slices).saturating_mul(self.slice_ns);
+        let used_ns = u64::from(slices).saturating_mul(self.turn.slice_ns());
         self.remark_on(key, row, (Noticed::MuchCpu(used_ns), String::new()));
     }
 
@@ -57,7 +57,7 @@ impl Runner {
     #[cold]
     pub(super) fn remark_on_fetch(&mut self, key: Key, failure: Failure, server: Option<&str>) {
         // Each run that waits for a server that is down has one: most are counted only.
-        if failure == Failure::Stopping || !self.remarks.has_room() {
+        if failure == Failure::Stopping || !self.log.has_room_for_remark() {
             return;
         }
         if let Some(row) = self.underway.get(&key).map(|run| run.life.row) {
@@ -69,18 +69,18 @@ impl Runner {
     #[cold]
     pub(super) fn remark_on_spawn(&mut self, page: &str) {
         // A page that tries again and again has one remark.
-        if self.remarks.has(Noticed::SpawnRefused, page) || !self.remarks.has_room() {
+        if self.log.has_remark(Noticed::SpawnRefused, page) || !self.log.has_room_for_remark() {
             return;
         }
         let (noticed, place) = (Noticed::SpawnRefused, page.to_owned());
-        self.remarks.add(Remark { noticed, place, text: String::new(), calls: Vec::new() });
+        self.log.remark(Remark { noticed, place, text: String::new(), calls: Vec::new() });
     }
 
     #[cold]
     fn remark_on(&mut self, key: Key, row: RowIndex, (noticed, text): (Noticed, String)) {
         let calls = self.calls_of_key(key);
         let place = calls.first().cloned().unwrap_or_else(|| self.counters.name_of(row).to_owned());
-        self.remarks.add(Remark { noticed, place, text, calls });
+        self.log.remark(Remark { noticed, place, text, calls });
     }
 
     /// A run has failed.
@@ -93,7 +93,7 @@ impl Runner {
         };
         let calls = error.traceback.iter().map(ToString::to_string).collect();
         let (noticed, text) = (Noticed::Ended(bound), error.message.clone());
-        self.remarks.add(Remark { noticed, place, text, calls });
+        self.log.remark(Remark { noticed, place, text, calls });
     }
 
     /// What was remarkable since this was last asked, and how many remarks were left out.
@@ -104,7 +104,7 @@ impl Runner {
                 self.remark_on(owner, row, (Noticed::MailboxFull(times), String::new()));
             }
         }
-        std::mem::take(&mut self.remarks).into_parts()
+        self.log.take_remarks()
     }
 
     /// Bytes that pages, and processes of pages, hold after the last collection of garbage, and of how many: of requests,

@@ -3,14 +3,11 @@
 //! Owns what is needed to start one. They run like spawned processes, each in its own family. Never
 //! knows the time except the moment it is lent.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use script::engine::{Fault, ScriptError};
 
 use super::{Moment, RunResult, Runner};
-use crate::counts::RowIndex;
-use crate::page::Page;
 use crate::process::Key;
 use crate::schedule::ProcessPlan;
 use crate::site_processes::{Outcome, Standing, again};
@@ -49,7 +46,7 @@ impl Runner {
                 return None;
             }
         };
-        self.site_processes.end(key, outcome, self.now_ns)
+        self.site_processes.end(key, outcome, self.turn.now_ns())
     }
 
     /// Starts the processes that are due.
@@ -76,7 +73,7 @@ impl Runner {
     fn begin_site_process(&mut self, index: usize, moment: Moment) {
         let module = self.site_processes.entries[index].plan.module.clone();
         // The log names the problem of a module without code. Its process starts when the module is fixed.
-        let Some((page, row)) = self.module_in_force(&module) else { return };
+        let Some((page, row)) = self.roots.module(&module, &mut self.counters) else { return };
         let begun = self.spawn_module(&page, row, moment);
         let entry = &mut self.site_processes.entries[index];
         if let Some(key) = begun {
@@ -86,32 +83,21 @@ impl Runner {
         let message = format!("no room for its process{}", again(entry.put_off(moment.now_ns)));
         let (name, traceback) = (page.name.file.to_string(), Vec::new());
         let error = ScriptError { fault: Fault::Memory, page: name, line: 0, message, traceback };
-        self.failures.push((page, Box::new(error)));
-    }
-
-    /// An app module that has code, and its counters.
-    fn module_in_force(&mut self, name: &str) -> Option<(Arc<Page>, RowIndex)> {
-        let loaded = self.roots.iter_mut().find(|loaded| loaded.set.is_app())?;
-        let is_it = |page: &Arc<Page>| *page.name.full == *name && page.lua.is_some();
-        let index = loaded.set.pages.iter().position(is_it)?;
-        let page = Arc::clone(&loaded.set.pages[index]);
-        let row = loaded.rows.get_mut(index)?;
-        let row = *row.get_or_insert_with(|| {
-            self.counters.row(loaded.site, &page.name.file, || loaded.set.name_of(&page))
-        });
-        Some((page, row))
+        self.log.fail(page, Box::new(error));
     }
 }
 
 #[cfg(test)]
 #[cfg(not(miri))]
 mod tests {
+    use std::sync::Arc;
+
     use config::PageName;
     use jiff::tz::TimeZone;
     use script::engine::Settings;
 
     use super::*;
-    use crate::page::PageKind;
+    use crate::page::{Page, PageKind};
     use crate::schedule::Begin;
     use crate::set::PageSet;
     use crate::stage::at;

@@ -31,10 +31,10 @@ impl Runner {
 
     /// What the page is told: the name of the process, or that there is no room.
     fn spawned(&mut self, body: &[u8], parent: &mut Life, moment: Moment) -> Delivery {
-        if self.ready.processes.len() >= PROCESSES_READY_MAX {
+        if self.turn.processes().len() >= PROCESSES_READY_MAX {
             return FULL;
         }
-        let sets = self.roots.iter().map(|loaded| &loaded.set);
+        let sets = self.roots.sets();
         let Ok(engine) = self.engines.processes().open(sets) else {
             return Delivery::Failed("no memory for an engine that runs processes");
         };
@@ -59,7 +59,7 @@ impl Runner {
         row: RowIndex,
         moment: Moment,
     ) -> Option<Key> {
-        let sets = self.roots.iter().map(|loaded| &loaded.set);
+        let sets = self.roots.sets();
         let engine = self.engines.processes().open(sets).ok()?;
         let family = Member::first(moment.now_ns, engine.open_account());
         let account = family.family().account();

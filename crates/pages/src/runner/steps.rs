@@ -22,7 +22,7 @@ impl Runner {
         moment: Moment,
     ) -> RunResult {
         let row = life.row;
-        let end_ns = begun_ns.saturating_add(self.slice_ns);
+        let end_ns = begun_ns.saturating_add(self.turn.slice_ns());
         let turnout = self.go_through(key, life, (step, end_ns), host, moment);
         let cpu_ns = self.engines.take_visit_cpu_ns();
         // Processes are many and short: for them the clock is read only if one may have been long.
@@ -34,7 +34,7 @@ impl Runner {
         self.look_at_length(key, row, (taken_ns, cpu_ns));
         if key.is_of_client() {
             self.note_ran(key, taken_ns, now_ns);
-            self.requests_ns += taken_ns;
+            self.turn.add_request_ns(taken_ns);
             self.counters.add_visit(row, taken_ns);
         }
         turnout
@@ -74,7 +74,7 @@ impl Runner {
                         WaitOutcome::Later { due_ns } => {
                             // After its deadline it need not wait.
                             let due_ns = due_ns.min(life.deadline_ns.saturating_add(1));
-                            self.alarms.set(due_ns, key);
+                            self.turn.set_alarm(due_ns, key);
                             return self.keep(key, Underway::new(run, life, due_ns, None));
                         }
                     }

@@ -11,11 +11,8 @@ use script::engine::Run;
 use super::calls::{Caller, PageCall, call};
 use super::letters::TOO_MANY;
 use super::{Moment, RunResult, Runner};
-use crate::delivery::{ClientAct, Delivery, WaitOutcome};
+use crate::delivery::{CLOSED_SOCKET, ClientAct, Delivery, WaitOutcome};
 use crate::process::{Key, Life, Progress, Talk, Underway};
-
-/// The answer to a run that uses a WebSocket whose client has closed.
-pub(super) const CLOSED: Delivery = Delivery::Refused("the WebSocket is closed");
 
 impl Life {
     /// It continues, so it no longer waits for a message.
@@ -45,7 +42,7 @@ fn accept(_: &mut Runner, _: &mut Caller<'_>) -> WaitOutcome {
 fn say(_: &mut Runner, caller: &mut Caller<'_>) -> WaitOutcome {
     match &caller.life().talk {
         Some(talk) if talk.has_client() => WaitOutcome::ByClient(ClientAct::Say),
-        _ => WaitOutcome::Now(CLOSED),
+        _ => WaitOutcome::Now(CLOSED_SOCKET),
     }
 }
 
@@ -137,8 +134,7 @@ impl Runner {
 
     /// Continues the conversation of this connection.
     pub fn talk(&mut self, process: ProcessId, moment: Moment, unix_ms: u64) -> RunResult {
-        self.now_ns = moment.now_ns;
-        self.log_gate.set_now(moment.now_ns);
+        self.set_time(moment);
         self.go_on_alone(Key::Socket(process), moment, unix_ms)
     }
 

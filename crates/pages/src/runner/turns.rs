@@ -13,29 +13,24 @@ use script::engine::{Keys, NativeCode};
 
 use super::{Moment, RunResult, Runner};
 use crate::at_work::AtWork;
-use crate::counts::RowIndex;
 use crate::host::BackgroundHost;
-use crate::limits::{
-    LETTERS_RETRY_MS, LOG_TOLD_AGAIN_NS, PAGE_STEP_NS, PROCESS_SHARE_PART, SLICE_PART_THAT_IS_LONG,
-    SLICES_OF_A_TURN,
-};
+use crate::limits::{LETTERS_RETRY_MS, LOG_TOLD_AGAIN_NS, PAGE_STEP_NS};
 use crate::post::Letter;
-use crate::process::{Key, ProcessState, Underway};
+use crate::process::{Key, ProcessState};
 use crate::publications::Publications;
-use crate::ready::Used;
 use crate::records::Records;
 use crate::site_processes::again;
 
 impl Runner {
     /// Sets the keys that sign cookies.
     pub fn set_keys(&mut self, keys: Keys) {
-        self.engines.requests_mut().set_keys(keys);
+        self.engines.requests().set_keys(keys);
     }
 
     /// All native code of pages, with the lines at which its pieces begin.
     #[must_use]
     pub fn native_code(&self) -> Vec<NativeCode> {
-        self.engines.requests().native_code()
+        self.engines.native_code()
     }
 
     /// Sets where this scheduler shows other threads which page runs.
@@ -62,17 +57,17 @@ impl Runner {
         let all_left = self.mail.leave(context.mail);
         let goes_on = self.engines.clear_away();
         self.make_room();
-        if self.log_gate.tell(now_ns) {
+        if self.log.gate().tell(now_ns) {
             context.wake_after_ms(LOG_TOLD_AGAIN_NS / 1_000_000);
         }
-        if goes_on || !self.ready.is_empty() {
+        if goes_on || !self.turn.is_idle() {
             context.wake_at_ns(now_ns);
         }
         if !all_left {
             // The receiving scheduler is busy: trying all the time would make this one busy too.
             context.wake_after_ms(LETTERS_RETRY_MS);
         }
-        let looks = [self.alarms.next_ns(), self.site_processes.look_ns(now_ns, unix_seconds)];
+        let looks = [self.turn.next_alarm_ns(), self.site_processes.look_ns(now_ns, unix_seconds)];
         for due_ns in looks.into_iter().flatten() {
             context.wake_at_ns(due_ns);
         }
@@ -91,82 +86,47 @@ impl Runner {
     /// First continues runs that have used little, as long as together they take no longer than one run may; then
     /// one that has used much, whatever they took. Returns the requests among them.
     pub(super) fn go_on_by_turns(&mut self, moment: Moment, unix_ms: u64) -> Vec<ProcessId> {
-        self.now_ns = moment.now_ns;
-        self.log_gate.set_now(moment.now_ns);
+        self.set_time(moment);
         self.hear_alarms();
-        self.ready.requests.put_back();
-        // What runs from here on counts in the next turn, before whose events those that are returned run.
-        let requests_ns = std::mem::take(&mut self.requests_ns);
+        let processes_ns = self.turn.end();
         let mut requests = Vec::new();
         let mut planned_ns = 0;
-        while planned_ns < self.slice_ns
-            && let Some(key) = self.ready.requests.take_fresh()
+        while planned_ns < self.turn.slice_ns()
+            && let Some(key) = self.turn.requests().take_fresh()
         {
             planned_ns += self.expected_ns(key);
             requests.extend(self.run_or_return(key, moment, unix_ms));
         }
-        if let Some(key) = self.ready.requests.take_worn() {
+        if let Some(key) = self.turn.requests().take_worn() {
             requests.extend(self.run_or_return(key, moment, unix_ms));
         }
-        let end_ns = (moment.clock_ns)().saturating_add(self.process_share_ns(requests_ns));
+        let end_ns = (moment.clock_ns)().saturating_add(processes_ns);
         while (moment.clock_ns)() < end_ns
-            && let Some(key) = self.ready.processes.take_fresh()
+            && let Some(key) = self.turn.processes().take_fresh()
         {
             self.run_or_return(key, moment, unix_ms);
         }
-        if let Some(key) = self.ready.processes.take_worn() {
+        if let Some(key) = self.turn.processes().take_worn() {
             self.run_or_return(key, moment, unix_ms);
         }
-        self.ready.requests.note_left();
+        self.turn.requests().note_left();
         requests
-    }
-
-    /// Whether a request for this page has to wait for a later turn. Then it is queued.
-    pub(super) fn puts_off(&mut self, process: ProcessId, page: RowIndex) -> bool {
-        let (key, slices_had) = (Key::Request(process), self.slices_had());
-        // A page that takes long waits until others have run; the slowest waits longest.
-        let usual_ns = self.counters.visit_ns(page);
-        let used = Used::of(usual_ns.saturating_mul(2), self.slice_ns);
-        if self.put_off.remove(process) {
-            if slices_had < SLICES_OF_A_TURN {
-                return false;
-            }
-            // Those that were put off run before the events of a turn, so older ones have used it.
-            self.put_off.add(process, page);
-            self.ready.push_again(key, page, used);
-            return true;
-        }
-        let is_long = usual_ns >= self.slice_ns / SLICE_PART_THAT_IS_LONG;
-        let most = if is_long { 1 } else { SLICES_OF_A_TURN };
-        let is_younger = self.put_off.has_any_of(page) || self.ready.has_left_request(page);
-        if !is_younger && slices_had < most {
-            return false;
-        }
-        self.put_off.add(process, page);
-        self.ready.push(key, page, used);
-        true
     }
 
     /// What a request will probably take when it continues in the next turn, by the average of its page.
     fn expected_ns(&mut self, key: Key) -> u64 {
         let row = match (self.underway.get(&key), key) {
             (Some(underway), _) => Some(underway.life.row),
-            (None, Key::Request(process)) => self.put_off.page_of(process),
+            (None, Key::Request(process)) => self.turn.page_put_off(process),
             (None, Key::Socket(_) | Key::Spawned(_)) => None,
         };
         row.map_or(0, |row| self.counters.visit_ns(row)).max(PAGE_STEP_NS)
     }
 
-    /// The share of processes in a turn: as much as requests took, up to a slice, or a part of one if there were none, so
-    /// that the next turn starts soon.
-    fn process_share_ns(&self, requests_ns: u64) -> u64 {
-        requests_ns.clamp(self.slice_ns / PROCESS_SHARE_PART, self.slice_ns)
-    }
-
     /// Runs a spawned process. A request is returned, because its connection must ask for it.
     fn run_or_return(&mut self, key: Key, moment: Moment, unix_ms: u64) -> Option<ProcessId> {
         if let Key::Request(process) = key
-            && self.put_off.has(process)
+            && self.turn.has_put_off(process)
         {
             return Some(process);
         }
@@ -184,7 +144,7 @@ impl Runner {
                     && family.is_none_or(|family| family.may_tell(moment.now_ns))
                 {
                     error.message.extend(rest.map(again));
-                    self.failures.push((page, error));
+                    self.log.fail(page, error);
                 }
                 None
             }
@@ -195,7 +155,7 @@ impl Runner {
     pub(super) fn go_on_alone(&mut self, key: Key, moment: Moment, unix_ms: u64) -> RunResult {
         let Some(underway) = self.underway.get(&key) else { return RunResult::Wait };
         let page = Arc::clone(&underway.life.page);
-        let (gate, publications) = (Rc::clone(&self.log_gate), Rc::clone(&self.publications));
+        let (gate, publications) = (Rc::clone(self.log.gate()), Rc::clone(&self.publications));
         let records = Rc::clone(&self.recording.records);
         let (file, gate, publications) = (&page.name.file, &gate, &publications);
         let mut host = BackgroundHost { file, gate, publications, records: &records, unix_ms };
@@ -203,9 +163,9 @@ impl Runner {
     }
 
     fn hear_alarms(&mut self) {
-        let now_ns = self.now_ns;
+        let now_ns = self.turn.now_ns();
         for _ in 0..ALARMS_PER_TURN {
-            let Some(key) = self.alarms.take_due(now_ns) else { return };
+            let Some(key) = self.turn.take_due() else { return };
             // It may have continued before, and now wait for something else.
             if self.underway.get(&key).is_some_and(|underway| underway.is_due(now_ns)) {
                 self.make_ready(key);
@@ -221,13 +181,8 @@ impl Runner {
         }
         underway.standing = ProcessState::Ready;
         let Some(underway) = self.underway.get(&key) else { return };
-        let used = self.used_by(underway);
-        self.ready.push(key, underway.life.row, used);
-    }
-
-    /// How much time a suspended run, or its family, has used.
-    pub(super) fn used_by(&self, underway: &Underway) -> Used {
-        Used::of(self.engines.spent_by(underway, self.now_ns), self.slice_ns)
+        let used_ns = self.engines.spent_by(underway, self.turn.now_ns());
+        self.turn.push(key, underway.life.row, used_ns);
     }
 }
 

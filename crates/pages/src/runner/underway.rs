@@ -34,7 +34,7 @@ impl Runner {
         life.slices = life.slices.saturating_add(1);
         let (slices, row) = (life.slices, life.row);
         let run_result = self.yield_turn(key, run, life, None);
-        if slices == many_slices(self.slice_ns) {
+        if slices == many_slices(self.turn.slice_ns()) {
             self.remark_on_slices(key, row, slices);
         }
         run_result
@@ -44,7 +44,7 @@ impl Runner {
         self.underway.insert(key, Box::new(underway));
         let underway = &self.underway;
         let due = |key: Key| underway.get(&key).map(|underway| underway.due_ns);
-        self.alarms.tidy(underway.len(), due);
+        self.turn.tidy_alarms(underway.len(), due);
         RunResult::Wait
     }
 
@@ -79,7 +79,7 @@ impl Runner {
 
     /// Whether a page of this process is running or suspended.
     pub fn is_underway(&self, process: ProcessId) -> bool {
-        self.underway.contains_key(&Key::Request(process)) || self.put_off.has(process)
+        self.underway.contains_key(&Key::Request(process)) || self.turn.has_put_off(process)
     }
 
     /// The answer is no longer wanted: the page ends where it is.
@@ -95,7 +95,7 @@ impl Runner {
     }
 
     fn end_underway(&mut self, process: ProcessId) -> Option<RowIndex> {
-        self.put_off.remove(process);
+        self.turn.forget(process);
         let key = Key::Request(process);
         let gone = self.underway.remove(&key)?;
         let row = gone.life.row;
@@ -112,7 +112,7 @@ impl Runner {
 
     /// Errors of processes that answer no request, since the last call.
     pub fn take_failures(&mut self) -> Vec<(Arc<Page>, Box<ScriptError>)> {
-        std::mem::take(&mut self.failures)
+        self.log.take_failures()
     }
 
     /// The counters so far.
@@ -125,7 +125,7 @@ impl Runner {
         let of_rows = families.into_iter().map(|(life, _, bytes)| (life.row, bytes));
         let (total, pages) = self.counters.report(waiting, of_rows);
         PagesReport {
-            code: self.engines.settings().code,
+            code: self.engines.code(),
             memory: self.engines.memory(),
             waiting: self.underway.len(),
             total,

@@ -16,8 +16,7 @@ use wire::http::status::Status;
 use super::fault::told;
 use super::form::{Form, Storage};
 use super::names;
-use super::order::{Act, FormId, Order, OrderResult, Report};
-use super::wish::{FileAct, FileWish};
+use super::order::{Act, FileAct, FileWish, FormId, Order, OrderResult, Report};
 use crate::limits;
 use http::Intake;
 

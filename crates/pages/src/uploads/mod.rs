@@ -1,9 +1,8 @@
 //! Forms with files: received as they arrive, written by helper threads, and used by pages.
 //!
 //! `form` is one form, incomplete or complete; `desk` has those of a scheduler and talks to the
-//! helpers; `writer` is a helper, `place` the upload directory as it has it open; `order` is what
-//! they send each other; `wish` is what a page wants with a
-//! file; `names` says how files may be named, `room` how much space they may take,
+//! helpers; `writer` is a helper, `place` the upload directory as it has it open; `order` is what pages want
+//! of files, and what they send each other; `names` says how files may be named, `room` how much space they may take,
 //! `taken` where they may not be. Never keeps more of a file in memory than a few blocks.
 
 mod desk;
@@ -13,12 +12,10 @@ mod names;
 mod order;
 mod place;
 mod room;
-mod wish;
 mod writer;
 
 pub use desk::{Desk, Files, Told, UploadState};
 pub use form::Form;
-pub use order::{Order, Report};
+pub use order::{FileAct, FileWish, Order, Report};
 pub use room::Room;
-pub use wish::{FileAct, FileWish};
 pub use writer::{UploadWriter, hold};

@@ -1,4 +1,4 @@
-//! Orders of a scheduler to an upload helper, and the replies.
+//! What a page wants with a file of its form, and the orders of a scheduler to an upload helper, with the replies.
 //!
 //! All orders of a form go to one helper, in order.
 
@@ -10,6 +10,34 @@ use super::fault::Fault;
 /// A form's number on its scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct FormId(pub(super) u64);
+
+/// An operation of a page on a file.
+#[derive(Debug)]
+pub struct FileWish {
+    /// The number of its form.
+    pub form: u64,
+    /// The number of the file, from 1.
+    pub file: u64,
+    /// The operation.
+    pub act: FileAct,
+}
+
+/// The operation.
+#[derive(Debug)]
+pub enum FileAct {
+    /// Give it a permanent name.
+    Save {
+        /// The name.
+        name: Vec<u8>,
+        /// What to do with a file that has it.
+        existing: Existing,
+    },
+    /// Give the page its first bytes.
+    Read {
+        /// Maximum number of bytes.
+        most: u64,
+    },
+}
 
 /// Work on a file of a form.
 #[derive(Debug)]

@@ -5,7 +5,7 @@
 local kit = ...
 
 local fail, require_yieldable = kit.fail, kit.require_yieldable
-local yield, match, gsub = coroutine.yield, string.match, string.gsub
+local yield, isyieldable, match, gsub = coroutine.yield, coroutine.isyieldable, string.match, string.gsub
 local pairs, setmetatable, type = pairs, setmetatable, type
 
 local host = setmetatable({}, { __index = function(_, name)
@@ -49,7 +49,9 @@ local readers = { values, value_or_reason, outcome, as_given }
 for name, number in pairs(kit.calls) do
   local read, shown = readers[kit.answers[name]], match(name, "[^.]+$")
   host[gsub(name, "%.", "_")] = function(...)
-    require_yieldable(shown)
+    if not isyieldable() then
+      require_yieldable(shown)
+    end
     return read(yield(number, ...))
   end
 end

@@ -1,0 +1,162 @@
+//! Whose turn it is: which runs continue at the end of a turn of the scheduler, which requests begin later, and which
+//! waits end at which time.
+//!
+//! Owns the queues, the alarms, and what requests have used of a turn. Never runs anything, and reads no clock.
+
+use runtime::alarms::Alarms;
+use runtime::slots::ProcessId;
+
+use super::counts::RowIndex;
+use super::process::Key;
+use super::put_off::PutOff;
+use super::ready::{Queue, Ready, Used};
+use crate::limits::{PROCESS_SHARE_PART, SLICE_PART_THAT_IS_LONG, SLICES_OF_A_TURN};
+
+/// The turns of one scheduler's pages.
+pub(super) struct Turn {
+    ready: Ready,
+    put_off: PutOff,
+    alarms: Alarms<Key>,
+    slice_ns: u64,
+    /// The time of the last call that passed it.
+    now_ns: u64,
+    /// The time that requests have used, by the clock.
+    requests_ns: u64,
+}
+
+impl Turn {
+    pub(super) fn new(slice_ns: u64) -> Self {
+        Self {
+            ready: Ready::default(),
+            put_off: PutOff::default(),
+            alarms: Alarms::default(),
+            slice_ns,
+            now_ns: 0,
+            requests_ns: 0,
+        }
+    }
+
+    /// A call passes the time.
+    pub(super) fn set_now(&mut self, now_ns: u64) {
+        self.now_ns = now_ns;
+    }
+
+    /// The time of the last call that passed it.
+    pub(super) fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// How long a run may go on before others do.
+    pub(super) fn slice_ns(&self) -> u64 {
+        self.slice_ns
+    }
+
+    /// A request has run this long.
+    pub(super) fn add_request_ns(&mut self, taken_ns: u64) {
+        self.requests_ns += taken_ns;
+    }
+
+    /// The slices that requests have used.
+    fn slices_had(&self) -> u64 {
+        self.requests_ns / self.slice_ns.max(1)
+    }
+
+    /// Whether requests have used what they may.
+    pub(super) fn is_used_up(&self) -> bool {
+        self.slices_had() >= SLICES_OF_A_TURN
+    }
+
+    /// Whether a request for this page, which usually takes this long, has to wait for a later turn. Then it is queued.
+    pub(super) fn puts_off(&mut self, process: ProcessId, page: RowIndex, usual_ns: u64) -> bool {
+        let key = Key::Request(process);
+        // A page that takes long waits until others have run; the slowest waits longest.
+        let used = Used::of(usual_ns.saturating_mul(2), self.slice_ns);
+        if self.put_off.remove(process) {
+            if !self.is_used_up() {
+                return false;
+            }
+            // Those that were put off run before the events of a turn, so older ones have used it.
+            self.put_off.add(process, page);
+            self.ready.push_again(key, page, used);
+            return true;
+        }
+        let is_long = usual_ns >= self.slice_ns / SLICE_PART_THAT_IS_LONG;
+        let most = if is_long { 1 } else { SLICES_OF_A_TURN };
+        let is_younger = self.put_off.has_any_of(page) || self.ready.has_left_request(page);
+        if !is_younger && self.slices_had() < most {
+            return false;
+        }
+        self.put_off.add(process, page);
+        self.ready.push(key, page, used);
+        true
+    }
+
+    /// Whether this request was put off.
+    pub(super) fn has_put_off(&self, process: ProcessId) -> bool {
+        self.put_off.has(process)
+    }
+
+    /// The page of a request that was put off.
+    pub(super) fn page_put_off(&self, process: ProcessId) -> Option<RowIndex> {
+        self.put_off.page_of(process)
+    }
+
+    /// Nobody waits for this request any more.
+    pub(super) fn forget(&mut self, process: ProcessId) {
+        self.put_off.remove(process);
+    }
+
+    /// Queues a run that has used this much CPU time.
+    pub(super) fn push(&mut self, key: Key, page: RowIndex, used_ns: u64) {
+        self.ready.push(key, page, Used::of(used_ns, self.slice_ns));
+    }
+
+    /// Queues the run of a request again, for which there was no time in the turn for which it was called.
+    pub(super) fn push_again(&mut self, key: Key, page: RowIndex, used_ns: u64) {
+        self.ready.push_again(key, page, Used::of(used_ns, self.slice_ns));
+    }
+
+    /// The turn ends. Returns how long processes may run: as much as requests took, up to a slice, or a part of one if
+    /// there were none, so that the next turn starts soon.
+    pub(super) fn end(&mut self) -> u64 {
+        self.ready.requests.put_back();
+        // What runs from here on counts in the next turn, before whose events the requests run that continue now.
+        let requests_ns = std::mem::take(&mut self.requests_ns);
+        requests_ns.clamp(self.slice_ns / PROCESS_SHARE_PART, self.slice_ns)
+    }
+
+    /// The requests that are ready.
+    pub(super) fn requests(&mut self) -> &mut Queue {
+        &mut self.ready.requests
+    }
+
+    /// The processes that are ready.
+    pub(super) fn processes(&mut self) -> &mut Queue {
+        &mut self.ready.processes
+    }
+
+    /// Whether no run is ready.
+    pub(super) fn is_idle(&self) -> bool {
+        self.ready.is_empty()
+    }
+
+    /// A run waits until this time.
+    pub(super) fn set_alarm(&mut self, due_ns: u64, key: Key) {
+        self.alarms.set(due_ns, key);
+    }
+
+    /// A run whose time may have come.
+    pub(super) fn take_due(&mut self) -> Option<Key> {
+        self.alarms.take_due(self.now_ns)
+    }
+
+    /// The time of the next alarm.
+    pub(super) fn next_alarm_ns(&self) -> Option<u64> {
+        self.alarms.next_ns()
+    }
+
+    /// Drops alarms that nobody waits for, if there are many more than runs.
+    pub(super) fn tidy_alarms(&mut self, runs: usize, due: impl Fn(Key) -> Option<u64>) {
+        self.alarms.tidy(runs, due);
+    }
+}
