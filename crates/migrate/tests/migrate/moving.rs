@@ -6,7 +6,7 @@ use super::{caddy, nginx, table};
 const PAGE: &str = include_str!("../../../../docs/moving.md");
 
 /// The first cells of a row, what nginx and Caddy say, and an empty text where one has no counterpart.
-const ROWS: [(&str, &str, &str); 30] = [
+const ROWS: [(&str, &str, &str); 31] = [
     (
         "`server`, `server_name`",
         "server { listen 80; server_name a.example; root /a; } server { listen 80; server_name b.example; root /b; }",
