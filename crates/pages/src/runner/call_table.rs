@@ -2,7 +2,6 @@
 //!
 //! Owns the table, from which the engine learns them, and the choice of the row. What a row does is said where it stands.
 
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use script::engine::{CallNumber, Host, HostCall, Run};
@@ -25,12 +24,40 @@ const FAMILIES: [&[PageCall]; 8] = [
     talking::CALLS,
 ];
 
+const COUNT: usize = {
+    let (mut count, mut family) = (0, 0);
+    while family < FAMILIES.len() {
+        count += FAMILIES[family].len();
+        family += 1;
+    }
+    count
+};
+
 /// All rows; a call's number is its place here.
-static CALLS: LazyLock<Vec<PageCall>> = LazyLock::new(|| FAMILIES.concat());
+static CALLS: [PageCall; COUNT] = {
+    let mut all = [FAMILIES[0][0]; COUNT];
+    let (mut place, mut family) = (0, 0);
+    while family < FAMILIES.len() {
+        let mut row = 0;
+        while row < FAMILIES[family].len() {
+            all[place] = FAMILIES[family][row];
+            (place, row) = (place + 1, row + 1);
+        }
+        family += 1;
+    }
+    all
+};
 
 /// What the engine knows of them.
-static HOST_CALLS: LazyLock<Vec<HostCall>> =
-    LazyLock::new(|| CALLS.iter().map(PageCall::host_call).collect());
+static HOST_CALLS: [HostCall; COUNT] = {
+    let mut all = [CALLS[0].host_call(); COUNT];
+    let mut place = 0;
+    while place < COUNT {
+        all[place] = CALLS[place].host_call();
+        place += 1;
+    }
+    all
+};
 
 impl Runner {
     /// What the engine knows of them.

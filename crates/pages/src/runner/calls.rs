@@ -70,7 +70,7 @@ impl PageCall {
     }
 
     /// What the engine knows of it.
-    pub(super) fn host_call(&self) -> HostCall {
+    pub(super) const fn host_call(&self) -> HostCall {
         self.call
     }
 
