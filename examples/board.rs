@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use velodrome::Peer;
 use velodrome::channels::{
-    Body, Channels, Format, Letter, Rights, Sender, Subscriber, Subscription,
+    ChannelLetter, Channels, Format, Payload, Rights, Sender, Subscriber, Subscription,
 };
 use velodrome::launch::{Speaks, serve};
 use velodrome::mailbox::Endpoint;
@@ -26,7 +26,7 @@ pub(crate) struct Board {
 impl Service for Board {
     type Process = Subscription;
     /// The messages that channels of different schedulers exchange.
-    type Message = Box<Letter>;
+    type Message = Box<ChannelLetter>;
     const KINDS: &'static [&'static str] = &["reader"];
 
     fn kind(_: &Subscription) -> usize {
@@ -37,7 +37,7 @@ impl Service for Board {
         false
     }
 
-    fn on_start(&mut self, context: &mut ServiceContext<'_, Box<Letter>>) {
+    fn on_start(&mut self, context: &mut ServiceContext<'_, Box<ChannelLetter>>) {
         let here = context.mail.endpoint();
         let all = context.mail.schedulers().count() + 1;
         let all = u16::try_from(all).unwrap_or(u16::MAX);
@@ -49,7 +49,7 @@ impl Service for Board {
         &mut self,
         _: ListenerIndex,
         _: Peer,
-        context: &mut Context<'_, Box<Letter>>,
+        context: &mut Context<'_, Box<ChannelLetter>>,
     ) -> Option<Subscription> {
         let (process, format) = (context.id, Format::EventStream);
         let subscriber = Subscriber { process, format, rights: &Rights::ANYBODY };
@@ -61,14 +61,14 @@ impl Service for Board {
         &mut self,
         _: &mut Subscription,
         input: &[u8],
-        context: &mut Context<'_, Box<Letter>>,
+        context: &mut Context<'_, Box<ChannelLetter>>,
     ) -> Progress {
         let consumed = input.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let Some(channels) = &mut self.channels else {
             return Progress { consumed, next: Next::Abort };
         };
         for line in input[..consumed].split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            let (body, now_ms) = (Body::of_bytes(line), context.now.monotonic_ms());
+            let (body, now_ms) = (Payload::of_bytes(line), context.now.monotonic_ms());
             if let Err(refusal) = channels.publish(NEWS, body, Sender::SERVER, None, now_ms) {
                 context.output.put(format!(": {refusal}\n\n").as_bytes());
             }
@@ -80,7 +80,7 @@ impl Service for Board {
         &mut self,
         subscription: &mut Subscription,
         event: Event,
-        _: &mut Context<'_, Box<Letter>>,
+        _: &mut Context<'_, Box<ChannelLetter>>,
     ) -> Next {
         let Some(channels) = &mut self.channels else { return Next::Abort };
         let own = std::slice::from_ref(subscription);
@@ -102,8 +102,8 @@ impl Service for Board {
     fn on_message(
         &mut self,
         from: Endpoint,
-        letter: Box<Letter>,
-        context: &mut ServiceContext<'_, Box<Letter>>,
+        letter: Box<ChannelLetter>,
+        context: &mut ServiceContext<'_, Box<ChannelLetter>>,
     ) {
         if let Some(channels) = &mut self.channels {
             channels.on_letter(from, *letter, context);
@@ -111,7 +111,7 @@ impl Service for Board {
     }
 
     /// What was published in a turn is sent at its end.
-    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, Box<Letter>>) {
+    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, Box<ChannelLetter>>) {
         if let Some(channels) = &mut self.channels {
             channels.end_turn(context);
         }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use velodrome::Peer;
-use velodrome::fan::{Fan, Seat};
+use velodrome::fan::{Fan, FanSeat};
 use velodrome::launch::{Speaks, serve};
 use velodrome::mailbox::Endpoint;
 use velodrome::service::{
-    CloseReason, Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+    CloseReason, Context, Event, ListenerIndex, Next, Progress, SchedulerCommand, Service,
+    ServiceContext,
 };
 
 /// A line for the other schedulers.
@@ -25,15 +26,15 @@ pub(crate) struct Chat {
 }
 
 impl Service for Chat {
-    type Process = Seat;
+    type Process = FanSeat;
     type Message = Said;
     const KINDS: &'static [&'static str] = &["member"];
 
-    fn kind(_: &Seat) -> usize {
+    fn kind(_: &FanSeat) -> usize {
         0
     }
 
-    fn is_idle(_: &Seat) -> bool {
+    fn is_idle(_: &FanSeat) -> bool {
         true
     }
 
@@ -42,21 +43,21 @@ impl Service for Chat {
         _: ListenerIndex,
         _: Peer,
         context: &mut Context<'_, Said>,
-    ) -> Option<Seat> {
+    ) -> Option<FanSeat> {
         Some(self.members.join(context.id))
     }
 
-    fn on_input(&mut self, _: &mut Seat, input: &[u8], _: &mut Context<'_, Said>) -> Progress {
+    fn on_input(&mut self, _: &mut FanSeat, input: &[u8], _: &mut Context<'_, Said>) -> Progress {
         let consumed = input.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         self.said_here.extend_from_slice(&input[..consumed]);
         Progress { consumed, next: Next::Read }
     }
 
-    fn on_event(&mut self, _: &mut Seat, event: Event, _: &mut Context<'_, Said>) -> Next {
+    fn on_event(&mut self, _: &mut FanSeat, event: Event, _: &mut Context<'_, Said>) -> Next {
         if event == Event::InputEnded { Next::Finish } else { Next::Read }
     }
 
-    fn on_close(&mut self, seat: Seat, _: CloseReason) {
+    fn on_close(&mut self, seat: FanSeat, _: CloseReason) {
         self.members.leave(seat);
     }
 
@@ -78,7 +79,7 @@ impl Service for Chat {
             }
         }
         self.members.send(context, BEHIND_BYTES, |context, member, _| {
-            context.command(Command::Close(member));
+            context.command(SchedulerCommand::Close(member));
         });
     }
 }

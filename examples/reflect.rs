@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use velodrome::http::{
-    Answer, AnswerContext, Application, BodyPolicy, FieldList, Http, Method, Reply, Request,
-    Settings, Status,
+    Answer, AnswerContext, Application, BodyPolicy, FieldList, Http, HttpSettings, Method, Reply,
+    Request, Status,
 };
 use velodrome::launch::{self, Speaks};
 
@@ -66,11 +66,11 @@ impl Application for Reflect {
 
 fn main() -> std::io::Result<()> {
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:8080".to_owned());
-    let settings = Arc::new(Settings {
+    let settings = Arc::new(HttpSettings {
         header_deadline_ms: PATIENCE_MS,
         body_idle_ms: PATIENCE_MS,
         keep_alive_ms: Some(PATIENCE_MS),
-        ..Settings::default()
+        ..HttpSettings::default()
     });
     let make = move || {
         let lines = (0..100).map(|line| format!("line {line:03} of the sample file\n"));

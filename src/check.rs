@@ -1,10 +1,10 @@
 //! The verb `check`: whether the configuration is valid, and which route serves a path.
 
 use config::Overrides;
-use config::route::{Circumstances, Scheme};
+use config::route::{Circumstances, ClientScheme};
 use http::FieldList;
 use pages::{Before, PageProblem};
-use server::load::{Source, missing_error_pages, second_addresses};
+use server::load::{ConfigSource, missing_error_pages, second_addresses};
 use server::site_data::SiteData;
 
 use crate::Failure;
@@ -29,7 +29,7 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
     if let Some(file) = &flags.from_caddy {
         return migration::print(file, migrate::from_caddy);
     }
-    let source = Source {
+    let source = ConfigSource {
         directory: flags.source.directory.clone(),
         config: flags.source.config.clone(),
         overrides: Overrides::default(),
@@ -118,7 +118,7 @@ fn explain(data: &SiteData, flags: &flags::Check, target: &str) -> Result<(), Fa
         }
     }
     let circumstances = Circumstances {
-        scheme: if flags.https { Scheme::Https } else { Scheme::Http },
+        scheme: if flags.https { ClientScheme::Https } else { ClientScheme::Http },
         fields: Some(&fields.fields()),
         address: flags.address,
         listener: flags.listener.as_ref(),

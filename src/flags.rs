@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use config::Address;
+use config::ListenerAddress;
 use server::limits::SCHEDULERS_MAX;
 
 use crate::bench::flags::Bench;
@@ -181,7 +181,7 @@ pub(crate) struct Check {
     pub(crate) address: Option<IpAddr>,
     /// The address of the listener through which the request to explain comes.
     #[arg(long, value_name = "ADDRESS", requires = "explain")]
-    pub(crate) listener: Option<Address>,
+    pub(crate) listener: Option<ListenerAddress>,
     /// The request to explain comes over an encrypted connection.
     #[arg(long, requires = "explain")]
     pub(crate) https: bool,

@@ -16,9 +16,10 @@ pub use store;
 pub mod launch {
     //! Launching a service on schedulers of its own.
     pub use runtime::launch::{
-        LaunchError, Launched, Pinning, Plan, Spread, Tables, launch, schedulers_by_default,
+        ConnectionSpread, LaunchError, LaunchPlan, Launched, Pinning, Tables, launch,
+        schedulers_by_default,
     };
-    pub use runtime::serve::{Started, serve, start};
+    pub use runtime::serve::{RunningService, serve, start};
     pub use runtime::{ListenAddress, ListenOptions, Silence, Speaks};
 }
 

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use migrate::limits::{INCLUDES_MAX, TEXT_SIZE_MAX};
-use migrate::{Files, SyntaxError};
+use migrate::{IncludedFiles, SyntaxError};
 
 use crate::Failure;
 use crate::output;
@@ -14,7 +14,7 @@ use crate::output;
 /// Reads a configuration and prints ours.
 pub(crate) fn print(
     file: &Path,
-    read: fn(&str, &str, &dyn Files) -> Result<String, SyntaxError>,
+    read: fn(&str, &str, &dyn IncludedFiles) -> Result<String, SyntaxError>,
 ) -> Result<(), Failure> {
     let (name, text) = read_file(file).map_err(Failure::Failed)?;
     let made = read(&text, &name, &Beside);
@@ -24,7 +24,7 @@ pub(crate) fn print(
 /// The files beside the one that includes them.
 struct Beside;
 
-impl Files for Beside {
+impl IncludedFiles for Beside {
     fn matching(&self, from: &str, pattern: &str) -> Result<Vec<(String, String)>, String> {
         let path = Path::new(from).parent().unwrap_or(Path::new("")).join(pattern);
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();

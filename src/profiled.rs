@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use ::profile::{
-    Folded, Met, Unit, difference_graph, difference_table, flame_graph, hints, table, to_firefox,
-    write_pprof,
+    CountUnit, Folded, Met, difference_graph, difference_table, flame_graph, hints, table,
+    to_firefox, write_pprof,
 };
 use clap::Args;
 
@@ -53,7 +53,7 @@ impl Outputs {
 /// The result of a profile.
 pub(crate) struct Told {
     pub(crate) folded: Folded,
-    pub(crate) unit: Unit,
+    pub(crate) unit: CountUnit,
     pub(crate) title: String,
     pub(crate) remarks: Vec<String>,
     /// A table other than that of functions.
@@ -61,12 +61,12 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    pub(crate) fn of(folded: Folded, unit: Unit, title: String) -> Self {
+    pub(crate) fn of(folded: Folded, unit: CountUnit, title: String) -> Self {
         Self { folded, unit, title, remarks: Vec::new(), table: None }
     }
 
     pub(crate) fn of_table(title: String, table: String) -> Self {
-        let told = Self::of(Folded::default(), Unit::Samples, title);
+        let told = Self::of(Folded::default(), CountUnit::Samples, title);
         Self { table: Some(table), ..told }
     }
 
@@ -81,7 +81,7 @@ impl Told {
         for Met { frames, waits, .. } in met.iter().filter(|met| met.waits.count > 0) {
             folded.add(frames.clone(), (waits.time_ns / 1_000) as f64);
         }
-        Self { remarks, table: Some(table), ..Self::of(folded, Unit::Microseconds, title) }
+        Self { remarks, table: Some(table), ..Self::of(folded, CountUnit::Microseconds, title) }
     }
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn text(told: &Told, rows: usize) -> String {
     let table_of = || table(&told.folded, told.unit, rows);
     text.push_str(&told.table.clone().unwrap_or_else(table_of));
     // Waiting time does not indicate a cost on the CPU.
-    let hints = if told.unit == Unit::Samples { hints(&told.folded) } else { Vec::new() };
+    let hints = if told.unit == CountUnit::Samples { hints(&told.folded) } else { Vec::new() };
     for hint in hints {
         text.push_str(&format!(
             "\n{} in {:.1} % of the samples: velodrome tune audit --explain {}\n",
@@ -137,8 +137,8 @@ fn write_files(told: &Told, asked: &Outputs, hertz: u64) -> Result<(), Failure> 
     }
     // Waits are exported as samples of one microsecond.
     let (hertz, kind) = match unit {
-        Unit::Samples => (hertz, ["samples", "count"]),
-        Unit::Microseconds => (1_000_000, ["waits", "microseconds"]),
+        CountUnit::Samples => (hertz, ["samples", "count"]),
+        CountUnit::Microseconds => (1_000_000, ["waits", "microseconds"]),
     };
     if let Some(file) = &asked.firefox {
         write_file(file, to_firefox(folded, title, hertz))?;

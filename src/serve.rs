@@ -1,20 +1,20 @@
 //! The verb `serve`: from flags to a source, and the output for the user.
 
 use config::{
-    Address, CertificatesOverride, DescriptorTables, Overrides, PageErrors, Protocol, Steering,
-    parse_duration,
+    CertificatesOverride, DescriptorTables, ListenerAddress, Overrides, PageErrors, Protocol,
+    Steering, parse_duration,
 };
 use runtime::diagnostic::{self, Level};
 use runtime::outlet;
-use server::load::Source;
-use server::serve::{Security, Started, serve};
+use server::load::ConfigSource;
+use server::serve::{Security, StartedServer, serve};
 
 use crate::Failure;
 use crate::flags;
 
 /// Serves until told to stop.
 pub(crate) fn run(flags: &flags::Serve) -> Result<(), Failure> {
-    let source = Source {
+    let source = ConfigSource {
         directory: flags.source.directory.clone(),
         config: flags.source.config.clone(),
         overrides: overrides(flags)?,
@@ -32,7 +32,7 @@ fn overrides(flags: &flags::Serve) -> Result<Overrides, Failure> {
     let addresses = |flag: &str, texts: &[String]| {
         let address = |text: &String| {
             let wrong = |error| Failure::WrongUse(format!("{flag} {text}: {error}"));
-            text.parse::<Address>().map_err(wrong)
+            text.parse::<ListenerAddress>().map_err(wrong)
         };
         texts.iter().map(address).collect::<Result<_, _>>()
     };
@@ -68,7 +68,7 @@ fn overrides(flags: &flags::Serve) -> Result<Overrides, Failure> {
 }
 
 /// The server starts even if nobody reads its standard output.
-fn announce(standing: &Started) {
+fn announce(standing: &StartedServer) {
     let schedulers = match standing.schedulers {
         1 => "1 scheduler".to_owned(),
         count => format!("{count} schedulers"),

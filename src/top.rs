@@ -11,7 +11,10 @@ use bench::host::terminal_columns;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use observe::limits::{INTERVAL_MAX, INTERVAL_MIN, ROWS_MAX};
-use observe::{Ask, Colours, List, Moment, Request, Server, Trouble, Wanted, read_snapshot};
+use observe::{
+    Ask, AskError, Colours, ControlRequest, List, ServerAccess, SnapshotRequest, TakenSnapshot,
+    read_snapshot,
+};
 
 use crate::Failure;
 use crate::ctl;
@@ -96,7 +99,7 @@ pub(crate) fn run(flags: &Top) -> Result<(), Failure> {
     let colours = if is_plain { Colours::Off } else { Colours::On };
     let way = Arc::new(way);
     let asked = Arc::clone(&way);
-    let server = Server {
+    let server = ServerAccess {
         ask: Arc::new(move |question| ask(&asked, question)),
         profile: Arc::new(move |process| profile(&way, process)),
     };
@@ -104,18 +107,18 @@ pub(crate) fn run(flags: &Top) -> Result<(), Failure> {
         .map_err(|error| Failure::Failed(format!("the terminal: {error}")))
 }
 
-fn ask(way: &Way, question: &Ask) -> Result<String, Trouble> {
-    let Request { method, target, body } = question.request();
+fn ask(way: &Way, question: &Ask) -> Result<String, AskError> {
+    let ControlRequest { method, target, body } = question.request();
     way.ask_with((method, &target), &body).map_err(|failure| match failure {
-        Failure::Failed(why) if why.contains(" answered 404 ") => Trouble::Gone,
-        Failure::Failed(why) | Failure::WrongUse(why) => Trouble::Unreachable(why),
-        _ => Trouble::Unreachable(format!("`{way}` does not answer")),
+        Failure::Failed(why) if why.contains(" answered 404 ") => AskError::Gone,
+        Failure::Failed(why) | Failure::WrongUse(why) => AskError::Unreachable(why),
+        _ => AskError::Unreachable(format!("`{way}` does not answer")),
     })
 }
 
 /// Prints what happens in one interval.
 fn once(way: &Way, flags: &Top) -> Result<(), Failure> {
-    let wanted = Wanted {
+    let wanted = SnapshotRequest {
         list: flags.list,
         sort: flags.sort.clone().unwrap_or_default(),
         most: flags.most,
@@ -123,9 +126,9 @@ fn once(way: &Way, flags: &Top) -> Result<(), Failure> {
     };
     let look = || {
         let answer = ask(way, &Ask::Live(wanted.clone())).and_then(|body| read_snapshot(&body));
-        let failed = |trouble: Trouble| Failure::Failed(trouble.of_figures().to_string());
+        let failed = |trouble: AskError| Failure::Failed(trouble.of_figures().to_string());
         let snapshot = answer.map_err(failed)?;
-        Ok(Moment { wanted: wanted.clone(), snapshot })
+        Ok(TakenSnapshot { wanted: wanted.clone(), snapshot })
     };
     let earlier = look()?;
     has_column(&earlier)?;
@@ -139,8 +142,9 @@ fn once(way: &Way, flags: &Top) -> Result<(), Failure> {
 }
 
 /// Whether the list has the column by which it is to be sorted.
-fn has_column(moment: &Moment) -> Result<(), Failure> {
-    let Moment { wanted: Wanted { list: Some(list), sort, .. }, snapshot } = moment else {
+fn has_column(moment: &TakenSnapshot) -> Result<(), Failure> {
+    let TakenSnapshot { wanted: SnapshotRequest { list: Some(list), sort, .. }, snapshot } = moment
+    else {
         return Ok(());
     };
     let keys: Vec<&str> = snapshot.list.columns.iter().map(|column| &*column.key).collect();

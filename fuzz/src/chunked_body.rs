@@ -1,7 +1,7 @@
 //! Request bodies: however the bytes are cut, the same data results and the next request begins at the same
 //! byte; and what we write as chunks is read back.
 
-use wire::http::body::{BodyDecoder, BodyLimits, Piece, write_chunk, write_last_chunk};
+use wire::http::body::{BodyDecoder, BodyLimits, BodyPiece, write_chunk, write_last_chunk};
 use wire::http::fields::FieldList;
 use wire::http::head::Framing;
 use wire::http::refusal::Reason;
@@ -96,15 +96,15 @@ fn decode(framing: Framing, inputs: &[&[u8]]) -> Decoded {
             };
             decoded.consumed += consumed;
             match piece {
-                Piece::Data(piece) => {
+                BodyPiece::Data(piece) => {
                     assert!(!piece.is_empty() && rest[..consumed].ends_with(piece));
                     decoded.data.extend_from_slice(piece);
                 }
-                Piece::NeedMore => {
+                BodyPiece::NeedMore => {
                     assert_eq!(consumed, rest.len(), "something was left and more was asked for");
                     break;
                 }
-                Piece::End => {
+                BodyPiece::End => {
                     assert!(decoder.is_over());
                     return Decoded { end: End::Over, ..decoded };
                 }

@@ -5,9 +5,12 @@ use std::io;
 use std::rc::Rc;
 
 use client::limits::EXCHANGE_HELD_BYTES;
-use client::{Anywhere, Body, Client, ExchangeId, Head, News, Outbound, Request, Requester, Url};
-use runtime::mailbox::{Role, Waking, mesh};
-use runtime::scheduler::{Scheduler, Settings, Waiting};
+use client::{
+    Anywhere, Client, ExchangeId, ExchangeNews, Outbound, OutgoingBody, OutgoingRequest, Requester,
+    ResponseHead, Url,
+};
+use runtime::mailbox::{EndpointRole, Waking, mesh};
+use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
 use runtime::service::{
     CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
@@ -46,10 +49,10 @@ pub fn check(data: &[u8]) {
 /// Everything that the requester learns, with the parts of the body joined.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Outcome {
-    interim: Vec<Head>,
-    head: Option<Head>,
+    interim: Vec<ResponseHead>,
+    head: Option<ResponseHead>,
     body: Vec<u8>,
-    last: Vec<News>,
+    last: Vec<ExchangeNews>,
 }
 
 /// One exchange with a server that answers with these bytes, piece by piece, and closes.
@@ -71,17 +74,20 @@ fn exchange(kind: u8, pieces: &[&[u8]]) -> Outcome {
         caller.take(id, most, &mut outcome);
     }
     let ended = outcome.last.last();
-    assert!(matches!(ended, Some(News::End | News::Failed(_))), "it does not end: {outcome:?}");
+    assert!(
+        matches!(ended, Some(ExchangeNews::End | ExchangeNews::Failed(_))),
+        "it does not end: {outcome:?}"
+    );
     outcome
 }
 
-fn request(kind: u8) -> Request {
+fn request(kind: u8) -> OutgoingRequest {
     let method = ["GET", "HEAD", "POST", "GET", "GET"][usize::from(kind & 0x7f) % 5];
     let url = Url::parse(b"http://10.0.0.9/").expect("a URL");
-    let plain = Request::new(method, url, Rc::new(Anywhere), Requester::Service);
+    let plain = OutgoingRequest::new(method, url, Rc::new(Anywhere), Requester::Service);
     match kind & 0x7f {
-        2 => Request { body: Body::Streamed(Some(0)), ..plain },
-        3 => Request { upgrade: Some("x".to_owned()), ..plain },
+        2 => OutgoingRequest { body: OutgoingBody::Streamed(Some(0)), ..plain },
+        3 => OutgoingRequest { upgrade: Some("x".to_owned()), ..plain },
         _ => plain,
     }
 }
@@ -99,15 +105,16 @@ struct Caller {
 impl Caller {
     fn new() -> Self {
         let world = World::new(1, Faults::none());
-        let seat = mesh::<()>(&[Role::Scheduler], Waking::Driven).expect("one seat").remove(0);
-        let settings = Settings { connections: 10, ..Settings::default() };
+        let seat =
+            mesh::<()>(&[EndpointRole::Scheduler], Waking::Driven).expect("one seat").remove(0);
+        let settings = SchedulerSettings { connections: 10, ..SchedulerSettings::default() };
         let calling = Calling::default();
         let scheduler = Scheduler::new(world.pollset(0), calling, seat.mailbox, settings);
         world.listen_remote(&remote());
         Self { world, scheduler }
     }
 
-    fn begin(&mut self, request: Request) -> ExchangeId {
+    fn begin(&mut self, request: OutgoingRequest) -> ExchangeId {
         let now_ns = self.world.now_ns();
         let id = self.scheduler.service().0.begin(request, now_ns).expect("a valid request");
         self.rest();
@@ -116,7 +123,7 @@ impl Caller {
 
     /// Runs turns until nothing is left to do.
     fn rest(&mut self) {
-        while self.scheduler.turn(Waiting::Forbidden).expect("the world does not fail") {}
+        while self.scheduler.turn(TurnWait::Forbidden).expect("the world does not fail") {}
     }
 
     /// Takes all news.
@@ -128,9 +135,9 @@ impl Caller {
             let _heard = client.heard(now_ns);
             assert!(client.held(id).answer <= EXCHANGE_HELD_BYTES);
             match client.next(id, most, now_ns) {
-                Some(News::Interim(head)) => outcome.interim.push(head),
-                Some(News::Head(head)) => outcome.head = Some(head),
-                Some(News::Body(piece)) => outcome.body.extend(piece),
+                Some(ExchangeNews::Interim(head)) => outcome.interim.push(head),
+                Some(ExchangeNews::Head(head)) => outcome.head = Some(head),
+                Some(ExchangeNews::Body(piece)) => outcome.body.extend(piece),
                 Some(news) => outcome.last.push(news),
                 None => return,
             }

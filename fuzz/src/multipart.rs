@@ -1,7 +1,7 @@
 //! Forms with files: however the bytes are cut, the same parts result; a boundary is valid; and a form that we
 //! write is read back.
 
-use wire::http::multipart::{Boundary, MultipartDecoder, MultipartError, Piece};
+use wire::http::multipart::{Boundary, MultipartDecoder, MultipartError, MultipartPiece};
 
 use crate::cutting;
 
@@ -75,22 +75,22 @@ fn read(boundary: &Boundary, inputs: &[&[u8]]) -> Result<(Vec<Part>, bool), Mult
         loop {
             let (consumed, piece) = decoder.next(rest)?;
             match (piece, parts.last_mut()) {
-                (Piece::Part(head), _) => {
+                (MultipartPiece::Part(head), _) => {
                     let file_name = head.file_name.map(<[u8]>::to_vec);
                     let (name, media_type) = (head.name.to_vec(), head.media_type.to_vec());
                     parts.push((name, file_name, media_type, Vec::new(), false));
                 }
-                (Piece::Data(data), Some((_, _, _, all, false))) => {
+                (MultipartPiece::Data(data), Some((_, _, _, all, false))) => {
                     assert!(!data.is_empty());
                     all.extend_from_slice(data);
                 }
-                (Piece::PartEnd, Some((_, _, _, _, is_whole @ false))) => *is_whole = true,
-                (Piece::Data(_) | Piece::PartEnd, _) => panic!("no part is open"),
-                (Piece::NeedMore, _) => {
+                (MultipartPiece::PartEnd, Some((_, _, _, _, is_whole @ false))) => *is_whole = true,
+                (MultipartPiece::Data(_) | MultipartPiece::PartEnd, _) => panic!("no part is open"),
+                (MultipartPiece::NeedMore, _) => {
                     assert_eq!(consumed, rest.len(), "something was left and more was asked for");
                     break;
                 }
-                (Piece::End, _) => {
+                (MultipartPiece::End, _) => {
                     assert!(decoder.is_over() && parts.iter().all(|part| part.4));
                     return Ok((parts, true));
                 }

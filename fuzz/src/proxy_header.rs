@@ -1,7 +1,7 @@
 //! PROXY protocol headers: any cut gives the same result, and a header takes no byte of what follows.
 
 use wire::limits::{PROXY_V1_BYTES_MAXIMUM, PROXY_V2_PAYLOAD_BYTES_MAXIMUM};
-use wire::proxy::{Parsed, ProxyError, Source, parse};
+use wire::proxy::{ParsedProxyHeader, ProxiedClient, ProxyError, parse};
 
 use crate::cutting;
 
@@ -47,9 +47,9 @@ const V2_FIXED_BYTES: usize = 16;
 
 /// Checks the properties of this module for one input.
 pub fn check(data: &[u8]) {
-    cutting::assert_settles(data, &Ok(Parsed::Partial), parse);
+    cutting::assert_settles(data, &Ok(ParsedProxyHeader::Partial), parse);
     match parse(data) {
-        Ok(Parsed::Complete { length, source }) => {
+        Ok(ParsedProxyHeader::Complete { length, source }) => {
             assert!(length <= data.len());
             let is_text = data.starts_with(b"PROXY ");
             let most = if is_text {
@@ -59,13 +59,13 @@ pub fn check(data: &[u8]) {
             };
             assert!(length <= most, "{length} bytes of header");
             assert!(!is_text || data[..length].ends_with(b"\r\n"));
-            if let (true, Source::Inet { source, destination }) = (is_text, source) {
+            if let (true, ProxiedClient::Inet { source, destination }) = (is_text, source) {
                 assert_eq!(source.is_ipv4(), destination.is_ipv4());
                 assert_eq!(source.is_ipv4(), data.starts_with(b"PROXY TCP4 "));
             }
             assert_eq!(parse(&data[..length]), parse(data), "the rest does not matter");
         }
-        Ok(Parsed::Partial) => {
+        Ok(ParsedProxyHeader::Partial) => {
             assert!(data.len() < V2_FIXED_BYTES + PROXY_V2_PAYLOAD_BYTES_MAXIMUM);
         }
         Err(error) => assert_fair(error, data),

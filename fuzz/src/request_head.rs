@@ -1,7 +1,9 @@
 //! The head of a request: any cut gives the same result, an accepted head obeys every rule, and a
 //! lenient parser accepts all that ours does.
 
-use wire::http::head::{self, FieldSlots, Framing, Head, HeadLimits, Request, Target, Version};
+use wire::http::head::{
+    self, FieldSlots, Framing, Head, HeadLimits, HttpVersion, RequestHead, RequestTarget,
+};
 use wire::http::kept::KeptHead;
 use wire::http::url::Scheme;
 use wire::limits;
@@ -110,8 +112,8 @@ fn answer(data: &[u8], limits: &HeadLimits) -> Answer {
     }
 }
 
-fn assert_request(request: &Request<'_, '_>) {
-    if let Target::Origin(target) = request.target {
+fn assert_request(request: &RequestHead<'_, '_>) {
+    if let RequestTarget::Origin(target) = request.target {
         // An absolute target without a path is its query alone.
         assert!(matches!(target.first(), Some(b'/' | b'?')));
         assert!(target.iter().all(|byte| byte.is_ascii_graphic() && *byte != b'#'));
@@ -127,13 +129,13 @@ fn assert_request(request: &Request<'_, '_>) {
         assert!(request.fields.first(&name.to_ascii_lowercase()).is_some());
     }
     let has = |name: &str| request.fields.first(name).is_some();
-    if request.version == Version::Http11 {
+    if request.version == HttpVersion::Http11 {
         assert!(request.host.is_some() && request.fields.all("host").count() == 1);
     }
     match request.framing {
         Framing::Chunked => {
             assert!(has("transfer-encoding") && !has("content-length"));
-            assert_eq!(request.version, Version::Http11);
+            assert_eq!(request.version, HttpVersion::Http11);
         }
         Framing::Length(_) => assert!(has("content-length") && !has("transfer-encoding")),
         Framing::None => assert!(!has("transfer-encoding")),
@@ -149,7 +151,7 @@ fn is_token_byte(byte: u8) -> bool {
 }
 
 /// httparse accepts more than we do; if we accept, it must see the same lines.
-fn assert_lenient_agrees(text: &[u8], request: &Request<'_, '_>) {
+fn assert_lenient_agrees(text: &[u8], request: &RequestHead<'_, '_>) {
     let mut headers = [httparse::EMPTY_HEADER; limits::FIELD_COUNT];
     let mut lenient = httparse::Request::new(&mut headers);
     match lenient.parse(text) {

@@ -1,6 +1,6 @@
 //! RESP commands: more bytes do not change a command, limits hold, and a command that we write is read back.
 
-use wire::resp::{Limits, Parser, write_array, write_bulk};
+use wire::resp::{CommandLimits, Parser, write_array, write_bulk};
 
 /// The code that it runs.
 pub const COVERS: &[&str] = &["crates/wire/src/resp"];
@@ -34,7 +34,7 @@ pub const WORDS: &[&[u8]] = &[
     b"SUBSCRIBE",
 ];
 
-const LIMITS: Limits = Limits { arguments: 8, command: 300, line: 60 };
+const LIMITS: CommandLimits = CommandLimits { arguments: 8, command: 300, line: 60 };
 
 /// Checks the properties of this module for one input.
 ///
@@ -74,7 +74,7 @@ fn assert_written(arguments: &[Vec<u8>]) {
         write_bulk(&mut written, argument);
     }
     let mut parser = Parser::default();
-    let command = parser.parse(&written, &Limits::default());
+    let command = parser.parse(&written, &CommandLimits::default());
     let command = command.expect("it is a command").expect("it is whole");
     let read: Vec<Vec<u8>> = command.arguments_from(0).map(<[u8]>::to_vec).collect();
     assert_eq!((read.as_slice(), command.length), (arguments, written.len()));

@@ -2,7 +2,7 @@
 //! lenient parser sees every head end in the same place.
 
 use wire::http::method::Method;
-use wire::http::received::{ResponseError, ResponseReader, Then};
+use wire::http::received::{AfterStep, ResponseError, ResponseReader};
 use wire::limits;
 
 use crate::cutting;
@@ -118,9 +118,9 @@ fn follow(
             held.drain(..taken);
             *consumed += taken;
             match then {
-                Then::Finish => return Ok(()),
-                Then::Wait => break,
-                Then::ReadRest => assert!(!held.is_empty() && taken > 0, "no way on"),
+                AfterStep::Finish => return Ok(()),
+                AfterStep::Wait => break,
+                AfterStep::ReadRest => assert!(!held.is_empty() && taken > 0, "no way on"),
             }
         }
     }

@@ -7,9 +7,9 @@ mod engine;
 
 use std::sync::Arc;
 
-use http::{HeadBlock, Http, Method, Settings};
-use runtime::mailbox::{Role, Waking, mesh};
-use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
+use http::{HeadBlock, Http, HttpSettings, Method};
+use runtime::mailbox::{EndpointRole, Waking, mesh};
+use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
 use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::ListenAddress;
 use world::{ALWAYS, ClientId, Faults, Sim, World};
@@ -143,8 +143,9 @@ struct Stage {
 impl Stage {
     fn new(faults: Faults) -> Self {
         let world = World::new(1, faults);
-        let seat = mesh(&[Role::Scheduler], Waking::Driven).expect("one seat").remove(0);
-        let engine = Engine::new(Http::new(Echo::default(), Arc::new(Settings::default()), None));
+        let seat = mesh(&[EndpointRole::Scheduler], Waking::Driven).expect("one seat").remove(0);
+        let engine =
+            Engine::new(Http::new(Echo::default(), Arc::new(HttpSettings::default()), None));
         let settings = SchedulerSettings { connections: 2 * STREAMS, ..Default::default() };
         let mut scheduler = Scheduler::new(world.pollset(0), engine, seat.mailbox, settings);
         let address = ListenAddress::Tcp(([10, 0, 0, 1], 80).into());
@@ -159,7 +160,8 @@ impl Stage {
     fn send(&mut self, commands: &[u8]) {
         self.world.client_send(self.client, commands);
         for _ in 0..TURNS_MAX {
-            let has_run = self.scheduler.turn(Waiting::Forbidden).expect("a world without failure");
+            let has_run =
+                self.scheduler.turn(TurnWait::Forbidden).expect("a world without failure");
             let received = self.world.client_received(self.client);
             if !has_run && received.is_empty() && !self.world.is_ready(0) {
                 return;
@@ -195,7 +197,7 @@ impl Stage {
         assert_eq!(self.scheduler.stats().buffered_bytes, 0, "bytes in buffers");
         self.world.client_close(self.client);
         for _ in 0..10 {
-            self.scheduler.turn(Waiting::Forbidden).expect("a world without failure");
+            self.scheduler.turn(TurnWait::Forbidden).expect("a world without failure");
         }
         assert_eq!((self.scheduler.processes(), self.scheduler.extras()), (0, 0), "processes");
         assert_eq!(self.scheduler.stats().panics, 0, "panics");

@@ -3,7 +3,7 @@
 
 use std::str::Chars;
 
-use script::template::{Escape, Problem, lower};
+use script::template::{Escape, TemplateProblem, lower};
 
 /// The code that it runs.
 pub const COVERS: &[&str] = &["crates/script/src/template"];
@@ -98,7 +98,7 @@ fn assert_balanced(lua: &str) {
     if let Err(error) = lower(format!("<% {code} %>").as_bytes(), Escape::Plain) {
         let problem = error.what;
         assert!(
-            matches!(problem, Problem::NestedTooDeep | Problem::PageTooLong),
+            matches!(problem, TemplateProblem::NestedTooDeep | TemplateProblem::PageTooLong),
             "{error}: {code}"
         );
     }

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 
 use runtime::transport::{Transport, Violation};
 use tls::limits::{RECORD_BYTES, SERVER_HELD_BYTES};
-use tls::{Acceptor, Certificates, ClientCertificates, Connector, Peers, Tickets};
+use tls::{Acceptor, Certificates, ClientCertificates, Connector, Tickets, TrustedServers};
 
 use crate::cutting;
 
@@ -85,7 +85,7 @@ fn make_sides() -> Option<(Acceptor, Connector)> {
     let clients = ClientCertificates::Ignored;
     let tickets = Tickets::new().ok()?;
     let acceptor = Acceptor::new(certificates, &["http/1.1"], &clients, &tickets).ok()?;
-    Some((acceptor, Connector::new(&Peers::Any, &["http/1.1"], None).ok()?))
+    Some((acceptor, Connector::new(&TrustedServers::Any, &["http/1.1"], None).ok()?))
 }
 
 /// A server's session with its output and the plain text that it delivered.

@@ -2,7 +2,8 @@
 //! write is read back.
 
 use wire::websocket::{
-    Extension, Kind, Limits, Opcode, Reader, Role, Step, write_deflated, write_frame,
+    Extension, MessageKind, MessageLimits, MessageReader, Opcode, PeerRole, ReadStep,
+    write_deflated, write_frame,
 };
 
 /// The code that it runs.
@@ -39,7 +40,7 @@ pub const WORDS: &[&[u8]] = &[
     b"\x62\x18\x05\xa3\x60\x14",
 ];
 
-const LIMITS: Limits = Limits { frame: 300, message: 500, fragments: 5 };
+const LIMITS: MessageLimits = MessageLimits { frame: 300, message: 500, fragments: 5 };
 
 /// Checks the properties of this module for one input.
 ///
@@ -54,7 +55,7 @@ pub fn check(data: &[u8]) {
         for step in &whole {
             if let Ok(Said::Message(kind, bytes)) = step {
                 assert!(bytes.len() <= LIMITS.message);
-                assert!(*kind == Kind::Binary || str::from_utf8(bytes).is_ok());
+                assert!(*kind == MessageKind::Binary || str::from_utf8(bytes).is_ok());
             }
         }
     }
@@ -63,19 +64,20 @@ pub fn check(data: &[u8]) {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Said {
-    Message(Kind, Vec<u8>),
+    Message(MessageKind, Vec<u8>),
     Ping(Vec<u8>),
     Pong,
     Close(Option<u16>),
 }
 
 fn read(extension: Extension, input: &[u8], piece: usize) -> Vec<Result<Said, &'static str>> {
-    let (mut reader, mut scratch) = (Reader::new(extension), Vec::new());
+    let (mut reader, mut scratch) = (MessageReader::new(extension), Vec::new());
     let (mut waiting, mut all) = (Vec::new(), Vec::new());
     for bytes in input.chunks(piece.max(1)) {
         waiting.extend_from_slice(bytes);
         loop {
-            let (used, step) = match reader.next(Role::Server, &LIMITS, &waiting, &mut scratch) {
+            let (used, step) = match reader.next(PeerRole::Server, &LIMITS, &waiting, &mut scratch)
+            {
                 Ok(step) => step,
                 Err(failure) => {
                     all.push(Err(failure.reason()));
@@ -84,17 +86,17 @@ fn read(extension: Extension, input: &[u8], piece: usize) -> Vec<Result<Said, &'
             };
             assert!(used <= waiting.len());
             all.push(Ok(match step {
-                Step::NeedMore => {
+                ReadStep::NeedMore => {
                     waiting.drain(..used);
                     // The caller keeps a head and a control frame, the reader keeps payload.
                     assert!(waiting.len() < 14 + 125);
                     assert!(reader.held_bytes() < 2 * LIMITS.message + 200);
                     break;
                 }
-                Step::Message(kind, bytes) => Said::Message(kind, bytes.to_vec()),
-                Step::Ping(bytes) => Said::Ping(bytes.to_vec()),
-                Step::Pong => Said::Pong,
-                Step::Close(code) => Said::Close(code.map(|code| code.number())),
+                ReadStep::Message(kind, bytes) => Said::Message(kind, bytes.to_vec()),
+                ReadStep::Ping(bytes) => Said::Ping(bytes.to_vec()),
+                ReadStep::Pong => Said::Pong,
+                ReadStep::Close(code) => Said::Close(code.map(|code| code.number())),
             }));
             waiting.drain(..used);
         }
@@ -103,14 +105,15 @@ fn read(extension: Extension, input: &[u8], piece: usize) -> Vec<Result<Said, &'
 }
 
 fn assert_written(payload: &[u8]) {
-    let limits = Limits { frame: payload.len(), message: payload.len(), fragments: 1 };
+    let limits = MessageLimits { frame: payload.len(), message: payload.len(), fragments: 1 };
     for (extension, write) in
         [(Extension::None, write_frame as fn(&mut _, _, &_)), (Extension::Deflate, write_deflated)]
     {
         let mut frame = Vec::new();
         write(&mut frame, Opcode::Binary, payload);
         let mut scratch = Vec::new();
-        let read = Reader::new(extension).next(Role::Client, &limits, &frame, &mut scratch);
-        assert_eq!(read, Ok((frame.len(), Step::Message(Kind::Binary, payload))));
+        let read =
+            MessageReader::new(extension).next(PeerRole::Client, &limits, &frame, &mut scratch);
+        assert_eq!(read, Ok((frame.len(), ReadStep::Message(MessageKind::Binary, payload))));
     }
 }

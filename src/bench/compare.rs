@@ -8,8 +8,8 @@ use std::path::Path;
 
 use bench::compare::{Comparison, Side, write_text};
 use bench::limits::{COMPARE_RERUNS_PER_ROUND, COMPARE_ROUNDS_MAXIMUM};
-use bench::plan::{Plan, Url};
-use bench::report::{Ended, Report, State};
+use bench::plan::{LoadPlan, LoadUrl};
+use bench::report::{Ended, Report, ResultTrust};
 
 use super::flags::Compare;
 use super::screen::Screen;
@@ -19,7 +19,7 @@ use crate::output::print_line;
 /// The source of a result.
 enum Source<'a> {
     File(&'a Path),
-    Server(Box<Plan>),
+    Server(Box<LoadPlan>),
     Command(&'a str),
 }
 
@@ -68,7 +68,7 @@ fn source<'a>(word: &'a str, flags: &Compare) -> Result<Source<'a>, Failure> {
     }
     let is_line = word.contains(char::is_whitespace);
     // An invalid URL is reported as one.
-    let is_url = !is_line && (word.contains("://") || word.parse::<Url>().is_ok());
+    let is_url = !is_line && (word.contains("://") || word.parse::<LoadUrl>().is_ok());
     if !is_url {
         return Ok(Source::Command(word));
     }
@@ -133,7 +133,7 @@ fn rounds(
 fn valid(name: &str, source: &Source<'_>, reruns: &mut u32) -> Result<Option<Report>, Failure> {
     loop {
         let report = once(name, source)?;
-        let is_bad = |report: &Report| report.verdict.state == State::Invalid;
+        let is_bad = |report: &Report| report.verdict.state == ResultTrust::Invalid;
         if *reruns == 0 || !report.as_ref().is_some_and(is_bad) {
             return Ok(report);
         }
@@ -166,7 +166,7 @@ fn deliver(comparison: &Comparison, flags: &Compare) -> Result<(), Failure> {
         write_text(comparison, &mut text).expect("text can be appended to text");
         print_line(text.trim_end())?;
     }
-    if comparison.state == State::Invalid {
+    if comparison.state == ResultTrust::Invalid {
         return Err(Failure::Invalid);
     }
     if comparison.overall.is_worse() { Err(Failure::Worse) } else { Ok(()) }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use bench::plan::{Address, AddressError, Encryption, Ownership, Url, resolve};
-use conformance::{Capability, Detail, Level, Options, Over, Target};
+use bench::plan::{Encryption, LoadAddress, LoadAddressError, LoadUrl, Ownership, resolve};
+use conformance::{Capability, Detail, Options, Over, RequirementLevel, TestedServer};
 
 use super::flags::Conformance;
 use super::plan::{encryption_ask, encryption_failure};
@@ -31,24 +31,24 @@ pub(crate) fn run(flags: &Conformance) -> Result<(), Failure> {
     Ok(())
 }
 
-fn target(flags: &Conformance) -> Result<Target, Failure> {
+fn target(flags: &Conformance) -> Result<TestedServer, Failure> {
     let wrong = |text: String| Failure::WrongUse(format!("{}: {text}", flags.address));
-    let url: Url = flags.address.parse().map_err(|error| wrong(format!("{error}")))?;
+    let url: LoadUrl = flags.address.parse().map_err(|error| wrong(format!("{error}")))?;
     if url.path_and_query != "/" {
         return Err(wrong("an address has no path; name paths with --offers".to_owned()));
     }
     let ownership = if flags.i_own_this_host { Ownership::Declared } else { Ownership::Unsaid };
     let address = match resolve(&url.place, ownership) {
-        Ok(Address::Tcp(address)) => address,
-        Ok(Address::Unix(_)) => {
+        Ok(LoadAddress::Tcp(address)) => address,
+        Ok(LoadAddress::Unix(_)) => {
             return Err(wrong("the suite is played over TCP; name HOST:PORT".to_owned()));
         }
-        Err(error @ AddressError::Stranger { .. }) => {
+        Err(error @ LoadAddressError::Stranger { .. }) => {
             return Err(Failure::WrongUse(error.to_string()));
         }
         Err(error) => return Err(Failure::Failed(error.to_string())),
     };
-    let mut target = Target::new(address);
+    let mut target = TestedServer::new(address);
     target.host = flags.host.clone().unwrap_or_else(|| url.host_field());
     target.over = over(&url, flags)?;
     for offer in &flags.offers {
@@ -66,7 +66,7 @@ fn target(flags: &Conformance) -> Result<Target, Failure> {
 }
 
 /// What encrypts the connections, if the URL says so.
-fn over(url: &Url, flags: &Conformance) -> Result<Option<Arc<dyn Over>>, Failure> {
+fn over(url: &LoadUrl, flags: &Conformance) -> Result<Option<Arc<dyn Over>>, Failure> {
     let Some(host) = url.server_name() else { return Ok(None) };
     let ask = encryption_ask(&flags.tls);
     let name = ask.server_name.clone().unwrap_or(host);
@@ -76,9 +76,9 @@ fn over(url: &Url, flags: &Conformance) -> Result<Option<Arc<dyn Over>>, Failure
 
 fn options(flags: &Conformance) -> Result<Options, Failure> {
     let level = |name: &String| {
-        let names = || Level::ALL.map(Level::name).join(", ");
+        let names = || RequirementLevel::ALL.map(RequirementLevel::name).join(", ");
         let wrong = || format!("--level {name}: there is no such level; choose among {}", names());
-        Level::from_name(name).ok_or_else(|| Failure::WrongUse(wrong()))
+        RequirementLevel::from_name(name).ok_or_else(|| Failure::WrongUse(wrong()))
     };
     Ok(Options {
         response_timeout: flags.timeout,

@@ -1,6 +1,6 @@
 //! The verb `bench http`: executes a plan and prints the report.
 
-use bench::report::{Condition, Report, State, csv, hgrm, write_html, write_text};
+use bench::report::{FailCondition, Report, ResultTrust, csv, hgrm, write_html, write_text};
 use config::parse_duration;
 
 use super::flags::{Http, Output};
@@ -29,8 +29,8 @@ pub(crate) fn run(flags: &Http) -> Result<(), Failure> {
     exported
 }
 
-fn conditions(texts: &[String]) -> Result<Vec<Condition>, Failure> {
-    let read = |text: &String| Condition::read(text, |bound| parse_duration(bound).ok());
+fn conditions(texts: &[String]) -> Result<Vec<FailCondition>, Failure> {
+    let read = |text: &String| FailCondition::read(text, |bound| parse_duration(bound).ok());
     let wrong = |error| Failure::WrongUse(format!("--fail-if: {error}"));
     texts.iter().map(read).collect::<Result<_, _>>().map_err(wrong)
 }
@@ -57,7 +57,7 @@ pub(crate) fn deliver(report: &Report, output: &Output) -> Result<(), Failure> {
         print_line(text.trim_end())?;
     }
     written.unwrap_or(Ok(()))?;
-    if report.verdict.state == State::Invalid {
+    if report.verdict.state == ResultTrust::Invalid {
         return Err(Failure::Invalid);
     }
     if report.fail_if.iter().any(|result| result.met) { Err(Failure::Met) } else { Ok(()) }

@@ -2,8 +2,8 @@
 
 use bench::knee::{KneeReport, KneeStep, Objective, search, write_html, write_text};
 use bench::limits::{KNEE_RATE_HIGHEST, KNEE_RATE_LOWEST};
-use bench::plan::{Arrivals, Pace, Ramp, Rate};
-use bench::report::State;
+use bench::plan::{Arrivals, Ramp, RequestPace, RequestRate};
+use bench::report::ResultTrust;
 use config::parse_duration;
 
 use super::flags::Knee;
@@ -24,7 +24,7 @@ pub(crate) fn run(flags: &Knee) -> Result<(), Failure> {
     let mut plan = super::plan::knee(flags)?;
     let (mut steps, mut first) = (Vec::new(), None);
     let found = search(lowest, highest, |rate| {
-        plan.pace = Pace::Open(Rate::steady(rate, plan.duration, Arrivals::Constant));
+        plan.pace = RequestPace::Open(RequestRate::steady(rate, plan.duration, Arrivals::Constant));
         let mut screen = Screen::new(format!("{rate:.0}/s"));
         let words = std::env::args().collect();
         let report = bench::run::requests(&plan, words, |moment| screen.show(moment));
@@ -76,5 +76,5 @@ fn deliver(report: &KneeReport, flags: &Knee) -> Result<(), Failure> {
         print_line(text.trim_end())?;
     }
     written.unwrap_or(Ok(()))?;
-    if report.state() == State::Valid { Ok(()) } else { Err(Failure::Invalid) }
+    if report.state() == ResultTrust::Valid { Ok(()) } else { Err(Failure::Invalid) }
 }

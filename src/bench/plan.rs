@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use bench::host::ProcessSample;
 use bench::plan::{
-    AddressError, Aim, AimError, Arrivals, Body, BodyCheck, Check, Cpus, Encryption, EncryptionAsk,
-    EncryptionError, Handshakes, Lifetime, OwnFiles, Ownership, Peer, Pinning, Plan, Ramp, Request,
-    Room, StoreAim, Trust, Upkeep, Url, check_sources,
+    Aim, AimError, AnswerCheck, Arrivals, BodyCheck, Cpus, Encryption, EncryptionAsk,
+    EncryptionError, HandshakeMode, HostRoom, Lifetime, LoadAddressError, LoadPlan, LoadUrl,
+    OwnFiles, Ownership, PlannedRequest, Ramp, RequestBody, ServerTrust, StoreAim, TargetServer,
+    ThreadPinning, Upkeep, check_sources,
 };
 
 use super::flags::{
@@ -30,7 +31,7 @@ const DURATION: Duration = Duration::from_secs(10);
 const COUNT_DURATION: Duration = Duration::from_secs(3600);
 
 /// The plan of `bench http`.
-pub(crate) fn http(flags: &Http) -> Result<Plan, Failure> {
+pub(crate) fn http(flags: &Http) -> Result<LoadPlan, Failure> {
     let arrivals = arrivals(flags.arrivals);
     let mut urls = flags.urls.clone();
     if let Some(file) = &flags.urls_file {
@@ -39,17 +40,17 @@ pub(crate) fn http(flags: &Http) -> Result<Plan, Failure> {
     let otherwise = if flags.requests.is_some() { COUNT_DURATION } else { DURATION };
     let timing = Timing::of(flags.rate.as_ref(), arrivals, flags.load.duration, otherwise)?;
     let plan = plan(&urls, &flags.load, &flags.place, timing)?;
-    Ok(Plan { count: flags.requests, ..plan })
+    Ok(LoadPlan { count: flags.requests, ..plan })
 }
 
 /// The plan of each step of `bench knee`; the step sets its rate.
-pub(crate) fn knee(flags: &Knee) -> Result<Plan, Failure> {
+pub(crate) fn knee(flags: &Knee) -> Result<LoadPlan, Failure> {
     let timing = Timing::of(None, Arrivals::Constant, flags.load.duration, DURATION)?;
     plan(&flags.urls, &flags.load, &flags.place, timing)
 }
 
 /// The plan of a URL as one side of `bench compare`.
-pub(crate) fn side(url: &str, flags: &Compare) -> Result<Plan, Failure> {
+pub(crate) fn side(url: &str, flags: &Compare) -> Result<LoadPlan, Failure> {
     let rate = flags.rate.as_ref();
     let timing = Timing::of(rate, Arrivals::Constant, flags.load.duration, DURATION)?;
     plan(&[url.to_owned()], &flags.load, &flags.place, timing)
@@ -62,29 +63,29 @@ pub(crate) fn ladder(
     load: &Load,
     place: &Surroundings,
     otherwise: Duration,
-) -> Result<Plan, Failure> {
+) -> Result<LoadPlan, Failure> {
     let timing = Timing::of(rate, Arrivals::Constant, load.duration, otherwise)?;
     plan(&[url.to_owned()], load, place, timing)
 }
 
 /// The plan of `bench hold`: a low rate over all connections, once they are open.
-pub(crate) fn hold(flags: &Hold) -> Result<Plan, Failure> {
+pub(crate) fn hold(flags: &Hold) -> Result<LoadPlan, Failure> {
     let once = f64::from(flags.connections.max(1)) / HOLD_ROUND_S;
     let rate = RateFlag::Whole(flags.rate.unwrap_or(Ramp { from: once, to: once }));
     let duration = Some(flags.duration);
     let timing = Timing::of(Some(&rate), Arrivals::Constant, duration, flags.duration)?;
     let load = plain_load(flags.connections, duration);
     let plan = plan(std::slice::from_ref(&flags.url), &load, &flags.place, timing)?;
-    Ok(Plan { upkeep: Upkeep::Hold, ..plan })
+    Ok(LoadPlan { upkeep: Upkeep::Hold, ..plan })
 }
 
 /// The plan of `bench channel`: this many connections to one URL, without the requests of `bench http`.
-pub(crate) fn channel(flags: &Channel) -> Result<Plan, Failure> {
+pub(crate) fn channel(flags: &Channel) -> Result<LoadPlan, Failure> {
     let duration = Some(flags.duration);
     let timing = Timing::of(None, Arrivals::Constant, duration, flags.duration)?;
     let load = plain_load(flags.connections, duration);
     let plan = plan(&[of_websocket(&flags.url)], &load, &flags.place, timing)?;
-    Ok(Plan { upkeep: Upkeep::Hold, ..plan })
+    Ok(LoadPlan { upkeep: Upkeep::Hold, ..plan })
 }
 
 /// The URL of the request that opens a WebSocket (RFC 6455 section 3).
@@ -100,7 +101,7 @@ fn of_websocket(url: &str) -> String {
 }
 
 /// The plan of `bench store`.
-pub(crate) fn store(flags: &Store, aim: StoreAim) -> Result<Plan, Failure> {
+pub(crate) fn store(flags: &Store, aim: StoreAim) -> Result<LoadPlan, Failure> {
     let arrivals = arrivals(flags.arrivals);
     let duration = Some(flags.duration);
     let timing = Timing::of(flags.rate.as_ref(), arrivals, duration, flags.duration)?;
@@ -117,7 +118,7 @@ pub(crate) fn store(flags: &Store, aim: StoreAim) -> Result<Plan, Failure> {
     let upkeep = if flags.hold { Upkeep::Hold } else { Upkeep::Replace };
     let encryption = encryption(&flags.place, &aim.peers, &[])?;
     let (targets, peers, count) = (aim.targets, aim.peers, flags.requests);
-    Ok(Plan { targets, peers, encryption, count, store: Some(store), upkeep, ..plan })
+    Ok(LoadPlan { targets, peers, encryption, count, store: Some(store), upkeep, ..plan })
 }
 
 fn arrivals(flag: ArrivalsFlag) -> Arrivals {
@@ -155,11 +156,11 @@ fn plan(
     load: &Load,
     place: &Surroundings,
     timing: Timing,
-) -> Result<Plan, Failure> {
+) -> Result<LoadPlan, Failure> {
     let ownership = if place.i_own_this_host { Ownership::Declared } else { Ownership::Unsaid };
     let request = request(&load.asking)?;
     let aim = Aim::at(urls, &load.weight, &request, ownership).map_err(aim_failure)?;
-    let room = Room::read();
+    let room = HostRoom::read();
     let cpus = Cpus::read().map_err(|error| {
         Failure::Failed(format!("the kernel does not report the CPUs: {error}"))
     })?;
@@ -171,7 +172,7 @@ fn plan(
         (None, Pin::None | Pin::Last) => default(),
     };
     let encryption = encryption(place, &aim.peers, &["http/1.1"])?;
-    let mut plan = Plan {
+    let mut plan = LoadPlan {
         targets: aim.targets,
         peers: aim.peers,
         connections: load.connections,
@@ -204,13 +205,13 @@ fn plan(
 /// How connections to these peers are encrypted, and the protocols that they offer; `None` if all are plain.
 fn encryption(
     place: &Surroundings,
-    peers: &[Peer],
+    peers: &[TargetServer],
     protocols: &[&str],
 ) -> Result<Option<Encryption>, Failure> {
     if peers.iter().all(|peer| peer.server_name.is_none()) {
         return Ok(None);
     }
-    let handshakes = if place.tls_resume { Handshakes::Resumed } else { Handshakes::Full };
+    let handshakes = if place.tls_resume { HandshakeMode::Resumed } else { HandshakeMode::Full };
     let ask = EncryptionAsk { handshakes, ..encryption_ask(&place.tls) };
     Encryption::new(ask, protocols).map(Some).map_err(encryption_failure)
 }
@@ -222,11 +223,11 @@ pub(crate) fn encryption_ask(tls: &Tls) -> EncryptionAsk {
         key: tls.key.as_ref().unwrap_or(certificate).clone(),
     });
     let trust = match &tls.cacert {
-        _ if tls.insecure => Trust::Anyone,
-        Some(file) => Trust::File(file.clone()),
-        None => Trust::System,
+        _ if tls.insecure => ServerTrust::Anyone,
+        Some(file) => ServerTrust::File(file.clone()),
+        None => ServerTrust::System,
     };
-    EncryptionAsk { trust, own, server_name: tls.sni.clone(), handshakes: Handshakes::Full }
+    EncryptionAsk { trust, own, server_name: tls.sni.clone(), handshakes: HandshakeMode::Full }
 }
 
 /// A file that cannot be used is a failure and not wrong use: the user may mend the file and run the same command.
@@ -249,9 +250,9 @@ fn wrong_at(flag: &str, error: impl Display) -> Failure {
 fn aim_failure(error: AimError) -> Failure {
     match &error {
         AimError::Address(
-            AddressError::Unresolvable { .. }
-            | AddressError::NoAddress(_)
-            | AddressError::NoSocket { .. },
+            LoadAddressError::Unresolvable { .. }
+            | LoadAddressError::NoAddress(_)
+            | LoadAddressError::NoSocket { .. },
         ) => Failure::Failed(error.to_string()),
         AimError::WeightCount { .. } | AimError::Weight(_) => wrong_at("--weight", error),
         _ => wrong_use(error),
@@ -275,17 +276,18 @@ fn lifetime(load: &Load) -> Lifetime {
     }
 }
 
-fn request(flags: &Asking) -> Result<Request, Failure> {
-    let field = |text: &String| Request::field(text).map_err(|error| wrong_at("--header", error));
+fn request(flags: &Asking) -> Result<PlannedRequest, Failure> {
+    let field =
+        |text: &String| PlannedRequest::field(text).map_err(|error| wrong_at("--header", error));
     let body = match (&flags.body, &flags.body_file) {
-        (Some(text), _) => Body::Text(text.clone()),
-        (None, Some(file)) => Body::Bytes(content("--body-file", file)?),
-        (None, None) => Body::None,
+        (Some(text), _) => RequestBody::Text(text.clone()),
+        (None, Some(file)) => RequestBody::Bytes(content("--body-file", file)?),
+        (None, None) => RequestBody::None,
     };
     let fields = flags.header.iter().map(field).collect::<Result<_, _>>()?;
-    let usual = if matches!(body, Body::None) { "GET" } else { "POST" };
+    let usual = if matches!(body, RequestBody::None) { "GET" } else { "POST" };
     let method = flags.method.clone().unwrap_or_else(|| usual.to_owned());
-    Ok(Request { method, fields, body })
+    Ok(PlannedRequest { method, fields, body })
 }
 
 /// The URLs of a file, one per line. Files of siege and vegeta have a method or a body in some lines: these are refused by their number.
@@ -302,7 +304,7 @@ fn urls_of(file: &Path) -> Result<Vec<String>, Failure> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        line.parse::<Url>().map_err(|error| wrong(&format!("{line}: {error}")))?;
+        line.parse::<LoadUrl>().map_err(|error| wrong(&format!("{line}: {error}")))?;
         urls.push(line.to_owned());
     }
     Ok(urls)
@@ -314,7 +316,7 @@ fn content(flag: &str, file: &Path) -> Result<Vec<u8>, Failure> {
     std::fs::read(file).map_err(cannot)
 }
 
-fn check(flags: &Expecting) -> Result<Check, Failure> {
+fn check(flags: &Expecting) -> Result<AnswerCheck, Failure> {
     let body = match (&flags.expect_body, &flags.expect_body_file, &flags.expect_sha256) {
         (Some(text), _, _) => BodyCheck::Equal(text.clone().into_bytes()),
         (_, Some(file), _) => BodyCheck::Equal(content("--expect-body-file", file)?),
@@ -324,7 +326,7 @@ fn check(flags: &Expecting) -> Result<Check, Failure> {
         (None, None, None) => BodyCheck::Any,
     };
     let status = flags.expect_status.unwrap_or_default();
-    Ok(Check { status, length: flags.expect_length, body })
+    Ok(AnswerCheck { status, length: flags.expect_length, body })
 }
 
 /// The setting of `--pin`.
@@ -348,22 +350,22 @@ fn pin(flag: Option<&str>) -> Result<Pin, Failure> {
     numbers.split(',').map(number).collect::<Result<_, _>>().map(Pin::Named)
 }
 
-fn pinning(pin: Pin, threads: u32, cpus: &Cpus) -> Result<Pinning, Failure> {
+fn pinning(pin: Pin, threads: u32, cpus: &Cpus) -> Result<ThreadPinning, Failure> {
     match pin {
-        Pin::None => Ok(Pinning::None),
+        Pin::None => Ok(ThreadPinning::None),
         Pin::Last => {
-            cpus.last(threads).map(Pinning::Cpus).map_err(|error| wrong_at("--pin", error))
+            cpus.last(threads).map(ThreadPinning::Cpus).map_err(|error| wrong_at("--pin", error))
         }
         Pin::Named(named) => {
             cpus.check(&named).map_err(|error| wrong_at("--pin", error))?;
-            Ok(Pinning::Cpus(named))
+            Ok(ThreadPinning::Cpus(named))
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use bench::plan::{Pace, Rate, Stage};
+    use bench::plan::{RateStage, RequestPace, RequestRate};
     use clap::{Args, Parser};
 
     use super::*;
@@ -380,7 +382,7 @@ mod tests {
         Line::try_parse_from(words).map(|line| line.verb).map_err(|error| error.to_string())
     }
 
-    fn planned(words: &str) -> Plan {
+    fn planned(words: &str) -> LoadPlan {
         let flags = parsed(words).unwrap_or_else(|error| panic!("{words}: {error}"));
         match http(&flags) {
             Ok(plan) => plan,
@@ -408,8 +410,8 @@ mod tests {
         let plan = planned("127.0.0.1:9/a");
         assert_eq!((plan.connections, plan.pipeline, plan.runs), (256, 1, 1));
         assert_eq!((plan.duration.as_secs(), plan.warmup.as_secs()), (10, 2));
-        assert_eq!((plan.pace, plan.lifetime), (Pace::Closed, Lifetime::KeptAlive));
-        assert_eq!((plan.pinning, plan.check), (Pinning::None, Check::default()));
+        assert_eq!((plan.pace, plan.lifetime), (RequestPace::Closed, Lifetime::KeptAlive));
+        assert_eq!((plan.pinning, plan.check), (ThreadPinning::None, AnswerCheck::default()));
         assert_eq!((plan.targets.len(), plan.peers.len(), plan.server), (1, 1, None));
         assert!(plan.threads >= 1 && plan.sources.is_empty());
     }
@@ -421,7 +423,7 @@ mod tests {
             (plan.duration.as_secs(), plan.count.map(std::num::NonZeroU64::get)),
             (90, Some(7))
         );
-        let Pace::Open(rate) = plan.pace else { panic!("a rate is an open loop") };
+        let RequestPace::Open(rate) = plan.pace else { panic!("a rate is an open loop") };
         assert_eq!(rate.stages.len(), 2);
         assert!(refused("127.0.0.1:9 --rate 5k@30s -d 30s").contains("leave -d out"));
         assert!(refused("127.0.0.1:9 --rate 0@30s").contains("--rate 10k"));
@@ -436,9 +438,9 @@ mod tests {
              --server-pid {own} --seed 5 --expect-status 2xx --expect-length 3 --expect-body abc",
         ));
         let ramp = Ramp { from: 10.0, to: 2000.0 };
-        let stages = vec![Stage { ramp, lasts: plan.duration }];
-        let rate = Rate { stages, arrivals: Arrivals::Poisson };
-        assert_eq!(plan.pace, Pace::Open(rate));
+        let stages = vec![RateStage { ramp, lasts: plan.duration }];
+        let rate = RequestRate { stages, arrivals: Arrivals::Poisson };
+        assert_eq!(plan.pace, RequestPace::Open(rate));
         assert_eq!((plan.connections, plan.threads, plan.pipeline, plan.runs), (8, 2, 4, 3));
         assert_eq!((plan.duration.as_secs(), plan.warmup.as_secs(), plan.seed), (60, 0, 5));
         assert_eq!(
@@ -459,9 +461,9 @@ mod tests {
     #[test]
     fn threads_are_pinned_as_said() {
         let last = Cpus::read().expect("there are CPUs").last(1).expect("there is one");
-        assert_eq!(planned("127.0.0.1:9 -t 1 --pin").pinning, Pinning::Cpus(last.clone()));
+        assert_eq!(planned("127.0.0.1:9 -t 1 --pin").pinning, ThreadPinning::Cpus(last.clone()));
         let named = planned(&format!("127.0.0.1:9 --pin={}", last[0]));
-        assert_eq!((named.threads, named.pinning), (1, Pinning::Cpus(last)));
+        assert_eq!((named.threads, named.pinning), (1, ThreadPinning::Cpus(last)));
     }
 
     #[test]
@@ -541,7 +543,10 @@ mod tests {
     fn hold_asks_each_connection_once_a_minute() {
         let flags: Hold = parsed("127.0.0.1:9 -c 600").expect("right flags");
         let Ok(plan) = hold(&flags) else { panic!("a right plan") };
-        assert_eq!(plan.pace, Pace::Open(Rate::steady(10.0, plan.duration, Arrivals::Constant)));
+        assert_eq!(
+            plan.pace,
+            RequestPace::Open(RequestRate::steady(10.0, plan.duration, Arrivals::Constant))
+        );
         assert_eq!(plan.upkeep, Upkeep::Hold);
         assert_eq!(
             (plan.connections, plan.duration.as_secs(), plan.warmup.as_secs()),

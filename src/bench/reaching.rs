@@ -11,13 +11,13 @@ use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
 use bench::tally::HandshakeFault;
-use conformance::{Over, Stream, Target};
+use conformance::{Over, ServerStream, TestedServer};
 use tls::{Connector, StreamError};
 
 use crate::Failure;
 
 /// A server that cannot be reached is an error, not a failed requirement.
-pub(crate) fn reach(target: &Target, patience: Duration) -> Result<(), Failure> {
+pub(crate) fn reach(target: &TestedServer, patience: Duration) -> Result<(), Failure> {
     let address = target.address;
     let connected = TcpStream::connect_timeout(&address, patience).map_err(|error| {
         Failure::Failed(format!(
@@ -49,8 +49,8 @@ impl Encrypted {
 }
 
 impl Over for Encrypted {
-    fn begin(&self, connection: TcpStream) -> io::Result<Box<dyn Stream>> {
-        match tls::Stream::connect(&self.connector, &self.server_name, connection) {
+    fn begin(&self, connection: TcpStream) -> io::Result<Box<dyn ServerStream>> {
+        match tls::TlsStream::connect(&self.connector, &self.server_name, connection) {
             Ok(stream) => Ok(Box::new(EncryptedStream(stream))),
             Err(StreamError::Io(error)) => Err(error),
             Err(StreamError::Refused(why)) => Err(io::Error::other(told(why.into()))),
@@ -68,7 +68,7 @@ fn told(fault: HandshakeFault) -> String {
 }
 
 /// One connection over TLS.
-struct EncryptedStream(tls::Stream<TcpStream>);
+struct EncryptedStream(tls::TlsStream<TcpStream>);
 
 impl Read for EncryptedStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -86,7 +86,7 @@ impl Write for EncryptedStream {
     }
 }
 
-impl Stream for EncryptedStream {
+impl ServerStream for EncryptedStream {
     fn set_read_timeout(&self, wait: Duration) -> io::Result<()> {
         self.0.inner().set_read_timeout(Some(wait))
     }

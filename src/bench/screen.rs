@@ -6,9 +6,9 @@
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};
 
-use bench::client::Window;
+use bench::client::MeasuredWindow;
 use bench::host::terminal_columns;
-use bench::run::Moment;
+use bench::run::RunProgress;
 
 /// Columns of the progress bar, and its columns on a narrow terminal.
 const BAR: usize = 24;
@@ -61,7 +61,7 @@ impl Screen {
     }
 
     /// Draws the progress.
-    pub(crate) fn show(&mut self, moment: &Moment) {
+    pub(crate) fn show(&mut self, moment: &RunProgress) {
         if !self.is_terminal {
             return;
         }
@@ -81,7 +81,7 @@ impl Screen {
         }
     }
 
-    fn note(&mut self, moment: &Moment) {
+    fn note(&mut self, moment: &RunProgress) {
         if self.answered.back().is_some_and(|(_, last)| *last > moment.glance.answered) {
             // The measured part began, or another run.
             self.answered.clear();
@@ -101,7 +101,7 @@ impl Screen {
     }
 
     /// As much as there are columns for, the most important first.
-    fn line(&self, moment: &Moment, columns: usize) -> String {
+    fn line(&self, moment: &RunProgress, columns: usize) -> String {
         let most = columns.saturating_sub(MARGIN);
         let glance = &moment.glance;
         let mut line = self.head(moment, columns);
@@ -125,9 +125,9 @@ impl Screen {
     }
 
     /// The name, the progress and the rate.
-    fn head(&self, moment: &Moment, columns: usize) -> String {
+    fn head(&self, moment: &RunProgress, columns: usize) -> String {
         let glance = &moment.glance;
-        if moment.window == Window::NEVER {
+        if moment.window == MeasuredWindow::NEVER {
             // `bench hold` is opening its connections.
             let per_second = glance.opened as f64 * 1e9 / moment.elapsed_ns.max(1) as f64;
             return format!("{}, opening: {per_second:.0} connections/s", self.name);
@@ -188,12 +188,12 @@ mod tests {
     use super::*;
 
     /// An update in the third of ten seconds; the first two are the warm-up.
-    fn moment(second: u64, p99_ns: u64) -> Moment {
-        Moment {
+    fn moment(second: u64, p99_ns: u64) -> RunProgress {
+        RunProgress {
             run: 1,
             runs: 3,
             elapsed_ns: second * SECOND_NS,
-            window: Window::new(0, Duration::from_secs(2), Duration::from_secs(8)),
+            window: MeasuredWindow::new(0, Duration::from_secs(2), Duration::from_secs(8)),
             glance: Glance {
                 answered: 50_000 * second,
                 failed: 12,

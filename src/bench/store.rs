@@ -3,8 +3,10 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use bench::plan::{Aim, Ownership, Pace, Plan, RightValues, StoreAim, StoreAsk, StoreAskError};
-use bench::report::{Report, State};
+use bench::plan::{
+    Aim, LoadPlan, Ownership, RequestPace, RightValues, StoreAim, StoreAsk, StoreAskError,
+};
+use bench::report::{Report, ResultTrust};
 
 use super::flags::Store;
 use super::http::deliver;
@@ -34,7 +36,7 @@ pub(crate) fn run(flags: &Store) -> Result<(), Failure> {
     deliver(&report, &flags.output)
 }
 
-fn measure(plan: &Plan, what: &'static str) -> Result<Report, Failure> {
+fn measure(plan: &LoadPlan, what: &'static str) -> Result<Report, Failure> {
     let command = std::env::args().collect();
     let mut screen = Screen::new(what);
     let result = match what {
@@ -66,13 +68,13 @@ fn wrong(error: StoreAskError) -> Failure {
 }
 
 /// Writes each key once.
-fn fill(flags: &Store, plan: &Plan, aim: Aim) -> Result<(), Failure> {
-    let plan = Plan {
+fn fill(flags: &Store, plan: &LoadPlan, aim: Aim) -> Result<(), Failure> {
+    let plan = LoadPlan {
         targets: aim.targets,
         peers: aim.peers,
         connections: plan.connections.min(FILL_CONNECTIONS).max(plan.threads),
         pipeline: FILL_PIPELINE,
-        pace: Pace::Closed,
+        pace: RequestPace::Closed,
         duration: FILL_DURATION,
         warmup: Duration::ZERO,
         count: NonZeroU64::new(flags.keys),
@@ -88,7 +90,7 @@ fn fill(flags: &Store, plan: &Plan, aim: Aim) -> Result<(), Failure> {
     let why = match (report.verdict.state, failed) {
         (_, Some(failed)) if failed.status > 0 => "the store refused others",
         (_, Some(failed)) if failed.connect > 0 => "it could not be connected to",
-        (State::Invalid, _) if written == 0 => "nothing was answered",
+        (ResultTrust::Invalid, _) if written == 0 => "nothing was answered",
         _ => "the rest had no answer",
     };
     Err(Failure::Failed(format!("{written} of {} keys were written: {why}", flags.keys)))

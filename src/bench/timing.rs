@@ -5,14 +5,14 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use bench::plan::{Arrivals, Pace, Ramp, Rate, Stage};
+use bench::plan::{Arrivals, Ramp, RateStage, RequestPace, RequestRate};
 
 use crate::Failure;
 use crate::duration::duration;
 
 /// When requests are due, and for how long.
 pub(crate) struct Timing {
-    pub(crate) pace: Pace,
+    pub(crate) pace: RequestPace,
     pub(crate) duration: Duration,
 }
 
@@ -30,8 +30,10 @@ impl Timing {
             return Err(Failure::WrongUse(text.to_owned()));
         }
         let duration = lasts.or(duration).unwrap_or(otherwise);
-        let open = |rate: &RateFlag| Pace::Open(Rate { stages: rate.stages(duration), arrivals });
-        Ok(Self { pace: rate.map_or(Pace::Closed, open), duration })
+        let open = |rate: &RateFlag| {
+            RequestPace::Open(RequestRate { stages: rate.stages(duration), arrivals })
+        };
+        Ok(Self { pace: rate.map_or(RequestPace::Closed, open), duration })
     }
 }
 
@@ -41,7 +43,7 @@ pub(crate) enum RateFlag {
     /// A rate or a ramp over the whole run.
     Whole(Ramp),
     /// Consecutive stages, which together are the run.
-    Stages(Vec<Stage>),
+    Stages(Vec<RateStage>),
 }
 
 impl RateFlag {
@@ -55,9 +57,9 @@ impl RateFlag {
     }
 
     /// The stages of a run of this duration.
-    pub(crate) fn stages(&self, lasts: Duration) -> Vec<Stage> {
+    pub(crate) fn stages(&self, lasts: Duration) -> Vec<RateStage> {
         match self {
-            Self::Whole(ramp) => vec![Stage { ramp: *ramp, lasts }],
+            Self::Whole(ramp) => vec![RateStage { ramp: *ramp, lasts }],
             Self::Stages(stages) => stages.clone(),
         }
     }
@@ -79,7 +81,7 @@ fn ramp(text: &str) -> Result<Ramp, String> {
     text.parse().map_err(|error: bench::plan::RateError| error.to_string())
 }
 
-fn stage(text: &str) -> Result<Stage, String> {
+fn stage(text: &str) -> Result<RateStage, String> {
     let (rate, lasts) = text
         .split_once('@')
         .ok_or_else(|| format!("the stage `{text}` has no time; write 0:5k@30s,5k@60s"))?;
@@ -88,7 +90,7 @@ fn stage(text: &str) -> Result<Stage, String> {
     if lasts.is_zero() {
         return Err(format!("the stage `{text}` lasts no time; leave it out"));
     }
-    Ok(Stage { ramp, lasts })
+    Ok(RateStage { ramp, lasts })
 }
 
 #[cfg(test)]
@@ -105,7 +107,7 @@ mod tests {
         assert_eq!(whole.lasts(), None);
         let ten_s = Duration::from_secs(10);
         let ramp = Ramp { from: 100.0, to: 200.0 };
-        assert_eq!(whole.stages(ten_s), [Stage { ramp, lasts: ten_s }]);
+        assert_eq!(whole.stages(ten_s), [RateStage { ramp, lasts: ten_s }]);
 
         let stages = read("0:5k@30s,5k@1m,0@500ms");
         assert_eq!(stages.lasts(), Some(Duration::from_millis(90_500)));

@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use clap::Args;
-use live::{Event, Info};
+use live::{Info, OperatorEvent};
 use serde_json::Value;
 
 use super::Format;
@@ -40,7 +40,7 @@ pub(super) fn events(way: &Way, flags: &Events) -> Result<(), Failure> {
     let mut last = 0;
     loop {
         let mut answer: Value = super::parse(&way.ask("GET", &format!("/events?after={last}"))?)?;
-        for event in &super::read::<Vec<Event>>(answer["events"].take())? {
+        for event in &super::read::<Vec<OperatorEvent>>(answer["events"].take())? {
             last = event.number;
             output::print(&if flags.json { json_of(event)? } else { text_of(event) })?;
         }
@@ -104,13 +104,13 @@ fn visible(text: &str) -> String {
     text.replace(|letter: char| letter.is_control() && letter != '\n', " ")
 }
 
-fn json_of(event: &Event) -> Result<String, Failure> {
+fn json_of(event: &OperatorEvent) -> Result<String, Failure> {
     let line = serde_json::to_string(event);
     line.map(|line| line + "\n").map_err(|error| Failure::Failed(error.to_string()))
 }
 
-fn text_of(event: &Event) -> String {
-    let Event { number, at_ms, scheduler, kind, level, text, cause, profiled } = event;
+fn text_of(event: &OperatorEvent) -> String {
+    let OperatorEvent { number, at_ms, scheduler, kind, level, text, cause, profiled } = event;
     let at = runtime::calendar::Timestamp { unix_ms: *at_ms };
     let place = scheduler.map_or_else(String::new, |number| format!("scheduler {number}: "));
     let mut out = format!("{number}  {at}  {level}  {kind}  {place}{text}\n");

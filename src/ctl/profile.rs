@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use ::profile::{FoldedFile, Unit};
+use ::profile::{CountUnit, FoldedFile};
 use clap::Args;
 
 use super::way::Way;
@@ -54,7 +54,7 @@ pub(crate) fn ask(way: &Way, query: &str) -> Result<(Told, u64), Failure> {
     let live::Profile { title, hertz, remarks, folded } = super::read(super::parse(&answer)?)?;
     match FoldedFile::read(folded.as_bytes()) {
         Ok(FoldedFile::Profile(folded)) => {
-            Ok((Told { remarks, ..Told::of(folded, Unit::Samples, title) }, hertz))
+            Ok((Told { remarks, ..Told::of(folded, CountUnit::Samples, title) }, hertz))
         }
         _ => Err(Failure::Failed("the server answered with no folded stacks".to_owned())),
     }

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use clap::Args;
 use server::serve::{control_directory, control_sockets};
-use tls::{Authorities, Connector, Peers};
-use wire::http::url::{Authority, Host, Origin, Scheme};
+use tls::{Authorities, Connector, TrustedServers};
+use wire::http::url::{Authority, Origin, Scheme, UrlHost};
 
 use crate::Failure;
 
@@ -207,8 +207,8 @@ impl Network {
             return Err(wrong("write its port"));
         }
         let is_here = match parsed.host {
-            Host::Name(name) => name == "localhost",
-            Host::Address(address) => address.is_loopback(),
+            UrlHost::Name(name) => name == "localhost",
+            UrlHost::Address(address) => address.is_loopback(),
         };
         let connector = match origin.scheme {
             Scheme::Https => Some(connector(flags)?),
@@ -231,7 +231,7 @@ impl Network {
         socket.set_read_timeout(Some(patience))?;
         socket.set_write_timeout(Some(patience))?;
         let Some(connector) = &self.connector else { return Ok(Box::new(socket)) };
-        let stream = tls::Stream::connect(connector, &self.host, socket);
+        let stream = tls::TlsStream::connect(connector, &self.host, socket);
         Ok(Box::new(stream.map_err(|error| io::Error::other(error.to_string()))?))
     }
 }
@@ -240,9 +240,11 @@ impl Network {
 fn connector(flags: &WayFlags) -> Result<Connector, Failure> {
     let failed = |error: &dyn fmt::Display| Failure::Failed(error.to_string());
     let peers = match &flags.cacert {
-        _ if flags.insecure => Peers::Any,
-        Some(file) => Peers::Known(Authorities::read(file).map_err(|error| failed(&error))?),
-        None => Peers::Known(Authorities::of_system().map_err(|error| failed(&error))?),
+        _ if flags.insecure => TrustedServers::Any,
+        Some(file) => {
+            TrustedServers::Known(Authorities::read(file).map_err(|error| failed(&error))?)
+        }
+        None => TrustedServers::Known(Authorities::of_system().map_err(|error| failed(&error))?),
     };
     Connector::new(&peers, &["http/1.1"], None).map_err(|error| failed(&error))
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use ::profile::limits::COUNTED_THREADS;
 use ::profile::{
-    LockFunctions, Met, Names, Traced, Tracing, Waiting, is_of_looking, kind_of_flags, lock_of,
-    lock_table, lock_taken_at, wait_rows,
+    LockFunctions, Met, SymbolNames, TraceEvent, Tracing, WaitRecording, is_of_looking,
+    kind_of_flags, lock_of, lock_table, lock_taken_at, wait_rows,
 };
 
 use super::Profile;
@@ -51,11 +51,11 @@ pub(super) fn locks(process: u32, asked: &Profile) -> Result<Told, Failure> {
     };
     let functions = counted.map_err(|why| remarks.push(why)).unwrap_or_default();
     // Tracepoints also record locks that spin; without them only the waits of threads are recorded.
-    let mut traced = Tracing::begin(process, Traced::Locks);
+    let mut traced = Tracing::begin(process, TraceEvent::Locks);
     if let Err(error) = &traced {
         remarks.push(format!("locks of the kernel that spin are not seen: {error}"));
     }
-    let begun = Waiting::begin(process, &functions);
+    let begun = WaitRecording::begin(process, &functions);
     let mut waiting = begun.map_err(|error| failure(process, &error))?;
     let seconds = for_a_while(asked.duration, LOOK_AT_EVENTS, |search| {
         waiting.drain();
@@ -78,7 +78,7 @@ pub(super) fn locks(process: u32, asked: &Profile) -> Result<Told, Failure> {
         .keys()
         .chain(waited.tries.keys())
         .chain(of_kernel.iter().map(|(_, stack, _)| *stack));
-    let names = Names::find(process, stacks, &asked.debug_files, &mut remarks);
+    let names = SymbolNames::find(process, stacks, &asked.debug_files, &mut remarks);
     let met = |kind: &str, stack, tries, waits| Met {
         kind: kind.to_owned(),
         frames: names.frames(stack),

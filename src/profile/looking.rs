@@ -6,11 +6,11 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use ::profile::{
-    Frame, LockFunctions, Met, Mode, Names, Sampling, Scheduling, Stack, Traced, Tracing, Unit,
-    Waiting, Waits, call_table, wait_of, wait_rows, wait_table,
+    CountUnit, Frame, LockFunctions, Met, Mode, Sampling, Scheduling, Stack, SymbolNames,
+    TraceEvent, Tracing, WaitRecording, Waits, call_table, wait_of, wait_rows, wait_table,
 };
 use bench::host::{is_local, listening_processes};
-use bench::plan::{AddressError, Ownership, Url, resolve};
+use bench::plan::{LoadAddressError, LoadUrl, Ownership, resolve};
 
 use super::Profile;
 use crate::Failure;
@@ -47,8 +47,8 @@ impl Program {
 }
 
 /// The process that listens at the address of a URL.
-fn listening(url: &Url) -> Result<u32, Failure> {
-    let failed = |error: AddressError| Failure::Failed(error.to_string());
+fn listening(url: &LoadUrl) -> Result<u32, Failure> {
+    let failed = |error: LoadAddressError| Failure::Failed(error.to_string());
     let address = resolve(&url.place, Ownership::Declared).map_err(failed)?;
     let processes: Vec<u32> = match address.tcp().filter(|address| is_local(address.ip())) {
         Some(address) => listening_processes(address),
@@ -141,14 +141,15 @@ pub(super) fn sampled(process: u32, asked: &Profile) -> Result<Told, Failure> {
     });
     let mut taken = sampling.end();
     map_pages(asked, &mut taken.remarks);
-    let names = Names::find(process, taken.stacks.keys(), &asked.debug_files, &mut taken.remarks);
+    let names =
+        SymbolNames::find(process, taken.stacks.keys(), &asked.debug_files, &mut taken.remarks);
     let folded = names.fold(taken.stacks.iter().map(|(stack, count)| (stack, *count)));
     note_lost(taken.lost, &mut taken.remarks);
     if folded.total() == 0.0 {
         taken.remarks.push("no samples: the program was idle".to_owned());
     }
     let title = title(process, seconds, &format!(" at {} Hz", asked.hertz));
-    Ok(Told { remarks: taken.remarks, ..Told::of(folded, Unit::Samples, title) })
+    Ok(Told { remarks: taken.remarks, ..Told::of(folded, CountUnit::Samples, title) })
 }
 
 /// Makes the server write the map of its pages' native code: at the end, because it compiles code while it runs.
@@ -174,7 +175,7 @@ pub(super) fn note_lost(lost: u64, remarks: &mut Vec<String>) {
 const NO_CPU: &str = "[waits for a CPU]";
 
 pub(super) fn waits(process: u32, asked: &Profile) -> Result<Told, Failure> {
-    let mut waiting = Waiting::begin(process, &LockFunctions::default())
+    let mut waiting = WaitRecording::begin(process, &LockFunctions::default())
         .map_err(|error| failure(process, &error))?;
     let seconds = for_a_while(asked.duration, LOOK_AT_EVENTS, |search| {
         waiting.drain();
@@ -186,7 +187,7 @@ pub(super) fn waits(process: u32, asked: &Profile) -> Result<Told, Failure> {
     ];
     map_pages(asked, &mut remarks);
     let stacks = waited.waits.keys().chain(waited.without_cpu.keys());
-    let names = Names::find(process, stacks, &asked.debug_files, &mut remarks);
+    let names = SymbolNames::find(process, stacks, &asked.debug_files, &mut remarks);
     let met = |kind: String, frames: Vec<Frame>, waits: &Waits| Met {
         kind,
         frames,
@@ -210,7 +211,7 @@ pub(super) fn waits(process: u32, asked: &Profile) -> Result<Told, Failure> {
 }
 
 pub(super) fn calls(process: u32, asked: &Profile) -> Result<Told, Failure> {
-    let begun = Tracing::begin(process, Traced::Calls);
+    let begun = Tracing::begin(process, TraceEvent::Calls);
     let mut tracing = begun.map_err(|error| failure(process, &error))?;
     let seconds = for_a_while(asked.duration, LOOK_AT_EVENTS, |search| {
         tracing.drain();

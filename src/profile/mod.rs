@@ -8,8 +8,8 @@ mod looking;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::profile::{Folded, FoldedFile, Unit};
-use bench::plan::Url;
+use ::profile::{CountUnit, Folded, FoldedFile};
+use bench::plan::LoadUrl;
 use clap::{ArgGroup, Args};
 
 use crate::Failure;
@@ -42,7 +42,7 @@ pub(crate) struct Profile {
     pid: Option<u32>,
     /// The server that listens at this address of this host: http://HOST:PORT or HOST:PORT.
     #[arg(long, value_name = "URL", conflicts_with_all = ["pid", "from", "command", "diff"])]
-    url: Option<Url>,
+    url: Option<LoadUrl>,
     /// Read folded stacks instead of profiling: those that --folded writes, or another tool for flamegraph.pl.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "view", "diff"])]
     from: Option<PathBuf>,
@@ -106,7 +106,7 @@ pub(crate) fn run(asked: &Profile) -> Result<(), Failure> {
     let told = match &asked.from {
         Some(file) => match open(file)? {
             FoldedFile::Profile(folded) => {
-                Told::of(folded, Unit::Samples, file.display().to_string())
+                Told::of(folded, CountUnit::Samples, file.display().to_string())
             }
             FoldedFile::Difference(before, after) => {
                 return compare([&before, &after], &file.display().to_string(), asked);

@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use std::io::Read;
 use std::time::SystemTime;
 
-use ::store::{Row, Value};
-use wire::resp::{Command, Limits, Parser};
+use ::store::{LoadedRow, Value};
+use wire::resp::{CommandLimits, Parser, RespCommand};
 
 /// Bytes of one read.
 const PIECE: usize = 64 * 1024;
@@ -23,7 +23,7 @@ pub(super) struct Commands<R> {
     /// The number of the last command, from 1.
     number: u64,
     /// The remaining rows of that command.
-    rows: VecDeque<Row>,
+    rows: VecDeque<LoadedRow>,
     now_ms: u64,
 }
 
@@ -44,7 +44,7 @@ impl<R: Read> Commands<R> {
     fn read(&mut self) -> Result<bool, String> {
         loop {
             let rest = &self.buffer[self.begin..];
-            let parsed = self.parser.parse(rest, &Limits::default());
+            let parsed = self.parser.parse(rest, &CommandLimits::default());
             if let Some(command) = parsed.map_err(|problem| problem.text())? {
                 self.begin += command.length;
                 self.number += u64::from(!command.is_empty());
@@ -66,7 +66,7 @@ impl<R: Read> Commands<R> {
 }
 
 impl<R: Read> Iterator for Commands<R> {
-    type Item = Result<Row, String>;
+    type Item = Result<LoadedRow, String>;
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.rows.is_empty() {
@@ -87,8 +87,8 @@ fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn rows_of(command: &Command<'_>, now_ms: u64) -> Result<Vec<Row>, String> {
-    let row = |key: usize, value: usize, expiry_ms| Row {
+fn rows_of(command: &RespCommand<'_>, now_ms: u64) -> Result<Vec<LoadedRow>, String> {
+    let row = |key: usize, value: usize, expiry_ms| LoadedRow {
         key: command.argument(key).into(),
         value: Value::bytes(command.argument(value)),
         expiry_ms,

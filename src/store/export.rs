@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ::store::{Outcome, PageOf, Query, With};
+use ::store::{PageOf, Query, StepOutcome, With};
 use server::record_json::to_json;
 
 use super::{failed, number_of, open};
@@ -19,7 +19,7 @@ pub(super) fn run(directory: &Path, database: &str) -> Result<(), Failure> {
         loop {
             let page = PageOf { after, keys: usize::MAX, with: With::Values, ..PageOf::default() };
             let outcome = snapshot.answer(database, &Query::Page(page), 0);
-            let Outcome::Page(page) = outcome.map_err(|failure| failed(directory, &failure))?
+            let StepOutcome::Page(page) = outcome.map_err(|failure| failed(directory, &failure))?
             else {
                 return Err(Failure::Failed("the store gave no page".to_owned()).into());
             };

@@ -12,9 +12,9 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use ::store::{DATA_FILE, Kind, LoadFailure, Row, Settings, Store as Opened, Value};
+use ::store::{DATA_FILE, LoadFailure, LoadedRow, Store as Opened, StoreOptions, Value, ValueKind};
 use clap::Args;
-use server::record_json::{Fields, of_json};
+use server::record_json::{RecordFields, of_json};
 use wire::json;
 
 use super::commands::Commands;
@@ -50,9 +50,9 @@ pub(super) fn run(import: &Import) -> Result<(), Failure> {
     let told = |error: io::Error| Failure::Failed(format!("{}: {error}", import.file.display()));
     let file = opened(&import.file).map_err(told)?;
     if !import.directory.join(DATA_FILE).exists() {
-        let settings = Settings {
+        let settings = StoreOptions {
             databases: vec![import.database.clone()],
-            ..Settings::new(&import.directory)
+            ..StoreOptions::new(&import.directory)
         };
         Opened::open(&settings).map_err(|failure| failed(&import.directory, &failure))?;
     }
@@ -137,10 +137,10 @@ fn lines(source: Counted, key: String) -> Rows {
 }
 
 /// The row of a line that is a JSON object.
-fn row_of(line: &str, key: &str) -> Result<Row, String> {
-    let told = |problem: json::Problem| problem.to_string();
+fn row_of(line: &str, key: &str) -> Result<LoadedRow, String> {
+    let told = |problem: json::JsonProblem| problem.to_string();
     let line = json::check_around(line.as_bytes(), 1).map_err(told)?;
-    let object: Fields<'_> = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let object: RecordFields<'_> = serde_json::from_str(line).map_err(|error| error.to_string())?;
     let is_exported = key == "key"
         && ["value", "value_base64", "json"].iter().any(|name| object.contains_key(*name));
     if is_exported {
@@ -158,8 +158,8 @@ fn row_of(line: &str, key: &str) -> Result<Row, String> {
         Some(_) => return Err(format!("`{key}` is neither a text nor a number")),
         None => return Err(format!("there is no `{key}`")),
     };
-    let value = Value { kind: Kind::Table, bytes: line.as_bytes().into() };
-    Ok(Row { key: name.into_bytes().into(), value, expiry_ms: None })
+    let value = Value { kind: ValueKind::Table, bytes: line.as_bytes().into() };
+    Ok(LoadedRow { key: name.into_bytes().into(), value, expiry_ms: None })
 }
 
 /// A reader that counts its bytes.

@@ -13,7 +13,7 @@ mod separated;
 
 use std::path::{Path, PathBuf};
 
-use ::store::{Database, Failure as StoreFailure, Outcome, Query, Settings, Store as Opened};
+use ::store::{Database, Query, StepOutcome, Store as Opened, StoreFailure, StoreOptions};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 
@@ -115,7 +115,7 @@ fn open(directory: &Path, database: Option<&str>) -> Result<(Opened, Vec<String>
     {
         databases.push(name.to_owned());
     }
-    let settings = Settings { databases: databases.clone(), ..Settings::new(directory) };
+    let settings = StoreOptions { databases: databases.clone(), ..StoreOptions::new(directory) };
     let opened = Opened::open(&settings).map_err(failed)?;
     Ok((opened, databases))
 }
@@ -141,7 +141,9 @@ fn stat(directory: &Path, as_json: bool) -> Result<(), Failure> {
     for (number, name) in databases.iter().enumerate() {
         let database = Database(u8::try_from(number).unwrap_or(u8::MAX));
         let counted = snapshot.answer(database, &Query::Count, 0);
-        if let Outcome::Number(count) = counted.map_err(|failure| failed(directory, &failure))? {
+        if let StepOutcome::Number(count) =
+            counted.map_err(|failure| failed(directory, &failure))?
+        {
             counts.push((name, count));
         }
     }

@@ -7,13 +7,13 @@ use std::collections::BTreeSet;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use ::store::{Kind, Row, Value};
+use ::store::{LoadedRow, Value, ValueKind};
 use serde_json::Map;
 
 use crate::Failure;
 
 /// The rows of a file, or what is wrong with one.
-pub(super) type Rows = Box<dyn Iterator<Item = Result<Row, String>>>;
+pub(super) type Rows = Box<dyn Iterator<Item = Result<LoadedRow, String>>>;
 
 /// The characters of a format.
 #[derive(Clone, Copy, Debug)]
@@ -82,10 +82,10 @@ pub(super) fn rows(
                 let object: Map<String, serde_json::Value> =
                     others.map(|(place, name)| (name.clone(), text(place).into())).collect();
                 let text = serde_json::Value::Object(object).to_string();
-                Value { kind: Kind::Table, bytes: text.into_bytes().into() }
+                Value { kind: ValueKind::Table, bytes: text.into_bytes().into() }
             }
         };
-        Ok(Row { key: field(key).into(), value, expiry_ms: None })
+        Ok(LoadedRow { key: field(key).into(), value, expiry_ms: None })
     })))
 }
 

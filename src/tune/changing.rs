@@ -10,7 +10,7 @@ use ::tune::apply::{
     Done, PERSISTED, Which, again, apply, drifted, is_persisted, may_cut, persist, revert,
 };
 use ::tune::limits::UNCONFIRMED;
-use ::tune::{Allowed, Files, Plan, Step, audit, plan};
+use ::tune::{Allowed, ChangePlan, HostFiles, PlanStep, audit, plan};
 use clap::Args;
 use serde_json::json;
 
@@ -74,7 +74,7 @@ pub(super) struct Revert {
     place: Place,
 }
 
-pub(super) fn planned(wanted: &Wanted) -> Result<Plan, Failure> {
+pub(super) fn planned(wanted: &Wanted) -> Result<ChangePlan, Failure> {
     let host = look(&wanted.looked)?;
     Ok(plan(&host, &audit(&host, wanted.looked.load.into()), &Allowed::of(&wanted.allow)))
 }
@@ -89,7 +89,7 @@ pub(super) fn run_plan(wanted: &Wanted) -> Result<(), Failure> {
         print_line("There is nothing to write.")?;
     }
     for (number, step) in plan.steps.iter().enumerate() {
-        let Step { check, changes, owners, hindrance } = step;
+        let PlanStep { check, changes, owners, hindrance } = step;
         print_line(&format!(
             "{}. {}  risk {}: {}; lost: {}",
             number + 1,
@@ -123,7 +123,7 @@ fn shown(value: &str) -> String {
     value.replace('\t', " ")
 }
 
-fn to_json(plan: &Plan) -> serde_json::Value {
+fn to_json(plan: &ChangePlan) -> serde_json::Value {
     let steps = plan.steps.iter().map(|step| {
         let changes = step
             .changes
@@ -157,7 +157,7 @@ pub(super) fn run_apply(asked: &Apply) -> Result<(), Failure> {
     let failed = |error: std::io::Error| {
         Failure::Failed(format!("the journal: {error}; nothing more was changed"))
     };
-    let is_meant = |step: &&Step| {
+    let is_meant = |step: &&PlanStep| {
         asked.steps.is_empty() || asked.steps.iter().any(|name| name == step.check.id)
     };
     let before = journal.last();
@@ -255,7 +255,7 @@ pub(super) fn run_revert(asked: &Revert) -> Result<(), Failure> {
 }
 
 pub(super) fn run_status(place: &Place) -> Result<(), Failure> {
-    let (files, journal) = (Files::below(place.root()), place.journal()?);
+    let (files, journal) = (HostFiles::below(place.root()), place.journal()?);
     let (mut told, mut drift) = (Vec::new(), 0);
     for entry in journal.standing() {
         let done = drifted(&files, entry);
@@ -277,7 +277,7 @@ pub(super) fn run_status(place: &Place) -> Result<(), Failure> {
 }
 
 pub(super) fn run_verify(place: &Place) -> Result<(), Failure> {
-    let (files, journal) = (Files::below(place.root()), place.journal()?);
+    let (files, journal) = (HostFiles::below(place.root()), place.journal()?);
     let (mut told, mut holds) = (Vec::new(), 0);
     for entry in journal.standing() {
         match drifted(&files, entry) {

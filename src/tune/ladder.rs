@@ -6,12 +6,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::bench::plan::Plan;
+use ::bench::plan::LoadPlan;
 use ::bench::report::{Ended, Report, to_pretty_json};
 use ::bench::run::{Interrupts, RunError, requests};
 use ::tune::ladder::{
-    ClimbError, CommandLineError, HostState, LadderReport, Outcome, Rung, Server, ServerError,
-    Title, What, climb, command_line, write_html, write_text,
+    ClimbError, CommandLineError, HostState, LadderReport, LadderServer, Rung, RungChange,
+    ServerError, StateOutcome, Title, climb, command_line, write_html, write_text,
 };
 use ::tune::limits::LADDER_ROUNDS;
 use clap::Args;
@@ -107,7 +107,7 @@ pub(super) fn run(asked: &Ladder) -> Result<(), Failure> {
     }
     command_line(&asked.server, []).map_err(|error| wrong(&format!("--server: {error}")))?;
     let rungs = rungs(asked)?;
-    let is_of_host = |rung: &Rung| matches!(rung.what, What::Host(_));
+    let is_of_host = |rung: &Rung| matches!(rung.what, RungChange::Host(_));
     let journal = match rungs.iter().any(is_of_host) {
         true => Some(journal("/".as_ref(), &asked.state)?),
         false => None,
@@ -186,7 +186,7 @@ fn failure(error: ClimbError<Failure>) -> Failure {
 /// Sets up states and measures in them.
 struct Climber<'a> {
     asked: &'a Ladder,
-    load: Plan,
+    load: LoadPlan,
     interrupts: Interrupts,
     host: HostState,
     rungs: &'a [Rung],
@@ -194,24 +194,24 @@ struct Climber<'a> {
 
 impl Climber<'_> {
     /// One run in the state with these steps.
-    fn once(&mut self, state: &[usize], label: &str) -> Result<Outcome, Failure> {
+    fn once(&mut self, state: &[usize], label: &str) -> Result<StateOutcome, Failure> {
         let rungs = || state.iter().map(|place| &self.rungs[*place]);
         let set = self.host.set(rungs());
         if let Err(why) = set.map_err(|error| Failure::Failed(error.to_string()))? {
-            return Ok(Outcome::Refused(why));
+            return Ok(StateOutcome::Refused(why));
         }
         let command = command_line(&self.asked.server, rungs())
             .map_err(|error: CommandLineError| wrong(&error.to_string()))?;
         let address = &self.load.peers[0].address;
-        let server = match Server::start(&command, address, &self.interrupts) {
+        let server = match LadderServer::start(&command, address, &self.interrupts) {
             Ok(server) => server,
-            Err(ServerError::Stopped) => return Ok(Outcome::Stopped),
+            Err(ServerError::Stopped) => return Ok(StateOutcome::Stopped),
             Err(error @ ServerError::Taken(_)) => return Err(Failure::Failed(error.to_string())),
-            Err(error) => return Ok(Outcome::Refused(error.to_string())),
+            Err(error) => return Ok(StateOutcome::Refused(error.to_string())),
         };
         let report = self.measure(label).map_err(|error| Failure::Failed(error.to_string()));
         drop(server);
-        report.map(|report| Outcome::Measured(Box::new(report)))
+        report.map(|report| StateOutcome::Measured(Box::new(report)))
     }
 
     fn measure(&self, label: &str) -> Result<Report, RunError> {

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ::tune::{
-    Host, Load, audit, explanation, explanation_to_json, find, record, to_html, to_json, to_text,
+    HostReading, Load, audit, explanation, explanation_to_json, find, record, to_html, to_json,
+    to_text,
 };
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -195,7 +196,7 @@ fn run_record(asked: &Record) -> Result<(), Failure> {
     ))
 }
 
-fn look(asked: &Looked) -> Result<Host, Failure> {
+fn look(asked: &Looked) -> Result<HostReading, Failure> {
     let root = asked.root.as_deref().unwrap_or(Path::new("/"));
     if !root.join("proc").is_dir() {
         let text = format!("there is no `proc` in {}", root.display());
@@ -206,7 +207,7 @@ fn look(asked: &Looked) -> Result<Host, Failure> {
     {
         return Err(Failure::WrongUse(format!("there is no process {pid}")));
     }
-    let mut host = Host::of(root, asked.pid);
+    let mut host = HostReading::of(root, asked.pid);
     if asked.root.is_none() && !asked.seconds.is_zero() {
         // The time between the two readings is what is measured.
         std::thread::sleep(asked.seconds);

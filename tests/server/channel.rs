@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use conformance::{RequestKind, Response};
+use conformance::{ParsedResponse, RequestKind};
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::Value;
 use sha2::Sha256;
@@ -71,7 +71,7 @@ pub(crate) fn ask(
     path: &str,
     fields: &[(&str, &str)],
     body: &[u8],
-) -> Response {
+) -> ParsedResponse {
     let length = body.len().to_string();
     let fields = [fields, &[("Content-Length", &*length)]].concat();
     let mut client = server.client();

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use conformance::{Parsed, RequestKind, Response, StreamEnd, parse_response};
+use conformance::{ParseResult, ParsedResponse, RequestKind, StreamEnd, parse_response};
 
 use super::patience::PATIENCE;
 
@@ -55,7 +55,7 @@ impl<S: Read + Write> Client<S> {
     }
 
     /// A plain GET and its response.
-    pub(crate) fn get(&mut self, path: &str) -> io::Result<Response> {
+    pub(crate) fn get(&mut self, path: &str) -> io::Result<ParsedResponse> {
         self.request("GET", path, &[])
     }
 
@@ -65,28 +65,28 @@ impl<S: Read + Write> Client<S> {
         method: &str,
         path: &str,
         fields: &[(&str, &str)],
-    ) -> io::Result<Response> {
+    ) -> io::Result<ParsedResponse> {
         self.send(head(method, path, fields))?;
         self.response(RequestKind::of_method(Some(method)))
     }
 
     /// The next final response; interim ones before it are skipped.
-    pub(crate) fn response(&mut self, kind: RequestKind) -> io::Result<Response> {
+    pub(crate) fn response(&mut self, kind: RequestKind) -> io::Result<ParsedResponse> {
         let mut end = StreamEnd::Open;
         loop {
             match parse_response(&self.received, kind, end) {
-                Ok(Parsed::Complete(response, used)) => {
+                Ok(ParseResult::Complete(response, used)) => {
                     self.received.drain(..used);
                     if !response.is_interim() {
                         return Ok(response);
                     }
                 }
-                Ok(Parsed::Incomplete) if end == StreamEnd::Open => {
+                Ok(ParseResult::Incomplete) if end == StreamEnd::Open => {
                     if self.receive()? == 0 {
                         end = StreamEnd::Closed;
                     }
                 }
-                Ok(Parsed::Incomplete) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(ParseResult::Incomplete) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Err(error) => {
                     let begin = &self.received[..self.received.len().min(400)];
                     let told = format!("{error}: {}", begin.escape_ascii());
@@ -140,11 +140,11 @@ pub(crate) fn head(method: &str, path: &str, fields: &[(&str, &str)]) -> String 
 }
 
 /// The field as text; empty if it is missing.
-pub(crate) fn field<'r>(response: &'r Response, name: &str) -> &'r str {
+pub(crate) fn field<'r>(response: &'r ParsedResponse, name: &str) -> &'r str {
     str::from_utf8(response.field(name).unwrap_or_default()).unwrap()
 }
 
 /// The body as text.
-pub(crate) fn text(response: &Response) -> &str {
+pub(crate) fn text(response: &ParsedResponse) -> &str {
     str::from_utf8(&response.body).unwrap()
 }

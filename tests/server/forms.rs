@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use conformance::{RequestKind, Response};
+use conformance::{ParsedResponse, RequestKind};
 
 use super::client::{Client, head};
 use super::patience::until;
@@ -72,12 +72,12 @@ pub(crate) fn head_of(path: &str, media_type: &str, length: u64) -> String {
 }
 
 /// The next answer.
-pub(crate) fn answer(client: &mut Client) -> Response {
+pub(crate) fn answer(client: &mut Client) -> ParsedResponse {
     client.response(RequestKind::Other).unwrap()
 }
 
 /// Sends a whole body and returns the answer.
-pub(crate) fn post(server: &Server, path: &str, media_type: &str, body: &str) -> Response {
+pub(crate) fn post(server: &Server, path: &str, media_type: &str, body: &str) -> ParsedResponse {
     let mut client = server.client();
     client.send(head_of(path, media_type, body.len() as u64) + body).unwrap();
     answer(&mut client)

@@ -13,6 +13,7 @@ pub(crate) mod mounted;
 pub(crate) mod other;
 pub(crate) mod patience;
 mod ports;
+mod printed;
 pub(crate) mod upstreams;
 
 use std::fs::File;
@@ -22,7 +23,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
 use std::thread;
 
-use conformance::Response;
+use conformance::ParsedResponse;
 use serde_json::Value;
 
 use client::Client;
@@ -30,6 +31,7 @@ use directory::Directory;
 use patience::{PATIENCE, is_of_a_slow_disk, until, within};
 
 pub(crate) use ports::{free_address, used_port};
+pub(crate) use printed::{errors_of, printed_by};
 
 /// The built binary.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_velodrome");
@@ -240,12 +242,17 @@ impl Server {
     }
 
     /// One GET on a connection of its own.
-    pub(crate) fn get(&self, path: &str) -> Response {
+    pub(crate) fn get(&self, path: &str) -> ParsedResponse {
         self.client().get(path).unwrap()
     }
 
     /// One request without a body on a connection of its own.
-    pub(crate) fn request(&self, method: &str, path: &str, fields: &[(&str, &str)]) -> Response {
+    pub(crate) fn request(
+        &self,
+        method: &str,
+        path: &str,
+        fields: &[(&str, &str)],
+    ) -> ParsedResponse {
         self.client().request(method, path, fields).unwrap()
     }
 
@@ -376,16 +383,6 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u
         }
         bytes
     })
-}
-
-/// The standard error of a program.
-pub(crate) fn errors_of(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// The standard output of a program.
-pub(crate) fn printed_by(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// Whether a program is installed; reports the test as skipped if not.

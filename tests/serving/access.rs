@@ -5,7 +5,7 @@
 use std::process::Command;
 
 use base64::Engine as _;
-use conformance::{RequestKind, Response};
+use conformance::{ParsedResponse, RequestKind};
 
 use crate::server::client::{field, head, text};
 use crate::server::patience::until;
@@ -44,7 +44,7 @@ fn answer(server: &Server, path: &str, fields: &[(&str, &str)]) -> (u16, String)
     (response.status, text(&response).to_owned())
 }
 
-fn with_basic(server: &Server, path: &str, name: &str, password: &str) -> Response {
+fn with_basic(server: &Server, path: &str, name: &str, password: &str) -> ParsedResponse {
     server.request("GET", path, &[("Authorization", &basic(name, password))])
 }
 

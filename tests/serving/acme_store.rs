@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::path::Path;
 
 use serde_json::Value;
-use store::{Change, Database, Order, PageOf, Query, Settings, Store};
+use store::{Database, DatabaseChange, Order, PageOf, Query, Store, StoreOptions};
 
 use crate::acme::{NAME, is_issued, order, secure};
 use crate::pebble::Pebble;
@@ -48,13 +48,13 @@ fn records(store: &Path) -> Vec<String> {
     let (opened, state) = opened(store);
     let snapshot = opened.snapshot().unwrap();
     let page = snapshot.answer(state, &Query::Page(PageOf { keys: 100, ..PageOf::default() }), 0);
-    let store::Outcome::Page(page) = page.unwrap() else { panic!("no page") };
+    let store::StepOutcome::Page(page) = page.unwrap() else { panic!("no page") };
     page.keys.iter().map(|(key, _)| String::from_utf8(key.to_vec()).unwrap()).collect()
 }
 
 fn opened(store: &Path) -> (Store, Database) {
     let own_databases = vec![DATABASE.to_owned()];
-    let opened = Store::open(&Settings { own_databases, ..Settings::new(store) }).unwrap();
+    let opened = Store::open(&StoreOptions { own_databases, ..StoreOptions::new(store) }).unwrap();
     let state = opened.own_database(DATABASE).unwrap();
     (opened, state)
 }
@@ -87,7 +87,7 @@ fn a_state_in_the_store_survives_a_restart_and_a_record_that_is_missing_is_order
         assert_eq!(folders, ["accounts", "certificates", "ledger.json"], "the order is over");
         {
             let (opened, state) = opened(&place);
-            let delete = Order::of(state, Change::Delete(vec![names[1].as_bytes().into()]));
+            let delete = Order::of(state, DatabaseChange::Delete(vec![names[1].as_bytes().into()]));
             opened.writer().execute(&[delete], 0).pop().unwrap().unwrap();
         }
         let server = server.launch_again().stand();

@@ -9,7 +9,7 @@ use crate::server::channel::{
 use crate::server::client::{field, text};
 use crate::server::patience::until;
 use crate::server::{Plan, Server};
-use conformance::Response;
+use conformance::ParsedResponse;
 use serde_json::Value;
 
 const CONFIG: &str = "[[channel]]\npattern = \"asked\"\nhistory = 1000\n\
@@ -62,7 +62,7 @@ fn asked(server: &Server) -> Vec<String> {
     messages.map(|message| message["data"].as_str().unwrap().to_owned()).collect()
 }
 
-fn post(server: &Server, name: &str, fields: &[(&str, &str)], body: &str) -> Response {
+fn post(server: &Server, name: &str, fields: &[(&str, &str)], body: &str) -> ParsedResponse {
     ask(server, "POST", &format!("/channels/{name}"), fields, body.as_bytes())
 }
 

@@ -11,7 +11,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
-use wire::websocket::{Extension, Kind, Limits, Reader, Role, Step};
+use wire::websocket::{Extension, MessageKind, MessageLimits, MessageReader, PeerRole, ReadStep};
 
 use self::ear::{Ear, Form, parsed};
 use crate::server::channel::{API_KEY, UPGRADE, ask, connect, frame, resp, say, websocket};
@@ -320,10 +320,12 @@ fn a_module_sends_texts_that_are_valid_or_gets_an_error() {
     let server = plan.start();
     for (what, body) in bodies() {
         let heard = through_socket(&server, "/", &masked(2, &body));
-        let mut reader = Reader::new(Extension::None);
+        let mut reader = MessageReader::new(Extension::None);
         let mut scratch = Vec::new();
-        let step = reader.next(Role::Client, &Limits::default(), &heard, &mut scratch);
-        let Ok((_, Step::Message(Kind::Text, told))) = step else { panic!("{what}: {step:?}") };
+        let step = reader.next(PeerRole::Client, &MessageLimits::default(), &heard, &mut scratch);
+        let Ok((_, ReadStep::Message(MessageKind::Text, told))) = step else {
+            panic!("{what}: {step:?}")
+        };
         let is_refused = told.starts_with(b"refused: ");
         assert_eq!(is_refused, str::from_utf8(&body).is_err(), "{what}: {}", told.escape_ascii());
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use crate::server::client::{field, text};
 use crate::server::patience::until;
 use crate::server::{Plan, Server, has};
-use conformance::Response;
+use conformance::ParsedResponse;
 
 /// Long enough to be compressed on request.
 fn prose() -> String {
@@ -30,7 +30,7 @@ fn filtered(program: &str, bytes: &[u8]) -> Vec<u8> {
     output.stdout
 }
 
-fn get_with(server: &Server, path: &str, name: &str, value: &str) -> Response {
+fn get_with(server: &Server, path: &str, name: &str, value: &str) -> ParsedResponse {
     server.request("GET", path, &[(name, value)])
 }
 

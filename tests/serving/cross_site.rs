@@ -3,7 +3,7 @@
 
 use crate::server::client::{Client, field, head, text};
 use crate::server::{Plan, Server};
-use conformance::{RequestKind, Response};
+use conformance::{ParsedResponse, RequestKind};
 
 const CONFIG: &str = "[channels]\norigins = [\"https://friend.example:443\"]\n\
     [store]\npath = \"data\"\nsync = \"none\"\n[[database]]\nname = \"0\"\nhttp = true\n\
@@ -39,7 +39,7 @@ fn server() -> Server {
     plan.argument("--schedulers=1").start()
 }
 
-fn send(server: &Server, request: (&str, &str, &str), said: &[(&str, &str)]) -> Response {
+fn send(server: &Server, request: (&str, &str, &str), said: &[(&str, &str)]) -> ParsedResponse {
     let (method, path, body) = request;
     let length = body.len().to_string();
     let media_type = match body {

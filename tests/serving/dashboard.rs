@@ -193,7 +193,7 @@ fn ask(
     method: &str,
     path: &str,
     fields: &[(&str, &str)],
-) -> conformance::Response {
+) -> conformance::ParsedResponse {
     let mut client = Client::connect(address).unwrap();
     client.send(head(method, path, &[fields, &[("Content-Length", "0")]].concat())).unwrap();
     client.response(RequestKind::of_method(Some(method))).unwrap()

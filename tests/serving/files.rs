@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use crate::server::client::{field, head, read, text};
 use crate::server::patience::until;
 use crate::server::{Plan, Server};
-use conformance::Response;
+use conformance::ParsedResponse;
 use serde_json::Value;
 
-fn get_with(server: &Server, path: &str, name: &str, value: &str) -> Response {
+fn get_with(server: &Server, path: &str, name: &str, value: &str) -> ParsedResponse {
     server.request("GET", path, &[(name, value)])
 }
 
@@ -31,7 +31,7 @@ fn a_file_that_is_stored_compressed_says_so() {
 
 /// Fails unless every request gets the new answer from one second after the change on. Sends requests all the time, so that
 /// cached answers are always in use.
-fn assert_seen_within_a_second(server: &Server, path: &str, is_new: impl Fn(&Response) -> bool) {
+fn assert_seen_in_a_second(server: &Server, path: &str, is_new: impl Fn(&ParsedResponse) -> bool) {
     let changed = Instant::now();
     until("a second to pass", || {
         let _either = server.get(path);
@@ -49,14 +49,14 @@ fn a_changed_file_is_served_within_a_second() {
     let server = Plan::new().file("a.txt", "one\n").start();
     assert_eq!(text(&server.get("/a.txt")), "one\n");
     server.directory().write("site/a.txt", "replaced\n");
-    assert_seen_within_a_second(&server, "/a.txt", |response| response.body == b"replaced\n");
+    assert_seen_in_a_second(&server, "/a.txt", |response| response.body == b"replaced\n");
     let file = File::options().write(true).open(server.directory().join("site/a.txt")).unwrap();
     file.write_all_at(b"in place\n", 0).unwrap();
-    assert_seen_within_a_second(&server, "/a.txt", |response| response.body == b"in place\n");
+    assert_seen_in_a_second(&server, "/a.txt", |response| response.body == b"in place\n");
     std::fs::remove_file(server.directory().join("site/a.txt")).unwrap();
-    assert_seen_within_a_second(&server, "/a.txt", |response| response.status == 404);
+    assert_seen_in_a_second(&server, "/a.txt", |response| response.status == 404);
     server.directory().write("site/a.txt", "back\n");
-    assert_seen_within_a_second(&server, "/a.txt", |response| response.body == b"back\n");
+    assert_seen_in_a_second(&server, "/a.txt", |response| response.body == b"back\n");
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn head_says_what_get_says() {
         let get = server.get(path);
         let head = server.request("HEAD", path, &[]);
         assert_eq!(head.status, get.status, "{path}");
-        let without_date = |response: &Response| {
+        let without_date = |response: &ParsedResponse| {
             let mut fields = response.fields.clone();
             fields.retain(|(name, _)| name != "Date");
             fields

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use conformance::{RequestKind, Response};
+use conformance::{ParsedResponse, RequestKind};
 
 use crate::server::client::{Client, field, head, text};
 use crate::server::patience::until;
@@ -30,7 +30,7 @@ fn start(limits: &str, schedulers: usize) -> Server {
 const TAKE: &str = "<% local fine, wait = limit.take('pages', request.query.key) %>\
     <%= fine and 'yes' or 'no' %> <%= wait > 0 %>";
 
-fn from(client: &mut Client, path: &str, address: &str) -> Response {
+fn from(client: &mut Client, path: &str, address: &str) -> ParsedResponse {
     client.request("GET", path, &[("X-Forwarded-For", address)]).unwrap()
 }
 

@@ -22,7 +22,7 @@ fn has_samples(server: &Server) -> bool {
     !server.printed_errors().contains("no continuous profile: the kernel refuses perf events")
 }
 
-fn profile(server: &Server, query: &str) -> conformance::Response {
+fn profile(server: &Server, query: &str) -> conformance::ParsedResponse {
     let mut client = Client::connect_unix(&server.plan.socket()).unwrap();
     client.request("POST", &format!("/profile?{query}"), &[]).unwrap()
 }

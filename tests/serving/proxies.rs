@@ -196,7 +196,7 @@ fn behind_caddy_the_client_is_the_one_that_caddy_tells_of() {
 }
 
 /// One request over the Unix socket, as a trusted proxy sends it.
-fn as_proxy(server: &Server, path: &str, fields: &[(&str, &str)]) -> conformance::Response {
+fn as_proxy(server: &Server, path: &str, fields: &[(&str, &str)]) -> conformance::ParsedResponse {
     let socket = server.directory().join("run/web.sock");
     Client::connect_unix(&socket).unwrap().request("GET", path, fields).unwrap()
 }

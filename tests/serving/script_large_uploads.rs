@@ -11,7 +11,7 @@ use crate::server::forms::{
 };
 use crate::server::mounted::Mounted;
 use crate::server::patience::until;
-use conformance::Response;
+use conformance::ParsedResponse;
 
 /// Bytes of a gibibyte.
 const GIBIBYTE: u64 = 1 << 30;
@@ -125,7 +125,7 @@ impl Numbered {
 }
 
 /// Sends a file of this many mebibytes and returns the answer.
-fn send_large(server: &Server, path: &str, mebibytes: u64) -> Response {
+fn send_large(server: &Server, path: &str, mebibytes: u64) -> ParsedResponse {
     let begin = "--B\r\nContent-Disposition: form-data; name=file; filename=large\r\n\r\n";
     let end = "\r\n--B--\r\n";
     let length = (begin.len() + end.len()) as u64 + mebibytes * Numbered::SIZE as u64;

@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::server::client::{field, head, text};
 use crate::server::patience::until;
 use crate::server::{PROGRAM, Plan, Server, configuration, errors_of, printed_by, run};
-use conformance::{RequestKind, Response};
+use conformance::{ParsedResponse, RequestKind};
 use serde_json::Value;
 
 const ROUTE: &str = "[[route]]\nprefix = \"/api\"\nmodule = \"api\"\n";
@@ -64,7 +64,7 @@ fn expect(server: &Server, path: &str, status: u16, body: &str) {
     });
 }
 
-fn send(server: &Server, method: &str, path: &str, body: &str) -> Response {
+fn send(server: &Server, method: &str, path: &str, body: &str) -> ParsedResponse {
     let mut client = server.client();
     let length = body.len().to_string();
     client.send(head(method, path, &[("Content-Length", &length)]) + body).unwrap();

@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::server::client::{field, head, text};
 use crate::server::patience::until;
 use crate::server::{PROGRAM, Plan, Server, errors_of, printed_by, run};
-use conformance::{RequestKind, Response};
+use conformance::{ParsedResponse, RequestKind};
 
 const LOGIN: &str = "<%
 if request.form.name then
@@ -37,16 +37,16 @@ struct Browser {
 }
 
 impl Browser {
-    fn get(&mut self, server: &Server, path: &str) -> Response {
+    fn get(&mut self, server: &Server, path: &str) -> ParsedResponse {
         self.send(server, "GET", path, "")
     }
 
-    fn post(&mut self, server: &Server, path: &str, form: &str) -> Response {
+    fn post(&mut self, server: &Server, path: &str, form: &str) -> ParsedResponse {
         self.send(server, "POST", path, form)
     }
 
     /// Each request on a connection of its own: the kernel spreads them over the schedulers.
-    fn send(&mut self, server: &Server, method: &str, path: &str, form: &str) -> Response {
+    fn send(&mut self, server: &Server, method: &str, path: &str, form: &str) -> ParsedResponse {
         let length = form.len().to_string();
         let mut fields = vec![
             ("Content-Type", "application/x-www-form-urlencoded"),

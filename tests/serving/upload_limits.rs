@@ -3,7 +3,7 @@
 
 use crate::server::client::{head, text};
 use crate::server::{Plan, Server};
-use conformance::{RequestKind, Response};
+use conformance::{ParsedResponse, RequestKind};
 
 const CONFIG: &str = "[pages]\nuploads = \"up\"\nupload_size = \"2 MiB\"\n\
     [[route]]\npath = \"/small\"\nmodule = \"reads\"\nbody_size = \"1 KiB\"\n\
@@ -34,7 +34,7 @@ fn form(size: usize) -> String {
     )
 }
 
-fn send(server: &Server, path: &str, body: &str, framing: (&str, &str)) -> Response {
+fn send(server: &Server, path: &str, body: &str, framing: (&str, &str)) -> ParsedResponse {
     let fields = [("Content-Type", "multipart/form-data; boundary=X"), framing];
     let mut client = server.client();
     client.send(head("POST", path, &fields)).unwrap();

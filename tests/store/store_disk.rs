@@ -5,7 +5,9 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::os::unix::process::ExitStatusExt;
 
-use ::store::{Change, Database, Executed, Order, Outcome, Settings, Store, Sync, Value};
+use ::store::{
+    Database, DatabaseChange, Executed, Order, StepOutcome, Store, StoreOptions, Sync, Value,
+};
 
 use crate::server::channel::{connect, resp, say};
 use crate::server::mounted::Mounted;
@@ -65,23 +67,23 @@ fn on_a_full_disk_everything_can_be_deleted_beside_a_snapshot() {
     for sync in [Sync::Commit, Sync::Log, Sync::Interval, Sync::Never] {
         let directory = place.path().join("store");
         let databases = vec!["0".to_owned()];
-        let store =
-            Store::open(&Settings { databases, sync, ..Settings::new(&directory) }).unwrap();
+        let store = Store::open(&StoreOptions { databases, sync, ..StoreOptions::new(&directory) })
+            .unwrap();
         let mut writer = store.writer();
         let mut run = |change| writer.execute(&[Order::of(Database(0), change)], 0).remove(0);
         let key = |number: u32| Box::from(number.to_string().as_bytes());
         let value = Value::bytes(&[b'x'; 4_000]);
         for number in 0..200 {
-            assert!(run(Change::put(&key(number), value.clone())).is_ok());
+            assert!(run(DatabaseChange::put(&key(number), value.clone())).is_ok());
         }
         // None of the pages that are freed from now on can be used again.
         let snapshot = store.snapshot().unwrap();
         fill(&place.path().join("filler"));
-        let one = || Ok(Executed::Done(vec![Outcome::Number(1)]));
+        let one = || Ok(Executed::Done(vec![StepOutcome::Number(1)]));
         for number in 0..50 {
-            assert_eq!(run(Change::Delete(vec![key(number)])), one(), "{number}, {sync:?}");
+            assert_eq!(run(DatabaseChange::Delete(vec![key(number)])), one(), "{number}, {sync:?}");
         }
-        assert!(run(Change::Clear).is_ok(), "{sync:?}");
+        assert!(run(DatabaseChange::Clear).is_ok(), "{sync:?}");
         drop((snapshot, writer, store));
         std::fs::remove_file(place.path().join("filler")).unwrap();
         std::fs::remove_dir_all(&directory).unwrap();

@@ -4,7 +4,7 @@
 
 use std::io::ErrorKind;
 
-use ::store::{Change, Database, Order, Reader, Settings, Store, Sync, Value};
+use ::store::{Database, DatabaseChange, Order, SnapshotReader, Store, StoreOptions, Sync, Value};
 use conformance::RequestKind;
 
 use crate::server::Plan;
@@ -24,11 +24,11 @@ fn a_request_sees_what_was_changed_before_it_was_sent() {
     let plan = plan.file("long.page.txt", LONG).file("short.page.txt", SHORT);
     let server = plan.argument(&argument).config(CONFIG).start();
     let databases = vec!["0".to_owned()];
-    let settings = Settings { databases, sync: Sync::Never, ..Settings::new(&directory) };
+    let settings = StoreOptions { databases, sync: Sync::Never, ..StoreOptions::new(&directory) };
     let store = Store::open(&settings).unwrap();
     let mut writer = store.writer();
     let mut put = |number: u32| {
-        let change = Change::put(b"key", Value::bytes(number.to_string().as_bytes()));
+        let change = DatabaseChange::put(b"key", Value::bytes(number.to_string().as_bytes()));
         writer.execute(&[Order::of(Database(0), change)], 0).remove(0).unwrap();
     };
     let mut number = 0;
@@ -39,7 +39,7 @@ fn a_request_sees_what_was_changed_before_it_was_sent() {
         let answers = || long.stream.peek(&mut [0]).map_err(|error| error.kind());
         long.stream.set_nonblocking(true).unwrap();
         until("the snapshot from which the page reads", || {
-            let is_its = |reader: &Reader| reader.process == server.id();
+            let is_its = |reader: &SnapshotReader| reader.process == server.id();
             let is_there = store.readers().unwrap().iter().any(is_its) || answers().is_ok();
             is_there.then_some(())
         });

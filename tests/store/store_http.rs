@@ -1,6 +1,6 @@
 //! Goal: requests to the store over HTTP do what they say, for clients that the rules allow. Method: requests to the built server, beside a Redis client.
 
-use conformance::{RequestKind, Response};
+use conformance::{ParsedResponse, RequestKind};
 use serde_json::{Value, json};
 
 use crate::server::channel::{API_KEY, SECRET, connect, resp, say, token};
@@ -27,7 +27,7 @@ fn send(
     path: &str,
     fields: &[(&str, &str)],
     body: &[u8],
-) -> Response {
+) -> ParsedResponse {
     let length = body.len().to_string();
     let fields = [fields, &[("Content-Length", length.as_str())]].concat();
     let mut client = server.client();

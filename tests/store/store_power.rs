@@ -11,7 +11,7 @@ use crate::server::channel::{connect, resp, say};
 use crate::server::directory::Directory;
 use crate::server::patience::until;
 use crate::server::{PROGRAM, Plan, Server, has, run};
-use store::{Database, Outcome, PageOf, Query, Settings, Store, With};
+use store::{Database, PageOf, Query, StepOutcome, Store, StoreOptions, With};
 
 /// The number of programs that write, one after the other, and of the rows of each.
 const PROGRAMS: usize = 12;
@@ -58,17 +58,19 @@ fn left(directory: &Path, events: &[Happened], seed: &mut u64) -> Vec<(String, S
         let written = torn(Which::Log(log), events, seed);
         std::fs::write(directory.join(format!("log.{log}")), written).unwrap();
     }
-    let settings = Settings { databases: vec!["0".to_owned()], ..Settings::new(directory) };
+    let settings = StoreOptions { databases: vec!["0".to_owned()], ..StoreOptions::new(directory) };
     let opened = Store::open(&settings).unwrap();
     let checked = opened.writer().check(Database(0)).unwrap();
     let page = PageOf { keys: 10_000, with: With::Values, ..PageOf::default() };
     let snapshot = opened.snapshot().unwrap();
-    let Outcome::Page(page) = snapshot.answer(Database(0), &Query::Page(page), 0).unwrap() else {
+    let StepOutcome::Page(page) = snapshot.answer(Database(0), &Query::Page(page), 0).unwrap()
+    else {
         panic!("no page")
     };
     assert_eq!(checked, Ok(page.keys.len() as u64));
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let value = |entry: Option<store::Entry>| entry.map_or(String::new(), |it| text(&it.bytes));
+    let value =
+        |entry: Option<store::StoredEntry>| entry.map_or(String::new(), |it| text(&it.bytes));
     page.keys.into_iter().map(|(key, entry)| (text(&key), value(entry))).collect()
 }
 

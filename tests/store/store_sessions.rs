@@ -6,7 +6,7 @@ use std::io::Write;
 use crate::server::channel::{connect, resp, say};
 use crate::server::client::{field, text};
 use crate::server::{Plan, Server};
-use conformance::Response;
+use conformance::ParsedResponse;
 
 const LOGIN: &str = "<% request.session = { user = request.query.name } %>in";
 const ADD: &str = "<% local session = request.session session.laps = (session.laps or 0) + 1 %><%= session.laps %>";
@@ -42,12 +42,12 @@ fn site() -> Server {
 }
 
 /// The cookie of an answer; empty if the browser must delete it.
-fn cookie(response: &Response) -> Option<String> {
+fn cookie(response: &ParsedResponse) -> Option<String> {
     let name = field(response, "set-cookie").split(';').next().unwrap();
     name.strip_prefix("session=").map(str::to_owned)
 }
 
-fn get(server: &Server, path: &str, session: &str) -> Response {
+fn get(server: &Server, path: &str, session: &str) -> ParsedResponse {
     let response = server.request("GET", path, &[("Cookie", &format!("session={session}"))]);
     assert_eq!(response.status, 200, "{path}: {}", server.printed_errors());
     response

@@ -203,12 +203,12 @@ fn a_value_of_an_earlier_version_ends_no_list() {
     let plan = Plan::new().file("run.page.txt", RUN);
     let directory = plan.directory.join("store");
     let databases = vec!["cards".to_owned()];
-    let settings = ::store::Settings { databases, ..::store::Settings::new(&directory) };
+    let settings = ::store::StoreOptions { databases, ..::store::StoreOptions::new(&directory) };
     let store = ::store::Store::open(&settings).unwrap();
     for value in values() {
         let key = value.get(..value.len().min(100)).unwrap();
-        let value = ::store::Value { kind: ::store::Kind::Table, bytes: value.clone().into() };
-        let put = ::store::Change::put(&[b"k", key].concat(), value);
+        let value = ::store::Value { kind: ::store::ValueKind::Table, bytes: value.clone().into() };
+        let put = ::store::DatabaseChange::put(&[b"k", key].concat(), value);
         store
             .writer()
             .execute(&[::store::Order::of(::store::Database(0), put)], 0)

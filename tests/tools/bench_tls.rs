@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
-use tls::{Acceptor, Certificates, ClientCertificates, Identity, Stream, Tickets};
+use tls::{Acceptor, Certificates, ClientCertificates, Identity, Tickets, TlsStream};
 
 use crate::server::directory::Directory;
 use crate::server::{PROGRAM, Plan, errors_of, printed_by, run};
@@ -50,7 +50,7 @@ impl Proxy {
                 // The first answer would wait for the acknowledgement of the tickets before it.
                 connection.set_nodelay(true).unwrap();
                 thread::spawn(move || {
-                    if let Ok(client) = Stream::accept(&acceptor, connection) {
+                    if let Ok(client) = TlsStream::accept(&acceptor, connection) {
                         carry(client, TcpStream::connect(server).unwrap());
                     }
                 });
@@ -66,7 +66,7 @@ impl Proxy {
 }
 
 /// Carries bytes both ways, until either side has ended.
-fn carry(mut client: Stream<TcpStream>, mut server: TcpStream) {
+fn carry(mut client: TlsStream<TcpStream>, mut server: TcpStream) {
     // Each side is asked in turn.
     let short = Some(Duration::from_millis(1));
     client.inner().set_read_timeout(short).unwrap();

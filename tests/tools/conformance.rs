@@ -10,10 +10,13 @@ use std::time::{Duration, UNIX_EPOCH};
 use crate::server::client::Client;
 use crate::server::patience::until;
 use crate::server::{Plan, Server, used_port};
-use conformance::{Capability, CaseResult, Level, Need, Options, Report, Suite, Target, run};
+use conformance::{
+    Capability, CaseResult, ConformanceReport, Need, Options, RequirementLevel, Suite,
+    TestedServer, run,
+};
 use velodrome::http::{
-    Answer, AnswerContext, Application, BodyPolicy, FieldList, Http, Method, Reply, Request,
-    Settings, Status,
+    Answer, AnswerContext, Application, BodyPolicy, FieldList, Http, HttpSettings, Method, Reply,
+    Request, Status,
 };
 use velodrome::launch::Speaks;
 
@@ -43,7 +46,11 @@ fn deviations_are_no_musts_and_no_attacks() {
     for (id, reason) in DEVIATIONS {
         let case = suite.cases().iter().find(|case| case.id == *id);
         let case = case.unwrap_or_else(|| panic!("no case {id}"));
-        assert!(matches!(case.level, Level::Should | Level::Policy), "{id} is a {}", case.level);
+        assert!(
+            matches!(case.level, RequirementLevel::Should | RequirementLevel::Policy),
+            "{id} is a {}",
+            case.level
+        );
         assert!(reason.len() > 20, "{id}: a reason is a sentence");
     }
 }
@@ -62,7 +69,7 @@ fn the_file_server_meets_the_suite() {
 #[test]
 fn a_service_of_the_library_meets_the_cases_about_bodies() {
     let address = echo_service();
-    let target = Target::new(address)
+    let target = TestedServer::new(address)
         .with(Capability::File, "/file")
         .with(Capability::Missing, "/missing")
         .with(Capability::Echo, "/echo")
@@ -94,7 +101,7 @@ fn needing_echo() -> Vec<String> {
 }
 
 /// Failures and unexpected skips, in detail.
-fn surprises(report: &Report, on_skipped: impl Fn(&str, &str)) -> Vec<String> {
+fn surprises(report: &ConformanceReport, on_skipped: impl Fn(&str, &str)) -> Vec<String> {
     let mut surprises = Vec::new();
     for case in &report.cases {
         let known = DEVIATIONS.iter().any(|(id, _)| *id == case.id);
@@ -136,8 +143,8 @@ fn file_server() -> Server {
     plan.start()
 }
 
-fn file_target(server: &Server) -> Target {
-    let mut target = Target::new(server.address())
+fn file_target(server: &Server) -> TestedServer {
+    let mut target = TestedServer::new(server.address())
         .with(Capability::File, "/sample.txt")
         .with(Capability::EmptyFile, "/empty.txt")
         .with(Capability::Directory, "/directory")
@@ -194,11 +201,11 @@ impl Application for Echo {
 fn echo_service() -> SocketAddr {
     let (listener, address) = used_port();
     drop(listener);
-    let settings = Settings {
+    let settings = HttpSettings {
         header_deadline_ms: 1000,
         body_idle_ms: 1000,
         keep_alive_ms: Some(1000),
-        ..Settings::default()
+        ..HttpSettings::default()
     };
     let settings = Arc::new(settings);
     std::thread::spawn(move || {

@@ -24,7 +24,7 @@ use instant_acme::{BodyWrapper, BytesResponse, HttpClient};
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use rustls_pki_types::ServerName;
 use wire::http::method::Method;
-use wire::http::received::{Receiver as Fields, ResponseError, ResponseReader, Then};
+use wire::http::received::{AfterStep, Receiver as Fields, ResponseError, ResponseReader};
 
 use crate::clock::{self, Deadline};
 use crate::ending::Ending;
@@ -96,7 +96,7 @@ impl Answered {
 }
 
 impl Fields for Answered {
-    fn begin(&mut self, _version: wire::http::head::Version, status: u16) {
+    fn begin(&mut self, _version: wire::http::head::HttpVersion, status: u16) {
         self.status = status;
         self.fields.clear();
     }
@@ -276,9 +276,9 @@ fn take(
         answered.body.extend_from_slice(&body);
         unread.drain(..consumed);
         match then {
-            Then::ReadRest => {}
-            Then::Wait => return Ok(false),
-            Then::Finish => return Ok(true),
+            AfterStep::ReadRest => {}
+            AfterStep::Wait => return Ok(false),
+            AfterStep::Finish => return Ok(true),
         }
     }
 }

@@ -14,25 +14,25 @@ use crate::clock;
 use crate::ending::Ending;
 use crate::failure::{Failure, done, with_nonces};
 use crate::keeping::Kept;
-use crate::ledger::Ledger;
+use crate::ledger::OrderLedger;
 use crate::limits::ATTEMPTS_PER_ORDER;
-use crate::names::{Name, Names};
-use crate::settings::{Issuer, Settings};
-use crate::sink::{Event, IssuedCertificate, Sink};
+use crate::names::{CertificateNames, Name};
+use crate::settings::{Issuer, RenewalSettings};
+use crate::sink::{AcmeEvent, IssuedCertificate, Sink};
 use crate::state::{State, Stored};
 use crate::validation::{self, Prover};
 
 /// What an attempt works with.
 pub(crate) struct Attempt<'a> {
-    pub(crate) names: &'a Names,
+    pub(crate) names: &'a CertificateNames,
     pub(crate) issuer: &'a Issuer,
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a RenewalSettings,
     /// The certificate in use.
     pub(crate) old: Option<&'a Kept>,
     pub(crate) line: &'a Line,
     pub(crate) ending: &'a Ending,
     pub(crate) state: &'a State,
-    pub(crate) ledger: &'a mut Ledger,
+    pub(crate) ledger: &'a mut OrderLedger,
     pub(crate) sink: &'a mut dyn Sink,
 }
 
@@ -139,7 +139,7 @@ impl Attempt<'_> {
         // An authority that refuses to replace the old certificate is asked for one that replaces nothing: the old one
         // ends anyway.
         if replaces.is_some() && made.as_ref().is_err_and(is_about_replacement) {
-            self.sink.tell(Event::AlreadyReplaced { names: self.names.clone() });
+            self.sink.tell(AcmeEvent::AlreadyReplaced { names: self.names.clone() });
             self.count_order()?;
             made = with_nonces(|| make(None));
         }
@@ -160,7 +160,7 @@ impl Attempt<'_> {
             return Some(profile);
         }
         if is_asked {
-            self.sink.tell(Event::NoProfile { profile, issuer: self.issuer.directory.clone() });
+            self.sink.tell(AcmeEvent::NoProfile { profile, issuer: self.issuer.directory.clone() });
         }
         None
     }

@@ -13,8 +13,8 @@ use sha2::{Digest, Sha256};
 use crate::agent::{Agent, AgentError, Note};
 use crate::failure::{Failure, done, with_nonces};
 use crate::limits::{RETRY_AFTER_S, WINDOW_ASKED_AGAIN_LEAST_S, WINDOW_ASKED_AGAIN_S};
-use crate::moment::Moment;
-use crate::schedule::Window;
+use crate::moment::UtcSecond;
+use crate::schedule::RenewalWindow;
 use crate::settings::Issuer;
 use crate::state::{State, Stored};
 
@@ -51,7 +51,7 @@ impl Directory {
 /// When to renew, as an authority says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Suggestion {
-    pub(crate) window: Option<Window>,
+    pub(crate) window: Option<RenewalWindow>,
     pub(crate) ask_after_s: i64,
 }
 
@@ -152,11 +152,11 @@ pub(crate) fn issuer_key(directory: &str) -> String {
     Sha256::digest(directory).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn window(body: &[u8]) -> Option<Window> {
+fn window(body: &[u8]) -> Option<RenewalWindow> {
     let info: RenewalInfo = serde_json::from_slice(body).ok()?;
     let moment = |text: &str| {
         let time: jiff::Timestamp = text.parse().ok()?;
-        Some(Moment::from_unix(time.as_second()))
+        Some(UtcSecond::from_unix(time.as_second()))
     };
-    Some(Window { start: moment(&info.window.start)?, end: moment(&info.window.end)? })
+    Some(RenewalWindow { start: moment(&info.window.start)?, end: moment(&info.window.end)? })
 }

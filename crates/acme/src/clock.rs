@@ -8,11 +8,11 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::moment::Moment;
+use crate::moment::UtcSecond;
 
 /// The time of day.
-pub(crate) fn now() -> Moment {
-    Moment::from(SystemTime::now())
+pub(crate) fn now() -> UtcSecond {
+    UtcSecond::from(SystemTime::now())
 }
 
 /// A moment until which something may last, whatever happens to the time of day.

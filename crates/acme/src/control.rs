@@ -12,27 +12,27 @@ use crate::clock;
 use crate::ending::{Ended, Ending};
 use crate::failure::Failure;
 use crate::keeping::Kept;
-use crate::ledger::{Failed, Ledger, Renewal};
+use crate::ledger::{Failed, OrderLedger, Renewal};
 use crate::limits::{FOLLOWER_LOOK, LOOK, RENEWAL_LEFT_LEAST, RETRY_FIRST_S, WINDOW_ASKED_AGAIN_S};
-use crate::moment::{Moment, Share};
-use crate::names::Names;
+use crate::moment::{Fraction, UtcSecond};
+use crate::names::CertificateNames;
 use crate::reports::Reports;
-use crate::schedule::{self, Facts, Plan, Turn, Window};
-use crate::settings::Settings;
-use crate::sink::{Event, IssuedCertificate, Severity, Sink};
+use crate::schedule::{self, CertificateFacts, RenewalPlan, RenewalWindow, Turn};
+use crate::settings::RenewalSettings;
+use crate::sink::{AcmeEvent, IssuedCertificate, Severity, Sink};
 use crate::state::{Lock, State, Stored};
 use crate::status::{Board, CertificateStatus};
 
 /// What the control thread works with.
 pub(crate) struct Control {
-    settings: Settings,
+    settings: RenewalSettings,
     sink: Box<dyn Sink>,
     state: State,
     line: Line,
     ending: Ending,
     board: Board,
     lock: Option<Lock>,
-    ledger: Ledger,
+    ledger: OrderLedger,
     /// The certificates in use, by key.
     kept: BTreeMap<String, Kept>,
     reports: Reports,
@@ -52,7 +52,7 @@ enum Role {
 impl Control {
     /// Asks for the lock and passes the certificates of the state on.
     pub(crate) fn open(
-        (settings, state): (Settings, State),
+        (settings, state): (RenewalSettings, State),
         sink: Box<dyn Sink>,
         line: Line,
         ending: Ending,
@@ -66,13 +66,13 @@ impl Control {
             ending,
             board,
             lock: None,
-            ledger: Ledger::default(),
+            ledger: OrderLedger::default(),
             kept: BTreeMap::new(),
             reports: Reports::default(),
         };
         match control.state.lock() {
             Ok(lock) => {
-                let event = if lock.is_some() { Event::Leads } else { Event::Follows };
+                let event = if lock.is_some() { AcmeEvent::Leads } else { AcmeEvent::Follows };
                 control.lock = lock;
                 control.sink.tell(event);
             }
@@ -131,7 +131,7 @@ impl Control {
             Ok(Some(lock)) => {
                 self.lock = Some(lock);
                 self.load();
-                self.sink.tell(Event::Leads);
+                self.sink.tell(AcmeEvent::Leads);
                 Role::Leads
             }
             Ok(None) => Role::Follows,
@@ -145,7 +145,7 @@ impl Control {
     /// Reads the ledger and the certificates, and passes on those that are new.
     fn load(&mut self) {
         self.load_ledger();
-        let keys = self.settings.certificates.iter().map(Names::key);
+        let keys = self.settings.certificates.iter().map(CertificateNames::key);
         self.ledger.keep_only(&keys.collect());
         for names in self.settings.certificates.clone() {
             self.load_certificate(&names);
@@ -167,7 +167,7 @@ impl Control {
         }
     }
 
-    fn load_certificate(&mut self, names: &Names) {
+    fn load_certificate(&mut self, names: &CertificateNames) {
         let pem = match self.state.read(&Stored::Certificate(names.key())) {
             Ok(Some(pem)) => pem,
             Ok(None) => return self.reports.on_readable(&names.to_string()),
@@ -179,14 +179,15 @@ impl Control {
         match Kept::read(pem, names) {
             Ok((kept, issued)) => {
                 self.reports.on_readable(&names.to_string());
-                self.sink.tell(Event::Loaded { names: names.clone(), not_after: kept.not_after() });
+                self.sink
+                    .tell(AcmeEvent::Loaded { names: names.clone(), not_after: kept.not_after() });
                 self.put_in_use(names, kept, issued);
             }
             Err(error) => self.on_unreadable(names.to_string(), error.to_string()),
         }
     }
 
-    fn put_in_use(&mut self, names: &Names, kept: Kept, issued: IssuedCertificate) {
+    fn put_in_use(&mut self, names: &CertificateNames, kept: Kept, issued: IssuedCertificate) {
         self.kept.insert(names.key().to_owned(), kept);
         self.sink.use_certificate(issued);
     }
@@ -197,7 +198,7 @@ impl Control {
 
     /// Writes the record of a certificate that is in use but not in the state: an administrator removed it, or the
     /// disk was full.
-    fn restore(&mut self, names: &Names) {
+    fn restore(&mut self, names: &CertificateNames) {
         let stored = Stored::Certificate(names.key());
         let Some(kept) = self.kept.get(names.key()) else { return };
         if self.state.has(&stored) && !self.state.has(&Stored::Order(names.key())) {
@@ -211,7 +212,7 @@ impl Control {
     }
 
     /// Asks the authority when to renew, if it is time to ask.
-    fn ask_window(&mut self, names: &Names) -> Result<(), Ended> {
+    fn ask_window(&mut self, names: &CertificateNames) -> Result<(), Ended> {
         let Some(kept) = self.kept.get(names.key()) else { return Ok(()) };
         let Some(identifier) = kept.renewal_identifier() else { return Ok(()) };
         let Some(record) = self.ledger.record(names) else { return Ok(()) };
@@ -239,28 +240,28 @@ impl Control {
         Ok(())
     }
 
-    fn plan(&self, names: &Names) -> Plan {
+    fn plan(&self, names: &CertificateNames) -> RenewalPlan {
         let now = clock::now();
         let record = self.ledger.record(names);
         let kept = self.kept.get(names.key());
         let allowed_at = self.ledger.allowed_at(names, now).max(self.turn(names, now).at);
-        schedule::plan(&Facts {
+        schedule::plan(&CertificateFacts {
             life: kept.map(Kept::life),
             window: kept.and_then(|kept| self.window(names, kept)),
-            spread: kept.map_or(Share::NONE, Kept::spread),
+            spread: kept.map_or(Fraction::NONE, Kept::spread),
             retry_at: record.and_then(|record| record.retry_at),
             allowed_at,
         })
     }
 
     /// The window for the certificate in use.
-    fn window(&self, names: &Names, kept: &Kept) -> Option<Window> {
+    fn window(&self, names: &CertificateNames, kept: &Kept) -> Option<RenewalWindow> {
         let renewal = self.ledger.record(names)?.renewal.as_ref()?;
         let identifier = kept.renewal_identifier()?;
         renewal.window.filter(|_| renewal.identifier == identifier)
     }
 
-    fn turn(&self, names: &Names, now: Moment) -> Turn {
+    fn turn(&self, names: &CertificateNames, now: UtcSecond) -> Turn {
         let failures = self.ledger.record(names).map_or(0, |record| record.failures);
         let issuers = self.settings.issuers.iter();
         let held: Vec<_> =
@@ -268,13 +269,17 @@ impl Control {
         schedule::issuer_in_turn(failures, &held, now)
     }
 
-    fn attempt(&mut self, names: &Names) -> Result<(), Ended> {
+    fn attempt(&mut self, names: &CertificateNames) -> Result<(), Ended> {
         let turn = self.turn(names, clock::now());
         let issuer = self.settings.issuers.get(turn.issuer).cloned();
         let issuer = issuer.expect("a turn is the index of an issuer");
         let reason = self.plan(names).reason;
         let directory = issuer.directory.clone();
-        self.sink.tell(Event::Ordering { names: names.clone(), issuer: directory.clone(), reason });
+        self.sink.tell(AcmeEvent::Ordering {
+            names: names.clone(),
+            issuer: directory.clone(),
+            reason,
+        });
         self.line.noted().for_each(drop);
         let mut attempt = Attempt {
             names,
@@ -297,7 +302,7 @@ impl Control {
 
     fn on_issued(
         &mut self,
-        names: &Names,
+        names: &CertificateNames,
         directory: String,
         kept: Kept,
         issued: IssuedCertificate,
@@ -316,10 +321,10 @@ impl Control {
         self.ledger.on_success(names);
         self.write_ledger();
         self.show();
-        self.sink.tell(Event::Issued { names: names.clone(), issuer: directory, not_after });
+        self.sink.tell(AcmeEvent::Issued { names: names.clone(), issuer: directory, not_after });
     }
 
-    fn on_failed(&mut self, names: &Names, directory: String, failure: &Failure) {
+    fn on_failed(&mut self, names: &CertificateNames, directory: String, failure: &Failure) {
         let now = clock::now();
         let asked = self.line.noted().filter(|note| matches!(note.status, 429 | 503)).last();
         if let Some(seconds) = asked.and_then(|note| note.retry_after_s) {
@@ -335,14 +340,14 @@ impl Control {
             self.show();
             return self.reports.on_not_stored(error, self.sink.as_mut());
         }
-        let jitter = Share::from_bits(fastrand::u32(..));
+        let jitter = Fraction::from_bits(fastrand::u32(..));
         let failed = Failed { names: failure.failed_names(), error: failure.line(), jitter };
         self.ledger.on_failed(names, failed, now);
         self.write_ledger();
         self.show();
         let life = self.kept.get(names.key()).map(Kept::life);
         let is_late = life.is_none_or(|life| life.when_left(RENEWAL_LEFT_LEAST) <= now);
-        self.sink.tell(Event::Failed {
+        self.sink.tell(AcmeEvent::Failed {
             names: names.clone(),
             issuer: directory,
             error: failure.line(),

@@ -11,7 +11,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::records::Records;
+use crate::records::RecordKeeper;
 
 /// The folders in the directory.
 const FOLDERS: [&str; 3] = ["accounts", "certificates", "orders"];
@@ -53,7 +53,7 @@ impl Folder {
     }
 }
 
-impl Records for Folder {
+impl RecordKeeper for Folder {
     fn read(&self, name: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
         let file = match File::open(self.path.join(name)) {
             Ok(file) => file,

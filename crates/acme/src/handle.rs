@@ -12,15 +12,15 @@ use crate::control::Control;
 use crate::ending::Ending;
 use crate::limits::STOP;
 use crate::provider::client_config;
-use crate::records::Records;
-use crate::settings::{Settings, SettingsError};
+use crate::records::RecordKeeper;
+use crate::settings::{RenewalSettings, SettingsError};
 use crate::sink::Sink;
 use crate::state::State;
 use crate::status::{Board, CertificateStatus};
 
 /// A running control thread. It ends when this is dropped, without being waited for.
 #[derive(Debug)]
-pub struct Handle {
+pub struct AcmeThread {
     ending: Ending,
     board: Board,
     thread: Option<JoinHandle<()>>,
@@ -46,7 +46,7 @@ pub enum StartError {
 ///
 /// # Errors
 /// If the settings are wrong or the directory cannot be made.
-pub fn prepare(settings: &Settings) -> Result<(), StartError> {
+pub fn prepare(settings: &RenewalSettings) -> Result<(), StartError> {
     settings.check().map_err(StartError::Settings)?;
     client_config(&settings.roots).map_err(StartError::Root)?;
     settings.state.make().map_err(StartError::State)
@@ -54,15 +54,15 @@ pub fn prepare(settings: &Settings) -> Result<(), StartError> {
 
 /// Passes the certificates of the state on, and starts the control thread, which orders and renews. The certificates
 /// have been passed when this returns, so a server can listen with them. `records` are those of a server that keeps
-/// the state itself ([`Place::Server`](crate::Place::Server)).
+/// the state itself ([`StatePlace::Server`](crate::StatePlace::Server)).
 ///
 /// # Errors
 /// If the settings are wrong or the state cannot be opened.
 pub fn start(
-    settings: Settings,
-    records: Option<Box<dyn Records>>,
+    settings: RenewalSettings,
+    records: Option<Box<dyn RecordKeeper>>,
     sink: Box<dyn Sink>,
-) -> Result<Handle, StartError> {
+) -> Result<AcmeThread, StartError> {
     settings.check().map_err(StartError::Settings)?;
     let state = State::open(&settings.state, records).map_err(StartError::State)?;
     let tls = client_config(&settings.roots).map_err(StartError::Root)?;
@@ -76,10 +76,10 @@ pub fn start(
         control.run();
     };
     let thread = Builder::new().name("acme".to_owned()).spawn(run).map_err(StartError::Thread)?;
-    Ok(Handle { ending, board, thread: Some(thread), ended })
+    Ok(AcmeThread { ending, board, thread: Some(thread), ended })
 }
 
-impl Handle {
+impl AcmeThread {
     /// The state of each certificate, as of the last look. It is the same allocation until something has changed.
     #[must_use]
     pub fn status(&self) -> Arc<[CertificateStatus]> {
@@ -112,7 +112,7 @@ impl Handle {
     }
 }
 
-impl Drop for Handle {
+impl Drop for AcmeThread {
     fn drop(&mut self) {
         self.ask_to_end();
     }

@@ -9,12 +9,12 @@ use rustls_pki_types::pem::{self, PemObject};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::limits::CHAIN;
-use crate::moment::{Moment, Share};
-use crate::names::Names;
+use crate::moment::{Fraction, UtcSecond};
+use crate::names::CertificateNames;
 use crate::provider::provider;
 use crate::schedule::Life;
 use crate::sink::IssuedCertificate;
-use tls::{Certificate, Malformed};
+use tls::{Certificate, MalformedCertificate};
 
 /// A certificate in use, as the control thread keeps it.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub(crate) enum KeepingError {
     /// The chain is longer than [`CHAIN`].
     Chain,
     /// The certificate is malformed.
-    Malformed(Malformed),
+    Malformed(MalformedCertificate),
     /// The certificate does not name this.
     Name(String),
     /// The key is not that of the certificate, or of an unknown kind.
@@ -49,7 +49,7 @@ impl Kept {
     /// Reads the content of a file.
     pub(crate) fn read(
         pem: Vec<u8>,
-        names: &Names,
+        names: &CertificateNames,
     ) -> Result<(Self, IssuedCertificate), KeepingError> {
         let wrong = |error: pem::Error| KeepingError::Pem(error.to_string());
         let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&pem)
@@ -79,9 +79,9 @@ impl Kept {
     }
 
     /// Its place in the window of its authority: chance, but the same at every look and after a restart.
-    pub(crate) fn spread(&self) -> Share {
+    pub(crate) fn spread(&self) -> Fraction {
         let [a, b, c, d, ..] = self.fingerprint();
-        Share::from_bits(u32::from_be_bytes([a, b, c, d]))
+        Fraction::from_bits(u32::from_be_bytes([a, b, c, d]))
     }
 
     /// The SHA-256 fingerprint of its certificate.
@@ -95,12 +95,15 @@ impl Kept {
     }
 
     /// The last second of its certificate.
-    pub(crate) const fn not_after(&self) -> Moment {
-        Moment::from_unix(self.facts.not_after)
+    pub(crate) const fn not_after(&self) -> UtcSecond {
+        UtcSecond::from_unix(self.facts.not_after)
     }
 
     pub(crate) const fn life(&self) -> Life {
-        Life { not_before: Moment::from_unix(self.facts.not_before), not_after: self.not_after() }
+        Life {
+            not_before: UtcSecond::from_unix(self.facts.not_before),
+            not_after: self.not_after(),
+        }
     }
 }
 

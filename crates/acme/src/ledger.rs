@@ -11,34 +11,34 @@ use crate::limits::{
     DUPLICATES, DUPLICATES_S, FAILED, FAILED_S, ORDERS, ORDERS_BURST, ORDERS_BURST_S, ORDERS_S,
     RETRY_AFTER_S,
 };
-use crate::moment::{Moment, Share};
-use crate::names::Names;
-use crate::schedule::{Window, retry_delay_s};
+use crate::moment::{Fraction, UtcSecond};
+use crate::names::CertificateNames;
+use crate::schedule::{RenewalWindow, retry_delay_s};
 
 /// All that is remembered about the past.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Ledger {
+pub struct OrderLedger {
     /// Orders of the last hours, the oldest first.
-    orders: Vec<Moment>,
+    orders: Vec<UtcSecond>,
     /// Failed validations of the last hour, by name.
-    failed: BTreeMap<String, Vec<Moment>>,
+    failed: BTreeMap<String, Vec<UtcSecond>>,
     /// Until when issuers asked to be left alone, by directory.
-    held: BTreeMap<String, Moment>,
+    held: BTreeMap<String, UtcSecond>,
     /// By the key of the names.
-    certificates: BTreeMap<String, Record>,
+    certificates: BTreeMap<String, CertificateRecord>,
 }
 
 /// What is remembered about one certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Record {
+pub struct CertificateRecord {
     /// Certificates of the last week for these names.
-    issued: Vec<Moment>,
+    issued: Vec<UtcSecond>,
     /// Failures since the last success.
     pub failures: u32,
     /// When to try again.
-    pub retry_at: Option<Moment>,
+    pub retry_at: Option<UtcSecond>,
     /// The last error, in one line.
     pub error: Option<String>,
     /// The directory of the issuer of the certificate in use.
@@ -53,9 +53,9 @@ pub struct Renewal {
     /// The certificate that it is about (RFC 9773 section 4.1).
     pub identifier: String,
     /// The window, if the authority gave one.
-    pub window: Option<Window>,
+    pub window: Option<RenewalWindow>,
     /// When to ask again.
-    pub ask_at: Moment,
+    pub ask_at: UtcSecond,
 }
 
 /// A failed attempt.
@@ -66,18 +66,18 @@ pub struct Failed<'a> {
     /// The error in one line.
     pub error: String,
     /// The jitter of the next wait.
-    pub jitter: Share,
+    pub jitter: Fraction,
 }
 
-impl Ledger {
+impl OrderLedger {
     /// What is remembered about some names.
     #[must_use]
-    pub fn record(&self, names: &Names) -> Option<&Record> {
+    pub fn record(&self, names: &CertificateNames) -> Option<&CertificateRecord> {
         self.certificates.get(names.key())
     }
 
     /// The same, to be changed.
-    pub fn record_mut(&mut self, names: &Names) -> &mut Record {
+    pub fn record_mut(&mut self, names: &CertificateNames) -> &mut CertificateRecord {
         self.certificates.entry(names.key().to_owned()).or_default()
     }
 
@@ -89,13 +89,13 @@ impl Ledger {
 
     /// Until when an issuer asked to be left alone.
     #[must_use]
-    pub fn held_until(&self, directory: &str) -> Option<Moment> {
+    pub fn held_until(&self, directory: &str) -> Option<UtcSecond> {
         self.held.get(directory).copied()
     }
 
     /// Forgets what no limit counts any more. A moment in the future was written by a clock that was wrong: it counts
     /// as now, so that a clock that is set back neither frees an order nor holds one up for longer than its limit.
-    pub fn on_time(&mut self, now: Moment) {
+    pub fn on_time(&mut self, now: UtcSecond) {
         keep(&mut self.orders, now, ORDERS_S);
         for moments in self.failed.values_mut() {
             keep(moments, now, FAILED_S);
@@ -123,7 +123,7 @@ impl Ledger {
 
     /// The first moment, from now on, at which an order for these names exceeds no limit.
     #[must_use]
-    pub fn allowed_at(&self, names: &Names, now: Moment) -> Moment {
+    pub fn allowed_at(&self, names: &CertificateNames, now: UtcSecond) -> UtcSecond {
         let issued = self.record(names).map_or(&[][..], |record| &record.issued);
         let failed = names.iter().map(|name| {
             let moments = self.failed.get(&name.to_string()).map_or(&[][..], Vec::as_slice);
@@ -136,21 +136,21 @@ impl Ledger {
                 free_at(issued, DUPLICATES, DUPLICATES_S),
             ])
             .flatten()
-            .fold(now, Moment::max)
+            .fold(now, UtcSecond::max)
     }
 
     /// An order is about to be made.
-    pub fn on_order(&mut self, now: Moment) {
+    pub fn on_order(&mut self, now: UtcSecond) {
         self.orders.push(now);
     }
 
     /// A certificate for these names is about to be asked for, so it may be issued even if its answer never arrives.
-    pub fn on_finalize(&mut self, names: &Names, now: Moment) {
+    pub fn on_finalize(&mut self, names: &CertificateNames, now: UtcSecond) {
         self.record_mut(names).issued.push(now);
     }
 
     /// An attempt has failed.
-    pub fn on_failed(&mut self, names: &Names, failed: Failed<'_>, now: Moment) {
+    pub fn on_failed(&mut self, names: &CertificateNames, failed: Failed<'_>, now: UtcSecond) {
         for name in failed.names {
             self.failed.entry(name.clone()).or_default().push(now);
         }
@@ -161,13 +161,13 @@ impl Ledger {
     }
 
     /// An authority asks to be left alone for some seconds.
-    pub fn on_hold(&mut self, directory: &str, seconds: i64, now: Moment) {
+    pub fn on_hold(&mut self, directory: &str, seconds: i64, now: UtcSecond) {
         let until = now.plus(seconds.clamp(0, RETRY_AFTER_S));
         self.held.insert(directory.to_owned(), until);
     }
 
     /// An authority has issued a certificate, which is in use from now on.
-    pub fn on_issued(&mut self, names: &Names, directory: &str) {
+    pub fn on_issued(&mut self, names: &CertificateNames, directory: &str) {
         let record = self.record_mut(names);
         record.retry_at = None;
         record.renewal = None;
@@ -175,7 +175,7 @@ impl Ledger {
     }
 
     /// The certificate in use is good for a while: failures before it no longer count.
-    pub fn on_success(&mut self, names: &Names) {
+    pub fn on_success(&mut self, names: &CertificateNames) {
         let record = self.record_mut(names);
         record.failures = 0;
         record.error = None;
@@ -183,7 +183,7 @@ impl Ledger {
 }
 
 /// Keeps moments that are younger than the span; none of them is in the future.
-fn keep(moments: &mut Vec<Moment>, now: Moment, span_s: i64) {
+fn keep(moments: &mut Vec<UtcSecond>, now: UtcSecond, span_s: i64) {
     for moment in moments.iter_mut() {
         *moment = (*moment).min(now);
     }
@@ -192,7 +192,7 @@ fn keep(moments: &mut Vec<Moment>, now: Moment, span_s: i64) {
 }
 
 /// When fewer than `count` of these moments, which are in order, are younger than the span.
-fn free_at(moments: &[Moment], count: usize, span_s: i64) -> Option<Moment> {
+fn free_at(moments: &[UtcSecond], count: usize, span_s: i64) -> Option<UtcSecond> {
     let oldest = moments.len().checked_sub(count)?;
     moments.get(oldest).map(|moment| moment.plus(span_s))
 }

@@ -34,12 +34,13 @@ mod state;
 mod status;
 mod validation;
 
-pub use handle::{Handle, StartError, prepare, start};
-pub use moment::{Moment, Share};
-pub use names::{Name, NameError, Names, NamesError};
-pub use records::Records;
+pub use handle::{AcmeThread, StartError, prepare, start};
+pub use moment::{Fraction, UtcSecond};
+pub use names::{CertificateNames, Name, NameError, NamesError};
+pub use records::RecordKeeper;
 pub use settings::{
-    ChallengeKind, ExternalAccount, Issuer, LETS_ENCRYPT, Place, Settings, SettingsError, Terms,
+    ChallengeKind, ExternalAccount, Issuer, LETS_ENCRYPT, RenewalSettings, SettingsError,
+    StatePlace, TermsAgreement,
 };
-pub use sink::{Answer, Confirmation, Event, IssuedCertificate, Severity, Sink};
+pub use sink::{AcmeEvent, ChallengeAnswer, Confirmation, IssuedCertificate, Severity, Sink};
 pub use status::CertificateStatus;

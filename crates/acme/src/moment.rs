@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 /// A second of the calendar: seconds since 1970 in UTC, without leap seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Moment(i64);
+pub struct UtcSecond(i64);
 
-impl Moment {
+impl UtcSecond {
     /// From seconds since 1970.
     #[must_use]
     pub const fn from_unix(seconds: i64) -> Self {
@@ -44,7 +44,7 @@ impl Moment {
     }
 }
 
-impl From<SystemTime> for Moment {
+impl From<SystemTime> for UtcSecond {
     fn from(time: SystemTime) -> Self {
         let seconds = |span: Duration| i64::try_from(span.as_secs()).unwrap_or(i64::MAX);
         match time.duration_since(SystemTime::UNIX_EPOCH) {
@@ -54,7 +54,7 @@ impl From<SystemTime> for Moment {
     }
 }
 
-impl fmt::Display for Moment {
+impl fmt::Display for UtcSecond {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match jiff::Timestamp::from_second(self.0) {
             Ok(time) => write!(out, "{time}"),
@@ -65,9 +65,9 @@ impl fmt::Display for Moment {
 
 /// A share of something, from nothing to almost all of it: jitter, or the place of one certificate in a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share(u32);
+pub struct Fraction(u32);
 
-impl Share {
+impl Fraction {
     /// Nothing.
     pub const NONE: Self = Self(0);
     /// Almost all.

@@ -98,7 +98,7 @@ impl std::error::Error for NameError {}
 
 /// The names of one certificate, each once, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Names {
+pub struct CertificateNames {
     names: Vec<Name>,
     key: String,
 }
@@ -112,7 +112,7 @@ pub enum NamesError {
     TooMany,
 }
 
-impl Names {
+impl CertificateNames {
     /// Puts names in order.
     ///
     /// # Errors
@@ -157,7 +157,7 @@ fn key(first: &Name, names: &[Name]) -> String {
     format!("{shown}.{hash}")
 }
 
-impl fmt::Display for Names {
+impl fmt::Display for CertificateNames {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, name) in self.names.iter().enumerate() {
             write!(out, "{}{name}", if index == 0 { "" } else { ", " })?;

@@ -11,12 +11,12 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::names::Name;
-use crate::sink::Answer;
+use crate::sink::ChallengeAnswer;
 
 /// The answer of HTTP-01.
-pub(crate) fn http01(name: &Name, token: &str, thumbprint: &str) -> Answer {
+pub(crate) fn http01(name: &Name, token: &str, thumbprint: &str) -> ChallengeAnswer {
     let key_authorization = format!("{token}.{thumbprint}");
-    Answer::Http01 { name: name.clone(), token: token.to_owned(), key_authorization }
+    ChallengeAnswer::Http01 { name: name.clone(), token: token.to_owned(), key_authorization }
 }
 
 /// Whether a token is of the alphabet of base64url, so that it can be a segment of a path (RFC 8555 section 8.3).
@@ -30,7 +30,7 @@ pub(crate) fn tls_alpn01(
     name: &Name,
     token: &str,
     thumbprint: &str,
-) -> Result<Answer, rcgen::Error> {
+) -> Result<ChallengeAnswer, rcgen::Error> {
     let digest = Sha256::digest(format!("{token}.{thumbprint}"));
     let mut params = CertificateParams::new([name.to_string()])?;
     params.distinguished_name = DistinguishedName::new();
@@ -38,7 +38,7 @@ pub(crate) fn tls_alpn01(
     let key = KeyPair::generate()?;
     let certificate = params.self_signed(&key)?.der().clone();
     let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
-    Ok(Answer::TlsAlpn01 { server_name: server_name(name), certificate, key })
+    Ok(ChallengeAnswer::TlsAlpn01 { server_name: server_name(name), certificate, key })
 }
 
 /// The server name of the authority's handshake. For an address it is the name of its reverse look-up (RFC 8738

@@ -7,7 +7,7 @@ use std::io;
 
 /// Something that keeps records by name. It is called on the control thread, and on the one that starts it, and may
 /// block.
-pub trait Records: Send + fmt::Debug {
+pub trait RecordKeeper: Send + fmt::Debug {
     /// The content of a record, or its first bytes if it has more than so many; `None` if it is not there.
     ///
     /// # Errors

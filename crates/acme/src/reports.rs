@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use crate::sink::{Event, Sink};
+use crate::sink::{AcmeEvent, Sink};
 
 /// What was told about the state.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ impl Reports {
         let error = error.to_string();
         if self.not_stored.as_ref() != Some(&error) {
             self.not_stored = Some(error.clone());
-            sink.tell(Event::NotStored { error });
+            sink.tell(AcmeEvent::NotStored { error });
         }
     }
 
@@ -43,7 +43,7 @@ impl Reports {
     pub(crate) fn on_unreadable(&mut self, what: String, error: String, sink: &mut dyn Sink) {
         if self.unreadable.get(&what) != Some(&error) {
             self.unreadable.insert(what.clone(), error.clone());
-            sink.tell(Event::Unreadable { what, error });
+            sink.tell(AcmeEvent::Unreadable { what, error });
         }
     }
 

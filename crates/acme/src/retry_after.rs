@@ -4,12 +4,12 @@
 
 use wire::http::date;
 
-use crate::moment::Moment;
+use crate::moment::UtcSecond;
 
 /// The seconds that a field asks for, none of them negative. A date is compared with the `Date` of the same answer, so
 /// that a wrong clock here does not matter; with the time of day if the answer has none. `None` if it is neither a
 /// number nor a date.
-pub(crate) fn seconds(field: &str, date: Option<&str>, now: Moment) -> Option<i64> {
+pub(crate) fn seconds(field: &str, date: Option<&str>, now: UtcSecond) -> Option<i64> {
     let field = field.trim();
     if !field.is_empty() && field.bytes().all(|byte| byte.is_ascii_digit()) {
         return Some(field.parse().unwrap_or(i64::MAX));
@@ -19,9 +19,9 @@ pub(crate) fn seconds(field: &str, date: Option<&str>, now: Moment) -> Option<i6
     Some(until.since(from).max(0))
 }
 
-fn moment(text: &str) -> Option<Moment> {
+fn moment(text: &str) -> Option<UtcSecond> {
     let seconds = date::parse(text.trim().as_bytes())?;
-    Some(Moment::from_unix(i64::try_from(seconds).ok()?))
+    Some(UtcSecond::from_unix(i64::try_from(seconds).ok()?))
 }
 
 #[cfg(test)]

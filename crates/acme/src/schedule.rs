@@ -6,20 +6,20 @@
 use crate::limits::{
     FAILURES_PER_ISSUER, RENEWAL_LEFT, RENEWAL_LEFT_LEAST, RETRY_FIRST_S, RETRY_LAST_S,
 };
-use crate::moment::{Moment, Share};
+use crate::moment::{Fraction, UtcSecond};
 
 /// The time for which a certificate is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Life {
     /// Its first second.
-    pub not_before: Moment,
+    pub not_before: UtcSecond,
     /// Its last second.
-    pub not_after: Moment,
+    pub not_after: UtcSecond,
 }
 
 impl Life {
     /// When a share of the life is left: a third for 3. A life that ends before it begins has no length.
-    pub(crate) fn when_left(self, share: i64) -> Moment {
+    pub(crate) fn when_left(self, share: i64) -> UtcSecond {
         let seconds = self.not_after.since(self.not_before).max(0);
         self.not_after.plus(-(seconds / share))
     }
@@ -27,31 +27,31 @@ impl Life {
 
 /// The time in which an authority wants a certificate to be renewed (RFC 9773 section 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Window {
+pub struct RenewalWindow {
     /// Its first second.
-    pub start: Moment,
+    pub start: UtcSecond,
     /// Its last second.
-    pub end: Moment,
+    pub end: UtcSecond,
 }
 
 /// What is known about a certificate.
 #[derive(Clone, Copy, Debug)]
-pub struct Facts {
+pub struct CertificateFacts {
     /// The life of the one in use, if there is one.
     pub life: Option<Life>,
     /// What its authority says.
-    pub window: Option<Window>,
+    pub window: Option<RenewalWindow>,
     /// The place of this certificate in the window. It must stay the same for the same certificate.
-    pub spread: Share,
+    pub spread: Fraction,
     /// When to try again, after a failure.
-    pub retry_at: Option<Moment>,
+    pub retry_at: Option<UtcSecond>,
     /// When the limits of authorities allow an order (`Ledger::allowed_at`).
-    pub allowed_at: Moment,
+    pub allowed_at: UtcSecond,
 }
 
 /// Why an order is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum OrderReason {
     /// There is no certificate.
     Missing,
     /// A third of its life is left.
@@ -62,35 +62,36 @@ pub enum Reason {
 
 /// What is to be done: an order at this time, or at once if it has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct RenewalPlan {
     /// When.
-    pub at: Moment,
+    pub at: UtcSecond,
     /// Why.
-    pub reason: Reason,
+    pub reason: OrderReason,
 }
 
 /// When to order a certificate. The answer depends on the clock through `allowed_at` alone, so it may be asked at any
 /// time.
 #[must_use]
-pub fn plan(facts: &Facts) -> Plan {
+pub fn plan(facts: &CertificateFacts) -> RenewalPlan {
     let (due, reason) = match facts.life {
-        None => (facts.allowed_at, Reason::Missing),
+        None => (facts.allowed_at, OrderReason::Missing),
         Some(life) => due(life, facts.window, facts.spread),
     };
     let retry_at = facts.retry_at.unwrap_or(due);
-    Plan { at: due.max(retry_at).max(facts.allowed_at), reason }
+    RenewalPlan { at: due.max(retry_at).max(facts.allowed_at), reason }
 }
 
 /// When a certificate is to be renewed. An authority's window counts, because the authority spreads its load and may
 /// have to revoke; but no window makes the time for retries shorter than a sixth of the life. A window that ends
 /// before it begins is none.
-fn due(life: Life, window: Option<Window>, spread: Share) -> (Moment, Reason) {
+fn due(life: Life, window: Option<RenewalWindow>, spread: Fraction) -> (UtcSecond, OrderReason) {
     match window.filter(|window| window.start <= window.end) {
-        None => (life.when_left(RENEWAL_LEFT), Reason::Renewal),
+        None => (life.when_left(RENEWAL_LEFT), OrderReason::Renewal),
         Some(window) => {
             let chosen = window.start.plus(spread.of(window.end.since(window.start)));
             let latest = life.when_left(RENEWAL_LEFT_LEAST);
-            let reason = if chosen <= latest { Reason::Authority } else { Reason::Renewal };
+            let reason =
+                if chosen <= latest { OrderReason::Authority } else { OrderReason::Renewal };
             (chosen.min(latest), reason)
         }
     }
@@ -99,7 +100,7 @@ fn due(life: Life, window: Option<Window>, spread: Share) -> (Moment, Reason) {
 /// Seconds to wait after so many failures in a row (at least one): from a minute, doubled each time, to six hours. A
 /// quarter is jitter, so that servers that failed together do not return together.
 #[must_use]
-pub fn retry_delay_s(failures: u32, jitter: Share) -> i64 {
+pub fn retry_delay_s(failures: u32, jitter: Fraction) -> i64 {
     let doubled = RETRY_FIRST_S.saturating_mul(1 << failures.saturating_sub(1).min(16));
     let base = doubled.min(RETRY_LAST_S / 5 * 4);
     base + jitter.of(base / 4)
@@ -111,7 +112,7 @@ pub struct Turn {
     /// The index of the issuer.
     pub issuer: usize,
     /// When it may be asked.
-    pub at: Moment,
+    pub at: UtcSecond,
 }
 
 /// The issuer whose turn it is after so many failures in a row. One that asked to be left alone (`held`, by index) is
@@ -120,7 +121,7 @@ pub struct Turn {
 /// # Panics
 /// If there is no issuer.
 #[must_use]
-pub fn issuer_in_turn(failures: u32, held: &[Option<Moment>], now: Moment) -> Turn {
+pub fn issuer_in_turn(failures: u32, held: &[Option<UtcSecond>], now: UtcSecond) -> Turn {
     assert!(!held.is_empty(), "the settings name an issuer");
     let first = usize::try_from(failures / FAILURES_PER_ISSUER).unwrap_or(0) % held.len();
     let turns = (0..held.len()).map(|step| (first + step) % held.len());

@@ -10,16 +10,16 @@ use rustls_pki_types::CertificateDer;
 
 use crate::folder;
 use crate::limits::{CERTIFICATES, ISSUERS, NAMES};
-use crate::names::{Name, Names};
+use crate::names::{CertificateNames, Name};
 
 /// The directory of Let's Encrypt.
 pub const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
 
 /// Everything that `start` needs to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct RenewalSettings {
     /// The certificates. One for each name is best: then a name that fails holds up no other. Addresses share one.
-    pub certificates: Vec<Names>,
+    pub certificates: Vec<CertificateNames>,
     /// The issuers in the order in which they are asked; at least one.
     pub issuers: Vec<Issuer>,
     /// The address to which an authority can send mail; most authorities no longer send any.
@@ -30,27 +30,27 @@ pub struct Settings {
     /// The challenges that may be used, the preferred one first. After a failure the next one is tried.
     pub challenges: Vec<ChallengeKind>,
     /// Where accounts, certificates and keys are kept. Servers that share it never order both.
-    pub state: Place,
+    pub state: StatePlace,
     /// Authorities that are trusted for the connections to issuers, besides the public ones: for issuers of one's own,
     /// and tests.
     pub roots: Vec<CertificateDer<'static>>,
     /// Whether the administrator agrees to the terms of the issuers.
-    pub terms: Terms,
+    pub terms: TermsAgreement,
 }
 
 /// Where the state is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum StatePlace {
     /// In files of a directory.
     Directory(PathBuf),
-    /// In records of the server ([`Records`](crate::Records)).
+    /// In records of the server ([`RecordKeeper`](crate::RecordKeeper)).
     Server {
         /// The file whose lock lets one of the servers order that have the same records.
         lock: PathBuf,
     },
 }
 
-impl Place {
+impl StatePlace {
     /// The file of the lock.
     pub(crate) fn lock(&self) -> PathBuf {
         match self {
@@ -86,7 +86,7 @@ impl Place {
     }
 }
 
-impl From<PathBuf> for Place {
+impl From<PathBuf> for StatePlace {
     fn from(directory: PathBuf) -> Self {
         Self::Directory(directory)
     }
@@ -94,7 +94,7 @@ impl From<PathBuf> for Place {
 
 /// Whether the terms of the issuers are agreed to. Without that, no account can be made (RFC 8555 section 7.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Terms {
+pub enum TermsAgreement {
     /// They are.
     Agreed,
     /// They are not.
@@ -178,7 +178,7 @@ pub enum SettingsError {
     Unprovable(String),
 }
 
-impl Settings {
+impl RenewalSettings {
     /// Settings with Let's Encrypt as issuer and a certificate for each name, proved on port 80 or 443. Addresses share
     /// one: clients that connect to an address do not say to which (RFC 6066 section 3). The terms are not agreed to.
     ///
@@ -186,14 +186,16 @@ impl Settings {
     /// If there are more addresses than a certificate can have.
     pub fn new(
         names: impl IntoIterator<Item = Name>,
-        state: impl Into<Place>,
+        state: impl Into<StatePlace>,
     ) -> Result<Self, SettingsError> {
         let is_address = |name: &Name| matches!(name, Name::Address(_));
         let (addresses, names): (Vec<Name>, Vec<Name>) = names.into_iter().partition(is_address);
-        let one = |name| Names::new([name]).expect("one name is neither none nor too many");
-        let mut certificates: Vec<Names> = names.into_iter().map(one).collect();
+        let one =
+            |name| CertificateNames::new([name]).expect("one name is neither none nor too many");
+        let mut certificates: Vec<CertificateNames> = names.into_iter().map(one).collect();
         if !addresses.is_empty() {
-            certificates.push(Names::new(addresses).map_err(|_| SettingsError::Addresses)?);
+            certificates
+                .push(CertificateNames::new(addresses).map_err(|_| SettingsError::Addresses)?);
         }
         Ok(Self {
             certificates,
@@ -203,7 +205,7 @@ impl Settings {
             challenges: vec![ChallengeKind::Http01, ChallengeKind::TlsAlpn01],
             state: state.into(),
             roots: Vec::new(),
-            terms: Terms::NotAgreed,
+            terms: TermsAgreement::NotAgreed,
         })
     }
 
@@ -212,7 +214,7 @@ impl Settings {
     /// # Errors
     /// The first problem.
     pub fn check(&self) -> Result<(), SettingsError> {
-        if self.terms == Terms::NotAgreed {
+        if self.terms == TermsAgreement::NotAgreed {
             return Err(SettingsError::Terms);
         }
         if self.certificates.is_empty() || self.certificates.len() > CERTIFICATES {
@@ -225,14 +227,14 @@ impl Settings {
         if let Some(issuer) = self.issuers.iter().find(is_insecure) {
             return Err(SettingsError::Directory(issuer.directory.clone()));
         }
-        let mut keys: Vec<_> = self.certificates.iter().map(Names::key).collect();
+        let mut keys: Vec<_> = self.certificates.iter().map(CertificateNames::key).collect();
         keys.sort_unstable();
         if let Some(pair) = keys.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(SettingsError::Twice(pair[0].to_owned()));
         }
         let provable = |name: &Name| self.challenges.iter().any(|kind| kind.can_prove(name));
         let unprovable =
-            self.certificates.iter().flat_map(Names::iter).find(|name| !provable(name));
+            self.certificates.iter().flat_map(CertificateNames::iter).find(|name| !provable(name));
         unprovable.map_or(Ok(()), |name| Err(SettingsError::Unprovable(name.to_string())))
     }
 }

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::moment::Moment;
-use crate::names::{Name, Names};
-use crate::schedule::Reason;
+use crate::moment::UtcSecond;
+use crate::names::{CertificateNames, Name};
+use crate::schedule::OrderReason;
 use tls::Certificate;
 
 /// The server, as the control thread sees it. All calls come from one thread at a time: from `start`, and then from
@@ -24,19 +24,19 @@ pub trait Sink: Send {
 
     /// An authority will ask for this. Confirm as soon as every scheduler answers it; a confirmation that is dropped
     /// says that it will not be answered. It stays until `withdraw`.
-    fn answer(&mut self, answer: Answer, confirmation: Confirmation);
+    fn answer(&mut self, answer: ChallengeAnswer, confirmation: Confirmation);
 
     /// The authority no longer asks for this. Called once for each answer, also after a failure.
-    fn withdraw(&mut self, answer: &Answer);
+    fn withdraw(&mut self, answer: &ChallengeAnswer);
 
     /// A line for the log.
-    fn tell(&mut self, event: Event);
+    fn tell(&mut self, event: AcmeEvent);
 }
 
 /// A certificate with its key.
 pub struct IssuedCertificate {
     /// The names for which it was ordered.
-    pub names: Names,
+    pub names: CertificateNames,
     /// The certificate, then those that lead to the authority.
     pub chain: Vec<CertificateDer<'static>>,
     /// Its key, in PKCS #8.
@@ -52,7 +52,7 @@ impl fmt::Debug for IssuedCertificate {
 }
 
 /// An answer to an authority's question.
-pub enum Answer {
+pub enum ChallengeAnswer {
     /// `GET /.well-known/acme-challenge/TOKEN` on port 80 is answered 200 with the key authorization as body (RFC 8555
     /// section 8.3).
     Http01 {
@@ -77,7 +77,7 @@ pub enum Answer {
     },
 }
 
-impl fmt::Debug for Answer {
+impl fmt::Debug for ChallengeAnswer {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Http01 { name, token, .. } => {
@@ -90,7 +90,7 @@ impl fmt::Debug for Answer {
     }
 }
 
-impl Clone for Answer {
+impl Clone for ChallengeAnswer {
     fn clone(&self) -> Self {
         match self {
             Self::Http01 { name, token, key_authorization } => Self::Http01 {
@@ -180,13 +180,13 @@ pub enum Severity {
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum AcmeEvent {
     /// A certificate was found in the state.
     Loaded {
         /// Its names.
-        names: Names,
+        names: CertificateNames,
         /// Its last second.
-        not_after: Moment,
+        not_after: UtcSecond,
     },
     /// A record of the state cannot be used. A certificate is ordered anew unless it is in use; without the
     /// ledger nothing is ordered.
@@ -203,11 +203,11 @@ pub enum Event {
     /// An order begins.
     Ordering {
         /// The names.
-        names: Names,
+        names: CertificateNames,
         /// The directory of the issuer.
         issuer: String,
         /// Why.
-        reason: Reason,
+        reason: OrderReason,
     },
     /// The issuer does not offer the profile; its default is ordered.
     NoProfile {
@@ -219,7 +219,7 @@ pub enum Event {
     /// The certificate was already replaced, says the authority; the order is made without saying so.
     AlreadyReplaced {
         /// The names.
-        names: Names,
+        names: CertificateNames,
     },
     /// A record in DNS has to be there for a validation. It is set once.
     RecordNeeded {
@@ -231,24 +231,24 @@ pub enum Event {
     /// A certificate was issued and is in use.
     Issued {
         /// The names.
-        names: Names,
+        names: CertificateNames,
         /// The directory of the issuer.
         issuer: String,
         /// Its last second.
-        not_after: Moment,
+        not_after: UtcSecond,
     },
     /// An attempt failed.
     Failed {
         /// The names.
-        names: Names,
+        names: CertificateNames,
         /// The directory of the issuer.
         issuer: String,
         /// The error in one line.
         error: String,
         /// When the next attempt is made.
-        next: Moment,
+        next: UtcSecond,
         /// The last second of the certificate in use.
-        not_after: Option<Moment>,
+        not_after: Option<UtcSecond>,
         /// Warning, or error if there is no certificate or it ends soon.
         severity: Severity,
     },
@@ -259,7 +259,7 @@ pub enum Event {
     },
 }
 
-impl Event {
+impl AcmeEvent {
     /// How much it matters.
     #[must_use]
     pub const fn severity(&self) -> Severity {
@@ -279,7 +279,7 @@ impl Event {
     }
 }
 
-impl fmt::Display for Event {
+impl fmt::Display for AcmeEvent {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Loaded { names, not_after } => {
@@ -292,9 +292,9 @@ impl fmt::Display for Event {
             Self::Leads => out.write_str("this server orders the certificates of its state"),
             Self::Ordering { names, issuer, reason } => {
                 let reason = match reason {
-                    Reason::Missing => "there is none",
-                    Reason::Renewal => "a third of its life is left",
-                    Reason::Authority => "the authority asks for its renewal",
+                    OrderReason::Missing => "there is none",
+                    OrderReason::Renewal => "a third of its life is left",
+                    OrderReason::Authority => "the authority asks for its renewal",
                 };
                 write!(out, "ordering a certificate for {names} from {issuer}: {reason}")
             }

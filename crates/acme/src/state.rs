@@ -12,13 +12,13 @@ use std::path::PathBuf;
 
 use crate::folder::{Folder, open_to_write};
 use crate::limits::{FILE_BYTES, LEDGER_BYTES};
-use crate::records::Records;
-use crate::settings::Place;
+use crate::records::RecordKeeper;
+use crate::settings::StatePlace;
 
 /// The records of a server.
 #[derive(Debug)]
 pub(crate) struct State {
-    records: Box<dyn Records>,
+    records: Box<dyn RecordKeeper>,
     lock: PathBuf,
 }
 
@@ -79,11 +79,14 @@ impl Stored<'_> {
 impl State {
     /// Opens the directory, and makes it if it is not there. The files in it are made readable for this user only. In
     /// the other places, the records are those of the server.
-    pub(crate) fn open(place: &Place, records: Option<Box<dyn Records>>) -> io::Result<Self> {
+    pub(crate) fn open(
+        place: &StatePlace,
+        records: Option<Box<dyn RecordKeeper>>,
+    ) -> io::Result<Self> {
         let records = match (place, records) {
-            (Place::Directory(path), _) => Box::new(Folder::open(path)?),
-            (Place::Server { .. }, Some(records)) => records,
-            (Place::Server { .. }, None) => {
+            (StatePlace::Directory(path), _) => Box::new(Folder::open(path)?),
+            (StatePlace::Server { .. }, Some(records)) => records,
+            (StatePlace::Server { .. }, None) => {
                 return Err(io::Error::new(ErrorKind::NotFound, "the server has no store"));
             }
         };
@@ -132,7 +135,7 @@ mod tests {
     use super::*;
 
     fn state_in(folder: &tempfile::TempDir) -> State {
-        State::open(&Place::Directory(folder.path().to_owned()), None).unwrap()
+        State::open(&StatePlace::Directory(folder.path().to_owned()), None).unwrap()
     }
 
     #[test]

@@ -6,20 +6,20 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::moment::Moment;
-use crate::names::Names;
+use crate::moment::UtcSecond;
+use crate::names::CertificateNames;
 
 /// The state of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateStatus {
     /// Its names.
-    pub names: Names,
+    pub names: CertificateNames,
     /// Its last second; none without a certificate.
-    pub not_after: Option<Moment>,
+    pub not_after: Option<UtcSecond>,
     /// The directory of the issuer of the certificate in use, if this is known.
     pub issuer: Option<String>,
     /// When it is ordered next; none while another server orders.
-    pub next_attempt: Option<Moment>,
+    pub next_attempt: Option<UtcSecond>,
     /// Failures since the last success.
     pub failures: u32,
     /// The last error since the last success, in one line.
@@ -29,7 +29,7 @@ pub struct CertificateStatus {
 impl CertificateStatus {
     /// Whole days until it ends; negative once it has ended.
     #[must_use]
-    pub fn days_left(&self, now: Moment) -> Option<i64> {
+    pub fn days_left(&self, now: UtcSecond) -> Option<i64> {
         self.not_after.map(|end| tls::days_left(end.unix(), now.unix()))
     }
 }

@@ -16,7 +16,7 @@ use crate::limits::{IN_FORCE, POLL_FIRST, POLL_LAST, SLICE, VALIDATION};
 use crate::names::Name;
 use crate::proof;
 use crate::settings::ChallengeKind;
-use crate::sink::{Answer, Confirmation, Confirmed, Event, Force, Sink};
+use crate::sink::{AcmeEvent, ChallengeAnswer, Confirmation, Confirmed, Force, Sink};
 
 /// What a proof works with.
 pub(crate) struct Prover<'a> {
@@ -63,7 +63,7 @@ impl Prover<'_> {
         &mut self,
         account: &Account,
         order: &mut Order,
-        answers: &mut Vec<Answer>,
+        answers: &mut Vec<ChallengeAnswer>,
     ) -> Result<(), Failure> {
         let authorizations = read(self.line, order)?;
         let mut chosen = Vec::new();
@@ -122,12 +122,12 @@ impl Prover<'_> {
         authorization: &Authorization,
         kind: ChallengeKind,
         offer: &Offer,
-    ) -> Result<Option<Answer>, Failure> {
+    ) -> Result<Option<ChallengeAnswer>, Failure> {
         let (name, thumbprint) = (&authorization.name, account.key_thumbprint());
         if kind == ChallengeKind::DnsPersist01 {
             let record = proof::dns_persist01(&authorization.body, &offer.url, name, account.id());
             let record = record.ok_or_else(|| Failure::NoChallenge(name.to_string()))?;
-            self.sink.tell(Event::RecordNeeded { domain: record.domain, text: record.text });
+            self.sink.tell(AcmeEvent::RecordNeeded { domain: record.domain, text: record.text });
             return Ok(None);
         }
         if !proof::is_token(&offer.token) {

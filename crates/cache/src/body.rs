@@ -71,7 +71,7 @@ pub struct Elsewhere {
 
 /// A body.
 #[derive(Debug)]
-pub struct Body {
+pub struct StoredBody {
     bytes: Vec<u8>,
     /// Where it is, if it is not in `bytes`.
     elsewhere: Option<Elsewhere>,
@@ -81,7 +81,7 @@ pub struct Body {
     counted: Cell<usize>,
 }
 
-impl Body {
+impl StoredBody {
     /// One that counts nowhere until a cache has stored it.
     pub(crate) fn of(mut bytes: Vec<u8>) -> Self {
         bytes.shrink_to_fit();
@@ -133,13 +133,13 @@ impl Body {
     }
 }
 
-impl Drop for Body {
+impl Drop for StoredBody {
     fn drop(&mut self) {
         self.count(0);
     }
 }
 
-impl Deref for Body {
+impl Deref for StoredBody {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -147,7 +147,7 @@ impl Deref for Body {
     }
 }
 
-impl AsRef<[u8]> for Body {
+impl AsRef<[u8]> for StoredBody {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }

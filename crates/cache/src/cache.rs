@@ -10,27 +10,27 @@ use wire::http::head::Fields;
 
 use crate::body::{Outside, Reservation};
 use crate::decision::{Credentials, Use, may_answer, use_of, wishes_of};
-use crate::key::Key;
+use crate::key::AnswerKey;
 use crate::limits::{ARRIVING_PART, FAILED_MS, PASSED_MS, SWEPT, VARIANTS};
-use crate::looked::{Asked, Looked, OutsideOutcome};
+use crate::looked::{CacheLookup, CacheQuery, OutsideOutcome};
 use crate::object::Object;
 use crate::passes::Passes;
-use crate::pattern::Pattern;
+use crate::pattern::PurgePattern;
 use crate::purges::Purges;
-use crate::report::Forwarded;
-use crate::rules::Rules;
-use crate::shelf::{Place, Shelf};
+use crate::report::ForwardReason;
+use crate::rules::CacheRules;
+use crate::shelf::{Shelf, ValuePlace};
 use crate::stats::CacheStats;
 use crate::time::Time;
 
 /// A cache.
 #[derive(Debug)]
 pub struct Cache {
-    rules: Rules,
+    rules: CacheRules,
     secret: RandomState,
     shelf: Shelf<Entry>,
     /// The answers of each key, the youngest last.
-    by_text: HashMap<Rc<str>, Vec<Place>>,
+    by_text: HashMap<Rc<str>, Vec<ValuePlace>>,
     passes: Passes,
     purges: Purges,
     /// Distinguishes answers that were stored before a purge.
@@ -42,7 +42,7 @@ pub struct Cache {
 
 #[derive(Debug)]
 struct Entry {
-    key: Key,
+    key: AnswerKey,
     object: Rc<Object>,
     number: u64,
 }
@@ -50,7 +50,7 @@ struct Entry {
 impl Cache {
     /// An empty one.
     #[must_use]
-    pub fn new(rules: Rules) -> Self {
+    pub fn new(rules: CacheRules) -> Self {
         Self {
             shelf: Shelf::new(rules.memory),
             rules,
@@ -66,14 +66,14 @@ impl Cache {
 
     /// Its rules.
     #[must_use]
-    pub fn rules(&self) -> &Rules {
+    pub fn rules(&self) -> &CacheRules {
         &self.rules
     }
 
     /// Sets other rules. If other parts of a request distinguish it, everything is forgotten.
-    pub fn set_rules(&mut self, rules: Rules) {
+    pub fn set_rules(&mut self, rules: CacheRules) {
         if rules.key != self.rules.key {
-            self.purge(Pattern::everything());
+            self.purge(PurgePattern::everything());
         }
         self.shelf.set_capacity(rules.memory);
         self.rules = rules;
@@ -81,7 +81,7 @@ impl Cache {
     }
 
     /// Finds an answer.
-    pub fn look(&mut self, asked: &Asked<'_>) -> Looked {
+    pub fn look(&mut self, asked: &CacheQuery<'_>) -> CacheLookup {
         let (wishes, hash) =
             (wishes_of(asked.fields, self.rules.directives), asked.key.hash(&self.secret));
         let (mut is_known, mut found) = (false, None);
@@ -98,56 +98,59 @@ impl Cache {
         }
         let Some((place, object)) = found else {
             if wishes.only_if_cached {
-                return Looked::Unwanted;
+                return CacheLookup::Unwanted;
             }
             if self.passes.has(hash, asked.now.ms) {
                 self.stats.passes += 1;
-                return Looked::Pass;
+                return CacheLookup::Pass;
             }
             self.stats.misses += 1;
-            let why = if is_known { Forwarded::VaryMiss } else { Forwarded::UriMiss };
-            return Looked::Missing(why);
+            let why = if is_known { ForwardReason::VaryMiss } else { ForwardReason::UriMiss };
+            return CacheLookup::Missing(why);
         };
         if !may_answer(object.terms(), Credentials::of(asked.fields)) {
             self.stats.passes += 1;
-            return Looked::Pass;
+            return CacheLookup::Pass;
         }
         self.shelf.note_use(place);
         match use_of(object.freshness(), &wishes, asked.now) {
             Use::Fresh => {
                 self.stats.hits += 1;
-                Looked::Fresh(object)
+                CacheLookup::Fresh(object)
             }
-            _ if wishes.only_if_cached => Looked::Unwanted,
+            _ if wishes.only_if_cached => CacheLookup::Unwanted,
             Use::WhileValidated => {
                 self.note_stale();
-                Looked::WhileValidated(object)
+                CacheLookup::WhileValidated(object)
             }
             Use::Validated if self.passes.has(hash, asked.now.ms) => {
                 // A server has just failed to answer, or its answer could not be shared.
                 let freshness = object.freshness();
                 if freshness.staleness_s(asked.now) < freshness.if_error_s {
                     self.note_stale();
-                    return Looked::Fresh(object);
+                    return CacheLookup::Fresh(object);
                 }
                 self.stats.passes += 1;
-                Looked::Pass
+                CacheLookup::Pass
             }
             Use::Validated => {
                 self.stats.validations += 1;
-                Looked::Validated(object)
+                CacheLookup::Validated(object)
             }
         }
     }
 
     /// A request looks again, after something else was asked: it counts once.
-    pub fn discount(&mut self, looked: &Looked) {
+    pub fn discount(&mut self, looked: &CacheLookup) {
         match looked {
-            Looked::Missing(_) => self.stats.misses = self.stats.misses.saturating_sub(1),
-            Looked::Validated(_) => {
+            CacheLookup::Missing(_) => self.stats.misses = self.stats.misses.saturating_sub(1),
+            CacheLookup::Validated(_) => {
                 self.stats.validations = self.stats.validations.saturating_sub(1);
             }
-            Looked::Fresh(_) | Looked::WhileValidated(_) | Looked::Pass | Looked::Unwanted => {}
+            CacheLookup::Fresh(_)
+            | CacheLookup::WhileValidated(_)
+            | CacheLookup::Pass
+            | CacheLookup::Unwanted => {}
         }
     }
 
@@ -173,7 +176,7 @@ impl Cache {
     }
 
     /// An answer was found outside of memory. It is in memory from now on, if it is not too large.
-    pub fn take_back(&mut self, key: &Key, object: Rc<Object>, request: &Fields<'_, '_>) {
+    pub fn take_back(&mut self, key: &AnswerKey, object: Rc<Object>, request: &Fields<'_, '_>) {
         self.stats.disk_hits += 1;
         // Before it is here: it is about to be used, and must not be the one that leaves.
         self.make_room(object.cost() + key.cost());
@@ -189,14 +192,14 @@ impl Cache {
     }
 
     /// Stores an answer to a request with these fields. `false`: it is too large.
-    pub fn store(&mut self, key: &Key, object: Rc<Object>, request: &Fields<'_, '_>) -> bool {
+    pub fn store(&mut self, key: &AnswerKey, object: Rc<Object>, request: &Fields<'_, '_>) -> bool {
         let fits = self.put(key, object, request);
         self.stats.stored += u64::from(fits);
         self.make_room(0);
         fits
     }
 
-    fn put(&mut self, key: &Key, object: Rc<Object>, request: &Fields<'_, '_>) -> bool {
+    fn put(&mut self, key: &AnswerKey, object: Rc<Object>, request: &Fields<'_, '_>) -> bool {
         let cost = object.cost() + key.cost();
         if object.body().len() > self.rules.object || cost > self.rules.memory {
             return false;
@@ -207,7 +210,7 @@ impl Cache {
         let entry = Entry { key: key.clone(), object, number: self.number };
         let places = self.by_text.entry(Rc::clone(key.text())).or_default();
         let shelf = &mut self.shelf;
-        let is_same = |place: &Place| {
+        let is_same = |place: &ValuePlace| {
             let known = shelf.get(*place);
             known.is_some_and(|one| one.key == *key && one.object.variant().matches(request))
         };
@@ -233,17 +236,17 @@ impl Cache {
     }
 
     /// Answers to this key are not stored.
-    pub fn note_unstorable(&mut self, key: &Key, now: Time) {
+    pub fn note_unstorable(&mut self, key: &AnswerKey, now: Time) {
         self.passes.note(key.hash(&self.secret), now.ms + PASSED_MS);
     }
 
     /// A fetch has failed: those that waited for it go by themselves.
-    pub fn note_failed(&mut self, key: &Key, now: Time) {
+    pub fn note_failed(&mut self, key: &AnswerKey, now: Time) {
         self.passes.note(key.hash(&self.secret), now.ms + FAILED_MS);
     }
 
     /// Forgets the answers for which a request with these fields asks.
-    pub fn forget(&mut self, key: &Key, request: &Fields<'_, '_>) {
+    pub fn forget(&mut self, key: &AnswerKey, request: &Fields<'_, '_>) {
         self.remove_if(key.text(), |entry| {
             entry.key == *key && entry.object.variant().matches(request)
         });
@@ -256,7 +259,7 @@ impl Cache {
 
     /// Forgets everything that a pattern includes. It is in force at once; the memory is free after some calls of
     /// [`sweep`](Self::sweep).
-    pub fn purge(&mut self, pattern: Pattern) {
+    pub fn purge(&mut self, pattern: PurgePattern) {
         self.number += 1;
         self.purges.add(pattern, self.number, self.shelf.places());
     }
@@ -328,7 +331,7 @@ impl Cache {
         }
     }
 
-    fn unlink(&mut self, text: &str, gone: Place) {
+    fn unlink(&mut self, text: &str, gone: ValuePlace) {
         let Some(places) = self.by_text.get_mut(text) else { return };
         places.retain(|place| *place != gone);
         if places.is_empty() {
@@ -336,7 +339,7 @@ impl Cache {
         }
     }
 
-    fn drop_purged_of(&mut self, key: &Key) {
+    fn drop_purged_of(&mut self, key: &AnswerKey) {
         if !self.purges.is_empty() {
             let purges = std::mem::take(&mut self.purges);
             self.remove_if(key.text(), |entry| purges.include(&entry.key, entry.number));
@@ -361,7 +364,7 @@ impl Cache {
 }
 
 /// Takes an answer away. Its body counts as long as clients read it.
-fn take_away(shelf: &mut Shelf<Entry>, place: Place, outside: &Outside) {
+fn take_away(shelf: &mut Shelf<Entry>, place: ValuePlace, outside: &Outside) {
     if let Some(gone) = shelf.remove(place) {
         gone.object.body().leave(outside);
     }

@@ -7,7 +7,7 @@ use wire::http::head::Fields;
 use crate::control::Wishes;
 use crate::freshness::{Basis, Freshness};
 use crate::rules::RequestDirectives;
-use crate::storing::Terms;
+use crate::storing::StorageTerms;
 use crate::time::Time;
 
 /// How a stored answer is used.
@@ -74,7 +74,7 @@ impl Credentials {
 /// Whether an answer that is stored on these terms may be for a request with these credentials. One that is fresh by assumption alone is for
 /// clients without cookies: the server may have answered another one differently, and not have said so.
 #[must_use]
-pub fn may_answer(terms: &Terms, shown: Credentials) -> bool {
+pub fn may_answer(terms: &StorageTerms, shown: Credentials) -> bool {
     let is_for_user = !shown.authorization || terms.is_for_all;
     is_for_user && !(shown.cookie && terms.freshness.basis == Basis::Assumed)
 }

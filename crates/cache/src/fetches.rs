@@ -9,12 +9,12 @@ use ahash::HashMap;
 use wire::http::fields::FieldList;
 
 use crate::decision::{Credentials, Use, may_answer, use_of, wishes_of};
-use crate::key::Key;
+use crate::key::AnswerKey;
 use crate::limits::{FETCHES_OF_URI, WAITERS};
-use crate::looked::Asked;
+use crate::looked::CacheQuery;
 use crate::object::Object;
 use crate::rules::RequestDirectives;
-use crate::storing::Terms;
+use crate::storing::StorageTerms;
 use crate::time::Time;
 
 /// The number of a fetch, never used again.
@@ -25,7 +25,7 @@ pub struct FetchId(u64);
 #[derive(Clone, Debug)]
 pub struct Fetched<P> {
     /// The key of its request.
-    pub key: Key,
+    pub key: AnswerKey,
     /// The fields of its request, by which the variant of its answer is known.
     pub request: FieldList,
     /// The stored answer that it validates.
@@ -37,7 +37,7 @@ pub struct Fetched<P> {
     /// Requests that wait for its head.
     pub waiters: Vec<P>,
     /// The terms of its answer, once its head is there.
-    terms: Option<Terms>,
+    terms: Option<StorageTerms>,
 }
 
 impl<P> Fetched<P> {
@@ -95,8 +95,8 @@ impl<P> Default for Fetches<P> {
 impl<P: Copy + Eq> Fetches<P> {
     /// What a request does. It reads an answer only that is fresh for it; what is to be validated for each request it
     /// has by itself. `directives`: whether its own count.
-    pub fn join(&mut self, asked: &Asked<'_>, directives: RequestDirectives, who: P) -> Join {
-        let Asked { key, fields, now } = *asked;
+    pub fn join(&mut self, asked: &CacheQuery<'_>, directives: RequestDirectives, who: P) -> Join {
+        let CacheQuery { key, fields, now } = *asked;
         let Some(ids) = self.by_text.get(key.text()) else { return Join::Lead };
         let shown = Credentials::of(fields);
         for id in ids {
@@ -128,7 +128,7 @@ impl<P: Copy + Eq> Fetches<P> {
 
     /// Whether a fetch for this key runs.
     #[must_use]
-    pub fn has(&self, key: &Key) -> bool {
+    pub fn has(&self, key: &AnswerKey) -> bool {
         let ids = self.by_text.get(key.text());
         let mut running = ids.into_iter().flatten().filter_map(|id| self.running.get(id));
         running.any(|fetch| fetch.key == *key)
@@ -137,7 +137,7 @@ impl<P: Copy + Eq> Fetches<P> {
     /// A fetch begins.
     pub fn begin(
         &mut self,
-        key: Key,
+        key: AnswerKey,
         request: FieldList,
         validated: Option<Rc<Object>>,
         (sharing, asked): (Sharing, Time),
@@ -167,7 +167,7 @@ impl<P: Copy + Eq> Fetches<P> {
     }
 
     /// The head of a fetch is there, and its answer is stored on these terms. Those that wait look again.
-    pub fn know(&mut self, id: FetchId, terms: Terms) -> Vec<P> {
+    pub fn know(&mut self, id: FetchId, terms: StorageTerms) -> Vec<P> {
         let Some(fetch) = self.running.get_mut(&id) else { return Vec::new() };
         fetch.terms = Some(terms);
         std::mem::take(&mut fetch.waiters)
@@ -175,7 +175,7 @@ impl<P: Copy + Eq> Fetches<P> {
 
     /// The terms of a fetch whose head is there.
     #[must_use]
-    pub fn terms(&self, id: FetchId) -> Option<&Terms> {
+    pub fn terms(&self, id: FetchId) -> Option<&StorageTerms> {
         self.running.get(&id)?.terms.as_ref()
     }
 
@@ -200,7 +200,7 @@ impl<P: Copy + Eq> Fetches<P> {
 
     /// Answers of fetches with such a key are not stored any more, because they may be older than a change. Those that
     /// wait for one look again.
-    pub fn spoil(&mut self, is_spoilt: impl Fn(&Key) -> bool) -> Vec<P> {
+    pub fn spoil(&mut self, is_spoilt: impl Fn(&AnswerKey) -> bool) -> Vec<P> {
         let mut called = Vec::new();
         for fetch in self.running.values_mut().filter(|fetch| is_spoilt(&fetch.key)) {
             fetch.worth = Worth::Spoilt;

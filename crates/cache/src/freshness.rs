@@ -7,7 +7,7 @@ use wire::http::head::Fields;
 
 use crate::control::{Control, seconds};
 use crate::limits::{HEURISTIC_MAX_S, HEURISTIC_PART, SECONDS_MAX};
-use crate::rules::{Guessing, Rules};
+use crate::rules::{CacheRules, Guessing};
 use crate::time::Time;
 
 /// Why an answer counts as fresh.
@@ -50,7 +50,7 @@ impl Freshness {
     pub fn of(
         fields: &Fields<'_, '_>,
         control: &Control,
-        rules: &Rules,
+        rules: &CacheRules,
         (asked, heard): (Time, Time),
     ) -> Option<Self> {
         let date = fields.first("date").and_then(date::parse).unwrap_or(heard.unix_s);
@@ -156,7 +156,7 @@ fn said_lifetime(fields: &Fields<'_, '_>, control: &Control, date: u64) -> Optio
 }
 
 /// The lifetime that the rules assume (section 4.2.2).
-fn assumed_lifetime(fields: &Fields<'_, '_>, rules: &Rules, date: u64) -> Option<u64> {
+fn assumed_lifetime(fields: &Fields<'_, '_>, rules: &CacheRules, date: u64) -> Option<u64> {
     let changed = match rules.guessing {
         Guessing::On => fields.first("last-modified").and_then(date::parse),
         Guessing::Off => None,

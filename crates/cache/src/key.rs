@@ -25,7 +25,7 @@ pub struct Uri<'u> {
 
 /// A key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct AnswerKey {
     text: Rc<str>,
     /// Where the path begins.
     path_at: usize,
@@ -42,7 +42,7 @@ pub(crate) struct KeyRecord<'k> {
     pub(crate) parts: KeyParts,
 }
 
-impl Key {
+impl AnswerKey {
     /// What it consists of.
     pub(crate) fn record(&self) -> KeyRecord<'_> {
         KeyRecord { text: &self.text, path_at: self.path_at, way: self.way, parts: self.parts }

@@ -3,16 +3,16 @@
 //! Owns how a label is written as a name. What is written otherwise is no label.
 
 use crate::limits::BLOCK_SIZE;
-use crate::record::Record;
+use crate::record::DiskRecord;
 
 /// A label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// See [`Record::text`].
+    /// See [`DiskRecord::text`].
     pub text: u64,
-    /// See [`Record::path`].
+    /// See [`DiskRecord::path`].
     pub path: u64,
-    /// See [`Record::identity`].
+    /// See [`DiskRecord::identity`].
     pub identity: u64,
     /// Higher than that of each that was stored before; no other one ever has it.
     pub serial: u64,
@@ -23,8 +23,8 @@ pub struct Label {
 impl Label {
     /// The label of a record whose size is not known yet.
     #[must_use]
-    pub fn new(record: &Record, serial: u64) -> Self {
-        let Record { text, path, identity, .. } = *record;
+    pub fn new(record: &DiskRecord, serial: u64) -> Self {
+        let DiskRecord { text, path, identity, .. } = *record;
         Self { text, path, identity, serial, size: 0 }
     }
 

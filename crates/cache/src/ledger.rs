@@ -8,18 +8,18 @@ use std::ops::Range;
 
 use ahash::HashMap;
 
-use crate::key::Key;
+use crate::key::AnswerKey;
 use crate::label::Label;
 use crate::limits::VARIANTS;
-use crate::pattern::Pattern;
+use crate::pattern::PurgePattern;
 use crate::purges::Purges;
-use crate::shelf::{Place, Shelf};
+use crate::shelf::{Shelf, ValuePlace};
 
 /// The labels.
 #[derive(Debug)]
-pub struct Ledger {
+pub struct LabelLedger {
     shelf: Shelf<Label>,
-    by_text: HashMap<u64, Vec<Place>>,
+    by_text: HashMap<u64, Vec<ValuePlace>>,
     purges: Purges,
     files: usize,
     last_serial: u64,
@@ -35,7 +35,7 @@ pub struct Compared {
     pub doubted: Vec<Label>,
 }
 
-impl Ledger {
+impl LabelLedger {
     /// An empty one, for so many bytes and so many answers.
     #[must_use]
     pub fn new(bytes: u64, files: usize) -> Self {
@@ -142,7 +142,7 @@ impl Ledger {
     }
 
     /// Forgets everything that a pattern includes, of what is kept now. It is in force at once.
-    pub fn purge(&mut self, pattern: Pattern, unix_ns: u64) {
+    pub fn purge(&mut self, pattern: PurgePattern, unix_ns: u64) {
         let before = self.next_serial(unix_ns);
         self.purges.forget(&pattern);
         self.purges.add(pattern, before, self.shelf.places());
@@ -156,7 +156,7 @@ impl Ledger {
 
     /// Whether an answer is purged.
     #[must_use]
-    pub fn is_purged(&self, key: &Key, label: &Label) -> bool {
+    pub fn is_purged(&self, key: &AnswerKey, label: &Label) -> bool {
         self.purges.include(key, label.serial)
     }
 
@@ -191,9 +191,9 @@ impl Ledger {
     pub fn restore_purges(&mut self, text: &str) {
         for line in text.lines() {
             let read = line.split_once(' ').and_then(|(before, pattern)| {
-                Some((u64::from_str_radix(before, 16).ok()?, Pattern::parse(pattern).ok()?))
+                Some((u64::from_str_radix(before, 16).ok()?, PurgePattern::parse(pattern).ok()?))
             });
-            let (before, pattern) = read.unwrap_or_else(|| (u64::MAX, Pattern::everything()));
+            let (before, pattern) = read.unwrap_or_else(|| (u64::MAX, PurgePattern::everything()));
             if before < u64::MAX {
                 self.last_serial = self.last_serial.max(before);
             }
@@ -201,15 +201,15 @@ impl Ledger {
         }
     }
 
-    fn place_of(&self, label: &Label) -> Option<Place> {
+    fn place_of(&self, label: &Label) -> Option<ValuePlace> {
         let places = self.by_text.get(&label.text)?;
-        let is_it = |place: &&Place| {
+        let is_it = |place: &&ValuePlace| {
             self.shelf.get(**place).is_some_and(|known| known.serial == label.serial)
         };
         places.iter().find(is_it).copied()
     }
 
-    fn unlink(&mut self, label: &Label, gone: Place) {
+    fn unlink(&mut self, label: &Label, gone: ValuePlace) {
         let Some(places) = self.by_text.get_mut(&label.text) else { return };
         places.retain(|place| *place != gone);
         if places.is_empty() {

@@ -4,7 +4,7 @@
 //! I/O and reads no clock: time is an argument. Knows no connection and no configuration file.
 //!
 //! [`Cache::look`] finds an answer, [`judge`] says whether one is stored, [`Fetches`] has requests wait for each other.
-//! [`Record`] is an answer as bytes, and a [`Ledger`] knows all that are kept outside of memory.
+//! [`DiskRecord`] is an answer as bytes, and a [`LabelLedger`] knows all that are kept outside of memory.
 
 mod body;
 mod cache;
@@ -31,24 +31,24 @@ mod storing;
 mod time;
 mod vary;
 
-pub use body::{Body, Elsewhere, Reservation};
+pub use body::{Elsewhere, Reservation, StoredBody};
 pub use cache::Cache;
 pub use control::{Control, Wishes};
 pub use decision::{Credentials, may_answer};
 pub use fetches::{FetchId, Fetched, Fetches, Join, Sharing, Worth};
 pub use freshness::{Basis, Freshness};
-pub use key::{Key, Uri};
+pub use key::{AnswerKey, Uri};
 pub use label::Label;
-pub use ledger::{Compared, Ledger};
-pub use looked::{Asked, Looked, OutsideOutcome};
+pub use ledger::{Compared, LabelLedger};
+pub use looked::{CacheLookup, CacheQuery, OutsideOutcome};
 pub use object::{Freshened, Mismatch, Object};
-pub use pattern::{Pattern, PatternError};
-pub use record::Record;
-pub use report::{Forwarded, Outcome, Report};
-pub use rules::{Guessing, KeyParts, RequestDirectives, Rules, SetCookie};
+pub use pattern::{PatternError, PurgePattern};
+pub use record::DiskRecord;
+pub use report::{CacheOutcome, CacheStatus, ForwardReason};
+pub use rules::{CacheRules, Guessing, KeyParts, RequestDirectives, SetCookie};
 pub use selection::{Selection, select};
-pub use shelf::{Place, Shelf};
+pub use shelf::{Shelf, ValuePlace};
 pub use stats::CacheStats;
-pub use storing::{Answer, Refusal, Terms, judge};
+pub use storing::{AnswerHead, NotStored, StorageTerms, judge};
 pub use time::Time;
 pub use vary::{Variant, Vary};

@@ -6,16 +6,16 @@ use std::rc::Rc;
 
 use wire::http::head::Fields;
 
-use crate::key::Key;
+use crate::key::AnswerKey;
 use crate::object::Object;
-use crate::report::Forwarded;
+use crate::report::ForwardReason;
 use crate::time::Time;
 
 /// A request for a stored answer: GET or HEAD without a body.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct CacheQuery<'a> {
     /// Its key.
-    pub key: &'a Key,
+    pub key: &'a AnswerKey,
     /// Its fields.
     pub fields: &'a Fields<'a, 'a>,
     /// The time.
@@ -33,7 +33,7 @@ pub enum OutsideOutcome {
 
 /// What a cache has for a request.
 #[derive(Clone, Debug)]
-pub enum Looked {
+pub enum CacheLookup {
     /// This answer.
     Fresh(Rc<Object>),
     /// This answer, which is stale, and is to be validated meanwhile.
@@ -41,7 +41,7 @@ pub enum Looked {
     /// This answer, after a validation.
     Validated(Rc<Object>),
     /// Nothing.
-    Missing(Forwarded),
+    Missing(ForwardReason),
     /// Nothing, and the answer of a server will not be stored.
     Pass,
     /// Nothing, and the client wants no server to be asked: 504 (RFC 9111 section 5.2.1.7).

@@ -9,12 +9,12 @@ use wire::http::date;
 use wire::http::fields::{FRAMING, FieldList};
 use wire::http::head::Fields;
 
-use crate::body::{Body, Elsewhere, Reservation};
+use crate::body::{Elsewhere, Reservation, StoredBody};
 use crate::control::Control;
 use crate::freshness::Freshness;
 use crate::limits::ENTRY_COST;
-use crate::rules::{Rules, SetCookie};
-use crate::storing::{Answer, Refusal, Terms, judge};
+use crate::rules::{CacheRules, SetCookie};
+use crate::storing::{AnswerHead, NotStored, StorageTerms, judge};
 use crate::time::Time;
 use crate::vary::Variant;
 
@@ -30,8 +30,8 @@ const OF_BODY: [&str; 4] = ["content-encoding", "content-length", "content-range
 pub struct Object {
     status: u16,
     fields: FieldList,
-    body: Rc<Body>,
-    terms: Terms,
+    body: Rc<StoredBody>,
+    terms: StorageTerms,
 }
 
 /// A 304 that is about another answer than the stored one (section 4.3.4).
@@ -44,17 +44,17 @@ pub struct Freshened {
     /// What the client gets whose request has validated it.
     pub object: Object,
     /// Why no other one gets it, if so: it is not stored.
-    pub refused: Option<Refusal>,
+    pub refused: Option<NotStored>,
 }
 
 impl Object {
     /// An answer that is stored on these terms.
     #[must_use]
     pub fn new(
-        answer: &Answer<'_>,
+        answer: &AnswerHead<'_>,
         body: Vec<u8>,
-        terms: Terms,
-        rules: &Rules,
+        terms: StorageTerms,
+        rules: &CacheRules,
         heard: Time,
     ) -> Self {
         let mut fields = FieldList::new();
@@ -67,30 +67,30 @@ impl Object {
             let _fits = fields.add("Date", &date::format(heard.unix_s));
         }
         fields.shrink();
-        Self { status: answer.status, fields, body: Rc::new(Body::of(body)), terms }
+        Self { status: answer.status, fields, body: Rc::new(StoredBody::of(body)), terms }
     }
 
     /// The same answer with a body, which was received meanwhile, and for which this was reserved.
     #[must_use]
     pub fn with_body(&self, body: Vec<u8>, reserved: &mut Reservation) -> Self {
-        Self { body: Rc::new(Body::received(body, reserved)), ..self.clone() }
+        Self { body: Rc::new(StoredBody::received(body, reserved)), ..self.clone() }
     }
 
     /// One that was found where a [`record`](crate::record) of it was kept.
-    pub(crate) fn recorded(status: u16, fields: FieldList, terms: Terms) -> Self {
-        Self { status, fields, body: Rc::new(Body::of(Vec::new())), terms }
+    pub(crate) fn recorded(status: u16, fields: FieldList, terms: StorageTerms) -> Self {
+        Self { status, fields, body: Rc::new(StoredBody::of(Vec::new())), terms }
     }
 
     /// The same answer with a body that was read again.
     #[must_use]
     pub fn with_bytes(&self, body: Vec<u8>) -> Self {
-        Self { body: Rc::new(Body::of(body)), ..self.clone() }
+        Self { body: Rc::new(StoredBody::of(body)), ..self.clone() }
     }
 
     /// The same answer with a body that is not in memory.
     #[must_use]
     pub fn with_body_at(&self, elsewhere: Elsewhere) -> Self {
-        Self { body: Rc::new(Body::at(elsewhere)), ..self.clone() }
+        Self { body: Rc::new(StoredBody::at(elsewhere)), ..self.clone() }
     }
 
     /// Its status.
@@ -107,13 +107,13 @@ impl Object {
 
     /// Its body.
     #[must_use]
-    pub fn body(&self) -> &Rc<Body> {
+    pub fn body(&self) -> &Rc<StoredBody> {
         &self.body
     }
 
     /// On which terms it is stored.
     #[must_use]
-    pub fn terms(&self) -> &Terms {
+    pub fn terms(&self) -> &StorageTerms {
         &self.terms
     }
 
@@ -159,7 +159,7 @@ impl Object {
         &self,
         fresh: &Fields<'_, '_>,
         request: &Fields<'_, '_>,
-        rules: &Rules,
+        rules: &CacheRules,
         times: (Time, Time),
     ) -> Result<Freshened, Mismatch> {
         let known = self.fields();
@@ -176,12 +176,12 @@ impl Object {
         if let Some(age) = fresh.first("age") {
             let _fits = judged.add("Age", age);
         }
-        let answer = Answer { status: self.status, fields: judged.fields() };
+        let answer = AnswerHead { status: self.status, fields: judged.fields() };
         // An older answer that was for all says nothing of the fields that a user gets now.
         let is_of_user = request.has("authorization") && !Control::of(fresh).is_for_all();
         let terms = match judge(&answer, request, rules, times) {
-            Ok(_) if is_of_user => Err(Refusal::Authorization),
-            Ok(_) if !fits || !is_measured => Err(Refusal::Length),
+            Ok(_) if is_of_user => Err(NotStored::Authorization),
+            Ok(_) if !fits || !is_measured => Err(NotStored::Length),
             judged => judged,
         };
         let (terms, refused) = match terms {
@@ -190,7 +190,7 @@ impl Object {
                 let control = Control::of(&answer.fields);
                 let freshness = Freshness::of(&answer.fields, &control, rules, times);
                 let freshness = freshness.unwrap_or_else(|| self.freshness().again(times.1));
-                (Terms { freshness, ..self.terms.clone() }, Some(refusal))
+                (StorageTerms { freshness, ..self.terms.clone() }, Some(refusal))
             }
         };
         let object = Self { status: self.status, fields, body: Rc::clone(&self.body), terms };
@@ -198,7 +198,7 @@ impl Object {
     }
 
     /// Its fields with those of a 304 that came at `heard`, and whether all had room.
-    fn merged(&self, fresh: &Fields<'_, '_>, rules: &Rules, heard: Time) -> (FieldList, bool) {
+    fn merged(&self, fresh: &Fields<'_, '_>, rules: &CacheRules, heard: Time) -> (FieldList, bool) {
         let (known, mut fields, mut fits) = (self.fields(), FieldList::new(), true);
         let is_new = |name: &str| fresh.has(name) && !is_one(&OF_BODY, name);
         for (name, value) in known.iter().filter(|(name, _)| !is_new(name)) {
@@ -243,7 +243,10 @@ fn is_one(names: &[&str], name: &str) -> bool {
 }
 
 /// The fields of an answer that are stored.
-fn kept<'b>(fields: &Fields<'b, '_>, rules: &Rules) -> impl Iterator<Item = (&'b str, &'b [u8])> {
+fn kept<'b>(
+    fields: &Fields<'b, '_>,
+    rules: &CacheRules,
+) -> impl Iterator<Item = (&'b str, &'b [u8])> {
     let named: Vec<&'b [u8]> = fields.all("connection").collect();
     let is_named = move |name: &str| {
         let mut names = named.iter().flat_map(|line| line.split(|byte| *byte == b','));

@@ -6,12 +6,12 @@
 use std::fmt;
 use std::hash::{DefaultHasher, Hasher};
 
-use crate::key::Key;
+use crate::key::AnswerKey;
 use crate::limits::PATTERN_SIZE;
 
 /// `PATH`, `PREFIX*`, or one of these behind a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pattern {
+pub struct PurgePattern {
     host: Option<Box<str>>,
     path: Box<str>,
     reach: Reach,
@@ -46,14 +46,14 @@ impl fmt::Display for PatternError {
     }
 }
 
-impl fmt::Display for Pattern {
+impl fmt::Display for PurgePattern {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let end = if self.reach == Reach::Prefix { "*" } else { "" };
         write!(out, "{}{}{end}", self.host.as_deref().unwrap_or_default(), self.path)
     }
 }
 
-impl Pattern {
+impl PurgePattern {
     /// Everything.
     #[must_use]
     pub fn everything() -> Self {
@@ -96,7 +96,7 @@ impl Pattern {
 
     /// Whether it includes this key.
     #[must_use]
-    pub fn includes(&self, key: &Key) -> bool {
+    pub fn includes(&self, key: &AnswerKey) -> bool {
         if self.host.as_deref().is_some_and(|host| host != key.host()) {
             return false;
         }

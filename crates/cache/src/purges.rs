@@ -6,10 +6,10 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use crate::key::Key;
+use crate::key::AnswerKey;
 use crate::label::Label;
 use crate::limits::PURGES;
-use crate::pattern::Pattern;
+use crate::pattern::PurgePattern;
 
 /// The list.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ pub(crate) struct Purges {
 
 #[derive(Debug)]
 struct Purge {
-    pattern: Pattern,
+    pattern: PurgePattern,
     /// Answers with a smaller number are meant.
     before: u64,
     /// The first place that was compared with it.
@@ -42,12 +42,12 @@ enum Round {
 
 impl Purges {
     /// A purge of answers with a smaller number, in a table of so many places.
-    pub(crate) fn add(&mut self, pattern: Pattern, before: u64, places: usize) {
+    pub(crate) fn add(&mut self, pattern: PurgePattern, before: u64, places: usize) {
         let pattern = if self.list.len() < PURGES {
             pattern
         } else {
             self.list.clear();
-            Pattern::everything()
+            PurgePattern::everything()
         };
         if places > 0 {
             self.list.push_back(Purge {
@@ -65,7 +65,7 @@ impl Purges {
     }
 
     /// Whether an answer is gone by one of them.
-    pub(crate) fn include(&self, key: &Key, number: u64) -> bool {
+    pub(crate) fn include(&self, key: &AnswerKey, number: u64) -> bool {
         self.list.iter().any(|purge| number < purge.before && purge.pattern.includes(key))
     }
 
@@ -82,12 +82,12 @@ impl Purges {
     }
 
     /// All of them: which answers each is about, by number and pattern.
-    pub(crate) fn all(&self) -> impl Iterator<Item = (u64, &Pattern)> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = (u64, &PurgePattern)> {
         self.list.iter().map(|purge| (purge.before, &purge.pattern))
     }
 
     /// Forgets a pattern, because a younger purge has the same.
-    pub(crate) fn forget(&mut self, pattern: &Pattern) {
+    pub(crate) fn forget(&mut self, pattern: &PurgePattern) {
         self.list.retain(|purge| purge.pattern != *pattern);
     }
 

@@ -8,19 +8,19 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use wire::http::fields::FieldList;
 
 use crate::freshness::{Basis, Freshness};
-use crate::key::{Key, KeyRecord};
+use crate::key::{AnswerKey, KeyRecord};
 use crate::limits::RECORD_CLOCK_SLACK_S;
 use crate::object::Object;
 use crate::pattern::path_mark;
 use crate::rules::KeyParts;
-use crate::storing::Terms;
+use crate::storing::StorageTerms;
 use crate::time::Time;
 use crate::vary::Variant;
 
 /// A record, and the numbers by which it is found. The next start of the server finds the same ones, so they have no
 /// secret. Whoever makes two keys with one number gains nothing: records are compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct DiskRecord {
     /// The bytes.
     pub bytes: Vec<u8>,
     /// Of the text of its key.
@@ -31,10 +31,10 @@ pub struct Record {
     pub identity: u64,
 }
 
-impl Record {
+impl DiskRecord {
     /// The record of an answer.
     #[must_use]
-    pub fn of(key: &Key, object: &Object, now: Time) -> Self {
+    pub fn of(key: &AnswerKey, object: &Object, now: Time) -> Self {
         let mut writer = Writer(key_bytes(key));
         let values = object.variant().values();
         writer.number(values.len() as u64);
@@ -72,21 +72,21 @@ impl Record {
 
 /// The key of a record.
 #[must_use]
-pub fn key_of(record: &[u8]) -> Option<Key> {
+pub fn key_of(record: &[u8]) -> Option<AnswerKey> {
     read_key(&mut Reader(record))
 }
 
-fn read_key(reader: &mut Reader<'_>) -> Option<Key> {
+fn read_key(reader: &mut Reader<'_>) -> Option<AnswerKey> {
     let text = str::from_utf8(reader.bytes()?).ok()?;
     let path_at = usize::try_from(reader.number()?).ok()?;
     let way = reader.number()?;
     let parts = KeyParts { scheme: reader.flag()?, host: reader.flag()?, query: reader.flag()? };
-    Key::recorded(&KeyRecord { text, path_at, way, parts })
+    AnswerKey::recorded(&KeyRecord { text, path_at, way, parts })
 }
 
 /// The answer of a record, without its body. `None`: it is none, or of the future.
 #[must_use]
-pub fn read(record: &[u8], now: Time) -> Option<(Key, Object)> {
+pub fn read(record: &[u8], now: Time) -> Option<(AnswerKey, Object)> {
     let mut reader = Reader(record);
     let key = read_key(&mut reader)?;
     let mut values = Vec::new();
@@ -119,13 +119,13 @@ pub fn read(record: &[u8], now: Time) -> Option<(Key, Object)> {
         fields.add_as_spelt(name, reader.bytes()?).ok()?;
     }
     fields.shrink();
-    let terms = Terms { freshness: freshness.with_ages(ages, now), variant, is_for_all };
+    let terms = StorageTerms { freshness: freshness.with_ages(ages, now), variant, is_for_all };
     Some((key, Object::recorded(status, fields, terms)))
 }
 
 /// The beginning of each record with this key, and of no other one.
 #[must_use]
-pub fn key_bytes(key: &Key) -> Vec<u8> {
+pub fn key_bytes(key: &AnswerKey) -> Vec<u8> {
     let KeyRecord { text, path_at, way, parts } = key.record();
     let mut writer = Writer(Vec::with_capacity(text.len() + 512));
     writer.bytes(text.as_bytes());

@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 
 /// What the cache did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CacheOutcome {
     /// It has answered by itself.
     Hit,
     /// A server was asked (section 2.2).
     Forwarded {
         /// Why.
-        why: Forwarded,
+        why: ForwardReason,
         /// The status of its answer, if that is not the one which the client gets.
         status: Option<u16>,
         /// Whether its answer was stored.
@@ -26,7 +26,7 @@ pub enum Outcome {
 
 /// Why a server was asked (RFC 9211 section 2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Forwarded {
+pub enum ForwardReason {
     /// The cache is not for such requests.
     Bypass,
     /// The method.
@@ -41,7 +41,7 @@ pub enum Forwarded {
     Request,
 }
 
-impl Forwarded {
+impl ForwardReason {
     /// The word of the RFC.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -58,25 +58,25 @@ impl Forwarded {
 
 /// One member of the field.
 #[derive(Clone, Copy, Debug)]
-pub struct Report<'r> {
+pub struct CacheStatus<'r> {
     /// What the cache did.
-    pub outcome: Outcome,
+    pub outcome: CacheOutcome,
     /// Seconds of freshness that are left of what it has answered with.
     pub ttl_s: Option<i64>,
     /// The key, if it is told.
     pub key: Option<&'r str>,
 }
 
-impl Report<'_> {
+impl CacheStatus<'_> {
     /// The member, for this cache (section 2).
     #[must_use]
     pub fn text(&self, cache: &str) -> String {
         let mut text = String::with_capacity(64);
         text.push_str(cache);
         match self.outcome {
-            Outcome::Hit => text.push_str("; hit"),
-            Outcome::Refused => text.push_str("; detail=only-if-cached"),
-            Outcome::Forwarded { why, status, is_stored, is_collapsed } => {
+            CacheOutcome::Hit => text.push_str("; hit"),
+            CacheOutcome::Refused => text.push_str("; detail=only-if-cached"),
+            CacheOutcome::Forwarded { why, status, is_stored, is_collapsed } => {
                 // A String takes everything.
                 let _written = write!(text, "; fwd={}", why.word());
                 if let Some(status) = status {

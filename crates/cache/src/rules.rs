@@ -4,7 +4,7 @@
 
 /// What a cache stores, and for how long.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rules {
+pub struct CacheRules {
     /// Bytes that stored answers may use, with what they cost besides their bodies.
     pub memory: usize,
     /// The longest body that is stored.
@@ -75,7 +75,7 @@ pub enum RequestDirectives {
     Obeyed,
 }
 
-impl Rules {
+impl CacheRules {
     /// The longest body that is stored anywhere.
     #[must_use]
     pub fn longest(&self) -> usize {
@@ -83,7 +83,7 @@ impl Rules {
     }
 }
 
-impl Default for Rules {
+impl Default for CacheRules {
     fn default() -> Self {
         Self {
             memory: 64 << 20,

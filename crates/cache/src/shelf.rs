@@ -13,7 +13,7 @@ use crate::limits::{GHOSTS_MIN, SMALL_PART, USES_MAX};
 
 /// Where a value is. It is valid as long as the value stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ValuePlace {
     index: usize,
     serial: u64,
 }
@@ -24,8 +24,8 @@ pub struct Shelf<V> {
     slots: Vec<Option<Slot<V>>>,
     free: Vec<usize>,
     /// Those that were not used since they came. A place may be of a value that has gone.
-    small: VecDeque<Place>,
-    main: VecDeque<Place>,
+    small: VecDeque<ValuePlace>,
+    main: VecDeque<ValuePlace>,
     ghosts: Ghosts,
     capacity: usize,
     bytes: usize,
@@ -93,7 +93,7 @@ impl<V> Shelf<V> {
     }
 
     /// Puts a value here. There may be too much after it: see [`evict`](Self::evict).
-    pub fn put(&mut self, hash: u64, cost: usize, value: V) -> Place {
+    pub fn put(&mut self, hash: u64, cost: usize, value: V) -> ValuePlace {
         let queue = if self.ghosts.has(hash) { Queue::Main } else { Queue::Small };
         self.serial += 1;
         let slot = Slot { value, hash, cost, uses: 0, queue, serial: self.serial };
@@ -102,7 +102,7 @@ impl<V> Shelf<V> {
             Some(place) => *place = Some(slot),
             None => self.slots.push(Some(slot)),
         }
-        let place = Place { index, serial: self.serial };
+        let place = ValuePlace { index, serial: self.serial };
         self.charge(queue, cost);
         self.count += 1;
         self.tidy();
@@ -115,20 +115,20 @@ impl<V> Shelf<V> {
 
     /// The value at a place.
     #[must_use]
-    pub fn get(&self, place: Place) -> Option<&V> {
+    pub fn get(&self, place: ValuePlace) -> Option<&V> {
         let slot = self.slots.get(place.index)?.as_ref()?;
         (slot.serial == place.serial).then_some(&slot.value)
     }
 
     /// A value was used.
-    pub fn note_use(&mut self, place: Place) {
+    pub fn note_use(&mut self, place: ValuePlace) {
         if let Some(slot) = self.slot_mut(place) {
             slot.uses = (slot.uses + 1).min(USES_MAX);
         }
     }
 
     /// Puts another value in a place, with the uses of the old one.
-    pub fn replace(&mut self, place: Place, cost: usize, value: V) -> Option<V> {
+    pub fn replace(&mut self, place: ValuePlace, cost: usize, value: V) -> Option<V> {
         let slot = self.slot_mut(place)?;
         let (queue, old_cost) = (slot.queue, std::mem::replace(&mut slot.cost, cost));
         let old = std::mem::replace(&mut slot.value, value);
@@ -138,7 +138,7 @@ impl<V> Shelf<V> {
     }
 
     /// Takes a value away.
-    pub fn remove(&mut self, place: Place) -> Option<V> {
+    pub fn remove(&mut self, place: ValuePlace) -> Option<V> {
         self.slot_mut(place)?;
         let slot = self.slots.get_mut(place.index)?.take()?;
         self.free.push(place.index);
@@ -220,17 +220,17 @@ impl<V> Shelf<V> {
 
     /// The value of the place with this number, below [`places`](Self::places).
     #[must_use]
-    pub fn at(&self, index: usize) -> Option<(Place, &V)> {
+    pub fn at(&self, index: usize) -> Option<(ValuePlace, &V)> {
         let slot = self.slots.get(index)?.as_ref()?;
-        Some((Place { index, serial: slot.serial }, &slot.value))
+        Some((ValuePlace { index, serial: slot.serial }, &slot.value))
     }
 
-    fn slot_mut(&mut self, place: Place) -> Option<&mut Slot<V>> {
+    fn slot_mut(&mut self, place: ValuePlace) -> Option<&mut Slot<V>> {
         let slot = self.slots.get_mut(place.index)?.as_mut()?;
         (slot.serial == place.serial).then_some(slot)
     }
 
-    fn cost_at(&self, place: Place) -> usize {
+    fn cost_at(&self, place: ValuePlace) -> usize {
         self.slots.get(place.index).and_then(|slot| slot.as_ref()).map_or(0, |slot| slot.cost)
     }
 
@@ -255,7 +255,7 @@ impl<V> Shelf<V> {
             return;
         }
         let slots = &self.slots;
-        let is_there = |place: &Place| {
+        let is_there = |place: &ValuePlace| {
             let slot = slots.get(place.index).and_then(|slot| slot.as_ref());
             slot.is_some_and(|slot| slot.serial == place.serial)
         };

@@ -7,13 +7,13 @@ use wire::http::head::Fields;
 
 use crate::control::{Control, Wishes};
 use crate::freshness::{Basis, Freshness};
-use crate::rules::{RequestDirectives, Rules, SetCookie};
+use crate::rules::{CacheRules, RequestDirectives, SetCookie};
 use crate::time::Time;
 use crate::vary::{Variant, Vary};
 
 /// The head of an answer to a GET.
 #[derive(Clone, Copy, Debug)]
-pub struct Answer<'a> {
+pub struct AnswerHead<'a> {
     /// Its status.
     pub status: u16,
     /// Its fields.
@@ -22,7 +22,7 @@ pub struct Answer<'a> {
 
 /// What becomes of an answer that is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Terms {
+pub struct StorageTerms {
     /// How long it is used.
     pub freshness: Freshness,
     /// The requests that it is for.
@@ -33,7 +33,7 @@ pub struct Terms {
 
 /// Why an answer is not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum NotStored {
     /// Its status is no final one, or its body is only a part.
     Status,
     /// `no-store`.
@@ -58,7 +58,7 @@ pub enum Refusal {
     Length,
 }
 
-impl Refusal {
+impl NotStored {
     /// Whether answers to other requests for the same URI will not be stored either, as far as is known.
     #[must_use]
     pub fn is_of_uri(self) -> bool {
@@ -78,70 +78,70 @@ const UNDERSTOOD: [u16; 14] =
 /// # Errors
 /// If it is not.
 pub fn judge(
-    answer: &Answer<'_>,
+    answer: &AnswerHead<'_>,
     request: &Fields<'_, '_>,
-    rules: &Rules,
+    rules: &CacheRules,
     (asked, heard): (Time, Time),
-) -> Result<Terms, Refusal> {
+) -> Result<StorageTerms, NotStored> {
     let control = Control::of(&answer.fields);
     if !matches!(answer.status, 200..=599) || matches!(answer.status, 206 | 304) {
-        return Err(Refusal::Status);
+        return Err(NotStored::Status);
     }
     if answer.fields.has("content-range") {
-        return Err(Refusal::Status);
+        return Err(NotStored::Status);
     }
     let is_understood = UNDERSTOOD.contains(&answer.status);
     if control.must_understand && !is_understood {
-        return Err(Refusal::Status);
+        return Err(NotStored::Status);
     }
     let wishes_no_store =
         rules.directives == RequestDirectives::Obeyed && Wishes::of(request).no_store;
     if wishes_no_store || control.no_store && !control.must_understand {
-        return Err(Refusal::NoStore);
+        return Err(NotStored::NoStore);
     }
     if control.private {
-        return Err(Refusal::Private);
+        return Err(NotStored::Private);
     }
     if request.has("authorization") && !control.is_for_all() {
-        return Err(Refusal::Authorization);
+        return Err(NotStored::Authorization);
     }
     if rules.set_cookie == SetCookie::Refuse && answer.fields.has("set-cookie") {
-        return Err(Refusal::SetCookie);
+        return Err(NotStored::SetCookie);
     }
     check_length(answer, rules)?;
-    let Vary::By(names) = Vary::of(&answer.fields, rules.key) else { return Err(Refusal::Vary) };
+    let Vary::By(names) = Vary::of(&answer.fields, rules.key) else { return Err(NotStored::Vary) };
     let freshness =
-        Freshness::of(&answer.fields, &control, rules, (asked, heard)).ok_or(Refusal::Unsaid)?;
+        Freshness::of(&answer.fields, &control, rules, (asked, heard)).ok_or(NotStored::Unsaid)?;
     if freshness.basis == Basis::Assumed {
         if !ASSUMED.contains(&answer.status) {
-            return Err(Refusal::Unsaid);
+            return Err(NotStored::Unsaid);
         }
         if request.has("cookie") {
-            return Err(Refusal::Cookie);
+            return Err(NotStored::Cookie);
         }
     }
     let can_be_validated =
         answer.status == 200 && (answer.fields.has("etag") || answer.fields.has("last-modified"));
     if !freshness.is_of_use(heard) && !can_be_validated {
-        return Err(Refusal::Useless);
+        return Err(NotStored::Useless);
     }
     let variant = Variant::of(names, request);
-    Ok(Terms { freshness, variant, is_for_all: control.is_for_all() })
+    Ok(StorageTerms { freshness, variant, is_for_all: control.is_for_all() })
 }
 
 /// A body that lasts until its connection closes may have been cut.
-fn check_length(answer: &Answer<'_>, rules: &Rules) -> Result<(), Refusal> {
+fn check_length(answer: &AnswerHead<'_>, rules: &CacheRules) -> Result<(), NotStored> {
     if answer.status == 204 || answer.fields.has("transfer-encoding") {
         return Ok(());
     }
-    let length = answer.fields.first("content-length").ok_or(Refusal::Unmeasured)?;
+    let length = answer.fields.first("content-length").ok_or(NotStored::Unmeasured)?;
     // Equal values may be repeated.
     let digits = length.split(|byte| *byte == b',').next().unwrap_or_default();
     let length: Option<usize> =
         str::from_utf8(digits.trim_ascii()).ok().and_then(|it| it.parse().ok());
     match length {
         Some(length) if length <= rules.longest() => Ok(()),
-        Some(_) => Err(Refusal::Length),
-        None => Err(Refusal::Unmeasured),
+        Some(_) => Err(NotStored::Length),
+        None => Err(NotStored::Unmeasured),
     }
 }

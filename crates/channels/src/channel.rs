@@ -15,9 +15,9 @@ use crate::format::{Format, Numbered};
 use crate::history::History;
 use crate::limits::UNUSED_MS;
 use crate::member::{Everywhere, Here};
-use crate::message::Body;
+use crate::message::Payload;
 use crate::position::Position;
-use crate::rules::Rules;
+use crate::rules::ChannelPolicy;
 
 /// Whether this scheduler numbers the messages.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ pub(crate) enum News {
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub(crate) name: Arc<str>,
-    pub(crate) rules: Arc<Rules>,
+    pub(crate) rules: Arc<ChannelPolicy>,
     pub(crate) epoch: u64,
     pub(crate) history: History,
     pub(crate) place: Place,
@@ -81,7 +81,7 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    pub(crate) fn new(name: &str, rules: &Arc<Rules>, epoch: u64, place: Place) -> Self {
+    pub(crate) fn new(name: &str, rules: &Arc<ChannelPolicy>, epoch: u64, place: Place) -> Self {
         Self {
             name: name.into(),
             rules: Arc::clone(rules),
@@ -160,7 +160,7 @@ impl Channel {
     }
 
     /// Numbers a message, and adds it to all audiences.
-    pub(crate) fn accept(&mut self, order: u32, body: &Body, now_ms: u64) -> u64 {
+    pub(crate) fn accept(&mut self, order: u32, body: &Payload, now_ms: u64) -> u64 {
         let offset = self.history.push(body, now_ms, &self.rules.history);
         self.news = News::Some;
         let (position, has_history) =

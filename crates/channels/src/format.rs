@@ -8,7 +8,7 @@ use wire::resp;
 use wire::websocket::{Opcode, write_deflated, write_frame};
 
 use crate::member::{Member, Step};
-use crate::message::{Body, Kind};
+use crate::message::{Payload, PayloadKind};
 use crate::position::Position;
 
 /// The format in which a subscriber gets messages.
@@ -37,7 +37,7 @@ pub(crate) struct Numbered<'m> {
     pub(crate) position: Position,
     /// Whether a client can return to it.
     pub(crate) has_history: bool,
-    pub(crate) body: &'m Body,
+    pub(crate) body: &'m Payload,
 }
 
 /// A member that joins or leaves.
@@ -54,8 +54,8 @@ impl Format {
         match self {
             Self::WebSocket | Self::WebSocketDeflated => {
                 let opcode = match message.body.kind() {
-                    Kind::Text | Kind::Json => Opcode::Text,
-                    Kind::Binary => Opcode::Binary,
+                    PayloadKind::Text | PayloadKind::Json => Opcode::Text,
+                    PayloadKind::Binary => Opcode::Binary,
                 };
                 self.write_message(opcode, message.body.bytes(), out);
             }
@@ -181,17 +181,17 @@ pub(crate) fn write_object(message: Numbered<'_>, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-fn write_data(body: &Body, out: &mut Vec<u8>) {
+fn write_data(body: &Payload, out: &mut Vec<u8>) {
     match body.kind() {
-        Kind::Json => {
+        PayloadKind::Json => {
             out.extend_from_slice(b",\"data\":");
             out.extend_from_slice(body.bytes());
         }
-        Kind::Text => {
+        PayloadKind::Text => {
             out.extend_from_slice(b",\"data\":");
             write_json_text(body.text(), out);
         }
-        Kind::Binary => {
+        PayloadKind::Binary => {
             out.extend_from_slice(b",\"base64\":\"");
             out.extend_from_slice(STANDARD.encode(body.bytes()).as_bytes());
             out.push(b'"');
@@ -212,8 +212,8 @@ fn write_event(message: Numbered<'_>, out: &mut Vec<u8>) {
     }
     let encoded;
     let text = match message.body.kind() {
-        Kind::Text | Kind::Json => message.body.text(),
-        Kind::Binary => {
+        PayloadKind::Text | PayloadKind::Json => message.body.text(),
+        PayloadKind::Binary => {
             out.extend_from_slice(b"event: base64\n");
             encoded = STANDARD.encode(message.body.bytes());
             &encoded
@@ -244,7 +244,7 @@ fn write_data_lines(text: &str, out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    fn written(format: Format, body: &Body) -> String {
+    fn written(format: Format, body: &Payload) -> String {
         let position = Position { epoch: 0xab, offset: 7 };
         let mut out = Vec::new();
         format.encode(Numbered { channel: "c\"h", position, has_history: true, body }, &mut out);
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_message_is_written_for_each_protocol() {
-        let text = Body::of_text("a \"b\"\nc");
+        let text = Payload::of_text("a \"b\"\nc");
         assert_eq!(written(Format::WebSocket, &text), "\u{fffd}\u{7}a \"b\"\nc");
         assert_eq!(
             written(Format::WebSocketJson, &text),
@@ -267,20 +267,20 @@ mod tests {
 
     #[test]
     fn a_value_in_json_stays_one_and_bytes_are_told_apart() {
-        let json = Body::of_json(b" {\"a\":[1]}\n").unwrap();
+        let json = Payload::of_json(b" {\"a\":[1]}\n").unwrap();
         assert!(written(Format::WebSocketJson, &json).ends_with(",\"data\":{\"a\":[1]}}"));
-        let text = Body::of_json(b"\"a \\u00e9\"").unwrap();
-        assert_eq!((text.kind(), text.bytes()), (Kind::Text, "a é".as_bytes()));
-        let bytes = Body::of_bytes(b"\xff\x00");
+        let text = Payload::of_json(b"\"a \\u00e9\"").unwrap();
+        assert_eq!((text.kind(), text.bytes()), (PayloadKind::Text, "a é".as_bytes()));
+        let bytes = Payload::of_bytes(b"\xff\x00");
         assert!(written(Format::WebSocketJson, &bytes).ends_with(",\"base64\":\"/wA=\"}"));
         assert_eq!(written(Format::EventStream, &bytes), "id: ab-7\nevent: base64\ndata: /wA=\n\n");
-        assert!(Body::of_json(b"{\"a\":}").is_err() && Body::of_json(b"1 2").is_err());
+        assert!(Payload::of_json(b"{\"a\":}").is_err() && Payload::of_json(b"1 2").is_err());
     }
 
     #[test]
     fn no_text_can_end_its_event() {
         for text in ["a\n\nid: 1", "a\r\rb", "a\r\n\r\nb", "\n", ""] {
-            let event = written(Format::EventStream, &Body::of_text(text));
+            let event = written(Format::EventStream, &Payload::of_text(text));
             let lines: Vec<&str> = event.lines().collect();
             let (last, lines) = lines.split_last().unwrap();
             assert!(

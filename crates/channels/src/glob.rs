@@ -29,9 +29,9 @@ pub fn check_pattern(pattern: &[u8]) -> Result<&[u8], PatternTooLong> {
 
 /// A pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Glob(Box<str>);
+pub struct ChannelGlob(Box<str>);
 
-impl Glob {
+impl ChannelGlob {
     /// Every text is a valid pattern.
     #[must_use]
     pub fn new(text: &str) -> Self {
@@ -163,13 +163,13 @@ mod tests {
             ("[ab", "a", true),
         ];
         for (pattern, name, fits) in cases {
-            assert_eq!(Glob::new(pattern).matches(name), fits, "{pattern} {name}");
+            assert_eq!(ChannelGlob::new(pattern).matches(name), fits, "{pattern} {name}");
         }
     }
 
     #[test]
     fn many_stars_take_no_time() {
-        let pattern = Glob::new(&format!("{}b", "a*".repeat(100)));
+        let pattern = ChannelGlob::new(&format!("{}b", "a*".repeat(100)));
         assert!(!pattern.matches(&"a".repeat(crate::limits::NAME_SIZE)));
     }
 }

@@ -5,16 +5,16 @@
 
 use std::collections::VecDeque;
 
-use crate::message::Body;
+use crate::message::Payload;
 use crate::rules::HistoryRules;
 
 /// The memory of a message in addition to its bytes: its place, and its reference count.
-const MESSAGE_BYTES: usize = size_of::<(Body, u64)>() + 2 * size_of::<usize>();
+const MESSAGE_BYTES: usize = size_of::<(Payload, u64)>() + 2 * size_of::<usize>();
 
 /// The last messages of a channel, oldest first. They are numbered from 1.
 #[derive(Debug)]
 pub(crate) struct History {
-    messages: VecDeque<(Body, u64)>,
+    messages: VecDeque<(Payload, u64)>,
     /// The number of the next message; the one before it is the last that is kept.
     next: u64,
     bytes: usize,
@@ -28,7 +28,7 @@ impl Default for History {
 
 impl History {
     /// A copy from another scheduler: `next` is the number after the last of these messages.
-    pub(crate) fn of(messages: Vec<(Body, u64)>, next: u64) -> Self {
+    pub(crate) fn of(messages: Vec<(Payload, u64)>, next: u64) -> Self {
         let bytes = messages.iter().map(|(body, _)| body.bytes().len()).sum();
         Self { messages: messages.into(), next, bytes }
     }
@@ -70,7 +70,7 @@ impl History {
     }
 
     /// Numbers a message, and keeps it if the rules say so.
-    pub(crate) fn push(&mut self, body: &Body, now_ms: u64, rules: &HistoryRules) -> u64 {
+    pub(crate) fn push(&mut self, body: &Payload, now_ms: u64, rules: &HistoryRules) -> u64 {
         let offset = self.next;
         self.next += 1;
         if rules.keeps() {
@@ -100,7 +100,7 @@ impl History {
     }
 
     /// The messages from this number on, with their numbers, and how many before them are no longer kept.
-    pub(crate) fn since(&self, offset: u64) -> (impl Iterator<Item = (u64, &Body)>, u64) {
+    pub(crate) fn since(&self, offset: u64) -> (impl Iterator<Item = (u64, &Payload)>, u64) {
         let first = self.first();
         let skipped = usize::try_from(offset.saturating_sub(first)).unwrap_or(usize::MAX);
         let begin = first.max(offset).min(self.next);
@@ -109,7 +109,7 @@ impl History {
     }
 
     /// All messages, for another scheduler.
-    pub(crate) fn copy(&self) -> Vec<(Body, u64)> {
+    pub(crate) fn copy(&self) -> Vec<(Payload, u64)> {
         self.messages.iter().cloned().collect()
     }
 }
@@ -133,19 +133,19 @@ mod tests {
     fn the_last_messages_are_kept_by_count_bytes_and_age() {
         let mut history = History::default();
         for (at_ms, text) in [(0, "a"), (10, "b"), (20, "c"), (30, "d")] {
-            history.push(&Body::of_text(text), at_ms, &RULES);
+            history.push(&Payload::of_text(text), at_ms, &RULES);
         }
         assert_eq!(since(&history, 1), (named(&[(2, "b"), (3, "c"), (4, "d")]), 1));
         assert_eq!(since(&history, 4), (named(&[(4, "d")]), 0));
         assert_eq!(since(&history, 5), (vec![], 0));
         assert_eq!(since(&history, 9), (vec![], 0));
-        history.push(&Body::of_text("123456789"), 40, &RULES);
+        history.push(&Payload::of_text("123456789"), 40, &RULES);
         assert_eq!(since(&history, 4), (named(&[(4, "d"), (5, "123456789")]), 0));
         history.trim(1035, &RULES);
         assert_eq!(since(&history, 4), (named(&[(5, "123456789")]), 1));
         assert_eq!(history.held_bytes(), 9 + MESSAGE_BYTES);
         assert_eq!((history.last_within(9), history.last_within(8)), (5, 6));
-        history.push(&Body::of_text("longer than all"), 50, &RULES);
+        history.push(&Payload::of_text("longer than all"), 50, &RULES);
         assert_eq!((history.held_bytes(), history.next(), history.is_empty()), (0, 7, true));
     }
 
@@ -153,8 +153,8 @@ mod tests {
     fn without_a_history_messages_have_numbers_all_the_same() {
         let mut history = History::default();
         let none = HistoryRules { count: 0, ..RULES };
-        assert_eq!(history.push(&Body::of_text("a"), 0, &none), 1);
-        assert_eq!(history.push(&Body::of_text("a"), 0, &none), 2);
+        assert_eq!(history.push(&Payload::of_text("a"), 0, &none), 1);
+        assert_eq!(history.push(&Payload::of_text("a"), 0, &none), 2);
         assert_eq!(since(&history, 2), (vec![], 1), "it is known to be lost");
     }
 }

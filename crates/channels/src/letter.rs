@@ -8,9 +8,9 @@ use std::sync::Arc;
 use runtime::slots::ProcessId;
 
 use crate::member::{Member, Step};
-use crate::message::{Body, Offer};
-use crate::outcome::{Published, Refusal};
-use crate::question::{Findings, Question};
+use crate::message::{Offer, Payload};
+use crate::outcome::{ChannelRefusal, Published};
+use crate::question::{Findings, SubscriberQuery};
 
 /// When a message was published, in monotonic nanoseconds; `None`: it is not timed.
 pub(crate) type Stamp = Option<NonZeroU64>;
@@ -21,12 +21,12 @@ pub struct Publisher {
     /// The process.
     pub process: ProcessId,
     /// How it is told the result.
-    pub told: Told,
+    pub told: PublishReceipt,
 }
 
 /// How a publisher is told the result of a message that went to another scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum PublishReceipt {
     /// It is parked until then; it is resumed, and asks [`Channels::outcome`](crate::Channels::outcome).
     ByResuming,
     /// By a [`Receipt`] with its own number for the message.
@@ -39,12 +39,12 @@ pub struct Receipt {
     /// The publisher.
     pub publisher: Publisher,
     /// The result.
-    pub result: Result<Published, Refusal>,
+    pub result: Result<Published, ChannelRefusal>,
 }
 
 /// What one scheduler sends another at once: deliveries, then perhaps everything else.
 #[derive(Debug)]
-pub struct Letter(pub(crate) Vec<Item>);
+pub struct ChannelLetter(pub(crate) Vec<Item>);
 
 /// One item for another scheduler.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ pub(crate) enum Item {
     /// To a channel's home: there are subscribers here now. The ticket distinguishes this join from an earlier one.
     Join { name: Arc<str>, ticket: u64 },
     /// From the home: the state before the first message that follows.
-    Joined { name: Arc<str>, ticket: u64, epoch: u64, next: u64, history: Vec<(Body, u64)> },
+    Joined { name: Arc<str>, ticket: u64, epoch: u64, next: u64, history: Vec<(Payload, u64)> },
     /// To a channel's home: the number of subscribers here, and the messages that they did not get since the last one.
     /// Without subscribers, send no more messages.
     Count { name: Arc<str>, subscribers: u32, dropped: u64 },
@@ -65,12 +65,12 @@ pub(crate) enum Item {
         name: Arc<str>,
         epoch: u64,
         offset: u64,
-        body: Body,
+        body: Payload,
         patterns: Arc<[Arc<str>]>,
         stamp: Stamp,
     },
     /// To all schedulers: which subscribers are there? For a process of the sender.
-    Ask { process: ProcessId, number: u64, question: Arc<Question> },
+    Ask { process: ProcessId, number: u64, question: Arc<SubscriberQuery> },
     /// The answer.
     Told { process: ProcessId, number: u64, findings: Findings },
     /// To a channel's home: a user has subscribed here, or no longer is.

@@ -1,7 +1,7 @@
 //! Channels: one message to very many subscribers.
 //!
 //! Owns names, rules, histories and the table of subscribers of one scheduler, and the messages
-//! between schedulers ([`Letter`]). Never sees a socket or a protocol's session: bytes for
+//! between schedulers ([`ChannelLetter`]). Never sees a socket or a protocol's session: bytes for
 //! subscribers are queued to processes.
 //!
 //! Every channel has a home: the scheduler that its name hashes to. A published message goes there
@@ -31,19 +31,22 @@ mod token;
 mod traced;
 
 pub use format::Format;
-pub use glob::{Glob, PatternTooLong, check_pattern, fits_glob};
+pub use glob::{ChannelGlob, PatternTooLong, check_pattern, fits_glob};
 pub use hub::{
-    ChannelView, Channels, Dismissal, Heard, ListenerNumber, Standing, Subscriber, Subscription,
+    ChannelView, Channels, Dismissal, Heard, ListenerNumber, Subscriber, Subscription,
+    SubscriptionState,
 };
-pub use letter::{Letter, Publisher, Receipt, Told};
-pub use matcher::Matcher;
+pub use letter::{ChannelLetter, PublishReceipt, Publisher, Receipt};
+pub use matcher::ChannelMatcher;
 pub use member::{Member, Members};
-pub use message::{Body, Kind, Offer};
+pub use message::{Offer, Payload, PayloadKind};
 pub use name::{NameProblem, check_name};
-pub use outcome::{Outcome, Published, Refusal};
+pub use outcome::{ChannelRefusal, PublishOutcome, Published};
 pub use position::Position;
-pub use question::{Findings, Question};
-pub use rights::{Rights, Sender, Shown};
-pub use rules::{Access, Certificates, HistoryRules, Presence, Rulebook, Rules, Slow};
+pub use question::{Findings, SubscriberQuery};
+pub use rights::{Credential, Rights, Sender};
+pub use rules::{
+    Access, CertificateRule, ChannelPolicy, HistoryRules, Presence, Rulebook, SlowPolicy,
+};
 pub use stats::ChannelStats;
 pub use token::{NoPublicKey, Pass, TokenKeys, TokenProblem};

@@ -118,14 +118,14 @@ fn add(bits: &mut [u64; 4], range: RangeInclusive<u8>) {
 
 /// A prepared pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Matcher {
+pub struct ChannelMatcher {
     first: Piece,
     /// What follows a star, in order; the last of them is at the end of the name. `None`: there is no star.
     behind_stars: Option<(Box<[Piece]>, Piece)>,
     length: usize,
 }
 
-impl Matcher {
+impl ChannelMatcher {
     /// Prepares a pattern.
     #[must_use]
     pub fn new(pattern: &[u8]) -> Self {
@@ -222,7 +222,7 @@ mod tests {
 
     fn accepts(pattern: &str, name: &str) -> (bool, usize) {
         let mut steps = 0;
-        (Matcher::new(pattern.as_bytes()).accepts(name.as_bytes(), &mut steps), steps)
+        (ChannelMatcher::new(pattern.as_bytes()).accepts(name.as_bytes(), &mut steps), steps)
     }
 
     #[test]
@@ -247,7 +247,7 @@ mod tests {
             let plain = fits_glob(pattern.as_bytes(), name.as_bytes());
             let (accepted, steps) = accepts(&pattern, &name);
             prop_assert_eq!(accepted, plain);
-            prop_assert!(steps <= Matcher::new(pattern.as_bytes()).most_steps());
+            prop_assert!(steps <= ChannelMatcher::new(pattern.as_bytes()).most_steps());
         }
     }
 
@@ -258,7 +258,7 @@ mod tests {
         {
             for start in [&b"["[..], b"[^"] {
                 let pattern = [start, &[first, b'-', last, b']']].concat();
-                let matcher = Matcher::new(&pattern);
+                let matcher = ChannelMatcher::new(&pattern);
                 for byte in 0..=u8::MAX {
                     let accepted = matcher.accepts(&[byte], &mut 0);
                     assert_eq!(accepted, fits_glob(&pattern, &[byte]), "{first} {last} {byte}");
@@ -273,6 +273,6 @@ mod tests {
         assert!(accepts("a*123b", &name).1 < 10);
         assert!(accepts(&format!("{}b", "a*".repeat(100)), &name).1 < 10);
         let hard = format!("*{}*", "[ab]".repeat(50) + "c");
-        assert!(accepts(&hard, &name).1 <= Matcher::new(hard.as_bytes()).most_steps());
+        assert!(accepts(&hard, &name).1 <= ChannelMatcher::new(hard.as_bytes()).most_steps());
     }
 }

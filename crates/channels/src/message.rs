@@ -9,7 +9,7 @@ use wire::json;
 
 /// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PayloadKind {
     /// UTF-8.
     Text,
     /// A JSON value, in UTF-8.
@@ -20,8 +20,8 @@ pub enum Kind {
 
 /// A published message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Body {
-    kind: Kind,
+pub struct Payload {
+    kind: PayloadKind,
     bytes: Arc<[u8]>,
 }
 
@@ -29,42 +29,43 @@ pub struct Body {
 #[derive(Clone, Debug)]
 pub struct Offer {
     /// The message.
-    pub body: Body,
+    pub body: Payload,
     /// The key by which it is recognised if its publisher sends it again, because it got no answer.
     pub key: Option<Arc<str>>,
 }
 
-impl From<Body> for Offer {
-    fn from(body: Body) -> Self {
+impl From<Payload> for Offer {
+    fn from(body: Payload) -> Self {
         Self { body, key: None }
     }
 }
 
-impl Body {
+impl Payload {
     /// A text if the bytes are UTF-8, otherwise binary.
     #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Self {
-        let kind = if str::from_utf8(bytes).is_ok() { Kind::Text } else { Kind::Binary };
+        let kind =
+            if str::from_utf8(bytes).is_ok() { PayloadKind::Text } else { PayloadKind::Binary };
         Self { kind, bytes: bytes.into() }
     }
 
     /// A text.
     #[must_use]
     pub fn of_text(text: &str) -> Self {
-        Self { kind: Kind::Text, bytes: text.as_bytes().into() }
+        Self { kind: PayloadKind::Text, bytes: text.as_bytes().into() }
     }
 
     /// Binary, even if the bytes are text.
     #[must_use]
     pub fn of_binary(bytes: &[u8]) -> Self {
-        Self { kind: Kind::Binary, bytes: bytes.into() }
+        Self { kind: PayloadKind::Binary, bytes: bytes.into() }
     }
 
     /// A JSON value. A string becomes a text, so that subscribers of other protocols get it without its quotation marks.
     ///
     /// # Errors
     /// If it is not JSON that every subscriber can read: see [`wire::json`].
-    pub fn of_json(text: &[u8]) -> Result<Self, json::Problem> {
+    pub fn of_json(text: &[u8]) -> Result<Self, json::JsonProblem> {
         Ok(Self::of_checked(json::check(text)?))
     }
 
@@ -72,7 +73,7 @@ impl Body {
     ///
     /// # Errors
     /// If it is not JSON that every subscriber can read.
-    pub fn of_json_of_page(text: &[u8]) -> Result<Self, json::Problem> {
+    pub fn of_json_of_page(text: &[u8]) -> Result<Self, json::JsonProblem> {
         Ok(Self::of_checked(json::check_of_page(text)?))
     }
 
@@ -80,12 +81,12 @@ impl Body {
         if text.starts_with('"') {
             return Self::of_text(&json::string(text));
         }
-        Self { kind: Kind::Json, bytes: text.as_bytes().into() }
+        Self { kind: PayloadKind::Json, bytes: text.as_bytes().into() }
     }
 
     /// Its kind.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> PayloadKind {
         self.kind
     }
 
@@ -98,9 +99,9 @@ impl Body {
     /// Its text; empty for bytes.
     pub(crate) fn text(&self) -> &str {
         match self.kind {
-            Kind::Text | Kind::Json => str::from_utf8(&self.bytes)
+            PayloadKind::Text | PayloadKind::Json => str::from_utf8(&self.bytes)
                 .expect("every constructor of a text checks that it is UTF-8"),
-            Kind::Binary => "",
+            PayloadKind::Binary => "",
         }
     }
 }

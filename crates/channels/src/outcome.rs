@@ -8,7 +8,7 @@ use crate::position::Position;
 
 /// Why something was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum ChannelRefusal {
     /// The channel's rules do not allow it to this client.
     Denied,
     /// The channel's rules require a token, and the client has shown none.
@@ -25,7 +25,7 @@ pub enum Refusal {
     Busy,
 }
 
-impl Refusal {
+impl ChannelRefusal {
     /// The text for its client.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -41,7 +41,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ChannelRefusal {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.as_str())
     }
@@ -58,11 +58,11 @@ pub struct Published {
 
 /// The outcome of a message that a process published to a channel of another scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum PublishOutcome {
     /// It waits for no message.
     None,
     /// The home has not answered.
     Awaited,
     /// The result; returned once.
-    Known(Result<Published, Refusal>),
+    Known(Result<Published, ChannelRefusal>),
 }

@@ -12,7 +12,7 @@ use runtime::mailbox::Endpoint;
 use crate::audience::Audience;
 use crate::format::Numbered;
 use crate::limits::{NAME_SIZE, PATTERN_STEPS, PATTERNS};
-use crate::matcher::Matcher;
+use crate::matcher::ChannelMatcher;
 
 /// Whether all schedulers know that a pattern has subscribers here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(crate) enum Known {
 #[derive(Debug)]
 pub(crate) struct Pattern {
     pub(crate) text: Arc<str>,
-    matcher: Matcher,
+    matcher: ChannelMatcher,
     pub(crate) audiences: Vec<Audience>,
     pub(crate) known: Known,
     /// The other schedulers with subscribers, and how many.
@@ -84,7 +84,7 @@ impl Patterns {
         if self.by_text.len() >= PATTERNS {
             return None;
         }
-        let matcher = Matcher::new(text.as_bytes());
+        let matcher = ChannelMatcher::new(text.as_bytes());
         let most_steps = self.most_steps + matcher.most_steps();
         if most_steps > PATTERN_STEPS {
             return None;

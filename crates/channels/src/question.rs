@@ -4,14 +4,14 @@
 
 use std::sync::Arc;
 
-use crate::glob::Glob;
+use crate::glob::ChannelGlob;
 use crate::member::{Member, Members};
 
 /// A query about subscribers, or an order that each scheduler executes before it answers.
 #[derive(Clone, Debug)]
-pub enum Question {
+pub enum SubscriberQuery {
     /// The channels with subscribers whose names match.
-    Channels(Glob),
+    Channels(ChannelGlob),
     /// The number of subscribers of these channels.
     Subscribers(Vec<Arc<str>>),
     /// The members of this channel, up to this many.

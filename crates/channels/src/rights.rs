@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use runtime::transport::{Agreed, ClientCertificate};
 
-use crate::outcome::Refusal;
-use crate::rules::{Access, Certificates, Rules};
+use crate::outcome::ChannelRefusal;
+use crate::rules::{Access, CertificateRule, ChannelPolicy};
 use crate::token::Pass;
 
 /// The rights of a client: what it has shown, and the certificate of its connection.
@@ -19,8 +19,8 @@ pub struct Rights(Known);
 /// What is known of a client. Most have no certificate: they pay no memory for one.
 #[derive(Clone, Debug)]
 enum Known {
-    Shown(Shown),
-    Certified(Box<(Rc<ClientCertificate>, Shown)>),
+    Shown(Credential),
+    Certified(Box<(Rc<ClientCertificate>, Credential)>),
 }
 
 // Every idle client of a channel or of the store keeps its rights.
@@ -34,7 +34,7 @@ impl Default for Rights {
 
 /// The credential of a client, which it may replace later.
 #[derive(Clone, Debug, Default)]
-pub enum Shown {
+pub enum Credential {
     /// Nothing.
     #[default]
     Nothing,
@@ -60,14 +60,14 @@ impl Sender<'_> {
 
 impl Rights {
     /// Those of a client of whom nothing is known.
-    pub const ANYBODY: Self = Self(Known::Shown(Shown::Nothing));
+    pub const ANYBODY: Self = Self(Known::Shown(Credential::Nothing));
 
     /// Those of the server itself, for which the rules do not apply.
-    pub const ALL: Self = Self(Known::Shown(Shown::Key));
+    pub const ALL: Self = Self(Known::Shown(Credential::Key));
 
     /// Those of a client that has shown this over a connection on which that was agreed.
     #[must_use]
-    pub fn new(shown: Shown, agreed: Option<&Agreed>) -> Self {
+    pub fn new(shown: Credential, agreed: Option<&Agreed>) -> Self {
         let certificate = agreed.and_then(|agreed| agreed.client.clone());
         Self(match certificate {
             None => Known::Shown(shown),
@@ -76,7 +76,7 @@ impl Rights {
     }
 
     /// The client has shown this instead. Its certificate remains.
-    pub fn show(&mut self, shown: Shown) {
+    pub fn show(&mut self, shown: Credential) {
         match &mut self.0 {
             Known::Shown(before) => *before = shown,
             Known::Certified(known) => known.1 = shown,
@@ -85,7 +85,7 @@ impl Rights {
 
     /// The credential of the client.
     #[must_use]
-    pub fn shown(&self) -> &Shown {
+    pub fn shown(&self) -> &Credential {
         match &self.0 {
             Known::Shown(shown) => shown,
             Known::Certified(known) => &known.1,
@@ -102,14 +102,14 @@ impl Rights {
     /// Whether the rules do not apply to the client.
     #[must_use]
     pub fn are_all(&self) -> bool {
-        matches!(self.shown(), Shown::Key)
+        matches!(self.shown(), Credential::Key)
     }
 
     /// Whether the client may subscribe to a channel with these rules.
     ///
     /// # Errors
     /// Why not.
-    pub fn to_subscribe(&self, name: &str, rules: &Rules) -> Result<(), Refusal> {
+    pub fn to_subscribe(&self, name: &str, rules: &ChannelPolicy) -> Result<(), ChannelRefusal> {
         let is_named = |pass: &Pass| pass.subscribe.iter().any(|glob| glob.matches(name));
         self.to((rules.subscribe, rules.subscribe_certificate.as_ref()), is_named)
     }
@@ -118,28 +118,28 @@ impl Rights {
     ///
     /// # Errors
     /// Why not.
-    pub fn to_publish(&self, name: &str, rules: &Rules) -> Result<(), Refusal> {
+    pub fn to_publish(&self, name: &str, rules: &ChannelPolicy) -> Result<(), ChannelRefusal> {
         let is_named = |pass: &Pass| pass.publish.iter().any(|glob| glob.matches(name));
         self.to((rules.publish, rules.publish_certificate.as_ref()), is_named)
     }
 
     fn to(
         &self,
-        (access, certificates): (Access, Option<&Certificates>),
+        (access, certificates): (Access, Option<&CertificateRule>),
         is_named: impl FnOnce(&Pass) -> bool,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ChannelRefusal> {
         if self.are_all() {
             return Ok(());
         }
         // No token can take the place of a certificate, so none is asked for.
         if certificates.is_some_and(|certificates| !certificates.have(self.certificate())) {
-            return Err(Refusal::NoCertificate);
+            return Err(ChannelRefusal::NoCertificate);
         }
         match (access, self.shown()) {
-            (Access::Open, _) | (_, Shown::Key) => Ok(()),
-            (Access::Token, Shown::Nothing) => Err(Refusal::NoToken),
-            (Access::Token, Shown::Token(pass)) if is_named(pass) => Ok(()),
-            (Access::Token | Access::Closed, _) => Err(Refusal::Denied),
+            (Access::Open, _) | (_, Credential::Key) => Ok(()),
+            (Access::Token, Credential::Nothing) => Err(ChannelRefusal::NoToken),
+            (Access::Token, Credential::Token(pass)) if is_named(pass) => Ok(()),
+            (Access::Token | Access::Closed, _) => Err(ChannelRefusal::Denied),
         }
     }
 
@@ -159,7 +159,7 @@ impl Rights {
     pub fn end_if_over(&mut self, unix_seconds: u64) -> bool {
         let is_over = self.left_ms(unix_seconds) == Some(0);
         if is_over {
-            self.show(Shown::Nothing);
+            self.show(Credential::Nothing);
         }
         is_over
     }
@@ -168,8 +168,8 @@ impl Rights {
     #[must_use]
     pub fn pass(&self) -> Option<&Arc<Pass>> {
         match self.shown() {
-            Shown::Token(pass) => Some(pass),
-            Shown::Nothing | Shown::Key => None,
+            Credential::Token(pass) => Some(pass),
+            Credential::Nothing | Credential::Key => None,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use runtime::transport::ClientCertificate;
 
-use crate::glob::Glob;
+use crate::glob::ChannelGlob;
 use crate::limits;
 
 /// The access of clients to an action.
@@ -22,14 +22,14 @@ pub enum Access {
 
 /// The certificates of clients that an action needs, besides its access.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Certificates {
+pub enum CertificateRule {
     /// Any that the listener accepts.
     Any,
     /// Those that one of these names: a subject or a fingerprint.
     These(Arc<[Box<str>]>),
 }
 
-impl Certificates {
+impl CertificateRule {
     /// Whether the certificate of a connection is among them.
     #[must_use]
     pub fn have(&self, shown: Option<&ClientCertificate>) -> bool {
@@ -42,7 +42,7 @@ impl Certificates {
 
 /// What happens to a subscriber for which more than the limit waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Slow {
+pub enum SlowPolicy {
     /// Its connection ends with a code that says so.
     Disconnect,
     /// It misses the oldest messages: when it catches up, it gets what the history still has.
@@ -81,21 +81,21 @@ impl HistoryRules {
 
 /// The rules of a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rules {
+pub struct ChannelPolicy {
     /// The limits of the history.
     pub history: HistoryRules,
     /// The access of subscribers.
     pub subscribe: Access,
     /// The certificates that subscribers need besides; `None` for none.
-    pub subscribe_certificate: Option<Certificates>,
+    pub subscribe_certificate: Option<CertificateRule>,
     /// The access of publishers.
     pub publish: Access,
     /// The certificates that publishers need besides; `None` for none.
-    pub publish_certificate: Option<Certificates>,
+    pub publish_certificate: Option<CertificateRule>,
     /// Whether subscribers see which users are subscribed.
     pub presence: Presence,
     /// What happens to slow subscribers.
-    pub slow: Slow,
+    pub slow: SlowPolicy,
     /// Bytes that may wait for a subscriber.
     pub behind: u64,
     /// Maximum bytes of a message.
@@ -106,7 +106,7 @@ pub struct Rules {
     pub module: Option<Arc<str>>,
 }
 
-impl Default for Rules {
+impl Default for ChannelPolicy {
     fn default() -> Self {
         Self {
             history: HistoryRules { count: 0, bytes: 0, age_ms: 0 },
@@ -115,7 +115,7 @@ impl Default for Rules {
             publish: Access::Open,
             publish_certificate: None,
             presence: Presence::Off,
-            slow: Slow::Disconnect,
+            slow: SlowPolicy::Disconnect,
             behind: limits::BEHIND,
             message_size: limits::MESSAGE_SIZE,
             rate: None,
@@ -127,14 +127,14 @@ impl Default for Rules {
 /// The rules of all channels.
 #[derive(Clone, Debug, Default)]
 pub struct Rulebook {
-    rules: Vec<(Glob, Arc<Rules>)>,
-    unnamed: Arc<Rules>,
+    rules: Vec<(ChannelGlob, Arc<ChannelPolicy>)>,
+    unnamed: Arc<ChannelPolicy>,
 }
 
 impl Rulebook {
     /// In this order: the first pattern that matches a name applies.
     #[must_use]
-    pub fn new(rules: impl IntoIterator<Item = (Glob, Rules)>) -> Self {
+    pub fn new(rules: impl IntoIterator<Item = (ChannelGlob, ChannelPolicy)>) -> Self {
         let rules = rules.into_iter().map(|(glob, rules)| (glob, Arc::new(rules))).collect();
         Self { rules, unnamed: Arc::default() }
     }
@@ -160,7 +160,7 @@ impl Rulebook {
     /// Whether every client may subscribe to every channel.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        let is_open = |rules: &Rules| {
+        let is_open = |rules: &ChannelPolicy| {
             rules.subscribe == Access::Open
                 && rules.subscribe_certificate.is_none()
                 && rules.module.is_none()
@@ -176,25 +176,25 @@ impl Rulebook {
 
     /// The rules of a configured channel.
     #[must_use]
-    pub fn configured(&self, name: &str) -> Option<&Arc<Rules>> {
+    pub fn configured(&self, name: &str) -> Option<&Arc<ChannelPolicy>> {
         self.section(name).map(|(_, rules)| rules)
     }
 
     /// The same, with the number of their section.
-    pub(crate) fn section(&self, name: &str) -> Option<(usize, &Arc<Rules>)> {
+    pub(crate) fn section(&self, name: &str) -> Option<(usize, &Arc<ChannelPolicy>)> {
         let mut sections = self.rules.iter().enumerate();
         let (number, (_, rules)) = sections.find(|(_, (glob, _))| glob.matches(name))?;
         Some((number, rules))
     }
 
     /// The rules of a channel that is not configured.
-    pub(crate) fn unnamed(&self) -> &Arc<Rules> {
+    pub(crate) fn unnamed(&self) -> &Arc<ChannelPolicy> {
         &self.unnamed
     }
 
     /// The rules of a channel, by default those of an unconfigured one.
     #[must_use]
-    pub fn of(&self, name: &str) -> &Arc<Rules> {
+    pub fn of(&self, name: &str) -> &Arc<ChannelPolicy> {
         self.configured(name).unwrap_or(&self.unnamed)
     }
 }
@@ -205,8 +205,9 @@ mod tests {
 
     #[test]
     fn the_first_pattern_that_fits_counts() {
-        let of = |behind| Rules { behind, ..Rules::default() };
-        let book = Rulebook::new([(Glob::new("a.*"), of(1)), (Glob::new("*"), of(2))]);
+        let of = |behind| ChannelPolicy { behind, ..ChannelPolicy::default() };
+        let book =
+            Rulebook::new([(ChannelGlob::new("a.*"), of(1)), (ChannelGlob::new("*"), of(2))]);
         assert_eq!((book.of("a.b").behind, book.of("b").behind), (1, 2));
         let none = Rulebook::default();
         assert_eq!((none.configured("a"), none.of("a").behind), (None, limits::BEHIND));

@@ -3,22 +3,22 @@
 //! Owns what is said of them. The text of a message is shown only if the one who asked for the trace wants it.
 
 use runtime::mailbox::Endpoint;
-use runtime::trace::{self, Actor, Content, What};
+use runtime::trace::{self, Actor, ContentShown, StepAction};
 
-use crate::message::Body;
+use crate::message::Payload;
 use crate::position::Position;
 
-const PUBLISHED: What = What::between(Actor::Client, Actor::Scheduler, "published");
-const QUEUED: What = What::between(Actor::Scheduler, Actor::Subscribers, "queued");
+const PUBLISHED: StepAction = StepAction::between(Actor::Client, Actor::Scheduler, "published");
+const QUEUED: StepAction = StepAction::between(Actor::Scheduler, Actor::Subscribers, "queued");
 
 /// The home of a channel has numbered a message.
 #[cold]
-pub(crate) fn accepted(name: &str, position: Position, body: &Body) {
+pub(crate) fn accepted(name: &str, position: Position, body: &Payload) {
     trace::offer_message(name, position.offset);
     let bytes = body.bytes();
     match trace::content() {
-        Content::LeftOut => trace::message(PUBLISHED, format_args!("{} bytes", bytes.len())),
-        Content::Shown => {
+        ContentShown::LeftOut => trace::message(PUBLISHED, format_args!("{} bytes", bytes.len())),
+        ContentShown::Shown => {
             trace::message(PUBLISHED, format_args!("{}", String::from_utf8_lossy(bytes)));
         }
     }
@@ -27,14 +27,14 @@ pub(crate) fn accepted(name: &str, position: Position, body: &Body) {
 /// The message that was just accepted has come from another scheduler, whose client has published it.
 #[cold]
 pub(crate) fn came(from: Endpoint) {
-    let came = What::between(Actor::Other(from.0), Actor::Scheduler, "came to its home");
+    let came = StepAction::between(Actor::Other(from.0), Actor::Scheduler, "came to its home");
     trace::message(came, format_args!(""));
 }
 
 /// The message that was just accepted goes to another scheduler, which has subscribers.
 #[cold]
 pub(crate) fn sent(other: Endpoint) {
-    let sent = What::between(Actor::Scheduler, Actor::Other(other.0), "sent on");
+    let sent = StepAction::between(Actor::Scheduler, Actor::Other(other.0), "sent on");
     trace::message(sent, format_args!(""));
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn sent(other: Endpoint) {
 #[cold]
 pub(crate) fn arrived(name: &str, position: Position, from: Endpoint, subscribers: usize) {
     trace::offer_message(name, position.offset);
-    let arrived = What::between(Actor::Other(from.0), Actor::Scheduler, "arrived");
+    let arrived = StepAction::between(Actor::Other(from.0), Actor::Scheduler, "arrived");
     trace::message(arrived, format_args!(""));
     queued(subscribers);
 }

@@ -4,7 +4,7 @@
 
 /// The body of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Body {
+pub enum OutgoingBody {
     /// There is none.
     #[default]
     None,
@@ -16,7 +16,7 @@ pub enum Body {
 
 /// Whether a body waits for `100 Continue` (RFC 9110, 10.1.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Expectation {
+pub enum ContinueWait {
     /// It does not.
     #[default]
     Nothing,

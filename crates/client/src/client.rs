@@ -6,36 +6,36 @@
 use std::rc::Rc;
 
 use ahash::HashMap;
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use wire::http::fields::FieldList;
 
 use crate::begun::Begun;
 use crate::deadlines::Agenda;
 use crate::exchange::{Exchange, Held, Terms};
-use crate::failure::Failure;
+use crate::failure::ExchangeFailure;
 use crate::id::{ExchangeId, Requester};
 use crate::limits::{CONNECTIONS_PER_ORIGIN, EXCHANGES};
-use crate::names::{Found, Names, Question};
-use crate::news::News;
-use crate::origin::{Host, Origin};
+use crate::names::{FoundAddresses, NameLookup, Names};
+use crate::news::ExchangeNews;
+use crate::origin::{OriginHost, ServerOrigin};
 use crate::outbound::{Outbound, Tickets};
 use crate::outgoing::Outgoing;
 use crate::pool::Pool;
-use crate::request::Request;
+use crate::request::OutgoingRequest;
 use crate::sessions::Sessions;
 use crate::table::Table;
 
 /// How much a client may have at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub struct ClientBounds {
     /// Running exchanges; one more fails.
     pub exchanges: usize,
     /// Connections to one origin, at least one; one more exchange waits in line.
     pub connections_per_origin: usize,
 }
 
-impl Default for Bounds {
+impl Default for ClientBounds {
     fn default() -> Self {
         Self { exchanges: EXCHANGES, connections_per_origin: CONNECTIONS_PER_ORIGIN }
     }
@@ -44,7 +44,7 @@ impl Default for Bounds {
 /// The HTTP client of one scheduler.
 #[derive(Debug, Default)]
 pub struct Client {
-    bounds: Bounds,
+    bounds: ClientBounds,
     pub(crate) names: Names,
     pub(crate) pool: Pool,
     pub(crate) exchanges: Table,
@@ -54,7 +54,7 @@ pub struct Client {
     pub(crate) tickets: Tickets,
     pub(crate) begun: Begun,
     pub(crate) sessions: Sessions,
-    pub(crate) commands: Vec<Command>,
+    pub(crate) commands: Vec<SchedulerCommand>,
     /// Exchanges of the service with news.
     heard: Vec<ExchangeId>,
     last: u64,
@@ -62,7 +62,7 @@ pub struct Client {
 
 impl Client {
     /// Sets how much it may have from now on.
-    pub fn set_bounds(&mut self, bounds: Bounds) {
+    pub fn set_bounds(&mut self, bounds: ClientBounds) {
         self.bounds = bounds;
         self.pool.set_per_origin(bounds.connections_per_origin);
     }
@@ -77,7 +77,11 @@ impl Client {
     ///
     /// # Errors
     /// If the request cannot be sent, or there are too many.
-    pub fn begin(&mut self, request: Request, now_ns: u64) -> Result<ExchangeId, Failure> {
+    pub fn begin(
+        &mut self,
+        request: OutgoingRequest,
+        now_ns: u64,
+    ) -> Result<ExchangeId, ExchangeFailure> {
         self.check_room()?;
         let head = request.head()?;
         let terms = Terms {
@@ -95,9 +99,9 @@ impl Client {
     }
 
     /// Whether one more exchange may run.
-    pub(crate) fn check_room(&self) -> Result<(), Failure> {
+    pub(crate) fn check_room(&self) -> Result<(), ExchangeFailure> {
         let is_full = self.exchanges.len() >= self.bounds.exchanges;
-        if is_full { Err(Failure::TooMany) } else { Ok(()) }
+        if is_full { Err(ExchangeFailure::TooMany) } else { Ok(()) }
     }
 
     /// Starts an exchange: finds a connection for it.
@@ -110,14 +114,14 @@ impl Client {
     }
 
     /// Sends a part of a streamed body, or of another protocol after status 101, and returns how many bytes were taken.
-    /// If that is not all, keep the rest until [`News::Room`]. What an exchange that has ended cannot use any more is
+    /// If that is not all, keep the rest until [`ExchangeNews::Room`]. What an exchange that has ended cannot use any more is
     /// taken and dropped.
     pub fn send(&mut self, id: ExchangeId, bytes: &[u8], now_ns: u64) -> usize {
         self.feed(id, now_ns, |outgoing| outgoing.take(bytes)).unwrap_or(bytes.len())
     }
 
     /// How many bytes [`send`](Self::send) would take now, for a requester that must not read more. After 0 it is told
-    /// when there is [`News::Room`].
+    /// when there is [`ExchangeNews::Room`].
     pub fn room(&mut self, id: ExchangeId) -> usize {
         self.exchanges.running(id).map_or(usize::MAX, |exchange| exchange.outgoing.room())
     }
@@ -133,7 +137,7 @@ impl Client {
         &mut self,
         id: ExchangeId,
         now_ns: u64,
-        add: impl FnOnce(&mut Outgoing) -> Result<T, Failure>,
+        add: impl FnOnce(&mut Outgoing) -> Result<T, ExchangeFailure>,
     ) -> Option<T> {
         let exchange = self.exchanges.running(id)?;
         // If more waited before, its connection is told when there is room.
@@ -142,7 +146,7 @@ impl Client {
             Ok(added) => {
                 if exchange.is_talking() && !is_told {
                     exchange.note_progress(now_ns);
-                    self.commands.extend(exchange.connection.map(Command::Run));
+                    self.commands.extend(exchange.connection.map(SchedulerCommand::Run));
                 }
                 self.schedule(id);
                 Some(added)
@@ -156,16 +160,16 @@ impl Client {
 
     /// The next news of an exchange, with at most `most` bytes of a body; with 0, a body is left. `None`: there is no
     /// more for now, and its requester is told when there is. Not taking a body stops the other server. After
-    /// [`News::End`] and [`News::Failed`] the exchange is gone.
-    pub fn next(&mut self, id: ExchangeId, most: usize, now_ns: u64) -> Option<News> {
+    /// [`ExchangeNews::End`] and [`ExchangeNews::Failed`] the exchange is gone.
+    pub fn next(&mut self, id: ExchangeId, most: usize, now_ns: u64) -> Option<ExchangeNews> {
         let exchange = self.exchanges.get_mut(id)?;
         let was_full = exchange.is_talking() && exchange.incoming.is_full();
         let news = exchange.next(most);
         match news {
-            Some(News::End | News::Failed(_)) => self.remove(id),
-            Some(News::Body(_)) if was_full && !exchange.incoming.is_full() => {
+            Some(ExchangeNews::End | ExchangeNews::Failed(_)) => self.remove(id),
+            Some(ExchangeNews::Body(_)) if was_full && !exchange.incoming.is_full() => {
                 exchange.note_progress(now_ns);
-                self.commands.extend(exchange.connection.map(Command::Resume));
+                self.commands.extend(exchange.connection.map(SchedulerCommand::Resume));
                 self.schedule(id);
             }
             _ => {}
@@ -182,7 +186,7 @@ impl Client {
     }
 
     /// Why an exchange has failed, before that is the next news. Parts of the answer may come first.
-    pub fn failure(&self, id: ExchangeId) -> Option<Failure> {
+    pub fn failure(&self, id: ExchangeId) -> Option<ExchangeFailure> {
         self.exchanges.get(id)?.failure()
     }
 
@@ -218,7 +222,7 @@ impl Client {
     }
 
     /// The server of an exchange.
-    pub fn origin(&self, id: ExchangeId) -> Option<&Origin> {
+    pub fn origin(&self, id: ExchangeId) -> Option<&ServerOrigin> {
         Some(&self.exchanges.get(id)?.to.origin)
     }
 
@@ -233,12 +237,12 @@ impl Client {
     }
 
     /// Names to look up by a helper. Those that cannot be sent stay for the next turn.
-    pub fn questions(&mut self) -> &mut Vec<Question> {
+    pub fn questions(&mut self) -> &mut Vec<NameLookup> {
         self.names.questions()
     }
 
     /// A helper has looked up a name.
-    pub fn learn(&mut self, name: &Question, found: Found, now_ns: u64) {
+    pub fn learn(&mut self, name: &NameLookup, found: FoundAddresses, now_ns: u64) {
         for id in self.names.learn(name, found, now_ns) {
             self.find(id, now_ns);
         }
@@ -264,7 +268,7 @@ impl Client {
             exchange.listed_ns = u64::MAX;
             let (due_ns, deadline) = exchange.due();
             if due_ns <= now_ns {
-                self.fail(id, Failure::Timeout(deadline));
+                self.fail(id, ExchangeFailure::Timeout(deadline));
             } else {
                 self.schedule(id);
             }
@@ -298,7 +302,7 @@ impl Client {
     }
 
     /// An exchange has failed.
-    pub(crate) fn fail(&mut self, id: ExchangeId, failure: Failure) {
+    pub(crate) fn fail(&mut self, id: ExchangeId, failure: ExchangeFailure) {
         self.let_go(id);
         if let Some(exchange) = self.exchanges.running(id) {
             exchange.fail(failure);
@@ -310,7 +314,7 @@ impl Client {
     pub(crate) fn tell(&mut self, id: ExchangeId) {
         match self.exchanges.get_mut(id).and_then(|exchange| exchange.tell()) {
             Some(Requester::Service) => self.heard.push(id),
-            Some(Requester::Process(process)) => self.commands.push(Command::Run(process)),
+            Some(Requester::Process(process)) => self.commands.push(SchedulerCommand::Run(process)),
             None => {}
         }
     }
@@ -330,11 +334,11 @@ impl Client {
         };
         if let Some(connection) = exchange.connection.take() {
             self.assigned.remove(&connection);
-            self.commands.push(Command::Close(connection));
+            self.commands.push(SchedulerCommand::Close(connection));
             return;
         }
         self.pool.leave_line(&exchange.to, id);
-        if let Host::Name(name) = &exchange.to.origin.host {
+        if let OriginHost::Name(name) = &exchange.to.origin.host {
             self.names.forget(name, id);
         }
     }

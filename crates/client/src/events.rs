@@ -5,7 +5,7 @@
 use runtime::service::{CloseReason, Context, Event, Next, Progress};
 
 use crate::client::Client;
-use crate::failure::{Deadline, Failure};
+use crate::failure::{Deadline, ExchangeFailure};
 use crate::outbound::{End, Outbound, Past, Purpose};
 
 impl Outbound {
@@ -43,7 +43,7 @@ impl Outbound {
             }
             Event::ConnectFailed(kind) => {
                 if let Some(id) = self.exchange.take() {
-                    client.connect_failed(id, Failure::of_connecting(kind));
+                    client.connect_failed(id, ExchangeFailure::of_connecting(kind));
                 }
                 Next::Abort
             }
@@ -68,7 +68,7 @@ impl Outbound {
             // The time for this address is over.
             Event::DeadlineReached if self.past == Past::Connecting => {
                 if let Some(id) = self.exchange.take() {
-                    client.connect_failed(id, Failure::Timeout(Deadline::Connect));
+                    client.connect_failed(id, ExchangeFailure::Timeout(Deadline::Connect));
                 }
                 Next::Abort
             }
@@ -90,8 +90,8 @@ impl Outbound {
         client.release(&self.to);
         let Some(id) = exchange else { return };
         match reason {
-            CloseReason::Stopped => client.fail(id, Failure::Stopping),
-            CloseReason::InboxFull => client.fail(id, Failure::HeadTooLong),
+            CloseReason::Stopped => client.fail(id, ExchangeFailure::Stopping),
+            CloseReason::InboxFull => client.fail(id, ExchangeFailure::HeadTooLong),
             _ => client.ended(id, &self, End::Broken),
         }
     }

@@ -11,10 +11,10 @@ use runtime::clock::nanoseconds;
 use runtime::slots::ProcessId;
 
 use crate::deadlines::Deadlines;
-use crate::failure::{Deadline, Failure};
+use crate::failure::{Deadline, ExchangeFailure};
 use crate::id::Requester;
 use crate::incoming::Incoming;
-use crate::news::News;
+use crate::news::ExchangeNews;
 use crate::origin::Destination;
 use crate::outgoing::Outgoing;
 use crate::reach::Reach;
@@ -72,7 +72,7 @@ enum State {
     Talking,
     /// The answer was received completely.
     Over,
-    Failed(Failure),
+    Failed(ExchangeFailure),
 }
 
 /// Whether the requester knows that there is news.
@@ -173,7 +173,7 @@ impl Exchange {
     }
 
     /// It has failed.
-    pub(crate) fn fail(&mut self, failure: Failure) {
+    pub(crate) fn fail(&mut self, failure: ExchangeFailure) {
         self.state = State::Failed(failure);
         self.connection = None;
     }
@@ -230,25 +230,27 @@ impl Exchange {
     }
 
     /// The next news, with at most this many bytes of a body.
-    pub(crate) fn next(&mut self, most: usize) -> Option<News> {
+    pub(crate) fn next(&mut self, most: usize) -> Option<ExchangeNews> {
         self.told = Told::No;
         if let Some(head) = self.incoming.take_interim() {
-            return Some(News::Interim(head));
+            return Some(ExchangeNews::Interim(head));
         }
         if let Some(head) = self.incoming.take_head() {
             self.head = Given::Yes;
-            return Some(News::Head(head));
+            return Some(ExchangeNews::Head(head));
         }
         if self.is_running() && self.outgoing.take_room() {
-            return Some(News::Room);
+            return Some(ExchangeNews::Room);
         }
         if self.head == Given::Yes && self.incoming.held_bytes() > 0 {
-            return self.incoming.take_body(most).map(News::Body);
+            return self.incoming.take_body(most).map(ExchangeNews::Body);
         }
         match self.state {
             State::Finding | State::Talking => None,
-            State::Over => Some(self.incoming.take_trailers().map_or(News::End, News::Trailers)),
-            State::Failed(failure) => Some(News::Failed(failure)),
+            State::Over => Some(
+                self.incoming.take_trailers().map_or(ExchangeNews::End, ExchangeNews::Trailers),
+            ),
+            State::Failed(failure) => Some(ExchangeNews::Failed(failure)),
         }
     }
 
@@ -258,7 +260,7 @@ impl Exchange {
     }
 
     /// Why it has failed, if it has.
-    pub(crate) fn failure(&self) -> Option<Failure> {
+    pub(crate) fn failure(&self) -> Option<ExchangeFailure> {
         match self.state {
             State::Failed(failure) => Some(failure),
             State::Finding | State::Talking | State::Over => None,

@@ -13,7 +13,7 @@ use crate::url::UrlError;
 
 /// Why an exchange failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum ExchangeFailure {
     /// The text is not a URL that can be requested.
     Url(UrlError),
     /// The origin wants TLS, and there are no authorities by which to know its certificate.
@@ -69,7 +69,7 @@ pub enum Deadline {
     Requester,
 }
 
-impl Failure {
+impl ExchangeFailure {
     /// The same in words that name the server, if it is about the server's TLS.
     pub fn at(self, server: &str) -> FailureAt<'_> {
         FailureAt { failure: self, server }
@@ -91,14 +91,14 @@ impl Failure {
 /// A failure that names the server.
 #[derive(Clone, Copy, Debug)]
 pub struct FailureAt<'a> {
-    failure: Failure,
+    failure: ExchangeFailure,
     server: &'a str,
 }
 
 impl fmt::Display for FailureAt<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.failure {
-            Failure::Tls(why) => write_refusal(out, self.server, why),
+            ExchangeFailure::Tls(why) => write_refusal(out, self.server, why),
             failure => failure.fmt(out),
         }
     }
@@ -137,7 +137,7 @@ fn words_of(fault: CertificateFault) -> &'static str {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for ExchangeFailure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = match self {
             Self::Url(error) => return write!(out, "not a URL: {error}"),
@@ -171,9 +171,9 @@ impl fmt::Display for Failure {
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for ExchangeFailure {}
 
-impl From<UrlError> for Failure {
+impl From<UrlError> for ExchangeFailure {
     fn from(error: UrlError) -> Self {
         Self::Url(error)
     }

@@ -1,20 +1,20 @@
 //! Requests that are passed on: to a server that is known, with a head that their requester writes.
 //!
-//! Owns the difference to a [`Request`](crate::Request): there is no URL to read and no rule about what it may reach,
+//! Owns the difference to a [`OutgoingRequest`](crate::OutgoingRequest): there is no URL to read and no rule about what it may reach,
 //! because the server is one of the configuration. Never decides what is passed on.
 
 use std::rc::Rc;
 
 use tls::Connector;
 
-use crate::body::{Body, Expectation};
+use crate::body::{ContinueWait, OutgoingBody};
 use crate::client::Client;
 use crate::deadlines::Deadlines;
 use crate::exchange::{Exchange, Terms};
-use crate::failure::Failure;
+use crate::failure::ExchangeFailure;
 use crate::head::HeadWriter;
 use crate::id::{ExchangeId, Requester};
-use crate::origin::{Destination, Origin, Transport};
+use crate::origin::{Destination, OriginTransport, ServerOrigin};
 use crate::outgoing::Outgoing;
 use crate::reach::Anywhere;
 use crate::request::{AnswerTo, Repeatable};
@@ -22,25 +22,25 @@ use crate::url::UrlError;
 
 /// A server that requests are passed on to.
 #[derive(Clone, Debug)]
-pub struct Endpoint(Rc<Destination>);
+pub struct ForwardTarget(Rc<Destination>);
 
-impl Endpoint {
+impl ForwardTarget {
     /// A server, with the certificates that are trusted and shown there, and the name that its certificate must have
     /// if that is not its address.
     ///
     /// # Errors
     /// If it is encrypted and there is nothing to know its certificate by, or its name is none.
     pub fn new(
-        origin: Origin,
+        origin: ServerOrigin,
         connector: Option<Connector>,
         server_name: Option<&str>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, ExchangeFailure> {
         let connector = match origin.transport {
-            Transport::Plain => None,
-            Transport::Encrypted => Some(connector.ok_or(Failure::NoAuthorities)?),
+            OriginTransport::Plain => None,
+            OriginTransport::Encrypted => Some(connector.ok_or(ExchangeFailure::NoAuthorities)?),
         };
         let destination = Destination::checked(origin, connector, server_name.map(Into::into));
-        destination.map(|it| Self(Rc::new(it))).ok_or(Failure::Url(UrlError::Host))
+        destination.map(|it| Self(Rc::new(it))).ok_or(ExchangeFailure::Url(UrlError::Host))
     }
 }
 
@@ -48,13 +48,13 @@ impl Endpoint {
 #[derive(Clone, Debug)]
 pub struct Forward {
     /// The server.
-    pub to: Endpoint,
+    pub to: ForwardTarget,
     /// The method, one of RFC 9110, 9.3 without CONNECT and TRACE, or PATCH.
     pub method: &'static str,
     /// Request line and fields.
     pub head: HeadWriter,
     /// The body.
-    pub body: Body,
+    pub body: OutgoingBody,
     /// The protocol to go on with (RFC 9110, 7.8). Such a request is a GET without a body.
     pub upgrade: Option<String>,
     /// How long it may take.
@@ -71,11 +71,15 @@ impl Client {
     ///
     /// # Errors
     /// If the request cannot be sent, or there are too many.
-    pub fn forward(&mut self, forward: Forward, now_ns: u64) -> Result<ExchangeId, Failure> {
+    pub fn forward(
+        &mut self,
+        forward: Forward,
+        now_ns: u64,
+    ) -> Result<ExchangeId, ExchangeFailure> {
         self.check_room()?;
         let Forward { to, method, head, body, upgrade, deadlines, requester, lead } = forward;
-        if upgrade.is_some() && (method != "GET" || body != Body::None) {
-            return Err(Failure::Method);
+        if upgrade.is_some() && (method != "GET" || body != OutgoingBody::None) {
+            return Err(ExchangeFailure::Method);
         }
         let answer_to = AnswerTo::of(method, upgrade.as_deref());
         let terms = Terms {
@@ -87,8 +91,8 @@ impl Client {
             deadlines,
             lead,
         };
-        let head = head.end(method, &body, upgrade.as_deref(), Expectation::Nothing)?;
-        let outgoing = Outgoing::of(head, body, answer_to, Expectation::Nothing);
+        let head = head.end(method, &body, upgrade.as_deref(), ContinueWait::Nothing)?;
+        let outgoing = Outgoing::of(head, body, answer_to, ContinueWait::Nothing);
         Ok(self.start(Exchange::new(terms, outgoing, now_ns), now_ns))
     }
 }

@@ -6,8 +6,8 @@
 use wire::http::fields::FRAMING;
 use wire::http::response::append_field_as_spelt;
 
-use crate::body::{Body, Expectation};
-use crate::failure::Failure;
+use crate::body::{ContinueWait, OutgoingBody};
+use crate::failure::ExchangeFailure;
 
 /// A head that is being written.
 #[derive(Clone, Debug)]
@@ -18,10 +18,10 @@ impl HeadWriter {
     ///
     /// # Errors
     /// If the target has characters that a request line cannot have.
-    pub fn new(method: &str, target: &str, room: usize) -> Result<Self, Failure> {
+    pub fn new(method: &str, target: &str, room: usize) -> Result<Self, ExchangeFailure> {
         let is_visible = target.bytes().all(|byte| byte.is_ascii_graphic());
         if !is_visible || target.is_empty() {
-            return Err(Failure::Field);
+            return Err(ExchangeFailure::Field);
         }
         let mut out = Vec::with_capacity(256 + target.len() + room);
         for piece in [method, " ", target, " HTTP/1.1\r\n"] {
@@ -35,7 +35,7 @@ impl HeadWriter {
     ///
     /// # Errors
     /// If it is not a field (RFC 9110, 5.5).
-    pub fn field(&mut self, name: &str, value: &[u8]) -> Result<(), Failure> {
+    pub fn field(&mut self, name: &str, value: &[u8]) -> Result<(), ExchangeFailure> {
         // Most names have another length than all of these, or another first letter.
         let is_framing = matches!(name.len(), 2 | 6 | 7 | 10 | 14 | 16 | 17)
             && FRAMING.iter().any(|framing| name.eq_ignore_ascii_case(framing));
@@ -46,10 +46,10 @@ impl HeadWriter {
     pub(crate) fn end(
         mut self,
         method: &str,
-        body: &Body,
+        body: &OutgoingBody,
         upgrade: Option<&str>,
-        expectation: Expectation,
-    ) -> Result<Vec<u8>, Failure> {
+        expectation: ContinueWait,
+    ) -> Result<Vec<u8>, ExchangeFailure> {
         let out = &mut self.0;
         if let Some(protocol) = upgrade {
             write(out, "Connection", b"Upgrade")?;
@@ -57,7 +57,7 @@ impl HeadWriter {
         } else {
             write_framing(method, body, out)?;
         }
-        if expectation == Expectation::Continue {
+        if expectation == ContinueWait::Continue {
             write(out, "Expect", b"100-continue")?;
         }
         out.extend_from_slice(b"\r\n");
@@ -65,18 +65,22 @@ impl HeadWriter {
     }
 }
 
-fn write_framing(method: &str, body: &Body, out: &mut Vec<u8>) -> Result<(), Failure> {
+fn write_framing(
+    method: &str,
+    body: &OutgoingBody,
+    out: &mut Vec<u8>,
+) -> Result<(), ExchangeFailure> {
     let length = match body {
         // A method that defines a meaning for a body states a length of 0 if there is none (RFC 9110, 8.6).
-        Body::None if matches!(method, "POST" | "PUT" | "PATCH") => 0,
-        Body::None => return Ok(()),
-        Body::Whole(bytes) => bytes.len() as u64,
-        Body::Streamed(Some(length)) => *length,
-        Body::Streamed(None) => return write(out, "Transfer-Encoding", b"chunked"),
+        OutgoingBody::None if matches!(method, "POST" | "PUT" | "PATCH") => 0,
+        OutgoingBody::None => return Ok(()),
+        OutgoingBody::Whole(bytes) => bytes.len() as u64,
+        OutgoingBody::Streamed(Some(length)) => *length,
+        OutgoingBody::Streamed(None) => return write(out, "Transfer-Encoding", b"chunked"),
     };
     write(out, "Content-Length", itoa::Buffer::new().format(length).as_bytes())
 }
 
-fn write(out: &mut Vec<u8>, name: &str, value: &[u8]) -> Result<(), Failure> {
-    append_field_as_spelt(out, name, value).map_err(|_| Failure::Field)
+fn write(out: &mut Vec<u8>, name: &str, value: &[u8]) -> Result<(), ExchangeFailure> {
+    append_field_as_spelt(out, name, value).map_err(|_| ExchangeFailure::Field)
 }

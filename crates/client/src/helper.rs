@@ -2,21 +2,21 @@
 //!
 //! Owns nothing. Separate from the file helpers, so that no file waits for a name.
 
-use runtime::helper::{Handle, Onward, send_patiently};
+use runtime::helper::{HelperHandler, Onward, send_patiently};
 use runtime::mailbox::{Endpoint, Mailbox};
 
-use crate::names::{Found, Question, resolve};
+use crate::names::{FoundAddresses, NameLookup, resolve};
 
 /// One name helper.
 #[derive(Debug)]
 pub struct NameHelper;
 
 /// A host name and its addresses.
-pub type Looked = (Question, Found);
+pub type ResolvedName = (NameLookup, FoundAddresses);
 
-impl<M> Handle<M> for NameHelper
+impl<M> HelperHandler<M> for NameHelper
 where
-    M: Send + TryInto<Question> + From<Looked>,
+    M: Send + TryInto<NameLookup> + From<ResolvedName>,
 {
     fn on_message(&mut self, from: Endpoint, message: M, mailbox: &mut Mailbox<M>) -> Onward {
         let Ok(name) = message.try_into() else { return Onward::Wait };

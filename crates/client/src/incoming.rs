@@ -6,12 +6,12 @@ use std::collections::VecDeque;
 
 use memchr::memchr;
 use wire::http::fields::FieldList;
-use wire::http::head::Version;
-use wire::http::received::{Problem, Receiver, ResponseReader, Then};
+use wire::http::head::HttpVersion;
+use wire::http::received::{AfterStep, Receiver, ResponseProblem, ResponseReader};
 
-use crate::failure::Failure;
+use crate::failure::ExchangeFailure;
 use crate::limits::{ANSWER_HELD_BYTES, HEAD_BYTES};
-use crate::news::Head;
+use crate::news::ResponseHead;
 use crate::request::AnswerTo;
 
 /// Whether an answer is complete.
@@ -52,8 +52,8 @@ pub(crate) struct Incoming {
 #[derive(Debug, Default)]
 struct Heads {
     /// The one being read, and the final one until it is taken. Without a status it is none.
-    current: Head,
-    interim: VecDeque<Head>,
+    current: ResponseHead,
+    interim: VecDeque<ResponseHead>,
     trailers: Vec<u8>,
     consent: Consent,
     size: Size,
@@ -77,8 +77,8 @@ enum Consent {
 }
 
 impl Receiver for Heads {
-    fn begin(&mut self, _version: Version, status: u16) {
-        self.current = Head { status, fields: FieldList::with_room() };
+    fn begin(&mut self, _version: HttpVersion, status: u16) {
+        self.current = ResponseHead { status, fields: FieldList::with_room() };
     }
 
     fn field(&mut self, name: &[u8], value: &[u8]) {
@@ -122,23 +122,24 @@ impl Incoming {
     }
 
     /// Takes input.
-    pub(crate) fn take(&mut self, input: &[u8]) -> Result<Taken, Failure> {
+    pub(crate) fn take(&mut self, input: &[u8]) -> Result<Taken, ExchangeFailure> {
         let mut consumed = 0;
         while let Some(rest) = input.get(consumed..).filter(|rest| !rest.is_empty()) {
             let had_head = self.has_head();
-            let step = self.reader.read_to(rest, &mut self.heads).map_err(Failure::NotAnAnswer)?;
+            let step =
+                self.reader.read_to(rest, &mut self.heads).map_err(ExchangeFailure::NotAnAnswer)?;
             if !had_head {
                 self.head_bytes += step.consumed - step.body.len();
                 if self.head_bytes > HEAD_BYTES || self.heads.size == Size::TooLarge {
-                    return Err(Failure::HeadTooLong);
+                    return Err(ExchangeFailure::HeadTooLong);
                 }
             }
             self.body.extend_from_slice(step.body);
             consumed += step.consumed;
             match step.then {
-                Then::ReadRest => {}
-                Then::Wait => break,
-                Then::Finish => return Ok(Taken { consumed, extent: Extent::Whole }),
+                AfterStep::ReadRest => {}
+                AfterStep::Wait => break,
+                AfterStep::Finish => return Ok(Taken { consumed, extent: Extent::Whole }),
             }
         }
         self.unread = input.len() - consumed;
@@ -148,7 +149,7 @@ impl Incoming {
     /// The connection has ended, which may be the end of the answer.
     pub(crate) fn close(&mut self) -> Result<(), Cut> {
         self.reader.close(self.unread).map_err(|error| match error.problem {
-            Problem::ClosedBefore => Cut::BeforeFirstByte,
+            ResponseProblem::ClosedBefore => Cut::BeforeFirstByte,
             _ => Cut::Within,
         })
     }
@@ -183,12 +184,12 @@ impl Incoming {
         self.body.len()
     }
 
-    pub(crate) fn take_interim(&mut self) -> Option<Head> {
+    pub(crate) fn take_interim(&mut self) -> Option<ResponseHead> {
         self.heads.interim.pop_front()
     }
 
     /// The head of the final answer, once.
-    pub(crate) fn take_head(&mut self) -> Option<Head> {
+    pub(crate) fn take_head(&mut self) -> Option<ResponseHead> {
         let is_there = self.has_head() && self.heads.current.status != 0;
         is_there.then(|| std::mem::take(&mut self.heads.current))
     }
@@ -241,7 +242,11 @@ mod tests {
 
     /// Reads an answer that arrives in pieces of `size` bytes, as from a connection, and returns it with the bytes it
     /// used.
-    fn read(answer_to: AnswerTo, text: &[u8], size: usize) -> Result<(usize, Answer), Failure> {
+    fn read(
+        answer_to: AnswerTo,
+        text: &[u8],
+        size: usize,
+    ) -> Result<(usize, Answer), ExchangeFailure> {
         let mut incoming = Incoming::new(answer_to);
         let (mut begin, mut end) = (0, 0);
         let mut body = Vec::new();
@@ -256,10 +261,10 @@ mod tests {
                 break;
             }
         }
-        incoming.close().map_err(|_| Failure::Closed)?;
+        incoming.close().map_err(|_| ExchangeFailure::Closed)?;
         let interim = std::iter::from_fn(|| incoming.take_interim()).map(|head| head.status);
         let interim = interim.collect();
-        let Head { status, fields } = incoming.take_head().expect("the answer is whole");
+        let ResponseHead { status, fields } = incoming.take_head().expect("the answer is whole");
         let body = String::from_utf8(body).unwrap();
         let trailers = incoming.take_trailers().map_or_else(String::new, |fields| lines(&fields));
         Ok((begin, Answer { interim, status, fields: lines(&fields), body, trailers }))
@@ -319,19 +324,19 @@ mod tests {
             assert_eq!((consumed, got.status, &*got.body), (text.len(), 101, "other bytes"));
         }
         let unasked = read(AnswerTo::Other, text, 1000);
-        assert!(matches!(unasked, Err(Failure::NotAnAnswer(_))), "{unasked:?}");
+        assert!(matches!(unasked, Err(ExchangeFailure::NotAnAnswer(_))), "{unasked:?}");
     }
 
     #[test]
     fn invalid_and_too_long_answers_are_refused() {
         let failure = |text: &[u8]| read(AnswerTo::Other, text, 1000).unwrap_err();
-        assert!(matches!(failure(b"SSH-2.0-OpenSSH\r\n"), Failure::NotAnAnswer(_)));
+        assert!(matches!(failure(b"SSH-2.0-OpenSSH\r\n"), ExchangeFailure::NotAnAnswer(_)));
         let mut endless = b"HTTP/1.1 200 OK\r\n".to_vec();
         endless.resize(2 * HEAD_BYTES, b'a');
-        assert!(matches!(failure(&endless), Failure::NotAnAnswer(_)));
+        assert!(matches!(failure(&endless), ExchangeFailure::NotAnAnswer(_)));
         let interim = b"HTTP/1.1 100 C\r\nX: ".iter().copied().chain([b'x'; 30_000]);
         let interim: Vec<u8> = interim.chain(*b"\r\n\r\n").collect();
-        assert_eq!(failure(&interim.repeat(3)), Failure::HeadTooLong);
+        assert_eq!(failure(&interim.repeat(3)), ExchangeFailure::HeadTooLong);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //! opens and keeps.
 //!
 //! Owns an exchange from its request to the end of its answer or its failure: names, the pool of connections of each
-//! [`Origin`], deadlines, retries, and how much of a body is held in each direction. A requester is a process of the
-//! same scheduler or the service itself ([`Requester`]); it is woken when there is [`News`]. Makes no system call: a
+//! [`ServerOrigin`], deadlines, retries, and how much of a body is held in each direction. A requester is a process of the
+//! same scheduler or the service itself ([`Requester`]); it is woken when there is [`ExchangeNews`]. Makes no system call: a
 //! helper resolves names, and the runtime opens connections. Knows nothing of pages, proxies or configuration; a
 //! request carries what it may reach.
 //!
@@ -40,19 +40,19 @@ mod traffic;
 mod url;
 mod way;
 
-pub use body::{Body, Expectation};
-pub use client::{Bounds, Client};
+pub use body::{ContinueWait, OutgoingBody};
+pub use client::{Client, ClientBounds};
 pub use deadlines::Deadlines;
 pub use exchange::Held;
-pub use failure::{Deadline, Failure, FailureAt};
-pub use forward::{Endpoint, Forward};
+pub use failure::{Deadline, ExchangeFailure, FailureAt};
+pub use forward::{Forward, ForwardTarget};
 pub use head::HeadWriter;
-pub use helper::{Looked, NameHelper};
+pub use helper::{NameHelper, ResolvedName};
 pub use id::{ExchangeId, Requester};
-pub use names::{Found, Question};
-pub use news::{Head, News};
-pub use origin::{Host, Origin, Transport};
+pub use names::{FoundAddresses, NameLookup};
+pub use news::{ExchangeNews, ResponseHead};
+pub use origin::{OriginHost, OriginTransport, ServerOrigin};
 pub use outbound::Outbound;
 pub use reach::{Anywhere, Reach};
-pub use request::Request;
+pub use request::OutgoingRequest;
 pub use url::{Url, UrlError};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// 1,024 running exchanges of a scheduler, unless its service sets another number. Beyond: one more fails with
-/// [`Failure::TooMany`](crate::Failure::TooMany).
+/// [`ExchangeFailure::TooMany`](crate::ExchangeFailure::TooMany).
 pub const EXCHANGES: usize = 1_024;
 /// 1,024 connections to one origin, unless the service sets another number. Beyond: an exchange waits in line for a
 /// connection, until its deadline for connecting.
@@ -12,7 +12,7 @@ pub const CONNECTIONS_PER_ORIGIN: usize = 1_024;
 /// some. What one receive adds (64 KiB) may exceed it, so an exchange holds less than 128 KiB.
 pub const ANSWER_HELD_BYTES: usize = 64 * 1024;
 /// 64 KiB of a streamed body that the requester has sent and the connection has not taken. Beyond: the requester waits
-/// for [`News::Room`](crate::News::Room).
+/// for [`ExchangeNews::Room`](crate::ExchangeNews::Room).
 pub const REQUEST_HELD_BYTES: usize = 64 * 1024;
 /// 64 KiB of a request in the output of its connection. Beyond: the rest follows when these have been sent.
 pub const OUTPUT_BYTES: usize = 64 * 1024;
@@ -20,13 +20,13 @@ pub const OUTPUT_BYTES: usize = 64 * 1024;
 /// of a request. The rest is for the requester's own input and output. Beyond: the side that would add more waits.
 pub const EXCHANGE_HELD_BYTES: usize = 256 * 1024;
 /// 64 KiB of the heads of an answer, those of interim answers included. Beyond: the exchange fails with
-/// [`Failure::HeadTooLong`](crate::Failure::HeadTooLong).
+/// [`ExchangeFailure::HeadTooLong`](crate::ExchangeFailure::HeadTooLong).
 pub const HEAD_BYTES: usize = wire::limits::RESPONSE_HEAD_SIZE as usize;
 /// 16 KiB of a URL. Beyond: it is refused.
 pub const URL_BYTES: usize = 16 * 1024;
 /// 253 bytes of a host name (RFC 1035 section 2.3.4, as text). Beyond: the URL is refused.
 pub const HOST_NAME_BYTES: usize = 253;
-/// 32 letters of a method. Beyond: the exchange fails with [`Failure::Method`](crate::Failure::Method).
+/// 32 letters of a method. Beyond: the exchange fails with [`ExchangeFailure::Method`](crate::ExchangeFailure::Method).
 pub const METHOD_BYTES: usize = 32;
 /// 256 idle connections to one origin. Beyond: one more is closed after its answer.
 pub const IDLE_PER_ORIGIN: usize = 256;
@@ -47,7 +47,7 @@ pub const HEAD_TIME: Duration = Duration::from_secs(60);
 /// fails.
 pub const PAUSE_TIME: Duration = Duration::from_secs(60);
 /// 1,024 host names that a scheduler remembers or is looking up. Beyond: known names are forgotten, and
-/// if all are being looked up, one more exchange fails with [`Failure::TooMany`](crate::Failure::TooMany).
+/// if all are being looked up, one more exchange fails with [`ExchangeFailure::TooMany`](crate::ExchangeFailure::TooMany).
 pub const NAMES: usize = 1_024;
 /// 30 s for which the addresses of a name are valid. Beyond: it is looked up again.
 pub const NAME_AGE: Duration = Duration::from_secs(30);

@@ -14,10 +14,10 @@ use crate::id::ExchangeId;
 use crate::limits::{ADDRESSES, NAME_AGE, NAMES, NO_NAME_AGE, QUESTION_AGE};
 
 /// A name to look up.
-pub type Question = Arc<str>;
+pub type NameLookup = Arc<str>;
 
 /// The addresses of a name; `None` if it has none, or the lookup failed.
-pub type Found = Option<Arc<[IpAddr]>>;
+pub type FoundAddresses = Option<Arc<[IpAddr]>>;
 
 /// The state of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,14 +35,14 @@ pub(crate) enum Known {
 #[derive(Debug)]
 enum Entry {
     Asked { waiting: Vec<ExchangeId>, until_ns: u64 },
-    Answered { found: Found, until_ns: u64 },
+    Answered { found: FoundAddresses, until_ns: u64 },
 }
 
 /// The names of one scheduler.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    entries: HashMap<Question, Entry>,
-    questions: Vec<Question>,
+    entries: HashMap<NameLookup, Entry>,
+    questions: Vec<NameLookup>,
 }
 
 impl Names {
@@ -66,7 +66,7 @@ impl Names {
         if !self.has_room(now_ns) {
             return Known::NoRoom;
         }
-        let name: Question = name.into();
+        let name: NameLookup = name.into();
         let entry = Entry::Asked { waiting: vec![number], until_ns: asked_until_ns };
         self.entries.insert(Arc::clone(&name), entry);
         self.questions.push(name);
@@ -102,12 +102,17 @@ impl Names {
     }
 
     /// The questions to send. Put back those that cannot be sent now.
-    pub(crate) fn questions(&mut self) -> &mut Vec<Question> {
+    pub(crate) fn questions(&mut self) -> &mut Vec<NameLookup> {
         &mut self.questions
     }
 
     /// A name was looked up; returns the exchanges that waited for it.
-    pub(crate) fn learn(&mut self, name: &Question, found: Found, now_ns: u64) -> Vec<ExchangeId> {
+    pub(crate) fn learn(
+        &mut self,
+        name: &NameLookup,
+        found: FoundAddresses,
+        now_ns: u64,
+    ) -> Vec<ExchangeId> {
         let age = if found.is_some() { NAME_AGE } else { NO_NAME_AGE };
         let entry = Entry::Answered { found, until_ns: now_ns.saturating_add(nanoseconds(age)) };
         match self.entries.insert(Arc::clone(name), entry) {
@@ -118,7 +123,7 @@ impl Names {
 }
 
 /// Looks up a name as this host does: in its own table, then by its name service. Blocks, perhaps for a long time.
-pub(crate) fn resolve(name: &str) -> Found {
+pub(crate) fn resolve(name: &str) -> FoundAddresses {
     let found = (name, 0).to_socket_addrs().ok()?;
     let mut addresses: Vec<IpAddr> = Vec::new();
     for address in found.map(|found| found.ip()) {
@@ -136,7 +141,7 @@ mod tests {
 
     const SECOND_NS: u64 = 1_000_000_000;
 
-    fn some() -> Found {
+    fn some() -> FoundAddresses {
         Some([IpAddr::from([10, 0, 0, 1])].into())
     }
 

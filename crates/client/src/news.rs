@@ -4,11 +4,11 @@
 
 use wire::http::fields::FieldList;
 
-use crate::failure::Failure;
+use crate::failure::ExchangeFailure;
 
 /// The head of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Head {
+pub struct ResponseHead {
     /// The status, 100 to 999.
     pub status: u16,
     /// The fields, with their names as written.
@@ -18,12 +18,12 @@ pub struct Head {
 /// One thing that happened to an exchange, in this order for each: interim answers, the head, the body, trailers, the
 /// end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum ExchangeNews {
     /// An interim answer (RFC 9110, 15.2), which is not the last.
-    Interim(Head),
+    Interim(ResponseHead),
     /// The head of the answer. With status 101, bytes of the other protocol follow as the body, and what the requester
     /// sends goes to the other server as it is.
-    Head(Head),
+    Head(ResponseHead),
     /// A part of its body, never empty.
     Body(Vec<u8>),
     /// A streamed body that could not be sent completely may be sent further.
@@ -33,5 +33,5 @@ pub enum News {
     /// The answer is complete. The exchange is over.
     End,
     /// It failed, after the parts of the body that arrived before. The exchange is over.
-    Failed(Failure),
+    Failed(ExchangeFailure),
 }

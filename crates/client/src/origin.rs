@@ -14,18 +14,18 @@ use wire::http::url::Scheme;
 
 /// A server: scheme, host and port.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Origin {
+pub struct ServerOrigin {
     /// Whether the connection is encrypted.
-    pub transport: Transport,
+    pub transport: OriginTransport,
     /// The host.
-    pub host: Host,
+    pub host: OriginHost,
     /// The port.
     pub port: u16,
 }
 
 /// The transport that an origin wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Transport {
+pub enum OriginTransport {
     /// None: `http`.
     Plain,
     /// One that encrypts, and checks that the host is the one in the URL: `https`.
@@ -36,7 +36,7 @@ pub enum Transport {
 /// differ in one of these do not share a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Destination {
-    pub(crate) origin: Origin,
+    pub(crate) origin: ServerOrigin,
     /// The settings of TLS; `None` for a plain transport.
     pub(crate) connector: Option<Connector>,
     /// The name of its certificate, if that is not its host.
@@ -47,7 +47,7 @@ impl Destination {
     /// What leads to an origin. With a connector, its certificate has this name, or that of its host; `None` if it
     /// cannot have one.
     pub(crate) fn checked(
-        origin: Origin,
+        origin: ServerOrigin,
         connector: Option<Connector>,
         named: Option<Box<str>>,
     ) -> Option<Self> {
@@ -60,18 +60,18 @@ impl Destination {
     /// The name for which the server shows a certificate.
     pub(crate) fn server_name(&self) -> Cow<'_, str> {
         match (&self.named, &self.origin.host) {
-            (Some(name), _) | (None, Host::Name(name)) => Cow::Borrowed(name),
-            (None, Host::Address(address)) => Cow::Owned(address.to_string()),
+            (Some(name), _) | (None, OriginHost::Name(name)) => Cow::Borrowed(name),
+            (None, OriginHost::Address(address)) => Cow::Owned(address.to_string()),
             // A file has no name that a certificate could be for.
-            (None, Host::Socket(_)) => Cow::Borrowed(""),
+            (None, OriginHost::Socket(_)) => Cow::Borrowed(""),
         }
     }
 
     /// The place that a connection to one of its addresses leads to, for those who look.
     pub(crate) fn place(&self, address: IpAddr) -> String {
         match &self.origin.host {
-            Host::Socket(path) => path.display().to_string(),
-            Host::Name(_) | Host::Address(_) => {
+            OriginHost::Socket(path) => path.display().to_string(),
+            OriginHost::Name(_) | OriginHost::Address(_) => {
                 SocketAddr::new(address, self.origin.port).to_string()
             }
         }
@@ -80,31 +80,31 @@ impl Destination {
     /// The place that a connection to one of its addresses leads to.
     pub(crate) fn remote(&self, address: IpAddr) -> RemoteAddress {
         match &self.origin.host {
-            Host::Socket(path) => RemoteAddress::Unix(Arc::clone(path)),
-            Host::Name(_) | Host::Address(_) => {
+            OriginHost::Socket(path) => RemoteAddress::Unix(Arc::clone(path)),
+            OriginHost::Name(_) | OriginHost::Address(_) => {
                 RemoteAddress::Tcp(SocketAddr::new(address, self.origin.port))
             }
         }
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for ServerOrigin {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = match self.transport {
-            Transport::Plain => "http",
-            Transport::Encrypted => "https",
+            OriginTransport::Plain => "http",
+            OriginTransport::Encrypted => "https",
         };
         match &self.host {
-            Host::Address(address) => {
+            OriginHost::Address(address) => {
                 write!(out, "{scheme}://{}", SocketAddr::new(*address, self.port))
             }
-            Host::Name(name) => write!(out, "{scheme}://{name}:{}", self.port),
-            Host::Socket(path) => write!(out, "{scheme} at {}", path.display()),
+            OriginHost::Name(name) => write!(out, "{scheme}://{name}:{}", self.port),
+            OriginHost::Socket(path) => write!(out, "{scheme} at {}", path.display()),
         }
     }
 }
 
-impl From<Scheme> for Transport {
+impl From<Scheme> for OriginTransport {
     fn from(scheme: Scheme) -> Self {
         match scheme {
             Scheme::Http => Self::Plain,
@@ -115,7 +115,7 @@ impl From<Scheme> for Transport {
 
 /// The host of an origin.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Host {
+pub enum OriginHost {
     /// An address, which needs no lookup.
     Address(IpAddr),
     /// A name in lower case, without a final dot.

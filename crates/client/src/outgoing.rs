@@ -6,8 +6,8 @@
 use wire::http::body::{write_chunk, write_last_chunk};
 use wire::http::fields::FieldList;
 
-use crate::body::{Body, Expectation};
-use crate::failure::Failure;
+use crate::body::{ContinueWait, OutgoingBody};
+use crate::failure::ExchangeFailure;
 use crate::limits::{OUTPUT_BYTES, REQUEST_HELD_BYTES};
 use crate::request::AnswerTo;
 
@@ -76,23 +76,25 @@ impl Outgoing {
     /// The request, complete or with a body to come.
     pub(crate) fn of(
         head: Vec<u8>,
-        body: Body,
+        body: OutgoingBody,
         answer_to: AnswerTo,
-        expectation: Expectation,
+        expectation: ContinueWait,
     ) -> Self {
         let gate = match expectation {
-            Expectation::Continue => Gate::Waiting,
-            Expectation::Nothing => Gate::Open,
+            ContinueWait::Continue => Gate::Waiting,
+            ContinueWait::Nothing => Gate::Open,
         };
         let (body, framing, end) = match body {
-            Body::None if answer_to == AnswerTo::Upgrade => {
+            OutgoingBody::None if answer_to == AnswerTo::Upgrade => {
                 (Vec::new(), Framing::Asking, End::Reached)
             }
-            Body::None => (Vec::new(), Framing::Whole, End::Reached),
-            Body::Whole(bytes) => (bytes, Framing::Whole, End::Reached),
-            Body::Streamed(Some(0)) => (Vec::new(), Framing::Whole, End::Reached),
-            Body::Streamed(Some(length)) => (Vec::new(), Framing::Counted(length), End::Coming),
-            Body::Streamed(None) => (Vec::new(), Framing::Chunked, End::Coming),
+            OutgoingBody::None => (Vec::new(), Framing::Whole, End::Reached),
+            OutgoingBody::Whole(bytes) => (bytes, Framing::Whole, End::Reached),
+            OutgoingBody::Streamed(Some(0)) => (Vec::new(), Framing::Whole, End::Reached),
+            OutgoingBody::Streamed(Some(length)) => {
+                (Vec::new(), Framing::Counted(length), End::Coming)
+            }
+            OutgoingBody::Streamed(None) => (Vec::new(), Framing::Chunked, End::Coming),
         };
         let (head_sent, body_sent, room) = (0, 0, Room::Enough);
         Self { head: head.into(), head_sent, body, body_sent, framing, gate, end, room }
@@ -100,12 +102,12 @@ impl Outgoing {
 
     /// Takes a part of a streamed body, as much as there is room for, and returns how much. A body that will not be
     /// sent any more is taken and dropped.
-    pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<usize, ExchangeFailure> {
         if let Framing::Counted(missing) = self.framing
             && bytes.len() as u64 > missing
             && self.end == End::Coming
         {
-            return Err(Failure::RequestLength);
+            return Err(ExchangeFailure::RequestLength);
         }
         let taken = bytes.get(..self.room()).unwrap_or(bytes);
         if !self.accepts() {
@@ -143,12 +145,12 @@ impl Outgoing {
     }
 
     /// The requester has sent everything.
-    pub(crate) fn finish(&mut self, trailers: &FieldList) -> Result<(), Failure> {
+    pub(crate) fn finish(&mut self, trailers: &FieldList) -> Result<(), ExchangeFailure> {
         if self.end != End::Coming {
             return Ok(());
         }
         self.end = match self.framing {
-            Framing::Counted(_) => return Err(Failure::RequestLength),
+            Framing::Counted(_) => return Err(ExchangeFailure::RequestLength),
             Framing::Chunked => End::Marked(last_chunk(trailers)?),
             Framing::Whole | Framing::Asking | Framing::Raw => End::Reached,
         };
@@ -286,10 +288,10 @@ impl Outgoing {
 }
 
 /// The end of a chunked body, with trailers.
-fn last_chunk(trailers: &FieldList) -> Result<Box<[u8]>, Failure> {
+fn last_chunk(trailers: &FieldList) -> Result<Box<[u8]>, ExchangeFailure> {
     let trailers = trailers.fields();
     if trailers.lines().len() > wire::limits::TRAILER_SIZE as usize {
-        return Err(Failure::Field);
+        return Err(ExchangeFailure::Field);
     }
     let mut mark = Vec::new();
     write_last_chunk(&mut mark, trailers);
@@ -300,7 +302,7 @@ fn last_chunk(trailers: &FieldList) -> Result<Box<[u8]>, Failure> {
 mod tests {
     use super::*;
 
-    fn outgoing(body: Body, expectation: Expectation) -> Outgoing {
+    fn outgoing(body: OutgoingBody, expectation: ContinueWait) -> Outgoing {
         Outgoing::of(b"head ".to_vec(), body, AnswerTo::Other, expectation)
     }
 
@@ -316,12 +318,13 @@ mod tests {
     #[test]
     fn bodies_are_delimited_however_they_are_cut() {
         for room in [10, 11, 20, 1000] {
-            let mut whole = outgoing(Body::Whole(b"whole body".into()), Expectation::Nothing);
+            let mut whole =
+                outgoing(OutgoingBody::Whole(b"whole body".into()), ContinueWait::Nothing);
             assert_eq!(written(&mut whole, room), "head whole body", "{room}");
             assert!(whole.is_over());
             whole.rewind();
             assert_eq!(written(&mut whole, room), "head whole body", "{room}");
-            let mut counted = outgoing(Body::Streamed(Some(5)), Expectation::Nothing);
+            let mut counted = outgoing(OutgoingBody::Streamed(Some(5)), ContinueWait::Nothing);
             assert_eq!(counted.take(b"ab"), Ok(2));
             assert_eq!(written(&mut counted, room), "head ab");
             assert!(!counted.is_over());
@@ -329,7 +332,7 @@ mod tests {
             assert_eq!(written(&mut counted, room), "cde");
             assert!(counted.is_over());
         }
-        let mut chunked = outgoing(Body::Streamed(None), Expectation::Nothing);
+        let mut chunked = outgoing(OutgoingBody::Streamed(None), ContinueWait::Nothing);
         assert_eq!(chunked.take(b"abc"), Ok(3));
         assert_eq!(written(&mut chunked, 1000), "head 3\r\nabc\r\n");
         assert_eq!(chunked.take(b"d"), Ok(1));
@@ -341,19 +344,19 @@ mod tests {
 
     #[test]
     fn a_body_of_another_length_and_trailers_that_are_too_long_are_refused() {
-        let mut counted = outgoing(Body::Streamed(Some(3)), Expectation::Nothing);
-        assert_eq!(counted.take(b"abcd"), Err(Failure::RequestLength));
+        let mut counted = outgoing(OutgoingBody::Streamed(Some(3)), ContinueWait::Nothing);
+        assert_eq!(counted.take(b"abcd"), Err(ExchangeFailure::RequestLength));
         assert_eq!(counted.take(b"ab"), Ok(2));
-        assert_eq!(counted.finish(&FieldList::new()), Err(Failure::RequestLength));
+        assert_eq!(counted.finish(&FieldList::new()), Err(ExchangeFailure::RequestLength));
         let long = "x".repeat(wire::limits::TRAILER_SIZE as usize - "X: ".len() - 1);
-        let mut chunked = outgoing(Body::Streamed(None), Expectation::Nothing);
-        assert_eq!(chunked.finish(&FieldList::of(&[("X", &long)])), Err(Failure::Field));
+        let mut chunked = outgoing(OutgoingBody::Streamed(None), ContinueWait::Nothing);
+        assert_eq!(chunked.finish(&FieldList::of(&[("X", &long)])), Err(ExchangeFailure::Field));
         assert_eq!(chunked.finish(&FieldList::of(&[("X", &long[1..])])), Ok(()));
     }
 
     #[test]
     fn no_more_is_held_than_the_bound_and_room_is_told_once() {
-        let mut chunked = outgoing(Body::Streamed(None), Expectation::Nothing);
+        let mut chunked = outgoing(OutgoingBody::Streamed(None), ContinueWait::Nothing);
         let bytes = vec![b'x'; REQUEST_HELD_BYTES + 5];
         assert_eq!(chunked.take(&bytes), Ok(REQUEST_HELD_BYTES));
         assert_eq!(chunked.take(b"x"), Ok(0));
@@ -366,13 +369,13 @@ mod tests {
 
     #[test]
     fn a_body_waits_for_consent_and_goes_nowhere_without() {
-        let mut body = outgoing(Body::Whole(b"body".into()), Expectation::Continue);
+        let mut body = outgoing(OutgoingBody::Whole(b"body".into()), ContinueWait::Continue);
         assert_eq!(written(&mut body, 1000), "head ");
         assert!(body.awaits_consent() && !body.is_over());
         body.open_gate();
         assert_eq!(written(&mut body, 1000), "body");
         assert!(body.is_over());
-        let mut refused = outgoing(Body::Streamed(Some(4)), Expectation::Continue);
+        let mut refused = outgoing(OutgoingBody::Streamed(Some(4)), ContinueWait::Continue);
         assert_eq!(written(&mut refused, 1000), "head ");
         refused.answered();
         assert_eq!(refused.take(b"bo"), Ok(2), "and dropped");

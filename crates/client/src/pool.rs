@@ -143,11 +143,11 @@ impl Pool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::origin::{Host, Origin, Transport};
+    use crate::origin::{OriginHost, OriginTransport, ServerOrigin};
 
     fn origin(number: u8) -> Rc<Destination> {
-        let host = Host::Address(address(number));
-        let origin = Origin { transport: Transport::Plain, host, port: 80 };
+        let host = OriginHost::Address(address(number));
+        let origin = ServerOrigin { transport: OriginTransport::Plain, host, port: 80 };
         Rc::new(Destination::checked(origin, None, None).unwrap())
     }
 

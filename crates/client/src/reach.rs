@@ -5,16 +5,16 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use crate::origin::Transport;
+use crate::origin::OriginTransport;
 
 /// Answers for one kind of requests. Names are asked about before they are looked up, addresses before they are
 /// connected to.
 pub trait Reach: fmt::Debug {
     /// Whether a host with this name might be reached at some address, so that it is worth looking up.
-    fn may_look_up(&self, transport: Transport, name: &str) -> bool;
+    fn may_look_up(&self, transport: OriginTransport, name: &str) -> bool;
 
     /// Whether a host with this name, or an address as text, may be reached at this address.
-    fn may_connect(&self, transport: Transport, name: &str, address: IpAddr) -> bool;
+    fn may_connect(&self, transport: OriginTransport, name: &str, address: IpAddr) -> bool;
 }
 
 /// Requests that may reach everything that the host can.
@@ -22,11 +22,11 @@ pub trait Reach: fmt::Debug {
 pub struct Anywhere;
 
 impl Reach for Anywhere {
-    fn may_look_up(&self, _transport: Transport, _name: &str) -> bool {
+    fn may_look_up(&self, _transport: OriginTransport, _name: &str) -> bool {
         true
     }
 
-    fn may_connect(&self, _transport: Transport, _name: &str, _address: IpAddr) -> bool {
+    fn may_connect(&self, _transport: OriginTransport, _name: &str, _address: IpAddr) -> bool {
         true
     }
 }

@@ -8,19 +8,19 @@ use tls::Connector;
 use wire::http::fields::FieldList;
 use wire::http::method::Method;
 
-use crate::body::{Body, Expectation};
+use crate::body::{ContinueWait, OutgoingBody};
 use crate::deadlines::Deadlines;
-use crate::failure::Failure;
+use crate::failure::ExchangeFailure;
 use crate::head::HeadWriter;
 use crate::id::Requester;
 use crate::limits::METHOD_BYTES;
-use crate::origin::{Destination, Transport};
+use crate::origin::{Destination, OriginTransport};
 use crate::reach::Reach;
 use crate::url::{Url, UrlError};
 
 /// A request to another server.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct OutgoingRequest {
     /// The method, in capitals.
     pub method: String,
     /// The server, the text for its Host field, and path and query.
@@ -30,9 +30,9 @@ pub struct Request {
     /// names.
     pub fields: FieldList,
     /// The body.
-    pub body: Body,
+    pub body: OutgoingBody,
     /// Whether the body waits for the other server's consent.
-    pub expectation: Expectation,
+    pub expectation: ContinueWait,
     /// The protocol to go on with, for the Upgrade field (RFC 9110, 7.8). Such a request is a GET without a body.
     pub upgrade: Option<String>,
     /// How long it may take.
@@ -61,15 +61,15 @@ pub(crate) enum AnswerTo {
     Other,
 }
 
-impl Request {
+impl OutgoingRequest {
     /// A request with this method and the defaults for everything else.
     pub fn new(method: &str, url: Url, reach: Rc<dyn Reach>, requester: Requester) -> Self {
         Self {
             method: method.to_owned(),
             url,
             fields: FieldList::new(),
-            body: Body::None,
-            expectation: Expectation::Nothing,
+            body: OutgoingBody::None,
+            expectation: ContinueWait::Nothing,
             upgrade: None,
             deadlines: Deadlines::default(),
             reach,
@@ -89,17 +89,19 @@ impl Request {
     }
 
     /// What its connection must lead to, and how.
-    pub(crate) fn destination(&self) -> Result<Destination, Failure> {
+    pub(crate) fn destination(&self) -> Result<Destination, ExchangeFailure> {
         let connector = match self.url.origin.transport {
-            Transport::Plain => None,
-            Transport::Encrypted => Some(self.connector.clone().ok_or(Failure::NoAuthorities)?),
+            OriginTransport::Plain => None,
+            OriginTransport::Encrypted => {
+                Some(self.connector.clone().ok_or(ExchangeFailure::NoAuthorities)?)
+            }
         };
         let destination = Destination::checked(self.url.origin.clone(), connector, None);
-        destination.ok_or(Failure::Url(UrlError::Host))
+        destination.ok_or(ExchangeFailure::Url(UrlError::Host))
     }
 
     /// Writes the head.
-    pub(crate) fn head(&self) -> Result<Vec<u8>, Failure> {
+    pub(crate) fn head(&self) -> Result<Vec<u8>, ExchangeFailure> {
         self.check_method()?;
         let room = self.fields.fields().lines().len();
         let mut head = HeadWriter::new(&self.method, &self.url.target, room)?;
@@ -114,32 +116,37 @@ impl Request {
         head.end(&self.method, &self.body, self.upgrade.as_deref(), expectation)
     }
 
-    fn check_method(&self) -> Result<(), Failure> {
+    fn check_method(&self) -> Result<(), ExchangeFailure> {
         let method = &*self.method;
         let is_word = method.bytes().all(|byte| byte.is_ascii_uppercase());
         let is_method = !method.is_empty() && method.len() <= METHOD_BYTES && is_word;
         // CONNECT and TRACE concern the connection, not a resource (RFC 9110, 9.3.6 and 9.3.8).
         let leads_nowhere = matches!(method, "CONNECT" | "TRACE");
-        let fits_upgrade = self.upgrade.is_none() || method == "GET" && self.body == Body::None;
-        if is_method && !leads_nowhere && fits_upgrade { Ok(()) } else { Err(Failure::Method) }
+        let fits_upgrade =
+            self.upgrade.is_none() || method == "GET" && self.body == OutgoingBody::None;
+        if is_method && !leads_nowhere && fits_upgrade {
+            Ok(())
+        } else {
+            Err(ExchangeFailure::Method)
+        }
     }
 
     /// Whether the body waits; one that is empty does not (RFC 9110, 10.1.1).
-    pub(crate) fn expects_continue(&self) -> Expectation {
+    pub(crate) fn expects_continue(&self) -> ContinueWait {
         let has_body = match &self.body {
-            Body::None | Body::Streamed(Some(0)) => false,
-            Body::Whole(bytes) => !bytes.is_empty(),
-            Body::Streamed(_) => true,
+            OutgoingBody::None | OutgoingBody::Streamed(Some(0)) => false,
+            OutgoingBody::Whole(bytes) => !bytes.is_empty(),
+            OutgoingBody::Streamed(_) => true,
         };
-        if has_body { self.expectation } else { Expectation::Nothing }
+        if has_body { self.expectation } else { ContinueWait::Nothing }
     }
 }
 
 impl Repeatable {
     /// Whether a request may be sent again (RFC 9110, 9.2.2).
-    pub(crate) fn of(method: &str, body: &Body, answer_to: AnswerTo) -> Self {
+    pub(crate) fn of(method: &str, body: &OutgoingBody, answer_to: AnswerTo) -> Self {
         let is_idempotent = matches!(method, "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS");
-        let is_whole = !matches!(body, Body::Streamed(_)) && answer_to != AnswerTo::Upgrade;
+        let is_whole = !matches!(body, OutgoingBody::Streamed(_)) && answer_to != AnswerTo::Upgrade;
         if is_idempotent && is_whole { Self::Yes } else { Self::No }
     }
 }
@@ -166,49 +173,56 @@ mod tests {
     use crate::reach::Anywhere;
     use wire::http::fields::FRAMING;
 
-    fn request(method: &str, fields: &[(&str, &str)], body: Body) -> Request {
+    fn request(method: &str, fields: &[(&str, &str)], body: OutgoingBody) -> OutgoingRequest {
         let url = Url::parse(b"http://a.b:81/x?y").unwrap();
-        let plain = Request::new(method, url, Rc::new(Anywhere), Requester::Service);
-        let mut request = Request { body, ..plain };
+        let plain = OutgoingRequest::new(method, url, Rc::new(Anywhere), Requester::Service);
+        let mut request = OutgoingRequest { body, ..plain };
         for (name, value) in fields {
             request.fields.add_as_spelt(name, value.as_bytes()).unwrap();
         }
         request
     }
 
-    fn sent(request: &Request) -> String {
+    fn sent(request: &OutgoingRequest) -> String {
         String::from_utf8(request.head().unwrap()).unwrap()
     }
 
     #[test]
     fn a_request_says_where_it_goes_and_where_it_ends() {
         let get = "GET /x?y HTTP/1.1\r\nHost: a.b:81\r\n\r\n";
-        assert_eq!(sent(&request("GET", &[], Body::None)), get);
+        assert_eq!(sent(&request("GET", &[], OutgoingBody::None)), get);
         assert_eq!(
-            sent(&request("POST", &[("X-A", "b"), ("host", "other")], Body::Whole(b"four".into()))),
+            sent(&request(
+                "POST",
+                &[("X-A", "b"), ("host", "other")],
+                OutgoingBody::Whole(b"four".into())
+            )),
             "POST /x?y HTTP/1.1\r\nX-A: b\r\nhost: other\r\nContent-Length: 4\r\n\r\n"
         );
-        let ends = |request: Request, end: &str| {
+        let ends = |request: OutgoingRequest, end: &str| {
             let sent = sent(&request);
             assert!(sent.ends_with(end), "{sent:?}");
         };
-        ends(request("PUT", &[], Body::None), "Content-Length: 0\r\n\r\n");
-        ends(request("DELETE", &[], Body::None), "Host: a.b:81\r\n\r\n");
-        ends(request("DELETE", &[], Body::Whole(Vec::new())), "Content-Length: 0\r\n\r\n");
-        ends(request("PUT", &[], Body::Streamed(Some(7))), "Content-Length: 7\r\n\r\n");
-        ends(request("PUT", &[], Body::Streamed(None)), "Transfer-Encoding: chunked\r\n\r\n");
-        let expecting = |body| Request {
-            expectation: Expectation::Continue,
+        ends(request("PUT", &[], OutgoingBody::None), "Content-Length: 0\r\n\r\n");
+        ends(request("DELETE", &[], OutgoingBody::None), "Host: a.b:81\r\n\r\n");
+        ends(request("DELETE", &[], OutgoingBody::Whole(Vec::new())), "Content-Length: 0\r\n\r\n");
+        ends(request("PUT", &[], OutgoingBody::Streamed(Some(7))), "Content-Length: 7\r\n\r\n");
+        ends(
+            request("PUT", &[], OutgoingBody::Streamed(None)),
+            "Transfer-Encoding: chunked\r\n\r\n",
+        );
+        let expecting = |body| OutgoingRequest {
+            expectation: ContinueWait::Continue,
             ..request("PUT", &[("x-empty", "")], body)
         };
         ends(
-            expecting(Body::Whole(b"a".into())),
+            expecting(OutgoingBody::Whole(b"a".into())),
             "x-empty: \r\nContent-Length: 1\r\nExpect: 100-continue\r\n\r\n",
         );
-        ends(expecting(Body::Streamed(Some(0))), "Content-Length: 0\r\n\r\n");
+        ends(expecting(OutgoingBody::Streamed(Some(0))), "Content-Length: 0\r\n\r\n");
         let upgrade = Some("websocket".to_owned());
         ends(
-            Request { upgrade, ..request("GET", &[], Body::None) },
+            OutgoingRequest { upgrade, ..request("GET", &[], OutgoingBody::None) },
             "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
         );
     }
@@ -216,37 +230,46 @@ mod tests {
     #[test]
     fn fields_that_say_where_a_request_ends_are_left_out() {
         let fields = FRAMING.map(|name| (name, "99"));
-        let plain = sent(&request("GET", &[], Body::None));
-        assert_eq!(sent(&request("GET", &fields, Body::None)), plain);
+        let plain = sent(&request("GET", &[], OutgoingBody::None));
+        assert_eq!(sent(&request("GET", &fields, OutgoingBody::None)), plain);
         let shouted = FRAMING.map(str::to_ascii_uppercase);
         let fields: Vec<_> = shouted.iter().map(|name| (name.as_str(), "chunked")).collect();
-        assert_eq!(sent(&request("GET", &fields, Body::None)), plain);
+        assert_eq!(sent(&request("GET", &fields, OutgoingBody::None)), plain);
     }
 
     #[test]
     fn fields_that_would_change_a_request_are_refused() {
         let long = "A".repeat(METHOD_BYTES + 1);
         for method in ["", "get", "G T", "CONNECT", "TRACE", "GET / HTTP/1.1\r\nX:", &long] {
-            let failure = request(method, &[], Body::None).head().unwrap_err();
-            assert_eq!(failure, Failure::Method, "{method:?}");
+            let failure = request(method, &[], OutgoingBody::None).head().unwrap_err();
+            assert_eq!(failure, ExchangeFailure::Method, "{method:?}");
         }
         let upgrade = Some("x".to_owned());
-        let with_body = Request { upgrade, ..request("GET", &[], Body::Whole(Vec::new())) };
-        assert_eq!(with_body.head(), Err(Failure::Method));
-        let mut split = request("GET", &[], Body::None);
+        let with_body =
+            OutgoingRequest { upgrade, ..request("GET", &[], OutgoingBody::Whole(Vec::new())) };
+        assert_eq!(with_body.head(), Err(ExchangeFailure::Method));
+        let mut split = request("GET", &[], OutgoingBody::None);
         split.url.target = "/ HTTP/1.1\r\nX: y".to_owned();
-        assert_eq!(split.head(), Err(Failure::Field));
+        assert_eq!(split.head(), Err(ExchangeFailure::Field));
     }
 
     #[test]
     fn only_what_does_no_harm_twice_may_be_sent_twice() {
         let repeatable = |method, body| request(method, &[], body).repeatable();
         for method in ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"] {
-            assert_eq!(repeatable(method, Body::Whole(Vec::new())), Repeatable::Yes, "{method}");
-            assert_eq!(repeatable(method, Body::Streamed(None)), Repeatable::No, "{method}");
+            assert_eq!(
+                repeatable(method, OutgoingBody::Whole(Vec::new())),
+                Repeatable::Yes,
+                "{method}"
+            );
+            assert_eq!(
+                repeatable(method, OutgoingBody::Streamed(None)),
+                Repeatable::No,
+                "{method}"
+            );
         }
         for method in ["POST", "PATCH", "PURGE"] {
-            assert_eq!(repeatable(method, Body::None), Repeatable::No, "{method}");
+            assert_eq!(repeatable(method, OutgoingBody::None), Repeatable::No, "{method}");
         }
     }
 }

@@ -7,7 +7,7 @@ use runtime::service::{Context, Next};
 use runtime::transport::{Transport, Violation};
 
 use crate::client::Client;
-use crate::failure::Failure;
+use crate::failure::ExchangeFailure;
 use crate::outbound::{End, Outbound, Past};
 
 impl Client {
@@ -30,8 +30,8 @@ impl Outbound {
         let Some(id) = self.exchange.take() else { return };
         match why {
             // As if no server had listened there: another address may lead to a server that works.
-            Violation::Cut => client.connect_failed(id, Failure::Tls(why)),
-            why => client.fail(id, Failure::Tls(why)),
+            Violation::Cut => client.connect_failed(id, ExchangeFailure::Tls(why)),
+            why => client.fail(id, ExchangeFailure::Tls(why)),
         }
     }
 

@@ -26,11 +26,11 @@ impl Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tls::Peers;
+    use tls::TrustedServers;
 
     #[test]
     fn each_port_has_its_own_sessions_until_there_are_too_many_ports() {
-        let connector = Connector::new(&Peers::Any, &[], None).unwrap();
+        let connector = Connector::new(&TrustedServers::Any, &[], None).unwrap();
         let mut sessions = Sessions::default();
         let first = sessions.at_port(&connector, 443).clone();
         assert!(*sessions.at_port(&connector, 443) == first && first != connector);

@@ -4,10 +4,10 @@
 //! connection.
 
 use runtime::clock::milliseconds;
-use runtime::service::{Command, Context, Next, Progress};
+use runtime::service::{Context, Next, Progress, SchedulerCommand};
 
 use crate::client::Client;
-use crate::failure::Failure;
+use crate::failure::ExchangeFailure;
 use crate::id::ExchangeId;
 use crate::incoming::{Cut, Extent};
 use crate::limits::{CONTINUE_TIME, IDLE_TIME, OUTPUT_BYTES};
@@ -79,7 +79,7 @@ impl Client {
             exchange.note_progress(context.now.monotonic_ns);
             if exchange.outgoing.has_more() {
                 // If the socket takes this at once, nothing else will say so.
-                self.commands.push(Command::Run(outbound.id));
+                self.commands.push(SchedulerCommand::Run(outbound.id));
             }
         }
         self.schedule(id);
@@ -183,8 +183,8 @@ impl Client {
                 exchange.rewind();
                 self.connect(id);
             }
-            (End::Refused(why), _) => self.fail(id, Failure::Tls(why)),
-            _ => self.fail(id, Failure::Closed),
+            (End::Refused(why), _) => self.fail(id, ExchangeFailure::Tls(why)),
+            _ => self.fail(id, ExchangeFailure::Closed),
         }
     }
 }

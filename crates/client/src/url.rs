@@ -8,13 +8,13 @@ use std::fmt;
 use wire::http::url::{self, Authority, AuthorityError, Scheme};
 
 use crate::limits::{HOST_NAME_BYTES, URL_BYTES};
-use crate::origin::{Host, Origin, Transport};
+use crate::origin::{OriginHost, OriginTransport, ServerOrigin};
 
 /// The parts of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
     /// The server.
-    pub origin: Origin,
+    pub origin: ServerOrigin,
     /// For the Host field: without the default port.
     pub authority: String,
     /// Path and query for the request line.
@@ -65,7 +65,7 @@ impl Url {
 }
 
 /// The origin, and its text for the Host field.
-fn read_authority(scheme: Scheme, authority: &str) -> Result<(Origin, String), UrlError> {
+fn read_authority(scheme: Scheme, authority: &str) -> Result<(ServerOrigin, String), UrlError> {
     let Authority { host, host_text, port } = Authority::parse(authority)?;
     let default_port = match scheme {
         Scheme::Http => url::HTTP_PORT,
@@ -76,17 +76,17 @@ fn read_authority(scheme: Scheme, authority: &str) -> Result<(Origin, String), U
     let port = if has_port { port } else { default_port };
     let host_text = host_text.to_ascii_lowercase();
     let host = match host {
-        url::Host::Address(address) => Host::Address(address),
-        url::Host::Name(_) => {
+        url::UrlHost::Address(address) => OriginHost::Address(address),
+        url::UrlHost::Name(_) => {
             let name = host_text.strip_suffix('.').unwrap_or(&host_text);
             if name.len() > HOST_NAME_BYTES {
                 return Err(UrlError::Host);
             }
-            Host::Name(name.into())
+            OriginHost::Name(name.into())
         }
     };
     let text = if port == default_port { host_text } else { format!("{host_text}:{port}") };
-    Ok((Origin { transport: Transport::from(scheme), host, port }, text))
+    Ok((ServerOrigin { transport: OriginTransport::from(scheme), host, port }, text))
 }
 
 impl From<AuthorityError> for UrlError {
@@ -124,9 +124,9 @@ mod tests {
     fn parts(url: &str) -> (String, u16, String, String) {
         let url = Url::parse(url.as_bytes()).unwrap();
         let host = match url.origin.host {
-            Host::Address(address) => format!("<{address}>"),
-            Host::Name(name) => name.into(),
-            Host::Socket(path) => panic!("no URL leads to {path:?}"),
+            OriginHost::Address(address) => format!("<{address}>"),
+            OriginHost::Name(name) => name.into(),
+            OriginHost::Socket(path) => panic!("no URL leads to {path:?}"),
         };
         (host, url.origin.port, url.authority, url.target)
     }

@@ -6,15 +6,15 @@ use std::io;
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use runtime::service::{Command, Connect, Context};
+use runtime::service::{Connect, Context, SchedulerCommand};
 
 use crate::begun::Begun;
 use crate::client::Client;
-use crate::failure::Failure;
+use crate::failure::ExchangeFailure;
 use crate::id::ExchangeId;
 use crate::led::Led;
 use crate::names::Known;
-use crate::origin::{Destination, Host, OF_SOCKET};
+use crate::origin::{Destination, OF_SOCKET, OriginHost};
 use crate::outbound::{Outbound, Past, Purpose, Ticket};
 use crate::pool::Place;
 
@@ -40,35 +40,35 @@ impl Client {
         &mut self,
         id: ExchangeId,
         now_ns: u64,
-    ) -> Result<Option<Vec<IpAddr>>, Failure> {
+    ) -> Result<Option<Vec<IpAddr>>, ExchangeFailure> {
         let Some(exchange) = self.exchanges.get(id).filter(|it| it.is_running()) else {
             return Ok(None);
         };
         let (transport, reach) = (exchange.to.origin.transport, &exchange.reach);
         let name = match &exchange.to.origin.host {
-            Host::Address(address) => {
+            OriginHost::Address(address) => {
                 let is_allowed = reach.may_connect(transport, &address.to_string(), *address);
                 return if is_allowed {
                     Ok(Some(vec![*address]))
                 } else {
-                    Err(Failure::NotAllowed)
+                    Err(ExchangeFailure::NotAllowed)
                 };
             }
-            Host::Socket(_) => return Ok(Some(vec![OF_SOCKET])),
-            Host::Name(name) => name,
+            OriginHost::Socket(_) => return Ok(Some(vec![OF_SOCKET])),
+            OriginHost::Name(name) => name,
         };
         if !reach.may_look_up(transport, name) {
-            return Err(Failure::NotAllowed);
+            return Err(ExchangeFailure::NotAllowed);
         }
         let known = match self.names.look_up(name, id, now_ns) {
             Known::Addresses(addresses) => addresses,
             Known::Later => return Ok(None),
-            Known::Nothing => return Err(Failure::NameNotFound),
-            Known::NoRoom => return Err(Failure::TooMany),
+            Known::Nothing => return Err(ExchangeFailure::NameNotFound),
+            Known::NoRoom => return Err(ExchangeFailure::TooMany),
         };
         let is_allowed = |address: &&IpAddr| reach.may_connect(transport, name, **address);
         let allowed: Vec<IpAddr> = known.iter().filter(is_allowed).copied().collect();
-        if allowed.is_empty() { Err(Failure::NotAllowed) } else { Ok(Some(allowed)) }
+        if allowed.is_empty() { Err(ExchangeFailure::NotAllowed) } else { Ok(Some(allowed)) }
     }
 
     /// Uses an idle connection to one of the addresses, or begins one.
@@ -86,7 +86,7 @@ impl Client {
         };
         exchange.connection = Some(connection);
         self.assigned.insert(connection, id);
-        self.commands.push(Command::Run(connection));
+        self.commands.push(SchedulerCommand::Run(connection));
     }
 
     /// Begins a connection to the next address, or waits in line for one.
@@ -94,11 +94,11 @@ impl Client {
         let Some(exchange) = self.exchanges.running(id) else { return };
         exchange.connection = None;
         if exchange.untried.is_empty() {
-            self.fail(id, Failure::NotConnected);
+            self.fail(id, ExchangeFailure::NotConnected);
             return;
         }
         if let Place::InLine(elsewhere) = self.pool.open(&exchange.to, id) {
-            self.commands.extend(elsewhere.map(Command::Close));
+            self.commands.extend(elsewhere.map(SchedulerCommand::Close));
             self.schedule(id);
             return;
         }
@@ -107,14 +107,14 @@ impl Client {
         let to = Rc::clone(&exchange.to);
         let remote = to.remote(address);
         let ticket = self.tickets.add(Ticket { exchange: id, to, address });
-        self.commands.push(Command::Connect(Connect { to: remote, from: None, ticket }));
+        self.commands.push(SchedulerCommand::Connect(Connect { to: remote, from: None, ticket }));
         self.schedule(id);
     }
 
     /// A connection failed: tries the next address.
-    pub(crate) fn connect_failed(&mut self, id: ExchangeId, failure: Failure) {
+    pub(crate) fn connect_failed(&mut self, id: ExchangeId, failure: ExchangeFailure) {
         let Some(exchange) = self.exchanges.running(id) else { return };
-        if exchange.untried.is_empty() || failure == Failure::Stopping {
+        if exchange.untried.is_empty() || failure == ExchangeFailure::Stopping {
             self.fail(id, failure);
         } else {
             self.connect(id);
@@ -131,7 +131,7 @@ impl Client {
         let Ticket { exchange: id, to, address } = self.tickets.take(ticket)?;
         if let Err(kind) = begun {
             self.release(&to);
-            self.connect_failed(id, Failure::of_connecting(kind));
+            self.connect_failed(id, ExchangeFailure::of_connecting(kind));
             return None;
         }
         let Some(exchange) = self.exchanges.running(id) else {
@@ -143,7 +143,7 @@ impl Client {
             let connector = self.sessions.at_port(connector, to.origin.port);
             let Some(transport) = connector.connect(&to.server_name()) else {
                 self.release(&to);
-                self.fail(id, Failure::NotConnected);
+                self.fail(id, ExchangeFailure::NotConnected);
                 return None;
             };
             self.begun = Begun::new(ticket, Led::by(exchange.lead.clone(), transport));

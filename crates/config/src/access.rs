@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use wire::network::{NetworkError, Peers};
 
 use super::item::Item;
-use super::key::{Absent, Change, Key, SectionKeys, Value, show_text};
+use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value, show_text};
 use super::section::Section;
 use super::value::{borrowed_text, cannot_be, path, word};
 use super::wording::shown;
-use super::{ClientCertificates, Config, Listener, Problems};
+use super::{ClientCertificatePolicy, Config, ListenerSettings, Problems};
 
 /// One rule of `access`. The first one that applies to a request decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,9 +30,9 @@ pub struct Admission {
     /// It has the password of a user.
     pub users: Option<Users>,
     /// It has a token or an API key, as for channels.
-    pub token: Option<Names>,
+    pub token: Option<AcceptedNames>,
     /// Its connection has a certificate of a client.
-    pub certificate: Option<Names>,
+    pub certificate: Option<AcceptedNames>,
 }
 
 /// A part of all clients.
@@ -55,7 +55,7 @@ pub struct Users {
 
 /// Whose token or certificate is accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Names {
+pub enum AcceptedNames {
     /// Anybody's.
     Any,
     /// A certificate with one of these subjects or fingerprints.
@@ -66,68 +66,68 @@ pub enum Names {
 const REALM: &str = "Restricted";
 
 /// The row of `access` in a section whose lists end like this.
-pub(super) const ACCESS_OF_TOP: Key = Key {
+pub(super) const ACCESS_OF_TOP: ConfigKey = ConfigKey {
     name: "access",
     value: Value::Section { takes: "list of [rules](#access)" },
     absent: Absent::Words("all clients"),
-    change: Change::Reload,
+    change: ChangeEffect::Reload,
     text: "Who may send requests to this server, whatever answers them: files, pages, modules, channels, the store.",
 };
 
 /// The row of `access` in a host or a route.
-pub(super) const ACCESS_OF_PART: Key = Key {
+pub(super) const ACCESS_OF_PART: ConfigKey = ConfigKey {
     name: "access",
     value: Value::Section { takes: "list of [rules](#access)" },
     absent: Absent::Words("that of the host, or else of the top level"),
-    change: Change::Reload,
+    change: ChangeEffect::Reload,
     text: "Who may send requests here. It replaces the list of the host and of the top level.",
 };
 
 pub(super) static ACCESS: SectionKeys = SectionKeys {
     name: "[[access]]",
     own: &[
-        Key {
+        ConfigKey {
             name: "deny",
             value: Value::Apart { takes: "network, `\"unix\"` or `\"all\"`, or a list of those" },
             absent: Absent::Words("none"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Refuses these clients. No other key may be in the same rule.",
         },
-        Key {
+        ConfigKey {
             name: "allow",
             value: Value::Apart { takes: "network, `\"unix\"` or `\"all\"`, or a list of those" },
             absent: Absent::Words("all clients that meet the rest of the rule"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Lets these clients in, if they meet the rest of the rule.",
         },
-        Key {
+        ConfigKey {
             name: "users",
             value: Value::Apart { takes: "path of a file" },
             absent: Absent::Words("no password"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "The request needs the name and password of a user of this file (`Authorization: Basic`). Lines are `NAME:HASH` with a hash of bcrypt or Argon2: `htpasswd -B -c FILE NAME` makes one. The file is read at the start and with a reload.",
         },
-        Key {
+        ConfigKey {
             name: "realm",
             value: Value::Apart { takes: "text" },
             absent: Absent::Words("`\"Restricted\"`"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "What browsers show when they ask for that password.",
         },
-        Key {
+        ConfigKey {
             name: "token",
             value: Value::Apart { takes: "`\"any\"`, or a list of users" },
             absent: Absent::Words("no token"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "The request needs a token of one of these users (`sub`), or an API key, as [channels](channels.md#tokens) take them: `Authorization: Bearer`, or `token` in the query. The keys are those of `[channels]`.",
         },
-        Key {
+        ConfigKey {
             name: "certificate",
             value: Value::Apart {
                 takes: "`\"any\"`, or a list of subjects or SHA-256 fingerprints",
             },
             absent: Absent::Words("no certificate"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "The connection needs a certificate of a client that `client_ca` of its listener has issued; a subject is written as `openssl x509 -noout -subject -nameopt RFC2253` prints it (RFC 4514): `\"CN=Ada,O=Staff\"`. All of it counts.",
         },
     ],
@@ -209,20 +209,20 @@ fn one_of_clients(item: &Item<'_>) -> Result<Clients, String> {
     })
 }
 
-fn names(item: &Item<'_>) -> Result<Names, String> {
+fn names(item: &Item<'_>) -> Result<AcceptedNames, String> {
     match item.value.as_str() {
-        Some("any") => Ok(Names::Any),
+        Some("any") => Ok(AcceptedNames::Any),
         Some(text) => Err(cannot_be(item, text, "write \"any\", or a list of names")),
-        None => one_or_more(item, word).map(Names::These),
+        None => one_or_more(item, word).map(AcceptedNames::These),
     }
 }
 
 /// Subjects and fingerprints of certificates. A subject is compared as a text, so it has to be in the one form.
-pub(super) fn subjects(item: &Item<'_>) -> Result<Names, String> {
+pub(super) fn subjects(item: &Item<'_>) -> Result<AcceptedNames, String> {
     let names = names(item)?;
     let has_blank = |name: &&String| name.contains('=') && name.contains(", ");
     match &names {
-        Names::These(list) if let Some(name) = list.iter().find(has_blank) => {
+        AcceptedNames::These(list) if let Some(name) = list.iter().find(has_blank) => {
             let why = "write a subject without blanks behind its commas, as `openssl x509 -noout -subject \
                        -nameopt RFC2253` prints it";
             Err(cannot_be(item, name, why))
@@ -232,10 +232,10 @@ pub(super) fn subjects(item: &Item<'_>) -> Result<Names, String> {
 }
 
 /// The list as the configuration has it.
-pub(super) fn show_names(names: &Names) -> String {
+pub(super) fn show_names(names: &AcceptedNames) -> String {
     match names {
-        Names::Any => show_text("any"),
-        Names::These(names) => {
+        AcceptedNames::Any => show_text("any"),
+        AcceptedNames::These(names) => {
             let names: Vec<String> = names.iter().map(show_text).collect();
             format!("[{}]", names.join(", "))
         }
@@ -296,8 +296,8 @@ pub(super) fn check(top_offset: Option<usize>, config: &Config, problems: &mut P
     {
         problems.add(place, "`token` in `access` needs `token_keys` or `api_keys` in [channels]");
     }
-    let asks = |listener: &Listener| {
-        listener.tls.as_ref().is_some_and(|tls| tls.clients != ClientCertificates::Ignored)
+    let asks = |listener: &ListenerSettings| {
+        listener.tls.as_ref().is_some_and(|tls| tls.clients != ClientCertificatePolicy::Ignored)
     };
     if config.listeners.iter().any(asks) {
         return;

@@ -9,10 +9,10 @@ use toml::de::DeValue;
 
 use super::choice::choice;
 use super::item::Item;
-use super::key::{Absent, Change, Key, SectionKeys, Value, show_text, show_texts};
+use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value, show_text, show_texts};
 use super::value::{borrowed_text, cannot_be, path, word};
 use super::wording::shown;
-use super::{Certificates, Config, Listener, Overrides, Problems, Tls};
+use super::{Config, ListenerCertificates, ListenerSettings, Overrides, Problems, Tls};
 use crate::limits::{ACME_ISSUERS, ACME_NAMES};
 
 /// `[acme]`.
@@ -128,8 +128,8 @@ pub(super) fn check(
     overrides: &Overrides,
     problems: &mut Problems,
 ) {
-    let shows = |one: &&Listener| {
-        one.tls.as_ref().is_some_and(|tls| tls.certificates == Certificates::Acme)
+    let shows = |one: &&ListenerSettings| {
+        one.tls.as_ref().is_some_and(|tls| tls.certificates == ListenerCertificates::Acme)
     };
     let first = config.listeners.iter().find(shows);
     match (section_offset, first) {
@@ -150,12 +150,12 @@ pub(super) fn check(
     }
 }
 
-impl Listener {
+impl ListenerSettings {
     /// A default listener of a site with certificates by itself.
     pub(super) fn of_acme((address, encrypted): (&str, IsEncrypted)) -> Option<Self> {
         let mut listener = Self::on(address.parse().ok()?);
         if encrypted == IsEncrypted::Yes {
-            listener.tls = Some(Tls::of(Certificates::Acme));
+            listener.tls = Some(Tls::of(ListenerCertificates::Acme));
         }
         Some(listener)
     }
@@ -229,7 +229,7 @@ fn list<T>(
 pub(super) static ACME: SectionKeys = SectionKeys {
     name: "[acme]",
     own: &[
-        Key {
+        ConfigKey {
             name: "names",
             value: Value::Own {
                 takes: "list of names and addresses",
@@ -242,10 +242,10 @@ pub(super) static ACME: SectionKeys = SectionKeys {
                 },
             },
             absent: Absent::Words("must be given"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "The names and addresses of the site. Each name gets a certificate, and all addresses (at most 100) get one, which is [ordered and renewed by the server](tls.md#certificates-by-itself) and shown by listeners with `tls = \"acme\"`. Without any `[[listener]]` there are four: ports 80 (plain) and 443 (encrypted) of all addresses. Whoever writes this section agrees to the terms of the issuers.",
         },
-        Key {
+        ConfigKey {
             name: "email",
             value: Value::Own {
                 takes: "text",
@@ -256,10 +256,10 @@ pub(super) static ACME: SectionKeys = SectionKeys {
                 show: |config| config.acme.email.as_ref().map(show_text),
             },
             absent: Absent::Words("none is given"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Where an issuer may send mail about the account. It is used when the account is made.",
         },
-        Key {
+        ConfigKey {
             name: "issuers",
             value: Value::Own {
                 takes: "list of `\"letsencrypt\"`, `\"letsencrypt-staging\"`, URLs of directories, or `{ directory, key_id, key_file }`",
@@ -275,10 +275,10 @@ pub(super) static ACME: SectionKeys = SectionKeys {
                 },
             },
             absent: Absent::Default,
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "The authorities that issue. After two failures the next one is asked. `key_id` and `key_file` (base64url) are for an authority that asks for an account of its own.",
         },
-        Key {
+        ConfigKey {
             name: "profile",
             value: Value::Own {
                 takes: "text",
@@ -289,10 +289,10 @@ pub(super) static ACME: SectionKeys = SectionKeys {
                 show: |config| config.acme.profile.as_ref().map(show_text),
             },
             absent: Absent::Words("the issuer's default, for addresses `\"shortlived\"`"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "The profile of certificates, such as `\"shortlived\"`. An issuer without it issues its default.",
         },
-        Key {
+        ConfigKey {
             name: "challenges",
             value: Value::Own {
                 takes: "list of `\"http-01\"`, `\"tls-alpn-01\"` and `\"dns-persist-01\"`",
@@ -311,10 +311,10 @@ pub(super) static ACME: SectionKeys = SectionKeys {
                 },
             },
             absent: Absent::Default,
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "How names are proved, the preferred way first; after a failure the next one is tried. `http-01` needs port 80 and `tls-alpn-01` port 443 to lead here. `dns-persist-01` needs a record in DNS, which is set once (the log shows it at each order), and is the only one for wildcards.",
         },
-        Key {
+        ConfigKey {
             name: "state",
             value: Value::Own {
                 takes: "path of a directory, or `\"store\"`",
@@ -334,10 +334,10 @@ pub(super) static ACME: SectionKeys = SectionKeys {
             absent: Absent::Words(
                 "`acme` in `$STATE_DIRECTORY`, for root in `/var/lib/velodrome`, for others in `~/.local/share/velodrome`",
             ),
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "Where accounts, keys and certificates are kept: in a directory outside the served ones, which is created if missing, or in the [store](store.md), where no client reaches them. Servers that share it order once: one has the lock, the others use what it gets.",
         },
-        Key {
+        ConfigKey {
             name: "ca",
             value: Value::Own {
                 takes: "path",
@@ -348,7 +348,7 @@ pub(super) static ACME: SectionKeys = SectionKeys {
                 show: |config| config.acme.ca.as_ref().map(|path| show_text(path.display())),
             },
             absent: Absent::Words("the public authorities"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "A PEM file with authorities that are trusted for the connections to issuers, besides the public ones: for an issuer of one's own.",
         },
     ],
@@ -371,6 +371,6 @@ impl Config {
     #[must_use]
     pub fn orders_certificates(&self) -> bool {
         let mut all = self.listeners.iter().filter_map(|listener| listener.tls.as_ref());
-        all.any(|tls| tls.certificates == Certificates::Acme)
+        all.any(|tls| tls.certificates == ListenerCertificates::Acme)
     }
 }

@@ -11,7 +11,7 @@ use crate::limits::UNIX_PATH_SIZE_MAX;
 
 /// What a listener listens on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Address {
+pub enum ListenerAddress {
     /// An address and a port.
     Tcp(SocketAddr),
     /// The path of a Unix socket.
@@ -20,7 +20,7 @@ pub enum Address {
     Systemd(Option<String>),
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for ListenerAddress {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp(address) => address.fmt(out),
@@ -33,7 +33,7 @@ impl fmt::Display for Address {
 
 /// Why a text is not the address of a listener.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AddressError {
+pub enum ListenerAddressError {
     /// It is only a port.
     NoHost(u16),
     /// It is only an address; contains an example with a port.
@@ -52,7 +52,7 @@ pub enum AddressError {
     Unreadable,
 }
 
-impl fmt::Display for AddressError {
+impl fmt::Display for ListenerAddressError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoHost(port) => write!(
@@ -80,18 +80,18 @@ impl fmt::Display for AddressError {
     }
 }
 
-impl std::error::Error for AddressError {}
+impl std::error::Error for ListenerAddressError {}
 
-impl FromStr for Address {
-    type Err = AddressError;
+impl FromStr for ListenerAddress {
+    type Err = ListenerAddressError;
 
-    fn from_str(text: &str) -> Result<Self, AddressError> {
+    fn from_str(text: &str) -> Result<Self, ListenerAddressError> {
         if let Some(path) = text.strip_prefix("unix:") {
             return unix(path);
         }
         match text.strip_prefix("systemd") {
             Some("") => return Ok(Self::Systemd(None)),
-            Some(":") => return Err(AddressError::NoSystemdName),
+            Some(":") => return Err(ListenerAddressError::NoSystemdName),
             Some(rest) => {
                 if let Some(name) = rest.strip_prefix(':') {
                     return Ok(Self::Systemd(Some(name.to_owned())));
@@ -103,36 +103,38 @@ impl FromStr for Address {
     }
 }
 
-fn unix(path: &str) -> Result<Address, AddressError> {
+fn unix(path: &str) -> Result<ListenerAddress, ListenerAddressError> {
     if !path.starts_with('/') {
-        return Err(AddressError::PathNotAbsolute);
+        return Err(ListenerAddressError::PathNotAbsolute);
     }
     if path.len() > UNIX_PATH_SIZE_MAX {
-        return Err(AddressError::PathTooLong);
+        return Err(ListenerAddressError::PathTooLong);
     }
     if path.contains('\0') {
-        return Err(AddressError::PathWithNul);
+        return Err(ListenerAddressError::PathWithNul);
     }
-    Ok(Address::Unix(PathBuf::from(path)))
+    Ok(ListenerAddress::Unix(PathBuf::from(path)))
 }
 
 /// Determines which common mistake a text is.
-fn tcp_error(text: &str) -> AddressError {
+fn tcp_error(text: &str) -> ListenerAddressError {
     let bare = text.trim_start_matches('[').trim_end_matches(']');
     if let Ok(address) = bare.parse() {
-        return AddressError::NoPort(SocketAddr::new(address, 8080).to_string());
+        return ListenerAddressError::NoPort(SocketAddr::new(address, 8080).to_string());
     }
     let port = text.strip_prefix("*:").or_else(|| text.strip_prefix(':')).unwrap_or(text);
     if let Ok(port) = port.parse() {
-        return AddressError::NoHost(port);
+        return ListenerAddressError::NoHost(port);
     }
     let is_name = |host: &str| {
         host.bytes().any(|byte| byte.is_ascii_alphabetic())
             && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'))
     };
     match text.rsplit_once(':') {
-        Some((host, port)) if port.parse::<u16>().is_ok() && is_name(host) => AddressError::Name,
-        None if is_name(text) => AddressError::Name,
-        _ => AddressError::Unreadable,
+        Some((host, port)) if port.parse::<u16>().is_ok() && is_name(host) => {
+            ListenerAddressError::Name
+        }
+        None if is_name(text) => ListenerAddressError::Name,
+        _ => ListenerAddressError::Unreadable,
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use wire::http::url::Origin;
 
 use super::item::Item;
-use super::key::{Absent, Change, Key, SectionKeys, Value, show_text, show_texts};
+use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value, show_text, show_texts};
 use super::value::{borrowed_text, cannot_be, path};
 
 /// `[channels]`: settings for all channels.
@@ -18,12 +18,12 @@ pub struct ChannelSettings {
     /// Whether WebSocket messages are compressed.
     pub compress: bool,
     /// The key files of channels.
-    pub keys: ChannelKeys,
+    pub keys: ChannelKeyFiles,
 }
 
 /// The key files of channels.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ChannelKeys {
+pub struct ChannelKeyFiles {
     /// The keys that verify tokens.
     pub token_keys: Option<PathBuf>,
     /// The keys of programs, which may do everything.
@@ -33,7 +33,7 @@ pub struct ChannelKeys {
 pub(super) static CHANNELS: SectionKeys = SectionKeys {
     name: "[channels]",
     own: &[
-        Key {
+        ConfigKey {
             name: "origins",
             value: Value::Own {
                 takes: "list of origins",
@@ -44,17 +44,17 @@ pub(super) static CHANNELS: SectionKeys = SectionKeys {
                 show: |config| Some(show_texts(&config.channel_settings.origins)),
             },
             absent: Absent::Default,
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Other sites whose pages may, from a browser, use the channels and the WebSockets of modules, change values of the [store](store.md#http) and send forms with files: `\"https://example.org\"`, or `\"*\"` for all. The port of the scheme may be written or not. Pages of sites that are not listed get 403.",
         },
-        Key {
+        ConfigKey {
             name: "compress",
             value: Value::Boolean(|config| &mut config.channel_settings.compress),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "Whether messages of 128 bytes or more are compressed for [WebSockets](channels.md#websocket) whose clients offer it (permessage-deflate, RFC 7692), including those of [modules](modules.md#websockets). Each message is compressed separately, a channel message once for all subscribers.",
         },
-        Key {
+        ConfigKey {
             name: "token_keys",
             value: Value::Own {
                 takes: "path",
@@ -65,10 +65,10 @@ pub(super) static CHANNELS: SectionKeys = SectionKeys {
                 show: |config| shown_path(config.channel_settings.keys.token_keys.as_deref()),
             },
             absent: Absent::Words("no token is good"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "The keys that sign [tokens](channels.md#tokens): a text file outside the served directories, each line a secret of at least 32 bytes (HS256), or Ed25519 public keys in PEM (EdDSA). A token may be signed with any of them.",
         },
-        Key {
+        ConfigKey {
             name: "api_keys",
             value: Value::Own {
                 takes: "path",
@@ -79,7 +79,7 @@ pub(super) static CHANNELS: SectionKeys = SectionKeys {
                 show: |config| shown_path(config.channel_settings.keys.api_keys.as_deref()),
             },
             absent: Absent::Words("no key is good"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "API keys: a text file outside the served directories, each line a key of at least 32 bytes. A program with one may subscribe and publish to every channel, regardless of its rules.",
         },
     ],

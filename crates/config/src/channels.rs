@@ -5,12 +5,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::access::{Names, show_names, subjects};
+use super::access::{AcceptedNames, show_names, subjects};
 use super::choice::choice;
-use super::key::{Absent, Change, Key, SectionKeys, Value, show_choice, show_text};
+use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value, show_choice, show_text};
 use super::section::Section;
 use super::value::{module_name, whole, word};
-use super::{ChannelKeys, Config, Place, Problems};
+use super::{ChannelKeyFiles, Config, Problems, TextPosition};
 use crate::limits;
 
 /// One `[[channel]]`.
@@ -21,11 +21,11 @@ pub struct ChannelRules {
     /// The access of subscribers.
     pub subscribe: ChannelAccess,
     /// The certificates that subscribers need besides.
-    pub subscribe_certificate: Option<Names>,
+    pub subscribe_certificate: Option<AcceptedNames>,
     /// The access of publishers.
     pub publish: ChannelAccess,
     /// The certificates that publishers need besides.
-    pub publish_certificate: Option<Names>,
+    pub publish_certificate: Option<AcceptedNames>,
     /// Maximum number of messages in the history.
     pub history: u64,
     /// Maximum bytes of the history.
@@ -45,7 +45,7 @@ pub struct ChannelRules {
     /// The app module that decides about each subscription and message.
     pub module: Option<String>,
     /// Where the section is.
-    pub place: Place,
+    pub place: TextPosition,
 }
 
 /// The access of clients to an action on a channel.
@@ -87,7 +87,7 @@ impl Default for ChannelRules {
             message_size: limits::CHANNEL_MESSAGE_SIZE,
             rate: None,
             module: None,
-            place: Place::default(),
+            place: TextPosition::default(),
         }
     }
 }
@@ -118,7 +118,7 @@ fn shown<T>(config: &Config, show: impl FnOnce(&ChannelRules) -> T) -> T {
 /// Reads all `[[channel]]`, in their order.
 pub(super) fn read(
     top: &Section<'_>,
-    keys: &ChannelKeys,
+    keys: &ChannelKeyFiles,
     base: &Path,
     problems: &mut Problems,
 ) -> Vec<ChannelRules> {
@@ -128,7 +128,7 @@ pub(super) fn read(
 
 fn read_one(
     section: &Section<'_>,
-    keys: &ChannelKeys,
+    keys: &ChannelKeyFiles,
     base: &Path,
     problems: &mut Problems,
 ) -> Option<ChannelRules> {
@@ -171,7 +171,7 @@ fn read_one(
 pub(super) static CHANNEL: SectionKeys = SectionKeys {
     name: "[[channel]]",
     own: &[
-        Key {
+        ConfigKey {
             name: "pattern",
             value: Value::Own {
                 takes: "text",
@@ -186,10 +186,10 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
                 },
             },
             absent: Absent::Words("must be given"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "The channel names of this section: `\"news\"`; `\"chat.*\"` for every name that begins with `chat.`. `*` matches any characters, `?` one, `[a-z]` one of these, as in Redis. The first section that matches a name applies. HTTP clients can use only channels with a section.",
         },
-        Key {
+        ConfigKey {
             name: "subscribe",
             value: Value::Own {
                 takes: "`\"open\"`, `\"token\"` or `\"none\"`",
@@ -200,10 +200,10 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
                 show: |config| shown(config, |rules| show_choice(&ACCESSES, &rules.subscribe)),
             },
             absent: Absent::Default,
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Who may subscribe: every client, clients with a [token](channels.md#tokens) that names the channel, or none.",
         },
-        Key {
+        ConfigKey {
             name: "subscribe_certificate",
             value: Value::Own {
                 takes: "`\"any\"`, or a list of subjects or SHA-256 fingerprints",
@@ -216,10 +216,10 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
                 },
             },
             absent: Absent::Words("no certificate"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Subscribers need this certificate of a client besides, as [`certificate` of `access`](#access) names it, over every protocol.",
         },
-        Key {
+        ConfigKey {
             name: "publish",
             value: Value::Own {
                 takes: "`\"open\"`, `\"token\"` or `\"none\"`",
@@ -230,10 +230,10 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
                 show: |config| shown(config, |rules| show_choice(&ACCESSES, &rules.publish)),
             },
             absent: Absent::Default,
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Who may publish: every client, clients with a [token](channels.md#tokens) that names the channel, or none. Pages may in any case.",
         },
-        Key {
+        ConfigKey {
             name: "publish_certificate",
             value: Value::Own {
                 takes: "`\"any\"`, or a list of subjects or SHA-256 fingerprints",
@@ -246,44 +246,44 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
                 },
             },
             absent: Absent::Words("no certificate"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "The same for publishers.",
         },
-        Key {
+        ConfigKey {
             name: "history",
             value: Value::Whole(
                 |config| &mut rules(config).history,
                 0..=limits::CHANNEL_HISTORY_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "The number of recent messages to keep, so that a client that reconnects receives what it missed.",
         },
-        Key {
+        ConfigKey {
             name: "history_size",
             value: Value::Size(
                 |config| &mut rules(config).history_size,
                 1..=limits::CHANNEL_HISTORY_SIZE_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "The size of the history of a channel. All histories of a scheduler together are limited to 64 MiB.",
         },
-        Key {
+        ConfigKey {
             name: "history_age",
             value: Value::Deadline(|config| &mut rules(config).history_age),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "How long a message is kept.",
         },
-        Key {
+        ConfigKey {
             name: "presence",
             value: Value::Boolean(|config| &mut rules(config).presence),
             absent: Absent::Default,
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Whether subscribers see which users are subscribed (those whose token has a `sub`). They are notified of users that join and leave, and can [request the list](channels.md#presence).",
         },
-        Key {
+        ConfigKey {
             name: "slow",
             value: Value::Own {
                 takes: "`\"disconnect\"`, `\"drop_oldest\"` or `\"latest\"`",
@@ -294,30 +294,30 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
                 show: |config| shown(config, |rules| show_choice(&SLOW, &rules.slow)),
             },
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "What happens to a subscriber with more than `behind` bytes waiting: its connection is closed (a WebSocket with code 4008), or it later receives the messages that the history still has, or only the latest one.",
         },
-        Key {
+        ConfigKey {
             name: "behind",
             value: Value::Size(
                 |config| &mut rules(config).behind,
                 1024..=limits::CHANNEL_BEHIND_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "How many bytes may wait for a subscriber.",
         },
-        Key {
+        ConfigKey {
             name: "message_size",
             value: Value::Size(
                 |config| &mut rules(config).message_size,
                 1..=limits::CHANNEL_MESSAGE_SIZE_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "The maximum size of a message; a longer one is refused.",
         },
-        Key {
+        ConfigKey {
             name: "rate",
             value: Value::Own {
                 takes: "whole number, 1 to 1000000",
@@ -328,10 +328,10 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
                 show: |config| shown(config, |rules| rules.rate.map(|rate| rate.to_string())),
             },
             absent: Absent::Words("any number"),
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "How many messages per second, and in a burst, a publisher may publish on one scheduler. A publisher is the user of a token, or all clients of an address (IPv6: a /64 network) without a token. Further messages are refused, over HTTP with 429. Pages, programs with an API key, and clients of a Unix socket without a token are not limited.",
         },
-        Key {
+        ConfigKey {
             name: "module",
             value: Value::Own {
                 takes: "name",
@@ -342,7 +342,7 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
                 show: |config| shown(config, |rules| rules.module.as_ref().map(show_text)),
             },
             absent: Absent::Words("none"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "The [app module](channels.md#authorise-in-a-module) that authorises each subscription and each message of a client: `\"rooms\"` is `app/rooms.lua`. What it does not allow is refused. It is not asked about pages and programs with an API key.",
         },
     ],

@@ -10,14 +10,14 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tls {
     /// What the server shows.
-    pub certificates: Certificates,
+    pub certificates: ListenerCertificates,
     /// What clients show.
-    pub clients: ClientCertificates,
+    pub clients: ClientCertificatePolicy,
 }
 
 /// The certificates that a listener shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Certificates {
+pub enum ListenerCertificates {
     /// Those of files, chosen by the name that a client asks for. The first is for clients that ask for none of them.
     Files(Vec<CertificateFiles>),
     /// One that is made at the start and has signed itself.
@@ -28,8 +28,8 @@ pub enum Certificates {
 
 impl Tls {
     /// Encryption with these certificates; clients show none.
-    pub(super) fn of(certificates: Certificates) -> Self {
-        Self { certificates, clients: ClientCertificates::Ignored }
+    pub(super) fn of(certificates: ListenerCertificates) -> Self {
+        Self { certificates, clients: ClientCertificatePolicy::Ignored }
     }
 }
 
@@ -44,7 +44,7 @@ pub struct CertificateFiles {
 
 /// Whether clients show certificates.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ClientCertificates {
+pub enum ClientCertificatePolicy {
     /// They are not asked for.
     Ignored,
     /// They are asked for; those that are shown must be issued by an authority of this file.

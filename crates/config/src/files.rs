@@ -6,12 +6,12 @@ use std::path::Path;
 
 use super::field::{cache_control, is_surely_media_type, media_type};
 use super::item::Item;
-use super::key::{ANY_SIZE, Absent, Change, Key, SectionKeys, Value, show_texts};
+use super::key::{ANY_SIZE, Absent, ChangeEffect, ConfigKey, SectionKeys, Value, show_texts};
 use super::page_name::PageName;
 use super::section::Section;
 use super::value::{borrowed_text, cannot_be, path, word};
 use super::wording::shown;
-use super::{CacheRule, Config, FileSettings, Problems, RouteAction, Target};
+use super::{CacheRule, Config, FileSettings, Problems, RouteAction, TargetTemplate};
 use crate::limits::{GLOB_SIZE_MAX, TRIES_MAX};
 
 /// The media type of an extension.
@@ -23,15 +23,15 @@ pub struct MediaType {
     pub value: String,
 }
 
-static SHARED: &[Key] = &[
-    Key {
+static SHARED: &[ConfigKey] = &[
+    ConfigKey {
         name: "listing",
         value: Value::Boolean(|config| &mut config.default_host.files.listing),
         absent: Absent::Default,
-        change: Change::Reload,
+        change: ChangeEffect::Reload,
         text: "Answers a directory without an index with a list of its files instead of 404.",
     },
-    Key {
+    ConfigKey {
         name: "index",
         value: Value::Own {
             takes: "list of names",
@@ -42,17 +42,17 @@ static SHARED: &[Key] = &[
             show: |config| Some(show_texts(&config.default_host.files.index)),
         },
         absent: Absent::Default,
-        change: Change::Reload,
+        change: ChangeEffect::Reload,
         text: "Index files of a directory, in order of preference.",
     },
-    Key {
+    ConfigKey {
         name: "hidden",
         value: Value::Boolean(|config| &mut config.default_host.files.hidden),
         absent: Absent::Default,
-        change: Change::Reload,
+        change: ChangeEffect::Reload,
         text: "Serves files whose name begins with a dot. `/.well-known/` is always served.",
     },
-    Key {
+    ConfigKey {
         name: "hide",
         value: Value::Own {
             takes: "list of patterns",
@@ -63,35 +63,35 @@ static SHARED: &[Key] = &[
             show: |config| Some(show_texts(&config.default_host.files.hide)),
         },
         absent: Absent::Default,
-        change: Change::Reload,
+        change: ChangeEffect::Reload,
         text: "Files hidden from clients: a name (`\"*.bak\"`) or a whole path (`\"/private/*\"`), where `*` matches any characters. Always hidden: names that begin with `velodrome.toml` (including copies that editors make), the sources of [pages](pages.md), `*.page.*` and `*.page`, and the directory of [app modules](modules.md).",
     },
-    Key {
+    ConfigKey {
         name: "symlinks",
         value: Value::Boolean(|config| &mut config.default_host.files.symlinks),
         absent: Absent::Default,
-        change: Change::Reload,
+        change: ChangeEffect::Reload,
         text: "Follows symbolic links that stay below the root.",
     },
-    Key {
+    ConfigKey {
         name: "precompressed",
         value: Value::Boolean(|config| &mut config.default_host.files.precompressed),
         absent: Absent::Default,
-        change: Change::Reload,
+        change: ChangeEffect::Reload,
         text: "Sends `a.css.zst`, `a.css.br` or `a.css.gz` instead of `a.css` to clients that accept it, unless it is older.",
     },
-    Key {
+    ConfigKey {
         name: "compress",
         value: Value::Boolean(|config| &mut config.default_host.files.compress),
         absent: Absent::Default,
-        change: Change::Reload,
+        change: ChangeEffect::Reload,
         text: "Compresses text files on request and caches the result. For pages and modules use [`[pages] compress`](#pages).",
     },
-    Key {
+    ConfigKey {
         name: "compress_from",
         value: Value::Size(|config| &mut config.default_host.files.compress_from, ANY_SIZE),
         absent: Absent::Default,
-        change: Change::Reload,
+        change: ChangeEffect::Reload,
         text: "Shorter files are not compressed.",
     },
 ];
@@ -99,25 +99,25 @@ static SHARED: &[Key] = &[
 pub(super) static FILES: SectionKeys = SectionKeys {
     name: "[files]",
     own: &[
-        Key {
+        ConfigKey {
             name: "cache_size",
             value: Value::Size(|config| &mut config.file_cache.size, ANY_SIZE),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "Memory for file content, per scheduler; the least recently used files are evicted. `0` turns the cache off.",
         },
-        Key {
+        ConfigKey {
             name: "cache_file_size",
             value: Value::Size(|config| &mut config.file_cache.file_size, ANY_SIZE),
             absent: Absent::Default,
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Longer files are not cached but sent from the kernel's page cache.",
         },
-        Key {
+        ConfigKey {
             name: "cache_control",
             value: Value::Section { takes: "sections `[[files.cache_control]]`" },
             absent: Absent::Words("none"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "The Cache-Control by file; the first match applies.",
         },
     ],
@@ -128,32 +128,32 @@ pub(super) static FILES: SectionKeys = SectionKeys {
 pub(super) static ROUTE_FILES: SectionKeys = SectionKeys {
     name: "route.files",
     own: &[
-        Key {
+        ConfigKey {
             name: "root",
             value: Value::Apart { takes: "path of a directory" },
             absent: Absent::Words("the host's"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "The directory of the files. With `root`, the prefix is removed: with `prefix = \"/static/\"` and `root = \"assets\"` the path `/static/a.css` is the file `assets/a.css`. Without `root`, and with `path` or `glob`, the whole path is used.",
         },
-        Key {
+        ConfigKey {
             name: "cache_control",
             value: Value::Apart { takes: "text" },
             absent: Absent::Words("the rules of `[files]`"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "The Cache-Control of all these files.",
         },
-        Key {
+        ConfigKey {
             name: "try",
             value: Value::Apart { takes: "list of paths" },
             absent: Absent::Words("`[\"$path\"]`"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Paths below the root to try in order: the first with a file or page answers, with its own type, validators and length. `$path` is the path as this route looks for files. `\"$path/\"` is a directory with an index or a listing: a client that asked without the slash is redirected to it. If none is there, the answer is 404. A single-page application: `try = [\"$path\", \"/index.html\"]`.",
         },
-        Key {
+        ConfigKey {
             name: "alias",
             value: Value::Apart { takes: "path of a file" },
             absent: Absent::Words("none"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "The one file that answers every path of the route, whatever its name; not beside `root` or `try`. It is served even if `hide` covers it.",
         },
     ],
@@ -164,18 +164,18 @@ pub(super) static ROUTE_FILES: SectionKeys = SectionKeys {
 pub(super) static CACHE_CONTROL: SectionKeys = SectionKeys {
     name: "[[files.cache_control]]",
     own: &[
-        Key {
+        ConfigKey {
             name: "glob",
             value: Value::Apart { takes: "pattern" },
             absent: Absent::Words("must be given"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Without a `/` a file name (`\"*.css\"`), with one the whole path below the root (`\"/assets/*\"`). `*` matches any characters, including slashes.",
         },
-        Key {
+        ConfigKey {
             name: "value",
             value: Value::Apart { takes: "text" },
             absent: Absent::Words("must be given"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "The Cache-Control, such as `\"public, max-age=3600\"`.",
         },
     ],
@@ -215,10 +215,10 @@ pub(super) fn read_of_route(
 }
 
 /// The paths of `try`.
-fn tries(section: &Section<'_>, problems: &mut Problems) -> Vec<Target> {
+fn tries(section: &Section<'_>, problems: &mut Problems) -> Vec<TargetTemplate> {
     let tries = section.list("try", problems, |item| {
         let text = borrowed_text(item, "a path in quotes such as \"$path.html\"")?;
-        let target = Target::rewrite(text, 0).map_err(|why| cannot_be(item, text, &why))?;
+        let target = TargetTemplate::rewrite(text, 0).map_err(|why| cannot_be(item, text, &why))?;
         if PageName::is_source(text.rsplit('/').next().unwrap_or(text)) {
             return Err(cannot_be(
                 item,

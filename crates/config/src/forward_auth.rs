@@ -3,7 +3,7 @@
 //! Owns the keys of that table. `proxy_route` checks that the upstream exists.
 
 use super::item::Item;
-use super::key::{Absent, Change, Key, SectionKeys, Value};
+use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value};
 use super::section::Section;
 use super::value::{borrowed_text, cannot_be, word};
 use super::{ForwardAuth, Problems, field};
@@ -36,25 +36,25 @@ fn target(item: &Item<'_>) -> Result<String, String> {
 pub(super) static FORWARD_AUTH: SectionKeys = SectionKeys {
     name: "route.forward_auth",
     own: &[
-        Key {
+        ConfigKey {
             name: "upstream",
             value: Value::Apart { takes: "name" },
             absent: Absent::Words("must be given"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "The `name` of the `[[upstream]]` that is asked.",
         },
-        Key {
+        ConfigKey {
             name: "path",
             value: Value::Apart { takes: "path, perhaps with a query" },
             absent: Absent::Words("`\"/\"`"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "The path that is asked for.",
         },
-        Key {
+        ConfigKey {
             name: "copy",
             value: Value::Apart { takes: "list of names" },
             absent: Absent::Words("none"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Fields of the answer that the request gets, in place of those that the client sent. One that the answer does not have is removed from the request.",
         },
     ],

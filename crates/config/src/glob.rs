@@ -15,7 +15,7 @@ use crate::limits::{GLOB_SIZE_MAX, WILDCARDS_MAX};
 
 /// A pattern of paths.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Glob {
+pub struct PathGlob {
     text: String,
     /// The segments between the `**`; one group more than there are `**`.
     groups: Vec<Group>,
@@ -111,7 +111,7 @@ impl Captures {
     }
 }
 
-impl Glob {
+impl PathGlob {
     /// Reads a pattern.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::access::{self, ACCESS_OF_PART};
 use super::item::Item;
-use super::key::{Absent, Change, Key, SectionKeys, Value};
+use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value};
 use super::page_name::PageName;
 use super::route_keys::{HOST_ROUTE, ROUTE};
 use super::section::Section;
@@ -19,59 +19,59 @@ use super::{
 };
 
 /// A key of the top level and of `[[host]]`.
-pub(super) const REDIRECT_TO_HTTPS: Key = Key {
+pub(super) const REDIRECT_TO_HTTPS: ConfigKey = ConfigKey {
     name: "redirect_to_https",
     value: Value::Apart { takes: "true or false" },
     absent: Absent::Words("`false`; for a `[[host]]` that of the top level"),
-    change: Change::Reload,
+    change: ChangeEffect::Reload,
     text: "Redirects requests over plain connections to the same address with `https:` (308), at the port of the first listener with `tls`. Paths below `/.well-known/acme-challenge/` are not redirected.",
 };
 
 /// A key of the top level and of `[[host]]`.
-pub(super) const HSTS: Key = Key {
+pub(super) const HSTS: ConfigKey = ConfigKey {
     name: "hsts",
     value: Value::Apart { takes: "duration" },
     absent: Absent::Words("none; for a `[[host]]` that of the top level"),
-    change: Change::Reload,
+    change: ChangeEffect::Reload,
     text: "For how long browsers shall use encrypted connections only: a `Strict-Transport-Security` field (RFC 6797) in answers over such connections. Browsers keep to it even if you change your mind; begin with `\"1h\"`.",
 };
 
 pub(super) static HOST: SectionKeys = SectionKeys {
     name: "[[host]]",
     own: &[
-        Key {
+        ConfigKey {
             name: "names",
             value: Value::Apart { takes: "list of names" },
             absent: Absent::Words("must be given"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "`\"example.org\"`; `\"*.example.org\"` for all names with at least one more label. Ports and case are ignored.",
         },
-        Key {
+        ConfigKey {
             name: "root",
             value: Value::Apart { takes: "path of a directory" },
             absent: Absent::Words("the default host's"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "The directory that the host serves.",
         },
-        Key {
+        ConfigKey {
             name: "route",
             value: Value::Section { takes: "sections `[[host.route]]`" },
             absent: Absent::Words("none"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Its routes.",
         },
-        Key {
+        ConfigKey {
             name: "headers",
             value: Value::Section { takes: "table of fields" },
             absent: Absent::Words("none"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Header fields added to its answers: `[host.headers]`.",
         },
-        Key {
+        ConfigKey {
             name: "error_pages",
             value: Value::Section { takes: "table of paths" },
             absent: Absent::Words("built-in texts"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Its error pages: `[host.error_pages]`.",
         },
         REDIRECT_TO_HTTPS,

@@ -28,29 +28,29 @@ pub struct SectionKeys {
     /// The section as written in the file; empty for the top level.
     pub name: &'static str,
     /// The keys that no other section has.
-    pub own: &'static [Key],
+    pub own: &'static [ConfigKey],
     /// The keys that it shares with another section.
-    pub shared: &'static [Key],
+    pub shared: &'static [ConfigKey],
     /// The name of the section that documents them.
     pub shared_in: &'static str,
 }
 
 /// One key.
 #[derive(Debug)]
-pub struct Key {
+pub struct ConfigKey {
     /// Its name within its section.
     pub name: &'static str,
     pub(super) value: Value,
     pub(super) absent: Absent,
     /// Whether another value takes effect with a reload or with a restart.
-    pub change: Change,
+    pub change: ChangeEffect,
     /// What it does, as Markdown on one line.
     pub text: &'static str,
 }
 
 /// When a changed value takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+pub enum ChangeEffect {
     /// At once, with `velodrome ctl set`, or with a reload.
     Live,
     /// With a reload.
@@ -112,12 +112,12 @@ pub(super) struct Reading<'r> {
 
 impl SectionKeys {
     /// All keys, the shared ones first.
-    pub fn keys(&self) -> impl Iterator<Item = &'static Key> + use<> {
+    pub fn keys(&self) -> impl Iterator<Item = &'static ConfigKey> + use<> {
         self.shared.iter().chain(self.own)
     }
 
     /// The keys in its table in the documentation.
-    pub(super) fn documented(&self) -> impl Iterator<Item = &'static Key> + use<> {
+    pub(super) fn documented(&self) -> impl Iterator<Item = &'static ConfigKey> + use<> {
         let shared = if self.shared_in == self.name { self.shared } else { &[] };
         shared.iter().chain(self.own)
     }
@@ -141,7 +141,7 @@ impl SectionKeys {
     }
 }
 
-impl Key {
+impl ConfigKey {
     /// Reads a value of the file into its place.
     pub(super) fn read(
         &self,

@@ -77,26 +77,26 @@ mod when;
 mod wildcard;
 mod wording;
 
-pub use access::{AccessRule, Admission, Clients, Names, Users};
+pub use access::{AcceptedNames, AccessRule, Admission, Clients, Users};
 pub use acme::{AcmeAccount, AcmeChallenge, AcmeIssuer, AcmeSettings, AcmeState};
-pub use address::{Address, AddressError};
-pub use channel_settings::{ChannelKeys, ChannelSettings};
+pub use address::{ListenerAddress, ListenerAddressError};
+pub use channel_settings::{ChannelKeyFiles, ChannelSettings};
 pub use channels::{ChannelAccess, ChannelRules, SlowSubscriber};
 pub use countries::{Countries, Country};
-pub use encryption::{CertificateFiles, Certificates, ClientCertificates, Https, Tls};
+pub use encryption::{CertificateFiles, ClientCertificatePolicy, Https, ListenerCertificates, Tls};
 pub use fetch::{FetchHosts, FetchRule, FetchRules, FetchSchemes};
 pub use file_settings::{CacheRule, FileSettings};
 pub use files::MediaType;
-pub use glob::{Captures, Glob, GlobError};
+pub use glob::{Captures, GlobError, PathGlob};
 pub use host_name::HostName;
-pub use key::{Change, Key, SectionKeys};
+pub use key::{ChangeEffect, ConfigKey, SectionKeys};
 pub use keys::SECTIONS;
-pub use limit_keys::Limits;
-pub use log::{AccessLog, Admin, Log, LogLevel, LogMessages, Logging};
+pub use limit_keys::LimitSettings;
+pub use log::{AccessLogTarget, AdminSettings, Log, LogLevel, LogMessages, Logging};
 pub use maintenance::Maintenance;
 pub use model::{
     AppDirectory, AppPresence, Authentication, Config, DescriptorTables, ErrorPage, FileCache,
-    Header, Host, Listener, Matcher, Protocol, Respond, Route, RouteAction, Steering,
+    Header, Host, ListenerSettings, PathMatcher, Protocol, Respond, Route, RouteAction, Steering,
 };
 pub use named_modules::{ModuleUser, NamedModule};
 pub use outside::{Nothing, Outside};
@@ -105,24 +105,24 @@ pub use page_choices::{PageCode, PageErrors, PageSessions};
 pub use page_name::PageName;
 pub use pages::Pages;
 pub use printed::{defaults, table};
-pub use problem::{ConfigErrors, FileNames, Place, Problem};
+pub use problem::{ConfigErrors, FileNames, Problem, TextPosition};
 pub use processes::{ProcessBegin, SiteProcess};
 pub use quantity::{QuantityError, parse_duration, parse_size};
-pub use quotas::{Measure, Quota, QuotaKey, Rate};
+pub use quotas::{LimitRate, LimitRule, Measure, QuotaKey};
 pub use redirect_map::{MapRow, MapRule, RedirectMap};
 pub use restart::needs_restart;
 pub use secret::Secrets;
 pub use sources::PartFile;
 pub use store::{DatabaseAccess, DatabaseRules, StoreSettings, StoreSync};
-pub use target::{Part, Spot, Target};
+pub use target::{Spot, TargetPart, TargetTemplate};
 pub use trace::TraceSettings;
 pub use tunables::{Tunable, no_such_setting, tunables};
 pub use upstream::{
-    ActiveCheck, Balance, CacheDisk, CacheKey, CacheReport, ForwardAuth, HashBy, HeaderEdits,
-    PassiveHealth, ProxiedBodies, ProxiedPath, ProxyProtocol, ProxyRoute, ServerAddress, Upstream,
-    UpstreamCache, UpstreamServer, UpstreamTimeouts, UpstreamTls,
+    ActiveCheck, BalanceMethod, CacheDisk, CacheKey, CacheReport, ForwardAuth, HashBy, HeaderEdits,
+    PassiveHealth, ProxiedBodies, ProxiedPath, ProxyProtocol, ProxyRoute, ServerAddress,
+    UpstreamCache, UpstreamServer, UpstreamSettings, UpstreamTimeouts, UpstreamTls,
 };
-pub use when::{Condition, Wanted};
+pub use when::{RouteCondition, WantedValue};
 
 pub use wire::access_log::LogFormat;
 pub use wire::http::method::Method;

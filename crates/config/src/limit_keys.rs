@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use super::Problems;
 use super::key::{
-    ANY_DURATION, ANY_SIZE, Absent, Change, Key, SectionKeys, Value, show_duration, show_text,
+    ANY_DURATION, ANY_SIZE, Absent, ChangeEffect, ConfigKey, SectionKeys, Value, show_duration,
+    show_text,
 };
 use super::section::Section;
 use super::value::{count_or_unlimited, deadline_or_forever};
@@ -18,7 +19,7 @@ const HEAD_PART: RangeInclusive<u64> = 16..=limits::HEAD_PART_SIZE_MAX;
 
 /// `[limits]`: limits and deadlines of requests and connections. Sizes are in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
+pub struct LimitSettings {
     /// Request line and fields together; more is 431.
     pub head_size: u64,
     /// Fields of a head; more is 431.
@@ -61,7 +62,7 @@ pub struct Limits {
     pub handshakes_per_address: u64,
 }
 
-impl Default for Limits {
+impl Default for LimitSettings {
     fn default() -> Self {
         Self {
             head_size: limits::HEAD_SIZE,
@@ -91,131 +92,131 @@ impl Default for Limits {
 pub(super) static LIMITS: SectionKeys = SectionKeys {
     name: "[limits]",
     own: &[
-        Key {
+        ConfigKey {
             name: "limit_keys",
             value: Value::Whole(
                 |config| &mut config.limits.limit_keys,
                 1024..=limits::QUOTA_KEYS_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "How many keys of all [`[[limit]]`](#limit) are known at once: 16 bytes each on each scheduler. Each limit has the same part. Beyond that, of four keys the one that has used least and was not refused is forgotten.",
         },
-        Key {
+        ConfigKey {
             name: "head_size",
             value: Value::Size(|config| &mut config.limits.head_size, HEAD_PART),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "Request line and header fields together; above: 431, closed. It also limits each part, where no smaller limit is set below.",
         },
-        Key {
+        ConfigKey {
             name: "field_count",
             value: Value::Whole(
                 |config| &mut config.limits.field_count,
                 1..=limits::FIELD_COUNT_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "Header fields of a request; above: 431, closed.",
         },
-        Key {
+        ConfigKey {
             name: "field_size",
             value: Value::Size(|config| &mut config.limits.field_size, HEAD_PART),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "One header field, name and value; above: 431, closed.",
         },
-        Key {
+        ConfigKey {
             name: "field_name_size",
             value: Value::Size(|config| &mut config.limits.field_name_size, HEAD_PART),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "The name of a header field; above: 431, closed.",
         },
-        Key {
+        ConfigKey {
             name: "target_size",
             value: Value::Size(|config| &mut config.limits.target_size, HEAD_PART),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "Path and query; above: 414, closed.",
         },
-        Key {
+        ConfigKey {
             name: "body_size",
             value: Value::Size(|config| &mut config.limits.body_size, ANY_SIZE),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "The body of a request, unless its route sets another limit; above: 413.",
         },
-        Key {
+        ConfigKey {
             name: "chunk_extension_size",
             value: Value::Size(
                 |config| &mut config.limits.chunk_extension_size,
                 0..=limits::HEAD_PART_SIZE_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "All chunk extensions of a body; above: 400, closed.",
         },
-        Key {
+        ConfigKey {
             name: "trailer_size",
             value: Value::Size(
                 |config| &mut config.limits.trailer_size,
                 0..=limits::HEAD_PART_SIZE_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "The trailer of a body; above: 431, closed.",
         },
-        Key {
+        ConfigKey {
             name: "unread_body_size",
             value: Value::Size(|config| &mut config.limits.unread_body_size, ANY_SIZE),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "How much of an unread body is discarded to keep the connection; above: closed.",
         },
-        Key {
+        ConfigKey {
             name: "header_deadline",
             value: Value::Deadline(|config| &mut config.limits.header_deadline),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "From the start of a request to the end of its header fields, no matter how slowly they arrive; then 408, or a plain close if nothing arrived. At most 2 s while the server drains.",
         },
-        Key {
+        ConfigKey {
             name: "body_idle",
             value: Value::Deadline(|config| &mut config.limits.body_idle),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "Time without a byte of an announced body; then 408, closed.",
         },
-        Key {
+        ConfigKey {
             name: "body_rate",
             value: Value::Rate(|config| &mut config.limits.body_rate),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "Minimum average rate at which a client sends a body; below: 408, closed. `0` turns it off.",
         },
-        Key {
+        ConfigKey {
             name: "unread_body_deadline",
             value: Value::Duration(|config| &mut config.limits.unread_body_deadline, ANY_DURATION),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "Time to discard an unread body; then closed.",
         },
-        Key {
+        ConfigKey {
             name: "send_idle",
             value: Value::Deadline(|config| &mut config.limits.send_idle),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "Time in which a client's kernel acknowledges nothing of an answer; then the connection is reset, at most an eighth of this time later. This also ends HTTP clients and WebSockets that keep sending and read nothing: with 256 KiB of answers waiting, the server reads no further requests or messages.",
         },
-        Key {
+        ConfigKey {
             name: "send_rate",
             value: Value::Rate(|config| &mut config.limits.send_rate),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "Minimum average rate at which a client reads an answer; below: reset. `0` turns it off.",
         },
-        Key {
+        ConfigKey {
             name: "keep_alive",
             value: Value::Own {
                 takes: "duration or `\"forever\"`",
@@ -233,10 +234,10 @@ pub(super) static LIMITS: SectionKeys = SectionKeys {
                 },
             },
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "Time between two requests of a connection; then closed. With `\"forever\"` only TCP detects dead peers.",
         },
-        Key {
+        ConfigKey {
             name: "requests_per_connection",
             value: Value::Own {
                 takes: "whole number or `\"unlimited\"`",
@@ -254,27 +255,27 @@ pub(super) static LIMITS: SectionKeys = SectionKeys {
                 },
             },
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "After this many requests the connection is closed.",
         },
-        Key {
+        ConfigKey {
             name: "connections",
             value: Value::Whole(
                 |config| &mut config.limits.connections,
                 1..=limits::CONNECTIONS_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "Connections of the whole server, divided among the schedulers. Above, one is closed for each new one: the oldest with an incomplete request, else the one idle for longest. If all are busy, accepting pauses and new connections wait in the kernel's queue. An eighth of a scheduler's descriptors (24 to 256) is reserved for other uses; with fewer than 64 the server does not start. Requests and answers of a scheduler may hold 256 MiB of memory: from 95 % on those of the client that holds most are ended (a request with 503), and from 98 % on new connections are answered 503.",
         },
-        Key {
+        ConfigKey {
             name: "handshakes_per_address",
             value: Value::Whole(
                 |config| &mut config.limits.handshakes_per_address,
                 1..=limits::HANDSHAKES_PER_ADDRESS_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "TLS handshakes of one address that may be under way on one scheduler; of IPv6 those of one network of 64 bits. Above, further connections of it are closed at once, and counted as `too_many_of_one_address`. Many users behind one address share this. Clients of this host and trusted proxies have no such limit.",
         },
     ],
@@ -283,7 +284,11 @@ pub(super) static LIMITS: SectionKeys = SectionKeys {
 };
 
 /// A part larger than the whole would be a limit that never applies: if it is written it is a mistake, a default is lowered.
-pub(super) fn fit_parts(section: &Section<'_>, limits: &mut Limits, problems: &mut Problems) {
+pub(super) fn fit_parts(
+    section: &Section<'_>,
+    limits: &mut LimitSettings,
+    problems: &mut Problems,
+) {
     let mut fit = |key, part: &mut u64, whole_key: &str, whole: u64| {
         if *part <= whole {
             return;

@@ -12,13 +12,14 @@ use super::acme::DEFAULT_LISTENERS;
 use super::choice::choice;
 use super::item::Item;
 use super::key::{
-    Absent, Change, Key, SectionKeys, Value, show_choice, show_duration, show_text, show_texts,
+    Absent, ChangeEffect, ConfigKey, SectionKeys, Value, show_choice, show_duration, show_text,
+    show_texts,
 };
 use super::section::Section;
 use super::value::{boolean, borrowed_text, cannot_be, duration, whole};
 use super::{
-    Address, Authentication, CertificatesOverride, ChannelKeys, Config, Listener, Overrides,
-    Problems, Protocol, listener_tls,
+    Authentication, CertificatesOverride, ChannelKeyFiles, Config, ListenerAddress,
+    ListenerSettings, Overrides, Problems, Protocol, listener_tls,
 };
 use crate::limits;
 
@@ -26,10 +27,10 @@ use crate::limits;
 const DEFAULT: std::net::SocketAddr =
     std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080);
 
-impl Listener {
+impl ListenerSettings {
     /// A listener at `address`, with defaults for everything else.
     #[must_use]
-    pub fn on(address: Address) -> Self {
+    pub fn on(address: ListenerAddress) -> Self {
         Self {
             place: None,
             address,
@@ -44,9 +45,9 @@ impl Listener {
     }
 }
 
-impl Default for Listener {
+impl Default for ListenerSettings {
     fn default() -> Self {
-        Self::on(Address::Tcp(DEFAULT))
+        Self::on(ListenerAddress::Tcp(DEFAULT))
     }
 }
 
@@ -54,29 +55,32 @@ impl Default for Listener {
 pub(super) fn read(
     top: &Section<'_>,
     overrides: &Overrides,
-    keys: &ChannelKeys,
+    keys: &ChannelKeyFiles,
     base: &Path,
     problems: &mut Problems,
-) -> Vec<Listener> {
+) -> Vec<ListenerSettings> {
     let sections = top.sections("listener", &LISTENER, problems);
-    let mut listeners: Vec<Listener> =
+    let mut listeners: Vec<ListenerSettings> =
         sections.iter().filter_map(|section| read_one(section, keys, base, problems)).collect();
     check_conflicts(&listeners, problems);
     if !overrides.listen.is_empty() {
-        listeners = overrides.listen.iter().cloned().map(Listener::on).collect();
+        listeners = overrides.listen.iter().cloned().map(ListenerSettings::on).collect();
         check_conflicts(&listeners, problems);
     }
     if listeners.is_empty() && top.has("acme") {
-        listeners.extend(DEFAULT_LISTENERS.into_iter().filter_map(Listener::of_acme));
+        listeners.extend(DEFAULT_LISTENERS.into_iter().filter_map(ListenerSettings::of_acme));
     }
     if listeners.is_empty() {
-        listeners.push(Listener::default());
+        listeners.push(ListenerSettings::default());
     }
     if overrides.certificates == CertificatesOverride::SelfSigned {
-        listeners.iter_mut().for_each(Listener::sign_itself);
+        listeners.iter_mut().for_each(ListenerSettings::sign_itself);
     }
     if !overrides.listen_resp.is_empty() {
-        let resp = |address| Listener { protocol: Protocol::Resp, ..Listener::on(address) };
+        let resp = |address| ListenerSettings {
+            protocol: Protocol::Resp,
+            ..ListenerSettings::on(address)
+        };
         listeners.extend(overrides.listen_resp.iter().cloned().map(resp));
         check_conflicts(&listeners, problems);
     }
@@ -85,10 +89,10 @@ pub(super) fn read(
 
 fn read_one(
     section: &Section<'_>,
-    keys: &ChannelKeys,
+    keys: &ChannelKeyFiles,
     base: &Path,
     problems: &mut Problems,
-) -> Option<Listener> {
+) -> Option<ListenerSettings> {
     let Some(item) = section.item("address") else {
         problems.at(section.offset, "[[listener]] has no `address`; write \"127.0.0.1:8080\"");
         return None;
@@ -105,17 +109,17 @@ fn read_one(
     }
     if let Some(item) = section.item("authenticate")
         && listener.authentication == Authentication::Required
-        && *keys == ChannelKeys::default()
+        && *keys == ChannelKeyFiles::default()
     {
         let why = "`authenticate` needs something that clients can show; add `api_keys` or `token_keys` to [channels]";
         problems.at(item.key_offset, why);
     }
     let place = Some(problems.place(item.offset));
-    (problems.len() == before).then_some(Listener { place, ..listener })
+    (problems.len() == before).then_some(ListenerSettings { place, ..listener })
 }
 
 /// Changes the listener being read.
-fn set(config: &mut Config, write: impl FnOnce(&mut Listener)) -> Result<(), String> {
+fn set(config: &mut Config, write: impl FnOnce(&mut ListenerSettings)) -> Result<(), String> {
     if let Some(listener) = config.listeners.first_mut() {
         write(listener);
     }
@@ -123,7 +127,7 @@ fn set(config: &mut Config, write: impl FnOnce(&mut Listener)) -> Result<(), Str
 }
 
 /// Shows the one listener of a configuration.
-fn shown(config: &Config, show: impl FnOnce(&Listener) -> String) -> Option<String> {
+fn shown(config: &Config, show: impl FnOnce(&ListenerSettings) -> String) -> Option<String> {
     config.listeners.first().map(show)
 }
 
@@ -132,7 +136,7 @@ const PROTOCOLS: [(&str, Protocol); 2] = [("http", Protocol::Http), ("resp", Pro
 pub(super) static LISTENER: SectionKeys = SectionKeys {
     name: "[[listener]]",
     own: &[
-        Key {
+        ConfigKey {
             name: "address",
             value: Value::Own {
                 takes: "text",
@@ -143,10 +147,10 @@ pub(super) static LISTENER: SectionKeys = SectionKeys {
                 show: |config| shown(config, |listener| show_text(&listener.address)),
             },
             absent: Absent::Words("must be given"),
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "`\"127.0.0.1:8080\"`, `\"[::1]:8080\"`, `\"0.0.0.0:80\"` for all IPv4 addresses; `\"unix:/run/velodrome.sock\"`; `\"systemd:NAME\"` for a socket opened by systemd under that name, `\"systemd\"` for all of them. Host names are not resolved.",
         },
-        Key {
+        ConfigKey {
             name: "protocol",
             value: Value::Own {
                 takes: "`\"http\"` or `\"resp\"`",
@@ -162,10 +166,10 @@ pub(super) static LISTENER: SectionKeys = SectionKeys {
                 },
             },
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "The protocol: HTTP/1.1 and HTTP/1.0, or RESP2 and RESP3 for Redis clients, which can use [channels](channels.md) and the [store](store.md).",
         },
-        Key {
+        ConfigKey {
             name: "authenticate",
             value: Value::Own {
                 takes: "`true` or `false`",
@@ -183,10 +187,10 @@ pub(super) static LISTENER: SectionKeys = SectionKeys {
                 },
             },
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "Whether RESP clients must first send `AUTH` with one of `api_keys` or a token. Only for `protocol = \"resp\"`.",
         },
-        Key {
+        ConfigKey {
             name: "proxy_protocol_from",
             value: Value::Own {
                 takes: "list of networks",
@@ -197,10 +201,10 @@ pub(super) static LISTENER: SectionKeys = SectionKeys {
                 show: |config| shown(config, |listener| show_texts(&listener.proxy_protocol_from)),
             },
             absent: Absent::Words("none"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Connections to this listener must come from one of these networks and begin with a PROXY header (version 1 or 2), which contains the client's address. All others are closed. Not for `unix:`.",
         },
-        Key {
+        ConfigKey {
             name: "backlog",
             value: Value::Own {
                 takes: "whole number, 1 to 65535",
@@ -211,10 +215,10 @@ pub(super) static LISTENER: SectionKeys = SectionKeys {
                 show: |config| shown(config, |listener| listener.backlog.to_string()),
             },
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "The accept queue of one socket; the kernel drops further handshakes. `net.core.somaxconn` of the kernel also limits it.",
         },
-        Key {
+        ConfigKey {
             name: "defer_accept",
             value: Value::Own {
                 takes: "duration in whole seconds, up to an hour",
@@ -225,10 +229,10 @@ pub(super) static LISTENER: SectionKeys = SectionKeys {
                 show: |config| shown(config, |listener| show_duration(listener.defer_accept)),
             },
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "The kernel delivers a connection when its first byte has arrived, or after this time. The kernel rounds up to 1, 3, 7, 15, 31, 63 or 127 seconds, and beyond that in steps of two minutes. `\"0s\"` delivers it at once. Not for `unix:`.",
         },
-        Key {
+        ConfigKey {
             name: "mode",
             value: Value::Own {
                 takes: "octal permissions in quotes",
@@ -239,10 +243,10 @@ pub(super) static LISTENER: SectionKeys = SectionKeys {
                 show: |config| shown(config, |listener| format!("\"{:04o}\"", listener.mode)),
             },
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "The permissions of the file of a `unix:` address.",
         },
-        Key {
+        ConfigKey {
             name: "tls",
             value: Value::Own {
                 takes: "`{ certificate = \"site.pem\", key = \"site.key\" }`, a list of those, or `\"acme\"`",
@@ -256,21 +260,21 @@ pub(super) static LISTENER: SectionKeys = SectionKeys {
                 },
             },
             absent: Absent::Words("connections are plain"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Encrypts the connections with TLS 1.2 or 1.3: see [TLS](tls.md). Both files are PEM: the server's certificate followed by those of its issuers, and the key without a password. Of several certificates a client gets the one for the name it asks for (also `*.example.org`), otherwise the first; for one name there may be an ECDSA and an RSA one. With `\"acme\"` they are those of [`[acme]`](#acme), which the server orders itself.",
         },
-        Key {
+        ConfigKey {
             name: "client_ca",
             value: Value::Apart { takes: "path" },
             absent: Absent::Words("clients show no certificates"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "A PEM file with the authorities that issue the certificates of clients. Others are refused in the handshake.",
         },
-        Key {
+        ConfigKey {
             name: "client_certificates",
             value: Value::Apart { takes: "`\"required\"` or `\"asked\"`" },
             absent: Absent::Words("`\"required\"` with `client_ca`"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Whether a client without a certificate is refused in the handshake. With `\"asked\"` it is served, and pages see whether there was one.",
         },
     ],
@@ -279,8 +283,8 @@ pub(super) static LISTENER: SectionKeys = SectionKeys {
 };
 
 /// Keys that have no effect for the kind of address are mistakes.
-fn check_kind(section: &Section<'_>, listener: &Listener, problems: &mut Problems) {
-    let is_unix = matches!(listener.address, Address::Unix(_));
+fn check_kind(section: &Section<'_>, listener: &ListenerSettings, problems: &mut Problems) {
+    let is_unix = matches!(listener.address, ListenerAddress::Unix(_));
     for (key, fits, why) in [
         ("mode", is_unix, "is for `unix:` addresses only"),
         ("defer_accept", !is_unix, "is not for `unix:` addresses"),
@@ -307,9 +311,9 @@ fn check_kind(section: &Section<'_>, listener: &Listener, problems: &mut Problem
     }
 }
 
-fn address(item: &Item<'_>) -> Result<Address, String> {
+fn address(item: &Item<'_>) -> Result<ListenerAddress, String> {
     let text = borrowed_text(item, "an address in quotes such as \"127.0.0.1:8080\"")?;
-    text.parse::<Address>().map_err(|error| cannot_be(item, text, &error.to_string()))
+    text.parse::<ListenerAddress>().map_err(|error| cannot_be(item, text, &error.to_string()))
 }
 
 fn networks(item: &Item<'_>, problems: &mut Problems) -> Result<Vec<Network>, String> {
@@ -357,7 +361,7 @@ fn mode(item: &Item<'_>) -> Result<u32, String> {
         .ok_or_else(|| "`mode` must be octal permissions in quotes such as \"0660\"".to_owned())
 }
 
-fn check_conflicts(listeners: &[Listener], problems: &mut Problems) {
+fn check_conflicts(listeners: &[ListenerSettings], problems: &mut Problems) {
     for (index, later) in listeners.iter().enumerate() {
         let earlier = listeners.iter().take(index).find(|earlier| is_same(earlier, later));
         let Some(earlier) = earlier else { continue };
@@ -375,13 +379,15 @@ fn check_conflicts(listeners: &[Listener], problems: &mut Problems) {
     }
 }
 
-fn is_same(earlier: &Listener, later: &Listener) -> bool {
+fn is_same(earlier: &ListenerSettings, later: &ListenerSettings) -> bool {
     match (&earlier.address, &later.address) {
         // Port 0 is a different free port each time.
-        (Address::Tcp(first), Address::Tcp(second)) => first == second && first.port() != 0,
-        (Address::Unix(first), Address::Unix(second)) => first == second,
+        (ListenerAddress::Tcp(first), ListenerAddress::Tcp(second)) => {
+            first == second && first.port() != 0
+        }
+        (ListenerAddress::Unix(first), ListenerAddress::Unix(second)) => first == second,
         // Without a name it means all sockets.
-        (Address::Systemd(first), Address::Systemd(second)) => {
+        (ListenerAddress::Systemd(first), ListenerAddress::Systemd(second)) => {
             first == second || first.is_none() || second.is_none()
         }
         _ => false,

@@ -13,7 +13,8 @@ use super::section::Section;
 use super::value::path;
 use super::wording::shown;
 use super::{
-    Address, CertificateFiles, Certificates, ClientCertificates, Listener, Problems, Protocol, Tls,
+    CertificateFiles, ClientCertificatePolicy, ListenerAddress, ListenerCertificates,
+    ListenerSettings, Problems, Protocol, Tls,
 };
 use crate::limits::LISTENER_CERTIFICATES;
 
@@ -27,7 +28,7 @@ const ACME: &str = "acme";
 pub(super) fn read(item: &Item<'_>, reading: &mut Reading<'_>) -> Result<Tls, String> {
     let base = reading.base;
     let files = match item.value {
-        DeValue::String(text) if text == ACME => return Ok(Tls::of(Certificates::Acme)),
+        DeValue::String(text) if text == ACME => return Ok(Tls::of(ListenerCertificates::Acme)),
         DeValue::Array(_) if item.is_empty_list() => {
             return Err("`tls` has no certificate; leave it out for a plain listener".to_owned());
         }
@@ -37,7 +38,7 @@ pub(super) fn read(item: &Item<'_>, reading: &mut Reading<'_>) -> Result<Tls, St
         DeValue::Array(_) => item.list(reading.problems, |part| read_one(part, base))?,
         _ => vec![read_one(item, base)?],
     };
-    Ok(Tls::of(Certificates::Files(files)))
+    Ok(Tls::of(ListenerCertificates::Files(files)))
 }
 
 fn read_one(item: &Item<'_>, base: &Path) -> Result<CertificateFiles, String> {
@@ -65,9 +66,9 @@ fn read_one(item: &Item<'_>, base: &Path) -> Result<CertificateFiles, String> {
 /// The value as written in the file; `None` for certificates that are not in files.
 pub(super) fn show(tls: &Tls) -> Option<String> {
     let files = match &tls.certificates {
-        Certificates::Files(files) => files,
-        Certificates::Acme => return Some(show_text(ACME)),
-        Certificates::SelfSigned => return None,
+        ListenerCertificates::Files(files) => files,
+        ListenerCertificates::Acme => return Some(show_text(ACME)),
+        ListenerCertificates::SelfSigned => return None,
     };
     let shown: Vec<String> = files
         .iter()
@@ -88,10 +89,10 @@ const CLIENT_CERTIFICATES: [(&str, bool); 2] = [("required", true), ("asked", fa
 /// The listener with what its clients show, for which two keys are read together.
 pub(super) fn with_clients(
     section: &Section<'_>,
-    mut listener: Listener,
+    mut listener: ListenerSettings,
     base: &Path,
     problems: &mut Problems,
-) -> Listener {
+) -> ListenerSettings {
     let mut authorities = PathBuf::new();
     section.read_into("client_ca", &mut authorities, problems, |item| path(item, base));
     let mut is_required = true;
@@ -107,18 +108,18 @@ pub(super) fn with_clients(
             let why = "`client_certificates` needs `client_ca`: a file with the authorities that issue them";
             problems.at(item.key_offset, why);
         }
-        Some(tls) if is_required => tls.clients = ClientCertificates::Required(authorities),
-        Some(tls) => tls.clients = ClientCertificates::Asked(authorities),
+        Some(tls) if is_required => tls.clients = ClientCertificatePolicy::Required(authorities),
+        Some(tls) => tls.clients = ClientCertificatePolicy::Asked(authorities),
     }
     listener
 }
 
-impl Listener {
+impl ListenerSettings {
     /// Encrypts with a certificate made on the spot, if it is plain and no file is its address.
     pub(super) fn sign_itself(&mut self) {
-        let is_plain = self.tls.is_none() && !matches!(self.address, Address::Unix(_));
+        let is_plain = self.tls.is_none() && !matches!(self.address, ListenerAddress::Unix(_));
         if is_plain && self.protocol == Protocol::Http {
-            self.tls = Some(Tls::of(Certificates::SelfSigned));
+            self.tls = Some(Tls::of(ListenerCertificates::SelfSigned));
         }
     }
 }

@@ -10,17 +10,19 @@ use wire::access_log::LogFormat;
 
 use super::choice::choice;
 use super::item::Item;
-use super::key::{Absent, Change, Key, SectionKeys, Value, show_choice, show_duration, show_text};
+use super::key::{
+    Absent, ChangeEffect, ConfigKey, SectionKeys, Value, show_choice, show_duration, show_text,
+};
 use super::section::Section;
 use super::value::{borrowed_text, cannot_be, deadline, path, word};
-use super::{Address, Certificates, Problems, Tls, listener_tls};
+use super::{ListenerAddress, ListenerCertificates, Problems, Tls, listener_tls};
 use crate::limits::UNIX_PATH_SIZE_MAX;
 
 /// `[log]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Log {
     /// Where the access log is written.
-    pub access: AccessLog,
+    pub access: AccessLogTarget,
     /// The format of its lines.
     pub format: LogFormat,
     /// The minimum level of the server's own messages, which go to standard error.
@@ -44,7 +46,7 @@ pub enum LogMessages {
 
 /// Where the access log is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AccessLog {
+pub enum AccessLogTarget {
     /// Nowhere.
     Off,
     /// Standard output.
@@ -79,7 +81,7 @@ pub enum LogLevel {
 
 /// `[admin]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Admin {
+pub struct AdminSettings {
     /// The control socket; `None` if the caller chooses the path.
     pub socket: Option<PathBuf>,
     /// The address of the metrics listener; `None` for none.
@@ -105,7 +107,7 @@ const LEVELS: [(&str, LogLevel); 4] = [
 impl Default for Log {
     fn default() -> Self {
         let (format, messages) = (LogFormat::Combined, LogMessages::Plain);
-        Self { access: AccessLog::Off, format, level: LogLevel::Info, messages, slow: None }
+        Self { access: AccessLogTarget::Off, format, level: LogLevel::Info, messages, slow: None }
     }
 }
 
@@ -120,7 +122,7 @@ fn slow(item: &Item<'_>) -> Result<Option<Duration>, String> {
 pub(super) static LOG: SectionKeys = SectionKeys {
     name: "[log]",
     own: &[
-        Key {
+        ConfigKey {
             name: "access",
             value: Value::Own {
                 takes: "path of a file, `\"stdout\"`, `\"stderr\"` or `\"off\"`",
@@ -131,10 +133,10 @@ pub(super) static LOG: SectionKeys = SectionKeys {
                 show: |config| Some(show_access(&config.log.access)),
             },
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "Where to write a line per request. Off by default, because it costs time and disk space and contains addresses of people. With a full disk, or if nobody reads a pipe, lines are lost and counted; requests are never delayed. A FIFO must have a reader at the start. A file in a served directory is refused unless [`hide`](#files) covers it, because everybody could read it.",
         },
-        Key {
+        ConfigKey {
             name: "format",
             value: Value::Own {
                 takes: "`\"combined\"`, `\"json\"`, or a text with fields such as `$peer`",
@@ -145,10 +147,10 @@ pub(super) static LOG: SectionKeys = SectionKeys {
                 show: |config| Some(show_text(&config.log.format)),
             },
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "The format of such a line. In a text, `$NAME` or `${NAME}` is the value of a [field](#fields-of-a-log-line), `-` if there is none, and `$$` a dollar sign.",
         },
-        Key {
+        ConfigKey {
             name: "fields",
             value: Value::Own {
                 takes: "list of fields",
@@ -161,10 +163,10 @@ pub(super) static LOG: SectionKeys = SectionKeys {
                 show: |_| None,
             },
             absent: Absent::Words("the usual ones"),
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "The [fields](#fields-of-a-log-line) of a line in JSON, in this order. Only with `format = \"json\"`, which it implies.",
         },
-        Key {
+        ConfigKey {
             name: "messages",
             value: Value::Own {
                 takes: "`\"plain\"`, `\"timed\"` or `\"json\"`",
@@ -175,10 +177,10 @@ pub(super) static LOG: SectionKeys = SectionKeys {
                 show: |config| show_choice(&MESSAGES, &config.log.messages),
             },
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "The form of the server's own messages: `\"plain\"` is `velodrome: LEVEL: ...`, for service managers, which add the time; `\"timed\"` has the time, too; `\"json\"` is an object with `time`, `level` and `message`.",
         },
-        Key {
+        ConfigKey {
             name: "level",
             value: Value::Own {
                 takes: "`\"error\"`, `\"warn\"`, `\"info\"` or `\"debug\"`",
@@ -189,10 +191,10 @@ pub(super) static LOG: SectionKeys = SectionKeys {
                 show: |config| show_choice(&LEVELS, &config.log.level),
             },
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "The minimum level of the server's own messages, which go to standard error as `velodrome: LEVEL: ...`. `error`: something does not work; `warn`: something works worse than it could; `info`: reloads, drains and reopened logs; `debug`: signals and what was found at the start. Requests are in the access log. nginx's `notice` is `info` here, its `crit`, `alert` and `emerg` are `error`. The reason why a server does not start is printed at every level.",
         },
-        Key {
+        ConfigKey {
             name: "slow_log",
             value: Value::Own {
                 takes: "duration above zero, or `\"off\"`",
@@ -208,7 +210,7 @@ pub(super) static LOG: SectionKeys = SectionKeys {
                 },
             },
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "The time from which on a request is slow. It gets a message of level `warn` with its id, path, route and status, and where its time went: before a page or upstream began, running, waiting by what for, and the rest. [What the parts are](events.md#slow-requests). Off, it costs nothing.",
         },
     ],
@@ -219,7 +221,7 @@ pub(super) static LOG: SectionKeys = SectionKeys {
 pub(super) static ADMIN: SectionKeys = SectionKeys {
     name: "[admin]",
     own: &[
-        Key {
+        ConfigKey {
             name: "socket",
             value: Value::Own {
                 takes: "path of a socket",
@@ -232,10 +234,10 @@ pub(super) static ADMIN: SectionKeys = SectionKeys {
             absent: Absent::Words(
                 "named after the port, in `/run/velodrome` for root, else in `$XDG_RUNTIME_DIR/velodrome`",
             ),
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "The socket for `velodrome ctl`, which finds the default one by itself; name another with `--socket`.",
         },
-        Key {
+        ConfigKey {
             name: "metrics",
             value: Value::Own {
                 takes: "address and port",
@@ -246,10 +248,10 @@ pub(super) static ADMIN: SectionKeys = SectionKeys {
                 show: |config| config.admin.metrics.map(show_text),
             },
             absent: Absent::Words("none"),
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "Serves [metrics](metrics.md) for Prometheus at `/metrics` on this address. There is no access control: do not expose it to the public.",
         },
-        Key {
+        ConfigKey {
             name: "listen",
             value: Value::Own {
                 takes: "address and port",
@@ -260,10 +262,10 @@ pub(super) static ADMIN: SectionKeys = SectionKeys {
                 show: |config| config.admin.listen.map(show_text),
             },
             absent: Absent::Words("none"),
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "Another way for [`velodrome ctl --url`](operations.md#from-another-machine), on this address, for programs with one of `keys`. The [dashboard](dashboard.md) and metrics are there, too.",
         },
-        Key {
+        ConfigKey {
             name: "keys",
             value: Value::Own {
                 takes: "path of a file",
@@ -274,10 +276,10 @@ pub(super) static ADMIN: SectionKeys = SectionKeys {
                 show: |config| config.admin.keys.as_ref().map(|path| show_text(path.display())),
             },
             absent: Absent::Words("must be given with `listen`"),
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "The file with these keys: one of at least 32 bytes on each line. Whoever has one may do what `velodrome ctl` can.",
         },
-        Key {
+        ConfigKey {
             name: "tls",
             value: Value::Own {
                 takes: "`{ certificate, key }`, or a list of those",
@@ -288,7 +290,7 @@ pub(super) static ADMIN: SectionKeys = SectionKeys {
                 show: |config| config.admin.tls.as_ref().and_then(listener_tls::show),
             },
             absent: Absent::Words("plain, which is for addresses of this machine only"),
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "Encrypts `listen`, as `tls` of a [listener](#listener). New files are noticed as those of listeners are.",
         },
     ],
@@ -309,22 +311,22 @@ fn format(item: &Item<'_>) -> Result<LogFormat, String> {
     }
 }
 
-fn access(item: &Item<'_>, base: &Path) -> Result<AccessLog, String> {
+fn access(item: &Item<'_>, base: &Path) -> Result<AccessLogTarget, String> {
     let text = borrowed_text(item, "a path, \"stdout\", \"stderr\" or \"off\" in quotes")?;
     Ok(match text {
-        "off" => AccessLog::Off,
-        "stdout" => AccessLog::Stdout,
-        "stderr" => AccessLog::Stderr,
-        _ => AccessLog::File(path(item, base)?),
+        "off" => AccessLogTarget::Off,
+        "stdout" => AccessLogTarget::Stdout,
+        "stderr" => AccessLogTarget::Stderr,
+        _ => AccessLogTarget::File(path(item, base)?),
     })
 }
 
-fn show_access(access: &AccessLog) -> String {
+fn show_access(access: &AccessLogTarget) -> String {
     match access {
-        AccessLog::Off => show_text("off"),
-        AccessLog::Stdout => show_text("stdout"),
-        AccessLog::Stderr => show_text("stderr"),
-        AccessLog::File(path) => show_text(path.display()),
+        AccessLogTarget::Off => show_text("off"),
+        AccessLogTarget::Stdout => show_text("stdout"),
+        AccessLogTarget::Stderr => show_text("stderr"),
+        AccessLogTarget::File(path) => show_text(path.display()),
     }
 }
 
@@ -339,14 +341,14 @@ fn socket(item: &Item<'_>, base: &Path) -> Result<PathBuf, String> {
 fn address(item: &Item<'_>, what: &str) -> Result<SocketAddr, String> {
     let text = borrowed_text(item, "an address in quotes such as \"127.0.0.1:9090\"")?;
     match text.parse() {
-        Ok(Address::Tcp(address)) => Ok(address),
+        Ok(ListenerAddress::Tcp(address)) => Ok(address),
         Ok(_) => Err(cannot_be(item, text, &format!("{what} on an address and port only"))),
         Err(error) => Err(cannot_be(item, text, &error.to_string())),
     }
 }
 
 /// Who reaches the control of a server over the network must need a key, and nobody on the way may read that.
-pub(super) fn check_remote(section: &Section<'_>, admin: &Admin, problems: &mut Problems) {
+pub(super) fn check_remote(section: &Section<'_>, admin: &AdminSettings, problems: &mut Problems) {
     let Some(listen) = admin.listen else {
         for key in ["keys", "tls"] {
             if let Some(item) = section.item(key) {
@@ -365,7 +367,7 @@ pub(super) fn check_remote(section: &Section<'_>, admin: &Admin, problems: &mut 
             let why = "`listen` of [admin] needs `tls` at an address that other machines reach: keys would be sent in clear";
             problems.at(offset, why);
         }
-        Some(tls) if tls.certificates == Certificates::Acme => {
+        Some(tls) if tls.certificates == ListenerCertificates::Acme => {
             let why = "`tls` of [admin] takes certificates in files only; \"acme\" is for listeners of the site";
             problems.at(offset, why);
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use wire::network::{Network, NetworkError};
 
 use super::Problems;
-use super::key::{Absent, Change, Key, SectionKeys, Value, show_text};
+use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value, show_text};
 use super::section::Section;
 use super::value::{borrowed_text, cannot_be, path};
 use crate::limits::{MAINTENANCE_RETRY, RETRY_AFTER};
@@ -43,7 +43,7 @@ impl Maintenance {
 pub(super) static MAINTENANCE: SectionKeys = SectionKeys {
     name: "[maintenance]",
     own: &[
-        Key {
+        ConfigKey {
             name: "file",
             value: Value::Own {
                 takes: "path of a file",
@@ -56,21 +56,21 @@ pub(super) static MAINTENANCE: SectionKeys = SectionKeys {
                 },
             },
             absent: Absent::Words("none"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "While this file is there, requests are answered with 503, within a second of its coming and going. `velodrome ctl set maintenance on` does the same without a file, until `off` or the end of the server. The page is that of 503 in `[error_pages]`. WebSockets that are open stay open, Redis clients are served.",
         },
-        Key {
+        ConfigKey {
             name: "retry_after",
             value: Value::Duration(|config| &mut config.maintenance.retry_after, RETRY_AFTER),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "The `Retry-After` of these answers, in whole seconds.",
         },
-        Key {
+        ConfigKey {
             name: "allow",
             value: Value::Apart { takes: "list of networks" },
             absent: Absent::Words("none"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Networks of clients that are served as ever: `[\"10.0.0.0/8\"]`.",
         },
     ],

@@ -10,7 +10,7 @@ use ahash::HashMap;
 use super::countries::Countries;
 use super::redirect_map::RedirectMap;
 use super::section::Section;
-use super::{Condition, Config, Outside, Problems, Route, RouteAction};
+use super::{Config, Outside, Problems, Route, RouteAction, RouteCondition};
 use crate::limits::MAP_SIZE_MAX;
 
 /// Reads the files, and gives each route what it needs of them.
@@ -87,7 +87,7 @@ fn countries(
 
 fn give_countries(route: &mut Route, countries: Option<&Arc<Countries>>, problems: &mut Problems) {
     for condition in &mut route.conditions {
-        let Condition::Country { map, .. } = condition else { continue };
+        let RouteCondition::Country { map, .. } = condition else { continue };
         match countries {
             Some(countries) => *map = Arc::clone(countries),
             None => {

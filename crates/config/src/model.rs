@@ -13,10 +13,11 @@ use wire::{
 };
 
 use super::{
-    AccessRule, AcmeSettings, Address, Admin, ChannelRules, ChannelSettings, Condition,
-    DatabaseRules, FileNames, FileSettings, ForwardAuth, Glob, HostName, Https, Limits, Log,
-    Logging, Maintenance, MapRule, MediaType, Method, Pages, PartFile, Place, ProxyRoute, Quota,
-    Secrets, SiteProcess, StoreSettings, Target, Tls, TraceSettings, Upstream,
+    AccessRule, AcmeSettings, AdminSettings, ChannelRules, ChannelSettings, DatabaseRules,
+    FileNames, FileSettings, ForwardAuth, HostName, Https, LimitRule, LimitSettings,
+    ListenerAddress, Log, Logging, Maintenance, MapRule, MediaType, Method, Pages, PartFile,
+    PathGlob, ProxyRoute, RouteCondition, Secrets, SiteProcess, StoreSettings, TargetTemplate,
+    TextPosition, Tls, TraceSettings, UpstreamSettings,
 };
 use crate::limits;
 
@@ -48,7 +49,7 @@ pub struct Config {
     /// How the kernel chooses the scheduler of a new connection.
     pub steering: Steering,
     /// The listeners; at least one.
-    pub listeners: Vec<Listener>,
+    pub listeners: Vec<ListenerSettings>,
     /// The host for requests that no virtual host matches: the top level of the file.
     pub default_host: Host,
     /// The virtual hosts in the order of the file.
@@ -82,17 +83,17 @@ pub struct Config {
     /// The answer to clients while the site is maintained.
     pub maintenance: Maintenance,
     /// The limits of each client.
-    pub quotas: Vec<Quota>,
+    pub quotas: Vec<LimitRule>,
     /// Other servers that answer requests, in the order of the file.
-    pub upstreams: Vec<Upstream>,
+    pub upstreams: Vec<UpstreamSettings>,
     /// Limits and deadlines of requests and connections.
-    pub limits: Limits,
+    pub limits: LimitSettings,
     /// The logs: their contents, form and destination.
     pub log: Log,
     /// What a collector is told.
     pub trace: TraceSettings,
     /// The control socket and the metrics listener.
-    pub admin: Admin,
+    pub admin: AdminSettings,
     /// Certificates that the server orders itself.
     pub acme: AcmeSettings,
 }
@@ -113,7 +114,7 @@ impl Config {
             descriptor_tables: DescriptorTables::Private,
             drain_deadline: limits::DRAIN_DEADLINE,
             steering: Steering::Hash,
-            listeners: vec![Listener::default()],
+            listeners: vec![ListenerSettings::default()],
             default_host: Host::of_files(FileSettings::of_root(root)),
             hosts: Vec::new(),
             trusted_proxies: Vec::new(),
@@ -135,10 +136,10 @@ impl Config {
             maintenance: Maintenance::default(),
             quotas: Vec::new(),
             upstreams: Vec::new(),
-            limits: Limits::default(),
+            limits: LimitSettings::default(),
             log: Log::default(),
             trace: TraceSettings::default(),
-            admin: Admin::default(),
+            admin: AdminSettings::default(),
             acme: AcmeSettings::default(),
         }
     }
@@ -182,11 +183,11 @@ pub enum Steering {
 
 /// One `[[listener]]`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listener {
+pub struct ListenerSettings {
     /// Its place in the file; `None` for those of the command line and the default one.
-    pub place: Option<Place>,
+    pub place: Option<TextPosition>,
     /// Its address.
-    pub address: Address,
+    pub address: ListenerAddress,
     /// The protocol of its connections.
     pub protocol: Protocol,
     /// Whether a RESP client must authenticate first.
@@ -227,7 +228,7 @@ pub enum Protocol {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Host {
     /// Its place in the file; `None` for the top level.
-    pub place: Option<Place>,
+    pub place: Option<TextPosition>,
     /// The names it answers to; empty for the default host.
     pub names: Vec<HostName>,
     /// How paths without a route are handled; its `root` is the host's.
@@ -264,15 +265,15 @@ impl Host {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Route {
     /// Its place in the file.
-    pub place: Place,
+    pub place: TextPosition,
     /// The paths it matches.
-    pub matcher: Matcher,
+    pub matcher: PathMatcher,
     /// The methods it matches; empty for all. GET includes HEAD.
     pub methods: Vec<Method>,
     /// The only host it applies to, within the default host.
     pub host: Option<HostName>,
     /// Its conditions; a request must meet all of them.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<RouteCondition>,
     /// What it does.
     pub action: RouteAction,
     /// Fields added to its answers.
@@ -291,13 +292,13 @@ pub struct Route {
 
 /// The paths a route matches. Paths are decoded and normalised.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Matcher {
+pub enum PathMatcher {
     /// Only this path.
     Path(String),
     /// This path and all below it; without a trailing slash it matches at segment borders.
     Prefix(String),
     /// All that match a pattern.
-    Glob(Glob),
+    Glob(PathGlob),
 }
 
 /// The action of a route.
@@ -310,19 +311,19 @@ pub enum RouteAction {
         /// Whether the route has its own root, which replaces its prefix.
         own_root: bool,
         /// The paths to try in order, of which the first with a file answers; empty for the path itself.
-        tries: Vec<Target>,
+        tries: Vec<TargetTemplate>,
     },
     /// Redirects the client.
     Redirect {
         /// The target.
-        to: Target,
+        to: TargetTemplate,
         /// 301, 302, 303, 307 or 308.
         status: u16,
     },
     /// Continues with another path and the routes after this one.
     Rewrite {
         /// The new path.
-        to: Target,
+        to: TargetTemplate,
     },
     /// Answers with a text.
     Respond(Respond),

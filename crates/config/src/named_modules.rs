@@ -3,7 +3,7 @@
 //! Owns that list, and what naming one requires of the rest of the configuration. Never searches
 //! for a module.
 
-use super::{AppPresence, Config, Place, Problems, RouteAction};
+use super::{AppPresence, Config, Problems, RouteAction, TextPosition};
 
 /// An app module that a configuration names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Config {
     }
 }
 
-fn places(config: &Config) -> impl Iterator<Item = (&str, ModuleUser, Place)> {
+fn places(config: &Config) -> impl Iterator<Item = (&str, ModuleUser, TextPosition)> {
     let hosts = std::iter::once(&config.default_host).chain(&config.hosts);
     let of_routes = hosts.flat_map(|host| &host.routes).filter_map(|route| match &route.action {
         RouteAction::Module(name) => Some((&**name, ModuleUser::Route, route.place)),

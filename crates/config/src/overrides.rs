@@ -5,15 +5,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Address, DescriptorTables, PageErrors, Steering};
+use super::{DescriptorTables, ListenerAddress, PageErrors, Steering};
 
 /// Settings of the command line, which take precedence over the file.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Overrides {
     /// The HTTP listeners, which replace all of the file's; empty keeps those.
-    pub listen: Vec<Address>,
+    pub listen: Vec<ListenerAddress>,
     /// RESP listeners, in addition to the others.
-    pub listen_resp: Vec<Address>,
+    pub listen_resp: Vec<ListenerAddress>,
     /// The directory of the store, which replaces the file's.
     pub store: Option<PathBuf>,
     /// The number of schedulers.

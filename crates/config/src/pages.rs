@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::choice::choice;
 use super::fetch::{self, FetchRules};
-use super::key::{Absent, Change, Key, SectionKeys, Value, show_choice, show_text};
+use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value, show_choice, show_text};
 use super::page_choices::{PageCode, PageErrors, PageSessions, SESSIONS};
 use super::quantity::{spoken_duration, spoken_size};
 use super::section::Section;
@@ -96,14 +96,14 @@ impl Default for Pages {
 pub(super) static PAGES: SectionKeys = SectionKeys {
     name: "[pages]",
     own: &[
-        Key {
+        ConfigKey {
             name: "enabled",
             value: Value::Boolean(|config| &mut config.pages.enabled),
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "Whether pages and modules run. With `false` there are none; `*.page.*` remain hidden.",
         },
-        Key {
+        ConfigKey {
             name: "app",
             value: Value::Own {
                 takes: "path of a directory",
@@ -115,10 +115,10 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
                 show: |config| Some(show_text(config.app.path.display())),
             },
             absent: Absent::Words("`app` beside the file"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "The directory of [app modules](modules.md). Files in it are not served. A directory named here must exist, and so must the default one if a route has a `module`. Otherwise the default directory is used for modules if it contains a `main.lua`, and is an ordinary directory if not.",
         },
-        Key {
+        ConfigKey {
             name: "native",
             value: Value::Own {
                 takes: "true or false",
@@ -130,77 +130,77 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
                 show: |config| Some((config.pages.code == PageCode::Native).to_string()),
             },
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "Compiles hot code of pages to native code. With `false` all code is interpreted, which is several times slower.",
         },
-        Key {
+        ConfigKey {
             name: "slice",
             value: Value::Duration(
                 |config| &mut config.pages.slice,
                 limits::PAGE_SLICE_MIN..=limits::PAGE_SLICE_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "How long a page may run before other requests of its scheduler get their turn; it continues after them.",
         },
-        Key {
+        ConfigKey {
             name: "cpu_budget",
             value: Value::Duration(
                 |config| &mut config.pages.cpu_budget,
                 limits::PAGE_CPU_BUDGET_MIN..=limits::PAGE_CPU_BUDGET_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "CPU time of one run of a page; above, it is ended with 503. A page that [streams](pages.md#streams) gets it once per `deadline`. The processes that it [spawned](pages.md#processes-and-messages) share the same amount again, refilled over ten times that time. Not less than `slice`.",
         },
-        Key {
+        ConfigKey {
             name: "deadline",
             value: Value::Deadline(|config| &mut config.pages.deadline),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "Duration of a page, waits included; above, it is ended with 503. For a page that [streams](pages.md#streams), it counts from the last part that its client has read.",
         },
-        Key {
+        ConfigKey {
             name: "memory",
             value: Value::Size(
                 |config| &mut config.pages.memory,
                 limits::PAGE_MEMORY_MIN..=limits::PAGE_MEMORY_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "Memory of all requests of one scheduler, including page code. When it is short, the request that holds most is ended with 503; the others continue. [How that works](pages.md#memory).",
         },
-        Key {
+        ConfigKey {
             name: "memory_per_request",
             value: Value::Size(
                 |config| &mut config.pages.memory_per_request,
                 limits::PAGE_RUN_MEMORY_MIN..=limits::PAGE_MEMORY_MAX,
             ),
             absent: Absent::Words("half of `memory`"),
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "Memory of one request. A request that holds more is ended with 503; the others continue.",
         },
-        Key {
+        ConfigKey {
             name: "process_memory",
             value: Value::Size(
                 |config| &mut config.pages.process_memory,
                 limits::PAGE_MEMORY_MIN..=limits::PAGE_MEMORY_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "Memory of all spawned [processes](pages.md#processes-and-messages) of one scheduler; a waiting process takes about 2.5 KB. Above five eighths of it `spawn` returns `nil, \"full\"`. If existing processes need more than there is, those of the request that holds most are ended. The garbage collector stops a scheduler for about a microsecond per process, once per cycle: ten times the memory means pauses of up to 100 ms.",
         },
-        Key {
+        ConfigKey {
             name: "table_size",
             value: Value::Size(
                 |config| &mut config.pages.table_size,
                 limits::PAGE_TABLE_SIZE_MIN..=limits::PAGE_MEMORY_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "The largest memory block of one Lua table: 3 MiB are 131,072 named fields or 262,145 elements. A page whose table grows further fails with 500. A table that grows is copied as a whole, and nothing can interrupt that: it takes about 5 ms at the default size.",
         },
-        Key {
+        ConfigKey {
             name: "fetch",
             value: Value::Own {
                 takes: "`\"all\"`, `\"none\"`, or a list of names and networks",
@@ -211,10 +211,10 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
                 show: |config| Some(fetch::show(&config.pages.fetch)),
             },
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "The targets that pages may `fetch` from. `\"api.example.org\"` and `\"*.example.org\"` allow URLs with such a host; `\"10.0.0.0/8\"` and `\"::1\"` allow every host at such an address, whatever its name. Before either, `https://` allows it over TLS only, as in `\"https://api.example.org\"`. Link-local addresses (169.254.0.0/16 and fe80::/10, also embedded in an IPv6 address) are allowed only if a listed network contains them, because cloud providers serve machine credentials there. The address is checked after the name is resolved. A page that fetches URLs from its users can reach everything else that this host can reach: list the names that it needs.",
         },
-        Key {
+        ConfigKey {
             name: "fetch_ca",
             value: Value::Own {
                 takes: "path",
@@ -225,10 +225,10 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
                 show: |config| config.pages.fetch_ca.as_ref().map(|path| show_text(path.display())),
             },
             absent: Absent::Words("the authorities of the system"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "A PEM file with the certificates of the authorities that `fetch` trusts for `https:`, in place of those of the system (`/etc/ssl/certs`, or what the environment variables `SSL_CERT_FILE` and `SSL_CERT_DIR` name), which are read once, at the start.",
         },
-        Key {
+        ConfigKey {
             name: "fetch_certificate",
             value: Value::Own {
                 takes: "path",
@@ -241,10 +241,10 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
                 },
             },
             absent: Absent::Words("none"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "A PEM file with the certificate that `fetch` shows to servers that ask for one, followed by the certificates of its issuers. It needs `fetch_key`. Every server that pages can `fetch` from may ask for it.",
         },
-        Key {
+        ConfigKey {
             name: "fetch_key",
             value: Value::Own {
                 takes: "path",
@@ -257,10 +257,10 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
                 },
             },
             absent: Absent::Words("none"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "A PEM file with the private key of `fetch_certificate`, outside the served directories. It may be the same file.",
         },
-        Key {
+        ConfigKey {
             name: "secret_file",
             value: Value::Own {
                 takes: "path",
@@ -273,10 +273,10 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
                 },
             },
             absent: Absent::Words("a secret drawn at the start"),
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "The secrets that [sign cookies of pages](pages.md#signed-cookies): a text file outside the served directories, each line a secret of at least 32 bytes. The first one signs, all of them verify. A reload reads it again. If it is invalid, the start or the reload is refused. Without it, a restart invalidates signed cookies.",
         },
-        Key {
+        ConfigKey {
             name: "sessions",
             value: Value::Own {
                 takes: "`\"cookie\"` or `\"store\"`",
@@ -287,34 +287,34 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
                 show: |config| show_choice(&SESSIONS, &config.pages.sessions),
             },
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "Where [sessions](pages.md#sessions) are kept: in a signed cookie, which the client can read, or in the [store](store.md), where the server can revoke them.",
         },
-        Key {
+        ConfigKey {
             name: "session_age",
             value: Value::Duration(
                 |config| &mut config.pages.session_age,
                 limits::PAGE_SESSION_AGE_MIN..=limits::DEADLINE_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "How long a session is valid after it was last sent, and a signed cookie without a `max_age`.",
         },
-        Key {
+        ConfigKey {
             name: "secure_cookies",
             value: Value::Boolean(|config| &mut config.pages.secure_cookies),
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "Adds `Secure` to the cookies of pages, including sessions, unless a page says otherwise, so that browsers send them only over TLS. For servers behind a TLS proxy.",
         },
-        Key {
+        ConfigKey {
             name: "compress",
             value: Value::Boolean(|config| &mut config.pages.compress),
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "Compresses [the output of pages and modules](pages.md#compressed-answers) for clients that accept it. With compression, the length of a page that contains a secret and input from a client can reveal the secret (the BREACH attack). Such a page must set `Cache-Control: no-transform`.",
         },
-        Key {
+        ConfigKey {
             name: "uploads",
             value: Value::Own {
                 takes: "path of a directory",
@@ -325,27 +325,27 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
                 show: |config| config.pages.uploads.as_ref().map(|path| show_text(path.display())),
             },
             absent: Absent::Words("none"),
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "The directory for files of forms, which pages can [save](pages.md#uploads). Only the server's user needs to be able to write there. `{uid}` in its name is replaced as in [`path`](#store) of the store, and such a directory is created if missing. Saved files must not replace anything that the server uses: a directory is refused if it is served as a whole, contains (at any depth) pages, the app modules, the store or a file that the configuration names (this file, secrets and keys, the access log, sockets) or the default control socket, or is in `app` or the store. A subdirectory of a served one without pages is allowed; everybody can request what is saved there. Under systemd with `ProtectSystem=strict` use a `StateDirectory=`. Without an upload directory a form with a file is answered 415. Files left over by a server that was killed are removed at the next start. If the directory is deleted and created again, the new one is used; with Landlock (see `ctl status`) that needs a restart.",
         },
-        Key {
+        ConfigKey {
             name: "upload_size",
             value: Value::Size(
                 |config| &mut config.pages.upload_size,
                 limits::UPLOAD_SIZE_MIN..=limits::UPLOAD_SIZE_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "The size of a form with files, unless its route has a smaller `body_size`; above: 413. Its fields and names are kept in memory, up to `body_size`.",
         },
-        Key {
+        ConfigKey {
             name: "uploads_size",
             value: Value::Size(
                 |config| &mut config.pages.uploads_size,
                 limits::UPLOAD_SIZE_MIN..=limits::UPLOAD_SIZE_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "The size of all uploaded files that no page has saved yet. A form that exceeds it is answered 503 with `Retry-After`, and the log says so. Not less than `upload_size`. Saved files do not count: limiting them is up to you.",
         },
     ],

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::Config;
-use super::key::{Absent, Change, Key, SectionKeys};
+use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys};
 use super::keys::SECTIONS;
 
 /// Columns of a comment line.
@@ -38,13 +38,13 @@ pub fn defaults() -> String {
 }
 
 /// The documentation of a key as lines of comment.
-fn comment(out: &mut String, key: &Key) {
+fn comment(out: &mut String, key: &ConfigKey) {
     out.push('\n');
     let mut text = format!("{}. {}", key.takes(), without_links(key.text));
     if let Absent::Words(words) = key.absent {
         let _ = write!(text, " Default: {}.", without_links(words));
     }
-    if key.change == Change::Restart {
+    if key.change == ChangeEffect::Restart {
         text.push_str(" Takes effect with a restart.");
     }
     let mut width = COLUMNS;
@@ -90,9 +90,9 @@ pub fn table(section: &SectionKeys) -> String {
         };
         let change = match key.change {
             _ if key.is_section() => "-",
-            Change::Live => "`ctl set`, reload",
-            Change::Reload => "reload",
-            Change::Restart => "restart",
+            ChangeEffect::Live => "`ctl set`, reload",
+            ChangeEffect::Reload => "reload",
+            ChangeEffect::Restart => "restart",
         };
         let (name, takes, text) = (key.name, key.takes(), key.text);
         let _ = writeln!(out, "| `{name}` | {takes} | {default} | {change} | {text} |");

@@ -9,7 +9,7 @@ use crate::limits::PROBLEMS_MAX;
 
 /// A place in a file, counted from 1; the column counts characters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct TextPosition {
     /// The file: 0 is the main one, then those that it includes in their order. [`FileNames`] has the name.
     pub file: u16,
     /// The line.
@@ -18,7 +18,7 @@ pub struct Place {
     pub column: u32,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TextPosition {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}:{}", self.line, self.column)
     }
@@ -35,19 +35,19 @@ impl FileNames {
 
     /// A place with the name of its file: `velodrome.toml:3:1`.
     #[must_use]
-    pub fn at(&self, place: Place) -> String {
+    pub fn at(&self, place: TextPosition) -> String {
         format!("{}:{place}", self.name(place))
     }
 
     /// The line of a place in a sentence; the name of the main file is left out.
-    pub(crate) fn line(&self, place: Place) -> String {
+    pub(crate) fn line(&self, place: TextPosition) -> String {
         match place.file {
             0 => format!("line {}", place.line),
             _ => format!("line {} of {}", place.line, self.name(place)),
         }
     }
 
-    fn name(&self, place: Place) -> &str {
+    fn name(&self, place: TextPosition) -> &str {
         self.0.get(usize::from(place.file)).map_or("", String::as_str)
     }
 }
@@ -56,7 +56,7 @@ impl FileNames {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// Where; `None` for the command line.
-    pub place: Option<Place>,
+    pub place: Option<TextPosition>,
     /// The problem, and how to fix it.
     pub message: String,
 }
@@ -89,7 +89,7 @@ impl fmt::Display for ConfigErrors {
             out.write_str(&problem.message)?;
         }
         if self.left_out > 0 {
-            let main = self.files.name(Place::default());
+            let main = self.files.name(TextPosition::default());
             write!(out, "\n{main}: and {} more problems", self.left_out)?;
         }
         Ok(())
@@ -135,7 +135,7 @@ pub(crate) struct Problems {
     names: FileNames,
     texts: Vec<FileText>,
     /// The places of values that nobody may see.
-    secret: Vec<Place>,
+    secret: Vec<TextPosition>,
     list: Vec<Problem>,
     /// Finds where a setting of this name belongs, if there is one. The list of all settings knows all readers, so a reader cannot know it.
     setting: fn(&str) -> Option<SettingPlace>,
@@ -155,7 +155,7 @@ impl Problems {
 
     /// Adds an included file, named as seen from the main one; returns where the positions of its text begin.
     pub(crate) fn add_file(&mut self, name: &Path, text: &str) -> usize {
-        let main = Path::new(self.names.name(Place::default()));
+        let main = Path::new(self.names.name(TextPosition::default()));
         let name = main.parent().unwrap_or(Path::new("")).join(name);
         self.names.0.push(name.display().to_string());
         // The position behind the last byte of a text is a place of that text.
@@ -196,16 +196,16 @@ impl Problems {
     }
 
     /// The place of a byte of the texts.
-    pub(crate) fn place(&self, offset: usize) -> Place {
+    pub(crate) fn place(&self, offset: usize) -> TextPosition {
         let number = self.number_of(offset);
-        let Some(file) = self.texts.get(number) else { return Place::default() };
+        let Some(file) = self.texts.get(number) else { return TextPosition::default() };
         let offset = offset.saturating_sub(file.base).min(file.text.len());
         let line = file.line_starts.partition_point(|start| *start <= offset);
         let start = line.checked_sub(1).and_then(|index| file.line_starts.get(index)).copied();
         let before = file.text.as_bytes().get(start.unwrap_or(0)..offset).unwrap_or_default();
         let characters = before.iter().filter(|byte| (**byte & 0xC0) != 0x80).count();
         let file = u16::try_from(number).unwrap_or(u16::MAX);
-        Place { file, line: saturate(line), column: saturate(characters + 1) }
+        TextPosition { file, line: saturate(line), column: saturate(characters + 1) }
     }
 
     /// The file of a byte.
@@ -231,7 +231,7 @@ impl Problems {
     }
 
     /// Adds a problem at a place, or for the command line.
-    pub(crate) fn add(&mut self, place: Option<Place>, message: impl Into<String>) {
+    pub(crate) fn add(&mut self, place: Option<TextPosition>, message: impl Into<String>) {
         let message = match place.filter(|place| self.secret.contains(place)) {
             None => message.into(),
             Some(_) => "the value is not allowed here; it is not shown, because it is from a file of secrets".to_owned(),

@@ -5,10 +5,10 @@
 use std::time::Duration;
 
 use super::item::Item;
-use super::key::{Absent, Change, Key, SectionKeys, Value};
+use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value};
 use super::section::Section;
 use super::value::{borrowed_text, cannot_be, duration_within, module_name, word};
-use super::{Place, Problems};
+use super::{Problems, TextPosition};
 use crate::limits;
 
 /// One `[[process]]`.
@@ -19,7 +19,7 @@ pub struct SiteProcess {
     /// When it starts.
     pub begins: ProcessBegin,
     /// Its place in the file.
-    pub place: Place,
+    pub place: TextPosition,
 }
 
 /// When a process of a site starts.
@@ -82,32 +82,32 @@ fn read_one(section: &Section<'_>, problems: &mut Problems) -> Option<SiteProces
 pub(super) static PROCESS: SectionKeys = SectionKeys {
     name: "[[process]]",
     own: &[
-        Key {
+        ConfigKey {
             name: "module",
             value: Value::Apart { takes: "name" },
             absent: Absent::Words("must be given"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "The [app module](modules.md#background-processes) whose function runs: `\"clock\"` is `app/clock.lua`.",
         },
-        Key {
+        ConfigKey {
             name: "every",
             value: Value::Apart { takes: "duration, 1 second to 365 days" },
             absent: Absent::Words("none"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Runs it repeatedly at this interval, for the first time one interval after the start of the server. A run that is due while the previous one is not finished is skipped.",
         },
-        Key {
+        ConfigKey {
             name: "at",
             value: Value::Apart { takes: "time of day, `\"00:00\"` to `\"23:59\"`" },
             absent: Absent::Words("none"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Runs it each day at that time. If daylight saving skips the time, it runs at the change; if the time occurs twice, at the first. With neither `every` nor `at` it runs from the start of the server.",
         },
-        Key {
+        ConfigKey {
             name: "zone",
             value: Value::Apart { takes: "name of a time zone" },
             absent: Absent::Words("that of the server"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "The time zone of `at`: `\"Europe/Berlin\"`, `\"UTC\"`.",
         },
     ],

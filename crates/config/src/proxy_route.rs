@@ -5,7 +5,7 @@
 use toml::de::DeValue;
 
 use super::item::Item;
-use super::key::{Absent, Change, Key, SectionKeys, Value};
+use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value};
 use super::section::Section;
 use super::upstream_keys::error_status;
 use super::value::{boolean, word};
@@ -120,67 +120,67 @@ pub(super) fn check(config: &Config, problems: &mut Problems) {
 pub(super) static PROXY: SectionKeys = SectionKeys {
     name: "route.proxy",
     own: &[
-        Key {
+        ConfigKey {
             name: "upstream",
             value: Value::Apart { takes: "name" },
             absent: Absent::Words("must be given"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "The `name` of an `[[upstream]]`. `proxy = \"api\"` is short for `proxy = { upstream = \"api\" }`.",
         },
-        Key {
+        ConfigKey {
             name: "strip_prefix",
             value: Value::Apart { takes: "true or false" },
             absent: Absent::Words("`false`"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Removes the `prefix` of the route from the path: with `prefix = \"/api\"`, a request for `/api/users` reaches the server as `/users`. For other changes of a path put a `rewrite` before the route.",
         },
-        Key {
+        ConfigKey {
             name: "cache",
             value: Value::Apart { takes: "true or false" },
             absent: Absent::Words("`true`"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Whether the `cache` of the upstream is used, if it has one.",
         },
-        Key {
+        ConfigKey {
             name: "request_headers",
             value: Value::Section { takes: "table of fields" },
             absent: Absent::Words("none"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Fields set in the request, in place of those of the same name. `Host` is that of the client unless it is set here.",
         },
-        Key {
+        ConfigKey {
             name: "remove_request_headers",
             value: Value::Apart { takes: "list of names" },
             absent: Absent::Words("none"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Fields of the request that the server does not get.",
         },
-        Key {
+        ConfigKey {
             name: "response_headers",
             value: Value::Section { takes: "table of fields" },
             absent: Absent::Words("none"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Fields set in the answer, in place of those of the same name. The fields of `headers` are added only where the answer has none of that name.",
         },
-        Key {
+        ConfigKey {
             name: "remove_response_headers",
             value: Value::Apart { takes: "list of names" },
             absent: Absent::Words("none"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Fields of the answer that the client does not get.",
         },
-        Key {
+        ConfigKey {
             name: "intercept_errors",
             value: Value::Apart { takes: "list of statuses, 400 to 599" },
             absent: Absent::Words("none"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "In place of an answer with one of these statuses the client gets the [error page](#top-level) of that status, as with `proxy_intercept_errors` of nginx. `Allow`, `Retry-After` and `WWW-Authenticate` of the answer are kept.",
         },
-        Key {
+        ConfigKey {
             name: "upgrade",
             value: Value::Apart { takes: "list of protocols" },
             absent: Absent::Words("`[\"websocket\"]`"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Protocols to which a client and a server may change their connection with `Upgrade`; others are not offered to the server. Versions of HTTP and TLS are refused here, because requests in them would bypass routes, access and limits. An empty list passes none.",
         },
     ],

@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use super::choice::choice;
 use super::item::Item;
-use super::key::{Absent, Change, Key, SectionKeys, Value};
+use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value};
 use super::section::Section;
 use super::value::{borrowed_text, cannot_be, duration_within, size, whole, word};
-use super::{Glob, Method, Problems};
+use super::{Method, PathGlob, Problems};
 use crate::limits;
 
 /// One `[[limit]]`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Quota {
+pub struct LimitRule {
     /// Its name, for pages, metrics and fields of answers.
     pub name: String,
     /// The key that tells clients apart; each client has the limit for itself.
@@ -24,7 +24,7 @@ pub struct Quota {
     /// How long a request may wait instead of being refused.
     pub delay: Duration,
     /// The paths whose requests count; empty for all.
-    pub paths: Vec<Glob>,
+    pub paths: Vec<PathGlob>,
     /// The methods whose requests count; empty for all.
     pub methods: Vec<Method>,
 }
@@ -50,16 +50,16 @@ pub enum QuotaKey {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
     /// Requests.
-    Requests(Rate),
+    Requests(LimitRate),
     /// Bytes of bodies in both directions.
-    Bytes(Rate),
+    Bytes(LimitRate),
     /// Requests that are not answered yet.
     Open(u64),
 }
 
 /// So many in a time, and so many at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rate {
+pub struct LimitRate {
     /// How many are given back in `window`.
     pub units: u64,
     /// The time of the rate.
@@ -88,71 +88,71 @@ const WINDOWS: [(&str, Duration); 4] = [
 pub(super) static QUOTA: SectionKeys = SectionKeys {
     name: "[[limit]]",
     own: &[
-        Key {
+        ConfigKey {
             name: "name",
             value: Value::Apart { takes: "text" },
             absent: Absent::Words("must be given"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Its name in metrics, in the fields of refusals, and for `limit.take` of [pages](pages.md#limits-of-clients). What was used stays known over a reload as long as the name stays.",
         },
-        Key {
+        ConfigKey {
             name: "by",
             value: Value::Apart {
                 takes: "`\"address\"`, `\"user\"`, `\"path\"`, `\"pages\"`, `\"field:NAME\"` or `\"cookie:NAME\"`",
             },
             absent: Absent::Words("`\"address\"`"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "What tells clients apart. Of an IPv6 address its first 64 bits count. Clients without the field or cookie are told apart by address; a client can invent as many values as it wants, so use them only for values that something else checks. `\"pages\"`: only `limit.take` uses it.",
         },
-        Key {
+        ConfigKey {
             name: "requests",
             value: Value::Apart {
                 takes: "rate such as `\"10/s\"`, `\"100/m\"`, `\"1000/h\"` or `\"5/d\"`",
             },
             absent: Absent::Words("none"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Limits requests.",
         },
-        Key {
+        ConfigKey {
             name: "bytes",
             value: Value::Apart { takes: "rate such as `\"1 MiB/s\"` or `\"1 GiB/h\"`" },
             absent: Absent::Words("none"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Limits bytes of bodies, in both directions together. They are counted at the end of a request, whatever that end is; a client that has used more than the burst is refused until that much time has passed.",
         },
-        Key {
+        ConfigKey {
             name: "open",
             value: Value::Apart { takes: "whole number, 1 to 1000000" },
             absent: Absent::Words("none"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Limits requests that are not answered yet.",
         },
-        Key {
+        ConfigKey {
             name: "burst",
             value: Value::Apart { takes: "whole number; a size with `bytes`" },
             absent: Absent::Words("the rate's amount of one second, at least 1"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "How many are allowed at once.",
         },
-        Key {
+        ConfigKey {
             name: "delay",
             value: Value::Apart { takes: "duration, up to 10 seconds" },
             absent: Absent::Words("none"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "A request that is too early waits for so long at most instead of being refused. Only with `requests`.",
         },
-        Key {
+        ConfigKey {
             name: "paths",
             value: Value::Apart { takes: "list of patterns" },
             absent: Absent::Words("all"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "The paths whose requests count, as in `glob` of a [route](#route).",
         },
-        Key {
+        ConfigKey {
             name: "methods",
             value: Value::Apart { takes: "list of methods" },
             absent: Absent::Words("all"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "The methods whose requests count.",
         },
     ],
@@ -161,13 +161,13 @@ pub(super) static QUOTA: SectionKeys = SectionKeys {
 };
 
 /// Reads every `[[limit]]`.
-pub(super) fn read_all(top: &Section<'_>, problems: &mut Problems) -> Vec<Quota> {
+pub(super) fn read_all(top: &Section<'_>, problems: &mut Problems) -> Vec<LimitRule> {
     let sections = top.sections("limit", &QUOTA, problems);
     if let Some(section) = sections.get(limits::QUOTAS_MAX) {
         let most = limits::QUOTAS_MAX;
         problems.at(section.offset, format!("there are more than {most} [[limit]]"));
     }
-    let mut quotas: Vec<Quota> = Vec::new();
+    let mut quotas: Vec<LimitRule> = Vec::new();
     for section in &sections {
         let Some(quota) = read(section, problems) else { continue };
         if quotas.iter().any(|known| known.name == quota.name) {
@@ -179,7 +179,7 @@ pub(super) fn read_all(top: &Section<'_>, problems: &mut Problems) -> Vec<Quota>
     quotas
 }
 
-fn read(section: &Section<'_>, problems: &mut Problems) -> Option<Quota> {
+fn read(section: &Section<'_>, problems: &mut Problems) -> Option<LimitRule> {
     let before = problems.len();
     if !section.has("name") {
         problems.at(section.offset, "[[limit]] has no `name`");
@@ -197,7 +197,7 @@ fn read(section: &Section<'_>, problems: &mut Problems) -> Option<Quota> {
         section.list("methods", problems, |item| choice(item, &words)).unwrap_or_default();
     let paths = section.list("paths", problems, glob).unwrap_or_default();
     let (name, measure) = (name?, measure?);
-    (problems.len() == before).then_some(Quota { name, by, measure, delay, paths, methods })
+    (problems.len() == before).then_some(LimitRule { name, by, measure, delay, paths, methods })
 }
 
 /// A name that can be within quotes of a header field.
@@ -263,16 +263,16 @@ fn measure(section: &Section<'_>, problems: &mut Problems) -> Option<Measure> {
 
 fn with_burst(
     section: &Section<'_>,
-    rate: Option<Rate>,
+    rate: Option<LimitRate>,
     problems: &mut Problems,
     burst: impl FnOnce(&Item<'_>) -> Result<u64, String>,
-) -> Option<Rate> {
+) -> Option<LimitRate> {
     let burst = section.read("burst", problems, burst);
-    rate.map(|rate| Rate { burst: burst.unwrap_or(rate.burst).max(1), ..rate })
+    rate.map(|rate| LimitRate { burst: burst.unwrap_or(rate.burst).max(1), ..rate })
 }
 
 /// `"10/s"`: units, and the time in which they are given back.
-fn rate(item: &Item<'_>, units: impl FnOnce(&str) -> Option<u64>) -> Result<Rate, String> {
+fn rate(item: &Item<'_>, units: impl FnOnce(&str) -> Option<u64>) -> Result<LimitRate, String> {
     let text = borrowed_text(item, "a rate in quotes such as \"10/s\"")?;
     let read = text.rsplit_once('/').and_then(|(number, unit)| {
         let (_, window) = WINDOWS.into_iter().find(|(word, _)| *word == unit.trim())?;
@@ -283,10 +283,10 @@ fn rate(item: &Item<'_>, units: impl FnOnce(&str) -> Option<u64>) -> Result<Rate
     let (units, window) = read.ok_or_else(|| {
         cannot_be(item, text, "a rate is a number above zero, a slash and `s`, `m`, `h` or `d`")
     })?;
-    Ok(Rate { units, window, burst: (units / window.as_secs()).max(1) })
+    Ok(LimitRate { units, window, burst: (units / window.as_secs()).max(1) })
 }
 
-fn glob(item: &Item<'_>) -> Result<Glob, String> {
+fn glob(item: &Item<'_>) -> Result<PathGlob, String> {
     let text = borrowed_text(item, "a pattern in quotes such as \"/login\"")?;
-    Glob::parse(text).map_err(|error| cannot_be(item, text, &error.to_string()))
+    PathGlob::parse(text).map_err(|error| cannot_be(item, text, &error.to_string()))
 }

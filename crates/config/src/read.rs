@@ -31,8 +31,8 @@ use super::trace::TRACE;
 use super::upstream_keys;
 use super::wording::shown;
 use super::{
-    AcmeState, Address, Admin, Config, ConfigErrors, FileNames, Listener, Outside, Overrides,
-    PageSessions, PartFile, Problems, field, host, keys, listener, maps,
+    AcmeState, AdminSettings, Config, ConfigErrors, FileNames, ListenerAddress, ListenerSettings,
+    Outside, Overrides, PageSessions, PartFile, Problems, field, host, keys, listener, maps,
 };
 use crate::limits::{
     self, BUSY_POLL_MAX, CONFIG_SIZE_MAX, PROFILE_RING_MAX, SCHEDULERS_MAX, SPIN_MAX,
@@ -209,7 +209,7 @@ fn lay_over(overrides: &Overrides, config: &mut Config, problems: &mut Problems)
             problems.add(None, "--defer-accept must be whole seconds, from 0 to 3600".to_owned());
         }
         for listener in &mut config.listeners {
-            if matches!(listener.address, Address::Tcp(_)) {
+            if matches!(listener.address, ListenerAddress::Tcp(_)) {
                 listener.defer_accept = time;
             }
         }
@@ -235,19 +235,24 @@ fn lay_over(overrides: &Overrides, config: &mut Config, problems: &mut Problems)
 }
 
 /// The admin's sockets must not be the listeners'.
-fn check_admin(top: &Section<'_>, listeners: &[Listener], admin: &Admin, problems: &mut Problems) {
+fn check_admin(
+    top: &Section<'_>,
+    listeners: &[ListenerSettings],
+    admin: &AdminSettings,
+    problems: &mut Problems,
+) {
     let addresses = [("metrics", admin.metrics), ("listen", admin.listen)];
     for listener in listeners {
         let taken = match &listener.address {
-            Address::Tcp(address) => addresses.iter().find_map(|(key, of_admin)| {
+            ListenerAddress::Tcp(address) => addresses.iter().find_map(|(key, of_admin)| {
                 let of_admin = of_admin.filter(|of_admin| do_meet(*address, *of_admin))?;
                 Some((*key, of_admin.to_string()))
             }),
-            Address::Unix(path) => {
+            ListenerAddress::Unix(path) => {
                 let socket = admin.socket.as_ref().filter(|socket| *socket == path);
                 socket.map(|socket| ("socket", socket.display().to_string()))
             }
-            Address::Systemd(_) => continue,
+            ListenerAddress::Systemd(_) => continue,
         };
         let Some((key, taken)) = taken else { continue };
         let offset = top.item("admin").map(|item| item.key_offset);

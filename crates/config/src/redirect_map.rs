@@ -11,7 +11,7 @@ use wire::http::target::{PathRules, resolve_with};
 
 use super::separated::{Row, rows};
 use super::wording::shown;
-use super::{Place, Target, request_path};
+use super::{TargetTemplate, TextPosition, request_path};
 use crate::limits::{MAP_PROBLEMS_MAX, MAP_ROWS_MAX};
 
 /// The `map` of a route.
@@ -20,7 +20,7 @@ pub struct MapRule {
     /// The file.
     pub file: PathBuf,
     /// Where the route names it.
-    pub place: Place,
+    pub place: TextPosition,
     /// Its rows; empty until the file was read.
     pub rows: Arc<RedirectMap>,
 }
@@ -111,7 +111,7 @@ impl RedirectMap {
         };
         let key = key(from).map_err(|why| format!("`{}`: {why}", shown(from)))?;
         // There are no variables in a row.
-        let target = Target::redirect(&to.replace('$', "$$"), 0);
+        let target = TargetTemplate::redirect(&to.replace('$', "$$"), 0);
         let target = target.map_err(|why| format!("`{}`: {why}", shown(to)))?;
         let to = target.constant().unwrap_or_default();
         if to == &**from || to == key {

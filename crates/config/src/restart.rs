@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Config;
-use super::key::{Change, Key, SectionKeys};
+use super::key::{ChangeEffect, ConfigKey, SectionKeys};
 use super::keys::SECTIONS;
 use super::tunables::full_name;
 
@@ -17,7 +17,7 @@ pub fn needs_restart(old: &Config, new: &Config) -> Vec<String> {
     let (mut old, mut new) = (old.clone(), new.clone());
     let mut names = Vec::new();
     for section in SECTIONS {
-        for key in section.keys().filter(|key| key.change == Change::Restart) {
+        for key in section.keys().filter(|key| key.change == ChangeEffect::Restart) {
             if values(section, key, &mut old) != values(section, key, &mut new) {
                 names.push(full_name(section, key));
             }
@@ -25,7 +25,7 @@ pub fn needs_restart(old: &Config, new: &Config) -> Vec<String> {
     }
     // A directory that is not used any more stays as it is.
     let directories = |config: &Config| -> Vec<PathBuf> {
-        let all = config.upstreams.iter().filter_map(super::Upstream::cache_directory);
+        let all = config.upstreams.iter().filter_map(super::UpstreamSettings::cache_directory);
         all.map(Path::to_path_buf).collect()
     };
     let known = directories(&old);
@@ -36,7 +36,7 @@ pub fn needs_restart(old: &Config, new: &Config) -> Vec<String> {
 }
 
 /// The values of a key: one for each section with that name.
-fn values(section: &SectionKeys, key: &Key, config: &mut Config) -> Vec<Option<String>> {
+fn values(section: &SectionKeys, key: &ConfigKey, config: &mut Config) -> Vec<Option<String>> {
     if section.name != super::listener::LISTENER.name {
         return vec![key.show(config)];
     }

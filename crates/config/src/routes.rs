@@ -11,9 +11,9 @@ use super::item::Item;
 use super::section::Section;
 use super::value::{boolean, borrowed_text, cannot_be, module_name, path, size, text, whole};
 use super::{
-    CacheRule, FileSettings, Glob, Header, Logging, MapRule, Matcher, Method, Problems, Respond,
-    Route, RouteAction, Target, access, field, files, forward_auth, host_name, json, proxy_route,
-    request_path, route_keys, when,
+    CacheRule, FileSettings, Header, Logging, MapRule, Method, PathGlob, PathMatcher, Problems,
+    Respond, Route, RouteAction, TargetTemplate, access, field, files, forward_auth, host_name,
+    json, proxy_route, request_path, route_keys, when,
 };
 use crate::limits::WILDCARDS_MAX;
 
@@ -122,13 +122,17 @@ fn only(
     Some(first)
 }
 
-fn matcher(section: &Section<'_>, key: &'static str, problems: &mut Problems) -> Option<Matcher> {
+fn matcher(
+    section: &Section<'_>,
+    key: &'static str,
+    problems: &mut Problems,
+) -> Option<PathMatcher> {
     section.read(key, problems, |item| {
         let text = borrowed_text(item, "a path in quotes that begins with \"/\"")?;
         if key == "glob" {
-            let glob = Glob::parse(text);
+            let glob = PathGlob::parse(text);
             return glob
-                .map(Matcher::Glob)
+                .map(PathMatcher::Glob)
                 .map_err(|error| cannot_be(item, text, &error.to_string()));
         }
         request_path::check(text).map_err(|why| cannot_be(item, text, why))?;
@@ -136,16 +140,16 @@ fn matcher(section: &Section<'_>, key: &'static str, problems: &mut Problems) ->
             return Err(cannot_be(item, text, "`*` has a meaning in `glob` only"));
         }
         let text = text.to_owned();
-        Ok(if key == "path" { Matcher::Path(text) } else { Matcher::Prefix(text) })
+        Ok(if key == "path" { PathMatcher::Path(text) } else { PathMatcher::Prefix(text) })
     })
 }
 
 /// How many of `$1` to `$9` there are.
-fn captures(matcher: &Matcher) -> usize {
+fn captures(matcher: &PathMatcher) -> usize {
     match matcher {
-        Matcher::Path(_) => 0,
-        Matcher::Prefix(_) => 1,
-        Matcher::Glob(glob) => glob.wildcards(),
+        PathMatcher::Path(_) => 0,
+        PathMatcher::Prefix(_) => 1,
+        PathMatcher::Glob(glob) => glob.wildcards(),
     }
 }
 
@@ -185,8 +189,8 @@ fn drop_connection(section: &Section<'_>, problems: &mut Problems) -> Option<Rou
 fn target(
     section: &Section<'_>,
     problems: &mut Problems,
-    parse: impl Fn(&str) -> Result<Target, String>,
-) -> Option<Target> {
+    parse: impl Fn(&str) -> Result<TargetTemplate, String>,
+) -> Option<TargetTemplate> {
     if !section.has("to") {
         problems.at(section.offset, format!("{} has no `to`", section.spoken()));
     }
@@ -204,7 +208,7 @@ fn redirect(
     /// 302: caches do not keep it, so a mistake can be fixed.
     const STATUS: u16 = 302;
     let table = section.section("redirect", &route_keys::REDIRECT, problems)?;
-    let to = target(&table, problems, |text| Target::redirect(text, captures));
+    let to = target(&table, problems, |text| TargetTemplate::redirect(text, captures));
     let mut status = STATUS;
     table.read_into("status", &mut status, problems, |item| {
         let status = whole(item, 300..=399).ok().and_then(|status| u16::try_from(status).ok());
@@ -217,7 +221,7 @@ fn redirect(
 
 fn rewrite(section: &Section<'_>, captures: usize, problems: &mut Problems) -> Option<RouteAction> {
     let table = section.section("rewrite", &route_keys::REWRITE, problems)?;
-    let to = target(&table, problems, |text| Target::rewrite(text, captures));
+    let to = target(&table, problems, |text| TargetTemplate::rewrite(text, captures));
     Some(RouteAction::Rewrite { to: to? })
 }
 

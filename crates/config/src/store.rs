@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use super::choice::choice;
 use super::item::Item;
-use super::key::{Absent, Change, Key, SectionKeys, Value, show_choice, show_text, show_texts};
+use super::key::{
+    Absent, ChangeEffect, ConfigKey, SectionKeys, Value, show_choice, show_text, show_texts,
+};
 use super::section::Section;
 use super::value::{borrowed_text, cannot_be, path, word};
-use super::{ChannelKeys, Config, Problems};
+use super::{ChannelKeyFiles, Config, Problems};
 use crate::limits;
 
 /// `[store]`.
@@ -115,7 +117,7 @@ fn rules(config: &mut Config) -> &mut DatabaseRules {
 pub(super) fn read_databases(
     top: &Section<'_>,
     store: &StoreSettings,
-    keys: &ChannelKeys,
+    keys: &ChannelKeyFiles,
     base: &Path,
     problems: &mut Problems,
 ) -> Vec<DatabaseRules> {
@@ -175,7 +177,7 @@ fn database_name(item: &Item<'_>) -> Result<String, String> {
 pub(super) static STORE: SectionKeys = SectionKeys {
     name: "[store]",
     own: &[
-        Key {
+        ConfigKey {
             name: "path",
             value: Value::Own {
                 takes: "path of a directory",
@@ -186,10 +188,10 @@ pub(super) static STORE: SectionKeys = SectionKeys {
                 show: |config| config.store.path.as_ref().map(|path| show_text(path.display())),
             },
             absent: Absent::Words("there is no store"),
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "The directory of the [store](store.md), outside the served directories. It is created if missing, readable only by the server's user. `{uid}` in its name stands for the number of that user: `/var/tmp/shop-{uid}` is another directory for everybody who tries an application; it is refused if other users can write to it.",
         },
-        Key {
+        ConfigKey {
             name: "databases",
             value: Value::Own {
                 takes: "list of names",
@@ -206,20 +208,20 @@ pub(super) static STORE: SectionKeys = SectionKeys {
                 show: |config| Some(show_texts(&config.store.databases)),
             },
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "Names of databases, such as `[\"cards\"]`. Databases `0` to `15` always exist.",
         },
-        Key {
+        ConfigKey {
             name: "size",
             value: Value::Size(
                 |config| &mut config.store.size,
                 limits::STORE_SIZE_MIN..=limits::STORE_SIZE_MAX,
             ),
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "The maximum size of the store's file. This reserves address space but no disk space. A write that does not fit returns an error; reading and deleting continue.",
         },
-        Key {
+        ConfigKey {
             name: "sync",
             value: Value::Own {
                 takes: "`\"commit\"`, `\"log\"`, `\"interval\"` or `\"none\"`",
@@ -230,14 +232,14 @@ pub(super) static STORE: SectionKeys = SectionKeys {
                 show: |config| show_choice(&SYNC, &config.store.sync),
             },
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "When a write is on disk: before it is answered (in the file, or in a log), within `sync_interval`, or whenever the kernel writes it. No setting loses anything when the server ends, not even with `kill -9`. [What a power failure loses](store.md#durability).",
         },
-        Key {
+        ConfigKey {
             name: "sync_interval",
             value: Value::Deadline(|config| &mut config.store.sync_interval),
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "The time between two checkpoints with `sync = \"log\"` or `\"interval\"`.",
         },
     ],
@@ -248,7 +250,7 @@ pub(super) static STORE: SectionKeys = SectionKeys {
 pub(super) static DATABASE: SectionKeys = SectionKeys {
     name: "[[database]]",
     own: &[
-        Key {
+        ConfigKey {
             name: "name",
             value: Value::Own {
                 takes: "text",
@@ -259,10 +261,10 @@ pub(super) static DATABASE: SectionKeys = SectionKeys {
                 show: |config| config.databases.first().map(|rules| show_text(&rules.name)),
             },
             absent: Absent::Words("must be given"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "The database of this section: one of `databases` in `[store]`, or `\"0\"` to `\"15\"`. Every RESP client may read and write a database without a section.",
         },
-        Key {
+        ConfigKey {
             name: "read",
             value: Value::Own {
                 takes: "`\"open\"`, `\"token\"`, `\"key\"` or `\"none\"`",
@@ -273,10 +275,10 @@ pub(super) static DATABASE: SectionKeys = SectionKeys {
                 show: |config| show_choice(&ACCESSES, &shown(config).read),
             },
             absent: Absent::Default,
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Which clients may read: all, those with a [token](store.md#access-control) that names the database, those with one of `api_keys` in `[channels]`, or none.",
         },
-        Key {
+        ConfigKey {
             name: "write",
             value: Value::Own {
                 takes: "`\"open\"`, `\"token\"`, `\"key\"` or `\"none\"`",
@@ -287,14 +289,14 @@ pub(super) static DATABASE: SectionKeys = SectionKeys {
                 show: |config| show_choice(&ACCESSES, &shown(config).write),
             },
             absent: Absent::Default,
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Which clients may write: all, those with a token that names the database, those with one of `api_keys` in `[channels]`, or none.",
         },
-        Key {
+        ConfigKey {
             name: "http",
             value: Value::Boolean(|config| &mut rules(config).http),
             absent: Absent::Default,
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Whether HTTP clients [can access it](store.md#http) at `/store/NAME`, as `read` and `write` allow.",
         },
     ],

@@ -12,14 +12,14 @@ use super::wording::nearest;
 
 /// A text with variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub struct TargetTemplate {
     text: String,
-    parts: Vec<Part>,
+    parts: Vec<TargetPart>,
 }
 
 /// A part of a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum TargetPart {
     /// Text as written; in a redirect it is already percent-encoded.
     Literal(String),
     /// The path of the request.
@@ -48,7 +48,7 @@ pub enum Spot {
     AfterPath,
 }
 
-impl Target {
+impl TargetTemplate {
     /// Parses the target of a redirect whose route has this many captures.
     pub(super) fn redirect(text: &str, captures: usize) -> Result<Self, String> {
         check_characters(text)?;
@@ -63,13 +63,13 @@ impl Target {
     pub(super) fn rewrite(text: &str, captures: usize) -> Result<Self, String> {
         check_characters(text)?;
         let parts = parse(text, captures)?;
-        if parts.contains(&Part::Query) {
+        if parts.contains(&TargetPart::Query) {
             return Err("the query of a rewritten request does not change".to_owned());
         }
-        if parts.iter().any(|part| matches!(part, Part::Host | Part::Scheme)) {
+        if parts.iter().any(|part| matches!(part, TargetPart::Host | TargetPart::Scheme)) {
             return Err("`$host` and `$scheme` are for redirects".to_owned());
         }
-        if !matches!(parts.first(), Some(Part::Path(_))) {
+        if !matches!(parts.first(), Some(TargetPart::Path(_))) {
             request_path::check(text)?;
         }
         Ok(Self { text: text.to_owned(), parts })
@@ -83,7 +83,7 @@ impl Target {
 
     /// Its parts in order.
     #[must_use]
-    pub fn parts(&self) -> &[Part] {
+    pub fn parts(&self) -> &[TargetPart] {
         &self.parts
     }
 
@@ -91,7 +91,7 @@ impl Target {
     #[must_use]
     pub fn constant(&self) -> Option<&str> {
         match self.parts.as_slice() {
-            [Part::Literal(text)] => Some(text),
+            [TargetPart::Literal(text)] => Some(text),
             _ => None,
         }
     }
@@ -105,7 +105,7 @@ impl Target {
     /// Whether it is `$path/`: the path of the request as a directory.
     #[must_use]
     pub fn adds_slash(&self) -> bool {
-        matches!(self.parts.as_slice(), [Part::Path(_), Part::Literal(text)] if text == "/")
+        matches!(self.parts.as_slice(), [TargetPart::Path(_), TargetPart::Literal(text)] if text == "/")
     }
 
     /// Whether it leads to another path of the same host.
@@ -123,7 +123,7 @@ fn check_characters(text: &str) -> Result<(), String> {
 }
 
 /// Splits the text at its variables.
-fn parse(text: &str, captures: usize) -> Result<Vec<Part>, String> {
+fn parse(text: &str, captures: usize) -> Result<Vec<TargetPart>, String> {
     let mut parts = Vec::new();
     let mut literal = String::new();
     let mut spot = Spot::Path;
@@ -140,20 +140,20 @@ fn parse(text: &str, captures: usize) -> Result<Vec<Part>, String> {
         }
         let (part, after) = variable(after, captures, spot)?;
         if !literal.is_empty() {
-            parts.push(Part::Literal(std::mem::take(&mut literal)));
+            parts.push(TargetPart::Literal(std::mem::take(&mut literal)));
         }
         parts.push(part);
         rest = after;
     }
     literal.push_str(rest);
     if !literal.is_empty() || parts.is_empty() {
-        parts.push(Part::Literal(literal));
+        parts.push(TargetPart::Literal(literal));
     }
     Ok(parts)
 }
 
 /// The variable at the beginning of `text`, after its `$`, and what follows.
-fn variable(text: &str, captures: usize, spot: Spot) -> Result<(Part, &str), String> {
+fn variable(text: &str, captures: usize, spot: Spot) -> Result<(TargetPart, &str), String> {
     if let Some(digit) = text.chars().next().and_then(|character| character.to_digit(10)) {
         let number = digit as usize;
         if number == 0 || number > captures {
@@ -163,15 +163,15 @@ fn variable(text: &str, captures: usize, spot: Spot) -> Result<(Part, &str), Str
                 _ => format!("there is no `${number}`, only `$1` to `${captures}`"),
             });
         }
-        return Ok((Part::Capture { number, spot }, text.get(1..).unwrap_or_default()));
+        return Ok((TargetPart::Capture { number, spot }, text.get(1..).unwrap_or_default()));
     }
     let size = text.bytes().take_while(|byte| byte.is_ascii_alphabetic() || *byte == b'_').count();
     let (name, after) = text.split_at_checked(size).unwrap_or((text, ""));
     match name {
-        "path" => Ok((Part::Path(spot), after)),
-        "query" => Ok((Part::Query, after)),
-        "host" => Ok((Part::Host, after)),
-        "scheme" => Ok((Part::Scheme, after)),
+        "path" => Ok((TargetPart::Path(spot), after)),
+        "query" => Ok((TargetPart::Query, after)),
+        "host" => Ok((TargetPart::Host, after)),
+        "scheme" => Ok((TargetPart::Scheme, after)),
         _ => Err(match nearest(name, &["path", "query", "host", "scheme"]) {
             Some(meant) => format!("`${name}` is unknown; did you mean `${meant}`?"),
             None => format!(
@@ -182,11 +182,11 @@ fn variable(text: &str, captures: usize, spot: Spot) -> Result<(Part, &str), Str
 }
 
 /// A redirect leads to a path of this host, to a host that is fully written, or to the one that was asked for.
-fn check_beginning(text: &str, parts: &[Part]) -> Result<(), String> {
+fn check_beginning(text: &str, parts: &[TargetPart]) -> Result<(), String> {
     let (literal, others) = match parts {
-        [Part::Path(_), ..] => return Ok(()),
-        [Part::Literal(literal), others @ ..] => (literal.as_str(), others),
-        [Part::Scheme, Part::Literal(literal), others @ ..] => {
+        [TargetPart::Path(_), ..] => return Ok(()),
+        [TargetPart::Literal(literal), others @ ..] => (literal.as_str(), others),
+        [TargetPart::Scheme, TargetPart::Literal(literal), others @ ..] => {
             let after = literal.strip_prefix("://");
             return after.map_or_else(
                 || Err("write `://` behind `$scheme`".to_owned()),
@@ -210,11 +210,11 @@ fn check_beginning(text: &str, parts: &[Part]) -> Result<(), String> {
 }
 
 /// The authority behind `://`: written text, or `$host` with written labels before it.
-fn check_authority(after: &str, others: &[Part]) -> Result<(), String> {
+fn check_authority(after: &str, others: &[TargetPart]) -> Result<(), String> {
     let size = after.find(['/', '?', '#']).unwrap_or(after.len());
     let (authority, behind) = after.split_at_checked(size).unwrap_or((after, ""));
     if behind.is_empty()
-        && let [Part::Host, others @ ..] = others
+        && let [TargetPart::Host, others @ ..] = others
     {
         return check_around_host(authority, others);
     }
@@ -223,7 +223,9 @@ fn check_authority(after: &str, others: &[Part]) -> Result<(), String> {
     }
     match others.first() {
         // Directly after the host, text of the request could be `.evil.example` or `@evil.example`.
-        Some(Part::Capture { .. } | Part::Host | Part::Scheme) if behind.is_empty() => {
+        Some(TargetPart::Capture { .. } | TargetPart::Host | TargetPart::Scheme)
+            if behind.is_empty() =>
+        {
             Err("put a `/` between the host and the variable".to_owned())
         }
         _ => Ok(()),
@@ -232,21 +234,27 @@ fn check_authority(after: &str, others: &[Part]) -> Result<(), String> {
 
 /// `$host` may have labels before it (`www.$host`) and a port behind it, so that the whole stays a host of the same
 /// name.
-fn check_around_host(before: &str, others: &[Part]) -> Result<(), String> {
+fn check_around_host(before: &str, others: &[TargetPart]) -> Result<(), String> {
     let is_label = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.');
     let is_labels = before.is_empty() || before.ends_with('.') && before.bytes().all(is_label);
     if !is_labels {
         return Err("before `$host` only labels can stand, as in \"https://www.$host\"".to_owned());
     }
     let behind = match others {
-        [] | [Part::Path(_) | Part::Query, ..] => return Ok(()),
-        [Part::Literal(literal), others @ ..] => {
+        [] | [TargetPart::Path(_) | TargetPart::Query, ..] => return Ok(()),
+        [TargetPart::Literal(literal), others @ ..] => {
             let port = literal
                 .strip_prefix(':')
                 .map(|rest| rest.trim_start_matches(|character: char| character.is_ascii_digit()));
             match port.unwrap_or(literal) {
                 // A digit of the request would change the port.
-                "" if matches!(others.first(), None | Some(Part::Path(_) | Part::Query)) => "/",
+                "" if matches!(
+                    others.first(),
+                    None | Some(TargetPart::Path(_) | TargetPart::Query)
+                ) =>
+                {
+                    "/"
+                }
                 rest => rest,
             }
         }
@@ -259,10 +267,12 @@ fn check_around_host(before: &str, others: &[Part]) -> Result<(), String> {
 }
 
 /// `$query` includes its `?`, so it must be where the query begins, and only a fragment may follow.
-fn check_query(parts: &[Part]) -> Result<(), String> {
-    let Some(index) = parts.iter().position(|part| *part == Part::Query) else { return Ok(()) };
+fn check_query(parts: &[TargetPart]) -> Result<(), String> {
+    let Some(index) = parts.iter().position(|part| *part == TargetPart::Query) else {
+        return Ok(());
+    };
     let (before, after) = parts.split_at_checked(index).unwrap_or((parts, &[]));
-    let has = |part: &Part, mark: char| matches!(part, Part::Literal(text) if text.contains(mark));
+    let has = |part: &TargetPart, mark: char| matches!(part, TargetPart::Literal(text) if text.contains(mark));
     if before.iter().any(|part| has(part, '#')) {
         return Err("`$query` must be before `#`".to_owned());
     }
@@ -271,14 +281,14 @@ fn check_query(parts: &[Part]) -> Result<(), String> {
     }
     match after.get(1) {
         None => Ok(()),
-        Some(Part::Literal(text)) if text.starts_with('#') => Ok(()),
+        Some(TargetPart::Literal(text)) if text.starts_with('#') => Ok(()),
         Some(_) => Err("`$query` must be at the end".to_owned()),
     }
 }
 
 /// Percent-encodes what is not allowed in a URI (RFC 3986 §2); written escapes are kept.
-fn encode_literal(part: Part) -> Part {
-    let Part::Literal(text) = part else { return part };
+fn encode_literal(part: TargetPart) -> TargetPart {
+    let TargetPart::Literal(text) = part else { return part };
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte) {
@@ -287,5 +297,5 @@ fn encode_literal(part: Part) -> Part {
             encoded.push_str(&format!("%{byte:02X}"));
         }
     }
-    Part::Literal(encoded)
+    TargetPart::Literal(encoded)
 }

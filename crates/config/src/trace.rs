@@ -5,7 +5,7 @@
 use wire::http::url::{Origin, Scheme};
 
 use super::item::Item;
-use super::key::{Absent, Change, Key, SectionKeys, Value, show_text};
+use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value, show_text};
 use super::value::{borrowed_text, cannot_be, word};
 
 /// `[trace]`.
@@ -59,7 +59,7 @@ fn show_part(per_million: u32) -> String {
 pub(super) static TRACE: SectionKeys = SectionKeys {
     name: "[trace]",
     own: &[
-        Key {
+        ConfigKey {
             name: "otlp",
             value: Value::Own {
                 takes: "URL of a collector",
@@ -70,10 +70,10 @@ pub(super) static TRACE: SectionKeys = SectionKeys {
                 show: |config| config.trace.otlp.as_ref().map(show_text),
             },
             absent: Absent::Words("none"),
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "Where [spans](trace.md#spans-for-a-collector) of requests are sent, as OTLP over HTTP with JSON, to `/v1/traces`. A collector that does not answer delays nothing: what does not fit is dropped and counted.",
         },
-        Key {
+        ConfigKey {
             name: "sample",
             value: Value::Own {
                 takes: "part of all requests such as `\"1 %\"`",
@@ -84,10 +84,10 @@ pub(super) static TRACE: SectionKeys = SectionKeys {
                 show: |config| Some(show_part(config.trace.per_million)),
             },
             absent: Absent::Default,
-            change: Change::Live,
+            change: ChangeEffect::Live,
             text: "How many of all requests the collector is told of. What a request says in `traceparent` does not change that.",
         },
-        Key {
+        ConfigKey {
             name: "service",
             value: Value::Own {
                 takes: "text",
@@ -98,7 +98,7 @@ pub(super) static TRACE: SectionKeys = SectionKeys {
                 show: |config| Some(show_text(&config.trace.service)),
             },
             absent: Absent::Default,
-            change: Change::Restart,
+            change: ChangeEffect::Restart,
             text: "The name of this server for the collector (`service.name`).",
         },
     ],

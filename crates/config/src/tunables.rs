@@ -1,6 +1,6 @@
 //! The keys that may change while a server runs, without a reload, and the change of one.
 //!
-//! Owns how such a key is named, shown and set. Which keys they are, the rows of the sections say ([`Change::Live`]).
+//! Owns how such a key is named, shown and set. Which keys they are, the rows of the sections say ([`ChangeEffect::Live`]).
 //! Never applies a value: the server does.
 
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use toml::de::DeTable;
 
 use super::channels::CHANNEL;
 use super::item::Item;
-use super::key::{Change, Key, Reading, SectionKeys, show_text};
+use super::key::{ChangeEffect, ConfigKey, Reading, SectionKeys, show_text};
 use super::keys::SECTIONS;
 use super::printed::without_links;
 use super::problem::{FileNames, Problems};
@@ -24,7 +24,7 @@ const NO_VALUE: &str = "none";
 #[derive(Debug, Clone)]
 pub struct Tunable {
     section: &'static SectionKeys,
-    key: &'static Key,
+    key: &'static ConfigKey,
     /// The rules of channels that have it, if it is a key of those.
     channel: Option<usize>,
     /// Its full name: `limits.header_deadline`, `channel.news.*.rate`.
@@ -36,7 +36,7 @@ pub struct Tunable {
 pub fn tunables(config: &Config) -> Vec<Tunable> {
     let mut all = Vec::new();
     for section in SECTIONS {
-        for key in section.documented().filter(|key| key.change == Change::Live) {
+        for key in section.documented().filter(|key| key.change == ChangeEffect::Live) {
             let tunable = |channel, name| Tunable { section, key, channel, name };
             if section.name == CHANNEL.name {
                 let named = config.channels.iter().enumerate().map(|(place, rules)| {
@@ -52,7 +52,7 @@ pub fn tunables(config: &Config) -> Vec<Tunable> {
 }
 
 /// The name of a key in messages: `limits.connections`.
-pub(super) fn full_name(section: &SectionKeys, key: &Key) -> String {
+pub(super) fn full_name(section: &SectionKeys, key: &ConfigKey) -> String {
     match section.name.trim_matches(['[', ']']) {
         "" => key.name.to_owned(),
         section => format!("{section}.{}", key.name),

@@ -7,19 +7,19 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Header, Place};
+use super::{Header, TextPosition};
 
 /// One `[[upstream]]`: servers of which any may answer a request.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Upstream {
+pub struct UpstreamSettings {
     /// Its place in the file.
-    pub place: Place,
+    pub place: TextPosition,
     /// Its name, for routes.
     pub name: String,
     /// The servers; at least one.
     pub servers: Vec<UpstreamServer>,
     /// How a server is chosen.
-    pub balance: Balance,
+    pub balance: BalanceMethod,
     /// The cookie that keeps a client at one server.
     pub sticky: Option<String>,
     /// How connections are encrypted; `None`: they are plain.
@@ -50,7 +50,7 @@ pub struct Upstream {
     pub cache: Option<UpstreamCache>,
 }
 
-impl Upstream {
+impl UpstreamSettings {
     /// The directory of its cache, if that has one.
     #[must_use]
     pub fn cache_directory(&self) -> Option<&Path> {
@@ -170,7 +170,7 @@ impl fmt::Display for ServerAddress {
 
 /// How a server is chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Balance {
+pub enum BalanceMethod {
     /// Two at random, and of these the one with fewer open requests.
     TwoChoices,
     /// In turn.
@@ -260,7 +260,7 @@ pub struct PassiveHealth {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProxyRoute {
     /// The place of the key in the file.
-    pub place: Place,
+    pub place: TextPosition,
     /// The name of the upstream.
     pub upstream: String,
     /// The path that a server gets.
@@ -281,7 +281,7 @@ pub struct ProxyRoute {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForwardAuth {
     /// The place of the key in the file.
-    pub place: Place,
+    pub place: TextPosition,
     /// The name of the upstream.
     pub upstream: String,
     /// The path that is asked for, perhaps with a query.

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use super::key::{Change, Key, SectionKeys};
+use super::key::{ChangeEffect, ConfigKey, SectionKeys};
 use super::section::Section;
 use super::upstream_rows::key;
 use super::value::{boolean, deadline, duration, path, size_within, whole};
@@ -111,8 +111,8 @@ pub(super) static CACHE: SectionKeys = SectionKeys {
             "`\"1 MiB\"`",
             "The longest body that is held in memory, at most an eighth of a scheduler's part of `memory`. A longer one is only stored in `directory`, if there is one.",
         ),
-        Key {
-            change: Change::Restart,
+        ConfigKey {
+            change: ChangeEffect::Restart,
             ..key(
                 "directory",
                 "path",

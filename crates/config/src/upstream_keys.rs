@@ -10,20 +10,24 @@ use super::upstream_rows::UPSTREAM;
 use super::value::{boolean, borrowed_text, cannot_be, deadline, path, whole, word};
 use super::wording::{nearest, shown};
 use super::{
-    Balance, HashBy, PassiveHealth, Problems, ProxiedBodies, ProxyProtocol, Upstream,
-    UpstreamServer, UpstreamTimeouts, UpstreamTls, choice, field, upstream_cache, upstream_check,
+    BalanceMethod, HashBy, PassiveHealth, Problems, ProxiedBodies, ProxyProtocol, UpstreamServer,
+    UpstreamSettings, UpstreamTimeouts, UpstreamTls, choice, field, upstream_cache, upstream_check,
     upstream_server,
 };
 use crate::limits;
 
 /// Reads all `[[upstream]]`, in their order.
-pub(super) fn read(top: &Section<'_>, base: &Path, problems: &mut Problems) -> Vec<Upstream> {
+pub(super) fn read(
+    top: &Section<'_>,
+    base: &Path,
+    problems: &mut Problems,
+) -> Vec<UpstreamSettings> {
     let sections = top.sections("upstream", &UPSTREAM, problems);
     if let Some(section) = sections.get(limits::UPSTREAMS_MAX) {
         let most = limits::UPSTREAMS_MAX;
         problems.at(section.offset, format!("there are more than {most} [[upstream]]"));
     }
-    let mut upstreams: Vec<Upstream> = Vec::new();
+    let mut upstreams: Vec<UpstreamSettings> = Vec::new();
     for section in &sections {
         let Some(upstream) = read_one(section, base, problems) else { continue };
         if upstreams.iter().any(|known| known.name == upstream.name) {
@@ -43,7 +47,10 @@ pub(super) fn read(top: &Section<'_>, base: &Path, problems: &mut Problems) -> V
 }
 
 /// The upstream whose cache has the same files as that of this one.
-fn sharer<'u>(upstream: &Upstream, others: &'u [Upstream]) -> Option<&'u Upstream> {
+fn sharer<'u>(
+    upstream: &UpstreamSettings,
+    others: &'u [UpstreamSettings],
+) -> Option<&'u UpstreamSettings> {
     let own = upstream.cache_directory()?;
     others.iter().find(|other| {
         let of_other = other.cache_directory();
@@ -51,7 +58,11 @@ fn sharer<'u>(upstream: &Upstream, others: &'u [Upstream]) -> Option<&'u Upstrea
     })
 }
 
-fn read_one(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Option<Upstream> {
+fn read_one(
+    section: &Section<'_>,
+    base: &Path,
+    problems: &mut Problems,
+) -> Option<UpstreamSettings> {
     let name = section.read("name", problems, name);
     for (key, mend) in [("name", "\"api\""), ("servers", "[\"127.0.0.1:9000\"]")] {
         if !section.has(key) {
@@ -59,7 +70,7 @@ fn read_one(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Opti
         }
     }
     let servers = servers(section, problems);
-    let mut upstream = Upstream {
+    let mut upstream = UpstreamSettings {
         place: problems.place(section.offset),
         name: String::new(),
         servers: Vec::new(),
@@ -94,10 +105,10 @@ fn read_one(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Opti
     };
     read_times(section, &mut upstream, problems);
     read_numbers(section, &mut upstream, problems);
-    Some(Upstream { name: name?, servers: servers?, ..upstream })
+    Some(UpstreamSettings { name: name?, servers: servers?, ..upstream })
 }
 
-fn read_times(section: &Section<'_>, upstream: &mut Upstream, problems: &mut Problems) {
+fn read_times(section: &Section<'_>, upstream: &mut UpstreamSettings, problems: &mut Problems) {
     let times = &mut upstream.timeouts;
     for (key, place) in [
         ("connect_timeout", &mut times.connect),
@@ -110,7 +121,7 @@ fn read_times(section: &Section<'_>, upstream: &mut Upstream, problems: &mut Pro
     }
 }
 
-fn read_numbers(section: &Section<'_>, upstream: &mut Upstream, problems: &mut Problems) {
+fn read_numbers(section: &Section<'_>, upstream: &mut UpstreamSettings, problems: &mut Problems) {
     for (key, place, range) in [
         ("connections", &mut upstream.connections, 1..=limits::UPSTREAM_CONNECTIONS_MAX),
         ("queue", &mut upstream.queue, 0..=limits::UPSTREAM_QUEUE_MAX),
@@ -170,26 +181,26 @@ const PROXY_VERSIONS: [(&str, ProxyProtocol); 2] =
     [("v1", ProxyProtocol::V1), ("v2", ProxyProtocol::V2)];
 
 /// Makes the choice, with the value for `hash`.
-type Chosen = fn(HashBy) -> Balance;
+type Chosen = fn(HashBy) -> BalanceMethod;
 
 const BALANCES: [(&str, Chosen); 4] = [
-    ("two-choices", |_| Balance::TwoChoices),
-    ("round-robin", |_| Balance::RoundRobin),
-    ("least", |_| Balance::Least),
-    ("hash", Balance::Hash),
+    ("two-choices", |_| BalanceMethod::TwoChoices),
+    ("round-robin", |_| BalanceMethod::RoundRobin),
+    ("least", |_| BalanceMethod::Least),
+    ("hash", BalanceMethod::Hash),
 ];
 
-fn balance(section: &Section<'_>, problems: &mut Problems) -> Balance {
+fn balance(section: &Section<'_>, problems: &mut Problems) -> BalanceMethod {
     let by = section.read("hash", problems, hash_by);
     let wanted = section.read("balance", problems, |item| choice::choice(item, &BALANCES));
     let Some(wanted) = wanted else {
         if let (Some(item), false) = (section.item("hash"), section.has("balance")) {
             problems.at(item.key_offset, "`hash` needs balance = \"hash\"");
         }
-        return Balance::TwoChoices;
+        return BalanceMethod::TwoChoices;
     };
     let balance = wanted(by.clone().unwrap_or(HashBy::Path));
-    let is_hash = matches!(balance, Balance::Hash(_));
+    let is_hash = matches!(balance, BalanceMethod::Hash(_));
     match (section.item("hash"), section.item("balance")) {
         (Some(item), _) if !is_hash => {
             problems.at(item.key_offset, "`hash` needs balance = \"hash\"");

@@ -2,7 +2,7 @@
 //!
 //! Owns the rows. `upstream_keys` reads them, because the meaning of one depends on others.
 
-use super::key::{Absent, Change, Key, SectionKeys, Value};
+use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value};
 
 /// A row that `upstream_keys` or `upstream_cache` reads.
 pub(super) const fn key(
@@ -10,12 +10,12 @@ pub(super) const fn key(
     takes: &'static str,
     absent: &'static str,
     text: &'static str,
-) -> Key {
-    Key {
+) -> ConfigKey {
+    ConfigKey {
         name,
         value: Value::Apart { takes },
         absent: Absent::Words(absent),
-        change: Change::Reload,
+        change: ChangeEffect::Reload,
         text,
     }
 }
@@ -188,11 +188,11 @@ pub(super) static UPSTREAM: SectionKeys = SectionKeys {
             "The status that the answer must have.",
         ),
         key("check_body", "text", "none", "A text that must be in the first 64 KiB of the answer."),
-        Key {
+        ConfigKey {
             name: "cache",
             value: Value::Section { takes: "table, see below" },
             absent: Absent::Words("none"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Keeps answers of the servers and uses them again.",
         },
     ],

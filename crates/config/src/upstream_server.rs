@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use toml::de::DeValue;
-use wire::http::url::{Authority, Host};
+use wire::http::url::{Authority, UrlHost};
 
 use super::item::Item;
 use super::value::{borrowed_text, cannot_be, whole};
@@ -73,8 +73,8 @@ fn parse(text: &str) -> Result<ServerAddress, String> {
         return Err(format!("it has no port; write \"{}:80\"", shown(authority.host_text)));
     }
     match authority.host {
-        Host::Address(address) => Ok(ServerAddress::Tcp(address, authority.port)),
-        Host::Name(_) => {
+        UrlHost::Address(address) => Ok(ServerAddress::Tcp(address, authority.port)),
+        UrlHost::Name(_) => {
             let lower = authority.host_text.to_ascii_lowercase();
             let name = lower.strip_suffix('.').unwrap_or(&lower);
             if name.len() > HOST_NAME_SIZE_MAX {

@@ -12,29 +12,29 @@ use wire::network::Network;
 
 use super::countries::{Countries, Country};
 use super::item::Item;
-use super::key::{Absent, Change, Key, SectionKeys, Value};
+use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value};
 use super::section::Section;
 use super::value::{borrowed_text, cannot_be};
 use super::wording::shown;
-use super::{Address, Problems, field, wildcard};
+use super::{ListenerAddress, Problems, field, wildcard};
 use crate::route::{Circumstances, RouteRequest};
 
 /// One condition of a route.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Condition {
+pub enum RouteCondition {
     /// A field of the request, by its name in lower case.
     Header {
         /// The name.
         name: String,
         /// The value it must have.
-        wanted: Wanted,
+        wanted: WantedValue,
     },
     /// A parameter of the query, by its decoded name.
     Query {
         /// The name.
         name: String,
         /// The value it must have.
-        wanted: Wanted,
+        wanted: WantedValue,
     },
     /// The client's address is in one of these networks.
     Address(Vec<Network>),
@@ -46,12 +46,12 @@ pub enum Condition {
         map: Arc<Countries>,
     },
     /// The request came through one of these listeners.
-    Listener(Vec<Address>),
+    Listener(Vec<ListenerAddress>),
 }
 
 /// The value that a field or a parameter must have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
+pub enum WantedValue {
     /// There, whatever its value.
     Present,
     /// Not there.
@@ -63,39 +63,39 @@ pub enum Wanted {
 pub(super) static WHEN: SectionKeys = SectionKeys {
     name: "route.when",
     own: &[
-        Key {
+        ConfigKey {
             name: "header",
             value: Value::Section { takes: "table of fields" },
             absent: Absent::Words("any"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Fields of the request: `header = { X-Beta = \"yes\" }`. The value is a text, in which `*` matches any characters, `true` for a field that is there, or `false` for one that is not.",
         },
-        Key {
+        ConfigKey {
             name: "query",
             value: Value::Section { takes: "table of parameters" },
             absent: Absent::Words("any"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Parameters of the query, decoded: `query = { version = \"2*\", debug = false }`, with values as for `header`.",
         },
-        Key {
+        ConfigKey {
             name: "address",
             value: Value::Apart { takes: "list of networks" },
             absent: Absent::Words("any"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Networks of clients: `[\"10.0.0.0/8\", \"2001:db8::/32\"]`. A client of a Unix socket has no address and matches none.",
         },
-        Key {
+        ConfigKey {
             name: "country",
             value: Value::Apart { takes: "list of countries" },
             absent: Absent::Words("any"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Countries of clients, by two letters: `[\"DE\", \"AT\"]`, as the file `countries` at the top level says. An address that the file does not have matches none.",
         },
-        Key {
+        ConfigKey {
             name: "listener",
             value: Value::Apart { takes: "list of addresses" },
             absent: Absent::Words("any"),
-            change: Change::Reload,
+            change: ChangeEffect::Reload,
             text: "Listeners through which the request came, by their `address`: `[\"127.0.0.1:8081\"]`.",
         },
     ],
@@ -104,7 +104,7 @@ pub(super) static WHEN: SectionKeys = SectionKeys {
 };
 
 /// Reads the table `when` of a route.
-pub(super) fn read(route: &Section<'_>, problems: &mut Problems) -> Vec<Condition> {
+pub(super) fn read(route: &Section<'_>, problems: &mut Problems) -> Vec<RouteCondition> {
     let Some(section) = route.section("when", &WHEN, problems) else { return Vec::new() };
     let mut conditions = Vec::new();
     for item in section.entries("header", problems) {
@@ -114,31 +114,31 @@ pub(super) fn read(route: &Section<'_>, problems: &mut Problems) -> Vec<Conditio
         }
         let name = item.key.to_ascii_lowercase();
         let wanted = wanted(&item).map_err(|why| problems.at(item.offset, why));
-        conditions.extend(wanted.ok().map(|wanted| Condition::Header { name, wanted }));
+        conditions.extend(wanted.ok().map(|wanted| RouteCondition::Header { name, wanted }));
     }
     for item in section.entries("query", problems) {
         let name = item.key.to_owned();
         let wanted = wanted(&item).map_err(|why| problems.at(item.offset, why));
-        conditions.extend(wanted.ok().map(|wanted| Condition::Query { name, wanted }));
+        conditions.extend(wanted.ok().map(|wanted| RouteCondition::Query { name, wanted }));
     }
     let networks = section.list("address", problems, |item| {
         let text = borrowed_text(item, "a network in quotes such as \"10.0.0.0/8\"")?;
         text.parse()
             .map_err(|error: wire::network::NetworkError| cannot_be(item, text, &error.to_string()))
     });
-    conditions.extend(networks.map(Condition::Address));
+    conditions.extend(networks.map(RouteCondition::Address));
     let codes = section.list("country", problems, |item| {
         let text = borrowed_text(item, "a country in quotes such as \"DE\"")?;
         Country::parse(text).ok_or_else(|| {
             cannot_be(item, text, "write the two letters of a country, as in \"DE\"")
         })
     });
-    conditions.extend(codes.map(|codes| Condition::Country { codes, map: Arc::default() }));
+    conditions.extend(codes.map(|codes| RouteCondition::Country { codes, map: Arc::default() }));
     let addresses = section.list("listener", problems, |item| {
         let text = borrowed_text(item, "the address of a listener, such as \"127.0.0.1:8080\"")?;
-        text.parse::<Address>().map_err(|error| cannot_be(item, text, &error.to_string()))
+        text.parse::<ListenerAddress>().map_err(|error| cannot_be(item, text, &error.to_string()))
     });
-    conditions.extend(addresses.map(Condition::Listener));
+    conditions.extend(addresses.map(RouteCondition::Listener));
     for key in ["address", "country", "listener"] {
         if let (Some(item), true) = (section.item(key), section.is_empty_list(key)) {
             problems.at(item.offset, format!("`{key}` is empty, so the route would never match"));
@@ -147,16 +147,16 @@ pub(super) fn read(route: &Section<'_>, problems: &mut Problems) -> Vec<Conditio
     conditions
 }
 
-fn wanted(item: &Item<'_>) -> Result<Wanted, String> {
+fn wanted(item: &Item<'_>) -> Result<WantedValue, String> {
     match item.value {
-        DeValue::Boolean(true) => Ok(Wanted::Present),
-        DeValue::Boolean(false) => Ok(Wanted::Absent),
-        DeValue::String(text) => Ok(Wanted::Value(text.to_string())),
+        DeValue::Boolean(true) => Ok(WantedValue::Present),
+        DeValue::Boolean(false) => Ok(WantedValue::Absent),
+        DeValue::String(text) => Ok(WantedValue::Value(text.to_string())),
         _ => Err(item.wrong_type("a text, true or false")),
     }
 }
 
-impl Condition {
+impl RouteCondition {
     /// Whether a request meets it.
     pub(super) fn is_met(&self, request: &RouteRequest<'_>) -> bool {
         let Circumstances { fields, address, listener, .. } = request.circumstances;
@@ -191,7 +191,7 @@ impl Condition {
     }
 }
 
-impl Wanted {
+impl WantedValue {
     /// Whether the values of one name are what is wanted: one of several is enough.
     fn accepts<B: AsRef<[u8]>>(&self, mut values: impl Iterator<Item = B>) -> bool {
         match self {
@@ -203,14 +203,16 @@ impl Wanted {
 }
 
 /// The condition in words, for a sentence that begins "it needs".
-impl fmt::Display for Condition {
+impl fmt::Display for RouteCondition {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named = |out: &mut fmt::Formatter<'_>, what: &str, name: &str, wanted: &Wanted| {
+        let named = |out: &mut fmt::Formatter<'_>, what: &str, name: &str, wanted: &WantedValue| {
             let name = shown(name);
             match wanted {
-                Wanted::Present => write!(out, "the {what} `{name}`"),
-                Wanted::Absent => write!(out, "no {what} `{name}`"),
-                Wanted::Value(value) => write!(out, "the {what} `{name}` as `{}`", shown(value)),
+                WantedValue::Present => write!(out, "the {what} `{name}`"),
+                WantedValue::Absent => write!(out, "no {what} `{name}`"),
+                WantedValue::Value(value) => {
+                    write!(out, "the {what} `{name}` as `{}`", shown(value))
+                }
             }
         };
         match self {

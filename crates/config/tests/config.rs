@@ -36,7 +36,7 @@ mod when;
 
 use std::path::Path;
 
-use config::route::Table;
+use config::route::RouteTable;
 use config::{Config, ConfigErrors, Overrides};
 
 /// Reads a text as if it were the file `velodrome.toml` in `/base`.
@@ -56,8 +56,8 @@ fn config(text: &str) -> Config {
 }
 
 /// The table of a valid text.
-fn table(text: &str) -> Table {
-    Table::compile(&config(text)).unwrap_or_else(|errors| panic!("{errors}\n--- in\n{text}"))
+fn table(text: &str) -> RouteTable {
+    RouteTable::compile(&config(text)).unwrap_or_else(|errors| panic!("{errors}\n--- in\n{text}"))
 }
 
 /// The problems of a text, in the file or in its routes together.
@@ -65,7 +65,7 @@ fn errors(text: &str) -> String {
     match read(text) {
         Err(errors) => errors.to_string(),
         Ok(config) => {
-            Table::compile(&config).map_or_else(|errors| errors.to_string(), |_| String::new())
+            RouteTable::compile(&config).map_or_else(|errors| errors.to_string(), |_| String::new())
         }
     }
 }

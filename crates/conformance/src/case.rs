@@ -10,7 +10,7 @@ use crate::target::Capability;
 /// How binding a requirement is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Level {
+pub enum RequirementLevel {
     /// A MUST of an RFC for an origin server.
     Must,
     /// A SHOULD of an RFC that matters for a server.
@@ -21,7 +21,7 @@ pub enum Level {
     Policy,
 }
 
-impl Level {
+impl RequirementLevel {
     /// Every level, most binding first.
     pub const ALL: [Self; 4] = [Self::Must, Self::Should, Self::Attack, Self::Policy];
 
@@ -41,7 +41,7 @@ impl Level {
     }
 }
 
-impl fmt::Display for Level {
+impl fmt::Display for RequirementLevel {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(self.name())
     }
@@ -143,7 +143,7 @@ pub enum ConnectionAfter {
 /// Which status an expectation allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub enum Answer {
+pub enum ExpectedStatus {
     /// Exactly this status.
     Status(u16),
     /// Any status of this class: 4 stands for 400 to 499.
@@ -152,7 +152,7 @@ pub enum Answer {
     Close,
 }
 
-impl TryFrom<String> for Answer {
+impl TryFrom<String> for ExpectedStatus {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -169,7 +169,7 @@ impl TryFrom<String> for Answer {
     }
 }
 
-impl fmt::Display for Answer {
+impl fmt::Display for ExpectedStatus {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Status(status) => write!(formatter, "{status}"),
@@ -217,7 +217,7 @@ pub enum FieldFormat {
 /// The expected content of a response.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Body {
+pub enum ExpectedBody {
     /// No bytes.
     Empty,
     /// The whole file.
@@ -241,7 +241,7 @@ pub struct Expectation {
     /// The method of the request; matters for HEAD and CONNECT, whose responses are framed differently.
     pub method: Option<String>,
     /// Allowed answers.
-    pub status: Vec<Answer>,
+    pub status: Vec<ExpectedStatus>,
     /// The interim responses before it.
     pub interim: Interim,
     /// Fields that must be present.
@@ -261,7 +261,7 @@ pub struct Expectation {
     /// Fields which, where present in both, differ from the first response of the case.
     pub differs_from_first: Vec<String>,
     /// The content.
-    pub body: Option<Body>,
+    pub body: Option<ExpectedBody>,
     /// Other correct answers.
     pub or: Vec<Expectation>,
 }
@@ -275,7 +275,7 @@ pub struct Case {
     /// The source of the requirement: `RFC 9112 6.3`, or `policy <topic>`.
     pub section: String,
     /// How binding it is.
-    pub level: Level,
+    pub level: RequirementLevel,
     /// The requirement in our own words.
     pub requirement: String,
     /// Conditions for testing it.

@@ -13,9 +13,11 @@ use std::time::Duration;
 
 use crate::clock::Deadline;
 use crate::limits::{INTERIM_RESPONSES_MAX, READ_BYTES, RECEIVED_BYTES_MAX};
-use crate::response::{Parsed, RequestKind, Response, ResponseError, StreamEnd, parse_response};
-use crate::stream::Stream;
-use crate::target::{Options, Target};
+use crate::response::{
+    ParseResult, ParsedResponse, RequestKind, ResponseViolation, StreamEnd, parse_response,
+};
+use crate::stream::ServerStream;
+use crate::target::{Options, TestedServer};
 
 /// How the server ended the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +36,7 @@ pub(crate) enum Trouble {
     /// The connection ended where a response could have begun.
     Ended(End),
     /// The received bytes are not a response.
-    Malformed(ResponseError),
+    Malformed(ResponseViolation),
     /// Interim responses without end.
     InterimFlood,
 }
@@ -54,8 +56,8 @@ impl fmt::Display for Trouble {
 /// A final response with the interim ones before it.
 #[derive(Clone, Debug)]
 pub(crate) struct Exchange {
-    pub(crate) interims: Vec<Response>,
-    pub(crate) response: Response,
+    pub(crate) interims: Vec<ParsedResponse>,
+    pub(crate) response: ParsedResponse,
 }
 
 /// The result of a read with a deadline.
@@ -68,18 +70,18 @@ enum Fill {
 
 /// One connection and its transcript.
 pub(crate) struct Connection {
-    stream: Box<dyn Stream>,
+    stream: Box<dyn ServerStream>,
     sent: Vec<u8>,
     received: Vec<u8>,
     consumed: usize,
-    interims: Vec<Response>,
+    interims: Vec<ParsedResponse>,
     end: Option<End>,
     writable: bool,
     response_timeout: Duration,
 }
 
 impl Connection {
-    pub(crate) fn open(target: &Target, options: &Options) -> io::Result<Self> {
+    pub(crate) fn open(target: &TestedServer, options: &Options) -> io::Result<Self> {
         let stream = TcpStream::connect_timeout(&target.address, options.response_timeout)?;
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(options.response_timeout))?;
@@ -142,11 +144,11 @@ impl Connection {
         let before = self.interims.len();
         while self.interims.len() == before {
             match self.parse(request) {
-                Ok(Parsed::Complete(response, used)) if response.is_interim() => {
+                Ok(ParseResult::Complete(response, used)) if response.is_interim() => {
                     self.consumed += used;
                     self.interims.push(response);
                 }
-                Ok(Parsed::Incomplete) if self.fill(deadline) == Fill::Bytes => {}
+                Ok(ParseResult::Incomplete) if self.fill(deadline) == Fill::Bytes => {}
                 _ => return,
             }
         }
@@ -165,7 +167,7 @@ impl Connection {
                 return Err(Trouble::Ended(end));
             }
             match self.parse(request).map_err(Trouble::Malformed)? {
-                Parsed::Complete(response, used) => {
+                ParseResult::Complete(response, used) => {
                     self.consumed += used;
                     if !response.is_interim() {
                         let interims = std::mem::take(&mut self.interims);
@@ -176,13 +178,13 @@ impl Connection {
                         return Err(Trouble::InterimFlood);
                     }
                 }
-                Parsed::Incomplete if self.end.is_some() => {
-                    return Err(Trouble::Malformed(ResponseError::Truncated));
+                ParseResult::Incomplete if self.end.is_some() => {
+                    return Err(Trouble::Malformed(ResponseViolation::Truncated));
                 }
-                Parsed::Incomplete if self.fill(deadline) == Fill::Silence => {
+                ParseResult::Incomplete if self.fill(deadline) == Fill::Silence => {
                     return Err(Trouble::Silence(self.response_timeout));
                 }
-                Parsed::Incomplete => {}
+                ParseResult::Incomplete => {}
             }
         }
     }
@@ -193,12 +195,12 @@ impl Connection {
         while self.end.is_none() && self.fill(deadline) != Fill::Silence {}
     }
 
-    fn parse(&self, request: RequestKind) -> Result<Parsed, ResponseError> {
+    fn parse(&self, request: RequestKind) -> Result<ParseResult, ResponseViolation> {
         // Content that ends with the connection is complete only after an orderly end.
         let finished = self.end == Some(End::Finished);
         let end = if finished { StreamEnd::Closed } else { StreamEnd::Open };
         if self.surplus().is_empty() {
-            return Ok(Parsed::Incomplete);
+            return Ok(ParseResult::Incomplete);
         }
         parse_response(self.surplus(), request, end)
     }

@@ -4,13 +4,13 @@
 use crate::case::Need;
 use crate::connection::Connection;
 use crate::formats;
-use crate::response::{RequestKind, Response};
-use crate::target::{Capability, Options, Target};
+use crate::response::{ParsedResponse, RequestKind};
+use crate::target::{Capability, Options, TestedServer};
 
 /// The facts that templates and expectations may refer to.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
-    target: Target,
+    target: TestedServer,
     content: Option<Vec<u8>>,
     etag: Option<String>,
     last_modified: Option<String>,
@@ -18,7 +18,7 @@ pub(crate) struct Facts {
 
 impl Facts {
     /// Requests the target's file once. After any error the fact stays unknown.
-    pub(crate) fn learn(target: &Target, options: &Options) -> Self {
+    pub(crate) fn learn(target: &TestedServer, options: &Options) -> Self {
         let answer = target.resources.get(&Capability::File).and_then(|path| {
             let host = &target.host;
             let request =
@@ -43,7 +43,7 @@ impl Facts {
 
     /// Facts without a server, with which every template of the suite can be expanded.
     pub(crate) fn sample() -> Self {
-        let mut target = Target::new(([127, 0, 0, 1], 80).into());
+        let mut target = TestedServer::new(([127, 0, 0, 1], 80).into());
         for capability in Capability::ALL {
             let value = if capability == Capability::BodyLimit { "65536" } else { "/sample.txt" };
             target.resources.insert(capability, value.to_owned());
@@ -138,7 +138,11 @@ impl Facts {
     }
 }
 
-fn first_answer(target: &Target, options: &Options, request: &[u8]) -> Option<Response> {
+fn first_answer(
+    target: &TestedServer,
+    options: &Options,
+    request: &[u8],
+) -> Option<ParsedResponse> {
     let mut connection = Connection::open(target, options).ok()?;
     connection.send(request);
     connection.next_final(RequestKind::Other).ok().map(|exchange| exchange.response)

@@ -1,6 +1,6 @@
 //! Owns the verdict over one played case. Never talks to the server.
 
-use crate::case::{Answer, Case, ConnectionAfter};
+use crate::case::{Case, ConnectionAfter, ExpectedStatus};
 use crate::connection::{End, Trouble};
 use crate::escape::quote;
 use crate::facts::Facts;
@@ -28,8 +28,8 @@ pub(crate) fn judge(case: &Case, played: &Played, facts: &Facts) -> Result<(), C
                 matchers::check(expectation, exchange, first, facts).map_err(complaint)?
             }
             None => {
-                let closing = expectation.status.contains(&Answer::Close)
-                    || expectation.or.iter().any(|or| or.status.contains(&Answer::Close));
+                let closing = expectation.status.contains(&ExpectedStatus::Close)
+                    || expectation.or.iter().any(|or| or.status.contains(&ExpectedStatus::Close));
                 return match &played.trouble {
                     Some(Trouble::Ended(end)) if closing => {
                         judge_end(case.connection, &After::Closed(*end))

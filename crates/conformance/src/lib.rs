@@ -28,13 +28,15 @@ mod target;
 mod template;
 
 pub use case::{
-    Answer, Body, Case, CaseStep, ConnectionAfter, Expectation, FieldFormat, Interim, Level, Need,
+    Case, CaseStep, ConnectionAfter, Expectation, ExpectedBody, ExpectedStatus, FieldFormat,
+    Interim, Need, RequirementLevel,
 };
-pub use report::{CaseReport, CaseResult, Counts, Detail, Failure, Report};
+pub use report::{CaseCounts, CaseFailure, CaseReport, CaseResult, ConformanceReport, Detail};
 pub use response::{
-    Fields, Parsed, RequestKind, Response, ResponseError, StreamEnd, parse_response,
+    ParseResult, ParsedResponse, ReceivedFields, RequestKind, ResponseViolation, StreamEnd,
+    parse_response,
 };
 pub use run::{run, run_suite};
-pub use stream::{Over, Stream};
+pub use stream::{Over, ServerStream};
 pub use suite::{Suite, SuiteError};
-pub use target::{Capability, Options, Target};
+pub use target::{Capability, Options, TestedServer};

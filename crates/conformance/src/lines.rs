@@ -29,11 +29,11 @@ pub(crate) enum Framing {
 }
 
 /// Field lines in order: names as sent, values without surrounding spaces and tabs.
-pub type Fields = Vec<(String, Vec<u8>)>;
+pub type ReceivedFields = Vec<(String, Vec<u8>)>;
 
 /// A violation of the protocol by a response. The server is always at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ResponseError {
+pub enum ResponseViolation {
     /// A line that ends in LF without CR, or has a CR inside.
     LineEnd,
     /// Not `HTTP/1.0` or `HTTP/1.1`, one space, three digits, one space, a reason of visible bytes.
@@ -64,7 +64,7 @@ pub enum ResponseError {
     Truncated,
 }
 
-impl fmt::Display for ResponseError {
+impl fmt::Display for ResponseViolation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::LineEnd => "a line does not end in CR LF",
@@ -85,28 +85,30 @@ impl fmt::Display for ResponseError {
     }
 }
 
-impl std::error::Error for ResponseError {}
+impl std::error::Error for ResponseViolation {}
 
 /// Field lines up to and with the empty line.
-pub(crate) fn parse_fields(lines: &mut Lines<'_>) -> Result<Option<Fields>, ResponseError> {
+pub(crate) fn parse_fields(
+    lines: &mut Lines<'_>,
+) -> Result<Option<ReceivedFields>, ResponseViolation> {
     let mut fields = Vec::new();
     loop {
         match lines.next_line()? {
             None => return Ok(None),
             Some([]) => return Ok(Some(fields)),
             Some(_) if fields.len() == RESPONSE_FIELDS_MAX => {
-                return Err(ResponseError::FieldCount);
+                return Err(ResponseViolation::FieldCount);
             }
             Some(line) => fields.push(parse_field(line)?),
         }
     }
 }
 
-fn parse_field(line: &[u8]) -> Result<(String, Vec<u8>), ResponseError> {
-    let colon = line.iter().position(|byte| *byte == b':').ok_or(ResponseError::FieldLine)?;
+fn parse_field(line: &[u8]) -> Result<(String, Vec<u8>), ResponseViolation> {
+    let colon = line.iter().position(|byte| *byte == b':').ok_or(ResponseViolation::FieldLine)?;
     let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
     if name.is_empty() || !name.iter().all(is_token) || !value.iter().all(is_text) {
-        return Err(ResponseError::FieldLine);
+        return Err(ResponseViolation::FieldLine);
     }
     let name = name.iter().copied().map(char::from).collect();
     Ok((name, value.to_vec()))
@@ -139,16 +141,16 @@ impl<'bytes> Lines<'bytes> {
     }
 
     /// The next line without its end, or `None` if it is incomplete.
-    pub(crate) fn next_line(&mut self) -> Result<Option<&'bytes [u8]>, ResponseError> {
+    pub(crate) fn next_line(&mut self) -> Result<Option<&'bytes [u8]>, ResponseViolation> {
         let rest = &self.bytes[self.position..];
         let end = rest.iter().position(|byte| *byte == b'\n');
         if self.position + end.unwrap_or(rest.len()) > RESPONSE_HEAD_BYTES_MAX {
-            return Err(ResponseError::HeadSize);
+            return Err(ResponseViolation::HeadSize);
         }
         let Some(end) = end else { return Ok(None) };
-        let line = rest[..end].strip_suffix(b"\r").ok_or(ResponseError::LineEnd)?;
+        let line = rest[..end].strip_suffix(b"\r").ok_or(ResponseViolation::LineEnd)?;
         if line.contains(&b'\r') {
-            return Err(ResponseError::LineEnd);
+            return Err(ResponseViolation::LineEnd);
         }
         self.position += end + 1;
         Ok(Some(line))

@@ -1,19 +1,19 @@
 //! Owns the comparison of one response with one expectation. Never sees the connection.
 
-use crate::case::{Answer, Body, Expectation, Interim};
+use crate::case::{Expectation, ExpectedBody, ExpectedStatus, Interim};
 use crate::connection::Exchange;
 use crate::escape::quote;
 use crate::facts::Facts;
 use crate::formats::has_form;
 use crate::multipart::{self, slice};
-use crate::response::Response;
+use crate::response::ParsedResponse;
 use crate::template;
 
 /// Whether the response is the expected one, or one of the other correct answers.
 pub(crate) fn check(
     expectation: &Expectation,
     exchange: &Exchange,
-    first: Option<&Response>,
+    first: Option<&ParsedResponse>,
     facts: &Facts,
 ) -> Result<(), String> {
     let problem = match check_one(expectation, exchange, first, facts) {
@@ -70,7 +70,7 @@ fn describe_one(expectation: &Expectation) -> String {
 fn check_one(
     expectation: &Expectation,
     exchange: &Exchange,
-    first: Option<&Response>,
+    first: Option<&ParsedResponse>,
     facts: &Facts,
 ) -> Result<(), String> {
     let response = &exchange.response;
@@ -84,16 +84,16 @@ fn check_one(
     }
 }
 
-fn check_status(allowed: &[Answer], status: u16) -> Result<(), String> {
+fn check_status(allowed: &[ExpectedStatus], status: u16) -> Result<(), String> {
     let fits = allowed.iter().any(|answer| match answer {
-        Answer::Status(allowed) => *allowed == status,
-        Answer::Class(class) => *class == status / 100,
-        Answer::Close => false,
+        ExpectedStatus::Status(allowed) => *allowed == status,
+        ExpectedStatus::Class(class) => *class == status / 100,
+        ExpectedStatus::Close => false,
     });
     if fits { Ok(()) } else { Err(format!("status {status}")) }
 }
 
-fn check_interims(expected: Interim, interims: &[Response]) -> Result<(), String> {
+fn check_interims(expected: Interim, interims: &[ParsedResponse]) -> Result<(), String> {
     let statuses: Vec<u16> = interims.iter().map(|interim| interim.status).collect();
     let only_continue = statuses.iter().all(|status| *status == 100);
     let fits = match expected {
@@ -108,7 +108,7 @@ fn check_interims(expected: Interim, interims: &[Response]) -> Result<(), String
 
 fn check_fields(
     expectation: &Expectation,
-    response: &Response,
+    response: &ParsedResponse,
     facts: &Facts,
 ) -> Result<(), String> {
     for name in &expectation.present {
@@ -151,8 +151,8 @@ fn check_fields(
 
 fn check_against_first(
     expectation: &Expectation,
-    response: &Response,
-    first: Option<&Response>,
+    response: &ParsedResponse,
+    first: Option<&ParsedResponse>,
 ) -> Result<(), String> {
     let Some(first) = first else { return Ok(()) };
     let show = |value: Option<&[u8]>| value.map_or_else(|| "absent".to_owned(), quote);
@@ -171,25 +171,31 @@ fn check_against_first(
     Ok(())
 }
 
-fn check_body(expected: &Body, response: &Response, facts: &Facts) -> Result<(), String> {
+fn check_body(
+    expected: &ExpectedBody,
+    response: &ParsedResponse,
+    facts: &Facts,
+) -> Result<(), String> {
     let body = response.body.as_slice();
     let content =
         || facts.content().ok_or_else(|| "the content of the file is not known".to_owned());
     let wanted = match expected {
-        Body::Empty => Vec::new(),
-        Body::File => content()?.to_vec(),
-        Body::Slice(first, last) => slice(content()?, *first, *last)?.to_vec(),
-        Body::Tail(count) => {
+        ExpectedBody::Empty => Vec::new(),
+        ExpectedBody::File => content()?.to_vec(),
+        ExpectedBody::Slice(first, last) => slice(content()?, *first, *last)?.to_vec(),
+        ExpectedBody::Tail(count) => {
             let content = content()?;
             let from = content.len().saturating_sub(usize::try_from(*count).unwrap_or(usize::MAX));
             content[from..].to_vec()
         }
-        Body::Is(text) => template::expand(text, facts).map_err(|error| error.to_string())?,
-        Body::Lacks(text) if find(body, text.as_bytes()) => {
+        ExpectedBody::Is(text) => {
+            template::expand(text, facts).map_err(|error| error.to_string())?
+        }
+        ExpectedBody::Lacks(text) if find(body, text.as_bytes()) => {
             return Err(format!("'{text}' in the content: {}", quote(body)));
         }
-        Body::Lacks(_) => return Ok(()),
-        Body::Multipart(ranges) => return multipart::check(response, ranges, content()?),
+        ExpectedBody::Lacks(_) => return Ok(()),
+        ExpectedBody::Multipart(ranges) => return multipart::check(response, ranges, content()?),
     };
     if body == wanted {
         return Ok(());

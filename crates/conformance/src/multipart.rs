@@ -2,11 +2,11 @@
 
 use crate::escape::quote;
 use crate::limits::MULTIPART_PARTS_MAX;
-use crate::response::Response;
+use crate::response::ParsedResponse;
 
 /// Whether the response has exactly these ranges of the content, in this order.
 pub(crate) fn check(
-    response: &Response,
+    response: &ParsedResponse,
     ranges: &[(u64, u64)],
     content: &[u8],
 ) -> Result<(), String> {
@@ -78,9 +78,9 @@ pub(crate) fn slice(content: &[u8], first: u64, last: u64) -> Result<&[u8], Stri
 mod tests {
     use super::*;
 
-    fn response(body: &[u8]) -> Response {
+    fn response(body: &[u8]) -> ParsedResponse {
         let kind = b"multipart/byteranges; boundary=\"cut\"".to_vec();
-        Response {
+        ParsedResponse {
             version_minor: 1,
             status: 206,
             fields: vec![("Content-Type".to_owned(), kind)],

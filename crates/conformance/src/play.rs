@@ -9,8 +9,8 @@ use crate::clock::Deadline;
 use crate::connection::{Connection, End, Exchange, Trouble};
 use crate::facts::Facts;
 use crate::limits::DRIP_INTERVAL_MS;
-use crate::response::{RequestKind, Response};
-use crate::target::{Options, Target};
+use crate::response::{ParsedResponse, RequestKind};
+use crate::target::{Options, TestedServer};
 use crate::template;
 
 /// The state of the connection at the end.
@@ -41,7 +41,7 @@ pub(crate) struct Played {
 /// Plays one case on a connection of its own.
 pub(crate) fn play(
     case: &Case,
-    target: &Target,
+    target: &TestedServer,
     facts: &Facts,
     options: &Options,
 ) -> io::Result<Played> {
@@ -185,7 +185,7 @@ impl Player<'_> {
 }
 
 /// RFC 9112 section 9.3: the option close, or a 1.0 response without keep-alive.
-fn announces_close(response: &Response) -> bool {
+fn announces_close(response: &ParsedResponse) -> bool {
     let kept = response.version_minor == 1 || response.lists("Connection", "keep-alive");
     response.lists("Connection", "close") || !kept
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::case::Level;
+use crate::case::RequirementLevel;
 
 /// The reason of a failed case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Failure {
+pub struct CaseFailure {
     /// The expectation.
     pub expected: String,
     /// What came instead.
@@ -22,7 +22,7 @@ pub enum CaseResult {
     /// The requirement is met.
     Passed,
     /// The requirement is not met.
-    Failed(Failure),
+    Failed(CaseFailure),
     /// It could not be tested.
     Skipped {
         /// The reason.
@@ -38,7 +38,7 @@ pub struct CaseReport {
     /// The source of the requirement.
     pub section: String,
     /// How binding it is.
-    pub level: Level,
+    pub level: RequirementLevel,
     /// The requirement.
     pub requirement: String,
     /// Its result.
@@ -52,7 +52,7 @@ pub struct CaseReport {
 
 /// The number of cases by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub struct CaseCounts {
     /// Requirements met.
     pub passed: usize,
     /// Requirements not met.
@@ -61,7 +61,7 @@ pub struct Counts {
     pub skipped: usize,
 }
 
-impl Counts {
+impl CaseCounts {
     fn add(&mut self, outcome: &CaseResult) {
         match outcome {
             CaseResult::Passed => self.passed += 1,
@@ -87,21 +87,21 @@ pub enum Detail {
 
 /// The result of a run.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct ConformanceReport {
     /// The server.
     pub target: String,
     /// All cases together.
-    pub counts: Counts,
+    pub counts: CaseCounts,
     /// Cases by level.
-    pub levels: BTreeMap<Level, Counts>,
+    pub levels: BTreeMap<RequirementLevel, CaseCounts>,
     /// The cases, in the order of the suite.
     pub cases: Vec<CaseReport>,
 }
 
-impl Report {
+impl ConformanceReport {
     pub(crate) fn new(target: String, cases: Vec<CaseReport>) -> Self {
-        let mut counts = Counts::default();
-        let mut levels: BTreeMap<Level, Counts> = BTreeMap::new();
+        let mut counts = CaseCounts::default();
+        let mut levels: BTreeMap<RequirementLevel, CaseCounts> = BTreeMap::new();
         for case in &cases {
             counts.add(&case.outcome);
             levels.entry(case.level).or_default().add(&case.outcome);

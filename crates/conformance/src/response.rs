@@ -2,8 +2,8 @@
 //! what a lenient client would accept is an error here, because the server is under test.
 
 use crate::framing::{self, Content};
-pub use crate::lines::{Fields, ResponseError, StreamEnd};
 use crate::lines::{Framing, Lines, is_text, parse_fields};
+pub use crate::lines::{ReceivedFields, ResponseViolation, StreamEnd};
 
 /// The request a response belongs to, as far as framing depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,20 +29,20 @@ impl RequestKind {
 
 /// One response, interim or final.
 #[derive(Clone, Debug)]
-pub struct Response {
+pub struct ParsedResponse {
     /// Minor version: 0 or 1.
     pub version_minor: u8,
     /// Status code, 100 to 599.
     pub status: u16,
     /// Fields of the head.
-    pub fields: Fields,
+    pub fields: ReceivedFields,
     /// Content after the removal of chunked coding.
     pub body: Vec<u8>,
     /// Trailer fields of a chunked response.
-    pub trailers: Fields,
+    pub trailers: ReceivedFields,
 }
 
-impl Response {
+impl ParsedResponse {
     /// The value of the first field of this name, in any case.
     pub fn field(&self, name: &str) -> Option<&[u8]> {
         self.values(name).next()
@@ -68,11 +68,11 @@ impl Response {
 
 /// The result of parsing.
 #[derive(Clone, Debug)]
-pub enum Parsed {
+pub enum ParseResult {
     /// Not a complete response yet.
     Incomplete,
     /// A complete response, and its length in bytes.
-    Complete(Response, usize),
+    Complete(ParsedResponse, usize),
 }
 
 /// Fields of which a response has at most one (RFC 9110 section 5.3).
@@ -96,73 +96,79 @@ pub fn parse_response(
     bytes: &[u8],
     request: RequestKind,
     end: StreamEnd,
-) -> Result<Parsed, ResponseError> {
+) -> Result<ParseResult, ResponseViolation> {
     let mut lines = Lines::new(bytes);
     let head = match parse_head(&mut lines) {
         Ok(Some(head)) => head,
-        Ok(None) if end == StreamEnd::Closed => return Err(ResponseError::Truncated),
-        Ok(None) => return Ok(Parsed::Incomplete),
+        Ok(None) if end == StreamEnd::Closed => return Err(ResponseViolation::Truncated),
+        Ok(None) => return Ok(ParseResult::Incomplete),
         Err(error) => return Err(error),
     };
     let framing = framing_of(&head, request)?;
     let head_bytes = lines.position();
     let content = framing::read(&bytes[head_bytes..], framing, end)?;
     Ok(match content {
-        None => Parsed::Incomplete,
+        None => ParseResult::Incomplete,
         Some(Content { body, trailers, used }) => {
-            Parsed::Complete(Response { body, trailers, ..head }, head_bytes + used)
+            ParseResult::Complete(ParsedResponse { body, trailers, ..head }, head_bytes + used)
         }
     })
 }
 
-fn parse_head(lines: &mut Lines<'_>) -> Result<Option<Response>, ResponseError> {
+fn parse_head(lines: &mut Lines<'_>) -> Result<Option<ParsedResponse>, ResponseViolation> {
     let Some(line) = lines.next_line()? else { return Ok(None) };
     let (version_minor, status) = parse_status_line(line)?;
     let Some(fields) = parse_fields(lines)? else { return Ok(None) };
     for name in SINGLE_FIELDS {
         if fields.iter().filter(|(found, _)| found.eq_ignore_ascii_case(name)).count() > 1 {
-            return Err(ResponseError::FieldTwice);
+            return Err(ResponseViolation::FieldTwice);
         }
     }
-    Ok(Some(Response { version_minor, status, fields, body: Vec::new(), trailers: Vec::new() }))
+    Ok(Some(ParsedResponse {
+        version_minor,
+        status,
+        fields,
+        body: Vec::new(),
+        trailers: Vec::new(),
+    }))
 }
 
-fn parse_status_line(line: &[u8]) -> Result<(u8, u16), ResponseError> {
-    let rest = line.strip_prefix(b"HTTP/1.").ok_or(ResponseError::StatusLine)?;
+fn parse_status_line(line: &[u8]) -> Result<(u8, u16), ResponseViolation> {
+    let rest = line.strip_prefix(b"HTTP/1.").ok_or(ResponseViolation::StatusLine)?;
     let [minor @ (b'0' | b'1'), b' ', a, b, c, b' ', reason @ ..] = rest else {
-        return Err(ResponseError::StatusLine);
+        return Err(ResponseViolation::StatusLine);
     };
     if ![a, b, c].iter().all(|digit| digit.is_ascii_digit()) || !reason.iter().all(is_text) {
-        return Err(ResponseError::StatusLine);
+        return Err(ResponseViolation::StatusLine);
     }
     let status = [a, b, c].iter().fold(0, |sum, digit| sum * 10 + u16::from(**digit - b'0'));
     if !(100..600).contains(&status) {
-        return Err(ResponseError::StatusRange);
+        return Err(ResponseViolation::StatusRange);
     }
     Ok((minor - b'0', status))
 }
 
 /// RFC 9112 section 6.3, for a strict client.
-fn framing_of(head: &Response, request: RequestKind) -> Result<Framing, ResponseError> {
+fn framing_of(head: &ParsedResponse, request: RequestKind) -> Result<Framing, ResponseViolation> {
     let length = match head.field("Content-Length") {
         None => None,
-        Some(value) => Some(framing::parse_length(value).ok_or(ResponseError::ContentLength)?),
+        Some(value) => Some(framing::parse_length(value).ok_or(ResponseViolation::ContentLength)?),
     };
     let coded = head.field("Transfer-Encoding").is_some();
     let bodiless = head.status < 200 || head.status == 204;
     let tunnel = request == RequestKind::Connect && (200..300).contains(&head.status);
     if bodiless || tunnel {
         let framed = length.is_some() || coded;
-        return if framed { Err(ResponseError::FramingForbidden) } else { Ok(Framing::None) };
+        return if framed { Err(ResponseViolation::FramingForbidden) } else { Ok(Framing::None) };
     }
     if coded && length.is_some() {
-        return Err(ResponseError::LengthAndCoding);
+        return Err(ResponseViolation::LengthAndCoding);
     }
     if coded {
         let mut values = head.values("Transfer-Encoding");
         let chunked = values.next().is_some_and(|value| value.eq_ignore_ascii_case(b"chunked"));
         if !chunked || values.next().is_some() || head.version_minor == 0 {
-            return Err(ResponseError::TransferCoding);
+            return Err(ResponseViolation::TransferCoding);
         }
     }
     if request == RequestKind::Head || head.status == 304 {

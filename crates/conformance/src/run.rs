@@ -9,18 +9,18 @@ use crate::facts::Facts;
 use crate::judge::judge;
 use crate::limits::THREADS_MAX;
 use crate::play::play;
-use crate::report::{CaseReport, CaseResult, Failure, Report};
+use crate::report::{CaseFailure, CaseReport, CaseResult, ConformanceReport};
 use crate::suite::Suite;
-use crate::target::{Options, Target};
+use crate::target::{Options, TestedServer};
 
 /// Plays the embedded suite against a server.
-pub fn run(target: &Target, options: &Options) -> Report {
+pub fn run(target: &TestedServer, options: &Options) -> ConformanceReport {
     let suite = Suite::embedded().expect("a test of this crate reads the embedded suite");
     run_suite(&suite, target, options)
 }
 
 /// Plays a suite against a server.
-pub fn run_suite(suite: &Suite, target: &Target, options: &Options) -> Report {
+pub fn run_suite(suite: &Suite, target: &TestedServer, options: &Options) -> ConformanceReport {
     let facts = Facts::learn(target, options);
     let cases: Vec<&Case> = suite.cases().iter().filter(|case| wanted(case, options)).collect();
     let next = AtomicUsize::new(0);
@@ -38,7 +38,7 @@ pub fn run_suite(suite: &Suite, target: &Target, options: &Options) -> Report {
         joined.flat_map(|reports| reports.expect("a worker never panics")).collect::<Vec<_>>()
     });
     reports.sort_by_key(|report| cases.iter().position(|case| case.id == report.id));
-    Report::new(target.address.to_string(), reports)
+    ConformanceReport::new(target.address.to_string(), reports)
 }
 
 fn wanted(case: &Case, options: &Options) -> bool {
@@ -46,7 +46,7 @@ fn wanted(case: &Case, options: &Options) -> bool {
     named && (options.levels.is_empty() || options.levels.contains(&case.level))
 }
 
-fn run_case(case: &Case, target: &Target, facts: &Facts, options: &Options) -> CaseReport {
+fn run_case(case: &Case, target: &TestedServer, facts: &Facts, options: &Options) -> CaseReport {
     let lack = case.needs.iter().find_map(|need| facts.lacks(*need, options));
     let (outcome, [sent, received]) = match lack {
         Some(reason) => (CaseResult::Skipped { reason }, Default::default()),
@@ -66,11 +66,11 @@ fn run_case(case: &Case, target: &Target, facts: &Facts, options: &Options) -> C
 /// The outcome, what was sent, and what was received.
 fn outcome_of(
     case: &Case,
-    target: &Target,
+    target: &TestedServer,
     facts: &Facts,
     options: &Options,
 ) -> (CaseResult, [String; 2]) {
-    let failed = |expected, problem| CaseResult::Failed(Failure { expected, problem });
+    let failed = |expected, problem| CaseResult::Failed(CaseFailure { expected, problem });
     let played = match play(case, target, facts, options) {
         Ok(played) => played,
         Err(error) => {

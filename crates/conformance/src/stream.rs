@@ -12,7 +12,7 @@ use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
 /// A stream to the server. If the stream ends without the end that its protocol requires, a read fails.
-pub trait Stream: Read + Write {
+pub trait ServerStream: Read + Write {
     /// Limits the time of a read. Never zero.
     ///
     /// # Errors
@@ -26,7 +26,7 @@ pub trait Stream: Read + Write {
     fn end_output(&mut self) -> io::Result<()>;
 }
 
-impl Stream for TcpStream {
+impl ServerStream for TcpStream {
     fn set_read_timeout(&self, wait: Duration) -> io::Result<()> {
         TcpStream::set_read_timeout(self, Some(wait))
     }
@@ -42,5 +42,5 @@ pub trait Over: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// If the server refuses.
-    fn begin(&self, connection: TcpStream) -> io::Result<Box<dyn Stream>>;
+    fn begin(&self, connection: TcpStream) -> io::Result<Box<dyn ServerStream>>;
 }

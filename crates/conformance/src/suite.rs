@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use crate::case::{Case, CaseStep, Level, Need};
+use crate::case::{Case, CaseStep, Need, RequirementLevel};
 use crate::facts::Facts;
 use crate::template;
 
@@ -126,7 +126,7 @@ fn check(case: &Case) -> Result<(), String> {
     if case.id.is_empty() || !case.id.bytes().all(id_byte) {
         return Err("an id is made of a-z, 0-9, '-' and '.'".to_owned());
     }
-    let bound = matches!(case.level, Level::Must | Level::Should);
+    let bound = matches!(case.level, RequirementLevel::Must | RequirementLevel::Should);
     if bound && !case.id.starts_with("rfc") {
         return Err("the id of a must or a should starts with its RFC".to_owned());
     }
@@ -146,7 +146,7 @@ fn check(case: &Case) -> Result<(), String> {
     check_script(case)
 }
 
-fn check_section(section: &str, level: Level) -> Result<(), String> {
+fn check_section(section: &str, level: RequirementLevel) -> Result<(), String> {
     if let Some(number) = section.strip_prefix("RFC ") {
         let (document, part) = number.split_once(' ').ok_or("a section is 'RFC number part'")?;
         let known = ["9110", "9112", "9111", "3986", "6585", "7231"].contains(&document);
@@ -158,8 +158,10 @@ fn check_section(section: &str, level: Level) -> Result<(), String> {
         return Err(format!("unknown section '{section}'"));
     }
     match level {
-        Level::Attack | Level::Policy => Ok(()),
-        Level::Must | Level::Should => Err("a must or a should names its RFC".to_owned()),
+        RequirementLevel::Attack | RequirementLevel::Policy => Ok(()),
+        RequirementLevel::Must | RequirementLevel::Should => {
+            Err("a must or a should names its RFC".to_owned())
+        }
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use crate::case::Level;
-use crate::report::{CaseReport, CaseResult, Counts, Detail, Report};
+use crate::case::RequirementLevel;
+use crate::report::{CaseCounts, CaseReport, CaseResult, ConformanceReport, Detail};
 
-impl Report {
+impl ConformanceReport {
     /// The text report, with this level of detail.
     pub fn to_text(&self, detail: Detail) -> String {
         let mut text = String::new();
@@ -32,7 +32,7 @@ impl Report {
             }
         }
         writeln!(out)?;
-        for level in Level::ALL {
+        for level in RequirementLevel::ALL {
             if let Some(counts) = self.levels.get(&level) {
                 summary(out, level.name(), counts)?;
             }
@@ -41,7 +41,7 @@ impl Report {
     }
 }
 
-impl Display for Report {
+impl Display for ConformanceReport {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         self.write(formatter, Detail::Failures)
     }
@@ -70,8 +70,8 @@ fn at_length(out: &mut impl Write, case: &CaseReport) -> fmt::Result {
     Ok(())
 }
 
-fn summary(out: &mut impl Write, name: &str, counts: &Counts) -> fmt::Result {
-    let Counts { passed, failed, skipped } = counts;
+fn summary(out: &mut impl Write, name: &str, counts: &CaseCounts) -> fmt::Result {
+    let CaseCounts { passed, failed, skipped } = counts;
     writeln!(
         out,
         "{name:<6}  {passed:>4} passed  {failed:>4} failed  {skipped:>4} skipped  of {}",
@@ -104,13 +104,13 @@ fn section_key(section: &str) -> (bool, Vec<u32>, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Failure;
+    use crate::report::CaseFailure;
 
     fn case(id: &str, section: &str, outcome: CaseResult) -> CaseReport {
         CaseReport {
             id: id.to_owned(),
             section: section.to_owned(),
-            level: Level::Must,
+            level: RequirementLevel::Must,
             requirement: "It has to be so.".to_owned(),
             outcome,
             sent: format!("GET /{id}"),
@@ -121,13 +121,13 @@ mod tests {
     #[test]
     fn sections_stand_in_the_order_of_their_numbers() {
         let failure =
-            Failure { expected: "status 400".to_owned(), problem: "status 200".to_owned() };
+            CaseFailure { expected: "status 400".to_owned(), problem: "status 200".to_owned() };
         let cases = vec![
             case("a", "policy framing", CaseResult::Passed),
             case("b", "RFC 9112 9.10", CaseResult::Failed(failure)),
             case("c", "RFC 9112 9.2", CaseResult::Skipped { reason: "no echo".to_owned() }),
         ];
-        let report = Report::new("here".to_owned(), cases);
+        let report = ConformanceReport::new("here".to_owned(), cases);
         let text = report.to_string();
         let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("no {part} in {text}"));
         assert!(place("RFC 9112 9.2\n") < place("RFC 9112 9.10\n"));

@@ -82,7 +82,7 @@ impl fmt::Display for Capability {
 
 /// A server under test.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct TestedServer {
     /// Its address.
     pub address: SocketAddr,
     /// The value of Host and the authority of absolute targets, with the port if it is not 80.
@@ -95,7 +95,7 @@ pub struct Target {
     pub file_content: Option<Vec<u8>>,
 }
 
-impl Target {
+impl TestedServer {
     /// A server of which only the address is known.
     pub fn new(address: SocketAddr) -> Self {
         Self {
@@ -133,7 +133,7 @@ pub struct Options {
     /// Only cases whose id contains one of these; all where empty.
     pub only: Vec<String>,
     /// Only cases of these levels; all where empty.
-    pub levels: Vec<crate::Level>,
+    pub levels: Vec<crate::RequirementLevel>,
 }
 
 impl Default for Options {

@@ -19,14 +19,14 @@ pub enum Absence {
 
 /// What failed on our side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum FileFailure {
     /// 503: no descriptors or memory left.
     Exhausted,
     /// 500: the file system reported an error.
     Storage,
 }
 
-impl Failure {
+impl FileFailure {
     /// The status to answer with.
     #[must_use]
     pub const fn status(self) -> u16 {

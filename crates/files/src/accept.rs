@@ -7,7 +7,7 @@ use wire::http::accept::fit;
 
 /// The form of a listing, or of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum ListingForm {
     /// `text/html`.
     Html,
     /// `application/json`.
@@ -15,9 +15,13 @@ pub enum Form {
 }
 
 /// JSON only for a client that prefers it to HTML.
-pub fn form_of(accept: Option<&[u8]>) -> Form {
+pub fn form_of(accept: Option<&[u8]>) -> ListingForm {
     let weight = |media| fit(accept, media).weight;
-    if weight(("application", "json")) > weight(("text", "html")) { Form::Json } else { Form::Html }
+    if weight(("application", "json")) > weight(("text", "html")) {
+        ListingForm::Json
+    } else {
+        ListingForm::Html
+    }
 }
 
 #[cfg(test)]
@@ -27,18 +31,18 @@ mod tests {
     #[test]
     fn json_is_sent_only_when_it_is_preferred() {
         for (accept, expected) in [
-            (None, Form::Html),
-            (Some("*/*"), Form::Html),
-            (Some("text/html,application/xhtml+xml,*/*;q=0.8"), Form::Html),
-            (Some("application/json"), Form::Json),
-            (Some("APPLICATION/JSON; charset=x; q=0.9, text/html;q=0.5"), Form::Json),
-            (Some("application/json;q=0.5, text/html"), Form::Html),
-            (Some("application/json;q=0.5, text/*;q=0.4, */*"), Form::Json),
-            (Some("application/*, text/html;q=0"), Form::Json),
-            (Some("application/json;q=2"), Form::Html),
-            (Some("application/json;q=nan"), Form::Html),
-            (Some("image/png"), Form::Html),
-            (Some(",,;,/"), Form::Html),
+            (None, ListingForm::Html),
+            (Some("*/*"), ListingForm::Html),
+            (Some("text/html,application/xhtml+xml,*/*;q=0.8"), ListingForm::Html),
+            (Some("application/json"), ListingForm::Json),
+            (Some("APPLICATION/JSON; charset=x; q=0.9, text/html;q=0.5"), ListingForm::Json),
+            (Some("application/json;q=0.5, text/html"), ListingForm::Html),
+            (Some("application/json;q=0.5, text/*;q=0.4, */*"), ListingForm::Json),
+            (Some("application/*, text/html;q=0"), ListingForm::Json),
+            (Some("application/json;q=2"), ListingForm::Html),
+            (Some("application/json;q=nan"), ListingForm::Html),
+            (Some("image/png"), ListingForm::Html),
+            (Some(",,;,/"), ListingForm::Html),
         ] {
             assert_eq!(form_of(accept.map(str::as_bytes)), expected, "{accept:?}");
         }

@@ -19,11 +19,11 @@ use wire::http::range::{
 use wire::http::status::Status;
 use wire::http::target::encode_path;
 
-use super::accept::{Form, form_of};
-use super::entry::Entry;
-use super::job::{Content, FileContent};
+use super::accept::{ListingForm, form_of};
+use super::entry::CachedEntry;
+use super::job::{FileContent, PathContent};
 use super::policy;
-use super::representation::{Body, Large, Representation, add};
+use super::representation::{BodySource, Large, Representation, add};
 
 /// The relevant parts of a request for a file.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +59,7 @@ pub struct FileAnswer<'e> {
     pub length: u64,
     /// The Content-Security-Policy that replaces the site's, for the server's own pages.
     pub policy: Option<&'static str>,
-    /// The file to which [`Part::File`] refers.
+    /// The file to which [`BodyPart::File`] refers.
     pub large: Option<&'e Large>,
 }
 
@@ -89,15 +89,15 @@ pub enum Parts {
     /// None: HEAD, 304, an empty file, or a page is requested.
     None,
     /// One run of bytes.
-    One(Part),
+    One(BodyPart),
     /// Several runs, for `multipart/byteranges`.
-    Many(Vec<Part>),
+    Many(Vec<BodyPart>),
 }
 
 impl Parts {
     /// The parts in order.
     #[must_use]
-    pub fn as_slice(&self) -> &[Part] {
+    pub fn as_slice(&self) -> &[BodyPart] {
         match self {
             Self::None => &[],
             Self::One(part) => std::slice::from_ref(part),
@@ -108,7 +108,7 @@ impl Parts {
 
 /// A part of a body.
 #[derive(Clone, Debug)]
-pub enum Part {
+pub enum BodyPart {
     /// Bytes in memory.
     Memory {
         /// The buffer.
@@ -136,22 +136,26 @@ impl FileAnswer<'_> {
 
 /// Determines the answer; `now_seconds` is since 1970.
 #[must_use]
-pub fn answer<'e>(request: &FileRequest<'_>, entry: &'e Entry, now_seconds: u64) -> FileAnswer<'e> {
+pub fn answer<'e>(
+    request: &FileRequest<'_>,
+    entry: &'e CachedEntry,
+    now_seconds: u64,
+) -> FileAnswer<'e> {
     match entry.content() {
-        Content::File(file) => match choose(file, &request.accepted) {
+        PathContent::File(file) => match choose(file, &request.accepted) {
             Some(chosen) => represent(request, chosen, file.last_modified, now_seconds),
             None => refuse(Status::INTERNAL_SERVER_ERROR),
         },
-        Content::Listing(listing) => {
+        PathContent::Listing(listing) => {
             let (chosen, policy) = match form_of(request.accept) {
-                Form::Html => (&listing.html, Some(policy::LISTING)),
-                Form::Json => (&listing.json, None),
+                ListingForm::Html => (&listing.html, Some(policy::LISTING)),
+                ListingForm::Json => (&listing.json, None),
             };
             FileAnswer { policy, ..represent(request, chosen, 0, now_seconds) }
         }
-        Content::Redirect => redirect(request),
-        Content::Missing(_) => refuse(Status::NOT_FOUND),
-        Content::Failed(failure) => {
+        PathContent::Redirect => redirect(request),
+        PathContent::Missing(_) => refuse(Status::NOT_FOUND),
+        PathContent::Failed(failure) => {
             refuse(Status::from_code(failure.status()).unwrap_or(Status::INTERNAL_SERVER_ERROR))
         }
     }
@@ -319,25 +323,25 @@ fn partial(
 
 fn large(chosen: &Representation) -> Option<&Large> {
     match &chosen.body {
-        Body::Memory(_) => None,
-        Body::Large(large) => Some(large),
+        BodySource::Memory(_) => None,
+        BodySource::Large(large) => Some(large),
     }
 }
 
 /// `range` is within the body: it was evaluated for its size.
-fn part(body: &Body, range: ByteRange) -> Part {
+fn part(body: &BodySource, range: ByteRange) -> BodyPart {
     match body {
-        Body::Large(_) => Part::File { offset: range.first, length: range.length },
-        Body::Memory(bytes) => {
+        BodySource::Large(_) => BodyPart::File { offset: range.first, length: range.length },
+        BodySource::Memory(bytes) => {
             let within =
                 |position: u64| usize::try_from(position).unwrap_or(usize::MAX).min(bytes.len());
             let range = within(range.first)..within(range.end());
-            Part::Memory { bytes: Arc::clone(bytes), range }
+            BodyPart::Memory { bytes: Arc::clone(bytes), range }
         }
     }
 }
 
-fn text(text: Vec<u8>) -> Part {
+fn text(text: Vec<u8>) -> BodyPart {
     let range = 0..text.len();
-    Part::Memory { bytes: text.into(), range }
+    BodyPart::Memory { bytes: text.into(), range }
 }

@@ -16,17 +16,17 @@ use std::rc::Rc;
 use ahash::HashMap;
 use wire::http::encoding::Accepted;
 
-use super::entry::{Entry, first_errand};
-use super::job::{Errand, Found, Key};
+use super::entry::{CachedEntry, first_errand};
+use super::job::{EntryKey, Errand, LookupResult};
 use super::limits;
 
 /// What the cache knows about a path.
 #[derive(Debug)]
-pub enum Looked {
+pub enum PathLookup {
     /// Answer with this.
-    Fresh(Rc<Entry>),
+    Fresh(Rc<CachedEntry>),
     /// Answer with this, and send a job with the errand.
-    Refresh(Rc<Entry>, Errand),
+    Refresh(Rc<CachedEntry>, Errand),
     /// Nothing is known, or it is too old: send a job with the errand and park the request.
     Missing(Errand),
     /// A job is running: park the request.
@@ -38,7 +38,7 @@ pub enum Looked {
 metric::counted! {
     /// Counters since the cache was created, and its current size.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub struct CacheStats {
+    pub struct PathCacheStats {
         /// Requests for files answered without a look at the disk.
         pub hits: u64 = Counter(Count, "files.hits", "file_cache_hits"),
         /// Requests for files that waited for the disk.
@@ -56,7 +56,7 @@ metric::counted! {
 
 /// The lookup results of one scheduler.
 #[derive(Debug)]
-pub struct Cache {
+pub struct PathCache {
     /// By root, then by path.
     places: Vec<HashMap<Rc<str>, usize>>,
     /// Invariant: an occupied slot is in `places`, a free one is in `free`.
@@ -69,14 +69,14 @@ pub struct Cache {
     hand: usize,
     /// Distinguishes what was in a slot at different times.
     serial: u64,
-    stats: CacheStats,
+    stats: PathCacheStats,
 }
 
 #[derive(Debug)]
 struct Slot {
     root: usize,
     path: Rc<str>,
-    entry: Option<Rc<Entry>>,
+    entry: Option<Rc<CachedEntry>>,
     /// The earliest time at which the disk can have been read; `None`: too long ago.
     checked_ms: Option<u64>,
     inserted_ms: u64,
@@ -113,28 +113,28 @@ impl Slot {
     }
 
     /// What to do for a request.
-    fn judge(&mut self, accepted: &Accepted, now_ms: u64, may_send: MaySend) -> Looked {
+    fn judge(&mut self, accepted: &Accepted, now_ms: u64, may_send: MaySend) -> PathLookup {
         let age_ms = self.checked_ms.map_or(u64::MAX, |checked| now_ms.saturating_sub(checked));
         let servable = self.entry.as_ref().filter(|_| age_ms < limits::SERVABLE_MS);
-        let wish = |entry: &Rc<Entry>| entry.wish(accepted);
+        let wish = |entry: &Rc<CachedEntry>| entry.wish(accepted);
         let Some(entry) = servable else {
             return match (may_send, &self.entry) {
-                (MaySend::UnderWay, _) => Looked::Pending,
-                (MaySend::Full, _) => Looked::Busy,
-                (MaySend::Yes, Some(entry)) => Looked::Missing(entry.errand(wish(entry))),
-                (MaySend::Yes, None) => Looked::Missing(first_errand(accepted)),
+                (MaySend::UnderWay, _) => PathLookup::Pending,
+                (MaySend::Full, _) => PathLookup::Busy,
+                (MaySend::Yes, Some(entry)) => PathLookup::Missing(entry.errand(wish(entry))),
+                (MaySend::Yes, None) => PathLookup::Missing(first_errand(accepted)),
             };
         };
         self.use_mark = UseMark::UsedSinceSwept;
         let entry = Rc::clone(entry);
         if may_send != MaySend::Yes {
-            return Looked::Fresh(entry);
+            return PathLookup::Fresh(entry);
         }
         match wish(&entry) {
-            None if age_ms < limits::FRESH_MS => Looked::Fresh(entry),
+            None if age_ms < limits::FRESH_MS => PathLookup::Fresh(entry),
             wish => {
                 let errand = entry.errand(wish);
-                Looked::Refresh(entry, errand)
+                PathLookup::Refresh(entry, errand)
             }
         }
     }
@@ -148,7 +148,7 @@ impl Slot {
     }
 }
 
-impl Cache {
+impl PathCache {
     /// A cache of at most `bytes_max` bytes. Only results inserted at the current time may exceed it.
     #[must_use]
     pub fn new(bytes_max: usize) -> Self {
@@ -161,7 +161,7 @@ impl Cache {
             in_flight: 0,
             hand: 0,
             serial: 0,
-            stats: CacheStats::default(),
+            stats: PathCacheStats::default(),
         }
     }
 
@@ -174,49 +174,51 @@ impl Cache {
     ///
     /// After `Refresh` or `Missing` the caller has to send the job, and pass its result to
     /// [`insert`](Self::insert), or call [`abandon`](Self::abandon).
-    pub fn look(&mut self, key: Key<'_>, accepted: &Accepted, now_ms: u64) -> Looked {
+    pub fn look(&mut self, key: EntryKey<'_>, accepted: &Accepted, now_ms: u64) -> PathLookup {
         let Some(place) = self.place(key) else { return self.begin(key, accepted, now_ms) };
         let Some(slot) = self.slots.get_mut(place).and_then(Option::as_mut) else {
-            return Looked::Busy;
+            return PathLookup::Busy;
         };
         let may_send = slot.may_send(now_ms, self.in_flight);
         let looked = slot.judge(accepted, now_ms, may_send);
         match &looked {
-            Looked::Fresh(_) => self.stats.hits += 1,
-            Looked::Refresh(..) => {
+            PathLookup::Fresh(_) => self.stats.hits += 1,
+            PathLookup::Refresh(..) => {
                 self.stats.hits += 1;
                 self.stats.refreshes += 1;
                 self.mark_sent(place, now_ms);
             }
-            Looked::Missing(_) => {
+            PathLookup::Missing(_) => {
                 self.stats.misses += 1;
                 self.mark_sent(place, now_ms);
             }
-            Looked::Pending => self.stats.misses += 1,
-            Looked::Busy => {}
+            PathLookup::Pending => self.stats.misses += 1,
+            PathLookup::Busy => {}
         }
         looked
     }
 
     /// The first request for a path.
-    fn begin(&mut self, key: Key<'_>, accepted: &Accepted, now_ms: u64) -> Looked {
+    fn begin(&mut self, key: EntryKey<'_>, accepted: &Accepted, now_ms: u64) -> PathLookup {
         if self.in_flight >= limits::IN_FLIGHT_MAX {
             self.drop_lost(now_ms);
         }
         if self.in_flight >= limits::IN_FLIGHT_MAX {
-            return Looked::Busy;
+            return PathLookup::Busy;
         }
         self.stats.misses += 1;
         let place = self.occupy(key);
         self.mark_sent(place, now_ms);
-        Looked::Missing(first_errand(accepted))
+        PathLookup::Missing(first_errand(accepted))
     }
 
     /// Stores the result of a job. Requests parked for the key must run again in this turn.
-    pub fn insert(&mut self, key: Key<'_>, found: Found, now_ms: u64) {
+    pub fn insert(&mut self, key: EntryKey<'_>, found: LookupResult, now_ms: u64) {
         let place = match (self.place(key), &found) {
             // It was evicted while it was looked up again: the next request begins anew, or has begun.
-            (place, Found::Unchanged) if !self.has_entry(place) => return self.make_room(now_ms),
+            (place, LookupResult::Unchanged) if !self.has_entry(place) => {
+                return self.make_room(now_ms);
+            }
             (Some(place), _) => place,
             (None, _) => self.occupy(key),
         };
@@ -226,8 +228,8 @@ impl Cache {
         // However long the disk took, requests that waited for the answer get it.
         slot.checked_ms = Some(sent_ms.max(now_ms.saturating_sub(limits::FRESH_MS - 1)));
         slot.inserted_ms = now_ms;
-        if let Found::Content(content) = found {
-            let entry = Entry::new(content);
+        if let LookupResult::Content(content) = found {
+            let entry = CachedEntry::new(content);
             let sign = entry.sign();
             let before = slot.cost();
             slot.entry = Some(Rc::new(entry));
@@ -238,7 +240,7 @@ impl Cache {
     }
 
     /// Takes back the result of [`look`](Self::look): the job could not be sent, or its result is lost.
-    pub fn abandon(&mut self, key: Key<'_>) {
+    pub fn abandon(&mut self, key: EntryKey<'_>) {
         let Some(place) = self.place(key) else { return };
         self.clear_sent(place);
         if !self.has_entry(Some(place)) {
@@ -247,7 +249,7 @@ impl Cache {
     }
 
     /// Makes the result of a path too old to be served, because the file was found to have changed.
-    pub fn expire(&mut self, key: Key<'_>) {
+    pub fn expire(&mut self, key: EntryKey<'_>) {
         let Some(place) = self.place(key) else { return };
         if let Some(slot) = self.slots.get_mut(place).and_then(Option::as_mut) {
             slot.checked_ms = None;
@@ -265,12 +267,12 @@ impl Cache {
 
     /// Counters and sizes.
     #[must_use]
-    pub fn stats(&self) -> CacheStats {
+    pub fn stats(&self) -> PathCacheStats {
         let paths = self.slots.len() - self.free.len();
-        CacheStats { paths, ..self.stats }
+        PathCacheStats { paths, ..self.stats }
     }
 
-    fn place(&self, key: Key<'_>) -> Option<usize> {
+    fn place(&self, key: EntryKey<'_>) -> Option<usize> {
         self.places.get(usize::from(key.root.0))?.get(key.path).copied()
     }
 
@@ -282,7 +284,7 @@ impl Cache {
         self.slots.get(place)?.as_ref()
     }
 
-    fn occupy(&mut self, key: Key<'_>) -> usize {
+    fn occupy(&mut self, key: EntryKey<'_>) -> usize {
         let root = usize::from(key.root.0);
         if self.places.len() <= root {
             self.places.resize_with(root + 1, HashMap::default);

@@ -7,17 +7,19 @@
 use std::io;
 use std::sync::Arc;
 
-use sys::file::{Kind, Metadata};
+use sys::file::{FileKind, Metadata};
 use wire::http::encoding::{Available, Coding};
 
-use super::absence::{Absence, Failure};
+use super::absence::{Absence, FileFailure};
 use super::compress::{ON_THE_FLY, compress};
-use super::job::{Content, FileContent, Found, Job, Known, SIBLINGS, Trust, Warm, Warmed};
+use super::job::{
+    FileContent, FileState, Job, LookupResult, PathContent, SIBLINGS, TimeTrust, Warm, Warmed,
+};
 use super::limits;
 use super::listing;
 use super::load::{self, Loading};
 use super::media_type;
-use super::representation::{Body, Representation, Shared, Vary, is_settled};
+use super::representation::{BodySource, Representation, Shared, Vary, is_settled};
 use super::roots::{OpenRoot, Refusal, Roots, classify, with_extension};
 use super::rules::{Compress, FileRules, ListingRule, Precompressed, Root};
 
@@ -53,11 +55,11 @@ impl Disk {
     }
 
     /// Executes a lookup. May wait for the disk.
-    pub fn look_up(&mut self, job: &Job) -> Found {
+    pub fn look_up(&mut self, job: &Job) -> LookupResult {
         match self.find(job) {
             Ok(found) => found,
-            Err(Refusal::Absent(absence)) => Found::Content(Content::Missing(absence)),
-            Err(Refusal::Failed(failure)) => Found::Content(Content::Failed(failure)),
+            Err(Refusal::Absent(absence)) => LookupResult::Content(PathContent::Missing(absence)),
+            Err(Refusal::Failed(failure)) => LookupResult::Content(PathContent::Failed(failure)),
         }
     }
 
@@ -72,23 +74,23 @@ impl Disk {
         match read {
             Ok(length) => Warmed::Read(length),
             Err(Refusal::Failed(failure)) => Warmed::Failed(failure),
-            Err(Refusal::Absent(_)) => Warmed::Failed(Failure::Storage),
+            Err(Refusal::Absent(_)) => Warmed::Failed(FileFailure::Storage),
         }
     }
 
-    fn find(&mut self, job: &Job) -> Result<Found, Refusal> {
+    fn find(&mut self, job: &Job) -> Result<LookupResult, Refusal> {
         let relative = check(&job.path, &job.rules)?;
         let root = self.roots.current(job.root)?;
         match resolve(root, relative, &job.rules)? {
-            Resolved::Redirect => Ok(Found::Content(Content::Redirect)),
+            Resolved::Redirect => Ok(LookupResult::Content(PathContent::Redirect)),
             Resolved::Listing(directory) => {
                 let listing = listing::make(root, &directory, &job.rules)?;
-                Ok(Found::Content(Content::Listing(listing.into())))
+                Ok(LookupResult::Content(PathContent::Listing(listing.into())))
             }
-            Resolved::File(target) if holds(&target, job) => Ok(Found::Unchanged),
+            Resolved::File(target) if holds(&target, job) => Ok(LookupResult::Unchanged),
             Resolved::File(target) => {
                 let content = read(root, *target, job, &mut self.scratch)?;
-                Ok(Found::Content(Content::File(content)))
+                Ok(LookupResult::Content(PathContent::File(content)))
             }
         }
     }
@@ -114,9 +116,9 @@ fn resolve(root: &OpenRoot, relative: &str, rules: &FileRules) -> Result<Resolve
     }
     let file = root.look(relative)?;
     match file.kind {
-        Kind::Directory => Ok(Resolved::Redirect),
-        Kind::Regular => Ok(Resolved::File(target(root, relative.into(), file, rules).into())),
-        Kind::Symlink | Kind::Other => Err(Absence::NotRegular.into()),
+        FileKind::Directory => Ok(Resolved::Redirect),
+        FileKind::Regular => Ok(Resolved::File(target(root, relative.into(), file, rules).into())),
+        FileKind::Symlink | FileKind::Other => Err(Absence::NotRegular.into()),
     }
 }
 
@@ -129,7 +131,7 @@ fn resolve_directory(
     for index in &rules.index {
         let file = format!("{relative}{index}");
         match root.look(&file) {
-            Ok(found) if found.kind == Kind::Regular && !rules.hides(&file) => {
+            Ok(found) if found.kind == FileKind::Regular && !rules.hides(&file) => {
                 return Ok(Resolved::File(target(root, file.into(), found, rules).into()));
             }
             Ok(_) | Err(Refusal::Absent(Absence::NotFound)) => {}
@@ -138,11 +140,11 @@ fn resolve_directory(
     }
     let directory = relative.trim_end_matches('/');
     match root.look(directory)?.kind {
-        Kind::Directory if rules.listing == ListingRule::On => {
+        FileKind::Directory if rules.listing == ListingRule::On => {
             Ok(Resolved::Listing(directory.to_owned()))
         }
-        Kind::Directory => Err(Absence::NotRegular.into()),
-        Kind::Regular | Kind::Symlink | Kind::Other => Err(Absence::NotFound.into()),
+        FileKind::Directory => Err(Absence::NotRegular.into()),
+        FileKind::Regular | FileKind::Symlink | FileKind::Other => Err(Absence::NotFound.into()),
     }
 }
 
@@ -161,13 +163,13 @@ fn target(root: &OpenRoot, relative: Arc<str>, file: Metadata, rules: &FileRules
 
 /// An empty sibling comes from an interrupted compressor; an older one belongs to previous content.
 fn is_usable(sibling: &Metadata, file: &Metadata) -> bool {
-    sibling.kind == Kind::Regular && sibling.size > 0 && sibling.modified >= file.modified
+    sibling.kind == FileKind::Regular && sibling.size > 0 && sibling.modified >= file.modified
 }
 
 /// Whether the cached result is current, and nothing more is requested that could be provided.
 fn holds(target: &Target, job: &Job) -> bool {
     let Some(known) = &job.errand.known else { return false };
-    known.trust == Trust::Settled
+    known.trust == TimeTrust::Settled
         && Arc::ptr_eq(&known.rules, &job.rules)
         && known.relative == target.relative
         && known.file == target.file
@@ -219,7 +221,7 @@ fn read(
     let most = if compresses { rules.held_size.max(target.file.size) } else { rules.held_size };
     let loaded = load::read(root, &target.relative, Loading { held_size: most }, scratch)?;
     target.file = loaded.metadata;
-    if !matches!(loaded.body, Body::Memory(_)) {
+    if !matches!(loaded.body, BodySource::Memory(_)) {
         // Between lookup and read it grew beyond what can be compressed.
         worth = if compresses { Available::IDENTITY } else { worth };
     }
@@ -242,7 +244,7 @@ fn read(
     };
     making.add_identity(&target, &loaded.body, rules.held_size);
     making.add_siblings(root, &mut target, rules, scratch);
-    if let Body::Memory(bytes) = &loaded.body {
+    if let BodySource::Memory(bytes) = &loaded.body {
         for coding in ON_THE_FLY.into_iter().filter(|coding| worth.contains(*coding)) {
             if is_wanted(&coding) {
                 making.add_compressed(bytes, coding);
@@ -257,10 +259,10 @@ fn read(
         .into_iter()
         .filter(|&coding| worth.contains(coding) && !tried.contains(coding))
         .fold(Available::IDENTITY, Available::with);
-    let trust = if loaded.is_stable { trust(&target, job.wall_ms) } else { Trust::Unsettled };
+    let trust = if loaded.is_stable { trust(&target, job.wall_ms) } else { TimeTrust::Unsettled };
     let Target { relative, file, siblings } = target;
     let rules = Arc::clone(&job.rules);
-    let known = Arc::new(Known { relative, file, siblings, trust, tried, rules });
+    let known = Arc::new(FileState { relative, file, siblings, trust, tried, rules });
     Ok(FileContent { known, representations, available, possible, last_modified })
 }
 
@@ -273,9 +275,9 @@ struct Making<'m> {
 
 impl Making<'_> {
     /// A file that was only read for compression is itself still sent from its descriptor.
-    fn add_identity(&mut self, target: &Target, body: &Body, held_size: u64) {
+    fn add_identity(&mut self, target: &Target, body: &BodySource, held_size: u64) {
         let body = match body {
-            Body::Memory(bytes) if bytes.len() as u64 > held_size => {
+            BodySource::Memory(bytes) if bytes.len() as u64 > held_size => {
                 load::large(&target.relative, target.file)
             }
             body => body.clone(),
@@ -310,11 +312,11 @@ impl Making<'_> {
     fn add_compressed(&mut self, bytes: &[u8], coding: Coding) {
         self.tried = self.tried.with(coding);
         if let Some(compressed) = compress(bytes, coding) {
-            self.add(coding, Body::Memory(compressed.into()));
+            self.add(coding, BodySource::Memory(compressed.into()));
         }
     }
 
-    fn add(&mut self, coding: Coding, body: Body) {
+    fn add(&mut self, coding: Coding, body: BodySource) {
         let made = Representation::new(coding, body, self.shared.modified, self.shared);
         self.representations.push(made);
     }
@@ -327,11 +329,11 @@ fn last_modified(file: &Metadata, wall_ms: u64) -> u64 {
 }
 
 /// Whether the time stamps are old enough that another change would change them.
-fn trust(target: &Target, wall_ms: u64) -> Trust {
+fn trust(target: &Target, wall_ms: u64) -> TimeTrust {
     let mut files = target.siblings.iter().flatten().chain([&target.file]);
     if files.all(|file| is_settled(file.changed, wall_ms)) {
-        Trust::Settled
+        TimeTrust::Settled
     } else {
-        Trust::Unsettled
+        TimeTrust::Unsettled
     }
 }

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use wire::http::encoding::{Accepted, Available, Coding};
 
 use super::compress::ON_THE_FLY;
-use super::job::{Content, Errand, Known};
+use super::job::{Errand, FileState, PathContent};
 use super::limits;
 
 /// The result at a path, ready for answers.
 #[derive(Debug)]
-pub struct Entry {
-    content: Content,
+pub struct CachedEntry {
+    content: PathContent,
     cost: usize,
 }
 
@@ -25,23 +25,23 @@ pub(crate) enum Sign {
     Negative,
 }
 
-impl Entry {
-    pub(crate) fn new(content: Content) -> Self {
+impl CachedEntry {
+    pub(crate) fn new(content: PathContent) -> Self {
         let cost = limits::SLOT_COST
             + match &content {
-                Content::File(file) => {
+                PathContent::File(file) => {
                     let bodies = file.representations.iter().map(|body| body.cost());
                     file.known.relative.len() + bodies.sum::<usize>()
                 }
-                Content::Listing(listing) => listing.html.cost() + listing.json.cost(),
-                Content::Redirect | Content::Missing(_) | Content::Failed(_) => 0,
+                PathContent::Listing(listing) => listing.html.cost() + listing.json.cost(),
+                PathContent::Redirect | PathContent::Missing(_) | PathContent::Failed(_) => 0,
             };
         Self { content, cost }
     }
 
     /// The content.
     #[must_use]
-    pub fn content(&self) -> &Content {
+    pub fn content(&self) -> &PathContent {
         &self.content
     }
 
@@ -53,14 +53,16 @@ impl Entry {
 
     pub(crate) fn sign(&self) -> Sign {
         match self.content {
-            Content::File(_) | Content::Listing(_) => Sign::Positive,
-            Content::Redirect | Content::Missing(_) | Content::Failed(_) => Sign::Negative,
+            PathContent::File(_) | PathContent::Listing(_) => Sign::Positive,
+            PathContent::Redirect | PathContent::Missing(_) | PathContent::Failed(_) => {
+                Sign::Negative
+            }
         }
     }
 
     /// The coding that this client would get if it existed; `None` if what exists is as good.
     pub(crate) fn wish(&self, accepted: &Accepted) -> Option<Coding> {
-        let Content::File(file) = &self.content else { return None };
+        let PathContent::File(file) = &self.content else { return None };
         if file.possible == Available::IDENTITY {
             return None;
         }
@@ -72,10 +74,11 @@ impl Entry {
     /// What to request in the next lookup: codings that were produced stay wanted.
     pub(crate) fn errand(&self, wish: Option<Coding>) -> Errand {
         let known = match &self.content {
-            Content::File(file) => Some(Arc::clone(&file.known)),
+            PathContent::File(file) => Some(Arc::clone(&file.known)),
             _ => None,
         };
-        let tried = known.as_ref().map_or(Available::IDENTITY, |known: &Arc<Known>| known.tried);
+        let tried =
+            known.as_ref().map_or(Available::IDENTITY, |known: &Arc<FileState>| known.tried);
         Errand { known, wanted: wish.map_or(tried, |coding| tried.with(coding)) }
     }
 }

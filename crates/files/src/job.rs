@@ -1,20 +1,20 @@
 //! Jobs of a scheduler for a helper thread, and their results: plain data, never a descriptor.
 //!
-//! Owns the shapes of [`Job`] and [`Found`]. Never executes them (`disk` does).
+//! Owns the shapes of [`Job`] and [`LookupResult`]. Never executes them (`disk` does).
 
 use std::sync::Arc;
 
 use sys::file::Metadata;
 use wire::http::encoding::{Available, Coding};
 
-use super::absence::{Absence, Failure};
+use super::absence::{Absence, FileFailure};
 use super::listing::Listing;
 use super::representation::Representation;
 use super::rules::{FileRules, RootIndex};
 
 /// The key of a cached result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Key<'k> {
+pub struct EntryKey<'k> {
     /// The root.
     pub root: RootIndex,
     /// The path as returned by `wire::http::target::resolve`: decoded, with a leading slash.
@@ -25,7 +25,7 @@ pub struct Key<'k> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Errand {
     /// The previous result, so that an unchanged file need not be read again.
-    pub known: Option<Arc<Known>>,
+    pub known: Option<Arc<FileState>>,
     /// Codings to compress with on the fly; ignored for files that are not worth it.
     pub wanted: Available,
 }
@@ -35,7 +35,7 @@ pub struct Errand {
 pub struct Job {
     /// The root.
     pub root: RootIndex,
-    /// The path, as in [`Key`].
+    /// The path, as in [`EntryKey`].
     pub path: Box<str>,
     /// The rules of the root.
     pub rules: Arc<FileRules>,
@@ -48,15 +48,15 @@ pub struct Job {
 impl Job {
     /// A lookup of `key`; `wall_ms` is the current time in milliseconds since 1970.
     #[must_use]
-    pub fn new(key: Key<'_>, rules: &Arc<FileRules>, errand: Errand, wall_ms: u64) -> Self {
+    pub fn new(key: EntryKey<'_>, rules: &Arc<FileRules>, errand: Errand, wall_ms: u64) -> Self {
         let (path, rules) = (key.path.into(), Arc::clone(rules));
         Self { root: key.root, path, rules, errand, wall_ms }
     }
 
     /// The key under which the result is cached.
     #[must_use]
-    pub fn key(&self) -> Key<'_> {
-        Key { root: self.root, path: &self.path }
+    pub fn key(&self) -> EntryKey<'_> {
+        EntryKey { root: self.root, path: &self.path }
     }
 }
 
@@ -79,21 +79,21 @@ pub enum Warmed {
     /// This many bytes from the offset on are in the page cache; fewer than requested at the end of the file.
     Read(u64),
     /// The file cannot be read; the connection that waits for it must be closed.
-    Failed(Failure),
+    Failed(FileFailure),
 }
 
 /// The result of a lookup.
 #[derive(Debug)]
-pub enum Found {
+pub enum LookupResult {
     /// [`Errand::known`] is still current, and nothing more was wanted.
     Unchanged,
     /// New content.
-    Content(Content),
+    Content(PathContent),
 }
 
 /// What exists at a path.
 #[derive(Debug)]
-pub enum Content {
+pub enum PathContent {
     /// A file, perhaps the index of a directory.
     File(FileContent),
     /// The names of a directory.
@@ -103,14 +103,14 @@ pub enum Content {
     /// Nothing for a client: no such file, hidden, outside of the root, unreadable, or not a regular file.
     Missing(Absence),
     /// A failure on our side.
-    Failed(Failure),
+    Failed(FileFailure),
 }
 
 /// A file with everything needed to answer requests for it.
 #[derive(Debug)]
 pub struct FileContent {
     /// For comparison in the next lookup.
-    pub known: Arc<Known>,
+    pub known: Arc<FileState>,
     /// The available representations; the first is the file itself.
     pub representations: Vec<Representation>,
     /// The same, as a set.
@@ -131,7 +131,7 @@ impl FileContent {
 
 /// The state of a file when it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct FileState {
     /// The file below the root: the requested one, or the index of the directory.
     pub relative: Arc<str>,
     /// The kernel's metadata of it.
@@ -139,7 +139,7 @@ pub struct Known {
     /// The metadata of its precompressed siblings, in the order of [`SIBLINGS`].
     pub siblings: [Option<Metadata>; SIBLINGS.len()],
     /// Whether the time stamps reveal every change.
-    pub trust: Trust,
+    pub trust: TimeTrust,
     /// Codings that were tried on the fly, successfully or not.
     pub tried: Available,
     /// The rules under which it was read: under others, even equal ones, it is read again.
@@ -148,7 +148,7 @@ pub struct Known {
 
 /// Whether equal time stamps prove equal content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trust {
+pub enum TimeTrust {
     /// Yes.
     Settled,
     /// No: the file was changed just before it was read, and may have changed again within the same tick of the clock.

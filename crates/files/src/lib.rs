@@ -1,8 +1,8 @@
 //! Static files: a scheduler never waits for a disk.
 //!
-//! A request looks into its scheduler's [`Cache`]. A cached result becomes an
+//! A request looks into its scheduler's [`PathCache`]. A cached result becomes an
 //! [`answer`](answer::answer). Otherwise a [`Job`] goes to a helper thread, whose [`Disk`] looks it
-//! up, and the request is parked until the [`Found`] returns and is stored in the cache. Then the
+//! up, and the request is parked until the [`LookupResult`] returns and is stored in the cache. Then the
 //! request runs again as if it had just arrived. A file too large for the memory is opened by the
 //! scheduler itself with [`Roots::open_large`], which does not wait either, after a helper has read
 //! it into the page cache ([`Warm`]).
@@ -32,14 +32,14 @@ pub mod roots;
 pub mod rules;
 pub mod secret;
 
-pub use accept::{Form, form_of};
-pub use answer::{AnswerFields, FileAnswer, FileRequest, Part, Parts};
-pub use cache::{Cache, CacheStats, Looked};
+pub use accept::{ListingForm, form_of};
+pub use answer::{AnswerFields, BodyPart, FileAnswer, FileRequest, Parts};
+pub use cache::{PathCache, PathCacheStats, PathLookup};
 pub use disk::Disk;
-pub use entry::Entry;
+pub use entry::CachedEntry;
 pub use error_page::ErrorPages;
-pub use job::{Content, Errand, Found, Job, Key, Warm, Warmed};
-pub use pattern::Pattern;
-pub use representation::{Body, Large, Representation};
-pub use roots::{LargeOpen, Patience, Roots};
+pub use job::{EntryKey, Errand, Job, LookupResult, PathContent, Warm, Warmed};
+pub use pattern::NamePattern;
+pub use representation::{BodySource, Large, Representation};
+pub use roots::{LargeOpen, OpenWait, Roots};
 pub use rules::{FileRules, Root, RootIndex};

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use sys::file::{FileTime, Kind, Metadata};
+use sys::file::{FileKind, FileTime, Metadata};
 use wire::escape::escape_html;
 use wire::http::date;
 use wire::http::encoding::Coding;
@@ -14,7 +14,7 @@ use wire::http::target::encode_path;
 
 use super::limits;
 use super::natural;
-use super::representation::{Body, Representation, Shared, Vary};
+use super::representation::{BodySource, Representation, Shared, Vary};
 use super::roots::{OpenRoot, Refusal, classify};
 use super::rules::FileRules;
 
@@ -102,13 +102,13 @@ fn line(
         return None;
     }
     let metadata = match metadata.kind {
-        Kind::Symlink => root.look(&relative).ok()?,
-        Kind::Regular | Kind::Directory | Kind::Other => metadata,
+        FileKind::Symlink => root.look(&relative).ok()?,
+        FileKind::Regular | FileKind::Directory | FileKind::Other => metadata,
     };
     let (kind, size) = match metadata.kind {
-        Kind::Directory => (LineKind::Directory, None),
-        Kind::Regular => (LineKind::File, Some(metadata.size)),
-        Kind::Symlink | Kind::Other => return None,
+        FileKind::Directory => (LineKind::Directory, None),
+        FileKind::Regular => (LineKind::File, Some(metadata.size)),
+        FileKind::Symlink | FileKind::Other => return None,
     };
     Some(Line { name, kind, size, modified: timestamp(metadata.modified) })
 }
@@ -125,7 +125,7 @@ fn render(lines: &Lines<'_>, cache_control: &str) -> Listing {
     let html = html(lines);
     let json = serde_json::to_vec(lines).expect("a listing is text and numbers");
     let represent = |bytes: Vec<u8>, media_type: &str| {
-        let body = Body::Memory(Arc::from(bytes));
+        let body = BodySource::Memory(Arc::from(bytes));
         Representation::new(Coding::Identity, body, FileTime::default(), &shared(media_type))
     };
     Listing {

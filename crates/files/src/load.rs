@@ -6,11 +6,11 @@
 use std::io;
 use std::sync::Arc;
 
-use sys::file::{FileHandle, Kind, Metadata};
+use sys::file::{FileHandle, FileKind, Metadata};
 
 use super::absence::Absence;
 use super::limits;
-use super::representation::{Body, Large};
+use super::representation::{BodySource, Large};
 use super::roots::{OpenRoot, Refusal, classify};
 
 /// Bytes per system call when a region is only read into the page cache.
@@ -26,7 +26,7 @@ pub(crate) struct Loading {
 /// A loaded file.
 #[derive(Debug)]
 pub(crate) struct Loaded {
-    pub(crate) body: Body,
+    pub(crate) body: BodySource,
     /// The metadata of the file when the body was read.
     pub(crate) metadata: Metadata,
     /// Whether the file was not written meanwhile. If it was, `body` is from the last read, and `metadata` is older.
@@ -60,7 +60,7 @@ fn read_once(
     scratch: &mut Vec<u8>,
 ) -> Result<Loaded, Refusal> {
     let metadata = handle.stat().map_err(|error| classify(&error))?;
-    if metadata.kind != Kind::Regular {
+    if metadata.kind != FileKind::Regular {
         return Err(Absence::NotRegular.into());
     }
     if metadata.size > loading.held_size {
@@ -72,13 +72,13 @@ fn read_once(
     scratch.resize(scratch.len().max(size), 0);
     let length = fill(handle, &mut scratch[..size]).map_err(|error| classify(&error))?;
     let after = handle.stat().map_err(|error| classify(&error))?;
-    let body = Body::Memory(Arc::from(&scratch[..length]));
+    let body = BodySource::Memory(Arc::from(&scratch[..length]));
     Ok(Loaded { body, metadata, is_stable: after == metadata && length == size })
 }
 
 /// A body that is sent from a descriptor.
-pub(crate) fn large(relative: &Arc<str>, metadata: Metadata) -> Body {
-    Body::Large(Large { relative: Arc::clone(relative), metadata })
+pub(crate) fn large(relative: &Arc<str>, metadata: Metadata) -> BodySource {
+    BodySource::Large(Large { relative: Arc::clone(relative), metadata })
 }
 
 /// Reads until the buffer is full or the file ends; returns the number of bytes.

@@ -10,7 +10,7 @@ use memchr::memmem;
 /// Without a `/` it is compared with every name of a path, otherwise with the whole path below the root, where `*`
 /// also matches slashes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pattern {
+pub struct NamePattern {
     text: Box<str>,
     scope: Scope,
 }
@@ -21,7 +21,7 @@ enum Scope {
     Path,
 }
 
-impl Pattern {
+impl NamePattern {
     /// A leading `/` only says that the pattern applies to the whole path.
     #[must_use]
     pub fn new(text: &str) -> Self {
@@ -68,7 +68,7 @@ impl Pattern {
 
 #[cfg(test)]
 mod tests {
-    use super::Pattern;
+    use super::NamePattern;
 
     #[test]
     fn stars_stand_for_any_run() {
@@ -87,17 +87,17 @@ mod tests {
             ("a*b*c*d", "a1c2b3d", false),
             ("é*", "été", true),
         ] {
-            assert_eq!(Pattern::new(pattern).means(text), expected, "{pattern} on {text}");
+            assert_eq!(NamePattern::new(pattern).means(text), expected, "{pattern} on {text}");
         }
     }
 
     #[test]
     fn a_name_is_compared_with_each_name_and_a_path_with_the_whole() {
-        let name = Pattern::new("secret");
+        let name = NamePattern::new("secret");
         assert!(name.covers("a/secret/b") && name.covers("secret") && !name.covers("a/secrets"));
-        let path = Pattern::new("/private/*");
+        let path = NamePattern::new("/private/*");
         assert!(path.covers("private/a/b") && !path.covers("a/private/b"));
-        assert!(Pattern::new("/a/b").covers("a/b/c"));
-        assert!(!Pattern::new("secret").means("secret/b"));
+        assert!(NamePattern::new("/a/b").covers("a/b/c"));
+        assert!(!NamePattern::new("secret").means("secret/b"));
     }
 }

@@ -21,7 +21,7 @@ pub struct Representation {
     /// Their coding.
     pub coding: Coding,
     /// The bytes.
-    pub body: Body,
+    pub body: BodySource,
     /// The entity tag, with its quotes.
     pub etag: Box<str>,
     /// The media type of the file, whatever the coding.
@@ -33,7 +33,7 @@ pub struct Representation {
 
 /// Where the bytes of a representation are.
 #[derive(Clone, Debug)]
-pub enum Body {
+pub enum BodySource {
     /// In memory.
     Memory(Arc<[u8]>),
     /// In a file, to be sent from its descriptor.
@@ -49,7 +49,7 @@ pub struct Large {
     pub metadata: Metadata,
 }
 
-impl Body {
+impl BodySource {
     /// The number of bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
@@ -127,7 +127,12 @@ pub(crate) struct Shared<'s> {
 
 impl Representation {
     /// With the fields of `body`. `modified` goes into the entity tag: a precompressed sibling has its own.
-    pub(crate) fn new(coding: Coding, body: Body, modified: FileTime, shared: &Shared<'_>) -> Self {
+    pub(crate) fn new(
+        coding: Coding,
+        body: BodySource,
+        modified: FileTime,
+        shared: &Shared<'_>,
+    ) -> Self {
         let etag = body.etag(modified, coding, shared.read_ms);
         let mut fields = FieldList::new();
         let size = itoa::Buffer::new().format(body.size()).to_owned();
@@ -178,8 +183,8 @@ impl Representation {
     #[must_use]
     pub fn cost(&self) -> usize {
         let body = match &self.body {
-            Body::Memory(bytes) => bytes.len(),
-            Body::Large(large) => large.relative.len(),
+            BodySource::Memory(bytes) => bytes.len(),
+            BodySource::Large(large) => large.relative.len(),
         };
         size_of::<Self>() + self.fields.cost() + self.etag.len() + body
     }

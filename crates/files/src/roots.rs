@@ -8,9 +8,9 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use sys::file::{Directory, FileHandle, Kind, Metadata, Obstacle, look_at_root};
+use sys::file::{Directory, FileHandle, FileKind, Metadata, Obstacle, look_at_root};
 
-use super::absence::{Absence, Failure};
+use super::absence::{Absence, FileFailure};
 use super::handles::Handles;
 use super::representation::Large;
 use super::rules::{Root, RootIndex};
@@ -65,7 +65,7 @@ impl Roots {
         &mut self,
         index: RootIndex,
         large: &Large,
-        patience: Patience,
+        patience: OpenWait,
         now_ms: u64,
     ) -> LargeOpen {
         if let Some(file) = self.handles.get(index, large, now_ms) {
@@ -89,12 +89,12 @@ impl Roots {
         index: RootIndex,
         relative: &str,
         size: u64,
-        patience: Patience,
+        patience: OpenWait,
     ) -> NamedOpen {
         let Some(place) = self.roots.get(usize::from(index.0)) else { return NamedOpen::Gone };
         let opened = place.open_file(relative, patience);
         match opened.and_then(|handle| handle.stat().map(|metadata| (handle, metadata))) {
-            Ok((handle, found)) if found.kind == Kind::Regular && found.size == size => {
+            Ok((handle, found)) if found.kind == FileKind::Regular && found.size == size => {
                 NamedOpen::Ready(Rc::new(handle))
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => NamedOpen::Cold,
@@ -102,7 +102,7 @@ impl Roots {
         }
     }
 
-    fn open_anew(&mut self, index: RootIndex, large: &Large, patience: Patience) -> LargeOpen {
+    fn open_anew(&mut self, index: RootIndex, large: &Large, patience: OpenWait) -> LargeOpen {
         let first = self.try_large(index, large, patience);
         if !matches!(first, LargeOpen::Changed) || self.current(index).is_err() {
             return first;
@@ -111,7 +111,7 @@ impl Roots {
         self.try_large(index, large, patience)
     }
 
-    fn try_large(&self, index: RootIndex, large: &Large, patience: Patience) -> LargeOpen {
+    fn try_large(&self, index: RootIndex, large: &Large, patience: OpenWait) -> LargeOpen {
         let Some(place) = self.roots.get(usize::from(index.0)) else { return LargeOpen::Changed };
         let opened = place.open_file(&large.relative, patience);
         match opened.and_then(|handle| handle.stat().map(|metadata| (handle, metadata))) {
@@ -130,13 +130,13 @@ fn compare(handle: FileHandle, now: &Metadata, then: &Metadata) -> LargeOpen {
     if now == then {
         return LargeOpen::Ready(handle);
     }
-    let same = now.kind == Kind::Regular && identity(now) == identity(then);
+    let same = now.kind == FileKind::Regular && identity(now) == identity(then);
     if same && now.size >= then.size { LargeOpen::Written(handle) } else { LargeOpen::Changed }
 }
 
 /// Whether an open may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Patience {
+pub enum OpenWait {
     /// No: it fails with [`LargeOpen::Cold`] if the path is not in the kernel's cache.
     None,
     /// A helper has just warmed the file, so the path was cached a moment ago: open it even if that waits.
@@ -153,10 +153,10 @@ pub enum LargeOpen {
     Written(Rc<FileHandle>),
     /// Another file, or none. Expire the path and run the request again.
     Changed,
-    /// Opening it would wait for a disk. Send a [`Warm`](super::Warm), then try with [`Patience::Warmed`].
+    /// Opening it would wait for a disk. Send a [`Warm`](super::Warm), then try with [`OpenWait::Warmed`].
     Cold,
     /// A failure on our side.
-    Failed(Failure),
+    Failed(FileFailure),
 }
 
 /// The result of opening a file by its name and size.
@@ -172,11 +172,11 @@ pub enum NamedOpen {
 
 impl OpenRoot {
     /// Opens a file on a scheduler.
-    fn open_file(&self, relative: &str, patience: Patience) -> io::Result<FileHandle> {
+    fn open_file(&self, relative: &str, patience: OpenWait) -> io::Result<FileHandle> {
         let relative = Path::new(relative);
         match patience {
-            Patience::None => self.directory.open_cached(relative, self.root.symlinks),
-            Patience::Warmed => self.directory.open_beneath(relative, self.root.symlinks),
+            OpenWait::None => self.directory.open_cached(relative, self.root.symlinks),
+            OpenWait::Warmed => self.directory.open_beneath(relative, self.root.symlinks),
         }
     }
 
@@ -212,7 +212,7 @@ pub(crate) enum Refusal {
     /// There is nothing for the client.
     Absent(Absence),
     /// A failure on our side.
-    Failed(Failure),
+    Failed(FileFailure),
 }
 
 impl From<Absence> for Refusal {
@@ -229,8 +229,8 @@ pub(crate) fn classify(error: &io::Error) -> Refusal {
         Obstacle::Forbidden => Refusal::Absent(Absence::Forbidden),
         Obstacle::NotRegular => Refusal::Absent(Absence::NotRegular),
         // A helper may wait; EAGAIN after all tries means endless renames.
-        Obstacle::WouldWait | Obstacle::Exhausted => Refusal::Failed(Failure::Exhausted),
-        Obstacle::Storage => Refusal::Failed(Failure::Storage),
+        Obstacle::WouldWait | Obstacle::Exhausted => Refusal::Failed(FileFailure::Exhausted),
+        Obstacle::Storage => Refusal::Failed(FileFailure::Storage),
     }
 }
 

@@ -9,7 +9,7 @@ use sys::file::Symlinks;
 use wire::http::target::DotFiles;
 
 use super::limits;
-use super::pattern::Pattern;
+use super::pattern::NamePattern;
 
 /// The index of a root of the server, and of a scheduler's cache for it.
 ///
@@ -70,7 +70,7 @@ pub struct MediaTypeRule {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheControlRule {
     /// The files.
-    pub files: Pattern,
+    pub files: NamePattern,
     /// The whole field value, as in `public, max-age=3600`.
     pub value: String,
 }
@@ -95,9 +95,9 @@ pub struct FileRules {
     /// Exceptions to the usual media types; the first match applies.
     pub media_types: Vec<MediaTypeRule>,
     /// Files that clients cannot see, and that are in no listing.
-    pub hidden: Vec<Pattern>,
+    pub hidden: Vec<NamePattern>,
     /// The directory of the app modules, if it is below this root: clients can see nothing in it.
-    pub app: Option<Pattern>,
+    pub app: Option<NamePattern>,
     /// Whether names with a leading dot are hidden as well (except `.well-known`).
     pub dot_files: DotFiles,
     /// `Cache-Control`; the first match applies, without one the field is not sent.
@@ -117,7 +117,7 @@ impl Default for FileRules {
             media_types: Vec::new(),
             // Backup files that editors leave beside the configuration are as secret as the configuration.
             hidden: ["velodrome.toml*", "#velodrome.toml#", "*.page.*", "*.page"]
-                .map(Pattern::new)
+                .map(NamePattern::new)
                 .into(),
             app: None,
             dot_files: DotFiles::default(),
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn cache_control_is_the_first_that_fits_and_never_splits_the_answer() {
         let rule = |files: &str, value: &str| CacheControlRule {
-            files: Pattern::new(files),
+            files: NamePattern::new(files),
             value: value.to_owned(),
         };
         let rules = FileRules {

@@ -5,10 +5,10 @@
 
 use runtime::clock::Now;
 use runtime::output::FileRegion;
-use runtime::service::{CloseReason, Command, Context, Next, ServiceContext};
+use runtime::service::{CloseReason, Context, Next, SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use runtime::trace;
-use wire::http::head::Version;
+use wire::http::head::HttpVersion;
 use wire::http::method::Method;
 use wire::http::status::Status;
 
@@ -118,7 +118,7 @@ impl<A: Application> Http<A> {
             || context.is_draining()
         {
             Persistence::Closed
-        } else if version == Version::Http10 {
+        } else if version == HttpVersion::Http10 {
             Persistence::KeptAlive
         } else {
             Persistence::Kept
@@ -323,10 +323,10 @@ impl<A: Application> Http<A> {
             return;
         }
         for process in self.written.drain(..) {
-            context.command(Command::Run(process));
+            context.command(SchedulerCommand::Run(process));
         }
         for process in self.taken.drain(..) {
-            context.command(Command::Resume(process));
+            context.command(SchedulerCommand::Resume(process));
         }
         for ended in std::mem::take(&mut self.ended) {
             if let Some(log) = &mut self.log {

@@ -14,7 +14,7 @@ use super::answer_context::AnswerContext;
 use super::reply::Reply;
 use super::request::Request;
 use super::shared::Http;
-use super::slow::Slow;
+use super::slow::SlowRequest;
 use super::unanswered::Unanswered;
 use super::waiting::{Patience, Urgency};
 
@@ -80,7 +80,7 @@ pub enum Answer {
     /// The reply is written.
     Done,
     /// The application has to wait for something, and nothing was written. The connection waits until its process is
-    /// resumed ([`runtime::service::Command::Resume`]), then asks again about the same request.
+    /// resumed ([`runtime::service::SchedulerCommand::Resume`]), then asks again about the same request.
     ///
     /// After a part: nothing more was written.
     Wait,
@@ -117,7 +117,7 @@ impl Answer {
 ///
 /// Returned by [`Application::on_peer_finished`]; the example of [`Answer`] has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Interest {
+pub enum ClientInterest {
     /// Yes: the answer will come soon.
     Kept,
     /// Unknown: the connection finds out by sending the first bytes of the answer now. A client that has closed answers
@@ -299,7 +299,7 @@ pub trait Application: Sized {
 
     /// Whether a request needs to be answered before the end of its body, or cut before its client has taken what was
     /// sent. Called after each piece of a body that is handed over, and when the process is resumed
-    /// ([`Command::Run`](runtime::service::Command::Run), because a process that reads is not waiting).
+    /// ([`Command::Run`](runtime::service::SchedulerCommand::Run), because a process that reads is not waiting).
     fn urgency(&mut self, _process: ProcessId) -> Urgency {
         Urgency::Nothing
     }
@@ -323,8 +323,8 @@ pub trait Application: Sized {
         context: &mut AnswerContext<'_, Self::Message>,
     ) -> Answer;
 
-    /// A request that it has answered took long, as [`Settings::slow_ns`](crate::Settings::slow_ns) says.
-    fn on_slow(&mut self, _request: &Request<'_>, _slow: &Slow<'_>) {}
+    /// A request that it has answered took long, as [`HttpSettings::slow_ns`](crate::HttpSettings::slow_ns) says.
+    fn on_slow(&mut self, _request: &Request<'_>, _slow: &SlowRequest<'_>) {}
 
     /// Writes the body of an error page that the connection itself sends, and returns its media type.
     fn error_page(&mut self, status: Status, body: &mut Vec<u8>) -> &'static str {
@@ -337,8 +337,8 @@ pub trait Application: Sized {
 
     /// A client whose request waits, or whose reply is sent in parts, has ended its output. It will send no
     /// more, and may have closed.
-    fn on_peer_finished(&mut self, _process: ProcessId) -> Interest {
-        Interest::Kept
+    fn on_peer_finished(&mut self, _process: ProcessId) -> ClientInterest {
+        ClientInterest::Kept
     }
 
     /// A request that waited, or whose body was to come, ends without the application: its client has left, or it is

@@ -57,7 +57,7 @@ impl<'r> Asked<'r> {
 
     /// The head of the request.
     #[inline(always)]
-    pub(super) fn head(&self) -> &'r head::Request<'r, 'r> {
+    pub(super) fn head(&self) -> &'r head::RequestHead<'r, 'r> {
         self.request.head
     }
 

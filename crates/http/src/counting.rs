@@ -10,7 +10,7 @@ use wire::http::status::Status;
 use super::application::Application;
 use super::request::Request;
 use super::shared::Http;
-use super::slow::Slow;
+use super::slow::SlowRequest;
 
 impl<A: Application> Http<A> {
     /// Counts the time of a request that is answered now, and tells the application of it if it was long.
@@ -27,7 +27,7 @@ impl<A: Application> Http<A> {
         let Some(slow_ns) = self.settings.slow_ns else { return };
         let took_ns = nanoseconds_of(ticks);
         if took_ns >= slow_ns {
-            let slow = Slow { process, status, began_ns, took_ns, notes: &self.notes };
+            let slow = SlowRequest { process, status, began_ns, took_ns, notes: &self.notes };
             self.application.on_slow(request, &slow);
         }
     }

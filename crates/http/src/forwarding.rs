@@ -7,8 +7,8 @@ use runtime::clock::Now;
 use runtime::diagnostic::{self, Level};
 use runtime::limits::COMPLAINT_INTERVAL_NS;
 use sys::socket::Peer;
-use wire::http::forwarded::{self, ForwardingField, Malformed};
-use wire::http::head::{FieldSlots, Request};
+use wire::http::forwarded::{self, ForwardingField, MalformedForwarded};
+use wire::http::head::{FieldSlots, RequestHead};
 
 use super::settings::TrustedProxies;
 use super::shared::Http;
@@ -38,12 +38,12 @@ impl TrustedProxies {
     /// allowed what no client is.
     pub(super) fn read<'r>(
         &self,
-        request: &Request<'r, 'r>,
+        request: &RequestHead<'r, 'r>,
         peer: Peer,
         room: &'r mut FieldSlots,
-    ) -> Result<(Request<'r, 'r>, Sender), Malformed> {
+    ) -> Result<(RequestHead<'r, 'r>, Sender), MalformedForwarded> {
         let fields = request.fields;
-        let mut read: Request<'r, 'r> = request.clone();
+        let mut read: RequestHead<'r, 'r> = request.clone();
         if !self.contain(peer.address) {
             read.fields = fields.without(forwarded::is_one, room);
             return Ok((read, Sender::itself(peer)));

@@ -12,7 +12,7 @@ use super::answer_context::AnswerContext;
 use super::application::{Answer, Application, BodyPolicy};
 use super::reply::Reply;
 use super::request::Request;
-use super::settings::Settings;
+use super::settings::HttpSettings;
 use super::shared::Http;
 
 /// A function that answers every request at once.
@@ -68,7 +68,7 @@ where
     F: FnMut(&Request<'_>, &mut Reply<'_>) + 'static,
     M: Fn() -> F + Send + Sync + 'static,
 {
-    let settings = Arc::new(Settings::default());
+    let settings = Arc::new(HttpSettings::default());
     runtime::serve::serve(address, Speaks::CLIENT, move || {
         Http::new(Function(make()), Arc::clone(&settings), None)
     })

@@ -1,7 +1,7 @@
 //! Every limit of HTTP connections: number, unit, consequence. The limits of codecs are in
 //! `wire::limits`.
 //!
-//! The first part contains the defaults of [`Settings`](crate::Settings).
+//! The first part contains the defaults of [`HttpSettings`](crate::HttpSettings).
 
 use std::time::Duration;
 

@@ -13,7 +13,7 @@ use wire::http::status::Status;
 use wire::http::trace_context::TraceId;
 use wire::http::url::Scheme;
 
-use super::notes::{Notes, PassedOn};
+use super::notes::{Notes, ProxiedNotes};
 use super::request::Request;
 use super::time_stamp::TimeStamp;
 use crate::limits::LOG_REFUSED_BYTES;
@@ -155,7 +155,7 @@ fn shown_by(client: &ClientCertificate, known: Known) -> &str {
 }
 
 /// The value of a field of a request that was passed on.
-fn value_of(passed_on: &PassedOn, known: Known, now: Now) -> Option<Value<'_>> {
+fn value_of(passed_on: &ProxiedNotes, known: Known, now: Now) -> Option<Value<'_>> {
     match known {
         Known::Upstream => Some(Value::Bytes(passed_on.upstream.as_bytes())),
         Known::UpstreamAddress if passed_on.addresses.is_empty() => None,

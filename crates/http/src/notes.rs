@@ -10,7 +10,7 @@ pub struct Notes {
     /// The user who is known; empty if none is.
     pub user: String,
     /// The other servers that have got the request; `None` if it was not passed on.
-    pub passed_on: Option<PassedOn>,
+    pub passed_on: Option<ProxiedNotes>,
     /// Where its time is counted, with a log or without.
     pub timed_as: TimedAs,
     presence: Presence,
@@ -28,7 +28,7 @@ pub struct TimedAs {
 
 /// How a request went that was passed on to other servers.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct PassedOn {
+pub struct ProxiedNotes {
     /// The name of the upstream that they belong to.
     pub upstream: String,
     /// Their addresses, in the order in which they got it, with `, ` between them; empty if none got it.

@@ -8,9 +8,9 @@ use runtime::trace;
 use runtime::transport::Agreed;
 use sys::socket::Peer;
 use sys::text::ascii;
-use wire::http::head::{self, Fields, Target, Version};
+use wire::http::head::{self, Fields, HttpVersion, RequestTarget};
 use wire::http::method::Method;
-use wire::http::trace_context::{Sampling, SpanId, TraceId, TraceParent};
+use wire::http::trace_context::{SpanId, TraceId, TraceParent, TraceSampling};
 use wire::http::url::Scheme;
 
 use crate::limits::REQUEST_ID_SIZE;
@@ -46,7 +46,7 @@ pub struct Begin {
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
     /// The head, which is valid.
-    pub head: &'a head::Request<'a, 'a>,
+    pub head: &'a head::RequestHead<'a, 'a>,
     /// The body; empty while the application is asked how to handle the body.
     pub body: &'a [u8],
     /// Bytes of its body that have come, whether they are in [`body`](Self::body) or were handed over.
@@ -79,7 +79,7 @@ impl<'a> Request<'a> {
 
     /// The client's version of HTTP.
     #[inline]
-    pub fn version(&self) -> Version {
+    pub fn version(&self) -> HttpVersion {
         self.head.version
     }
 
@@ -87,8 +87,8 @@ impl<'a> Request<'a> {
     #[inline]
     pub fn target(&self) -> &'a [u8] {
         match self.head.target {
-            Target::Origin(target) => target,
-            Target::Asterisk => b"*",
+            RequestTarget::Origin(target) => target,
+            RequestTarget::Asterisk => b"*",
         }
     }
 
@@ -147,7 +147,7 @@ impl<'a> Request<'a> {
             Some(parent) if is_sampled => Some(parent.within(own).recorded()),
             Some(parent) => Some(parent.within(own)),
             None if is_sampled => {
-                Some(TraceParent::begun(self.begin.trace(), own, Sampling::Sampled))
+                Some(TraceParent::begun(self.begin.trace(), own, TraceSampling::Sampled))
             }
             None => None,
         }

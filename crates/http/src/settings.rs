@@ -20,7 +20,7 @@ use crate::limits;
 /// assert_eq!(settings.keep_alive_ms, Some(75_000));
 /// ```
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct HttpSettings {
     /// Limits of a request head.
     pub head: HeadLimits,
     /// Limits of chunk extensions and trailers. The limit of the body comes from the application.
@@ -110,7 +110,7 @@ pub struct ListenerRules {
     pub proxy_protocol_from: Arc<[Network]>,
 }
 
-impl Default for Settings {
+impl Default for HttpSettings {
     fn default() -> Self {
         Self {
             head: HeadLimits::default(),

@@ -17,9 +17,9 @@ use super::encoder::ReplyParts;
 use super::log::AccessLog;
 use super::notes::Notes;
 use super::request::Begin;
-use super::settings::Settings;
+use super::settings::HttpSettings;
 use super::stats::HttpStats;
-use super::times::Times;
+use super::times::RequestTimes;
 use super::unanswered::Ended;
 
 /// The HTTP service of one scheduler. A service with several protocols contains one and forwards the events of HTTP connections
@@ -28,11 +28,11 @@ use super::unanswered::Ended;
 /// The example of [`AccessLog`] makes one by hand; [`App::into_service`](crate::App::into_service) makes one of an app.
 pub struct Http<A> {
     pub(super) application: A,
-    pub(super) settings: Arc<Settings>,
+    pub(super) settings: Arc<HttpSettings>,
     pub(super) parts: ReplyParts,
     pub(super) log: Option<AccessLog>,
     pub(super) stats: HttpStats,
-    pub(super) times: Times,
+    pub(super) times: RequestTimes,
     /// Room for the fields of the head that is being parsed; `None` while it is lent.
     slots: Option<Box<FieldSlots>>,
     /// The same for the fields that stay of a head, if some are left out.
@@ -60,14 +60,14 @@ pub struct Http<A> {
 
 impl<A> Http<A> {
     /// A service whose requests this application answers.
-    pub fn new(application: A, settings: Arc<Settings>, log: Option<AccessLog>) -> Self {
+    pub fn new(application: A, settings: Arc<HttpSettings>, log: Option<AccessLog>) -> Self {
         Self {
             application,
             settings,
             parts: ReplyParts::new(),
             log,
             stats: HttpStats::default(),
-            times: Times::default(),
+            times: RequestTimes::default(),
             slots: None,
             slots_that_stay: None,
             last: ProcessId::from_bits(0),
@@ -99,13 +99,13 @@ impl<A> Http<A> {
     }
 
     /// The times that requests took.
-    pub fn times(&self) -> &Times {
+    pub fn times(&self) -> &RequestTimes {
         &self.times
     }
 
     /// The numbers of [`TimedAs`](crate::TimedAs) mean something else from now on: forgets the times.
     pub fn forget_times(&mut self) {
-        self.times = Times::default();
+        self.times = RequestTimes::default();
     }
 
     /// Sets the number by which the names of its requests differ from those of other services.
@@ -143,13 +143,13 @@ impl<A> Http<A> {
     }
 
     /// Replaces the settings. Open connections use them from their next deadline or head on.
-    pub fn set_settings(&mut self, settings: Arc<Settings>) {
+    pub fn set_settings(&mut self, settings: Arc<HttpSettings>) {
         self.settings = settings;
     }
 
     /// The current settings.
     #[inline]
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &HttpSettings {
         &self.settings
     }
 

@@ -1,4 +1,4 @@
-//! Requests that took long, as the settings say ([`Settings::slow_ns`](crate::Settings::slow_ns)).
+//! Requests that took long, as the settings say ([`HttpSettings::slow_ns`](crate::HttpSettings::slow_ns)).
 //!
 //! Owns what the application is told of one. Never writes a line.
 
@@ -9,7 +9,7 @@ use super::notes::Notes;
 
 /// A request that took long. Its answer has been written.
 #[derive(Debug)]
-pub struct Slow<'r> {
+pub struct SlowRequest<'r> {
     /// The process of its connection.
     pub process: ProcessId,
     /// The status of its answer.

@@ -11,7 +11,7 @@ use runtime::service::{CloseReason, Context, Event, ListenerIndex, Next, Progres
 use runtime::trace;
 use runtime::transport::Agreed;
 use sys::socket::Peer;
-use wire::http::forwarded::{self, Malformed};
+use wire::http::forwarded::{self, MalformedForwarded};
 use wire::http::head::{self, Framing};
 use wire::http::kept::KeptHead;
 use wire::http::status::Status;
@@ -86,7 +86,7 @@ impl Stream {
         let read = http.settings.trusted.read(&head, opening.peer, &mut room);
         let next = match &read {
             Ok((head, sender)) => self.begin_of(&opening, (head, *sender), http, context),
-            Err(Malformed) => {
+            Err(MalformedForwarded) => {
                 http.note_malformed_forwarding(opening.peer, context.now);
                 refuse(Status::BAD_REQUEST, &opening, http, context)
             }
@@ -99,7 +99,7 @@ impl Stream {
     fn begin_of<A: Application>(
         &mut self,
         opening: &Opening,
-        (head, sender): (&head::Request<'_, '_>, Sender),
+        (head, sender): (&head::RequestHead<'_, '_>, Sender),
         http: &mut Http<A>,
         context: &mut Context<'_, A::Message>,
     ) -> Next {

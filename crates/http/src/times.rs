@@ -14,13 +14,13 @@ const CLASSES: usize = 6;
 
 /// The times of requests, in ticks of [`sys::clock::tick_counter`]: what converts them is whoever shows them.
 #[derive(Clone, Debug, Default)]
-pub struct Times {
+pub struct RequestTimes {
     /// Of each route, by class.
     routes: Histograms,
     pages: Histograms,
 }
 
-impl Times {
+impl RequestTimes {
     /// Counts a request that is answered now with this class of status, and whose head was complete at this time on the
     /// monotonic clock. Returns how long it took, in ticks.
     #[inline]

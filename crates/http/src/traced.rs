@@ -5,31 +5,32 @@
 use std::fmt;
 
 use runtime::slots::ProcessId;
-use runtime::trace::{self, Actor, Content, Kind, What};
+use runtime::trace::{self, Actor, ContentShown, StepAction, TracedKind};
 use sys::socket::Peer;
-use wire::http::head::{self, Target};
+use wire::http::head::{self, RequestTarget};
 use wire::http::status::Status;
 use wire::http::trace_context::TraceParent;
 
 use super::request::{Begin, Request};
 
-const REQUEST: What = What::between(Actor::Client, Actor::Scheduler, "request");
-const WAITS: What = What::within("waits");
-const PART: What = What::between(Actor::Scheduler, Actor::Client, "part of the answer");
-const ANSWER: What = What::between(Actor::Scheduler, Actor::Client, "answer").last();
-const UNANSWERED: What = What::between(Actor::Scheduler, Actor::Client, "no answer").last();
+const REQUEST: StepAction = StepAction::between(Actor::Client, Actor::Scheduler, "request");
+const WAITS: StepAction = StepAction::within("waits");
+const PART: StepAction = StepAction::between(Actor::Scheduler, Actor::Client, "part of the answer");
+const ANSWER: StepAction = StepAction::between(Actor::Scheduler, Actor::Client, "answer").last();
+const UNANSWERED: StepAction =
+    StepAction::between(Actor::Scheduler, Actor::Client, "no answer").last();
 
 /// The head of a request of this client is complete.
 #[cold]
 pub(super) fn head(
     process: ProcessId,
-    request: &head::Request<'_, '_>,
+    request: &head::RequestHead<'_, '_>,
     (peer, begin): (Peer, Begin),
 ) {
     if let Some(ids) = begin.sampled(&request.fields) {
         trace::sample(process, ids);
     }
-    trace::offer(Kind::Connection, process, format_args!("{}", peer.address));
+    trace::offer(TracedKind::Connection, process, format_args!("{}", peer.address));
     let (path, _) = request.split_target();
     let host = request.host.unwrap_or_default();
     trace::offer_url(process, &String::from_utf8_lossy(host), &String::from_utf8_lossy(path));
@@ -39,7 +40,7 @@ pub(super) fn head(
 /// Something is known of a request that its head does not say, such as its page or its user. If the trace is about that,
 /// the request is followed from now on, and begins with its head.
 #[cold]
-pub fn know(kind: Kind, process: ProcessId, request: &Request<'_>, name: fmt::Arguments<'_>) {
+pub fn know(kind: TracedKind, process: ProcessId, request: &Request<'_>, name: fmt::Arguments<'_>) {
     if !trace::follows(process) {
         trace::offer(kind, process, name);
         if trace::follows(process) {
@@ -48,16 +49,16 @@ pub fn know(kind: Kind, process: ProcessId, request: &Request<'_>, name: fmt::Ar
     }
 }
 
-fn note_head(process: ProcessId, request: &head::Request<'_, '_>) {
-    let plain = Shown { request, content: Content::LeftOut };
+fn note_head(process: ProcessId, request: &head::RequestHead<'_, '_>) {
+    let plain = Shown { request, content: ContentShown::LeftOut };
     let shown = Shown { request, content: trace::content() };
     trace::step_of_two(process, REQUEST, (format_args!("{plain}"), format_args!("{shown}")));
 }
 
 /// A request as a step shows it.
 struct Shown<'r> {
-    request: &'r head::Request<'r, 'r>,
-    content: Content,
+    request: &'r head::RequestHead<'r, 'r>,
+    content: ContentShown,
 }
 
 impl fmt::Display for Shown<'_> {
@@ -66,11 +67,11 @@ impl fmt::Display for Shown<'_> {
         let text = String::from_utf8_lossy;
         write!(out, "{} ", request.method.as_str())?;
         match (request.target, content) {
-            (Target::Asterisk, _) => out.write_str("*")?,
-            (Target::Origin(_), Content::LeftOut) => {
+            (RequestTarget::Asterisk, _) => out.write_str("*")?,
+            (RequestTarget::Origin(_), ContentShown::LeftOut) => {
                 out.write_str(&text(request.split_target().0))?;
             }
-            (Target::Origin(target), Content::Shown) => out.write_str(&text(target))?,
+            (RequestTarget::Origin(target), ContentShown::Shown) => out.write_str(&text(target))?,
         }
         if let Some(host) = request.host {
             write!(out, " of {}", text(host))?;
@@ -78,7 +79,7 @@ impl fmt::Display for Shown<'_> {
         if let Some(parent) = TraceParent::of(&request.fields) {
             write!(out, ", trace {}", parent.trace)?;
         }
-        if *content == Content::Shown {
+        if *content == ContentShown::Shown {
             for (name, value) in request.fields.iter() {
                 write!(out, "; {name}: {}", text(value))?;
             }

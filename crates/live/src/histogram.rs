@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Times that were counted in buckets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Histogram {
+pub struct LiveHistogram {
     /// The sum of all times, in nanoseconds.
     pub sum_ns: u64,
     /// Buckets that are not empty, in order: the time in nanoseconds that a bucket includes at most, and the number of
@@ -35,7 +35,7 @@ pub struct Quantiles {
     pub max_ns: u64,
 }
 
-impl Histogram {
+impl LiveHistogram {
     /// The number of times.
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -116,22 +116,22 @@ mod tests {
 
     #[test]
     fn percentiles_are_the_upper_ends_of_their_buckets() {
-        let times = Histogram { sum_ns: 10_000, buckets: vec![(10, 98), (20, 1), (500, 1)] };
+        let times = LiveHistogram { sum_ns: 10_000, buckets: vec![(10, 98), (20, 1), (500, 1)] };
         let told = times.quantiles();
         assert_eq!((told.count, told.mean_ns), (100, 100));
         assert_eq!((told.p50_ns, told.p90_ns, told.p99_ns), (10, 10, 20));
         assert_eq!((told.p999_ns, told.max_ns), (500, 500));
-        assert_eq!(Histogram::default().quantiles(), Quantiles::default());
+        assert_eq!(LiveHistogram::default().quantiles(), Quantiles::default());
     }
 
     #[test]
     fn a_difference_has_what_was_added() {
-        let earlier = Histogram { sum_ns: 30, buckets: vec![(10, 1), (20, 1)] };
-        let added = Histogram { sum_ns: 45, buckets: vec![(10, 1), (15, 1), (20, 1)] };
+        let earlier = LiveHistogram { sum_ns: 30, buckets: vec![(10, 1), (20, 1)] };
+        let added = LiveHistogram { sum_ns: 45, buckets: vec![(10, 1), (15, 1), (20, 1)] };
         let mut later = earlier.clone();
         later.add(&added);
         assert_eq!(later.since(&earlier), added);
-        assert_eq!(later.since(&later), Histogram::default());
+        assert_eq!(later.since(&later), LiveHistogram::default());
         // The server was started again between the two moments.
         assert_eq!(earlier.since(&later), earlier);
     }

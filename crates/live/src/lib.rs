@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use histogram::{Histogram, Quantiles};
+pub use histogram::{LiveHistogram, Quantiles};
 pub use list::{FETCHED, List};
-pub use table::{Column, Counts, Row, Table, Unit, Value};
+pub use table::{CellValue, Column, ColumnGrowth, ColumnUnit, LiveTable, TableRow};
 pub use trace::{TraceBegun, TraceEnded, TraceLine, TraceStep};
 
 /// The number of the format. It changes when a reader of the old one would misread the new one.
@@ -23,26 +23,26 @@ pub const FORMAT: u32 = 1;
 
 /// What a server says of itself at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Snapshot {
+pub struct ServerSnapshot {
     /// [`FORMAT`].
     pub format: u32,
     /// When it was taken, in milliseconds since 1970.
     pub at_ms: u64,
     /// The server.
-    pub server: Server,
+    pub server: ServerInfo,
     /// Its schedulers, in order.
-    pub schedulers: Vec<Scheduler>,
+    pub schedulers: Vec<SchedulerInfo>,
     /// Times that requests, messages and commands took, since the start.
-    pub latencies: Vec<Latency>,
+    pub latencies: Vec<LatencyFigures>,
     /// The list that was asked for.
-    pub list: Table,
+    pub list: LiveTable,
     /// The last events, the newest last.
-    pub events: Vec<Event>,
+    pub events: Vec<OperatorEvent>,
 }
 
 /// The server as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Server {
+pub struct ServerInfo {
     /// Its version.
     pub version: String,
     /// Its process id.
@@ -59,7 +59,7 @@ pub struct Server {
 
 /// One scheduler.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Scheduler {
+pub struct SchedulerInfo {
     /// Its number, from 0.
     pub number: usize,
     /// Whether it answered in time. If not, everything else is of its last answer, or empty.
@@ -99,14 +99,14 @@ pub const ACCOUNTS: [&str; 15] = [
 
 /// The times of one thing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Latency {
+pub struct LatencyFigures {
     /// What is timed: `class` (of status), `route`, `page`, `channel` (a pattern), `command` (of Redis),
     /// `upstream` or `fetch` (a server).
     pub of: String,
     /// Its name, such as `2xx` or `/api/*`.
     pub name: String,
     /// The times.
-    pub times: Histogram,
+    pub times: LiveHistogram,
 }
 
 /// A setting that an operator may change while the server runs.
@@ -126,7 +126,7 @@ pub struct Setting {
 
 /// Something that an operator should know.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Event {
+pub struct OperatorEvent {
     /// Its number since the start, from 1, without gaps.
     pub number: u64,
     /// When it happened, in milliseconds since 1970.

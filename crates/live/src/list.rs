@@ -2,7 +2,7 @@
 //!
 //! Owns their names. What the columns of a list are, the server says with it.
 
-use crate::table::Row;
+use crate::table::TableRow;
 
 /// What stands in place of the upstream for a server that pages fetch from.
 pub const FETCHED: &str = "(fetch)";
@@ -81,9 +81,9 @@ impl List {
         })
     }
 
-    /// What the times of a row are of ([`Latency::of`](crate::Latency::of)), and of which name; `None` if it has none.
+    /// What the times of a row are of ([`LatencyFigures::of`](crate::LatencyFigures::of)), and of which name; `None` if it has none.
     #[must_use]
-    pub fn timed_as(self, row: &Row) -> Option<(&'static str, &str)> {
+    pub fn timed_as(self, row: &TableRow) -> Option<(&'static str, &str)> {
         let of = |of, key| Some((of, row.text_in(key)?));
         match self {
             Self::Routes => of("route", "name"),

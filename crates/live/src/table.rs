@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 
 /// A list.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Table {
+pub struct LiveTable {
     /// What it lists: one of the names that `?list=` takes.
     pub name: String,
     /// Its columns, in the order in which they are shown; the first is the name of a row.
     pub columns: Vec<Column>,
     /// Its rows, largest first by `sorted_by`.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TableRow>,
     /// The column by which the rows were chosen.
     pub sorted_by: String,
     /// Rows that there are and that were not chosen.
@@ -29,15 +29,15 @@ pub struct Column {
     /// Its heading: a word or two.
     pub title: String,
     /// What its values are.
-    pub unit: Unit,
+    pub unit: ColumnUnit,
     /// Whether its values only grow.
-    pub counts: Counts,
+    pub counts: ColumnGrowth,
 }
 
 /// What the values of a column are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Unit {
+pub enum ColumnUnit {
     /// Text.
     #[default]
     Text,
@@ -56,7 +56,7 @@ pub enum Unit {
 /// Whether the values of a column only grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Counts {
+pub enum ColumnGrowth {
     /// They are what is now.
     #[default]
     Now,
@@ -66,17 +66,17 @@ pub enum Counts {
 
 /// A row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Row {
+pub struct TableRow {
     /// Its id, for `GET /info?id=` and `POST /kill`. The same thing has the same id in all snapshots.
     pub id: String,
     /// Its values, by the key of their column. A column without a value is absent.
-    pub values: BTreeMap<String, Value>,
+    pub values: BTreeMap<String, CellValue>,
 }
 
 /// A value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Value {
+pub enum CellValue {
     /// A whole number.
     Number(u64),
     /// A fraction.
@@ -85,7 +85,7 @@ pub enum Value {
     Text(String),
 }
 
-impl Row {
+impl TableRow {
     /// A row without values.
     pub fn new(id: impl Into<String>) -> Self {
         Self { id: id.into(), values: BTreeMap::new() }
@@ -94,14 +94,14 @@ impl Row {
     /// With a text.
     #[must_use]
     pub fn text(mut self, key: &str, text: impl Into<String>) -> Self {
-        self.values.insert(key.to_owned(), Value::Text(text.into()));
+        self.values.insert(key.to_owned(), CellValue::Text(text.into()));
         self
     }
 
     /// With a number.
     #[must_use]
     pub fn number(mut self, key: &str, number: u64) -> Self {
-        self.values.insert(key.to_owned(), Value::Number(number));
+        self.values.insert(key.to_owned(), CellValue::Number(number));
         self
     }
 
@@ -109,8 +109,8 @@ impl Row {
     #[must_use]
     pub fn text_in(&self, key: &str) -> Option<&str> {
         match self.values.get(key)? {
-            Value::Text(text) => Some(text),
-            Value::Number(_) | Value::Fraction(_) => None,
+            CellValue::Text(text) => Some(text),
+            CellValue::Number(_) | CellValue::Fraction(_) => None,
         }
     }
 
@@ -118,13 +118,13 @@ impl Row {
     #[must_use]
     pub fn number_in(&self, key: &str) -> u64 {
         match self.values.get(key) {
-            Some(Value::Number(number)) => *number,
+            Some(CellValue::Number(number)) => *number,
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
                 reason = "only compared"
             )]
-            Some(Value::Fraction(number)) => *number as u64,
+            Some(CellValue::Fraction(number)) => *number as u64,
             _ => 0,
         }
     }
@@ -133,7 +133,7 @@ impl Row {
 impl Column {
     /// A column.
     #[must_use]
-    pub fn new(key: &str, title: &str, unit: Unit, counts: Counts) -> Self {
+    pub fn new(key: &str, title: &str, unit: ColumnUnit, counts: ColumnGrowth) -> Self {
         Self { key: key.to_owned(), title: title.to_owned(), unit, counts }
     }
 }

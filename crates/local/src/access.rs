@@ -3,11 +3,11 @@
 //! Owns the decision, for clients of every protocol. The rules come from the configuration, and a
 //! reload changes them for open connections as well.
 
-use channels::{Rights, Shown};
+use channels::{Credential, Rights};
 
 /// The access that a client needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
+pub enum AccessNeed {
     /// Read access to one database.
     Read,
     /// Write access to one database.
@@ -43,34 +43,34 @@ pub enum Requirement {
 
 /// What a client has to show to read a database, and to write it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DatabaseRules {
+pub struct DatabaseRequirements {
     /// To read it.
     pub read: Requirement,
     /// To write it.
     pub write: Requirement,
 }
 
-impl DatabaseRules {
+impl DatabaseRequirements {
     /// Whether a client with these rights may read the database, or write it, whose name is asked for only if it matters.
     ///
     /// # Errors
     /// Why not.
     pub(crate) fn check<'n>(
         &self,
-        need: Need,
+        need: AccessNeed,
         name: impl FnOnce() -> &'n str,
         rights: &Rights,
     ) -> Result<(), NoAccess> {
-        let required = if need == Need::Read { self.read } else { self.write };
+        let required = if need == AccessNeed::Read { self.read } else { self.write };
         match (required, rights.shown()) {
-            (Requirement::Nothing, _) | (Requirement::Key | Requirement::Token, Shown::Key) => {
-                Ok(())
-            }
-            (Requirement::Token, Shown::Token(pass)) => {
-                let may = if need == Need::Read { pass.reads(name()) } else { pass.writes(name()) };
+            (Requirement::Nothing, _)
+            | (Requirement::Key | Requirement::Token, Credential::Key) => Ok(()),
+            (Requirement::Token, Credential::Token(pass)) => {
+                let may =
+                    if need == AccessNeed::Read { pass.reads(name()) } else { pass.writes(name()) };
                 if may { Ok(()) } else { Err(NoAccess::Denied) }
             }
-            (Requirement::Token, Shown::Nothing) => Err(NoAccess::NoToken),
+            (Requirement::Token, Credential::Nothing) => Err(NoAccess::NoToken),
             (Requirement::Key, _) => Err(NoAccess::NoKey),
             (Requirement::Unmet, _) => Err(NoAccess::Denied),
         }

@@ -18,8 +18,8 @@ use std::rc::Rc;
 
 use channels::Channels;
 
-pub use access::{DatabaseRules, Need, NoAccess, Requirement};
-pub use message::{OrderedBy, Orders, Stored, ToStoreWriter};
+pub use access::{AccessNeed, DatabaseRequirements, NoAccess, Requirement};
+pub use message::{OrderedBy, StoreOrders, Stored, ToStoreWriter};
 pub use stats::StoreStats;
 pub use store_client::{Awaited, StoreClient};
 pub use value_bytes::ValueBytes;

@@ -3,13 +3,13 @@
 //! Plain data only.
 
 use runtime::slots::ProcessId;
-use store::{Executed, Failure, Order};
+use store::{Executed, Order, StoreFailure};
 
 /// Messages to the writer of the store.
 #[derive(Debug)]
 pub enum ToStoreWriter {
     /// Execute orders; the answer is one message.
-    Orders(Box<Orders>),
+    Orders(Box<StoreOrders>),
     /// Report the next commit after this one, once.
     TellCommit(u64),
     /// Write to the disk what is not there yet, then end.
@@ -18,7 +18,7 @@ pub enum ToStoreWriter {
 
 /// Orders for the store, of one scheduler.
 #[derive(Debug)]
-pub struct Orders {
+pub struct StoreOrders {
     /// The time by which keys expire, in milliseconds since 1970.
     pub now_ms: u64,
     /// Who waits for each.
@@ -39,4 +39,4 @@ pub enum OrderedBy {
 }
 
 /// The outcome of an order, for the one that waits.
-pub type Stored = (OrderedBy, Result<Executed, Failure>);
+pub type Stored = (OrderedBy, Result<Executed, StoreFailure>);

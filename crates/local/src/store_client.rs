@@ -15,21 +15,21 @@ use std::sync::Arc;
 use ahash::HashMap;
 use channels::Rights;
 use runtime::mailbox::Endpoint;
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
-use runtime::trace::{self, Actor, What};
-use store::{Database, Executed, Failure, Order, Snapshot, Store, TurnStore};
+use runtime::trace::{self, Actor, StepAction};
+use store::{Database, Executed, Order, Snapshot, Store, StoreFailure, TurnStore};
 
-use crate::access::{DatabaseRules, Need, NoAccess};
+use crate::access::{AccessNeed, DatabaseRequirements, NoAccess};
 use crate::hot_keys::HotKeys;
 use crate::limits::{ADMITTED, LENT_LOOK_MS, MESSAGES, WAITING_SIZE, WATCH_REST_MS};
 use crate::list_turns::ListTurns;
-use crate::message::{OrderedBy, Orders, Stored, ToStoreWriter};
+use crate::message::{OrderedBy, StoreOrders, Stored, ToStoreWriter};
 use crate::stats::StoreStats;
 
 // What a trace shows of an order.
-const ORDER: What = What::between(Actor::Scheduler, Actor::Store, "order").begins();
-const STORED: What = What::between(Actor::Store, Actor::Scheduler, "done").ends();
+const ORDER: StepAction = StepAction::between(Actor::Scheduler, Actor::Store, "order").begins();
+const STORED: StepAction = StepAction::between(Actor::Store, Actor::Scheduler, "done").ends();
 
 /// The state of a process's order, for a process that has one order at a time.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub enum Awaited {
     /// The order is not answered yet.
     Later,
     /// The order is answered.
-    Here(Result<Executed, Failure>),
+    Here(Result<Executed, StoreFailure>),
 }
 
 /// Whether the writer was asked to report the next commit, and when it may be asked again.
@@ -71,9 +71,9 @@ pub struct StoreClient {
     /// The cost of each unanswered message in bytes.
     sent: VecDeque<usize>,
     /// Processes with unanswered orders, and the answers so far.
-    answers: HashMap<ProcessId, VecDeque<Result<Executed, Failure>>>,
+    answers: HashMap<ProcessId, VecDeque<Result<Executed, StoreFailure>>>,
     /// Answers for pages.
-    for_pages: Vec<(u64, Result<Executed, Failure>)>,
+    for_pages: Vec<(u64, Result<Executed, StoreFailure>)>,
     /// The queue of connections and page orders that wait for room.
     waiting: VecDeque<InLine>,
     /// The cost in bytes of the page orders in that queue.
@@ -85,7 +85,7 @@ pub struct StoreClient {
     /// Whether the writer was asked to report the next commit.
     notice: Notice,
     /// The rules of all databases, by number.
-    rules: Arc<[DatabaseRules]>,
+    rules: Arc<[DatabaseRequirements]>,
     /// The keys that are used most, while somebody asks.
     hot_keys: Option<Box<HotKeys>>,
 }
@@ -93,7 +93,7 @@ pub struct StoreClient {
 impl StoreClient {
     /// The store of this scheduler, whose orders go to this writer.
     #[must_use]
-    pub fn new(store: Rc<TurnStore>, writer: Endpoint, rules: Arc<[DatabaseRules]>) -> Self {
+    pub fn new(store: Rc<TurnStore>, writer: Endpoint, rules: Arc<[DatabaseRequirements]>) -> Self {
         Self {
             store,
             writer,
@@ -127,7 +127,7 @@ impl StoreClient {
     /// Why it has not.
     pub fn check_access(
         &self,
-        need: Need,
+        need: AccessNeed,
         database: Database,
         rights: &Rights,
     ) -> Result<(), NoAccess> {
@@ -137,13 +137,13 @@ impl StoreClient {
             rules.check(need, name, rights)
         };
         match need {
-            Need::Read | Need::Write => check(usize::from(database.0)),
-            Need::WriteAll => (0..self.rules.len()).try_for_each(check),
+            AccessNeed::Read | AccessNeed::Write => check(usize::from(database.0)),
+            AccessNeed::WriteAll => (0..self.rules.len()).try_for_each(check),
         }
     }
 
     /// The databases have these rules from now on.
-    pub fn set_rules(&mut self, rules: Arc<[DatabaseRules]>) {
+    pub fn set_rules(&mut self, rules: Arc<[DatabaseRequirements]>) {
         self.rules = rules;
     }
 
@@ -181,7 +181,7 @@ impl StoreClient {
     ///
     /// # Errors
     /// If no snapshot can be taken.
-    pub fn snapshot(&self) -> Result<Ref<'_, Snapshot>, Failure> {
+    pub fn snapshot(&self) -> Result<Ref<'_, Snapshot>, StoreFailure> {
         self.store.snapshot()
     }
 
@@ -250,7 +250,7 @@ impl StoreClient {
         if self.waiting.is_empty() && self.under_way() < WAITING_SIZE {
             self.add(OrderedBy::Page(number), order, size);
         } else if self.waiting_bytes > WAITING_SIZE {
-            self.for_pages.push((number, Err(Failure::TooMuch)));
+            self.for_pages.push((number, Err(StoreFailure::TooMuch)));
         } else {
             self.stats.waited += 1;
             self.waiting_bytes += size;
@@ -264,12 +264,12 @@ impl StoreClient {
     }
 
     /// Takes the answers for pages.
-    pub fn take_for_pages(&mut self) -> Vec<(u64, Result<Executed, Failure>)> {
+    pub fn take_for_pages(&mut self) -> Vec<(u64, Result<Executed, StoreFailure>)> {
         std::mem::take(&mut self.for_pages)
     }
 
     /// Takes the answers for a process, in the order of its orders.
-    pub fn take(&mut self, process: ProcessId) -> VecDeque<Result<Executed, Failure>> {
+    pub fn take(&mut self, process: ProcessId) -> VecDeque<Result<Executed, StoreFailure>> {
         self.answers.get_mut(&process).map(std::mem::take).unwrap_or_default()
     }
 
@@ -318,13 +318,13 @@ impl StoreClient {
             let Some(answers) = self.answers.get_mut(&process) else { continue };
             answers.push_back(executed);
             if last != Some(process) {
-                context.command(Command::Run(process));
+                context.command(SchedulerCommand::Run(process));
             }
             last = Some(process);
         }
         self.admit();
         for process in &self.admitted {
-            context.command(Command::Resume(*process));
+            context.command(SchedulerCommand::Resume(*process));
         }
     }
 
@@ -348,13 +348,13 @@ impl StoreClient {
         }
         for process in going_on {
             context.wake_after_ms(0);
-            context.command(Command::Resume(process));
+            context.command(SchedulerCommand::Resume(process));
         }
         // While the writer is busy, orders of several turns are sent together: they share one commit anyway.
         if self.orders.is_empty() || self.sent.len() >= MESSAGES {
             return;
         }
-        let orders = Orders {
+        let orders = StoreOrders {
             now_ms: context.now.unix_ms(),
             waiting: std::mem::take(&mut self.ordered_by),
             orders: std::mem::take(&mut self.orders),

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use runtime::clock::Now;
 use runtime::output::{Referenced, SharedBytes};
-use store::{Database, Failure, HeldSnapshot, LentValue, Order, Record, Snapshot};
+use store::{Database, HeldSnapshot, LentValue, Order, Record, Snapshot, StoreFailure};
 
 use crate::limits::LENT_SIZE;
 use crate::store_client::StoreClient;
@@ -60,7 +60,7 @@ impl StoreClient {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn reply_size(&self, order: &Order) -> Result<usize, Failure> {
+    pub fn reply_size(&self, order: &Order) -> Result<usize, StoreFailure> {
         self.snapshot()?.gives(order)
     }
 
@@ -73,7 +73,7 @@ impl StoreClient {
         snapshot: &'s Snapshot,
         (database, key): (Database, &[u8]),
         now: Now,
-    ) -> Result<Option<ValueBytes<'s>>, Failure> {
+    ) -> Result<Option<ValueBytes<'s>>, StoreFailure> {
         let record = snapshot.get(database, key, now.unix_ms())?;
         record.map(|record| self.give_record(&record, (database, key), now)).transpose()
     }
@@ -87,7 +87,7 @@ impl StoreClient {
         record: &Record<'s>,
         (database, key): (Database, &[u8]),
         now: Now,
-    ) -> Result<ValueBytes<'s>, Failure> {
+    ) -> Result<ValueBytes<'s>, StoreFailure> {
         give(record, || self.turn_store().lend(database, key, record.version, now.monotonic_ms()))
     }
 
@@ -100,7 +100,7 @@ impl StoreClient {
         held: &'s HeldSnapshot,
         (database, key): (Database, &[u8]),
         now: Now,
-    ) -> Result<Option<ValueBytes<'s>>, Failure> {
+    ) -> Result<Option<ValueBytes<'s>>, StoreFailure> {
         let Some(record) = held.snapshot().get(database, key, now.unix_ms())? else {
             return Ok(None);
         };
@@ -112,8 +112,8 @@ impl StoreClient {
 /// Lends a large value, and copies a small one.
 fn give<'s>(
     record: &Record<'s>,
-    lend: impl FnOnce() -> Result<Option<LentValue>, Failure>,
-) -> Result<ValueBytes<'s>, Failure> {
+    lend: impl FnOnce() -> Result<Option<LentValue>, StoreFailure>,
+) -> Result<ValueBytes<'s>, StoreFailure> {
     let end = record.bytes.len();
     if end < LENT_SIZE {
         return Ok(ValueBytes::Copied(record.bytes));

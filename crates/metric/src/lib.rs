@@ -11,7 +11,7 @@ pub use histogram::{Histogram, Histograms};
 
 /// Whether a number only grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MetricKind {
     /// It only grows.
     Counter,
     /// Its present value, or its maximum so far.
@@ -20,7 +20,7 @@ pub enum Kind {
 
 /// The unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum MetricUnit {
     /// A number of things.
     Count,
     /// Bytes.
@@ -41,24 +41,24 @@ pub struct Metric {
     /// Its name in `/metrics` without prefix, unit and kind.
     pub name: &'static str,
     /// Whether it only grows.
-    pub kind: Kind,
+    pub kind: MetricKind,
     /// Its unit.
-    pub unit: Unit,
+    pub unit: MetricUnit,
     /// Its description: the documentation of the field.
     pub help: &'static str,
 }
 
 /// A number of `T`.
-pub struct Row<T> {
+pub struct MetricRow<T> {
     /// Its name and description.
     pub metric: Metric,
     /// How it is read.
     pub read: fn(&T) -> u64,
 }
 
-/// Makes a struct of numbers, and its `ROWS`: a [`Row`] for each of them.
+/// Makes a struct of numbers, and its `ROWS`: a [`MetricRow`] for each of them.
 ///
-/// After `=` a field has its [`Kind`], and in parentheses its [`Unit`], its path in `ctl stats`, its name in `/metrics`, and
+/// After `=` a field has its [`MetricKind`], and in parentheses its [`MetricUnit`], its path in `ctl stats`, its name in `/metrics`, and
 /// a function that converts it to `u64` if it is of another type. Its documentation, one line, is the help text. A field that is not one
 /// number says `Elsewhere`, and where it is reported. A field with neither does not compile: every number is reported somewhere.
 ///
@@ -79,7 +79,7 @@ pub struct Row<T> {
 /// }
 ///
 /// let bakery = Bakery { loaves: 3, flour: 9, ..Bakery::default() };
-/// let told = |row: &metric::Row<Bakery>| (row.metric.stats, (row.read)(&bakery), row.metric.help);
+/// let told = |row: &metric::MetricRow<Bakery>| (row.metric.stats, (row.read)(&bakery), row.metric.help);
 /// let told: Vec<_> = Bakery::ROWS.iter().map(told).collect();
 /// assert_eq!(told[0], ("shop.loaves", 3, "Loaves sold."));
 /// assert_eq!((told.len(), told[2].1), (3, 9));
@@ -114,7 +114,7 @@ macro_rules! counted {
 
         impl $name {
             /// The numbers with their names and descriptions.
-            pub const ROWS: &'static [$crate::Row<Self>] =
+            pub const ROWS: &'static [$crate::MetricRow<Self>] =
                 $crate::rows!([] $($kind $field $help ($($told)*))*);
         }
     };
@@ -135,12 +135,12 @@ macro_rules! rows {
     ) => {
         $crate::rows!([
             $($row,)*
-            $crate::Row {
+            $crate::MetricRow {
                 metric: $crate::Metric {
                     stats: $stats,
                     name: $name,
-                    kind: $crate::Kind::$kind,
-                    unit: $crate::Unit::$unit,
+                    kind: $crate::MetricKind::$kind,
+                    unit: $crate::MetricUnit::$unit,
                     help: $help.trim_ascii_start(),
                 },
                 read: |counted| $crate::read!(counted.$field $(, $convert)?),

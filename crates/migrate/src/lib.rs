@@ -27,7 +27,7 @@ mod word;
 use std::fmt;
 
 /// The files that a configuration includes.
-pub trait Files {
+pub trait IncludedFiles {
     /// The names and texts of the files of a pattern, by name. The pattern is as written: relative to the file `from`.
     /// Where a pattern with a `*` fits no file, there are none.
     ///
@@ -40,7 +40,7 @@ pub trait Files {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoFiles;
 
-impl Files for NoFiles {
+impl IncludedFiles for NoFiles {
     fn matching(&self, _: &str, _: &str) -> Result<Vec<(String, String)>, String> {
         Err("no other file can be read here".to_owned())
     }
@@ -72,7 +72,11 @@ impl SyntaxError {
 ///
 /// # Errors
 /// If the text is no configuration of nginx: the first place where it is not.
-pub fn from_nginx(text: &str, name: &str, files: &dyn Files) -> Result<String, SyntaxError> {
+pub fn from_nginx(
+    text: &str,
+    name: &str,
+    files: &dyn IncludedFiles,
+) -> Result<String, SyntaxError> {
     let draft = nginx::read(text, name, files)?;
     Ok(settle::settled(draft, name))
 }
@@ -81,7 +85,11 @@ pub fn from_nginx(text: &str, name: &str, files: &dyn Files) -> Result<String, S
 ///
 /// # Errors
 /// If the text is no Caddyfile: the first place where it is not.
-pub fn from_caddy(text: &str, name: &str, files: &dyn Files) -> Result<String, SyntaxError> {
+pub fn from_caddy(
+    text: &str,
+    name: &str,
+    files: &dyn IncludedFiles,
+) -> Result<String, SyntaxError> {
     let draft = caddy::read(text, name, files)?;
     Ok(settle::settled(draft, name))
 }

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use config::Glob;
+use config::PathGlob;
 
 /// The paths of a route.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl Matcher {
             Self::Prefix(text) => path.strip_prefix(&**text).is_some_and(|rest| {
                 text.ends_with('/') || rest.is_empty() || rest.starts_with('/')
             }),
-            Self::Glob(text) => Glob::parse(text).is_ok_and(|glob| glob.is_match(path)),
+            Self::Glob(text) => PathGlob::parse(text).is_ok_and(|glob| glob.is_match(path)),
         }
     }
 
@@ -213,6 +213,6 @@ impl Matcher {
             && !text.as_bytes().windows(3).any(is_escape)
             && !text.split('/').any(|part| matches!(part, "." | ".."));
         let is_glob = matches!(self, Self::Glob(_));
-        is_path && text.len() <= 1024 && (!is_glob || Glob::parse(text).is_ok())
+        is_path && text.len() <= 1024 && (!is_glob || PathGlob::parse(text).is_ok())
     }
 }

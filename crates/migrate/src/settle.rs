@@ -6,8 +6,8 @@
 
 use std::path::Path;
 
-use config::route::Table;
-use config::{Config, ConfigErrors, Overrides, Place};
+use config::route::RouteTable;
+use config::{Config, ConfigErrors, Overrides, TextPosition};
 
 use crate::draft::Draft;
 use crate::limits::{ROUNDS_MAX, ROUTES_MAX};
@@ -43,7 +43,7 @@ pub(crate) fn settled(mut draft: Draft, source: &str) -> String {
 
 fn check(text: &str) -> Result<(), ConfigErrors> {
     let config = Config::from_text(text, "", Path::new("/"), &Overrides::default())?;
-    Table::compile(&config).map(drop)
+    RouteTable::compile(&config).map(drop)
 }
 
 /// Takes out the lines that `config` refuses. The error says why a line must stay.
@@ -79,7 +79,7 @@ fn amend(draft: &mut Draft, errors: &ConfigErrors, origins: &[Origin]) -> Result
     if amended.is_empty() { Err(first.to_owned()) } else { Ok(()) }
 }
 
-fn origin(origins: &[Origin], place: Place) -> Option<Origin> {
+fn origin(origins: &[Origin], place: TextPosition) -> Option<Origin> {
     let index = usize::try_from(place.line).ok()?.checked_sub(1)?;
     origins.get(index).copied()
 }

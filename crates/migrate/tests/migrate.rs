@@ -18,20 +18,21 @@ mod values;
 
 use std::path::Path;
 
-use config::route::{Circumstances, RouteRequest, Table};
-use config::{AccessRule, Address, Config, Overrides, RouteAction};
+use config::route::{Circumstances, RouteRequest, RouteTable};
+use config::{AccessRule, Config, ListenerAddress, Overrides, RouteAction};
 
 /// The table of a printed configuration, which must be valid.
-fn table(text: &str) -> (Config, Table) {
+fn table(text: &str) -> (Config, RouteTable) {
     let config =
         Config::from_text(text, "velodrome.toml", Path::new("/base"), &Overrides::default());
     let config = config.unwrap_or_else(|errors| panic!("{errors}\n--- in\n{text}"));
-    let table = Table::compile(&config).unwrap_or_else(|errors| panic!("{errors}\n--- in\n{text}"));
+    let table =
+        RouteTable::compile(&config).unwrap_or_else(|errors| panic!("{errors}\n--- in\n{text}"));
     (config, table)
 }
 
 /// A request in one line: `[METHOD ][LISTENER ]HOST/PATH`.
-fn answer(table: &Table, request: &str) -> String {
+fn answer(table: &RouteTable, request: &str) -> String {
     let mut words = request.split(' ').rev();
     let (host, path) = words.next().unwrap().split_once('/').unwrap();
     let (mut method, mut listener) = ("GET", None);
@@ -39,7 +40,7 @@ fn answer(table: &Table, request: &str) -> String {
         if word.bytes().all(|byte| byte.is_ascii_uppercase()) {
             method = word;
         } else {
-            listener = Some(word.parse::<Address>().unwrap());
+            listener = Some(word.parse::<ListenerAddress>().unwrap());
         }
     }
     let path = format!("/{path}");

@@ -5,11 +5,11 @@
 
 use std::fmt::{self, Write};
 
-use live::{FORMAT, Info, List, Snapshot};
+use live::{FORMAT, Info, List, ServerSnapshot};
 
 /// What a snapshot should contain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct SnapshotRequest {
     /// The list; without one the snapshot has none.
     pub list: Option<List>,
     /// The column by which the server chooses rows; it chooses if this is empty.
@@ -24,7 +24,7 @@ pub struct Wanted {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ask {
     /// A snapshot.
-    Live(Wanted),
+    Live(SnapshotRequest),
     /// All about one thing, by its id.
     Info(String),
     /// To end one thing, by its id.
@@ -33,7 +33,7 @@ pub enum Ask {
 
 /// An HTTP request of the control socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct ControlRequest {
     /// `GET` or `POST`.
     pub method: &'static str,
     /// Path and query.
@@ -44,14 +44,14 @@ pub struct Request {
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum AskError {
     /// The server cannot be reached, or cannot be understood: what, where and how to mend it, in a line.
     Unreachable(String),
     /// There is no such thing any more.
     Gone,
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for AskError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreachable(why) => out.write_str(why),
@@ -60,7 +60,7 @@ impl fmt::Display for Trouble {
     }
 }
 
-impl Trouble {
+impl AskError {
     /// The same as the answer to [`Ask::Live`]: a server without figures does not know the question.
     #[must_use]
     pub fn of_figures(self) -> Self {
@@ -77,19 +77,19 @@ impl Trouble {
 impl Ask {
     /// The request that asks this.
     #[must_use]
-    pub fn request(&self) -> Request {
-        let get = |target| Request { method: "GET", target, body: String::new() };
+    pub fn request(&self) -> ControlRequest {
+        let get = |target| ControlRequest { method: "GET", target, body: String::new() };
         match self {
             Self::Live(wanted) => get(wanted.target()),
             Self::Info(id) => get(format!("/info?id={}", encoded(id))),
             Self::End(id) => {
-                Request { method: "POST", target: "/kill".to_owned(), body: id.clone() }
+                ControlRequest { method: "POST", target: "/kill".to_owned(), body: id.clone() }
             }
         }
     }
 }
 
-impl Wanted {
+impl SnapshotRequest {
     fn target(&self) -> String {
         let Some(list) = self.list else { return "/live".to_owned() };
         let mut target = format!("/live?list={}&most={}", list.name(), self.most);
@@ -120,10 +120,10 @@ fn encoded(value: &str) -> String {
 ///
 /// # Errors
 /// The answer is none, or one of a server of another version.
-pub fn read_snapshot(body: &str) -> Result<Snapshot, Trouble> {
+pub fn read_snapshot(body: &str) -> Result<ServerSnapshot, AskError> {
     let format = serde_json::from_str::<Format>(body).map_err(|error| unreadable(&error))?.format;
     if format != FORMAT {
-        return Err(Trouble::Unreachable(format!(
+        return Err(AskError::Unreachable(format!(
             "the server answers in format {format}, and this velodrome reads {FORMAT}: use the velodrome that serves"
         )));
     }
@@ -136,12 +136,12 @@ struct Format {
     format: u32,
 }
 
-pub(crate) fn read_info(body: &str) -> Result<Info, Trouble> {
+pub(crate) fn read_info(body: &str) -> Result<Info, AskError> {
     serde_json::from_str(body).map_err(|error| unreadable(&error))
 }
 
-fn unreadable(error: &serde_json::Error) -> Trouble {
-    Trouble::Unreachable(format!(
+fn unreadable(error: &serde_json::Error) -> AskError {
+    AskError::Unreachable(format!(
         "the answer of the server cannot be read ({error}): use the velodrome that serves"
     ))
 }
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn requests_carry_what_was_typed() {
-        let wanted = Wanted {
+        let wanted = SnapshotRequest {
             list: Some(List::Channels),
             sort: "rate".to_owned(),
             most: 50,
@@ -161,7 +161,7 @@ mod tests {
         let request = Ask::Live(wanted).request();
         let target = "/live?list=channels&most=50&sort=rate&filter=a%26b%20c%2F%C3%BC";
         assert_eq!((request.method, &*request.target), ("GET", target));
-        assert_eq!(Ask::Live(Wanted::default()).request().target, "/live");
+        assert_eq!(Ask::Live(SnapshotRequest::default()).request().target, "/live");
         assert_eq!(Ask::Info("n-a/b".to_owned()).request().target, "/info?id=n-a%2Fb");
         let request = Ask::End("c-0-17".to_owned()).request();
         assert_eq!((&*request.target, &*request.body), ("/kill", "c-0-17"));
@@ -169,12 +169,12 @@ mod tests {
 
     #[test]
     fn an_answer_of_another_version_is_refused_with_the_mend() {
-        let Err(Trouble::Unreachable(why)) = read_snapshot(r#"{"format": 99, "x": 1}"#) else {
+        let Err(AskError::Unreachable(why)) = read_snapshot(r#"{"format": 99, "x": 1}"#) else {
             panic!("it is of the future")
         };
         assert!(why.contains("format 99") && why.contains("use the velodrome"), "{why}");
         assert!(read_snapshot("<html>").is_err());
-        let sent = Snapshot { format: FORMAT, at_ms: 7, ..Snapshot::default() };
+        let sent = ServerSnapshot { format: FORMAT, at_ms: 7, ..ServerSnapshot::default() };
         let json = serde_json::to_string(&sent).expect("it is JSON");
         assert_eq!(read_snapshot(&json), Ok(sent));
     }

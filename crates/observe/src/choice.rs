@@ -4,7 +4,7 @@
 
 use std::cmp::Ordering;
 
-use live::{Row, Table, Value};
+use live::{CellValue, LiveTable, TableRow};
 
 use crate::figures::number_of;
 
@@ -33,13 +33,13 @@ pub(crate) struct Choice {
 
 impl Choice {
     /// The place of the column to sort by.
-    pub(crate) fn column(&self, table: &Table) -> usize {
+    pub(crate) fn column(&self, table: &LiveTable) -> usize {
         let wanted = if self.sort.is_empty() { &table.sorted_by } else { &self.sort };
         table.columns.iter().position(|column| column.key == *wanted).unwrap_or(0)
     }
 
     /// Sorts by the column so many places to the right.
-    pub(crate) fn sort_by_next(&mut self, table: &Table, step: isize) {
+    pub(crate) fn sort_by_next(&mut self, table: &LiveTable, step: isize) {
         let count = table.columns.len().cast_signed();
         if count > 0 {
             let place = (self.column(table).cast_signed() + step).rem_euclid(count);
@@ -56,8 +56,8 @@ impl Choice {
     }
 
     /// The rows in the order in which they are shown; equal ones as the server has them.
-    pub(crate) fn rows<'a>(&self, table: &'a Table) -> Vec<&'a Row> {
-        let mut rows: Vec<&Row> = table.rows.iter().collect();
+    pub(crate) fn rows<'a>(&self, table: &'a LiveTable) -> Vec<&'a TableRow> {
+        let mut rows: Vec<&TableRow> = table.rows.iter().collect();
         let Some(column) = table.columns.get(self.column(table)) else { return rows };
         rows.sort_by(|one, other| {
             let order = compared(one.values.get(&column.key), other.values.get(&column.key));
@@ -67,13 +67,13 @@ impl Choice {
     }
 
     /// The place of the selected row.
-    pub(crate) fn selected(&self, rows: &[&Row]) -> usize {
+    pub(crate) fn selected(&self, rows: &[&TableRow]) -> usize {
         let found = rows.iter().position(|row| row.id == self.id);
         found.unwrap_or(self.place.min(rows.len().saturating_sub(1)))
     }
 
     /// Selects the row so many places below.
-    pub(crate) fn move_by(&mut self, rows: &[&Row], step: isize) {
+    pub(crate) fn move_by(&mut self, rows: &[&TableRow], step: isize) {
         let last = rows.len().saturating_sub(1);
         self.place = self.selected(rows).saturating_add_signed(step).min(last);
         self.id = rows.get(self.place).map(|row| row.id.clone()).unwrap_or_default();
@@ -81,9 +81,9 @@ impl Choice {
 }
 
 /// The usual order of two values: large numbers first, texts by the alphabet, nothing last.
-fn compared(one: Option<&Value>, other: Option<&Value>) -> Ordering {
+fn compared(one: Option<&CellValue>, other: Option<&CellValue>) -> Ordering {
     match (one, other) {
-        (Some(Value::Text(one)), Some(Value::Text(other))) => one.cmp(other),
+        (Some(CellValue::Text(one)), Some(CellValue::Text(other))) => one.cmp(other),
         (Some(one), Some(other)) => match (number_of(one), number_of(other)) {
             (Some(one), Some(other)) => other.total_cmp(&one),
             (one, other) => other.is_some().cmp(&one.is_some()),
@@ -94,24 +94,24 @@ fn compared(one: Option<&Value>, other: Option<&Value>) -> Ordering {
 
 #[cfg(test)]
 mod tests {
-    use live::{Column, Counts, Unit};
+    use live::{Column, ColumnGrowth, ColumnUnit};
 
     use super::*;
 
-    fn table() -> Table {
+    fn table() -> LiveTable {
         let columns = vec![
-            Column::new("name", "name", Unit::Text, Counts::Now),
-            Column::new("size", "size", Unit::Bytes, Counts::Now),
+            Column::new("name", "name", ColumnUnit::Text, ColumnGrowth::Now),
+            Column::new("size", "size", ColumnUnit::Bytes, ColumnGrowth::Now),
         ];
         let rows = vec![
-            Row::new("1").text("name", "b").number("size", 5),
-            Row::new("2").text("name", "a"),
-            Row::new("3").text("name", "c").number("size", 70),
+            TableRow::new("1").text("name", "b").number("size", 5),
+            TableRow::new("2").text("name", "a"),
+            TableRow::new("3").text("name", "c").number("size", 70),
         ];
-        Table { columns, rows, sorted_by: "size".to_owned(), ..Table::default() }
+        LiveTable { columns, rows, sorted_by: "size".to_owned(), ..LiveTable::default() }
     }
 
-    fn ids(choice: &Choice, table: &Table) -> String {
+    fn ids(choice: &Choice, table: &LiveTable) -> String {
         choice.rows(table).iter().map(|row| &*row.id).collect()
     }
 

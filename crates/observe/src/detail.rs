@@ -5,7 +5,7 @@
 use live::Info;
 use ratatui::text::Line;
 
-use crate::ask::{Ask, Trouble};
+use crate::ask::{Ask, AskError};
 use crate::harmless::{clean_info, harmless};
 use crate::paint::{Colours, line};
 use crate::texts;
@@ -17,7 +17,7 @@ pub(crate) struct Detail {
     name: String,
     info: Option<Info>,
     /// Why there is nothing newer.
-    trouble: Option<Trouble>,
+    trouble: Option<AskError>,
 }
 
 impl Detail {
@@ -35,7 +35,7 @@ impl Detail {
     }
 
     /// Takes an answer, if it is about this thing.
-    pub(crate) fn take(&mut self, id: &str, answer: Result<Info, Trouble>) {
+    pub(crate) fn take(&mut self, id: &str, answer: Result<Info, AskError>) {
         if id != self.id {
             return;
         }

@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 
 use live::{
-    ACCOUNTS, Column, Counts, Event, List, Quantiles, Row, Scheduler, Server, Snapshot, Table,
-    Value,
+    ACCOUNTS, CellValue, Column, ColumnGrowth, List, LiveTable, OperatorEvent, Quantiles,
+    SchedulerInfo, ServerInfo, ServerSnapshot, TableRow,
 };
 use serde::Serialize;
 
-use crate::ask::Wanted;
+use crate::ask::SnapshotRequest;
 
 /// Numbers that only grow and are shown as rates: their names, and those in `velodrome ctl stats`.
 const RATES: [(&str, &str); 13] = [
@@ -42,11 +42,11 @@ const MEMORY: [(&str, &[&str]); 7] = [
 
 /// A snapshot, and what it was asked to contain.
 #[derive(Clone, Debug)]
-pub struct Moment {
+pub struct TakenSnapshot {
     /// What was asked.
-    pub wanted: Wanted,
+    pub wanted: SnapshotRequest,
     /// The answer.
-    pub snapshot: Snapshot,
+    pub snapshot: ServerSnapshot,
 }
 
 /// What happened between two moments, and what was so at the later one.
@@ -57,7 +57,7 @@ pub struct Figures {
     /// The time between the two.
     pub interval_ms: u64,
     /// The server.
-    pub server: Server,
+    pub server: ServerInfo,
     /// Open connections.
     pub connections: u64,
     /// Its schedulers.
@@ -69,15 +69,15 @@ pub struct Figures {
     /// Live processes by kind.
     pub processes: BTreeMap<String, u64>,
     /// Times of the interval; classes of status first, then what was most frequent.
-    pub latencies: Vec<Times>,
+    pub latencies: Vec<ShownTimes>,
     /// The list, with rates per second in columns that count.
     #[serde(skip_serializing_if = "is_no_list")]
-    pub list: Table,
+    pub list: LiveTable,
     /// The last events.
-    pub events: Vec<Event>,
+    pub events: Vec<OperatorEvent>,
 }
 
-fn is_no_list(list: &Table) -> bool {
+fn is_no_list(list: &LiveTable) -> bool {
     list.columns.is_empty()
 }
 
@@ -102,7 +102,7 @@ pub struct Lane {
 
 /// The times of one thing.
 #[derive(Clone, Debug, Serialize)]
-pub struct Times {
+pub struct ShownTimes {
     /// What is timed.
     pub of: String,
     /// Its name.
@@ -117,7 +117,7 @@ pub struct Times {
 impl Figures {
     /// Subtracts two moments of the same server.
     #[must_use]
-    pub fn between(earlier: &Moment, later: &Moment) -> Self {
+    pub fn between(earlier: &TakenSnapshot, later: &TakenSnapshot) -> Self {
         let (before, now) = (&earlier.snapshot, &later.snapshot);
         let pairs: Vec<Pair<'_>> =
             now.schedulers.iter().map(|now| Pair::of(&before.schedulers, now)).collect();
@@ -166,20 +166,20 @@ impl Figures {
 
 /// A scheduler at two moments.
 struct Pair<'a> {
-    before: Option<&'a Scheduler>,
-    now: &'a Scheduler,
+    before: Option<&'a SchedulerInfo>,
+    now: &'a SchedulerInfo,
 }
 
-fn number(scheduler: &Scheduler, key: &str) -> u64 {
+fn number(scheduler: &SchedulerInfo, key: &str) -> u64 {
     scheduler.numbers.get(key).copied().unwrap_or(0)
 }
 
 impl<'a> Pair<'a> {
-    fn of(before: &'a [Scheduler], now: &'a Scheduler) -> Self {
+    fn of(before: &'a [SchedulerInfo], now: &'a SchedulerInfo) -> Self {
         Self { before: before.iter().find(|one| one.number == now.number), now }
     }
 
-    fn grown(&self, of: impl Fn(&Scheduler) -> u64) -> u64 {
+    fn grown(&self, of: impl Fn(&SchedulerInfo) -> u64) -> u64 {
         of(self.now).saturating_sub(self.before.map_or(0, of))
     }
 
@@ -211,19 +211,24 @@ impl<'a> Pair<'a> {
     }
 }
 
-fn times(before: &Snapshot, now: &Snapshot, interval_ms: u64) -> Vec<Times> {
-    let mut all: Vec<Times> = Vec::new();
+fn times(before: &ServerSnapshot, now: &ServerSnapshot, interval_ms: u64) -> Vec<ShownTimes> {
+    let mut all: Vec<ShownTimes> = Vec::new();
     for latency in &now.latencies {
-        let same = |one: &&live::Latency| one.of == latency.of && one.name == latency.name;
+        let same = |one: &&live::LatencyFigures| one.of == latency.of && one.name == latency.name;
         let earlier = before.latencies.iter().find(same).map(|one| &one.times);
         let quantiles = match earlier {
             Some(earlier) => latency.times.since(earlier).quantiles(),
             None => latency.times.quantiles(),
         };
         let per_s = quantiles.count as f64 * 1e3 / interval_ms.max(1) as f64;
-        all.push(Times { of: latency.of.clone(), name: latency.name.clone(), per_s, quantiles });
+        all.push(ShownTimes {
+            of: latency.of.clone(),
+            name: latency.name.clone(),
+            per_s,
+            quantiles,
+        });
     }
-    let rank = |one: &Times| match &*one.of {
+    let rank = |one: &ShownTimes| match &*one.of {
         "class" => (0, 0, one.name.clone()),
         _ => (1, u64::MAX - one.quantiles.count, one.name.clone()),
     };
@@ -231,7 +236,7 @@ fn times(before: &Snapshot, now: &Snapshot, interval_ms: u64) -> Vec<Times> {
     all
 }
 
-fn list(earlier: &Moment, later: &Moment, interval_ms: u64) -> Table {
+fn list(earlier: &TakenSnapshot, later: &TakenSnapshot, interval_ms: u64) -> LiveTable {
     let mut list = later.snapshot.list.clone();
     let before = &earlier.snapshot.list;
     let is_same = earlier.wanted.list == later.wanted.list;
@@ -239,8 +244,8 @@ fn list(earlier: &Moment, later: &Moment, interval_ms: u64) -> Table {
     let is_complete =
         is_same && before.left_out == 0 && earlier.wanted.filter == later.wanted.filter;
     let counting: Vec<Column> =
-        list.columns.iter().filter(|column| column.counts == Counts::Up).cloned().collect();
-    let known: BTreeMap<&str, &Row> = match is_same {
+        list.columns.iter().filter(|column| column.counts == ColumnGrowth::Up).cloned().collect();
+    let known: BTreeMap<&str, &TableRow> = match is_same {
         true => before.rows.iter().map(|row| (&*row.id, row)).collect(),
         false => BTreeMap::new(),
     };
@@ -257,17 +262,17 @@ fn list(earlier: &Moment, later: &Moment, interval_ms: u64) -> Table {
                 }
             };
             let rate = (count - before).max(0.0) * 1e3 / interval_ms.max(1) as f64;
-            row.values.insert(key.clone(), Value::Fraction(rate));
+            row.values.insert(key.clone(), CellValue::Fraction(rate));
         }
     }
     list
 }
 
 /// The percentiles of a row, which the server counts since its start, are those of the interval; none if nothing was timed.
-fn with_times(mut list: Table, latencies: &[Times]) -> Table {
+fn with_times(mut list: LiveTable, latencies: &[ShownTimes]) -> LiveTable {
     let Some(kind) = List::of_name(&list.name) else { return list };
     for row in &mut list.rows {
-        let is_its = |times: &&Times| kind.timed_as(row) == Some((&times.of, &times.name));
+        let is_its = |times: &&ShownTimes| kind.timed_as(row) == Some((&times.of, &times.name));
         let Some(quantiles) = latencies.iter().find(is_its).map(|times| times.quantiles) else {
             continue;
         };
@@ -278,7 +283,7 @@ fn with_times(mut list: Table, latencies: &[Times]) -> Table {
         ];
         for (key, time_ns) in shown {
             if row.values.remove(key).is_some() && quantiles.count > 0 {
-                row.values.insert(key.to_owned(), Value::Number(time_ns / 1_000));
+                row.values.insert(key.to_owned(), CellValue::Number(time_ns / 1_000));
             }
         }
     }
@@ -286,10 +291,10 @@ fn with_times(mut list: Table, latencies: &[Times]) -> Table {
 }
 
 /// The number of a value; `None` if it is a text.
-pub(crate) fn number_of(value: &Value) -> Option<f64> {
+pub(crate) fn number_of(value: &CellValue) -> Option<f64> {
     match value {
-        Value::Number(number) => Some(*number as f64),
-        Value::Fraction(number) => Some(*number),
-        Value::Text(_) => None,
+        CellValue::Number(number) => Some(*number as f64),
+        CellValue::Fraction(number) => Some(*number),
+        CellValue::Text(_) => None,
     }
 }

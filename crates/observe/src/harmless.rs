@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use live::{Info, Snapshot, Table, Value};
+use live::{CellValue, Info, LiveTable, ServerSnapshot};
 
 use crate::limits::TEXT_CHARACTERS;
 
@@ -60,7 +60,7 @@ fn clean(text: &mut String) {
 }
 
 /// Cleans everything that a screen shows of a snapshot.
-pub(crate) fn clean_snapshot(snapshot: &mut Snapshot) {
+pub(crate) fn clean_snapshot(snapshot: &mut ServerSnapshot) {
     clean(&mut snapshot.server.version);
     clean(&mut snapshot.server.phase);
     snapshot.server.listeners.iter_mut().for_each(clean);
@@ -84,11 +84,11 @@ pub(crate) fn clean_snapshot(snapshot: &mut Snapshot) {
     clean_table(&mut snapshot.list);
 }
 
-fn clean_table(table: &mut Table) {
+fn clean_table(table: &mut LiveTable) {
     clean(&mut table.name);
     table.columns.iter_mut().for_each(|column| clean(&mut column.title));
     for value in table.rows.iter_mut().flat_map(|row| row.values.values_mut()) {
-        if let Value::Text(text) = value {
+        if let CellValue::Text(text) = value {
             clean(text);
         }
     }

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::figures::Moment;
+use crate::figures::TakenSnapshot;
 use crate::limits::{HISTORY, HISTORY_BYTES};
 
 /// The shortest interval that is shown: after a key the next answer comes at once, and rates over so little time say nothing.
@@ -13,7 +13,7 @@ const SHORTEST: Duration = Duration::from_millis(200);
 
 /// A kept answer.
 struct Kept {
-    moment: Moment,
+    moment: TakenSnapshot,
     /// When it came, since the program started.
     at: Duration,
     /// Its length as JSON.
@@ -33,7 +33,7 @@ impl History {
         self.bytes = 0;
     }
 
-    pub(crate) fn add(&mut self, moment: Moment, at: Duration, bytes: usize) {
+    pub(crate) fn add(&mut self, moment: TakenSnapshot, at: Duration, bytes: usize) {
         self.bytes += bytes;
         self.kept.push_back(Kept { moment, at, bytes });
         // The last two are what is shown.
@@ -48,12 +48,12 @@ impl History {
     }
 
     /// The newest answer.
-    pub(crate) fn latest(&self) -> Option<&Moment> {
+    pub(crate) fn latest(&self) -> Option<&TakenSnapshot> {
         self.kept.back().map(|kept| &kept.moment)
     }
 
     /// The newest answer, and the last one that came [`SHORTEST`] before it; the same one twice if there is only one.
-    pub(crate) fn newest(&self) -> Option<(&Moment, &Moment)> {
+    pub(crate) fn newest(&self) -> Option<(&TakenSnapshot, &TakenSnapshot)> {
         let latest = self.kept.back()?;
         let is_before = |kept: &&Kept| kept.at + SHORTEST <= latest.at;
         let before = self.kept.iter().rfind(is_before).unwrap_or(&self.kept[0]);
@@ -62,13 +62,13 @@ impl History {
 
     /// The oldest two answers that followed each other, with the list that the newest has if there are such; none if there are not
     /// three.
-    pub(crate) fn oldest(&self) -> Option<(&Moment, &Moment)> {
+    pub(crate) fn oldest(&self) -> Option<(&TakenSnapshot, &TakenSnapshot)> {
         let list = self.latest()?.wanted.list;
         let pairs = || {
             let firsts = self.kept.iter().map(|kept| &kept.moment);
             firsts.clone().zip(firsts.skip(1)).take(self.kept.len().saturating_sub(2))
         };
-        let same = |(before, after): &(&Moment, &Moment)| {
+        let same = |(before, after): &(&TakenSnapshot, &TakenSnapshot)| {
             before.wanted.list == list && after.wanted.list == list
         };
         pairs().find(same).or_else(|| pairs().next())
@@ -77,17 +77,17 @@ impl History {
 
 #[cfg(test)]
 mod tests {
-    use live::{List, Snapshot};
+    use live::{List, ServerSnapshot};
 
     use super::*;
-    use crate::ask::Wanted;
+    use crate::ask::SnapshotRequest;
 
-    fn moment(at_ms: u64, list: Option<List>) -> Moment {
-        let wanted = Wanted { list, ..Wanted::default() };
-        Moment { wanted, snapshot: Snapshot { at_ms, ..Snapshot::default() } }
+    fn moment(at_ms: u64, list: Option<List>) -> TakenSnapshot {
+        let wanted = SnapshotRequest { list, ..SnapshotRequest::default() };
+        TakenSnapshot { wanted, snapshot: ServerSnapshot { at_ms, ..ServerSnapshot::default() } }
     }
 
-    fn times(pair: Option<(&Moment, &Moment)>) -> Option<(u64, u64)> {
+    fn times(pair: Option<(&TakenSnapshot, &TakenSnapshot)>) -> Option<(u64, u64)> {
         pair.map(|(before, after)| (before.snapshot.at_ms, after.snapshot.at_ms))
     }
 

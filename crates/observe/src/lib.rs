@@ -11,6 +11,7 @@
 
 mod ask;
 mod choice;
+mod deed;
 mod detail;
 mod draw;
 mod figures;
@@ -28,12 +29,13 @@ mod texts;
 mod view;
 mod watch;
 
-pub use ask::{Ask, Request, Trouble, Wanted, read_snapshot};
+pub use ask::{Ask, AskError, ControlRequest, SnapshotRequest, read_snapshot};
+pub use deed::Deed;
 pub use draw::{draw, plain};
-pub use figures::{Figures, Moment};
-pub use keys::Key;
+pub use figures::{Figures, TakenSnapshot};
+pub use keys::PressedKey;
 pub use live::List;
 pub use once::{json, text};
 pub use paint::Colours;
-pub use run::{Asker, Profiler, Server, run};
-pub use view::{Deed, View};
+pub use run::{Asker, Profiler, ServerAccess, run};
+pub use view::View;

@@ -2,7 +2,7 @@
 //!
 //! Owns the units. Every text has at most seven characters, but those of times in days.
 
-use live::{Counts, Unit};
+use live::{ColumnGrowth, ColumnUnit};
 
 /// A number of things: `812`, `51.2k`, `3.40M`.
 pub(crate) fn count(number: f64) -> String {
@@ -68,16 +68,16 @@ pub(crate) fn age(seconds: u64) -> String {
 }
 
 /// A value of a column; one that counts is shown per second.
-pub(crate) fn of_column(number: f64, unit: Unit, counts: Counts) -> String {
+pub(crate) fn of_column(number: f64, unit: ColumnUnit, counts: ColumnGrowth) -> String {
     match (unit, counts) {
-        (Unit::Bytes, _) => bytes(number),
+        (ColumnUnit::Bytes, _) => bytes(number),
         // Microseconds of each second are a share of it.
-        (Unit::Microseconds, Counts::Up) => share(number / 1e6),
-        (Unit::Milliseconds, Counts::Up) => share(number / 1e3),
-        (Unit::Microseconds, Counts::Now) => time_ns(number * 1e3),
-        (Unit::Milliseconds, Counts::Now) => time_ns(number * 1e6),
-        (Unit::Percent, _) => share(number / 100.0),
-        (Unit::Text | Unit::Count, _) => count(number),
+        (ColumnUnit::Microseconds, ColumnGrowth::Up) => share(number / 1e6),
+        (ColumnUnit::Milliseconds, ColumnGrowth::Up) => share(number / 1e3),
+        (ColumnUnit::Microseconds, ColumnGrowth::Now) => time_ns(number * 1e3),
+        (ColumnUnit::Milliseconds, ColumnGrowth::Now) => time_ns(number * 1e6),
+        (ColumnUnit::Percent, _) => share(number / 100.0),
+        (ColumnUnit::Text | ColumnUnit::Count, _) => count(number),
     }
 }
 
@@ -110,10 +110,10 @@ mod tests {
 
     #[test]
     fn counter_is_shown_per_second_and_change_has_sign() {
-        assert_eq!(of_column(10_000.0, Unit::Microseconds, Counts::Up), "1.0%");
-        assert_eq!(of_column(10_000.0, Unit::Microseconds, Counts::Now), "10.0 ms");
-        assert_eq!(of_column(250.0, Unit::Milliseconds, Counts::Now), "250.0 ms");
-        assert_eq!(of_column(50.0, Unit::Percent, Counts::Now), "50%");
+        assert_eq!(of_column(10_000.0, ColumnUnit::Microseconds, ColumnGrowth::Up), "1.0%");
+        assert_eq!(of_column(10_000.0, ColumnUnit::Microseconds, ColumnGrowth::Now), "10.0 ms");
+        assert_eq!(of_column(250.0, ColumnUnit::Milliseconds, ColumnGrowth::Now), "250.0 ms");
+        assert_eq!(of_column(50.0, ColumnUnit::Percent, ColumnGrowth::Now), "50%");
         assert_eq!([3.0, -2_048.0, 0.2].map(|by| change(by, bytes)), ["+3 B", "-2.0 K", "="]);
     }
 }

@@ -10,13 +10,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use live::{Info, Snapshot};
+use live::{Info, ServerSnapshot};
 
-use crate::ask::{Ask, Trouble, Wanted, read_info, read_snapshot};
+use crate::ask::{Ask, AskError, SnapshotRequest, read_info, read_snapshot};
+use crate::deed::Deed;
 use crate::draw::draw;
 use crate::paint::Colours;
 use crate::terminal::{Input, Screen};
-use crate::view::{Deed, View};
+use crate::view::View;
 
 /// The longest wait for a key, and so the delay of an answer on the screen.
 const LOOK: Duration = Duration::from_millis(50);
@@ -25,14 +26,14 @@ const LOOK: Duration = Duration::from_millis(50);
 const IDLE: Duration = Duration::from_millis(500);
 
 /// Sends a request, and returns the body of the answer.
-pub type Asker = dyn Fn(&Ask) -> Result<String, Trouble> + Send + Sync;
+pub type Asker = dyn Fn(&Ask) -> Result<String, AskError> + Send + Sync;
 
 /// Profiles a process, and returns its hottest frames as text.
 pub type Profiler = dyn Fn(u32) -> Result<String, String> + Send + Sync;
 
 /// How a server is asked: both functions may block, and are called on threads of their own.
 #[derive(Clone)]
-pub struct Server {
+pub struct ServerAccess {
     /// Asks it.
     pub ask: Arc<Asker>,
     /// Profiles it.
@@ -41,15 +42,15 @@ pub struct Server {
 
 /// What comes back from a thread.
 enum Reply {
-    Snapshot(Wanted, Result<(Box<Snapshot>, usize), Trouble>),
-    Info(String, Result<Info, Trouble>),
-    Ended(String, Result<String, Trouble>),
+    Snapshot(SnapshotRequest, Result<(Box<ServerSnapshot>, usize), AskError>),
+    Info(String, Result<Info, AskError>),
+    Ended(String, Result<String, AskError>),
     Profile(Result<String, String>),
 }
 
 /// The questions under way.
 struct Asking {
-    server: Server,
+    server: ServerAccess,
     sender: Sender<Reply>,
     snapshot_asked: Option<Instant>,
     is_snapshot_due: bool,
@@ -58,7 +59,7 @@ struct Asking {
 
 impl Asking {
     /// Calls a function on a thread, and sends what it returns.
-    fn spawn(&self, work: impl FnOnce(&Server) -> Reply + Send + 'static) -> io::Result<()> {
+    fn spawn(&self, work: impl FnOnce(&ServerAccess) -> Reply + Send + 'static) -> io::Result<()> {
         let (server, sender) = (self.server.clone(), self.sender.clone());
         let begin = move || {
             let reply = work(&server);
@@ -128,7 +129,7 @@ impl Asking {
 ///
 /// # Errors
 /// The terminal's, or there can be no thread.
-pub fn run(server: Server, interval: Duration, colours: Colours) -> io::Result<()> {
+pub fn run(server: ServerAccess, interval: Duration, colours: Colours) -> io::Result<()> {
     let mut screen = Screen::set_up()?;
     let (sender, replies) = channel();
     let mut asking =

@@ -19,7 +19,7 @@ use signal_hook::consts::{SIGINT, SIGTERM, SIGTSTP};
 use signal_hook::flag;
 use signal_hook::low_level::emulate_default_handler;
 
-use crate::keys::Key;
+use crate::keys::PressedKey;
 
 /// The signals that would leave the terminal as it is now.
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGTSTP];
@@ -36,7 +36,7 @@ pub(crate) struct Screen {
 
 /// What came from the terminal.
 pub(crate) enum Input {
-    Key(Key),
+    Key(PressedKey),
     /// The size changed.
     Resized,
     Nothing,
@@ -65,7 +65,7 @@ impl Screen {
     /// What comes within a time. A signal comes first, as the key that does the same.
     pub(crate) fn next(&self, within: Duration) -> io::Result<Input> {
         if self.arrived[2].swap(false, Relaxed) {
-            return Ok(Input::Key(Key::Suspend));
+            return Ok(Input::Key(PressedKey::Suspend));
         }
         match poll(within) {
             Ok(true) => Ok(input(&read()?)),
@@ -124,12 +124,12 @@ fn input(event: &Event) -> Input {
     }
 }
 
-fn key(event: KeyEvent) -> Option<Key> {
+fn key(event: KeyEvent) -> Option<PressedKey> {
     if event.modifiers.contains(KeyModifiers::CONTROL) {
         return match event.code {
-            KeyCode::Char('c') => Some(Key::Interrupt),
-            KeyCode::Char('z') => Some(Key::Suspend),
-            KeyCode::Char('l') => Some(Key::Redraw),
+            KeyCode::Char('c') => Some(PressedKey::Interrupt),
+            KeyCode::Char('z') => Some(PressedKey::Suspend),
+            KeyCode::Char('l') => Some(PressedKey::Redraw),
             _ => None,
         };
     }
@@ -137,18 +137,18 @@ fn key(event: KeyEvent) -> Option<Key> {
         return None;
     }
     match event.code {
-        KeyCode::Char(character) => Some(Key::Character(character)),
-        KeyCode::Up => Some(Key::Up),
-        KeyCode::Down => Some(Key::Down),
-        KeyCode::PageUp => Some(Key::PageUp),
-        KeyCode::PageDown => Some(Key::PageDown),
-        KeyCode::Home => Some(Key::Home),
-        KeyCode::End => Some(Key::End),
-        KeyCode::Enter => Some(Key::Enter),
-        KeyCode::Esc => Some(Key::Escape),
-        KeyCode::Tab => Some(Key::Tab),
-        KeyCode::BackTab => Some(Key::BackTab),
-        KeyCode::Backspace => Some(Key::Backspace),
+        KeyCode::Char(character) => Some(PressedKey::Character(character)),
+        KeyCode::Up => Some(PressedKey::Up),
+        KeyCode::Down => Some(PressedKey::Down),
+        KeyCode::PageUp => Some(PressedKey::PageUp),
+        KeyCode::PageDown => Some(PressedKey::PageDown),
+        KeyCode::Home => Some(PressedKey::Home),
+        KeyCode::End => Some(PressedKey::End),
+        KeyCode::Enter => Some(PressedKey::Enter),
+        KeyCode::Esc => Some(PressedKey::Escape),
+        KeyCode::Tab => Some(PressedKey::Tab),
+        KeyCode::BackTab => Some(PressedKey::BackTab),
+        KeyCode::Backspace => Some(PressedKey::Backspace),
         _ => None,
     }
 }

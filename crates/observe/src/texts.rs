@@ -2,7 +2,7 @@
 //!
 //! Owns their text. Never knows how much of it is seen.
 
-use live::{Event, Info};
+use live::{Info, OperatorEvent};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
@@ -60,7 +60,11 @@ pub(crate) fn info(info: &Info) -> Vec<Line<'static>> {
 }
 
 /// Events with their causes, the newest first.
-pub(crate) fn events(events: &[Event], now_ms: u64, colours: Colours) -> Vec<Line<'static>> {
+pub(crate) fn events(
+    events: &[OperatorEvent],
+    now_ms: u64,
+    colours: Colours,
+) -> Vec<Line<'static>> {
     if events.is_empty() {
         return vec![Line::from("Nothing has happened that an operator should know.")];
     }
@@ -77,14 +81,14 @@ pub(crate) fn events(events: &[Event], now_ms: u64, colours: Colours) -> Vec<Lin
 }
 
 /// An event in one line: how long ago, where, what.
-pub(crate) fn event_line(event: &Event, now_ms: u64) -> String {
+pub(crate) fn event_line(event: &OperatorEvent, now_ms: u64) -> String {
     let ago = age(now_ms.saturating_sub(event.at_ms) / 1_000);
     let place = event.scheduler.map(|number| format!(" scheduler {number}")).unwrap_or_default();
     let kind = event.kind.replace('_', " ");
     format!("{ago} ago{place} {kind}: {}", event.text)
 }
 
-pub(crate) fn event_style(event: &Event, colours: Colours) -> Style {
+pub(crate) fn event_style(event: &OperatorEvent, colours: Colours) -> Style {
     match &*event.level {
         "error" => colours.bad(),
         "warning" => colours.warning(),

@@ -5,14 +5,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use live::{Info, List, Snapshot, Table};
+use live::{Info, List, LiveTable, ServerSnapshot};
 use ratatui::text::Line;
 
-use crate::ask::{Ask, Trouble, Wanted};
+use crate::ask::{Ask, AskError, SnapshotRequest};
 use crate::choice::Choice;
+use crate::deed::Deed;
 use crate::detail::Detail;
 use crate::harmless::harmless;
-use crate::keys::Key;
+use crate::keys::PressedKey;
 use crate::limits::{FILTER_CHARACTERS, ROWS};
 use crate::paint::Colours;
 use crate::profiling::Profiling;
@@ -40,21 +41,6 @@ pub(crate) enum Input {
     Filter(String),
     /// Whether a thing is really to be ended: its id and name.
     Confirm(String, String),
-}
-
-/// What should be done after a key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Deed {
-    /// End the program.
-    Quit,
-    /// Stop the program until its shell continues it.
-    Suspend,
-    /// Draw everything anew.
-    Redraw,
-    /// Ask the server.
-    Ask(Ask),
-    /// Profile this process.
-    Profile(u32),
 }
 
 /// What is seen.
@@ -100,14 +86,14 @@ impl View {
 
     /// What the next snapshot should contain.
     #[must_use]
-    pub fn wanted(&self) -> Wanted {
-        let Screen::List(list) = self.screen else { return Wanted::default() };
+    pub fn wanted(&self) -> SnapshotRequest {
+        let Screen::List(list) = self.screen else { return SnapshotRequest::default() };
         let choice = self.choice();
         let filter = match &self.input {
             Input::Filter(text) => text.clone(),
             _ => choice.filter,
         };
-        Wanted { list: Some(list), sort: choice.sort, most: ROWS, filter }
+        SnapshotRequest { list: Some(list), sort: choice.sort, most: ROWS, filter }
     }
 
     /// The thing that is shown as a whole.
@@ -129,8 +115,8 @@ impl View {
     /// A snapshot came, as JSON of so many bytes, or did not.
     pub fn answered(
         &mut self,
-        wanted: Wanted,
-        answer: Result<(Snapshot, usize), Trouble>,
+        wanted: SnapshotRequest,
+        answer: Result<(ServerSnapshot, usize), AskError>,
         at: Duration,
     ) {
         match answer {
@@ -143,18 +129,18 @@ impl View {
     }
 
     /// All about the thing that is shown came, or did not.
-    pub fn informed(&mut self, id: &str, answer: Result<Info, Trouble>) {
+    pub fn informed(&mut self, id: &str, answer: Result<Info, AskError>) {
         if let Some(detail) = &mut self.detail {
             detail.take(id, answer);
         }
     }
 
     /// A thing was ended, or was not.
-    pub fn ended(&mut self, id: &str, answer: &Result<String, Trouble>) {
+    pub fn ended(&mut self, id: &str, answer: &Result<String, AskError>) {
         let id = harmless(id);
         self.notice = Some(match answer {
             Ok(_) => format!("{id} was told to end"),
-            Err(Trouble::Gone) => format!("{id} has ended already, or cannot be ended"),
+            Err(AskError::Gone) => format!("{id} has ended already, or cannot be ended"),
             Err(trouble) => format!("{id}: {}", harmless(&trouble.to_string())),
         });
         self.is_stale = true;
@@ -169,7 +155,7 @@ impl View {
     }
 
     /// The list that is shown, if it has come.
-    pub(crate) fn table(&self) -> Option<&Table> {
+    pub(crate) fn table(&self) -> Option<&LiveTable> {
         let Screen::List(list) = self.screen else { return None };
         let table = &self.watch.now()?.list;
         (table.name == list.name()).then_some(table)
@@ -199,12 +185,12 @@ impl View {
     }
 
     /// Does what a key says; returns what is left to be done.
-    pub fn key(&mut self, key: Key) -> Option<Deed> {
+    pub fn key(&mut self, key: PressedKey) -> Option<Deed> {
         self.notice = None;
         match key {
-            Key::Interrupt => return Some(Deed::Quit),
-            Key::Suspend => return Some(Deed::Suspend),
-            Key::Redraw => return Some(Deed::Redraw),
+            PressedKey::Interrupt => return Some(Deed::Quit),
+            PressedKey::Suspend => return Some(Deed::Suspend),
+            PressedKey::Redraw => return Some(Deed::Redraw),
             _ => {}
         }
         match std::mem::replace(&mut self.input, Input::Keys) {
@@ -212,7 +198,9 @@ impl View {
                 self.filter_key(text, key);
                 None
             }
-            Input::Confirm(id, _) if key == Key::Character('y') => Some(Deed::Ask(Ask::End(id))),
+            Input::Confirm(id, _) if key == PressedKey::Character('y') => {
+                Some(Deed::Ask(Ask::End(id)))
+            }
             Input::Confirm(..) => {
                 self.notice = Some("nothing was ended".to_owned());
                 None
@@ -221,18 +209,18 @@ impl View {
         }
     }
 
-    fn filter_key(&mut self, mut text: String, key: Key) {
+    fn filter_key(&mut self, mut text: String, key: PressedKey) {
         match key {
-            Key::Enter => {
+            PressedKey::Enter => {
                 self.choose(|choice, _| choice.filter = text);
                 return;
             }
-            Key::Escape => {
+            PressedKey::Escape => {
                 self.is_stale = true;
                 return;
             }
-            Key::Backspace => drop(text.pop()),
-            Key::Character(character) if text.chars().count() < FILTER_CHARACTERS => {
+            PressedKey::Backspace => drop(text.pop()),
+            PressedKey::Character(character) if text.chars().count() < FILTER_CHARACTERS => {
                 text.push(character);
             }
             _ => {}
@@ -241,40 +229,44 @@ impl View {
         self.input = Input::Filter(text);
     }
 
-    fn usual_key(&mut self, key: Key) -> Option<Deed> {
+    fn usual_key(&mut self, key: PressedKey) -> Option<Deed> {
         match key {
-            Key::Character('q') => return Some(Deed::Quit),
-            Key::Character('P') => return self.profile(),
-            Key::Character('k') => self.confirm(),
-            Key::Character(' ') => self.watch.pause(),
-            Key::Character('f') => self.watch.compare(Against::Frozen),
-            Key::Character('m') => self.watch.compare(Against::MinuteAgo),
-            Key::Character('?') => self.aside(Screen::Help),
-            Key::Character('e') => self.aside(Screen::Events),
-            Key::Character('/')
+            PressedKey::Character('q') => return Some(Deed::Quit),
+            PressedKey::Character('P') => return self.profile(),
+            PressedKey::Character('k') => self.confirm(),
+            PressedKey::Character(' ') => self.watch.pause(),
+            PressedKey::Character('f') => self.watch.compare(Against::Frozen),
+            PressedKey::Character('m') => self.watch.compare(Against::MinuteAgo),
+            PressedKey::Character('?') => self.aside(Screen::Help),
+            PressedKey::Character('e') => self.aside(Screen::Events),
+            PressedKey::Character('/')
                 if matches!(self.screen, Screen::List(_)) && self.detail.is_none() =>
             {
                 self.input = Input::Filter(self.choice().filter);
             }
-            Key::Character('s' | '>') => self.choose(|choice, table| choice.sort_by_next(table, 1)),
-            Key::Character('<') => self.choose(|choice, table| choice.sort_by_next(table, -1)),
-            Key::Character('r') => self.choose(|choice, _| choice.turn_round()),
-            Key::Character(number) => {
+            PressedKey::Character('s' | '>') => {
+                self.choose(|choice, table| choice.sort_by_next(table, 1))
+            }
+            PressedKey::Character('<') => {
+                self.choose(|choice, table| choice.sort_by_next(table, -1))
+            }
+            PressedKey::Character('r') => self.choose(|choice, _| choice.turn_round()),
+            PressedKey::Character(number) => {
                 if let Some(place) = NUMBERS.iter().position(|one| *one == number) {
                     self.go(place);
                 }
             }
-            Key::Tab => self.go((self.place() + 1) % NUMBERS.len()),
-            Key::BackTab => self.go((self.place() + NUMBERS.len() - 1) % NUMBERS.len()),
-            Key::Enter => self.open(),
-            Key::Escape | Key::Backspace => self.back(),
-            Key::Up => self.move_by(-1),
-            Key::Down => self.move_by(1),
-            Key::PageUp => self.move_by(-self.page()),
-            Key::PageDown => self.move_by(self.page()),
-            Key::Home => self.move_by(isize::MIN),
-            Key::End => self.move_by(isize::MAX),
-            Key::Interrupt | Key::Suspend | Key::Redraw => {}
+            PressedKey::Tab => self.go((self.place() + 1) % NUMBERS.len()),
+            PressedKey::BackTab => self.go((self.place() + NUMBERS.len() - 1) % NUMBERS.len()),
+            PressedKey::Enter => self.open(),
+            PressedKey::Escape | PressedKey::Backspace => self.back(),
+            PressedKey::Up => self.move_by(-1),
+            PressedKey::Down => self.move_by(1),
+            PressedKey::PageUp => self.move_by(-self.page()),
+            PressedKey::PageDown => self.move_by(self.page()),
+            PressedKey::Home => self.move_by(isize::MIN),
+            PressedKey::End => self.move_by(isize::MAX),
+            PressedKey::Interrupt | PressedKey::Suspend | PressedKey::Redraw => {}
         }
         None
     }
@@ -324,10 +316,10 @@ impl View {
     }
 
     /// Changes what is chosen of the list that is shown.
-    fn choose(&mut self, change: impl FnOnce(&mut Choice, &Table)) {
+    fn choose(&mut self, change: impl FnOnce(&mut Choice, &LiveTable)) {
         let (Screen::List(list), None) = (self.screen, &self.detail) else { return };
         let mut choice = self.choice();
-        change(&mut choice, self.table().unwrap_or(&Table::default()));
+        change(&mut choice, self.table().unwrap_or(&LiveTable::default()));
         self.choices.insert(list, choice);
         self.is_stale = true;
     }
@@ -358,7 +350,7 @@ impl View {
         let row = rows.get(choice.selected(&rows))?;
         let name = table.columns.first().and_then(|column| row.values.get(&column.key));
         let name = match name {
-            Some(live::Value::Text(name)) => name.clone(),
+            Some(live::CellValue::Text(name)) => name.clone(),
             _ => harmless(&row.id),
         };
         Some((row.id.clone(), name))

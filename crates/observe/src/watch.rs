@@ -4,10 +4,10 @@
 
 use std::time::Duration;
 
-use live::Snapshot;
+use live::ServerSnapshot;
 
-use crate::ask::{Trouble, Wanted};
-use crate::figures::{Figures, Moment};
+use crate::ask::{AskError, SnapshotRequest};
+use crate::figures::{Figures, TakenSnapshot};
 use crate::harmless::clean_snapshot;
 use crate::history::History;
 use crate::number::age;
@@ -67,7 +67,7 @@ impl Watch {
     /// Takes an answer of so many bytes. Returns what an operator should hear.
     pub(crate) fn answered(
         &mut self,
-        (wanted, mut snapshot): (Wanted, Snapshot),
+        (wanted, mut snapshot): (SnapshotRequest, ServerSnapshot),
         bytes: usize,
         at: Duration,
     ) -> Option<String> {
@@ -96,14 +96,14 @@ impl Watch {
             self.against = Against::Nothing;
             self.then = None;
         }
-        self.history.add(Moment { wanted, snapshot }, at, bytes);
+        self.history.add(TakenSnapshot { wanted, snapshot }, at, bytes);
         if self.pace == Pace::Running || of_another.is_some() {
             self.look();
         }
         news
     }
 
-    pub(crate) fn failed(&mut self, trouble: &Trouble, at: Duration) {
+    pub(crate) fn failed(&mut self, trouble: &AskError, at: Duration) {
         // The silence began when it was asked.
         let since = self.asked.take().unwrap_or(at);
         let since = self.lost.take().map_or(since, |(since, _)| since);

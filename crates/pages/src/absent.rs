@@ -4,11 +4,11 @@
 //! run time.
 
 use ahash::HashSet;
-use script::template::{Named, named};
+use script::template::{NamedCall, named};
 
 use super::limits::PAGE_STRANGERS_MAX;
 use super::mark::column_of;
-use super::page::{Page, PageKind, Problem};
+use super::page::{Page, PageDefect, PageKind};
 use super::set::PageSet;
 
 /// The functions that take the name of a part or a module.
@@ -32,7 +32,7 @@ impl<'s> Present<'s> {
     }
 
     /// The problems of a page in this set: parts and modules that it names but that do not exist.
-    pub(super) fn missing(&self, page: &Page, set: &PageSet) -> Vec<Problem> {
+    pub(super) fn missing(&self, page: &Page, set: &PageSet) -> Vec<PageDefect> {
         let Some(lua) = page.lua.as_deref().filter(|_| page.problem.is_none()) else {
             return Vec::new();
         };
@@ -41,7 +41,7 @@ impl<'s> Present<'s> {
             return Vec::new();
         }
         let own: HashSet<&str> = parts(set).collect();
-        let problem = |named: &Named<'_>| {
+        let problem = |named: &NamedCall<'_>| {
             let what = match (named.function, page.kind) {
                 ("require", _) => self.missing_module(named.name)?,
                 ("render", PageKind::Module) => missing_part(&self.rendered, "", named.name)?,
@@ -52,7 +52,7 @@ impl<'s> Present<'s> {
                 _ => return None,
             };
             let column = column_of(&page.source, named.line, named.name);
-            Some(Problem { line: named.line, column, what })
+            Some(PageDefect { line: named.line, column, what })
         };
         names.iter().filter_map(problem).take(PAGE_STRANGERS_MAX).collect()
     }

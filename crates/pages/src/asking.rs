@@ -11,12 +11,12 @@ use config::HostName;
 use http::{Request, Scheme};
 use runtime::clock::Now;
 use runtime::transport::Agreed;
-use script::engine::{self, Answer, Host, Level, Part, PublishedValue};
+use script::engine::{self, HostAnswer, PageHost, PageLogLevel, PublishedValue, RequestPart};
 
 use super::host::write_line;
-use super::log_gate::{LogGate, Writer};
+use super::log_gate::{LineWriter, LogGate};
 use super::publications::Publications;
-use super::records::Records;
+use super::records::StoreRecords;
 use super::request_parts::{each_argument, each_cookie, list_headers, list_values};
 use super::secured::{self, scheme_of};
 
@@ -72,7 +72,7 @@ impl KeptRequest {
 
 /// What a client wants to do.
 #[derive(Clone, Copy, Debug)]
-pub enum Wish<'w> {
+pub enum RequestedAction<'w> {
     /// Subscribe to a channel.
     Subscribe,
     /// Publish a message to a channel.
@@ -96,7 +96,7 @@ pub enum MessageValue {
 /// The host of a module that is asked.
 pub struct AskHost<'a> {
     /// What the client wants to do.
-    pub wish: Wish<'a>,
+    pub wish: RequestedAction<'a>,
     /// The channel.
     pub channel: &'a str,
     /// The claims of the client's token, in JSON.
@@ -104,59 +104,63 @@ pub struct AskHost<'a> {
     /// The content of the client's request.
     pub request: &'a KeptRequest,
     /// The rate limit for the module's log lines, and their writer.
-    pub gate: (&'a LogGate, Writer<'a>),
+    pub gate: (&'a LogGate, LineWriter<'a>),
     /// The turn's time.
     pub now: Now,
     /// Receives the messages it publishes.
     pub publications: &'a Publications,
     /// Reads the store.
-    pub records: &'a Records,
+    pub records: &'a StoreRecords,
 }
 
-impl Host for AskHost<'_> {
-    fn request(&mut self, part: Part, answer: &mut Answer) {
+impl PageHost for AskHost<'_> {
+    fn request(&mut self, part: RequestPart, answer: &mut HostAnswer) {
         let request = self.request;
         match part {
-            Part::Method => answer.text(match self.wish {
-                Wish::Subscribe => b"SUBSCRIBE",
-                Wish::Publish { .. } => b"PUBLISH",
+            RequestPart::Method => answer.text(match self.wish {
+                RequestedAction::Subscribe => b"SUBSCRIBE",
+                RequestedAction::Publish { .. } => b"PUBLISH",
             }),
-            Part::Path => answer.text(format!("/channels/{}", self.channel).as_bytes()),
-            Part::Rest => answer.text(format!("/{}", self.channel).as_bytes()),
-            Part::QueryText => answer.text(&request.query),
-            Part::Query => {
+            RequestPart::Path => answer.text(format!("/channels/{}", self.channel).as_bytes()),
+            RequestPart::Rest => answer.text(format!("/{}", self.channel).as_bytes()),
+            RequestPart::QueryText => answer.text(&request.query),
+            RequestPart::Query => {
                 answer.fields();
                 each_argument(&request.query, |name, value| answer.field(name, value));
             }
-            Part::QueryLists => list_values(answer, |take| each_argument(&request.query, take)),
-            Part::Headers => list_headers(request.fields(), answer),
-            Part::Cookies => {
+            RequestPart::QueryLists => {
+                list_values(answer, |take| each_argument(&request.query, take))
+            }
+            RequestPart::Headers => list_headers(request.fields(), answer),
+            RequestPart::Cookies => {
                 answer.fields();
                 each_cookie(request.fields(), |name, value| answer.field(name, value));
             }
-            Part::CookieLists => list_values(answer, |take| each_cookie(request.fields(), take)),
-            Part::Peer => answer.text(request.peer.to_string().as_bytes()),
-            Part::Scheme => answer.text(scheme_of(request.scheme)),
-            Part::Tls => secured::tell(request.secured.as_ref(), answer),
+            RequestPart::CookieLists => {
+                list_values(answer, |take| each_cookie(request.fields(), take))
+            }
+            RequestPart::Peer => answer.text(request.peer.to_string().as_bytes()),
+            RequestPart::Scheme => answer.text(scheme_of(request.scheme)),
+            RequestPart::Tls => secured::tell(request.secured.as_ref(), answer),
             // The token names the subscriber: `request.claims`.
-            Part::User | Part::Id | Part::Trace => {}
-            Part::Channel => answer.text(self.channel.as_bytes()),
-            Part::Claims => {
+            RequestPart::User | RequestPart::Id | RequestPart::Trace => {}
+            RequestPart::Channel => answer.text(self.channel.as_bytes()),
+            RequestPart::Claims => {
                 if let Some(claims) = self.claims {
                     answer.text(claims.as_bytes());
                 }
             }
-            Part::Message => match self.wish {
-                Wish::Publish { message, value: MessageValue::Text } => {
+            RequestPart::Message => match self.wish {
+                RequestedAction::Publish { message, value: MessageValue::Text } => {
                     answer.field(b"text", message);
                 }
-                Wish::Publish { message, value: MessageValue::Json } => {
+                RequestedAction::Publish { message, value: MessageValue::Json } => {
                     answer.field(b"json", message);
                 }
-                Wish::Subscribe => {}
+                RequestedAction::Subscribe => {}
             },
-            Part::Body => answer.text(b""),
-            Part::Form | Part::FormLists | Part::Files => answer.fields(),
+            RequestPart::Body => answer.text(b""),
+            RequestPart::Form | RequestPart::FormLists | RequestPart::Files => answer.fields(),
         }
     }
 
@@ -178,15 +182,24 @@ impl Host for AskHost<'_> {
         self.publications.publish(channel, value)
     }
 
-    fn record(&mut self, database: &[u8], key: &[u8], answer: &mut Answer) -> Result<(), String> {
+    fn record(
+        &mut self,
+        database: &[u8],
+        key: &[u8],
+        answer: &mut HostAnswer,
+    ) -> Result<(), String> {
         self.records.record((database, key), self.now.unix_ms(), answer)
     }
 
-    fn records(&mut self, wanted: engine::Records<'_>, answer: &mut Answer) -> Result<(), String> {
+    fn records(
+        &mut self,
+        wanted: engine::RecordScan<'_>,
+        answer: &mut HostAnswer,
+    ) -> Result<(), String> {
         self.records.records(wanted, self.now.unix_ms(), answer)
     }
 
-    fn log(&mut self, level: Level, text: &[u8]) {
+    fn log(&mut self, level: PageLogLevel, text: &[u8]) {
         write_line(level, self.gate, self.channel, text);
     }
 }

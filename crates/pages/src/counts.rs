@@ -3,7 +3,7 @@
 //! Owns the numbers and their page, which stays the same across reloads. Never runs a page.
 
 use ahash::HashMap;
-use script::engine::{Code, Fault, Step, Usage};
+use script::engine::{CallResult, Code, EngineUsage, Fault};
 
 use super::family::Budget;
 use crate::limits::{COUNTED_PAGES_MAX, VISITS_AVERAGED};
@@ -50,18 +50,18 @@ metric::counted! {
 impl PageCounts {
     /// Counts a call of a page that has returned, with what it used and holds.
     #[inline]
-    pub(super) fn add_step(&mut self, step: &Step, used: Usage, held_bytes: u64) {
+    pub(super) fn add_step(&mut self, step: &CallResult, used: EngineUsage, held_bytes: u64) {
         self.add_usage(used);
         self.held_max_bytes = self.held_max_bytes.max(held_bytes);
         match step {
-            Step::Failed(error) => self.add_fault(error.fault),
-            Step::Sliced(_) => self.slices += 1,
-            Step::Done | Step::Waits(..) => {}
+            CallResult::Failed(error) => self.add_fault(error.fault),
+            CallResult::Sliced(_) => self.slices += 1,
+            CallResult::Done | CallResult::Waits(..) => {}
         }
     }
 
     #[inline]
-    fn add_usage(&mut self, used: Usage) {
+    fn add_usage(&mut self, used: EngineUsage) {
         self.cpu_ns += used.cpu_ns;
         self.allocated_bytes += used.allocated_bytes;
         self.traces += used.traces;

@@ -2,9 +2,9 @@
 //!
 //! Owns the form in which the engine takes it. Never hands anything over.
 
-use script::engine::Reply;
+use script::engine::WaitReply;
 
-use crate::fetch::{Answer, Failure, Got, Number, told};
+use crate::fetch::{ExchangeFailure, FetchedAnswer, Got, Number, told};
 
 /// The outcome of a wait.
 pub(super) enum WaitOutcome {
@@ -48,17 +48,20 @@ pub(super) const CLOSED_SOCKET: Delivery = Delivery::Refused("the WebSocket is c
 
 impl Delivery {
     /// In the form of the engine.
-    pub(super) fn reply_to<T>(delivery: Option<&Self>, resume: impl FnOnce(Reply<'_>) -> T) -> T {
+    pub(super) fn reply_to<T>(
+        delivery: Option<&Self>,
+        resume: impl FnOnce(WaitReply<'_>) -> T,
+    ) -> T {
         match delivery {
-            Some(Self::Text(text)) => resume(Reply::Texts(&[text])),
-            Some(Self::Refused(why)) => resume(Reply::Texts(&[b"", why.as_bytes()])),
-            Some(Self::Failed(why)) => resume(Reply::Failed(why)),
+            Some(Self::Text(text)) => resume(WaitReply::Texts(&[text])),
+            Some(Self::Refused(why)) => resume(WaitReply::Texts(&[b"", why.as_bytes()])),
+            Some(Self::Failed(why)) => resume(WaitReply::Failed(why)),
             Some(Self::Texts(texts)) => {
                 let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
-                resume(Reply::Texts(&texts))
+                resume(WaitReply::Texts(&texts))
             }
             Some(Self::Fetched(fetched)) => fetched.reply_to(resume),
-            Some(Self::Done) | None => resume(Reply::Nothing),
+            Some(Self::Done) | None => resume(WaitReply::Nothing),
         }
     }
 }
@@ -66,9 +69,9 @@ impl Delivery {
 /// The outcome of a fetch, as its page gets it.
 pub(super) enum Fetched {
     /// The status as text, and the rest of the answer.
-    Answer(String, Answer),
+    Answer(String, FetchedAnswer),
     /// The same for an answer without its body, and the number with which the body is read.
-    Stream(String, Answer, String),
+    Stream(String, FetchedAnswer, String),
     /// A piece of the body.
     Piece(Vec<u8>),
     /// The end of the body.
@@ -78,7 +81,11 @@ pub(super) enum Fetched {
 }
 
 impl Fetched {
-    pub(super) fn of(number: Number, server: Option<&str>, result: Result<Got, Failure>) -> Self {
+    pub(super) fn of(
+        number: Number,
+        server: Option<&str>,
+        result: Result<Got, ExchangeFailure>,
+    ) -> Self {
         match result {
             Ok(Got::Whole(answer)) => Self::Answer(answer.status.to_string(), answer),
             Ok(Got::Head(answer)) => {
@@ -91,17 +98,20 @@ impl Fetched {
     }
 
     /// In the form of the engine.
-    pub(super) fn reply_to<T>(&self, resume: impl FnOnce(Reply<'_>) -> T) -> T {
+    pub(super) fn reply_to<T>(&self, resume: impl FnOnce(WaitReply<'_>) -> T) -> T {
         match self {
             Self::Answer(status, answer) => {
-                resume(Reply::Texts(&[status.as_bytes(), &answer.fields, &answer.body]))
+                resume(WaitReply::Texts(&[status.as_bytes(), &answer.fields, &answer.body]))
             }
-            Self::Stream(status, answer, number) => {
-                resume(Reply::Texts(&[status.as_bytes(), &answer.fields, b"", number.as_bytes()]))
-            }
-            Self::Piece(piece) => resume(Reply::Texts(&[piece])),
-            Self::End => resume(Reply::Nothing),
-            Self::Failure(why) => resume(Reply::Failed(why)),
+            Self::Stream(status, answer, number) => resume(WaitReply::Texts(&[
+                status.as_bytes(),
+                &answer.fields,
+                b"",
+                number.as_bytes(),
+            ])),
+            Self::Piece(piece) => resume(WaitReply::Texts(&[piece])),
+            Self::End => resume(WaitReply::Nothing),
+            Self::Failure(why) => resume(WaitReply::Failed(why)),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! own.
 
 use config::{PageCode, PageSessions, Pages};
-use script::engine::{Code, Role, Sessions, Settings};
+use script::engine::{Code, EngineRole, EngineSettings, Sessions};
 
 use config::limits;
 
@@ -20,9 +20,9 @@ const _: () = {
 };
 
 /// The settings of an engine for requests.
-pub fn engine_settings(pages: &Pages, seed: u64) -> Settings {
-    Settings {
-        role: Role::Requests,
+pub fn engine_settings(pages: &Pages, seed: u64) -> EngineSettings {
+    EngineSettings {
+        role: EngineRole::Requests,
         slice: pages.slice,
         uninterrupted: script::limits::UNINTERRUPTED,
         cpu_budget: pages.cpu_budget,

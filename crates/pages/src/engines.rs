@@ -6,10 +6,11 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use runtime::account::{Account, exactly};
+use runtime::account::{TimeAccount, exactly};
 use runtime::clock::nanoseconds;
 use script::engine::{
-    Code, EngineError, Host, NativeCode, Output, Run, Settings, State, Step, Usage,
+    CallResult, Code, EngineError, EngineSettings, EngineState, EngineUsage, NativeCode, PageHost,
+    PageOutput, Run,
 };
 
 use super::at_work::AtWork;
@@ -23,8 +24,8 @@ use super::step_cost::StepCost;
 
 /// A step of a run, and what it used.
 pub(super) struct Stepped {
-    step: Step,
-    used: Usage,
+    step: CallResult,
+    used: EngineUsage,
     budget: Budget,
     /// Bytes that the run holds; 0 for a process, whose memory is charged to its family.
     held_bytes: u64,
@@ -32,7 +33,7 @@ pub(super) struct Stepped {
 
 impl Stepped {
     /// Adds what it used to the counters of its page.
-    pub(super) fn counted(self, counts: &mut PageCounts) -> Step {
+    pub(super) fn counted(self, counts: &mut PageCounts) -> CallResult {
         counts.add_step(&self.step, self.used, self.held_bytes);
         if self.budget == Budget::Shared {
             counts.spawned_cpu_ns += self.used.cpu_ns;
@@ -43,10 +44,10 @@ impl Stepped {
 
 /// The engines of one scheduler.
 pub(super) struct Engines {
-    requests: State,
+    requests: EngineState,
     processes: ProcessEngine,
-    output: Output,
-    settings: Settings,
+    output: PageOutput,
+    settings: EngineSettings,
     step_cost: StepCost,
     /// CPU time of the run that is going on, since it began or continued.
     visit_cpu_ns: u64,
@@ -59,13 +60,13 @@ impl Engines {
     /// # Errors
     /// If no engine can run on this host.
     pub(super) fn new(
-        settings: Settings,
+        settings: EngineSettings,
         process_memory_bytes: usize,
     ) -> Result<Self, EngineError> {
         Ok(Self {
-            requests: State::new(settings)?,
+            requests: EngineState::new(settings)?,
             processes: ProcessEngine::new(settings, process_memory_bytes),
-            output: Output::default(),
+            output: PageOutput::default(),
             settings,
             step_cost: StepCost::new(),
             visit_cpu_ns: 0,
@@ -91,7 +92,7 @@ impl Engines {
     }
 
     /// The engine of requests.
-    pub(super) fn requests(&mut self) -> &mut State {
+    pub(super) fn requests(&mut self) -> &mut EngineState {
         &mut self.requests
     }
 
@@ -106,16 +107,16 @@ impl Engines {
     }
 
     /// What the last step wrote.
-    pub(super) fn output(&self) -> &Output {
+    pub(super) fn output(&self) -> &PageOutput {
         &self.output
     }
 
     /// Starts a page.
-    pub(super) fn start(&mut self, code: &loaded::Code, host: &mut dyn Host) -> Stepped {
+    pub(super) fn start(&mut self, code: &loaded::Code, host: &mut dyn PageHost) -> Stepped {
         let before = self.usage();
         self.at_work.begin(&code.page);
         let (engine, output) = (&mut self.requests, &mut self.output);
-        let step = exactly(Account::Page, || engine.start(&code.handler, host, output));
+        let step = exactly(TimeAccount::Page, || engine.start(&code.handler, host, output));
         self.at_work.end();
         let held_bytes = self.requests.held_bytes();
         Stepped { step, used: self.used_since(before, 0), budget: Budget::Own, held_bytes }
@@ -127,7 +128,7 @@ impl Engines {
         mut run: Run,
         life: &Life,
         delivery: Option<&Delivery>,
-        host: &mut dyn Host,
+        host: &mut dyn PageHost,
         (now_ns, thread_cpu_ns): (u64, fn() -> u64),
     ) -> Stepped {
         if self.step_cost.is_look_due() {
@@ -143,7 +144,7 @@ impl Engines {
         let engine = engine_of(&mut self.requests, &mut self.processes, life);
         let output = &mut self.output;
         self.at_work.begin(&life.page);
-        let step = exactly(Account::Page, || {
+        let step = exactly(TimeAccount::Page, || {
             Delivery::reply_to(delivery, |reply| engine.resume(run, reply, host, output))
         });
         self.at_work.end();
@@ -160,7 +161,7 @@ impl Engines {
         Stepped { step, used, budget, held_bytes }
     }
 
-    fn used_since(&mut self, before: Usage, cost_ns: u64) -> Usage {
+    fn used_since(&mut self, before: EngineUsage, cost_ns: u64) -> EngineUsage {
         self.step_cost.count();
         let mut used = self.usage().since(before);
         self.visit_cpu_ns += used.cpu_ns;
@@ -174,12 +175,12 @@ impl Engines {
     }
 
     /// What both have used so far.
-    fn usage(&self) -> Usage {
+    fn usage(&self) -> EngineUsage {
         self.requests.usage().with(self.processes.usage())
     }
 
     /// The engine that a run is in.
-    pub(super) fn of(&mut self, life: &Life) -> &mut State {
+    pub(super) fn of(&mut self, life: &Life) -> &mut EngineState {
         engine_of(&mut self.requests, &mut self.processes, life)
     }
 
@@ -206,7 +207,7 @@ impl Engines {
     }
 
     /// From now on runs have this CPU time and memory.
-    pub(super) fn tune(&mut self, settings: &Settings) {
+    pub(super) fn tune(&mut self, settings: &EngineSettings) {
         let (cpu_budget, memory) = (settings.cpu_budget, settings.run_memory_bytes);
         self.requests.tune(cpu_budget, memory);
         self.processes.tune(cpu_budget, memory);
@@ -238,9 +239,9 @@ impl Engines {
 
     /// At the end of a turn: collects garbage. Returns whether there is more to do.
     pub(super) fn clear_away(&mut self) -> bool {
-        let mut goes_on = exactly(Account::Collector, || self.requests.clear_away());
+        let mut goes_on = exactly(TimeAccount::Collector, || self.requests.clear_away());
         if let Some(engine) = self.processes.engine_mut() {
-            goes_on |= exactly(Account::Collector, || engine.clear_away());
+            goes_on |= exactly(TimeAccount::Collector, || engine.clear_away());
         }
         goes_on
     }
@@ -252,7 +253,7 @@ impl Engines {
 
     /// Bytes that processes must free.
     pub(super) fn missing_for_processes(&mut self) -> u64 {
-        if let Some(missing) = self.processes.engine_mut().and_then(State::take_shortage) {
+        if let Some(missing) = self.processes.engine_mut().and_then(EngineState::take_shortage) {
             self.missing_for_processes = missing;
         }
         self.missing_for_processes
@@ -269,14 +270,14 @@ impl Engines {
         EngineMemory {
             bytes: self.requests.memory_used(),
             max_bytes: self.requests.memory_bound(),
-            process_bytes: self.processes.engine().map_or(0, State::memory_used),
+            process_bytes: self.processes.engine().map_or(0, EngineState::memory_used),
             process_max_bytes: self.processes.memory_bound(),
         }
     }
 
     /// Bytes that they hold after the last collection of garbage, and of how many: of requests, then of processes.
     pub(super) fn memory_left(&self) -> [(usize, usize); 2] {
-        let held = self.processes.engine().map_or(0, State::memory_left);
+        let held = self.processes.engine().map_or(0, EngineState::memory_left);
         [
             (self.requests.memory_left(), self.requests.memory_bound()),
             (held, self.processes.memory_bound()),
@@ -285,10 +286,10 @@ impl Engines {
 }
 
 fn engine_of<'e>(
-    requests: &'e mut State,
+    requests: &'e mut EngineState,
     processes: &'e mut ProcessEngine,
     life: &Life,
-) -> &'e mut State {
+) -> &'e mut EngineState {
     match life.shares_budget_with() {
         Some(_) => processes.engine_mut().expect("what it made a run of is there"),
         None => requests,

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use runtime::clock::nanoseconds;
-use script::engine::Account;
+use script::engine::MemoryAccount;
 
 use crate::limits::{FAMILY_FAILURES_TOLD, FAMILY_REST_FACTOR, FAMILY_TOLD_AGAIN, PAGE_FAMILY_MAX};
 
@@ -29,18 +29,18 @@ pub(super) struct Family {
     /// The time at which all reported failures are forgotten.
     told_until_ns: Cell<u64>,
     /// The account of the memory that spawned processes hold.
-    account: Rc<Account>,
+    account: Rc<MemoryAccount>,
 }
 
 impl Family {
-    fn new(now_ns: u64, account: Rc<Account>) -> Self {
+    fn new(now_ns: u64, account: Rc<MemoryAccount>) -> Self {
         let (spent_ns, told_until_ns) = (Cell::new(0), Cell::new(0));
         let (members, paid_until_ns) = (Cell::new(0), Cell::new(now_ns));
         Self { members, spent_ns, paid_until_ns, told_until_ns, account }
     }
 
     /// The account of the memory of spawned processes.
-    pub(super) fn account(&self) -> &Rc<Account> {
+    pub(super) fn account(&self) -> &Rc<MemoryAccount> {
         &self.account
     }
 
@@ -81,7 +81,7 @@ pub(super) struct Member(Rc<Family>);
 
 impl Member {
     /// The first member of a new family.
-    pub(super) fn first(now_ns: u64, account: Rc<Account>) -> Self {
+    pub(super) fn first(now_ns: u64, account: Rc<MemoryAccount>) -> Self {
         Self::of(&Rc::new(Family::new(now_ns, account)))
     }
 
@@ -108,12 +108,12 @@ impl Drop for Member {
 
 #[cfg(test)]
 mod tests {
-    use script::engine::{Settings, State};
+    use script::engine::{EngineSettings, EngineState};
 
     use super::*;
 
-    fn account() -> Rc<Account> {
-        State::new(Settings::default()).unwrap().open_account()
+    fn account() -> Rc<MemoryAccount> {
+        EngineState::new(EngineSettings::default()).unwrap().open_account()
     }
 
     const MS: u64 = 1_000_000;

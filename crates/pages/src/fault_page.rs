@@ -3,7 +3,7 @@
 //! Owns its content: the error, its place, the surrounding lines, and the traceback. Everything is
 //! escaped text, without scripts. Never decides who may see it.
 
-use script::engine::{Fault, Frame, ScriptError};
+use script::engine::{Fault, ScriptError, TracebackFrame};
 use wire::escape::escape_html;
 use wire::http::status::Status;
 
@@ -40,7 +40,7 @@ pub struct FaultReport<'a> {
     title: &'static str,
     message: &'a str,
     place: Place<'a>,
-    traceback: &'a [Frame],
+    traceback: &'a [TracebackFrame],
 }
 
 impl<'a> FaultReport<'a> {
@@ -215,7 +215,7 @@ mod tests {
     use base64::prelude::{BASE64_STANDARD, Engine};
     use sha2::{Digest, Sha256};
 
-    use super::super::page::{PageKind, Problem};
+    use super::super::page::{PageDefect, PageKind};
     use super::*;
     use config::PageName;
 
@@ -234,7 +234,8 @@ mod tests {
     }
 
     fn error(page: &str, line: u32, message: &str) -> ScriptError {
-        let frame = Frame { page: page.to_owned(), line, function: "<f>".to_owned(), times: 1 };
+        let frame =
+            TracebackFrame { page: page.to_owned(), line, function: "<f>".to_owned(), times: 1 };
         let (page, message) = (page.to_owned(), message.to_owned());
         ScriptError { fault: Fault::Runtime, page, line, message, traceback: vec![frame] }
     }
@@ -299,7 +300,7 @@ mod tests {
     #[test]
     fn lines_of_another_text_than_ran_are_not_shown() {
         let mut broken = page("a.page.html", "new\ntext");
-        broken.problem = Some(Problem { line: 2, column: 3, what: "worse".to_owned() });
+        broken.problem = Some(PageDefect { line: 2, column: 3, what: "worse".to_owned() });
         let error = error("a.page.html", 2, "no");
         let text = rendered(&FaultReport::of_run(&broken, &error), &PageSet::default());
         assert!(!text.contains("<figure>") && text.contains("a.page.html:2"), "{text}");

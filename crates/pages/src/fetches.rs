@@ -6,7 +6,7 @@
 use ahash::HashMap;
 
 use super::process::Key;
-use crate::fetch::{Asked, Client, Number, Wanted};
+use crate::fetch::{FetchRequest, Number, PageFetches, ResponseDelivery};
 
 /// The fetches of pages. Each page waits for one at a time.
 #[derive(Default)]
@@ -15,7 +15,7 @@ pub(super) struct Fetches {
     waiting: HashMap<Number, Waiting>,
     /// Answers that pages read piece by piece and have not read to the end, including those whose heads have not arrived.
     streams: HashMap<Key, Vec<Number>>,
-    wanted: Vec<(Key, Asked)>,
+    wanted: Vec<(Key, FetchRequest)>,
     /// The answers of which the next piece is wanted.
     wanted_pieces: Vec<(Key, Number)>,
     unwanted: Vec<Number>,
@@ -30,7 +30,7 @@ pub(super) struct Waiting {
 
 impl Fetches {
     /// Requests a fetch, which begins at the end of the turn.
-    pub(super) fn want(&mut self, key: Key, asked: Asked) {
+    pub(super) fn want(&mut self, key: Key, asked: FetchRequest) {
         self.wanted.push((key, asked));
     }
 
@@ -84,14 +84,14 @@ impl Fetches {
     }
 
     /// Tells the client which fetches are wanted, and which no longer are.
-    pub(super) fn tell(&mut self, client: &mut Client, now_ns: u64) {
+    pub(super) fn tell(&mut self, client: &mut PageFetches, now_ns: u64) {
         for number in self.unwanted.drain(..) {
             client.give_up(number);
         }
         // Taken, so that a turn in which many fetches began leaves no large list behind.
         for (key, asked) in std::mem::take(&mut self.wanted) {
             let number = client.begin(&asked, now_ns);
-            if asked.wanted == Wanted::Pieces {
+            if asked.wanted == ResponseDelivery::Pieces {
                 self.streams.entry(key).or_default().push(number);
             }
             self.of.insert(key, number);

@@ -13,7 +13,7 @@ use std::time::Duration;
 use ahash::HashMap;
 use runtime::clock::nanoseconds;
 use runtime::diagnostic::{self, Level};
-use sys::watch::{Change, Watch, WatchId};
+use sys::watch::{NameChange, Watch, WatchId};
 
 use super::set::PageSet;
 use super::way::way_to;
@@ -131,12 +131,12 @@ impl Follower {
         let Some(watch) = &self.watch else { return };
         let (edits, watched) = (&mut self.edits, &mut self.watched);
         let looked = watch.read(|id, change| match change {
-            Change::Ended => _ = watched.remove(&id),
+            NameChange::Ended => _ = watched.remove(&id),
             // Events for directories that are no longer watched do not matter.
             change if watched.get(&id).is_some_and(|interest| interest.is_about(change)) => {
                 edits.see(now_ns);
             }
-            Change::Lost => edits.see(now_ns),
+            NameChange::Lost => edits.see(now_ns),
             _ => {}
         });
         if let Err(error) = looked {
@@ -172,13 +172,13 @@ impl Default for Follower {
 }
 
 impl Interest {
-    fn is_about(&self, change: Change<'_>) -> bool {
+    fn is_about(&self, change: NameChange<'_>) -> bool {
         match change {
-            Change::File(name) | Change::Directory(name) => {
+            NameChange::File(name) | NameChange::Directory(name) => {
                 self.is_way(name) || self.has_pages && may_be_a_page(change)
             }
-            Change::Itself | Change::Lost => true,
-            Change::Ended => false,
+            NameChange::Itself | NameChange::Lost => true,
+            NameChange::Ended => false,
         }
     }
 
@@ -223,14 +223,14 @@ fn is_absence(error: &io::Error) -> bool {
 }
 
 /// Whether a page or module may have appeared, disappeared or changed.
-fn may_be_a_page(change: Change<'_>) -> bool {
+fn may_be_a_page(change: NameChange<'_>) -> bool {
     match change {
-        Change::File(name) => name.to_str().is_some_and(|name| {
+        NameChange::File(name) => name.to_str().is_some_and(|name| {
             PageName::of(name).is_some() || PageName::of_module(name).is_some()
         }),
-        Change::Directory(name) => name.to_str().is_some_and(|name| !name.starts_with('.')),
-        Change::Itself | Change::Lost => true,
-        Change::Ended => false,
+        NameChange::Directory(name) => name.to_str().is_some_and(|name| !name.starts_with('.')),
+        NameChange::Itself | NameChange::Lost => true,
+        NameChange::Ended => false,
     }
 }
 
@@ -317,11 +317,11 @@ mod tests {
 
     #[test]
     fn only_pages_and_directories_that_are_looked_into_count() {
-        let file = |name| may_be_a_page(Change::File(OsStr::new(name)));
+        let file = |name| may_be_a_page(NameChange::File(OsStr::new(name)));
         assert!(file("a.page.html") && !file("a.html") && !file(".a.page.html.swp"));
         assert!(file("a.lua") && !file(".#a.lua") && !file("a.lua~"));
-        let directory = |name| may_be_a_page(Change::Directory(OsStr::new(name)));
+        let directory = |name| may_be_a_page(NameChange::Directory(OsStr::new(name)));
         assert!(directory("a") && !directory(".git"));
-        assert!(may_be_a_page(Change::Lost) && may_be_a_page(Change::Itself));
+        assert!(may_be_a_page(NameChange::Lost) && may_be_a_page(NameChange::Itself));
     }
 }

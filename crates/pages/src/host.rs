@@ -7,20 +7,20 @@ use std::time::Duration;
 
 use config::HostName;
 use http::Request;
-use quota::{Limiter, Outcome};
+use quota::{Limiter, QuotaDecision};
 use runtime::clock::Now;
 use runtime::diagnostic;
 use runtime::slots::ProcessId;
 use runtime::trace;
-use script::engine::{self, Answer, Host, Level, Part, PublishedValue};
+use script::engine::{self, HostAnswer, PageHost, PageLogLevel, PublishedValue, RequestPart};
 
-use super::log_gate::{LogGate, Writer};
+use super::log_gate::{LineWriter, LogGate};
 use super::publications::Publications;
-use super::records::Records;
+use super::records::StoreRecords;
 use super::request_parts::{FIELDS_SEEN, each_argument, each_cookie, list_headers, list_values};
 use super::secured::{self, scheme_of};
 use super::traced;
-use crate::uploads::Form;
+use crate::uploads::UploadForm;
 
 /// The host of one call of a page.
 pub struct RequestHost<'a> {
@@ -33,7 +33,7 @@ pub struct RequestHost<'a> {
     /// The part of it after the prefix of a module's route.
     pub rest: &'a str,
     /// The rate limit for its log lines, and their writer.
-    pub gate: (&'a LogGate, Writer<'a>),
+    pub gate: (&'a LogGate, LineWriter<'a>),
     /// The turn's time.
     pub now: Now,
     /// The name of its host, if it is one of `[[host]]`.
@@ -41,13 +41,13 @@ pub struct RequestHost<'a> {
     /// The user whom the rules of access have let in, if one was asked for.
     pub user: Option<&'a str>,
     /// The form with files in its body.
-    pub form: Option<&'a Form>,
+    pub form: Option<&'a UploadForm>,
     /// The limits that it uses.
     pub limiter: &'a RefCell<Limiter>,
     /// Receives the messages it publishes.
     pub publications: &'a Publications,
     /// Reads the store.
-    pub records: &'a Records,
+    pub records: &'a StoreRecords,
 }
 
 /// The host of modules while they are loaded: there is no request.
@@ -72,73 +72,73 @@ impl LoadHost {
     }
 }
 
-impl Host for LoadHost {
-    fn request(&mut self, _part: Part, _answer: &mut Answer) {}
+impl PageHost for LoadHost {
+    fn request(&mut self, _part: RequestPart, _answer: &mut HostAnswer) {}
 
     fn now(&mut self) -> Duration {
         self.now
     }
 
-    fn log(&mut self, level: Level, text: &[u8]) {
+    fn log(&mut self, level: PageLogLevel, text: &[u8]) {
         if self.log == LoadLog::Told {
             diagnostic::write(diagnostic_level(level), format_args!("app: {}", shown(text)));
         }
     }
 }
 
-impl Host for RequestHost<'_> {
-    fn request(&mut self, part: Part, answer: &mut Answer) {
+impl PageHost for RequestHost<'_> {
+    fn request(&mut self, part: RequestPart, answer: &mut HostAnswer) {
         let request = self.request;
         match part {
-            Part::Method => answer.text(request.method().as_str().as_bytes()),
-            Part::Path => answer.text(self.path.as_bytes()),
-            Part::Rest => answer.text(self.rest.as_bytes()),
-            Part::QueryText => answer.text(request.query().unwrap_or_default().as_bytes()),
-            Part::Query => {
+            RequestPart::Method => answer.text(request.method().as_str().as_bytes()),
+            RequestPart::Path => answer.text(self.path.as_bytes()),
+            RequestPart::Rest => answer.text(self.rest.as_bytes()),
+            RequestPart::QueryText => answer.text(request.query().unwrap_or_default().as_bytes()),
+            RequestPart::Query => {
                 answer.fields();
                 let query = request.query().unwrap_or_default().as_bytes();
                 each_argument(query, |name, value| answer.field(name, value));
             }
-            Part::QueryLists => {
+            RequestPart::QueryLists => {
                 let query = request.query().unwrap_or_default().as_bytes();
                 list_values(answer, |take| each_argument(query, take));
             }
-            Part::Headers => list_headers(request.head.fields.iter(), answer),
-            Part::Cookies => {
+            RequestPart::Headers => list_headers(request.head.fields.iter(), answer),
+            RequestPart::Cookies => {
                 answer.fields();
                 each_cookie(request.head.fields.iter(), |name, value| answer.field(name, value));
             }
-            Part::CookieLists => {
+            RequestPart::CookieLists => {
                 list_values(answer, |take| each_cookie(request.head.fields.iter(), take));
             }
-            Part::Body => answer.text(request.body),
-            Part::Form => {
+            RequestPart::Body => answer.text(request.body),
+            RequestPart::Form => {
                 answer.fields();
                 self.each_form_field(|name, value| answer.field(name, value));
             }
-            Part::FormLists => list_values(answer, |take| self.each_form_field(take)),
-            Part::Files => {
+            RequestPart::FormLists => list_values(answer, |take| self.each_form_field(take)),
+            RequestPart::Files => {
                 answer.fields();
                 if let Some(form) = self.form {
                     list_files(form, answer);
                 }
             }
-            Part::Peer => answer.text(request.peer.address.to_string().as_bytes()),
-            Part::Scheme => answer.text(scheme_of(request.scheme())),
-            Part::Tls => secured::tell(request.secured, answer),
-            Part::Id => answer.text(request.id().as_bytes()),
-            Part::Trace => {
+            RequestPart::Peer => answer.text(request.peer.address.to_string().as_bytes()),
+            RequestPart::Scheme => answer.text(scheme_of(request.scheme())),
+            RequestPart::Tls => secured::tell(request.secured, answer),
+            RequestPart::Id => answer.text(request.id().as_bytes()),
+            RequestPart::Trace => {
                 if let Some(trace) = request.trace() {
                     answer.text(trace.to_string().as_bytes());
                 }
             }
-            Part::User => {
+            RequestPart::User => {
                 if let Some(user) = self.user {
                     answer.text(user.as_bytes());
                 }
             }
             // Only a module that is asked about a channel sees these (`asking`).
-            Part::Channel | Part::Message | Part::Claims => {}
+            RequestPart::Channel | RequestPart::Message | RequestPart::Claims => {}
         }
     }
 
@@ -165,8 +165,8 @@ impl Host for RequestHost<'_> {
         let limit = limiter.find(name)?;
         let key = limiter.key(limit, ("page", key));
         match limiter.take_for_page(limit, key, self.now.monotonic_ns) {
-            Outcome::Allowed => Some(Duration::ZERO),
-            Outcome::After(wait) | Outcome::Refused(wait) => Some(wait),
+            QuotaDecision::Allowed => Some(Duration::ZERO),
+            QuotaDecision::After(wait) | QuotaDecision::Refused(wait) => Some(wait),
         }
     }
 
@@ -174,21 +174,30 @@ impl Host for RequestHost<'_> {
         self.publications.publish(channel, value)
     }
 
-    fn record(&mut self, database: &[u8], key: &[u8], answer: &mut Answer) -> Result<(), String> {
+    fn record(
+        &mut self,
+        database: &[u8],
+        key: &[u8],
+        answer: &mut HostAnswer,
+    ) -> Result<(), String> {
         if trace::is_on() {
             traced::reads(self.process, self.request, key);
         }
         self.records.record((database, key), self.now.unix_ms(), answer)
     }
 
-    fn records(&mut self, wanted: engine::Records<'_>, answer: &mut Answer) -> Result<(), String> {
+    fn records(
+        &mut self,
+        wanted: engine::RecordScan<'_>,
+        answer: &mut HostAnswer,
+    ) -> Result<(), String> {
         if trace::is_on() {
             traced::reads(self.process, self.request, wanted.prefix);
         }
         self.records.records(wanted, self.now.unix_ms(), answer)
     }
 
-    fn log(&mut self, level: Level, text: &[u8]) {
+    fn log(&mut self, level: PageLogLevel, text: &[u8]) {
         let (gate, writer) = self.gate;
         write_line(level, (gate, writer), self.path, text);
     }
@@ -208,7 +217,7 @@ impl RequestHost<'_> {
 }
 
 /// The properties of a form's files, by number and kind.
-fn list_files(form: &Form, answer: &mut Answer) {
+fn list_files(form: &UploadForm, answer: &mut HostAnswer) {
     let files = form.files();
     answer.field(b"form", form.number().to_string().as_bytes());
     answer.field(b"count", files.len().to_string().as_bytes());
@@ -234,13 +243,13 @@ pub(super) struct BackgroundHost<'a> {
     /// Receives the messages it publishes.
     pub(super) publications: &'a Publications,
     /// Reads the store.
-    pub(super) records: &'a Records,
+    pub(super) records: &'a StoreRecords,
     /// Milliseconds since 1970.
     pub(super) unix_ms: u64,
 }
 
-impl Host for BackgroundHost<'_> {
-    fn request(&mut self, _part: Part, answer: &mut Answer) {
+impl PageHost for BackgroundHost<'_> {
+    fn request(&mut self, _part: RequestPart, answer: &mut HostAnswer) {
         answer.refuse();
     }
 
@@ -256,23 +265,32 @@ impl Host for BackgroundHost<'_> {
         self.publications.publish(channel, value)
     }
 
-    fn record(&mut self, database: &[u8], key: &[u8], answer: &mut Answer) -> Result<(), String> {
+    fn record(
+        &mut self,
+        database: &[u8],
+        key: &[u8],
+        answer: &mut HostAnswer,
+    ) -> Result<(), String> {
         self.records.record((database, key), self.unix_ms, answer)
     }
 
-    fn records(&mut self, wanted: engine::Records<'_>, answer: &mut Answer) -> Result<(), String> {
+    fn records(
+        &mut self,
+        wanted: engine::RecordScan<'_>,
+        answer: &mut HostAnswer,
+    ) -> Result<(), String> {
         self.records.records(wanted, self.unix_ms, answer)
     }
 
-    fn log(&mut self, level: Level, text: &[u8]) {
-        write_line(level, (self.gate, Writer::Processes(self.file)), self.file, text);
+    fn log(&mut self, level: PageLogLevel, text: &[u8]) {
+        write_line(level, (self.gate, LineWriter::Processes(self.file)), self.file, text);
     }
 }
 
 /// Writes a line to a page's log.
 pub(super) fn write_line(
-    level: Level,
-    (gate, writer): (&LogGate, Writer<'_>),
+    level: PageLogLevel,
+    (gate, writer): (&LogGate, LineWriter<'_>),
     name: &str,
     text: &[u8],
 ) {
@@ -287,12 +305,12 @@ fn shown(text: &[u8]) -> String {
     String::from_utf8_lossy(text).replace(char::is_control, " ")
 }
 
-fn diagnostic_level(level: Level) -> diagnostic::Level {
+fn diagnostic_level(level: PageLogLevel) -> diagnostic::Level {
     match level {
-        Level::Debug => diagnostic::Level::Debug,
-        Level::Info => diagnostic::Level::Info,
-        Level::Warning => diagnostic::Level::Warn,
-        Level::Error => diagnostic::Level::Error,
+        PageLogLevel::Debug => diagnostic::Level::Debug,
+        PageLogLevel::Info => diagnostic::Level::Info,
+        PageLogLevel::Warning => diagnostic::Level::Warn,
+        PageLogLevel::Error => diagnostic::Level::Error,
     }
 }
 

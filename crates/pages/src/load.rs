@@ -13,7 +13,7 @@ use super::absent::Present;
 use super::engine_settings::engine_settings;
 use super::error::PagesError;
 use super::modules;
-use super::page::Problem;
+use super::page::PageDefect;
 use super::scan::walk;
 use super::secret::Secret;
 pub use super::set::PageRoot;
@@ -99,7 +99,7 @@ pub struct PageProblem {
     /// The file.
     pub file: String,
     /// Its problem.
-    pub problem: Problem,
+    pub problem: PageDefect,
     /// The version that is served.
     pub served: Served,
 }
@@ -158,7 +158,7 @@ pub fn problems(roots: &[PageRoot], sets: &[Arc<PageSet>]) -> Vec<PageProblem> {
                 (Some(_), Some(_)) => Served::LastGood,
                 (Some(_), None) => Served::Nothing,
             };
-            let problem_of = |problem: &Problem| PageProblem {
+            let problem_of = |problem: &PageDefect| PageProblem {
                 file: file.clone(),
                 problem: problem.clone(),
                 served,

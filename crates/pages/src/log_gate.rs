@@ -42,7 +42,7 @@ fn cost_ns(size: usize, lines_per_second: u64, bytes_per_second: u64) -> u64 {
 
 /// A writer of lines. Each has its own rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Writer<'a> {
+pub enum LineWriter<'a> {
     /// Requests for a page: its number in the set with the other number.
     Requests(u16, usize),
     /// The processes of a page, by its file.
@@ -79,7 +79,7 @@ impl LogGate {
     }
 
     /// Whether a line with this many bytes is written; if not, it is counted. `name` is the writer's name in the log.
-    pub fn admits(&self, level: Level, writer: Writer<'_>, name: &str, size: usize) -> bool {
+    pub fn admits(&self, level: Level, writer: LineWriter<'_>, name: &str, size: usize) -> bool {
         if !diagnostic::is_written(level) {
             return false;
         }
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     fn written(gate: &LogGate, page: usize, size: usize, tries: u64) -> u64 {
-        let admits = |_: &u64| gate.admits(Level::Error, Writer::Requests(0, page), "/", size);
+        let admits = |_: &u64| gate.admits(Level::Error, LineWriter::Requests(0, page), "/", size);
         (0..tries).filter(admits).count() as u64
     }
 

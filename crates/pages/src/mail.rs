@@ -11,9 +11,9 @@ use super::delivery::{Delivery, WaitOutcome};
 use super::mailbox::{Awaits, Mailboxes, Put};
 use super::moment::Moment;
 use super::names::{NAME_SIZE, Names, Naming, ProcessOfName, is_name};
-use super::post::{Letter, LetterNumber, Outgoing, Undelivered};
+use super::post::{LetterNumber, Outgoing, PageLetter, Undelivered};
 use super::process::Key;
-use super::process_name::{Name, Token};
+use super::process_name::{Name, NameToken};
 use crate::limits::{LETTER_WORD, NAMES_PER_PROCESS};
 
 // The error text below states these numbers.
@@ -127,7 +127,7 @@ impl Mail {
                 self.put((mailbox, token), message)
             }
             Some(Name { endpoint, mailbox: to, token }) => {
-                let letter = |number| Letter::Message { to, token, from, number, message };
+                let letter = |number| PageLetter::Message { to, token, from, number, message };
                 return (self.ask(endpoint, from, letter, moment), None);
             }
         };
@@ -140,7 +140,7 @@ impl Mail {
     /// Puts a message into the mailbox of its process. Returns who gets it, if that one waits for it.
     fn put(
         &mut self,
-        to: (ProcessId, Token),
+        to: (ProcessId, NameToken),
         message: Vec<u8>,
     ) -> Result<Option<Handed>, Undelivered> {
         Ok(match self.mailboxes.put(to, message)? {
@@ -178,7 +178,7 @@ impl Mail {
             return WaitOutcome::Now(told(naming));
         }
         let process = ProcessOfName(process);
-        let letter = |number| Letter::Register { name: name.into(), process, number };
+        let letter = |number| PageLetter::Register { name: name.into(), process, number };
         self.ask(home, mailbox, letter, moment)
     }
 
@@ -191,7 +191,7 @@ impl Mail {
         if home == moment.endpoint {
             return WaitOutcome::Now(told(self.names.find(name)));
         }
-        let letter = |number| Letter::Whereis { name: name.into(), from, number };
+        let letter = |number| PageLetter::Whereis { name: name.into(), from, number };
         self.ask(home, from, letter, moment)
     }
 
@@ -200,7 +200,7 @@ impl Mail {
         &mut self,
         to: Endpoint,
         from: ProcessId,
-        letter: impl FnOnce(LetterNumber) -> Letter,
+        letter: impl FnOnce(LetterNumber) -> PageLetter,
         moment: Moment,
     ) -> WaitOutcome {
         let number = self.outgoing.number();
@@ -216,7 +216,7 @@ impl Mail {
             if home == process.endpoint {
                 self.names.free(&name, process);
             } else {
-                self.outgoing.add(home, Letter::Free { name, process: ProcessOfName(process) });
+                self.outgoing.add(home, PageLetter::Free { name, process: ProcessOfName(process) });
             }
         }
     }
@@ -227,21 +227,21 @@ impl Mail {
     }
 
     /// A letter has arrived from another scheduler.
-    pub(super) fn take_letter(&mut self, from: Endpoint, letter: Letter) -> Arrived {
+    pub(super) fn take_letter(&mut self, from: Endpoint, letter: PageLetter) -> Arrived {
         let (to, number, naming) = match letter {
-            Letter::Message { to, token, from: sender, number, message } => {
+            PageLetter::Message { to, token, from: sender, number, message } => {
                 let put = self.put((to, token), message);
                 let outcome = put.as_ref().map(|_| ()).map_err(|undelivered| *undelivered);
-                self.outgoing.add(from, Letter::Receipt { to: sender, number, outcome });
+                self.outgoing.add(from, PageLetter::Receipt { to: sender, number, outcome });
                 let awaited = put.ok().flatten();
                 return awaited
                     .map_or(Arrived::Nothing, |(key, delivery)| Arrived::For(key, delivery));
             }
-            Letter::Free { name, process } => {
+            PageLetter::Free { name, process } => {
                 self.names.free(&name, process.0);
                 return Arrived::Nothing;
             }
-            Letter::Named { to, number, naming } => {
+            PageLetter::Named { to, number, naming } => {
                 let taken = self.mailboxes.take_word(to, number);
                 return match taken {
                     Some(key) if naming == Naming::Taken => Arrived::NameTaken(key, told(naming)),
@@ -249,16 +249,16 @@ impl Mail {
                     None => Arrived::Nothing,
                 };
             }
-            Letter::Receipt { to, number, outcome } => {
+            PageLetter::Receipt { to, number, outcome } => {
                 let waiting = self.mailboxes.take_word(to, number);
                 return waiting.map_or(Arrived::Nothing, |key| Arrived::For(key, said_of(outcome)));
             }
-            Letter::Register { name, process, number } => {
+            PageLetter::Register { name, process, number } => {
                 (process.0.mailbox, number, self.names.give(&name, process.0))
             }
-            Letter::Whereis { name, from, number } => (from, number, self.names.find(&name)),
+            PageLetter::Whereis { name, from, number } => (from, number, self.names.find(&name)),
         };
-        self.outgoing.add(from, Letter::Named { to, number, naming });
+        self.outgoing.add(from, PageLetter::Named { to, number, naming });
         Arrived::Nothing
     }
 
@@ -271,7 +271,7 @@ impl Mail {
     /// Sends what waits to be sent. Returns whether all has left.
     pub(super) fn leave<M>(&mut self, mail: &mut Mailbox<M>) -> bool
     where
-        M: Send + From<Box<Letter>> + TryInto<Box<Letter>>,
+        M: Send + From<Box<PageLetter>> + TryInto<Box<PageLetter>>,
     {
         self.outgoing.leave(mail)
     }

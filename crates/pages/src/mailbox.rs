@@ -9,7 +9,7 @@ use runtime::slots::{ProcessId, Slots};
 
 use super::post::{LetterNumber, Undelivered};
 use super::process::Key;
-use super::process_name::{Token, Tokens};
+use super::process_name::{NameToken, Tokens};
 use crate::limits::{
     ALL_MAILBOXES_SIZE, MAILBOX_SIZE, PAGE_MESSAGE_COST, PAGE_MESSAGES_MAX, PAGE_PROCESSES_MAX,
 };
@@ -27,7 +27,7 @@ pub(super) enum Awaits {
 
 struct Mailbox {
     owner: Key,
-    token: Token,
+    token: NameToken,
     awaits: Awaits,
     messages: VecDeque<Vec<u8>>,
     size: usize,
@@ -96,14 +96,14 @@ impl Mailboxes {
     }
 
     /// The secret part of its name.
-    pub(super) fn token(&mut self, id: ProcessId) -> Option<Token> {
+    pub(super) fn token(&mut self, id: ProcessId) -> Option<NameToken> {
         self.table.lookup(id).map(|mailbox| mailbox.token)
     }
 
     /// A message has arrived from a sender that knows the name. For other senders the process does not exist.
     pub(super) fn put(
         &mut self,
-        (id, token): (ProcessId, Token),
+        (id, token): (ProcessId, NameToken),
         message: Vec<u8>,
     ) -> Result<Put, Undelivered> {
         let known = self.table.lookup(id).filter(|mailbox| mailbox.token == token);

@@ -7,11 +7,11 @@
 use std::sync::Arc;
 
 use config::{ModuleUser, NamedModule, PageName};
-use script::engine::{EngineError, Purpose, ScriptError, State};
+use script::engine::{EngineError, EngineState, Purpose, ScriptError};
 
 use super::file_readers::FileReaders;
 use super::host::{LoadHost, LoadLog};
-use super::page::{Page, PageKind, Problem};
+use super::page::{Page, PageDefect, PageKind};
 use super::scan::{Source, Walked};
 use super::set::{Compiler, Newest, PageRoot, PageSet, closed_of, problem_of, told};
 use crate::limits::APP_MAIN;
@@ -22,9 +22,9 @@ const MEDIA_TYPE: &str = "text/plain; charset=utf-8";
 /// The result of trying a set.
 struct Tried {
     newest: Newest,
-    problem: Option<Problem>,
+    problem: Option<PageDefect>,
     /// Places at which the code will fail when it reaches them.
-    strangers: Vec<Problem>,
+    strangers: Vec<PageDefect>,
     blame: Blame,
 }
 
@@ -165,7 +165,7 @@ fn try_all(
 }
 
 /// Undefined globals in a module of the current set; empty if there is no memory for the search.
-fn strangers(engine: &mut State, name: &str, text: &str) -> Vec<Problem> {
+fn strangers(engine: &mut EngineState, name: &str, text: &str) -> Vec<PageDefect> {
     let found = engine.strangers_of_module(name).unwrap_or_default();
     if found.is_empty() {
         return Vec::new();
@@ -173,7 +173,7 @@ fn strangers(engine: &mut State, name: &str, text: &str) -> Vec<Problem> {
     told(&found, &engine.globals_of_module(name).unwrap_or_default(), text, text)
 }
 
-fn adopt(engine: &mut State) -> Result<(), EngineError> {
+fn adopt(engine: &mut EngineState) -> Result<(), EngineError> {
     engine.adopt_modules().map_err(|error| EngineError::Library(error.to_string()))
 }
 
@@ -211,7 +211,7 @@ fn kept(tried: &mut Vec<Tried>, before: &PageSet) -> Vec<Page> {
         });
     }
     let what = "is not taken over, as another module is broken";
-    let waits = || Problem { line: 0, column: 0, what: what.to_owned() };
+    let waits = || PageDefect { line: 0, column: 0, what: what.to_owned() };
     pages.extend(tried.drain(..).map(|mut new| {
         new.problem = new.problem.or_else(|| Some(waits()));
         new.taken()
@@ -231,14 +231,14 @@ impl Newest {
 }
 
 impl Tried {
-    fn of(newest: &Newest, problem: Option<Problem>) -> Self {
+    fn of(newest: &Newest, problem: Option<PageDefect>) -> Self {
         let newest = newest.clone();
         Self { newest, problem, strangers: Vec::new(), blame: Blame::Text }
     }
 
     fn missing(module: &NamedModule) -> Self {
         let what = format!("does not exist, but {} names it", module.by.as_str());
-        let problem = Problem { line: 0, column: 0, what };
+        let problem = PageDefect { line: 0, column: 0, what };
         let name = PageName::of_missing_module(&module.name);
         let newest = Newest { name, text: Err(problem.clone()) };
         Self::of(&newest, Some(problem))
@@ -263,11 +263,11 @@ impl Tried {
 }
 
 /// The problem of a module, from an error that may be in a module it requires.
-fn of_error(error: &ScriptError, file: &str) -> Problem {
+fn of_error(error: &ScriptError, file: &str) -> PageDefect {
     if error.page == file {
-        return Problem { line: error.line, column: 0, what: error.message.clone() };
+        return PageDefect { line: error.line, column: 0, what: error.message.clone() };
     }
     let own = error.traceback.iter().find(|frame| frame.page == file);
     let what = format!("{}:{}: {}", error.page, error.line, error.message);
-    Problem { line: own.map_or(0, |frame| frame.line), column: 0, what }
+    PageDefect { line: own.map_or(0, |frame| frame.line), column: 0, what }
 }

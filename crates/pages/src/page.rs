@@ -31,21 +31,21 @@ pub struct Page {
     /// Its code; `None` if it never compiled.
     pub lua: Option<Arc<str>>,
     /// The problem of the newest text. The code is then from an older text.
-    pub problem: Option<Problem>,
+    pub problem: Option<PageDefect>,
     /// Places at which the code will fail when it reaches them: undefined globals.
-    pub strangers: Vec<Problem>,
+    pub strangers: Vec<PageDefect>,
 }
 
 impl Page {
     /// The error for pages that include it while it has no code.
-    pub(super) fn refusal(&self, problem: &Problem) -> String {
+    pub(super) fn refusal(&self, problem: &PageDefect) -> String {
         format!("{}{problem}", self.name.file)
     }
 }
 
 /// The problem of a page. It is written after the name of its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct PageDefect {
     /// The line, from 1; 0 if it concerns the whole file.
     pub line: u32,
     /// The column, from 1; 0 if unknown.
@@ -54,7 +54,7 @@ pub struct Problem {
     pub what: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for PageDefect {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for place in [self.line, self.column].into_iter().take_while(|place| *place != 0) {
             write!(formatter, ":{place}")?;

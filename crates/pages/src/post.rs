@@ -10,7 +10,7 @@ use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::slots::ProcessId;
 
 use super::names::{Naming, ProcessOfName};
-use super::process_name::Token;
+use super::process_name::NameToken;
 
 /// The number of a letter, for its receipt: the sender may have given up an earlier letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,13 +18,13 @@ pub struct LetterNumber(u64);
 
 /// A letter from one scheduler to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Letter {
+pub enum PageLetter {
     /// A message from a process to another.
     Message {
         /// The mailbox of the receiver.
         to: ProcessId,
         /// The secret part of the receiver's name.
-        token: Token,
+        token: NameToken,
         /// The mailbox of the sender, which waits for the receipt.
         from: ProcessId,
         /// The letter's number on its scheduler.
@@ -105,12 +105,12 @@ impl Undelivered {
 /// Letters to be sent.
 #[derive(Default)]
 pub(crate) struct Outgoing {
-    letters: VecDeque<(Endpoint, Letter)>,
+    letters: VecDeque<(Endpoint, PageLetter)>,
     last: u64,
 }
 
 impl Outgoing {
-    pub(crate) fn add(&mut self, to: Endpoint, letter: Letter) {
+    pub(crate) fn add(&mut self, to: Endpoint, letter: PageLetter) {
         self.letters.push_back((to, letter));
     }
 
@@ -123,7 +123,7 @@ impl Outgoing {
     /// Takes back a letter that was not sent yet.
     pub(super) fn withdraw(&mut self, withdrawn: LetterNumber) {
         // A request for a name is not taken back, because the release of the name follows it.
-        let is_it = |letter: &Letter| matches!(letter, Letter::Message { number, .. } | Letter::Whereis { number, .. } if *number == withdrawn);
+        let is_it = |letter: &PageLetter| matches!(letter, PageLetter::Message { number, .. } | PageLetter::Whereis { number, .. } if *number == withdrawn);
         self.letters.retain(|(_, letter)| !is_it(letter));
     }
 
@@ -137,7 +137,7 @@ impl Outgoing {
     /// none is left.
     pub(crate) fn leave<M>(&mut self, mail: &mut Mailbox<M>) -> bool
     where
-        M: Send + From<Box<Letter>> + TryInto<Box<Letter>>,
+        M: Send + From<Box<PageLetter>> + TryInto<Box<PageLetter>>,
     {
         let mut full: Vec<Endpoint> = Vec::new();
         for _ in 0..self.letters.len() {

@@ -7,31 +7,33 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use script::engine::{EngineError, Role, ScriptError, Settings, State, Usage};
+use script::engine::{
+    EngineError, EngineRole, EngineSettings, EngineState, EngineUsage, ScriptError,
+};
 
 use super::page::Page;
 use super::set::PageSet;
 
 /// The engine of spawned processes, created when first needed.
 pub(super) struct ProcessEngine {
-    settings: Settings,
-    engine: Option<State>,
+    settings: EngineSettings,
+    engine: Option<EngineState>,
 }
 
 impl ProcessEngine {
     /// With the settings of the engine that answers requests, but this much memory.
-    pub(super) fn new(settings: Settings, memory_bytes: usize) -> Self {
-        let settings = Settings { role: Role::Processes, memory_bytes, ..settings };
+    pub(super) fn new(settings: EngineSettings, memory_bytes: usize) -> Self {
+        let settings = EngineSettings { role: EngineRole::Processes, memory_bytes, ..settings };
         Self { settings, engine: None }
     }
 
     /// The engine, if it exists.
-    pub(super) fn engine(&self) -> Option<&State> {
+    pub(super) fn engine(&self) -> Option<&EngineState> {
         self.engine.as_ref()
     }
 
     /// The engine, mutable.
-    pub(super) fn engine_mut(&mut self) -> Option<&mut State> {
+    pub(super) fn engine_mut(&mut self) -> Option<&mut EngineState> {
         self.engine.as_mut()
     }
 
@@ -39,9 +41,9 @@ impl ProcessEngine {
     pub(super) fn open<'a>(
         &mut self,
         sets: impl Iterator<Item = &'a Arc<PageSet>>,
-    ) -> Result<&mut State, EngineError> {
+    ) -> Result<&mut EngineState, EngineError> {
         if self.engine.is_none() {
-            let mut engine = State::new(self.settings)?;
+            let mut engine = EngineState::new(self.settings)?;
             for set in sets.filter(|set| set.is_app()) {
                 // A module without room is not an error here: a process that requires it gets the error.
                 let _none_of_them = provide(&mut engine, set);
@@ -58,7 +60,7 @@ impl ProcessEngine {
 
     /// From now on a process may use this much CPU time.
     pub(super) fn tune(&mut self, cpu_budget: Duration, run_memory_bytes: usize) {
-        self.settings = Settings { cpu_budget, run_memory_bytes, ..self.settings };
+        self.settings = EngineSettings { cpu_budget, run_memory_bytes, ..self.settings };
         if let Some(engine) = &mut self.engine {
             engine.tune(cpu_budget, run_memory_bytes);
         }
@@ -77,14 +79,14 @@ impl ProcessEngine {
     }
 
     /// What all processes together have used so far.
-    pub(super) fn usage(&self) -> Usage {
-        self.engine.as_ref().map(State::usage).unwrap_or_default()
+    pub(super) fn usage(&self) -> EngineUsage {
+        self.engine.as_ref().map(EngineState::usage).unwrap_or_default()
     }
 }
 
 /// Loads a set of modules into an engine, as a whole; or returns the page for which there was no room.
 pub(super) fn provide(
-    engine: &mut State,
+    engine: &mut EngineState,
     set: &PageSet,
 ) -> Result<(), (Arc<Page>, Box<ScriptError>)> {
     let mut last = None;

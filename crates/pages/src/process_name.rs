@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 /// The part of a name that cannot be guessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Token(u128);
+pub struct NameToken(u128);
 
 /// The tokens of one scheduler. Each is given once.
 pub(super) struct Tokens {
@@ -30,12 +30,12 @@ impl Tokens {
     }
 
     /// The next token: the hash of the key and a number, both of fixed length.
-    pub(super) fn next(&mut self) -> Token {
+    pub(super) fn next(&mut self) -> NameToken {
         self.count += 1;
         let hash = Sha256::new().chain_update(self.key).chain_update(self.count.to_be_bytes());
         let bytes: [u8; 32] = hash.finalize().into();
         let (half, _) = bytes.split_first_chunk().expect("a hash has 32 bytes");
-        Token(u128::from_be_bytes(*half))
+        NameToken(u128::from_be_bytes(*half))
     }
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Name {
     /// The mailbox on that scheduler.
     pub(super) mailbox: ProcessId,
     /// The secret part, known to holders of the name.
-    pub(super) token: Token,
+    pub(super) token: NameToken,
 }
 
 impl fmt::Display for Name {
@@ -73,7 +73,7 @@ impl FromStr for Name {
         if parts.next().is_some() || !is_token {
             return Err(());
         }
-        let token = Token(u128::from_str_radix(token, 16).map_err(drop)?);
+        let token = NameToken(u128::from_str_radix(token, 16).map_err(drop)?);
         Ok(Self { endpoint, mailbox, token })
     }
 }
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn a_name_is_read_as_it_is_written() {
         let mailbox = ProcessId::from_bits(3 << 32 | 17);
-        let name = Name { endpoint: Endpoint(2), mailbox, token: Token(0xab) };
+        let name = Name { endpoint: Endpoint(2), mailbox, token: NameToken(0xab) };
         let text = "2.17.3.000000000000000000000000000000ab";
         assert_eq!(name.to_string(), text);
         assert_eq!(text.parse(), Ok(name));
@@ -108,7 +108,7 @@ mod tests {
                 let token = tokens.next();
                 assert!(!seen.contains(&token));
                 // Each half differs too: it is not a number with a constant prefix.
-                assert!(seen.iter().all(|Token(other)| token.0 >> 64 != other >> 64));
+                assert!(seen.iter().all(|NameToken(other)| token.0 >> 64 != other >> 64));
                 seen.push(token);
             }
         }

@@ -6,7 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use channels::{Body, Rulebook, check_name};
+use channels::{Payload, Rulebook, check_name};
 use script::engine::PublishedValue;
 
 use crate::limits::PUBLISHED_BYTES;
@@ -15,7 +15,7 @@ use crate::limits::PUBLISHED_BYTES;
 #[derive(Debug, Default)]
 pub struct Publications {
     rulebook: RefCell<Arc<Rulebook>>,
-    queue: RefCell<Vec<(Box<str>, Body)>>,
+    queue: RefCell<Vec<(Box<str>, Payload)>>,
     bytes: Cell<usize>,
 }
 
@@ -32,9 +32,9 @@ impl Publications {
     pub(crate) fn publish(&self, name: &[u8], value: PublishedValue<'_>) -> Result<(), String> {
         let name = check_name(name).map_err(|problem| problem.to_string())?;
         let body = match value {
-            PublishedValue::Text(bytes) => Body::of_bytes(bytes),
+            PublishedValue::Text(bytes) => Payload::of_bytes(bytes),
             PublishedValue::Json(text) => {
-                Body::of_json_of_page(text).map_err(|error| error.to_string())?
+                Payload::of_json_of_page(text).map_err(|error| error.to_string())?
             }
         };
         let size = body.bytes().len();
@@ -53,7 +53,7 @@ impl Publications {
     }
 
     /// The messages published since the last call.
-    pub fn take(&self) -> Vec<(Box<str>, Body)> {
+    pub fn take(&self) -> Vec<(Box<str>, Payload)> {
         self.bytes.set(0);
         self.queue.take()
     }
@@ -61,15 +61,15 @@ impl Publications {
 
 #[cfg(test)]
 mod tests {
-    use channels::{Glob, Rules};
+    use channels::{ChannelGlob, ChannelPolicy};
 
     use super::*;
 
     #[test]
     fn a_page_is_told_at_once_what_is_wrong() {
         let publications = Publications::default();
-        let small = Rules { message_size: 3, ..Rules::default() };
-        publications.set_rulebook(Arc::new(Rulebook::new([(Glob::new("small"), small)])));
+        let small = ChannelPolicy { message_size: 3, ..ChannelPolicy::default() };
+        publications.set_rulebook(Arc::new(Rulebook::new([(ChannelGlob::new("small"), small)])));
         let publish =
             |name: &[u8], text: &[u8]| publications.publish(name, PublishedValue::Text(text));
         assert_eq!(publish(b"small", b"abc"), Ok(()));

@@ -6,12 +6,14 @@ use std::rc::Rc;
 
 use ahash::HashMap;
 use script::limits::STORE_STEPS;
-use store::{Change, Condition, Expiry, Kind, Old, Only, Order, Step, Value};
+use store::{
+    DatabaseChange, Expiry, Old, Only, Order, OrderCondition, StoreStep, Value, ValueKind,
+};
 
 use super::process::Key;
 use super::record_lines::RecordLines;
 use super::record_watches::RecordWatches;
-use super::records::Records;
+use super::records::StoreRecords;
 
 /// The number of an order.
 pub type OrderNumber = u64;
@@ -20,7 +22,7 @@ pub type OrderNumber = u64;
 #[derive(Default)]
 pub(super) struct Recording {
     /// Reads.
-    pub(super) records: Rc<Records>,
+    pub(super) records: Rc<StoreRecords>,
     /// Changes.
     pub(super) orders: RecordOrders,
     /// The queues of pages that change the same keys.
@@ -81,7 +83,7 @@ impl RecordOrders {
 ///
 /// # Errors
 /// The mistake of the page.
-pub(super) fn order_of(text: &[u8], records: &Records) -> Result<Order, String> {
+pub(super) fn order_of(text: &[u8], records: &StoreRecords) -> Result<Order, String> {
     Items(text).order(records)
 }
 
@@ -101,7 +103,7 @@ impl<'t> Items<'t> {
         self.next().ok_or_else(|| "the order breaks off".to_owned())
     }
 
-    fn order(mut self, records: &Records) -> Result<Order, String> {
+    fn order(mut self, records: &StoreRecords) -> Result<Order, String> {
         let mut order = Order::default();
         let conditions: usize =
             number(self.item()?).ok_or("the order has no number of conditions")?;
@@ -109,24 +111,24 @@ impl<'t> Items<'t> {
             let database = records.database(self.item()?)?;
             let key = self.item()?.into();
             let version = number(self.item()?).ok_or("a version is a number")?;
-            order.conditions.push(Condition { database, key, version });
+            order.conditions.push(OrderCondition { database, key, version });
         }
         while !self.0.is_empty() {
             let kind = self.item()?;
             let database = records.database(self.item()?)?;
             let key = self.item()?;
-            order.steps.push((database, Step::Change(self.change(kind, key)?)));
+            order.steps.push((database, StoreStep::Change(self.change(kind, key)?)));
         }
         Ok(order)
     }
 
-    fn change(&mut self, kind: &[u8], key: &[u8]) -> Result<Change, String> {
+    fn change(&mut self, kind: &[u8], key: &[u8]) -> Result<DatabaseChange, String> {
         Ok(match kind {
             b"put" => {
                 let kind = match self.item()? {
-                    b"1" => Kind::Number,
-                    b"2" => Kind::Table,
-                    _ => Kind::Bytes,
+                    b"1" => ValueKind::Number,
+                    b"2" => ValueKind::Table,
+                    _ => ValueKind::Bytes,
                 };
                 let value = Value { kind, bytes: self.item()?.into() };
                 let expiry = match self.item()? {
@@ -140,16 +142,18 @@ impl<'t> Items<'t> {
                     b"present" => Only::IfPresent,
                     version => Only::IfVersion(number(version).ok_or("a version is a number")?),
                 };
-                Change::Put { key: key.into(), value, expiry, only, old: Old::Dropped }
+                DatabaseChange::Put { key: key.into(), value, expiry, only, old: Old::Dropped }
             }
             b"delete" => match self.item()? {
-                b"" => Change::Delete(vec![key.into()]),
+                b"" => DatabaseChange::Delete(vec![key.into()]),
                 version => {
                     let version = number(version).ok_or("a version is a number")?;
-                    Change::DeleteVersion(key.into(), version)
+                    DatabaseChange::DeleteVersion(key.into(), version)
                 }
             },
-            b"add" => Change::Add(key.into(), number(self.item()?).ok_or("it adds no number")?),
+            b"add" => {
+                DatabaseChange::Add(key.into(), number(self.item()?).ok_or("it adds no number")?)
+            }
             _ => return Err("the order has a step of no kind".to_owned()),
         })
     }

@@ -7,19 +7,19 @@ use std::cell::RefCell;
 use std::fmt::Display;
 use std::rc::Rc;
 
-use script::engine::{self, Answer, RecordParts};
-use store::{Database, Kind, Outcome, PageOf, Query, TurnStore, With};
+use script::engine::{self, HostAnswer, RecordParts};
+use store::{Database, PageOf, Query, StepOutcome, TurnStore, ValueKind, With};
 
 const NO_STORE: &str =
     "there is no store: start the server with --store DIRECTORY, or configure [store]";
 
 /// The store of this scheduler, if it has one.
 #[derive(Debug, Default)]
-pub struct Records {
+pub struct StoreRecords {
     store: RefCell<Option<Rc<TurnStore>>>,
 }
 
-impl Records {
+impl StoreRecords {
     /// Gives pages access to a store.
     pub fn open(&self, store: Rc<TurnStore>) {
         self.store.replace(Some(store));
@@ -48,7 +48,7 @@ impl Records {
         &self,
         (database, key): (&[u8], &[u8]),
         now_ms: u64,
-        answer: &mut Answer,
+        answer: &mut HostAnswer,
     ) -> Result<(), String> {
         let store = self.store()?;
         let database = number_of(&store, database)?;
@@ -62,9 +62,9 @@ impl Records {
     /// Reads consecutive records, in the form of the engine.
     pub(crate) fn records(
         &self,
-        wanted: engine::Records<'_>,
+        wanted: engine::RecordScan<'_>,
         now_ms: u64,
-        answer: &mut Answer,
+        answer: &mut HostAnswer,
     ) -> Result<(), String> {
         let store = self.store()?;
         let database = number_of(&store, wanted.database)?;
@@ -79,7 +79,7 @@ impl Records {
         });
         let snapshot = store.snapshot().map_err(told)?;
         let outcome = snapshot.answer(database, &page, now_ms).map_err(told)?;
-        let Outcome::Page(page) = outcome else { return Err("it gave no page".to_owned()) };
+        let StepOutcome::Page(page) = outcome else { return Err("it gave no page".to_owned()) };
         match &page.next {
             Some(next) => answer.field(next, b"1"),
             None => answer.field(b"", b""),
@@ -109,11 +109,16 @@ fn told(failure: impl Display) -> String {
     failure.to_string()
 }
 
-fn put(answer: &mut Answer, kind: Kind, bytes: &[u8], (version, end_ms): (u64, Option<u64>)) {
+fn put(
+    answer: &mut HostAnswer,
+    kind: ValueKind,
+    bytes: &[u8],
+    (version, end_ms): (u64, Option<u64>),
+) {
     let kind: &[u8] = match kind {
-        Kind::Bytes => b"0",
-        Kind::Number => b"1",
-        Kind::Table => b"2",
+        ValueKind::Bytes => b"0",
+        ValueKind::Number => b"1",
+        ValueKind::Table => b"2",
     };
     answer.field(kind, bytes);
     let end = end_ms.map(|end_ms| itoa::Buffer::new().format(end_ms).to_owned());

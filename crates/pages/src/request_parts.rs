@@ -2,7 +2,7 @@
 //!
 //! Owns the reading of queries, header fields and cookies. Never keeps anything.
 
-use script::engine::Answer;
+use script::engine::HostAnswer;
 
 /// Fields that are read from a request: one more than the engine accepts, which then reports that there are too many.
 pub(super) const FIELDS_SEEN: usize = script::limits::FIELDS_MAX + 1;
@@ -15,7 +15,10 @@ pub(super) fn each_argument(query: &[u8], mut take: impl FnMut(&[u8], &[u8])) {
 }
 
 /// Fields, several of which may have the same name, each with number and name.
-pub(super) fn list_values(answer: &mut Answer, each: impl FnOnce(&mut dyn FnMut(&[u8], &[u8]))) {
+pub(super) fn list_values(
+    answer: &mut HostAnswer,
+    each: impl FnOnce(&mut dyn FnMut(&[u8], &[u8])),
+) {
     answer.fields();
     let mut number = 0_usize;
     each(&mut |name, value| {
@@ -29,7 +32,7 @@ pub(super) fn list_values(answer: &mut Answer, each: impl FnOnce(&mut dyn FnMut(
 /// client may send as many different names as a head has room for.
 pub(super) fn list_headers<'f>(
     fields: impl Iterator<Item = (&'f str, &'f [u8])>,
-    answer: &mut Answer,
+    answer: &mut HostAnswer,
 ) {
     answer.fields();
     let mut fields: Vec<_> =
@@ -76,7 +79,7 @@ mod tests {
             steps.set(steps.get() + 1);
             (name.as_str(), &b"value"[..])
         });
-        list_headers(fields, &mut Answer::default());
+        list_headers(fields, &mut HostAnswer::default());
         assert_eq!(steps.get(), names.len());
     }
 

@@ -35,7 +35,9 @@ use ahash::HashMap;
 use runtime::clock::nanoseconds;
 use runtime::slots::ProcessId;
 use runtime::trace;
-use script::engine::{EngineError, Fault, Host, Output, Run, ScriptError, Settings, Step};
+use script::engine::{
+    CallResult, EngineError, EngineSettings, Fault, PageHost, PageOutput, Run, ScriptError,
+};
 
 use crate::counts::{Counters, RowIndex};
 use crate::delivery::Delivery;
@@ -105,12 +107,12 @@ impl Runner {
     /// If no engine can run on this host.
     pub fn new(
         sets: &[Arc<PageSet>],
-        settings: Settings,
+        settings: EngineSettings,
         process_memory_bytes: usize,
         deadline_ns: u64,
         schedulers: u16,
     ) -> Result<Self, EngineError> {
-        let settings = Settings { calls: Self::host_calls(), ..settings };
+        let settings = EngineSettings { calls: Self::host_calls(), ..settings };
         let mut runner = Self {
             engines: Engines::new(settings, process_memory_bytes)?,
             roots: Roots::default(),
@@ -133,7 +135,7 @@ impl Runner {
     }
 
     /// The output of the finished page.
-    pub fn output(&self) -> &Output {
+    pub fn output(&self) -> &PageOutput {
         self.engines.output()
     }
 
@@ -159,7 +161,7 @@ impl Runner {
         &mut self,
         process: ProcessId,
         (set, index): (SetIndex, usize),
-        host: &mut dyn Host,
+        host: &mut dyn PageHost,
         moment: Moment,
     ) -> Option<RunResult> {
         self.set_time(moment);
@@ -189,7 +191,7 @@ impl Runner {
     }
 
     /// Continues a suspended run, if what it waited for has arrived.
-    pub(super) fn go_on(&mut self, key: Key, host: &mut dyn Host, moment: Moment) -> RunResult {
+    pub(super) fn go_on(&mut self, key: Key, host: &mut dyn PageHost, moment: Moment) -> RunResult {
         let Some(mut waits) = self.underway.remove(&key) else { return RunResult::Wait };
         let was_called = waits.standing == ProcessState::Called;
         if was_called {
@@ -250,9 +252,9 @@ impl Runner {
         run: Run,
         life: &Life,
         delivery: Option<&Delivery>,
-        host: &mut dyn Host,
+        host: &mut dyn PageHost,
         moment: Moment,
-    ) -> Step {
+    ) -> CallResult {
         self.recording.records.begin_run();
         let time = (moment.now_ns, moment.thread_cpu_ns);
         let stepped = self.engines.resume(run, life, delivery, host, time);
@@ -273,11 +275,11 @@ impl Runner {
 #[cfg(test)]
 mod tests {
     use runtime::mailbox::Endpoint;
-    use script::engine::Settings;
+    use script::engine::EngineSettings;
 
     use super::*;
     use crate::mailbox::Mailboxes;
-    use crate::post::{Letter, Undelivered};
+    use crate::post::{PageLetter, Undelivered};
     use crate::stage::{pages, run};
 
     #[test]
@@ -285,7 +287,7 @@ mod tests {
         let page = "<%= select(2, send('1.5.1.00000000000000000000000000000001', 'a')) %>|<%= tostring(send('1.5.1.00000000000000000000000000000001', 'b')) %>";
         let mut runner = Runner::new(
             &pages(&[("a.page.txt", page)]),
-            Settings::default(),
+            EngineSettings::default(),
             64 << 20,
             u64::MAX,
             2,
@@ -301,7 +303,7 @@ mod tests {
         // The receipt for the first letter comes too late, and is not taken for that of the second.
         let mut numbers = crate::post::Outgoing::default();
         let (first, second) = (numbers.number(), numbers.number());
-        let receipt = |number| Letter::Receipt { to, number, outcome: Ok(()) };
+        let receipt = |number| PageLetter::Receipt { to, number, outcome: Ok(()) };
         runner.take_letter(Endpoint(1), receipt(first));
         assert!(matches!(run(&mut runner, word_ns), RunResult::Wait));
         runner.take_letter(Endpoint(1), receipt(second));
@@ -313,7 +315,8 @@ mod tests {
     #[test]
     fn the_numbers_of_a_page_outlive_its_text() {
         let old = pages(&[("a.page.html", "old"), ("b.page.html", "<% sleep(1) %>")]);
-        let mut runner = Runner::new(&old, Settings::default(), 64 << 20, u64::MAX, 1).unwrap();
+        let mut runner =
+            Runner::new(&old, EngineSettings::default(), 64 << 20, u64::MAX, 1).unwrap();
         let now = 5;
         assert!(matches!(run(&mut runner, 1, 0, now), RunResult::Done(_)));
         assert!(matches!(run(&mut runner, 2, 1, now), RunResult::Wait));
@@ -356,7 +359,7 @@ mod tests {
             pages(&[("a.page.txt", "<% send('1.5.1.00000000000000000000000000000001', 'a') %>")]);
         let deadline_ns = 10;
         let mut runner =
-            Runner::new(&pages, Settings::default(), 64 << 20, deadline_ns, 2).unwrap();
+            Runner::new(&pages, EngineSettings::default(), 64 << 20, deadline_ns, 2).unwrap();
         for process in 1..=3 {
             assert!(matches!(run(&mut runner, process, 0, 0), RunResult::Wait));
             assert_eq!(runner.mail.unsent(), 1);

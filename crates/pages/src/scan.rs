@@ -7,7 +7,7 @@
 use std::io;
 use std::path::Path;
 
-use sys::file::{Directory, FileHandle, Kind, Obstacle};
+use sys::file::{Directory, FileHandle, FileKind, Obstacle};
 
 use super::error::PagesError;
 use crate::limits::{PAGE_BYTES_MAX, PAGE_DEPTH_MAX, PAGE_ENTRIES_MAX, PAGE_READ_BYTES, PAGES_MAX};
@@ -115,10 +115,10 @@ pub(super) fn walk(
             let below = if relative.is_empty() { name } else { format!("{relative}/{name}") };
             match named.metadata.kind {
                 // Hidden directories are not searched: `.git` alone has thousands of names.
-                Kind::Directory if is_hidden(&below) => {}
-                Kind::Directory if depth < PAGE_DEPTH_MAX => waiting.push((below, depth + 1)),
-                Kind::Directory => walked.is_cut = true,
-                Kind::Regular | Kind::Symlink => {
+                FileKind::Directory if is_hidden(&below) => {}
+                FileKind::Directory if depth < PAGE_DEPTH_MAX => waiting.push((below, depth + 1)),
+                FileKind::Directory => walked.is_cut = true,
+                FileKind::Regular | FileKind::Symlink => {
                     let Some(name) = name_of(&below) else { continue };
                     if walked.sources.len() == PAGES_MAX {
                         walked.is_cut = true;
@@ -132,7 +132,7 @@ pub(super) fn walk(
                     };
                     walked.sources.push(Source { name, text });
                 }
-                Kind::Other => {}
+                FileKind::Other => {}
             }
         }
         walked.directories.push(relative);

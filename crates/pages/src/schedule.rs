@@ -7,7 +7,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use config::{Place, ProcessBegin, SiteProcess};
+use config::{ProcessBegin, SiteProcess, TextPosition};
 use jiff::civil;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
@@ -32,7 +32,7 @@ pub(super) enum Begin {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownZone {
     /// The place in the configuration.
-    pub place: Place,
+    pub place: TextPosition,
     name: Option<String>,
     why: String,
 }
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_zone_that_is_not_there_is_named() {
-        let place = Place { file: 0, line: 3, column: 1 };
+        let place = TextPosition { file: 0, line: 3, column: 1 };
         let begins = ProcessBegin::Daily { minute: 0, zone: Some("Mars/Olympus".to_owned()) };
         let process = SiteProcess { module: "clock".to_owned(), begins, place };
         let unknown = ProcessPlan::all_of(&[process]).unwrap_err();

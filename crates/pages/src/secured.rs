@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use http::Scheme;
 use runtime::transport::{Agreed, Resumption};
-use script::engine::Answer;
+use script::engine::HostAnswer;
 
 /// The scheme of a request, as text.
 pub(super) fn scheme_of(scheme: Scheme) -> &'static [u8] {
@@ -14,7 +14,7 @@ pub(super) fn scheme_of(scheme: Scheme) -> &'static [u8] {
 }
 
 /// Answers with what was agreed on; with nothing for a plain connection.
-pub(super) fn tell(secured: Option<&Rc<Agreed>>, answer: &mut Answer) {
+pub(super) fn tell(secured: Option<&Rc<Agreed>>, answer: &mut HostAnswer) {
     let Some(agreed) = secured else { return };
     answer.field(b"version", agreed.version.as_bytes());
     answer.field(b"cipher", agreed.cipher.as_bytes());

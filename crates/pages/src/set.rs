@@ -14,12 +14,12 @@ use files::media_type;
 use files::rules::FileRules;
 use files::rules::Root;
 use memchr::memmem;
-use script::engine::{EngineError, Handler, Settings, State, Stranger};
+use script::engine::{EngineError, EngineSettings, EngineState, Handler, Stranger};
 use script::template;
 
 use super::file_readers::FileReaders;
 use super::mark::column_of;
-use super::page::{Page, PageKind, Problem};
+use super::page::{Page, PageDefect, PageKind};
 use super::scan::{Source, Unreadable, Walked};
 use crate::limits::{PAGE_BYTES_MAX, PAGE_STRANGERS_MAX};
 
@@ -36,7 +36,7 @@ pub struct PageRoot {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Newest {
     pub(super) name: PageName,
-    pub(super) text: Result<Arc<str>, Problem>,
+    pub(super) text: Result<Arc<str>, PageDefect>,
 }
 
 /// The pages of a root.
@@ -53,7 +53,7 @@ pub struct PageSet {
     /// The directories that were searched, below the root.
     pub directories: Vec<String>,
     /// Directories that this user cannot read, and the problem of each.
-    pub(super) closed: Vec<(String, Problem)>,
+    pub(super) closed: Vec<(String, PageDefect)>,
     /// Whether there may be more pages than were found.
     pub is_cut: bool,
     /// Whether any page may require a module, judging by its text.
@@ -175,9 +175,9 @@ impl PageSet {
 /// The engine that compiles each new page once, so that a broken one is known before it is requested. There is none until
 /// a page is new.
 pub(super) struct Compiler {
-    settings: Settings,
+    settings: EngineSettings,
     last_good: LastGood,
-    engine: Option<State>,
+    engine: Option<EngineState>,
 }
 
 /// Whether the last working code of a page with a broken text is kept.
@@ -192,18 +192,18 @@ pub(super) enum LastGood {
 /// A text that compiled.
 struct Compiled {
     lua: Arc<str>,
-    strangers: Vec<Problem>,
+    strangers: Vec<PageDefect>,
 }
 
 impl Compiler {
-    pub(super) fn new(settings: Settings, last_good: LastGood) -> Self {
+    pub(super) fn new(settings: EngineSettings, last_good: LastGood) -> Self {
         Self { settings, last_good, engine: None }
     }
 
     /// The engine, created when first needed.
-    pub(super) fn engine(&mut self) -> Result<&mut State, EngineError> {
+    pub(super) fn engine(&mut self) -> Result<&mut EngineState, EngineError> {
         if self.engine.is_none() {
-            self.engine = Some(State::new(self.settings)?);
+            self.engine = Some(EngineState::new(self.settings)?);
         }
         Ok(self.engine.as_mut().expect("it was made if there was none"))
     }
@@ -242,13 +242,13 @@ impl Compiler {
         &mut self,
         name: &PageName,
         text: &str,
-    ) -> Result<Result<Compiled, Problem>, EngineError> {
+    ) -> Result<Result<Compiled, PageDefect>, EngineError> {
         let escape = template::Escape::of_extension(name.extension());
         let lowered = match template::lower(text.as_bytes(), escape) {
             Ok(lowered) => lowered,
             Err(error) => {
                 let what = error.what.to_string();
-                return Ok(Err(Problem { line: error.line, column: error.column, what }));
+                return Ok(Err(PageDefect { line: error.line, column: error.column, what }));
             }
         };
         let engine = self.engine()?;
@@ -262,14 +262,19 @@ impl Compiler {
                 let token = error.message.rsplit_once(" near '").map(|(_, token)| token);
                 let token = token.and_then(|token| token.strip_suffix('\''));
                 let column = token.map_or(0, |token| column_of(text, error.line, token));
-                Err(Problem { line: error.line, column, what: error.message })
+                Err(PageDefect { line: error.line, column, what: error.message })
             }
         })
     }
 }
 
 /// The undefined globals of a page.
-fn strangers_of_page(engine: &mut State, page: &Handler, source: &str, lua: &str) -> Vec<Problem> {
+fn strangers_of_page(
+    engine: &mut EngineState,
+    page: &Handler,
+    source: &str,
+    lua: &str,
+) -> Vec<PageDefect> {
     // Without memory for the search none are reported. The page may be served anyway.
     let found = engine.strangers(page).unwrap_or_default();
     if found.is_empty() {
@@ -280,13 +285,18 @@ fn strangers_of_page(engine: &mut State, page: &Handler, source: &str, lua: &str
 
 /// The problems for undefined globals, each with the name that was probably meant if that is clear: from the text, or from
 /// the `known` globals.
-pub(super) fn told(found: &[Stranger], known: &[String], source: &str, lua: &str) -> Vec<Problem> {
+pub(super) fn told(
+    found: &[Stranger],
+    known: &[String],
+    source: &str,
+    lua: &str,
+) -> Vec<PageDefect> {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let problem_of = |stranger: &Stranger| {
         let hint = template::near_name(&stranger.name, lua, &known);
         let hint = hint.map(|name| format!(" (did you mean '{name}'?)")).unwrap_or_default();
         let column = column_of(source, stranger.line, &stranger.name);
-        Problem { line: stranger.line, column, what: format!("{stranger}{hint}") }
+        PageDefect { line: stranger.line, column, what: format!("{stranger}{hint}") }
     };
     found.iter().take(PAGE_STRANGERS_MAX).map(problem_of).collect()
 }
@@ -311,15 +321,15 @@ fn is_unchanged(page: &Page, text: &Result<String, Unreadable>) -> bool {
 }
 
 /// The problem of a directory that this user cannot read.
-pub(super) fn closed_of((directory, error): (String, io::Error)) -> (String, Problem) {
+pub(super) fn closed_of((directory, error): (String, io::Error)) -> (String, PageDefect) {
     let what = format!(
         "cannot be read: {error}; allow the server's user to list it and to open its files"
     );
-    (directory, Problem { line: 0, column: 0, what })
+    (directory, PageDefect { line: 0, column: 0, what })
 }
 
 /// The problem of a file without a text.
-pub(super) fn problem_of(unreadable: &Unreadable) -> Problem {
+pub(super) fn problem_of(unreadable: &Unreadable) -> PageDefect {
     let what = match unreadable {
         Unreadable::Failed(error) if error.kind() == io::ErrorKind::CrossesDevices => {
             "cannot be read: it is a symbolic link that leads out of the root, and such a link is not followed: \
@@ -333,5 +343,5 @@ pub(super) fn problem_of(unreadable: &Unreadable) -> Problem {
             format!("is not UTF-8 at byte {}: save it in that encoding", offset + 1)
         }
     };
-    Problem { line: 0, column: 0, what }
+    PageDefect { line: 0, column: 0, what }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use config::PageName;
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
-use script::engine::{Answer, Host, Level, Part};
+use script::engine::{HostAnswer, PageHost, PageLogLevel, RequestPart};
 use script::template;
 
 use super::load::SetIndex;
@@ -26,14 +26,14 @@ thread_local! {
 /// A host without a request.
 struct Nobody;
 
-impl Host for Nobody {
-    fn request(&mut self, _part: Part, _answer: &mut Answer) {}
+impl PageHost for Nobody {
+    fn request(&mut self, _part: RequestPart, _answer: &mut HostAnswer) {}
 
     fn now(&mut self) -> Duration {
         Duration::ZERO
     }
 
-    fn log(&mut self, _level: Level, _text: &[u8]) {}
+    fn log(&mut self, _level: PageLogLevel, _text: &[u8]) {}
 }
 
 pub(super) fn at(now_ns: u64) -> Moment {

@@ -7,22 +7,27 @@ use std::fmt;
 
 use http::Request;
 use runtime::slots::ProcessId;
-use runtime::trace::{self, Actor, Kind, What};
+use runtime::trace::{self, Actor, StepAction, TracedKind};
 use store::Order;
 use wire::http::trace_context::{TRACE_PARENT, TRACE_STATE};
 
 use super::process::Key;
-use crate::fetch::{Asked, Failure, Got, fields as lines};
+use crate::fetch::{ExchangeFailure, FetchRequest, Got, fields as lines};
 
-pub(super) const WAITS: What = What::between(Actor::Page, Actor::Scheduler, "waits for");
-pub(super) const GOES_ON: What = What::between(Actor::Scheduler, Actor::Page, "goes on");
-pub(super) const ENDS: What = What::between(Actor::Page, Actor::Scheduler, "page ends").ends();
-pub(super) const FAILS: What = What::between(Actor::Page, Actor::Scheduler, "page fails").ends();
-const FETCHES: What = What::between(Actor::Page, Actor::Server, "fetch").begins();
-const FETCHED: What = What::between(Actor::Server, Actor::Page, "fetched").ends();
-const ORDERS: What = What::between(Actor::Page, Actor::Store, "order").begins();
-pub(super) const ORDERED: What = What::between(Actor::Store, Actor::Page, "done").ends();
-const READS: What = What::between(Actor::Page, Actor::Store, "reads");
+pub(super) const WAITS: StepAction =
+    StepAction::between(Actor::Page, Actor::Scheduler, "waits for");
+pub(super) const GOES_ON: StepAction =
+    StepAction::between(Actor::Scheduler, Actor::Page, "goes on");
+pub(super) const ENDS: StepAction =
+    StepAction::between(Actor::Page, Actor::Scheduler, "page ends").ends();
+pub(super) const FAILS: StepAction =
+    StepAction::between(Actor::Page, Actor::Scheduler, "page fails").ends();
+const FETCHES: StepAction = StepAction::between(Actor::Page, Actor::Server, "fetch").begins();
+const FETCHED: StepAction = StepAction::between(Actor::Server, Actor::Page, "fetched").ends();
+const ORDERS: StepAction = StepAction::between(Actor::Page, Actor::Store, "order").begins();
+pub(super) const ORDERED: StepAction =
+    StepAction::between(Actor::Store, Actor::Page, "done").ends();
+const READS: StepAction = StepAction::between(Actor::Page, Actor::Store, "reads");
 
 /// Adds what a request says of its trace to the fields of one that its page sends, each as two lines. A page that sets
 /// its own says what is true.
@@ -45,7 +50,7 @@ pub(super) fn pass_on(request: &Request<'_>, fields: &mut Vec<u8>) {
 
 /// A page answers a request, or talks with its client, and makes a step.
 #[cold]
-pub(super) fn note(key: Key, what: What, detail: fmt::Arguments<'_>) {
+pub(super) fn note(key: Key, what: StepAction, detail: fmt::Arguments<'_>) {
     match key {
         Key::Request(process) | Key::Socket(process) => trace::step(process, what, detail),
         Key::Spawned(_) => {}
@@ -54,7 +59,7 @@ pub(super) fn note(key: Key, what: What, detail: fmt::Arguments<'_>) {
 
 /// A page asks another server. Its query is not shown, because it may have a key.
 #[cold]
-pub(super) fn fetch(key: Key, asked: &Asked) {
+pub(super) fn fetch(key: Key, asked: &FetchRequest) {
     let url = String::from_utf8_lossy(&asked.url);
     let url = url.split(['?', '#']).next().unwrap_or_default();
     note(key, FETCHES, format_args!("{} {url}", asked.method));
@@ -62,7 +67,7 @@ pub(super) fn fetch(key: Key, asked: &Asked) {
 
 /// Another server has answered a page, or a part of it.
 #[cold]
-pub(super) fn fetched(key: Key, result: &Result<Got, Failure>) {
+pub(super) fn fetched(key: Key, result: &Result<Got, ExchangeFailure>) {
     match result {
         Ok(Got::Whole(answer) | Got::Head(answer)) => {
             note(key, FETCHED, format_args!("{}", answer.status));
@@ -83,7 +88,7 @@ pub(super) fn orders(key: Key, order: &Order) {
 #[cold]
 pub(super) fn reads(process: ProcessId, request: &Request<'_>, key: &[u8]) {
     let key = String::from_utf8_lossy(key);
-    http::traced::know(Kind::Key, process, request, format_args!("{key}"));
+    http::traced::know(TracedKind::Key, process, request, format_args!("{key}"));
     let shown = if trace::names_keys() { &*key } else { "" };
     trace::step_of_two(process, READS, (format_args!(""), format_args!("{shown}")));
 }

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use crate::fold::{Folded, Frame, Mode};
 use crate::limits::NARROWEST;
-use crate::table::{Unit, rounded};
+use crate::table::{CountUnit, rounded};
 
 /// A frame with all frames that it called.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ const ROW: usize = 18;
 
 /// The flame graph as an HTML page.
 #[must_use]
-pub fn flame_graph(folded: &Folded, unit: Unit, title: &str, remarks: &[String]) -> String {
+pub fn flame_graph(folded: &Folded, unit: CountUnit, title: &str, remarks: &[String]) -> String {
     let colours = "blue is the program, light blue was inlined, red is the kernel";
     page(&tree(folded, None), unit, title, remarks, colours, None)
 }
@@ -34,7 +34,7 @@ pub fn flame_graph(folded: &Folded, unit: Unit, title: &str, remarks: &[String])
 pub fn difference_graph(before: &Folded, after: &Folded, title: &str) -> String {
     let colours = "red frames take a larger share of the time than before, blue ones a smaller share; functions that disappeared are only in the table";
     let total = before.total().max(f64::MIN_POSITIVE);
-    page(&tree(after, Some(before)), Unit::Samples, title, &[], colours, Some(total))
+    page(&tree(after, Some(before)), CountUnit::Samples, title, &[], colours, Some(total))
 }
 
 fn tree<'f>(folded: &'f Folded, before: Option<&'f Folded>) -> Node<'f> {
@@ -58,7 +58,7 @@ fn tree<'f>(folded: &'f Folded, before: Option<&'f Folded>) -> Node<'f> {
 
 fn page(
     root: &Node<'_>,
-    unit: Unit,
+    unit: CountUnit,
     title: &str,
     remarks: &[String],
     colours: &str,
@@ -69,7 +69,7 @@ fn page(
     let depth = push(&mut frames, root, (0.0, 0), &totals);
     let lines: String =
         remarks.iter().map(|remark| format!("<li>{}</li>", escaped(remark))).collect();
-    let name = if unit == Unit::Samples { "samples" } else { "us" };
+    let name = if unit == CountUnit::Samples { "samples" } else { "us" };
     PAGE.replace("{title}", &escaped(title))
         .replace("{total}", &unit.told(root.count))
         .replace("{unit}", name)

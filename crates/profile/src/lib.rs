@@ -1,7 +1,7 @@
 //! A profile of a running program: where its time goes, in the program and in the kernel.
 //!
-//! [`Sampling`] samples stacks of all threads of a process, [`Waiting`] those at which they wait,
-//! [`Tracing`] system calls and kernel locks; [`Names`] symbolises their frames; [`Folded`] counts
+//! [`Sampling`] samples stacks of all threads of a process, [`WaitRecording`] those at which they wait,
+//! [`Tracing`] system calls and kernel locks; [`SymbolNames`] symbolises their frames; [`Folded`] counts
 //! equal stacks; [`Ring`] keeps samples of the last minutes; [`flame_graph`] draws them, and [`table`] lists the frames that cost most. Kernel
 //! frames are recognised by the kernel's own markers, never by their names.
 
@@ -44,9 +44,9 @@ pub use locks::{
 pub use pprof::write_pprof;
 pub use record::Stack;
 pub use ring::{Counted, Ring};
-pub use sampling::{Sampling, Taken, refusal};
+pub use sampling::{Sampling, TakenSamples, refusal};
 pub use scheduling::Scheduling;
-pub use symbols::{Names, names_in_this_process};
-pub use table::{Unit, table};
-pub use trace::{Pairs, Traced, Tracing};
-pub use waits::{Waited, Waiting, Waits};
+pub use symbols::{SymbolNames, names_in_this_process};
+pub use table::{CountUnit, table};
+pub use trace::{Pairs, TraceEvent, Tracing};
+pub use waits::{WaitRecording, Waited, Waits};

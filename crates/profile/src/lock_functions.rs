@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use blazesym::inspect::Inspector;
 use blazesym::inspect::source::{Elf, Source as File};
-use sys::sampling::{Edge, Modes, Probe, Room, Sampler, Source};
+use sys::sampling::{CallEdge, Modes, Probe, Room, SampleTrigger, Sampler};
 use sys::text::of_kernel_file;
 
 use crate::limits::LOCK_FILES;
@@ -33,7 +33,7 @@ const FUNCTIONS: [&str; 10] = [
 #[derive(Debug, Default)]
 pub struct LockFunctions {
     /// Probes at their entries and returns.
-    pub(crate) events: Vec<Source>,
+    pub(crate) events: Vec<SampleTrigger>,
 }
 
 impl LockFunctions {
@@ -50,8 +50,8 @@ impl LockFunctions {
         for file in files_of(process)? {
             // A file that cannot be read as a program has no functions.
             for offset in offsets(file.clone()).unwrap_or_default() {
-                let probe = |edge| Probe::of_file(&file, offset, edge).map(Source::Probe);
-                all.push(vec![probe(Edge::Begin)?, probe(Edge::Return)?]);
+                let probe = |edge| Probe::of_file(&file, offset, edge).map(SampleTrigger::Probe);
+                all.push(vec![probe(CallEdge::Begin)?, probe(CallEdge::Return)?]);
             }
         }
         Ok(Self { events: those_allowed(all, process)? })
@@ -81,7 +81,10 @@ fn harm(status: &str) -> Option<&'static str> {
 
 /// Probes for the functions that the kernel can probe. Each is opened for a moment, because it refuses some instructions, which a spin lock may begin
 /// with.
-fn those_allowed(functions: Vec<Vec<Source>>, process: u32) -> io::Result<Vec<Source>> {
+fn those_allowed(
+    functions: Vec<Vec<SampleTrigger>>,
+    process: u32,
+) -> io::Result<Vec<SampleTrigger>> {
     let (mut allowed, mut problem) = (Vec::new(), None);
     for events in functions {
         match Sampler::open(process, &events, 0, Modes::Both, Room::Large) {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use sys::sampling::{Modes, Room, Source};
+use sys::sampling::{Modes, Room, SampleTrigger};
 
 use crate::record::{Record, Stack};
 use crate::ring::Ring;
@@ -16,12 +16,12 @@ use crate::threads::Threads;
 #[derive(Debug)]
 pub struct Sampling {
     threads: Threads,
-    taken: Taken,
+    taken: TakenSamples,
 }
 
 /// The samples.
 #[derive(Debug, Default)]
-pub struct Taken {
+pub struct TakenSamples {
     /// How often each stack was sampled.
     pub stacks: BTreeMap<Stack, u64>,
     /// Samples lost because the ring buffer was full.
@@ -50,15 +50,18 @@ impl Sampling {
     fn begin_with(process: u32, hertz: u64, room: Room) -> io::Result<Self> {
         let mut last = io::Error::from(io::ErrorKind::NotFound);
         for (source, modes) in [
-            (Source::Cycles, Modes::Both),
-            (Source::CpuClock, Modes::Both),
-            (Source::Cycles, Modes::User),
-            (Source::CpuClock, Modes::User),
+            (SampleTrigger::Cycles, Modes::Both),
+            (SampleTrigger::CpuClock, Modes::Both),
+            (SampleTrigger::Cycles, Modes::User),
+            (SampleTrigger::CpuClock, Modes::User),
         ] {
             match Threads::of(process, std::slice::from_ref(&source), modes, hertz, room) {
                 Ok(threads) => {
                     let remarks = remarks(&source, modes);
-                    return Ok(Self { threads, taken: Taken { remarks, ..Taken::default() } });
+                    return Ok(Self {
+                        threads,
+                        taken: TakenSamples { remarks, ..TakenSamples::default() },
+                    });
                 }
                 Err(error) => last = error,
             }
@@ -96,13 +99,13 @@ impl Sampling {
 
     /// What was lost so far, and the remarks; with the samples that no ring has taken.
     #[must_use]
-    pub fn taken(&self) -> &Taken {
+    pub fn taken(&self) -> &TakenSamples {
         &self.taken
     }
 
     /// Ends the sampling, and returns the samples.
     #[must_use]
-    pub fn end(mut self) -> Taken {
+    pub fn end(mut self) -> TakenSamples {
         self.drain();
         self.taken
     }
@@ -118,9 +121,9 @@ pub fn refusal(error: &io::Error) -> String {
 }
 
 /// Which counter takes the samples, and which frames the kernel does not show, in words.
-fn remarks(source: &Source, modes: Modes) -> Vec<String> {
+fn remarks(source: &SampleTrigger, modes: Modes) -> Vec<String> {
     let by = match source {
-        Source::Cycles => "by cycles of the processor",
+        SampleTrigger::Cycles => "by cycles of the processor",
         _ => "sampled by the kernel's CPU clock, because hardware counters are not available",
     };
     let missing = "without the kernel's frames: sysctl kernel.perf_event_paranoid=1, or CAP_PERFMON, allows them";

@@ -19,12 +19,12 @@ use crate::record::Stack;
 
 /// Names for the addresses of stacks.
 #[derive(Debug)]
-pub struct Names {
+pub struct SymbolNames {
     user: Found,
     kernel: Found,
 }
 
-impl Names {
+impl SymbolNames {
     /// Finds the names for these stacks; debug files of stripped programs are searched in these directories and the usual ones. The process must
     /// still run. A remark tells which names the kernel hides.
     #[must_use]

@@ -8,14 +8,14 @@ use crate::locks::time_in_words;
 
 /// The unit of the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum CountUnit {
     /// Samples.
     Samples,
     /// Microseconds.
     Microseconds,
 }
 
-impl Unit {
+impl CountUnit {
     /// A count with its unit, in words.
     #[must_use]
     pub fn told(self, count: f64) -> String {
@@ -33,7 +33,7 @@ pub(crate) fn rounded(count: f64) -> f64 {
 
 /// A table with this many rows: for each frame the share in which it was the innermost one, and the share in which it was anywhere in the stack.
 #[must_use]
-pub fn table(folded: &Folded, unit: Unit, rows: usize) -> String {
+pub fn table(folded: &Folded, unit: CountUnit, rows: usize) -> String {
     let total = folded.total().max(f64::MIN_POSITIVE);
     let (mut own, mut all): (BTreeMap<&Frame, f64>, BTreeMap<&Frame, f64>) = Default::default();
     let mut kernel = 0.0;

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use sys::sampling::{Modes, Room, Sampler, Source};
+use sys::sampling::{Modes, Room, SampleTrigger, Sampler};
 
 use crate::limits::THREADS;
 use crate::record::{Record, read};
@@ -14,7 +14,7 @@ use crate::record::{Record, read};
 #[derive(Debug)]
 pub(crate) struct Threads {
     process: u32,
-    sources: Vec<Source>,
+    sources: Vec<SampleTrigger>,
     modes: Modes,
     hertz: u64,
     room: Room,
@@ -25,7 +25,7 @@ impl Threads {
     /// The threads of a process; `hertz` is for clock sources.
     pub(crate) fn of(
         process: u32,
-        sources: &[Source],
+        sources: &[SampleTrigger],
         modes: Modes,
         hertz: u64,
         room: Room,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use sys::sampling::{Modes, Room, Source};
+use sys::sampling::{Modes, Room, SampleTrigger};
 
 use crate::record::{Record, Sample, Stack};
 use crate::threads::Threads;
@@ -15,7 +15,7 @@ use crate::waits::Waits;
 
 /// The kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Traced {
+pub enum TraceEvent {
     /// System calls, without their stacks.
     Calls,
     /// Waits for kernel locks, including those that spin.
@@ -28,7 +28,7 @@ const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 /// A recording of pairs.
 #[derive(Debug)]
 pub struct Tracing {
-    traced: Traced,
+    traced: TraceEvent,
     end: u64,
     threads: Threads,
     begun: BTreeMap<(u32, u64), Sample>,
@@ -49,16 +49,16 @@ impl Tracing {
     ///
     /// # Errors
     /// `NotFound` without the process or tracefs, `Unsupported` if the kernel has no such tracepoints, `PermissionDenied`.
-    pub fn begin(process: u32, traced: Traced) -> io::Result<Self> {
+    pub fn begin(process: u32, traced: TraceEvent) -> io::Result<Self> {
         let (names, modes) = match traced {
-            Traced::Calls => {
+            TraceEvent::Calls => {
                 (["raw_syscalls/sys_enter", "raw_syscalls/sys_exit"], Modes::Stackless)
             }
-            Traced::Locks => (["lock/contention_begin", "lock/contention_end"], Modes::Both),
+            TraceEvent::Locks => (["lock/contention_begin", "lock/contention_end"], Modes::Both),
         };
         let [begin, end] = names.map(number);
         let (begin, end) = (begin?, end?);
-        let sources = [Source::Tracepoint(begin), Source::Tracepoint(end)];
+        let sources = [SampleTrigger::Tracepoint(begin), SampleTrigger::Tracepoint(end)];
         let threads = Threads::of(process, &sources, modes, 0, Room::Large)?;
         Ok(Self { traced, end, threads, begun: BTreeMap::new(), pairs: Pairs::default() })
     }
@@ -93,7 +93,7 @@ impl Tracing {
 }
 
 fn pair(
-    traced: Traced,
+    traced: TraceEvent,
     end: u64,
     sample: Sample,
     begun: &mut BTreeMap<(u32, u64), Sample>,
@@ -106,7 +106,7 @@ fn pair(
     let place = (sample.stack.thread, key);
     if u64::from(event) != end {
         // A lock that spins before it sleeps has two begins; the first one counts.
-        if traced == Traced::Calls || !begun.contains_key(&place) {
+        if traced == TraceEvent::Calls || !begun.contains_key(&place) {
             begun.insert(place, sample);
         }
         return;
@@ -114,11 +114,11 @@ fn pair(
     let Some(begin) = begun.remove(&place) else { return };
     let flags = begin.fields().get(16..).and_then(|bytes| bytes.first_chunk());
     let kind = match traced {
-        Traced::Calls => key,
-        Traced::Locks => u64::from(flags.map_or(0, |bytes| u32::from_ne_bytes(*bytes))),
+        TraceEvent::Calls => key,
+        TraceEvent::Locks => u64::from(flags.map_or(0, |bytes| u32::from_ne_bytes(*bytes))),
     };
     let mut stack = begin.stack;
-    if traced == Traced::Calls {
+    if traced == TraceEvent::Calls {
         (stack.kernel, stack.user) = (Vec::new(), Vec::new());
     }
     let waits = pairs.all.entry((kind, stack)).or_default();
@@ -169,7 +169,7 @@ mod tests {
         Sample { time_ns, stack, behind }
     }
 
-    fn all(traced: Traced, samples: Vec<Sample>) -> Vec<(u64, u32, u64, u64)> {
+    fn all(traced: TraceEvent, samples: Vec<Sample>) -> Vec<(u64, u32, u64, u64)> {
         let (mut begun, mut pairs) = (BTreeMap::new(), Pairs::default());
         samples.into_iter().for_each(|sample| pair(traced, END, sample, &mut begun, &mut pairs));
         let row = |((kind, stack), waits): (&(u64, Stack), &Waits)| {
@@ -189,7 +189,7 @@ mod tests {
             sample(40, 1, 11, 44, 0),
             sample(47, 1, 12, 44, 0),
         ];
-        assert_eq!(all(Traced::Calls, calls), [(44, 1, 2, 12), (44, 2, 1, 20)]);
+        assert_eq!(all(TraceEvent::Calls, calls), [(44, 1, 2, 12), (44, 2, 1, 20)]);
         // A mutex spins and then sleeps: one wait.
         let locks = vec![
             sample(10, 1, 11, 0xbeef, 33),
@@ -199,6 +199,6 @@ mod tests {
             sample(50, 1, 12, 0xbeef, 0),
             Sample::default(),
         ];
-        assert_eq!(all(Traced::Locks, locks), [(1, 1, 1, 18), (33, 1, 1, 40)]);
+        assert_eq!(all(TraceEvent::Locks, locks), [(1, 1, 1, 18), (33, 1, 1, 40)]);
     }
 }

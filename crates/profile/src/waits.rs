@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use sys::clock::monotonic_ns;
-use sys::sampling::{Modes, Room, Source};
+use sys::sampling::{Modes, Room, SampleTrigger};
 
 use crate::lock_functions::LockFunctions;
 use crate::record::{Record, Sample, Stack, Switch, Way};
@@ -16,7 +16,7 @@ use crate::threads::Threads;
 
 /// A recording of a process's waits.
 #[derive(Debug)]
-pub struct Waiting {
+pub struct WaitRecording {
     threads: Threads,
     begun: BTreeMap<u32, Begun>,
     tries: BTreeMap<u32, Try>,
@@ -60,13 +60,13 @@ pub struct Waits {
     pub time_ns: u64,
 }
 
-impl Waiting {
+impl WaitRecording {
     /// Begins to record the waits of a process, and its calls of these lock functions.
     ///
     /// # Errors
     /// There is no such process, or its kernel frames may not be seen.
     pub fn begin(process: u32, functions: &LockFunctions) -> io::Result<Self> {
-        let sources = [&[Source::Switches], &*functions.events].concat();
+        let sources = [&[SampleTrigger::Switches], &*functions.events].concat();
         let threads = Threads::of(process, &sources, Modes::Both, 0, Room::Large)?;
         let (begun, tries) = (BTreeMap::new(), BTreeMap::new());
         Ok(Self { threads, begun, tries, waited: Waited::default() })

@@ -8,7 +8,7 @@ use crate::rules::HealthRules;
 
 /// How a server stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum ServerStanding {
     /// It gets requests.
     Up,
     /// It has failed, and gets none until this time.
@@ -22,7 +22,7 @@ pub enum Standing {
 
 /// Why a server stands as it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum HealthReason {
     /// Nothing has happened since the start.
     Started,
     /// Its requests failed.
@@ -39,7 +39,7 @@ pub enum Reason {
 
 /// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Check {
+pub enum HealthCheck {
     /// The server has answered well.
     Passed,
     /// It has not.
@@ -49,8 +49,8 @@ pub enum Check {
 /// The health of a server.
 #[derive(Clone, Debug)]
 pub(crate) struct Health {
-    standing: Standing,
-    reason: Reason,
+    standing: ServerStanding,
+    reason: HealthReason,
     since_ns: u64,
     /// Failures one after the other, without the head of an answer between them.
     failures: u32,
@@ -75,7 +75,7 @@ pub(crate) enum Verdict {
 
 impl Health {
     pub(crate) fn new(now_ns: u64) -> Self {
-        let (standing, reason) = (Standing::Up, Reason::Started);
+        let (standing, reason) = (ServerStanding::Up, HealthReason::Started);
         Self {
             standing,
             reason,
@@ -88,11 +88,11 @@ impl Health {
         }
     }
 
-    pub(crate) fn standing(&self) -> Standing {
+    pub(crate) fn standing(&self) -> ServerStanding {
         self.standing
     }
 
-    pub(crate) fn reason(&self) -> Reason {
+    pub(crate) fn reason(&self) -> HealthReason {
         self.reason
     }
 
@@ -112,16 +112,16 @@ impl Health {
     /// From when on it may get a request.
     pub(crate) fn admits_from_ns(&self) -> u64 {
         match self.standing {
-            Standing::Up => 0,
-            Standing::Paused { until_ns } => until_ns,
-            Standing::OnTrial => self.trial_ends_ns,
+            ServerStanding::Up => 0,
+            ServerStanding::Paused { until_ns } => until_ns,
+            ServerStanding::OnTrial => self.trial_ends_ns,
         }
     }
 
     /// It gets a request. One that tries it and is never answered does not keep it out for longer than a pause.
     pub(crate) fn on_begin(&mut self, rules: &HealthRules, now_ns: u64) {
-        if self.standing != Standing::Up && self.admits(now_ns) {
-            self.standing = Standing::OnTrial;
+        if self.standing != ServerStanding::Up && self.admits(now_ns) {
+            self.standing = ServerStanding::OnTrial;
             self.trial_ends_ns = now_ns.saturating_add(self.pause_ns(rules));
         }
     }
@@ -135,25 +135,25 @@ impl Health {
     /// may be hours later.
     pub(crate) fn on_head(&mut self, now_ns: u64) {
         self.failures = 0;
-        if self.standing == Standing::OnTrial {
-            self.standing = Standing::Up;
-            (self.reason, self.since_ns) = (Reason::Answered, now_ns);
+        if self.standing == ServerStanding::OnTrial {
+            self.standing = ServerStanding::Up;
+            (self.reason, self.since_ns) = (HealthReason::Answered, now_ns);
         }
     }
 
     /// A request was answered in time.
     pub(crate) fn on_answer(&mut self, now_ns: u64) {
         (self.failures, self.cuts, self.factor) = (0, 0, 0);
-        if self.standing != Standing::Up {
-            self.standing = Standing::Up;
-            (self.reason, self.since_ns) = (Reason::Answered, now_ns);
+        if self.standing != ServerStanding::Up {
+            self.standing = ServerStanding::Up;
+            (self.reason, self.since_ns) = (HealthReason::Answered, now_ns);
         }
     }
 
     /// A request was given up by its client: that says nothing, but ends a trial.
     pub(crate) fn on_abandoned(&mut self, now_ns: u64) {
-        if self.standing == Standing::OnTrial {
-            self.standing = Standing::Paused { until_ns: now_ns };
+        if self.standing == ServerStanding::OnTrial {
+            self.standing = ServerStanding::Paused { until_ns: now_ns };
         }
     }
 
@@ -170,8 +170,8 @@ impl Health {
     }
 
     fn verdict(&self, rules: &HealthRules) -> Verdict {
-        let is_trial = self.standing == Standing::OnTrial;
-        if is_trial || self.standing == Standing::Up && self.failures() >= rules.failures {
+        let is_trial = self.standing == ServerStanding::OnTrial;
+        if is_trial || self.standing == ServerStanding::Up && self.failures() >= rules.failures {
             Verdict::Fails
         } else {
             Verdict::Noted
@@ -179,11 +179,11 @@ impl Health {
     }
 
     /// It gets no requests for a while.
-    pub(crate) fn pause(&mut self, reason: Reason, rules: &HealthRules, now_ns: u64) {
-        let was_trial = self.standing == Standing::OnTrial;
+    pub(crate) fn pause(&mut self, reason: HealthReason, rules: &HealthRules, now_ns: u64) {
+        let was_trial = self.standing == ServerStanding::OnTrial;
         self.factor = self.factor.saturating_mul(2).clamp(1, PAUSE_FACTOR);
         let until_ns = now_ns.saturating_add(self.pause_ns(rules));
-        self.standing = Standing::Paused { until_ns };
+        self.standing = ServerStanding::Paused { until_ns };
         if !was_trial {
             self.since_ns = now_ns;
         }
@@ -191,21 +191,26 @@ impl Health {
     }
 
     /// A check has ended.
-    pub(crate) fn on_check(&mut self, check: Check, rules: &HealthRules, now_ns: u64) -> Verdict {
+    pub(crate) fn on_check(
+        &mut self,
+        check: HealthCheck,
+        rules: &HealthRules,
+        now_ns: u64,
+    ) -> Verdict {
         match check {
-            Check::Passed => {
+            HealthCheck::Passed => {
                 self.failed_checks = 0;
-                if self.reason == Reason::CheckFailed && self.standing != Standing::Up {
-                    (self.standing, self.factor) = (Standing::Up, 0);
+                if self.reason == HealthReason::CheckFailed && self.standing != ServerStanding::Up {
+                    (self.standing, self.factor) = (ServerStanding::Up, 0);
                     (self.failures, self.cuts) = (0, 0);
-                    (self.reason, self.since_ns) = (Reason::CheckPassed, now_ns);
+                    (self.reason, self.since_ns) = (HealthReason::CheckPassed, now_ns);
                 }
                 Verdict::Noted
             }
-            Check::Failed => {
+            HealthCheck::Failed => {
                 self.failed_checks = self.failed_checks.saturating_add(1);
                 let fails = self.failed_checks >= rules.failures;
-                if fails && self.reason != Reason::CheckFailed {
+                if fails && self.reason != HealthReason::CheckFailed {
                     Verdict::Fails
                 } else {
                     Verdict::Noted
@@ -216,19 +221,19 @@ impl Health {
 
     /// It gets no requests until a check passes.
     pub(crate) fn pause_until_checked(&mut self, now_ns: u64) {
-        self.standing = Standing::Paused { until_ns: u64::MAX };
-        (self.reason, self.since_ns) = (Reason::CheckFailed, now_ns);
+        self.standing = ServerStanding::Paused { until_ns: u64::MAX };
+        (self.reason, self.since_ns) = (HealthReason::CheckFailed, now_ns);
     }
 
     /// Whether nothing but a check ends its pause.
     pub(crate) fn awaits_check(&self) -> bool {
-        self.standing == Standing::Paused { until_ns: u64::MAX }
+        self.standing == ServerStanding::Paused { until_ns: u64::MAX }
     }
 
     /// It goes on although it fails, because there is no other.
     pub(crate) fn stay(&mut self, now_ns: u64) {
-        if self.standing != Standing::Up {
-            (self.standing, self.since_ns) = (Standing::Up, now_ns);
+        if self.standing != ServerStanding::Up {
+            (self.standing, self.since_ns) = (ServerStanding::Up, now_ns);
         }
     }
 }

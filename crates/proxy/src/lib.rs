@@ -17,9 +17,9 @@ mod tried;
 mod upstream;
 
 pub use hash::hash;
-pub use health::{Check, Reason, Standing};
+pub use health::{HealthCheck, HealthReason, ServerStanding};
 pub use queue::LineFull;
-pub use rules::{Balance, HealthRules, Rules, ServerRules};
+pub use rules::{Balance, HealthRules, ServerRules, UpstreamRules};
 pub use server::{Checks, Readiness, ServerView};
 pub use tried::{ServerIndex, Tried};
-pub use upstream::{Choice, Outcome, Upstream, Wish};
+pub use upstream::{RequestOutcome, ServerChoice, ServerPreference, Upstream};

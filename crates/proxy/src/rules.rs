@@ -4,7 +4,7 @@
 
 /// The rules of an upstream.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rules {
+pub struct UpstreamRules {
     /// Its servers, at most [`SERVERS`](crate::limits::SERVERS).
     pub servers: Vec<ServerRules>,
     /// How one is chosen.

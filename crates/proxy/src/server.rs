@@ -4,7 +4,7 @@
 
 use std::cmp::Ordering;
 
-use crate::health::{Health, Reason, Standing};
+use crate::health::{Health, HealthReason, ServerStanding};
 use crate::limits::WARM_PERCENT;
 use crate::rules::{HealthRules, ServerRules};
 
@@ -46,9 +46,9 @@ pub(crate) struct Server {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerView {
     /// How it stands.
-    pub standing: Standing,
+    pub standing: ServerStanding,
     /// Why.
-    pub reason: Reason,
+    pub reason: HealthReason,
     /// Since when, on the monotonic clock.
     pub since_ns: u64,
     /// Whether it gets new requests.
@@ -115,7 +115,7 @@ impl Server {
     /// How many more requests it may have of so many. One whose pause is over is tried by one.
     pub(crate) fn free(&self, most: usize) -> usize {
         let free = most.saturating_sub(self.open);
-        if self.health.standing() == Standing::Up { free } else { free.min(1) }
+        if self.health.standing() == ServerStanding::Up { free } else { free.min(1) }
     }
 
     /// A request has failed.

@@ -4,17 +4,17 @@
 
 use crate::balance::Candidates;
 use crate::budget::Budget;
-use crate::health::{Check, Reason, Standing, Verdict};
+use crate::health::{HealthCheck, HealthReason, ServerStanding, Verdict};
 use crate::limits::SERVERS;
 use crate::queue::{LineFull, Queue};
 use crate::random::Random;
-use crate::rules::Rules;
+use crate::rules::UpstreamRules;
 use crate::server::{Checks, Readiness, Server, ServerView, Warmth};
 use crate::tried::{ServerIndex, Tried};
 
 /// The wish of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wish {
+pub struct ServerPreference {
     /// The hash of the value that decides, for [`Balance::Hash`](crate::Balance::Hash).
     pub key: Option<u64>,
     /// The server that it should go to, if that one can have it.
@@ -25,7 +25,7 @@ pub struct Wish {
 
 /// The server for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
+pub enum ServerChoice {
     /// This one, at which it has a place from now on: [`Upstream::release`].
     Server(ServerIndex),
     /// There is no place at any server: it may wait ([`Upstream::wait`]).
@@ -36,7 +36,7 @@ pub enum Choice {
 
 /// How a request went at its server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RequestOutcome {
     /// It was answered completely, and the first byte of the answer came after so many nanoseconds.
     Answered {
         /// Since the request was sent completely.
@@ -53,7 +53,7 @@ pub enum Outcome {
 /// The servers of an upstream, as one scheduler sees them. `W` names a request that waits.
 #[derive(Debug)]
 pub struct Upstream<W> {
-    rules: Rules,
+    rules: UpstreamRules,
     servers: Vec<Server>,
     random: Random,
     budget: Budget,
@@ -63,7 +63,7 @@ pub struct Upstream<W> {
 impl<W: Copy + Eq> Upstream<W> {
     /// All servers are up, and no request is open.
     #[must_use]
-    pub fn new(rules: Rules, seed: u64, now_ns: u64) -> Self {
+    pub fn new(rules: UpstreamRules, seed: u64, now_ns: u64) -> Self {
         let servers = rules.servers.iter().take(SERVERS).map(|one| Server::new(*one, now_ns));
         let servers = servers.collect();
         let (budget, queue) = (Budget::default(), Queue::default());
@@ -84,19 +84,19 @@ impl<W: Copy + Eq> Upstream<W> {
 
     /// Its rules.
     #[must_use]
-    pub fn rules(&self) -> &Rules {
+    pub fn rules(&self) -> &UpstreamRules {
         &self.rules
     }
 
     /// Chooses a server for a request. One that comes while others wait for the same places has to wait too.
-    pub fn choose(&mut self, who: W, wish: &Wish, now_ns: u64) -> Choice {
+    pub fn choose(&mut self, who: W, wish: &ServerPreference, now_ns: u64) -> ServerChoice {
         let is_first = self.queue.len() == 0
             || self.queue.was_called(who)
             || self.has_unpromised(wish.tried, now_ns) && self.next_in_line(now_ns).is_none();
         let mut numbers = [0; SERVERS];
         let numbers = match self.candidates(wish.tried, now_ns, &mut numbers) {
             Ok(numbers) if is_first => numbers,
-            Ok(_) => return Choice::Full,
+            Ok(_) => return ServerChoice::Full,
             Err(choice) => return choice,
         };
         let sticky = wish.sticky.map(|server| server.0).filter(|server| numbers.contains(server));
@@ -105,7 +105,7 @@ impl<W: Copy + Eq> Upstream<W> {
             let mut candidates = Candidates { servers: &mut self.servers, numbers, warmth };
             candidates.choose(self.rules.balance, wish.key, &mut self.random)
         });
-        let Some(number) = chosen else { return Choice::Nobody };
+        let Some(number) = chosen else { return ServerChoice::Nobody };
         self.queue.leave(who);
         if wish.tried == Tried::default() {
             self.budget.earn();
@@ -113,7 +113,7 @@ impl<W: Copy + Eq> Upstream<W> {
         if let Some(server) = self.servers.get_mut(usize::from(number)) {
             server.begin(&self.rules.health, now_ns);
         }
-        Choice::Server(ServerIndex(number))
+        ServerChoice::Server(ServerIndex(number))
     }
 
     /// The servers that could have a request: those that have not failed, or if there is none of them, those that have.
@@ -122,7 +122,7 @@ impl<W: Copy + Eq> Upstream<W> {
         tried: Tried,
         now_ns: u64,
         numbers: &'n mut [u8; SERVERS],
-    ) -> Result<&'n [u8], Choice> {
+    ) -> Result<&'n [u8], ServerChoice> {
         let allowed = |number: u8, server: &Server| {
             server.readiness == Readiness::Ready && !tried.has(ServerIndex(number))
         };
@@ -141,8 +141,8 @@ impl<W: Copy + Eq> Upstream<W> {
             }
         }
         match numbers.get(..count) {
-            Some([]) | None if found > 0 => Err(Choice::Full),
-            Some([]) | None => Err(Choice::Nobody),
+            Some([]) | None if found > 0 => Err(ServerChoice::Full),
+            Some([]) | None => Err(ServerChoice::Nobody),
             Some(numbers) => Ok(numbers),
         }
     }
@@ -157,7 +157,7 @@ impl<W: Copy + Eq> Upstream<W> {
                 let free: usize = servers.map(|server| server.free(self.rules.connections)).sum();
                 free > self.queue.called()
             }
-            Err(choice) => choice == Choice::Nobody,
+            Err(choice) => choice == ServerChoice::Nobody,
         }
     }
 
@@ -185,24 +185,24 @@ impl<W: Copy + Eq> Upstream<W> {
     pub fn on_head(&mut self, index: ServerIndex, first_byte_ns: u64, now_ns: u64) {
         let is_slow = self.rules.health.slow_ns.is_some_and(|slow_ns| first_byte_ns > slow_ns);
         if let (Some(server), false) = (self.servers.get_mut(usize::from(index.0)), is_slow) {
-            let was_up = server.health.standing() == Standing::Up;
+            let was_up = server.health.standing() == ServerStanding::Up;
             server.health.on_head(now_ns);
-            if !was_up && server.health.standing() == Standing::Up {
+            if !was_up && server.health.standing() == ServerStanding::Up {
                 server.warm_up(now_ns);
             }
         }
     }
 
     /// A request has met this outcome at a server, which counts for the health of that server. Once for each place.
-    pub fn judge(&mut self, index: ServerIndex, outcome: Outcome, now_ns: u64) {
+    pub fn judge(&mut self, index: ServerIndex, outcome: RequestOutcome, now_ns: u64) {
         let rules = self.rules.health;
         let is_last = self.is_last(index);
         let Some(server) = self.servers.get_mut(usize::from(index.0)) else { return };
         let reason = match outcome {
-            Outcome::Answered { first_byte_ns } => match rules.slow_ns {
-                Some(slow_ns) if first_byte_ns > slow_ns => Reason::Slow,
+            RequestOutcome::Answered { first_byte_ns } => match rules.slow_ns {
+                Some(slow_ns) if first_byte_ns > slow_ns => HealthReason::Slow,
                 _ => {
-                    let was_up = server.health.standing() == Standing::Up;
+                    let was_up = server.health.standing() == ServerStanding::Up;
                     server.health.on_answer(now_ns);
                     if !was_up {
                         server.warm_up(now_ns);
@@ -210,14 +210,14 @@ impl<W: Copy + Eq> Upstream<W> {
                     return;
                 }
             },
-            Outcome::Failed | Outcome::Cut => {
+            RequestOutcome::Failed | RequestOutcome::Cut => {
                 server.count_failure();
-                Reason::Failures
+                HealthReason::Failures
             }
-            Outcome::Abandoned => return server.health.on_abandoned(now_ns),
+            RequestOutcome::Abandoned => return server.health.on_abandoned(now_ns),
         };
         let verdict = match outcome {
-            Outcome::Cut => server.health.on_cut(&rules),
+            RequestOutcome::Cut => server.health.on_cut(&rules),
             _ => server.health.on_failure(&rules),
         };
         match verdict {
@@ -228,14 +228,14 @@ impl<W: Copy + Eq> Upstream<W> {
     }
 
     /// A check of a server has ended.
-    pub fn on_check(&mut self, index: ServerIndex, check: Check, now_ns: u64) {
+    pub fn on_check(&mut self, index: ServerIndex, check: HealthCheck, now_ns: u64) {
         let (rules, is_last) = (self.rules.health, self.is_last(index));
         let Some(server) = self.servers.get_mut(usize::from(index.0)) else { return };
-        let was_up = server.health.standing() == Standing::Up;
+        let was_up = server.health.standing() == ServerStanding::Up;
         if server.health.on_check(check, &rules, now_ns) == Verdict::Fails && !is_last {
             server.health.pause_until_checked(now_ns);
         }
-        if !was_up && server.health.standing() == Standing::Up {
+        if !was_up && server.health.standing() == ServerStanding::Up {
             server.warm_up(now_ns);
         }
     }
@@ -244,7 +244,7 @@ impl<W: Copy + Eq> Upstream<W> {
     /// outage.
     fn is_last(&self, index: ServerIndex) -> bool {
         let is_up = |server: &Server| {
-            server.readiness == Readiness::Ready && server.health.standing() == Standing::Up
+            server.readiness == Readiness::Ready && server.health.standing() == ServerStanding::Up
         };
         let mut others = (0..).zip(&self.servers).filter(|(number, _)| *number != index.0);
         !others.any(|(_, server)| is_up(server))

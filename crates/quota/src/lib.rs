@@ -11,8 +11,8 @@ mod pace;
 mod rule;
 mod table;
 
-pub use limiter::{Limit, LimitCounts, Limiter, News};
+pub use limiter::{Limit, LimitCounts, Limiter, RemoteUses};
 pub use meter::{Meter, Uses};
-pub use pace::{Outcome, Pace};
+pub use pace::{QuotaDecision, QuotaPace};
 pub use rule::Rule;
-pub use table::Table;
+pub use table::KeyTable;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use ahash::RandomState;
 
 use crate::meter::{Meter, Uses};
-use crate::pace::Outcome;
+use crate::pace::QuotaDecision;
 use crate::rule::Rule;
 
 /// A limit.
@@ -40,9 +40,9 @@ pub struct LimitCounts {
 
 /// Uses that another scheduler has to count, each with the name of its limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct News(Vec<(Arc<str>, Uses)>);
+pub struct RemoteUses(Vec<(Arc<str>, Uses)>);
 
-impl News {
+impl RemoteUses {
     /// Whether there is nothing to tell.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -71,11 +71,11 @@ struct State {
 }
 
 impl State {
-    fn count(&mut self, outcome: Outcome) {
+    fn count(&mut self, outcome: QuotaDecision) {
         match outcome {
-            Outcome::Allowed => {}
-            Outcome::After(_) => self.delayed += 1,
-            Outcome::Refused(_) => self.refused += 1,
+            QuotaDecision::Allowed => {}
+            QuotaDecision::After(_) => self.delayed += 1,
+            QuotaDecision::Refused(_) => self.refused += 1,
         }
     }
 }
@@ -136,48 +136,50 @@ impl Limiter {
     }
 
     /// Uses a limit. Something of unknown size is only let in if all that was used before is within the limit.
-    pub fn take(&mut self, limit: usize, key: u64, now_ns: u64) -> Outcome {
+    pub fn take(&mut self, limit: usize, key: u64, now_ns: u64) -> QuotaDecision {
         let Some((Limit { rule, patience, .. }, state)) = self.at(limit) else {
-            return Outcome::Allowed;
+            return QuotaDecision::Allowed;
         };
         let outcome = match rule {
             Rule::Uses(pace) => state.meter.take(key, (pace, 1), now_ns, *patience),
             Rule::Amounts(pace) => state.meter.is_within(key, pace, now_ns),
-            Rule::Open(most) if state.meter.open(key, *most) => Outcome::Allowed,
+            Rule::Open(most) if state.meter.open(key, *most) => QuotaDecision::Allowed,
             // When one of them ends is not known.
-            Rule::Open(_) => Outcome::Refused(Duration::from_secs(1)),
+            Rule::Open(_) => QuotaDecision::Refused(Duration::from_secs(1)),
         };
         state.count(outcome);
         outcome
     }
 
     /// What [`take`](Self::take) would say. Nothing is used or counted.
-    pub fn look(&mut self, limit: usize, key: u64, now_ns: u64) -> Outcome {
+    pub fn look(&mut self, limit: usize, key: u64, now_ns: u64) -> QuotaDecision {
         let Some((Limit { rule, patience, .. }, state)) = self.at(limit) else {
-            return Outcome::Allowed;
+            return QuotaDecision::Allowed;
         };
         match rule {
             Rule::Uses(pace) => state.meter.look(key, pace, now_ns, *patience),
             Rule::Amounts(pace) => state.meter.is_within(key, pace, now_ns),
-            Rule::Open(most) if state.meter.has_place(key, *most) => Outcome::Allowed,
-            Rule::Open(_) => Outcome::Refused(Duration::from_secs(1)),
+            Rule::Open(most) if state.meter.has_place(key, *most) => QuotaDecision::Allowed,
+            Rule::Open(_) => QuotaDecision::Refused(Duration::from_secs(1)),
         }
     }
 
     /// A use was refused that [`look`](Self::look) has looked at.
     pub fn count_refusal(&mut self, limit: usize, wait: Duration) {
         if let Some((_, state)) = self.at(limit) {
-            state.count(Outcome::Refused(wait));
+            state.count(QuotaDecision::Refused(wait));
         }
     }
 
     /// The same for pages, which do not wait, and close nothing.
-    pub fn take_for_page(&mut self, limit: usize, key: u64, now_ns: u64) -> Outcome {
-        let Some((Limit { rule, .. }, state)) = self.at(limit) else { return Outcome::Allowed };
+    pub fn take_for_page(&mut self, limit: usize, key: u64, now_ns: u64) -> QuotaDecision {
+        let Some((Limit { rule, .. }, state)) = self.at(limit) else {
+            return QuotaDecision::Allowed;
+        };
         let outcome = match rule {
             Rule::Uses(pace) => state.meter.take(key, (pace, 1), now_ns, Duration::ZERO),
             Rule::Amounts(pace) => state.meter.is_within(key, pace, now_ns),
-            Rule::Open(_) => Outcome::Allowed,
+            Rule::Open(_) => QuotaDecision::Allowed,
         };
         state.count(outcome);
         outcome
@@ -200,15 +202,15 @@ impl Limiter {
     }
 
     /// The uses of this turn, for the other schedulers.
-    pub fn take_news(&mut self) -> News {
+    pub fn take_news(&mut self) -> RemoteUses {
         let all = self.limits.iter().zip(&mut self.states);
         let news = all.map(|(limit, state)| (&limit.name, state.meter.take_news()));
         let told = news.filter(|(_, uses)| !uses.is_empty());
-        News(told.map(|(name, uses)| (Arc::clone(name), uses)).collect())
+        RemoteUses(told.map(|(name, uses)| (Arc::clone(name), uses)).collect())
     }
 
     /// Counts what another scheduler tells.
-    pub fn learn(&mut self, news: &News, now_ns: u64) {
+    pub fn learn(&mut self, news: &RemoteUses, now_ns: u64) {
         for (name, uses) in &news.0 {
             let limit = self.find(name.as_bytes());
             if let Some((limit, state)) = limit.and_then(|one| self.at(one))

@@ -8,15 +8,15 @@
 use std::time::Duration;
 
 use crate::limits::NEWS_MAX;
-use crate::pace::{Outcome, Pace};
+use crate::pace::{QuotaDecision, QuotaPace};
 use crate::rule::Rule;
-use crate::table::Table;
+use crate::table::KeyTable;
 
 /// The uses of the keys of one limit on one scheduler.
 #[derive(Debug)]
 pub struct Meter {
     /// For each key the time when all is given back, in nanoseconds; or how many are open.
-    table: Table,
+    table: KeyTable,
     news: Uses,
     telling: Telling,
 }
@@ -59,7 +59,7 @@ impl Meter {
     #[must_use]
     pub fn new(keys: usize, schedulers: usize) -> Self {
         let telling = if schedulers > 1 { Telling::Others } else { Telling::Nobody };
-        Self { table: Table::new(keys), news: Uses::default(), telling }
+        Self { table: KeyTable::new(keys), news: Uses::default(), telling }
     }
 
     /// The same uses with room for another number of keys.
@@ -69,7 +69,13 @@ impl Meter {
     }
 
     /// What a use of one unit would lead to.
-    pub fn look(&mut self, key: u64, pace: &Pace, now_ns: u64, patience: Duration) -> Outcome {
+    pub fn look(
+        &mut self,
+        key: u64,
+        pace: &QuotaPace,
+        now_ns: u64,
+        patience: Duration,
+    ) -> QuotaDecision {
         let mut until_ns = self.table.known(key).map_or(0, |until_ns| *until_ns);
         let outcome = pace.take(&mut until_ns, 1, now_ns, patience);
         self.note(key, outcome)
@@ -88,25 +94,25 @@ impl Meter {
     pub fn take(
         &mut self,
         key: u64,
-        (pace, units): (&Pace, u64),
+        (pace, units): (&QuotaPace, u64),
         now_ns: u64,
         patience: Duration,
-    ) -> Outcome {
+    ) -> QuotaDecision {
         let outcome = pace.take(self.table.number(key, now_ns), units, now_ns, patience);
-        if !matches!(outcome, Outcome::Refused(_)) {
+        if !matches!(outcome, QuotaDecision::Refused(_)) {
             self.tell_rate(key, pace.nanoseconds_of(units));
         }
         self.note(key, outcome)
     }
 
     /// Whether a key may use something whose size is counted afterwards ([`spend`](Self::spend)).
-    pub fn is_within(&mut self, key: u64, pace: &Pace, now_ns: u64) -> Outcome {
+    pub fn is_within(&mut self, key: u64, pace: &QuotaPace, now_ns: u64) -> QuotaDecision {
         let until_ns = self.table.known(key).map_or(0, |until_ns| *until_ns);
         self.note(key, pace.is_within(until_ns, now_ns))
     }
 
     /// Counts units that were used.
-    pub fn spend(&mut self, key: u64, (pace, units): (&Pace, u64), now_ns: u64) {
+    pub fn spend(&mut self, key: u64, (pace, units): (&QuotaPace, u64), now_ns: u64) {
         let nanoseconds = pace.nanoseconds_of(units);
         self.add_rate(key, nanoseconds, now_ns);
         self.tell_rate(key, nanoseconds);
@@ -165,8 +171,8 @@ impl Meter {
     }
 
     /// Marks a key that was refused, so that new keys replace others first.
-    fn note(&mut self, key: u64, outcome: Outcome) -> Outcome {
-        if matches!(outcome, Outcome::Refused(_)) {
+    fn note(&mut self, key: u64, outcome: QuotaDecision) -> QuotaDecision {
+        if matches!(outcome, QuotaDecision::Refused(_)) {
             self.table.mark_refused(key);
         }
         outcome

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// So many units in a time, and so many at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
+pub struct QuotaPace {
     /// Units in `window`; above zero.
     pub units: u64,
     /// The time in which they are given back.
@@ -17,7 +17,7 @@ pub struct Pace {
 
 /// The decision about a use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum QuotaDecision {
     /// It is allowed now.
     Allowed,
     /// It is allowed after this time, and counted already.
@@ -26,7 +26,7 @@ pub enum Outcome {
     Refused(Duration),
 }
 
-impl Pace {
+impl QuotaPace {
     /// The nanoseconds after which so many units are given back.
     #[must_use]
     pub fn nanoseconds_of(&self, units: u64) -> u64 {
@@ -35,28 +35,34 @@ impl Pace {
     }
 
     /// Uses units of a key that has used what is given back at `until_ns`, at most `patience` later.
-    pub fn take(&self, until_ns: &mut u64, units: u64, now_ns: u64, patience: Duration) -> Outcome {
+    pub fn take(
+        &self,
+        until_ns: &mut u64,
+        units: u64,
+        now_ns: u64,
+        patience: Duration,
+    ) -> QuotaDecision {
         let after = (*until_ns).max(now_ns).saturating_add(self.nanoseconds_of(units));
         let most = now_ns.saturating_add(self.nanoseconds_of(self.burst));
         let wait = Duration::from_nanos(after.saturating_sub(most));
         if wait.is_zero() {
             *until_ns = after;
-            return Outcome::Allowed;
+            return QuotaDecision::Allowed;
         }
         if wait <= patience {
             *until_ns = after;
-            return Outcome::After(wait);
+            return QuotaDecision::After(wait);
         }
-        Outcome::Refused(wait)
+        QuotaDecision::Refused(wait)
     }
 
     /// Whether a key is within its limit: it may use something of unknown size, which is counted afterwards.
     #[must_use]
-    pub fn is_within(&self, until_ns: u64, now_ns: u64) -> Outcome {
+    pub fn is_within(&self, until_ns: u64, now_ns: u64) -> QuotaDecision {
         let most = now_ns.saturating_add(self.nanoseconds_of(self.burst));
         match Duration::from_nanos(until_ns.saturating_sub(most)) {
-            Duration::ZERO => Outcome::Allowed,
-            wait => Outcome::Refused(wait),
+            Duration::ZERO => QuotaDecision::Allowed,
+            wait => QuotaDecision::Refused(wait),
         }
     }
 }

@@ -2,15 +2,15 @@
 //!
 //! Owns which quantities there are. Counts nothing.
 
-use crate::pace::Pace;
+use crate::pace::QuotaPace;
 
 /// The quantity that a limit counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// Uses, each of one unit.
-    Uses(Pace),
+    Uses(QuotaPace),
     /// Something whose size is known afterwards.
-    Amounts(Pace),
+    Amounts(QuotaPace),
     /// Uses that have not ended.
     Open(u64),
 }

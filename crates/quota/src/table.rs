@@ -8,7 +8,7 @@ use crate::limits::{KEY_BYTES, KEYS_IN_LINE, KEYS_MAX};
 
 /// Keys and their numbers.
 #[derive(Debug)]
-pub struct Table {
+pub struct KeyTable {
     /// At least one.
     lines: Vec<Line>,
     /// How often a key with a number above zero was replaced.
@@ -45,7 +45,7 @@ impl Entry {
     }
 }
 
-impl Table {
+impl KeyTable {
     /// Room for this many keys, rounded up to whole lines. The kernel gives the memory when it is used.
     #[must_use]
     pub fn new(keys: usize) -> Self {

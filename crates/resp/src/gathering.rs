@@ -8,7 +8,7 @@ use std::sync::Arc;
 use local::ValueBytes;
 use runtime::output::{Output, SharedBytes};
 use store::HeldSnapshot;
-use wire::resp::{Version, write_bulk, write_bulk_head, write_null};
+use wire::resp::{RespVersion, write_bulk, write_bulk_head, write_null};
 
 use crate::limits::PIECE_SIZE;
 
@@ -35,7 +35,7 @@ impl Gathering {
     }
 
     /// Adds a value, or null.
-    pub(crate) fn add(&mut self, given: Option<ValueBytes<'_>>, version: Version) {
+    pub(crate) fn add(&mut self, given: Option<ValueBytes<'_>>, version: RespVersion) {
         match given {
             None => write_null(&mut self.tail, version),
             Some(ValueBytes::Copied(bytes)) => write_bulk(&mut self.tail, bytes),

@@ -3,7 +3,7 @@
 //! Owns their limit per scheduler. Never knows the session: a session gives back what it holds.
 
 use local::limits::LENT_SIZE;
-use store::Failure;
+use store::StoreFailure;
 
 use crate::limits::HELD_SIZE;
 
@@ -19,12 +19,12 @@ impl HeldReplies {
     ///
     /// # Errors
     /// If the replies of all clients together would exceed the limit.
-    pub(crate) fn hold(&mut self, size: usize) -> Result<usize, Failure> {
+    pub(crate) fn hold(&mut self, size: usize) -> Result<usize, StoreFailure> {
         if size < LENT_SIZE {
             return Ok(0);
         }
         if self.bytes > 0 && self.bytes + size > HELD_SIZE {
-            return Err(Failure::TooMuch);
+            return Err(StoreFailure::TooMuch);
         }
         self.bytes += size;
         Ok(size)

@@ -4,13 +4,13 @@
 
 use std::net::IpAddr;
 
-use channels::{Body, Channels, Rights, Shown, TokenProblem};
+use channels::{Channels, Credential, Payload, Rights, TokenProblem};
 use runtime::clock::Now;
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 
 /// The server around the sessions.
-pub trait Host {
+pub trait RespHost {
     /// Whether any key is configured with which a client could authenticate.
     fn has_keys(&self) -> bool;
 
@@ -18,7 +18,7 @@ pub trait Host {
     ///
     /// # Errors
     /// If it is neither a key nor a valid token.
-    fn read_shown(&self, text: &[u8], unix_seconds: u64) -> Result<Shown, TokenProblem>;
+    fn read_shown(&self, text: &[u8], unix_seconds: u64) -> Result<Credential, TokenProblem>;
 
     /// Whether the module of a channel allows a client what it wants; an error says why not. `None`: not known yet. The
     /// process is resumed then, and asks again.
@@ -42,7 +42,7 @@ pub struct ChannelQuestion<'q> {
     /// The name of the channel.
     pub channel: &'q str,
     /// What the client wants to publish; `None`: to subscribe.
-    pub message: Option<&'q Body>,
+    pub message: Option<&'q Payload>,
     /// The rights of the client.
     pub rights: &'q Rights,
     /// Its address.

@@ -1,8 +1,8 @@
 //! Redis clients: sessions, commands and replies (RESP2 and RESP3).
 //!
 //! Owns what a client of Redis may send and what it is answered. A [`Session`] is the state of one connection; what the
-//! sessions of a scheduler share is in [`Clients`]. A session reaches the store and the channels through an
-//! [`Environment`], and everything else through its [`Host`]: it knows no HTTP, no page and no message of the server.
+//! sessions of a scheduler share is in [`RespClients`]. A session reaches the store and the channels through an
+//! [`Environment`], and everything else through its [`RespHost`]: it knows no HTTP, no page and no message of the server.
 
 mod exclusive;
 mod gathering;
@@ -16,6 +16,6 @@ mod session;
 mod stats;
 mod traced;
 
-pub use host::{ChannelQuestion, Host};
-pub use session::{Clients, Environment, Session, command_names, command_table};
+pub use host::{ChannelQuestion, RespHost};
+pub use session::{Environment, RespClients, Session, command_names, command_table};
 pub use stats::{RespCounts, RespStats};

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use ahash::HashMap;
 use metric::{Histogram, Histograms};
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 
 use crate::limits::{CALLED, SHARES, STEPS_PER_LOOK, TURN_TICKS};
@@ -182,7 +182,7 @@ impl Pace {
         (self.used, self.granted) = (0, None);
         for (ticket, process) in self.line.iter().take(CALLED) {
             self.called = ticket + 1;
-            context.command(Command::Resume(*process));
+            context.command(SchedulerCommand::Resume(*process));
         }
     }
 }

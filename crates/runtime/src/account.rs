@@ -13,7 +13,7 @@ use sys::clock::tick_counter;
 /// What the time of a turn is spent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Account {
+pub enum TimeAccount {
     /// Everything without an account of its own.
     Other,
     /// Asking the kernel for events.
@@ -44,7 +44,7 @@ pub enum Account {
     Mail,
 }
 
-impl Account {
+impl TimeAccount {
     /// How many there are.
     pub const COUNT: usize = 14;
 
@@ -68,18 +68,18 @@ impl Account {
 }
 
 /// Ticks of [`tick_counter`] by account.
-pub(crate) type Ticks = [u64; Account::COUNT];
+pub(crate) type Ticks = [u64; TimeAccount::COUNT];
 
 /// What the scheduler of this thread is doing.
 struct Now {
     is_timed: Cell<bool>,
-    current: Cell<Account>,
+    current: Cell<TimeAccount>,
     /// When `current` began.
     since: Cell<u64>,
     /// Of the turn that is timed.
-    sampled: [Cell<u64>; Account::COUNT],
+    sampled: [Cell<u64>; TimeAccount::COUNT],
     /// Of all turns since the last of them that was asked.
-    exact: [Cell<u64>; Account::COUNT],
+    exact: [Cell<u64>; TimeAccount::COUNT],
     /// All ticks in `exact` so far.
     exact_sum: Cell<u64>,
     /// When the turn began, in ticks and on the monotonic clock.
@@ -93,10 +93,10 @@ thread_local! {
     static NOW: Now = const {
         Now {
             is_timed: Cell::new(false),
-            current: Cell::new(Account::Other),
+            current: Cell::new(TimeAccount::Other),
             since: Cell::new(0),
-            sampled: [const { Cell::new(0) }; Account::COUNT],
-            exact: [const { Cell::new(0) }; Account::COUNT],
+            sampled: [const { Cell::new(0) }; TimeAccount::COUNT],
+            exact: [const { Cell::new(0) }; TimeAccount::COUNT],
             exact_sum: Cell::new(0),
             turn_began: Cell::new(0),
             turn_began_ns: Cell::new(0),
@@ -107,7 +107,7 @@ thread_local! {
 
 impl Now {
     #[cold]
-    fn charge(&self, next: Account) -> Account {
+    fn charge(&self, next: TimeAccount) -> TimeAccount {
         let tick = tick_counter();
         let current = self.current.replace(next);
         add(&self.sampled[current as usize], tick.saturating_sub(self.since.replace(tick)));
@@ -121,13 +121,13 @@ fn add(to: &Cell<u64>, ticks: u64) {
 
 /// From now on, time is charged to this account. Returns the one before, or the same one if the turn is not timed.
 #[inline]
-pub fn change_to(account: Account) -> Account {
+pub fn change_to(account: TimeAccount) -> TimeAccount {
     NOW.with(|now| if now.is_timed.get() { now.charge(account) } else { account })
 }
 
 /// Does something that is charged to this account.
 #[inline]
-pub fn charged_to<T>(account: Account, act: impl FnOnce() -> T) -> T {
+pub fn charged_to<T>(account: TimeAccount, act: impl FnOnce() -> T) -> T {
     let before = change_to(account);
     let done = act();
     change_to(before);
@@ -136,7 +136,7 @@ pub fn charged_to<T>(account: Account, act: impl FnOnce() -> T) -> T {
 
 /// Does something that may take long and is charged to this account, whether the turn is timed or not.
 #[inline]
-pub fn exactly<T>(account: Account, act: impl FnOnce() -> T) -> T {
+pub fn exactly<T>(account: TimeAccount, act: impl FnOnce() -> T) -> T {
     let (begun, sum) = (tick_counter(), NOW.with(|now| now.exact_sum.get()));
     let done = charged_to(account, act);
     NOW.with(|now| {
@@ -215,7 +215,7 @@ pub fn nanoseconds_of(ticks: u64) -> u64 {
 /// A turn begins that is timed.
 pub(crate) fn begin_sample() {
     NOW.with(|now| {
-        now.current.set(Account::Other);
+        now.current.set(TimeAccount::Other);
         now.since.set(tick_counter());
         now.is_timed.set(true);
     });
@@ -233,7 +233,7 @@ pub(crate) fn skip() {
 /// The turn that is timed ends. Adds the ticks of its accounts.
 pub(crate) fn end_sample(to: &mut Ticks) {
     NOW.with(|now| {
-        now.charge(Account::Other);
+        now.charge(TimeAccount::Other);
         now.is_timed.set(false);
         for (to, ticks) in to.iter_mut().zip(&now.sampled) {
             *to += ticks.take();
@@ -254,7 +254,7 @@ pub struct Accounts {
     /// Of these, asleep.
     pub wait_ns: u64,
     /// Of these, by account. With `wait_ns` they add up to `wall_ns`.
-    pub ns: [u64; Account::COUNT],
+    pub ns: [u64; TimeAccount::COUNT],
 }
 
 impl Accounts {
@@ -271,7 +271,7 @@ impl Accounts {
             left_ns -= ns;
             self.ns[account] += ns;
         };
-        charge(Account::Poll as usize, spun_ns);
+        charge(TimeAccount::Poll as usize, spun_ns);
         let per_us = sys::clock::ticks_per_microsecond().get();
         for (account, ticks) in exact.iter().enumerate() {
             charge(account, nanoseconds(*ticks, per_us));
@@ -279,16 +279,16 @@ impl Accounts {
         // What is timed exactly is in the samples too, and was counted.
         let is_exact = |account: usize| exact[account] > 0;
         let sampled = |account: usize| if is_exact(account) { 0 } else { sampled[account] };
-        let sum: u64 = (0..Account::COUNT).map(sampled).sum();
+        let sum: u64 = (0..TimeAccount::COUNT).map(sampled).sum();
         let shared_ns = left_ns;
-        for account in 0..Account::COUNT {
+        for account in 0..TimeAccount::COUNT {
             let share = u128::from(shared_ns) * u128::from(sampled(account));
             let ns = share.checked_div(u128::from(sum)).unwrap_or(0);
             let ns = u64::try_from(ns).unwrap_or(u64::MAX).min(left_ns);
             left_ns -= ns;
             self.ns[account] += ns;
         }
-        self.ns[Account::Other as usize] += left_ns;
+        self.ns[TimeAccount::Other as usize] += left_ns;
     }
 }
 
@@ -318,39 +318,39 @@ mod tests {
         while tick_counter().saturating_sub(begun) < ticks {}
     }
 
-    fn of(ticks: &Ticks, account: Account) -> u64 {
+    fn of(ticks: &Ticks, account: TimeAccount) -> u64 {
         ticks[account as usize]
     }
 
     #[test]
     fn a_timed_turn_charges_what_ran_and_another_turn_nothing() {
         let mut ticks = Ticks::default();
-        charged_to(Account::Parse, || work(1_000));
+        charged_to(TimeAccount::Parse, || work(1_000));
         begin_sample();
-        change_to(Account::Receive);
+        change_to(TimeAccount::Receive);
         work(20_000);
-        charged_to(Account::Parse, || work(60_000));
+        charged_to(TimeAccount::Parse, || work(60_000));
         work(20_000);
-        change_to(Account::Send);
+        change_to(TimeAccount::Send);
         end_sample(&mut ticks);
-        let (parse, receive) = (of(&ticks, Account::Parse), of(&ticks, Account::Receive));
+        let (parse, receive) = (of(&ticks, TimeAccount::Parse), of(&ticks, TimeAccount::Receive));
         assert!(parse >= 60_000 && receive >= 40_000, "{ticks:?}");
-        charged_to(Account::Parse, || work(1_000));
+        charged_to(TimeAccount::Parse, || work(1_000));
         let mut none = Ticks::default();
         begin_sample();
         end_sample(&mut none);
-        assert_eq!(of(&none, Account::Parse), 0);
+        assert_eq!(of(&none, TimeAccount::Parse), 0);
     }
 
     #[test]
     fn exactly_timed_work_is_charged_once() {
         let _before = take_exact();
-        exactly(Account::Page, || {
+        exactly(TimeAccount::Page, || {
             work(20_000);
-            exactly(Account::Publish, || work(80_000));
+            exactly(TimeAccount::Publish, || work(80_000));
         });
         let exact = take_exact();
-        let (page, publish) = (of(&exact, Account::Page), of(&exact, Account::Publish));
+        let (page, publish) = (of(&exact, TimeAccount::Page), of(&exact, TimeAccount::Publish));
         assert!((20_000..80_000).contains(&page) && publish >= 80_000, "{exact:?}");
         assert_eq!(take_exact(), Ticks::default());
     }
@@ -360,21 +360,21 @@ mod tests {
         let mut accounts = Accounts::default();
         let per_us = sys::clock::ticks_per_microsecond().get();
         let (mut exact, mut sampled) = (Ticks::default(), Ticks::default());
-        exact[Account::Page as usize] = per_us * 100;
-        sampled[Account::Page as usize] = 7;
-        sampled[Account::Send as usize] = 3;
-        sampled[Account::Receive as usize] = 1;
+        exact[TimeAccount::Page as usize] = per_us * 100;
+        sampled[TimeAccount::Page as usize] = 7;
+        sampled[TimeAccount::Send as usize] = 3;
+        sampled[TimeAccount::Receive as usize] = 1;
         let span = Span { wall_ns: 1_000_000, asleep_ns: 300_000, spun_ns: 200_000 };
         accounts.add(span, &exact, &sampled);
-        let told = |account: Account| accounts.ns[account as usize];
-        assert_eq!((accounts.wait_ns, told(Account::Poll)), (300_000, 200_000));
-        assert_eq!((told(Account::Page), told(Account::Send)), (100_000, 300_000));
-        assert_eq!(told(Account::Receive), 100_000);
+        let told = |account: TimeAccount| accounts.ns[account as usize];
+        assert_eq!((accounts.wait_ns, told(TimeAccount::Poll)), (300_000, 200_000));
+        assert_eq!((told(TimeAccount::Page), told(TimeAccount::Send)), (100_000, 300_000));
+        assert_eq!(told(TimeAccount::Receive), 100_000);
         // Nothing was timed: nobody knows what it was.
         accounts.add(span, &Ticks::default(), &Ticks::default());
-        assert_eq!(accounts.ns[Account::Other as usize], 500_000);
+        assert_eq!(accounts.ns[TimeAccount::Other as usize], 500_000);
         // Clocks differ a little: what was timed is never more than what passed.
-        exact[Account::Page as usize] = per_us * 5_000;
+        exact[TimeAccount::Page as usize] = per_us * 5_000;
         accounts.add(span, &exact, &sampled);
         let sum: u64 = accounts.ns.iter().sum();
         assert_eq!((sum + accounts.wait_ns, accounts.wall_ns), (3_000_000, 3_000_000));

@@ -7,7 +7,7 @@ use crate::inbox::Inbox;
 use crate::outbox::{Outbox, Unit};
 use crate::output::Output;
 use crate::slots::ProcessId;
-use crate::stream::{Ending, Then, Waiting};
+use crate::stream::{Ending, OutputEnd, StreamOffer};
 
 /// How far a stream has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,24 +183,25 @@ impl Carriage {
     }
 
     /// What the carrier may take next, at most so many bytes of a body.
-    pub(crate) fn waiting(&mut self, most: usize) -> Waiting {
+    pub(crate) fn waiting(&mut self, most: usize) -> StreamOffer {
         if self.is_cold {
-            return Waiting::Nothing;
+            return StreamOffer::Nothing;
         }
         let unit = self.queue.next_unit(most);
-        let then = |all: bool| if all && self.is_finished { Then::Ends } else { Then::GoesOn };
+        let then =
+            |all: bool| if all && self.is_finished { OutputEnd::Ends } else { OutputEnd::GoesOn };
         match unit {
-            Unit::Head { bytes, is_all } => Waiting::Head { bytes, then: then(is_all) },
-            Unit::Body { bytes, is_all } => Waiting::Body { bytes, then: then(is_all) },
+            Unit::Head { bytes, is_all } => StreamOffer::Head { bytes, then: then(is_all) },
+            Unit::Body { bytes, is_all } => StreamOffer::Body { bytes, then: then(is_all) },
             Unit::Cold => {
                 self.is_cold = true;
-                Waiting::Nothing
+                StreamOffer::Nothing
             }
-            Unit::TakenBack => Waiting::Ended(Ending::Aborted),
+            Unit::TakenBack => StreamOffer::Ended(Ending::Aborted),
             Unit::Nothing => match self.stage {
-                Stage::Ended(ending) => Waiting::Ended(ending),
-                _ if self.is_finished => Waiting::Ended(Ending::Finished),
-                _ => Waiting::Nothing,
+                Stage::Ended(ending) => StreamOffer::Ended(ending),
+                _ if self.is_finished => StreamOffer::Ended(Ending::Finished),
+                _ => StreamOffer::Nothing,
             },
         }
     }

@@ -59,7 +59,7 @@ pub fn is_written(level: Level) -> bool {
 /// The form of lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Form {
+pub enum LineForm {
     /// Level and text.
     Plain,
     /// Time, level and text.
@@ -69,10 +69,10 @@ pub enum Form {
 }
 
 /// The form of lines. A thread may see a change slightly later than another.
-static FORM: AtomicU8 = AtomicU8::new(Form::Plain as u8);
+static FORM: AtomicU8 = AtomicU8::new(LineForm::Plain as u8);
 
 /// Sets the form of lines.
-pub fn set_form(form: Form) {
+pub fn set_form(form: LineForm) {
     FORM.store(form as u8, Ordering::Relaxed);
 }
 
@@ -83,11 +83,11 @@ pub fn write(level: Level, line: fmt::Arguments<'_>) {
     }
     let level = level.as_str();
     let form = FORM.load(Ordering::Relaxed);
-    outlet::write(if form == Form::Json as u8 {
+    outlet::write(if form == LineForm::Json as u8 {
         let mut message = String::new();
         escape(&mut message, &line.to_string());
         format!("{{\"time\":\"{}\",\"level\":\"{level}\",\"message\":\"{message}\"}}\n", now())
-    } else if form == Form::Timed as u8 {
+    } else if form == LineForm::Timed as u8 {
         format!("velodrome: {} {level}: {line}\n", now())
     } else {
         format!("velodrome: {level}: {line}\n")

@@ -14,7 +14,7 @@ use crate::slots::ProcessId;
 ///
 /// See [`Fan`] for an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seat(u32);
+pub struct FanSeat(u32);
 
 /// Processes of one scheduler that receive the same bytes.
 ///
@@ -77,24 +77,24 @@ pub struct Seat(u32);
 #[derive(Debug, Default)]
 pub struct Fan {
     seats: Vec<Option<ProcessId>>,
-    free: Vec<Seat>,
+    free: Vec<FanSeat>,
     bytes: Vec<u8>,
 }
 
 impl Fan {
     /// Adds the process: from now on it receives all messages.
-    pub fn join(&mut self, process: ProcessId) -> Seat {
+    pub fn join(&mut self, process: ProcessId) -> FanSeat {
         if let Some(seat) = self.free.pop() {
             self.seats[seat.0 as usize] = Some(process);
             return seat;
         }
-        let seat = Seat(u32::try_from(self.seats.len()).expect("slots are numbered in u32"));
+        let seat = FanSeat(u32::try_from(self.seats.len()).expect("slots are numbered in u32"));
         self.seats.push(Some(process));
         seat
     }
 
     /// Removes the process in this seat: it receives nothing more, including messages of this turn.
-    pub fn leave(&mut self, seat: Seat) {
+    pub fn leave(&mut self, seat: FanSeat) {
         if self.seats[seat.0 as usize].take().is_some() {
             self.free.push(seat);
         }

@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::limits::{FULL_RING_PAUSE, FULL_RING_TRIES};
-use crate::mailbox::{Endpoint, Mailbox, Seat};
+use crate::mailbox::{Endpoint, Mailbox, MailboxSeat};
 
 /// What a helper does after a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum Onward {
 }
 
 /// A handler of messages that may block.
-pub trait Handle<M> {
+pub trait HelperHandler<M> {
     /// Handles a message.
     fn on_message(&mut self, from: Endpoint, message: M, mailbox: &mut Mailbox<M>) -> Onward;
 
@@ -63,12 +63,12 @@ impl HelperThread {
 /// When the thread cannot be started.
 pub fn spawn<M, H>(
     name: &str,
-    seat: Seat<M>,
+    seat: MailboxSeat<M>,
     make: impl FnOnce() -> H + Send + 'static,
 ) -> io::Result<HelperThread>
 where
     M: Send + 'static,
-    H: Handle<M>,
+    H: HelperHandler<M>,
 {
     let (alive, ended) = channel();
     let spawned = thread::Builder::new().name(name.to_owned()).spawn(move || {
@@ -100,8 +100,8 @@ pub fn send_patiently<M: Send>(
     Err(message)
 }
 
-fn run<M: Send, H: Handle<M>>(seat: Seat<M>, mut handler: H) {
-    let Seat { mut mailbox, wake } = seat;
+fn run<M: Send, H: HelperHandler<M>>(seat: MailboxSeat<M>, mut handler: H) {
+    let MailboxSeat { mut mailbox, wake } = seat;
     let wake = wake.expect("a helper thread's mesh has wake descriptors");
     loop {
         if drain(&mut mailbox, &mut handler) == Onward::Stop {
@@ -116,7 +116,7 @@ fn run<M: Send, H: Handle<M>>(seat: Seat<M>, mut handler: H) {
 }
 
 /// Handles every waiting message. A handler that panics loses its message, not its thread.
-fn drain<M: Send, H: Handle<M>>(mailbox: &mut Mailbox<M>, handler: &mut H) -> Onward {
+fn drain<M: Send, H: HelperHandler<M>>(mailbox: &mut Mailbox<M>, handler: &mut H) -> Onward {
     while let Some((sender, message)) = mailbox.take() {
         let handled =
             catch_unwind(AssertUnwindSafe(|| handler.on_message(sender, message, mailbox)));

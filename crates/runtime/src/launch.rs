@@ -24,9 +24,9 @@ use sys::wake::Waker;
 
 use crate::account;
 use crate::diagnostic::{self, Level};
-use crate::mailbox::{Endpoint, Seat};
+use crate::mailbox::{Endpoint, MailboxSeat};
 use crate::pulse::Pulse;
-use crate::scheduler::{Punctuality, Scheduler, Settings, Waiting};
+use crate::scheduler::{Punctuality, Scheduler, SchedulerSettings, TurnWait};
 use crate::service::Service;
 use crate::stats::Stats;
 
@@ -50,7 +50,7 @@ pub enum Tables {
 
 /// How connections are spread over the schedulers' listeners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spread {
+pub enum ConnectionSpread {
     /// By a hash of the connection, the kernel's default.
     Hash,
     /// By the CPU that received it (`SO_ATTACH_REUSEPORT_CBPF`).
@@ -59,7 +59,7 @@ pub enum Spread {
 
 /// What to launch.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct LaunchPlan {
     /// Thread names begin with this. The kernel shows at most 11 bytes of it.
     pub name: &'static str,
     /// Whether schedulers are bound to CPUs.
@@ -67,12 +67,12 @@ pub struct Plan {
     /// Whether schedulers have descriptor tables of their own.
     pub tables: Tables,
     /// How connections are spread.
-    pub spread: Spread,
+    pub spread: ConnectionSpread,
     /// Listeners, in order. Each scheduler opens all of them; only the first scheduler opens a Unix socket. Empty for a service
     /// that only connects.
     pub listeners: Vec<ListenOptions>,
     /// Settings of each scheduler.
-    pub settings: Settings,
+    pub settings: SchedulerSettings,
     /// Inherited descriptors that stay open besides the standard ones.
     pub keep: Vec<RawFd>,
 }
@@ -181,8 +181,8 @@ impl Launched {
 /// # Errors
 /// If a thread, pollset or listener cannot be had. Everything that was started is stopped.
 pub fn launch<S, F>(
-    plan: &Plan,
-    seats: Vec<Seat<S::Message>>,
+    plan: &LaunchPlan,
+    seats: Vec<MailboxSeat<S::Message>>,
     make: F,
 ) -> Result<Launched, LaunchError>
 where
@@ -251,14 +251,14 @@ fn cpus_of(pinning: Pinning, schedulers: usize) -> Vec<Option<usize>> {
 }
 
 struct SeatPlan {
-    plan: Plan,
+    plan: LaunchPlan,
     number: usize,
     cpu: Option<usize>,
 }
 
 fn run<S, F>(
     seat_plan: &SeatPlan,
-    seat: Seat<S::Message>,
+    seat: MailboxSeat<S::Message>,
     busy: Busy,
     make: &F,
     report: &Sender<Result<Prepared, LaunchError>>,
@@ -291,7 +291,7 @@ where
         if left.load(SeqCst) == 0 {
             break;
         }
-        scheduler.turn(Waiting::Allowed)?;
+        scheduler.turn(TurnWait::Allowed)?;
     }
     scheduler.stop();
     Ok(scheduler.stats().clone())
@@ -313,7 +313,7 @@ impl Drop for Busy {
 
 fn open_scheduler<S: Service, F: Fn(Endpoint) -> io::Result<S>>(
     seat_plan: &SeatPlan,
-    seat: Seat<S::Message>,
+    seat: MailboxSeat<S::Message>,
     make: &F,
 ) -> Result<(Scheduler<Epoll, S>, Prepared), LaunchError> {
     let SeatPlan { plan, number, cpu } = seat_plan;
@@ -336,7 +336,10 @@ fn open_scheduler<S: Service, F: Fn(Endpoint) -> io::Result<S>>(
         }
         let opened = scheduler.listen(options).and_then(|listener| {
             // Once for each reuseport group. The second listener creates the group.
-            if plan.spread == Spread::ReceivingCpu && *number == 1 && is_tcp(&options.address) {
+            if plan.spread == ConnectionSpread::ReceivingCpu
+                && *number == 1
+                && is_tcp(&options.address)
+            {
                 listener.attach_reuseport_by_cpu()?;
             }
             local_address(listener, &options.address)
@@ -357,7 +360,7 @@ fn local_address(listener: &Listener, asked: &ListenAddress) -> io::Result<Liste
 }
 
 /// Gives this thread a descriptor table of its own and closes what was copied into it. `false`: refused, so the shared table is used.
-fn part_table<M: Send>(plan: &Plan, seat: &Seat<M>) -> bool {
+fn part_table<M: Send>(plan: &LaunchPlan, seat: &MailboxSeat<M>) -> bool {
     let Ok(table) = sys::thread::part_descriptor_table() else { return false };
     let wakers = seat.mailbox.wakers();
     let mut keep: Vec<RawFd> = wakers.map(|waker| waker.as_raw_fd()).collect();

@@ -30,7 +30,7 @@ impl Endpoint {
 
 /// The role of an endpoint. Helpers talk to schedulers only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum EndpointRole {
     /// Talks to every endpoint.
     Scheduler,
     /// Talks to schedulers.
@@ -66,7 +66,7 @@ metric::counted! {
 }
 
 struct Neighbour<M> {
-    role: Role,
+    role: EndpointRole,
     outgoing: Option<Producer<Stamped<M>>>,
     incoming: Option<Incoming<M>>,
     mark: Arc<SleepMark>,
@@ -98,7 +98,7 @@ pub struct Mailbox<M> {
 }
 
 /// One endpoint's part of a mesh, for the thread that will own it.
-pub struct Seat<M> {
+pub struct MailboxSeat<M> {
     /// Its mailbox.
     pub mailbox: Mailbox<M>,
     /// What wakes it; `None` if the mesh is driven.
@@ -106,7 +106,7 @@ pub struct Seat<M> {
 }
 
 /// Makes the mailboxes of all endpoints and their wake descriptors, before the descriptor tables are separated.
-pub fn mesh<M: Send>(roles: &[Role], waking: Waking) -> io::Result<Vec<Seat<M>>> {
+pub fn mesh<M: Send>(roles: &[EndpointRole], waking: Waking) -> io::Result<Vec<MailboxSeat<M>>> {
     if roles.len() > ENDPOINTS {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
@@ -133,20 +133,24 @@ pub fn mesh<M: Send>(roles: &[Role], waking: Waking) -> io::Result<Vec<Seat<M>>>
         .iter()
         .map(|_| {
             let neighbour =
-                |((role, mark), waker): ((&Role, &Arc<SleepMark>), &Option<Waker>)| Neighbour {
-                    role: *role,
-                    outgoing: None,
-                    incoming: None,
-                    mark: Arc::clone(mark),
-                    waker: waker.clone(),
-                    touched: false,
+                |((role, mark), waker): ((&EndpointRole, &Arc<SleepMark>), &Option<Waker>)| {
+                    Neighbour {
+                        role: *role,
+                        outgoing: None,
+                        incoming: None,
+                        mark: Arc::clone(mark),
+                        waker: waker.clone(),
+                        touched: false,
+                    }
                 };
             roles.iter().zip(&marks).zip(&wakers).map(neighbour).collect()
         })
         .collect();
     for (from, from_role) in roles.iter().enumerate() {
         for (to, to_role) in roles.iter().enumerate() {
-            if from != to && (*from_role == Role::Scheduler || *to_role == Role::Scheduler) {
+            if from != to
+                && (*from_role == EndpointRole::Scheduler || *to_role == EndpointRole::Scheduler)
+            {
                 let (producer, consumer) = ring(MAILBOX_MESSAGES);
                 rows[from][to].outgoing = Some(producer);
                 rows[to][from].incoming = Some(Incoming::new(consumer));
@@ -161,7 +165,7 @@ pub fn mesh<M: Send>(roles: &[Role], waking: Waking) -> io::Result<Vec<Seat<M>>>
         let counters = MailCounters::default();
         let any_touched = false;
         let mailbox = Mailbox { endpoint, neighbours, any_touched, own_mark, next_stamp, counters };
-        Seat { mailbox, wake: source }
+        MailboxSeat { mailbox, wake: source }
     };
     Ok(rows.into_iter().zip(sources).enumerate().map(mailbox).collect())
 }
@@ -175,7 +179,7 @@ impl<M: Send> Mailbox<M> {
     /// The schedulers it can send to: all others.
     pub fn schedulers(&self) -> impl Iterator<Item = Endpoint> {
         let reached = self.neighbours.iter().enumerate().filter(|(_, neighbour)| {
-            neighbour.role == Role::Scheduler && neighbour.outgoing.is_some()
+            neighbour.role == EndpointRole::Scheduler && neighbour.outgoing.is_some()
         });
         reached.filter_map(|(index, _)| u16::try_from(index).ok().map(Endpoint))
     }
@@ -314,7 +318,7 @@ mod tests {
     use super::*;
 
     fn three() -> Vec<Mailbox<u32>> {
-        let roles = [Role::Scheduler, Role::Helper, Role::Helper];
+        let roles = [EndpointRole::Scheduler, EndpointRole::Helper, EndpointRole::Helper];
         mesh(&roles, Waking::Driven).unwrap().into_iter().map(|seat| seat.mailbox).collect()
     }
 

@@ -10,7 +10,7 @@ use std::io::{self, IoSlice};
 use std::rc::Rc;
 
 use sys::file::FileHandle;
-use sys::pollset::{Follows, Pollset, Sent};
+use sys::pollset::{MoreOutput, Pollset, Sent};
 
 use crate::limits::{FILE_JOINED_BYTES, GATHER_PIECES};
 use crate::output::{FileRegion, Leaving, Output, SharedBytes};
@@ -21,10 +21,10 @@ pub(crate) use taking::Unit;
 /// Where an outbox sends its pieces.
 pub(crate) trait Sink {
     /// Sends one piece.
-    fn send_bytes(&mut self, bytes: &[u8], follows: Follows) -> Sent;
+    fn send_bytes(&mut self, bytes: &[u8], follows: MoreOutput) -> Sent;
 
     /// Sends several pieces in one write.
-    fn send(&mut self, parts: &[IoSlice<'_>], follows: Follows) -> Sent;
+    fn send(&mut self, parts: &[IoSlice<'_>], follows: MoreOutput) -> Sent;
 
     /// Sends a region of a file that is in the page cache.
     fn send_file(&mut self, file: &FileHandle, offset: u64, length: usize) -> Sent;
@@ -37,11 +37,11 @@ pub(crate) struct Plain<'a, P: Pollset> {
 }
 
 impl<P: Pollset> Sink for Plain<'_, P> {
-    fn send_bytes(&mut self, bytes: &[u8], follows: Follows) -> Sent {
+    fn send_bytes(&mut self, bytes: &[u8], follows: MoreOutput) -> Sent {
         self.pollset.send_bytes(self.socket, bytes, follows)
     }
 
-    fn send(&mut self, parts: &[IoSlice<'_>], follows: Follows) -> Sent {
+    fn send(&mut self, parts: &[IoSlice<'_>], follows: MoreOutput) -> Sent {
         self.pollset.send(self.socket, parts, follows)
     }
 
@@ -130,10 +130,10 @@ impl Piece {
     }
 
     /// The hint to the kernel about sending a head that precedes this piece.
-    fn behind_a_head(&self) -> Follows {
+    fn behind_a_head(&self) -> MoreOutput {
         match self {
-            Self::File(region) if region.length > FILE_JOINED_BYTES => Follows::Nothing,
-            _ => Follows::More,
+            Self::File(region) if region.length > FILE_JOINED_BYTES => MoreOutput::Nothing,
+            _ => MoreOutput::More,
         }
     }
 }
@@ -253,7 +253,7 @@ impl Outbox {
     pub(crate) fn transmit(
         &mut self,
         sink: &mut impl Sink,
-        (follows, most): (Follows, usize),
+        (follows, most): (MoreOutput, usize),
         sent_bytes: &mut usize,
     ) -> Transmitted {
         let mut left = most;
@@ -297,7 +297,7 @@ impl Outbox {
     fn send_memory(
         &self,
         sink: &mut impl Sink,
-        mut follows: Follows,
+        mut follows: MoreOutput,
         most: usize,
     ) -> (usize, Sent) {
         if let [piece] = self.pieces.as_slices().0
@@ -316,12 +316,12 @@ impl Outbox {
                 break;
             };
             if count == GATHER_PIECES {
-                follows = Follows::More;
+                follows = MoreOutput::More;
                 break;
             }
             let fits = &bytes[..bytes.len().min(most - asked)];
             if fits.len() < bytes.len() {
-                follows = Follows::More;
+                follows = MoreOutput::More;
             }
             slices[count] = IoSlice::new(fits);
             count += 1;

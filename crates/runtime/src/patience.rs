@@ -3,10 +3,10 @@
 //! Owns the numbers. `scheduler` keeps and applies them.
 
 /// How long a scheduler waits for peers. The meaning of each is that of the field of
-/// [`Settings`](crate::scheduler::Settings) with its name.
+/// [`SchedulerSettings`](crate::scheduler::SchedulerSettings) with its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the fields of `Settings` have it")]
-pub struct Patience {
+pub struct PeerPatience {
     pub send_idle_ns: u64,
     pub send_rate: u64,
     pub linger_bytes: u32,

@@ -5,7 +5,7 @@
 
 use std::num::NonZeroU32;
 
-use sys::pollset::Follows;
+use sys::pollset::MoreOutput;
 
 use crate::extras::ExtraIndex;
 use crate::inbox::Inbox;
@@ -43,14 +43,14 @@ impl Mode {
     /// What comes after the output that is being sent: for a process that ends, the end of the stream. The kernel then puts both into one
     /// segment, which saves a connection of one request a fifth of its CPU.
     #[inline]
-    pub(crate) fn follows(self) -> Follows {
+    pub(crate) fn follows(self) -> MoreOutput {
         match self {
-            Mode::Finishing | Mode::Lingering => Follows::More,
+            Mode::Finishing | Mode::Lingering => MoreOutput::More,
             Mode::Connecting
             | Mode::Reading
             | Mode::Parked
             | Mode::Collecting
-            | Mode::Discarding => Follows::Nothing,
+            | Mode::Discarding => MoreOutput::Nothing,
         }
     }
 }

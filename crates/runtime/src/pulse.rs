@@ -5,7 +5,7 @@
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use sys::backtrace::Traced;
+use sys::backtrace::TraceableThread;
 
 /// The pulse of one scheduler, on a cache line of its own.
 #[derive(Debug, Default)]
@@ -34,8 +34,8 @@ impl Pulse {
     }
 
     /// The thread of the scheduler, for its back-trace; `None` if it cannot be traced.
-    pub fn thread(&self) -> Option<Traced> {
-        Traced::of_number(self.thread.load(Relaxed))
+    pub fn thread(&self) -> Option<TraceableThread> {
+        TraceableThread::of_number(self.thread.load(Relaxed))
     }
 
     /// When the scheduler's current turn began, on the monotonic clock; `None` while it waits.

@@ -6,16 +6,16 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::ListenAddress;
 
-use crate::launch::{Launched, Pinning, Plan, Spread, Tables, launch};
+use crate::launch::{ConnectionSpread, LaunchPlan, Launched, Pinning, Tables, launch};
 use crate::limits;
-use crate::mailbox::{Mailbox, Role, Waking, mesh};
-use crate::scheduler::Settings;
+use crate::mailbox::{EndpointRole, Mailbox, Waking, mesh};
+use crate::scheduler::SchedulerSettings;
 use crate::service::Service;
 
 pub use crate::launch::schedulers_by_default;
 
 /// A running service.
-pub struct Started<M> {
+pub struct RunningService<M> {
     /// The address it listens on, with the port that the kernel chose.
     pub address: SocketAddr,
     /// Its schedulers.
@@ -85,36 +85,36 @@ pub fn start<S, F>(
     schedulers: usize,
     first: Speaks,
     make: F,
-) -> io::Result<Started<S::Message>>
+) -> io::Result<RunningService<S::Message>>
 where
     S: Service,
     S::Message: 'static,
     F: Fn() -> S + Send + Sync + 'static,
 {
     let asked = resolve(address)?;
-    let mut roles = vec![Role::Scheduler; schedulers];
-    roles.push(Role::Helper);
+    let mut roles = vec![EndpointRole::Scheduler; schedulers];
+    roles.push(EndpointRole::Helper);
     let mut seats = mesh(&roles, Waking::Descriptors)?;
     let helper = seats.pop().ok_or_else(|| io::Error::other("a mesh without seats"))?;
-    let plan = Plan {
+    let plan = LaunchPlan {
         name: "velodrome",
         pinning: Pinning::EachToItsCpu,
         tables: Tables::Private,
-        spread: Spread::Hash,
+        spread: ConnectionSpread::Hash,
         listeners: vec![ListenOptions {
             address: ListenAddress::Tcp(asked),
             backlog: limits::BACKLOG,
             first,
             silent: Silence::Trusted,
         }],
-        settings: Settings::default(),
+        settings: SchedulerSettings::default(),
         keep: Vec::new(),
     };
     sys::descriptor::raise_descriptor_limit();
     let mut launched = launch(&plan, seats, move |_| Ok(make())).map_err(io::Error::other)?;
     let address = launched.addresses.first().and_then(ListenAddress::tcp).unwrap_or(asked);
     launched.start();
-    Ok(Started { address, launched, mail: helper.mailbox })
+    Ok(RunningService { address, launched, mail: helper.mailbox })
 }
 
 fn resolve(address: &str) -> io::Result<SocketAddr> {

@@ -16,7 +16,7 @@ pub use crate::close_reason::CloseReason;
 pub use crate::sampler::Remarkable;
 use crate::slots::ProcessId;
 pub use crate::watch::Used;
-pub use context::{Command, Connect, Context, ServiceContext};
+pub use context::{Connect, Context, SchedulerCommand, ServiceContext};
 
 use crate::limits::INBOX_BYTES;
 use crate::mailbox::Endpoint;
@@ -48,7 +48,7 @@ pub enum Beginning {
         /// The address that it comes from.
         peer: Peer,
     },
-    /// It was begun by [`Command::Connect`]. The service knows which server name it asks for and which protocols it
+    /// It was begun by [`SchedulerCommand::Connect`]. The service knows which server name it asks for and which protocols it
     /// offers.
     Connecting {
         /// The ticket of the request.
@@ -58,7 +58,7 @@ pub enum Beginning {
 
 /// What can happen to a process, apart from input.
 ///
-/// The examples of [`Service`], [`Context`] and [`Command`] handle some of these.
+/// The examples of [`Service`], [`Context`] and [`SchedulerCommand`] handle some of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The peer ended its output (half-close); everything it sent before was delivered. It may still read. If the
@@ -73,7 +73,7 @@ pub enum Event {
     DeadlineReached,
     /// Its output had to wait, or it was parked, and now everything has been sent. Its deadline did not run meanwhile.
     OutputDrained,
-    /// It was resumed because what it waited for has arrived, or the service wanted it to run ([`Command::Run`]).
+    /// It was resumed because what it waited for has arrived, or the service wanted it to run ([`SchedulerCommand::Run`]).
     Resumed,
     /// The scheduler is shutting down: finish what runs, begin nothing.
     Draining,
@@ -133,7 +133,7 @@ pub enum ClockUse {
     PerRun,
 }
 
-/// A process as a walk sees it: [`Command::Walk`].
+/// A process as a walk sees it: [`SchedulerCommand::Walk`].
 #[derive(Debug)]
 pub struct Seen<'a, T> {
     /// Its name.
@@ -368,7 +368,7 @@ pub trait Service {
     ) {
     }
 
-    /// Shows a process of a walk: [`Command::Walk`].
+    /// Shows a process of a walk: [`SchedulerCommand::Walk`].
     fn on_seen(&mut self, _seen: &Seen<'_, Self::Process>) {}
 
     /// A walk has seen as many slots as a turn may. `next` is the slot with which it goes on, if the service asks for

@@ -45,7 +45,7 @@ pub enum Ending {
 
 /// Whether a stream's output ends with what is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Then {
+pub enum OutputEnd {
     /// More may come.
     GoesOn,
     /// It ends with these bytes. Taking them lets go of the stream.
@@ -54,7 +54,7 @@ pub enum Then {
 
 /// What a carrier may take next from a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting {
+pub enum StreamOffer {
     /// Nothing now.
     Nothing,
     /// The rest of a head ([`Output::put_head`](crate::output::Output::put_head)). It is not mixed with body bytes.
@@ -62,14 +62,14 @@ pub enum Waiting {
         /// Its length, whatever bound was given.
         bytes: usize,
         /// Whether the output ends with it.
-        then: Then,
+        then: OutputEnd,
     },
     /// Bytes that are not a head.
     Body {
         /// How many, at most the given bound.
         bytes: usize,
         /// Whether the output ends with them.
-        then: Then,
+        then: OutputEnd,
     },
     /// The stream has ended. This lets go of it: its name means nothing any more.
     Ended(Ending),

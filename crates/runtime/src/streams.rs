@@ -9,7 +9,7 @@ use crate::limits::{STREAM_INPUT_BYTES, STREAMS_PER_PROCESS};
 use crate::output::Output;
 use crate::slots::ProcessId;
 
-pub use crate::stream::{Ending, NotHanded, NotOpened, StreamId, Then, Waiting};
+pub use crate::stream::{Ending, NotHanded, NotOpened, OutputEnd, StreamId, StreamOffer};
 
 /// The streams of the process that runs. See [`Service::on_carry`](crate::service::Service::on_carry).
 pub struct Streams<'a> {
@@ -116,14 +116,14 @@ impl<'a> Streams<'a> {
     }
 
     /// What may be taken next from a stream: a head, or at most so many bytes of a body.
-    pub fn waiting(&mut self, stream: StreamId, most: usize) -> Waiting {
+    pub fn waiting(&mut self, stream: StreamId, most: usize) -> StreamOffer {
         let Some(carriage) = self.carriage(stream) else {
-            return Waiting::Ended(Ending::Aborted);
+            return StreamOffer::Ended(Ending::Aborted);
         };
         let waiting = carriage.waiting(most);
         match waiting {
-            Waiting::Ended(_) => self.extras.let_go(stream),
-            Waiting::Nothing if carriage.is_cold() => self.extras.wake(stream),
+            StreamOffer::Ended(_) => self.extras.let_go(stream),
+            StreamOffer::Nothing if carriage.is_cold() => self.extras.wake(stream),
             _ => {}
         }
         waiting

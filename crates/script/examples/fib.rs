@@ -6,7 +6,10 @@
 
 use std::time::Duration;
 
-use script::engine::{Answer, Code, Host, Level, Output, Part, Reply, Settings, State, Step};
+use script::engine::{
+    CallResult, Code, EngineSettings, EngineState, HostAnswer, PageHost, PageLogLevel, PageOutput,
+    RequestPart, WaitReply,
+};
 
 const FIB: &str = "local function fib(n)
   if n < 2 then
@@ -34,14 +37,14 @@ const BUDGET: Duration = Duration::from_secs(3_600);
 /// Nobody asks.
 struct NoRequest;
 
-impl Host for NoRequest {
-    fn request(&mut self, _: Part, _: &mut Answer) {}
+impl PageHost for NoRequest {
+    fn request(&mut self, _: RequestPart, _: &mut HostAnswer) {}
 
     fn now(&mut self) -> Duration {
         Duration::ZERO
     }
 
-    fn log(&mut self, _: Level, _: &[u8]) {}
+    fn log(&mut self, _: PageLogLevel, _: &[u8]) {}
 }
 
 fn main() {
@@ -52,16 +55,16 @@ fn main() {
     };
     let times = words.next().map_or(1, |word| word.parse().expect("a number of times"));
     let source = if words.next().is_some_and(|word| word == "anew") { FIB_ANEW } else { FIB };
-    let settings = Settings { code, cpu_budget: BUDGET, ..Settings::default() };
-    let mut state = State::new(settings).expect("the engine can be made here");
+    let settings = EngineSettings { code, cpu_budget: BUDGET, ..EngineSettings::default() };
+    let mut state = EngineState::new(settings).expect("the engine can be made here");
     let page = state.load(0, "fib", source).expect("the page is Lua");
     for _ in 0..times {
-        let mut output = Output::default();
+        let mut output = PageOutput::default();
         let mut step = state.start(&page, &mut NoRequest, &mut output);
-        while let Step::Sliced(run) | Step::Waits(run, _) = step {
-            step = state.resume(run, Reply::Nothing, &mut NoRequest, &mut output);
+        while let CallResult::Sliced(run) | CallResult::Waits(run, _) = step {
+            step = state.resume(run, WaitReply::Nothing, &mut NoRequest, &mut output);
         }
-        if let Step::Failed(error) = step {
+        if let CallResult::Failed(error) = step {
             panic!("{error}");
         }
         println!("{}", String::from_utf8_lossy(&output.body));

@@ -19,8 +19,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
-use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
+use runtime::mailbox::{Endpoint, EndpointRole, Mailbox, Waking, mesh};
+use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
 use runtime::service::{Context, Event, ListenerIndex, Next, Progress, Service};
 use server::conn::Connections;
 use server::file_helper::FileHelper;
@@ -32,7 +32,7 @@ use sys::socket::{ListenAddress, Peer};
 use world::{ClientId, Faults, Sim, World};
 
 use config::{Config, Overrides};
-use http::{Function, Http, Reply, Request, Settings};
+use http::{Function, Http, HttpSettings, Reply, Request};
 
 /// Requests of one pipelined write.
 const PIPELINED: usize = 16;
@@ -66,7 +66,7 @@ struct Stage<S: Service> {
 impl<S: Service> Stage<S> {
     fn new(service: S) -> io::Result<Self> {
         let world = World::new(1, Faults::none());
-        let mut mailboxes = mesh(&[Role::Scheduler, Role::Helper], Waking::Driven)?
+        let mut mailboxes = mesh(&[EndpointRole::Scheduler, EndpointRole::Helper], Waking::Driven)?
             .into_iter()
             .map(|seat| seat.mailbox);
         let (Some(mailbox), Some(helper)) = (mailboxes.next(), mailboxes.next()) else {
@@ -90,7 +90,7 @@ impl<S: Service> Stage<S> {
     /// One write of the client and all work of the server for it; returns the number of bytes of the answer.
     fn exchange(&mut self, client: ClientId, request: &[u8]) -> io::Result<usize> {
         self.world.client_send(client, request);
-        while self.scheduler.turn(Waiting::Forbidden)? {}
+        while self.scheduler.turn(TurnWait::Forbidden)? {}
         Ok(self.world.client_received(client).len())
     }
 
@@ -210,7 +210,7 @@ fn run(workload: &str, writes: usize) -> io::Result<Option<usize>> {
     if workload == "file" {
         return site()?.run(&request, shape, writes).map(Some);
     }
-    let service = Http::new(Function(hello), Arc::new(Settings::default()), None);
+    let service = Http::new(Function(hello), Arc::new(HttpSettings::default()), None);
     Stage::new(service)?.run(&request, shape, writes).map(Some)
 }
 

@@ -2,13 +2,13 @@
 //!
 //! Owns the shape of the order. Never obeys it.
 
-use cache::Pattern;
+use cache::PurgePattern;
 
 /// What a scheduler has to forget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CacheOrder {
     /// Everything that a pattern includes, in all caches.
-    Purge(Pattern),
+    Purge(PurgePattern),
     /// The answers of one URI, because it was changed.
     Changed {
         /// The upstream.

@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use channels::{Shown, TokenKeys, TokenProblem};
+use channels::{Credential, TokenKeys, TokenProblem};
 use files::rules::Root;
 use files::secret::{SecretFault, SecretFile, secrets_of};
 
@@ -67,7 +67,10 @@ impl ChannelKeys {
     ///
     /// # Errors
     /// If one of them cannot be used.
-    pub(crate) fn load(settings: &config::ChannelKeys, roots: &[Root]) -> Result<Self, KeysError> {
+    pub(crate) fn load(
+        settings: &config::ChannelKeyFiles,
+        roots: &[Root],
+    ) -> Result<Self, KeysError> {
         let mut keys = Self::default();
         if let Some(path) = &settings.token_keys {
             keys.read("token_keys", path, roots, |keys, file| {
@@ -114,11 +117,15 @@ impl ChannelKeys {
     ///
     /// # Errors
     /// If it is neither a key nor a valid token.
-    pub(crate) fn read_shown(&self, text: &[u8], unix_seconds: u64) -> Result<Shown, TokenProblem> {
+    pub(crate) fn read_shown(
+        &self,
+        text: &[u8],
+        unix_seconds: u64,
+    ) -> Result<Credential, TokenProblem> {
         if self.is_program(text) {
-            return Ok(Shown::Key);
+            return Ok(Credential::Key);
         }
-        self.tokens.read(text, unix_seconds).map(|pass| Shown::Token(Arc::new(pass)))
+        self.tokens.read(text, unix_seconds).map(|pass| Credential::Token(Arc::new(pass)))
     }
 
     /// Whether this is the key of a program.

@@ -4,8 +4,11 @@
 
 use std::sync::Arc;
 
-use channels::{Access, Certificates, Glob, HistoryRules, Presence, Rulebook, Rules, Slow};
-use config::{ChannelAccess, ChannelRules, Names, SlowSubscriber};
+use channels::{
+    Access, CertificateRule, ChannelGlob, ChannelPolicy, HistoryRules, Presence, Rulebook,
+    SlowPolicy,
+};
+use config::{AcceptedNames, ChannelAccess, ChannelRules, SlowSubscriber};
 use runtime::clock::milliseconds;
 
 // A channel without a section, which Redis clients may use, has the same defaults as one with a section.
@@ -24,16 +27,16 @@ const _: () = {
 
 /// The rules of all channels.
 pub(crate) fn rulebook(configured: &[ChannelRules]) -> Rulebook {
-    Rulebook::new(configured.iter().map(|of| (Glob::new(&of.pattern), rules(of))))
+    Rulebook::new(configured.iter().map(|of| (ChannelGlob::new(&of.pattern), rules(of))))
 }
 
-fn rules(of: &ChannelRules) -> Rules {
+fn rules(of: &ChannelRules) -> ChannelPolicy {
     let access = |access| match access {
         ChannelAccess::Open => Access::Open,
         ChannelAccess::Token => Access::Token,
         ChannelAccess::None => Access::Closed,
     };
-    Rules {
+    ChannelPolicy {
         history: HistoryRules {
             count: u32::try_from(of.history).unwrap_or(u32::MAX),
             bytes: of.history_size,
@@ -45,9 +48,9 @@ fn rules(of: &ChannelRules) -> Rules {
         publish_certificate: of.publish_certificate.as_ref().map(certificates),
         presence: if of.presence { Presence::On } else { Presence::Off },
         slow: match of.slow {
-            SlowSubscriber::Disconnect => Slow::Disconnect,
-            SlowSubscriber::DropOldest => Slow::DropOldest,
-            SlowSubscriber::Latest => Slow::Latest,
+            SlowSubscriber::Disconnect => SlowPolicy::Disconnect,
+            SlowSubscriber::DropOldest => SlowPolicy::DropOldest,
+            SlowSubscriber::Latest => SlowPolicy::Latest,
         },
         behind: of.behind,
         message_size: of.message_size,
@@ -56,11 +59,11 @@ fn rules(of: &ChannelRules) -> Rules {
     }
 }
 
-fn certificates(of: &Names) -> Certificates {
+fn certificates(of: &AcceptedNames) -> CertificateRule {
     match of {
-        Names::Any => Certificates::Any,
-        Names::These(names) => {
-            Certificates::These(names.iter().map(|name| (**name).into()).collect())
+        AcceptedNames::Any => CertificateRule::Any,
+        AcceptedNames::These(names) => {
+            CertificateRule::These(names.iter().map(|name| (**name).into()).collect())
         }
     }
 }

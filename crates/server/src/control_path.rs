@@ -5,7 +5,7 @@
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use config::{Address, Config};
+use config::{Config, ListenerAddress};
 use runtime::diagnostic::{self, Level};
 
 /// The directory of this user's control sockets: `/run/velodrome` for root, otherwise below `XDG_RUNTIME_DIR`, or if
@@ -35,7 +35,7 @@ pub(crate) fn control_path(config: &Config) -> PathBuf {
         return path.clone();
     }
     let name = match config.listeners.first().map(|listener| &listener.address) {
-        Some(Address::Tcp(address)) if address.port() > 0 => address.port().to_string(),
+        Some(ListenerAddress::Tcp(address)) if address.port() > 0 => address.port().to_string(),
         _ => format!("pid-{}", std::process::id()),
     };
     control_directory().join(format!("{name}.sock"))

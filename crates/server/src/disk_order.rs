@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use cache::{Elsewhere, Pattern, Record, Time};
+use cache::{DiskRecord, Elsewhere, PurgePattern, Time};
 use http::FieldList;
 
 /// The number of an answer that a scheduler has stored on a disk.
@@ -42,7 +42,7 @@ pub enum DiskOrder {
         /// Its number.
         save: SaveId,
         /// All but its body.
-        record: Box<Record>,
+        record: Box<DiskRecord>,
         /// Whether the body is too long for memory, so that nobody will ever compare it with its check sum.
         is_long: bool,
     },
@@ -53,11 +53,11 @@ pub enum DiskOrder {
     /// It will not be.
     Abort(SaveId),
     /// What is stored under this name was validated.
-    Refresh(Arc<str>, Box<Record>),
+    Refresh(Arc<str>, Box<DiskRecord>),
     /// Forget the answers with this number of their text.
     Forget(u64),
     /// Forget everything that a pattern includes, in all directories.
-    Purge(Pattern),
+    Purge(PurgePattern),
     /// So many bytes, and so many files.
     Limit(u64, usize),
 }

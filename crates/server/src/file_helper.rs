@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use files::Warmed;
-use files::absence::Failure;
+use files::absence::FileFailure;
 use files::disk::Disk;
-use files::job::{Content, Found};
-use runtime::helper::{Handle, Onward, send_patiently};
+use files::job::{LookupResult, PathContent};
+use runtime::helper::{HelperHandler, Onward, send_patiently};
 use runtime::mailbox::{Endpoint, Mailbox};
 
 use crate::message::{FoundFile, LookUp, Message, ToFileHelper, ToScheduler, WarmFor};
@@ -46,7 +46,7 @@ impl FileHelper {
                 let LookUp { site, job } = *look_up;
                 let found = match self.disk_of(&site) {
                     Some(disk) => disk.look_up(&job),
-                    None => Found::Content(Content::Failed(Failure::Storage)),
+                    None => LookupResult::Content(PathContent::Failed(FileFailure::Storage)),
                 };
                 ToScheduler::Found(Box::new(FoundFile { site, job, found }))
             }
@@ -54,7 +54,7 @@ impl FileHelper {
                 let WarmFor { site, process, warm } = *warm_for;
                 let warmed = match self.disk_of(&site) {
                     Some(disk) => disk.warm(&warm),
-                    None => Warmed::Failed(Failure::Storage),
+                    None => Warmed::Failed(FileFailure::Storage),
                 };
                 ToScheduler::Warmed(process, warmed)
             }
@@ -68,7 +68,7 @@ impl Default for FileHelper {
     }
 }
 
-impl Handle<Message> for FileHelper {
+impl HelperHandler<Message> for FileHelper {
     fn on_message(
         &mut self,
         from: Endpoint,

@@ -19,7 +19,7 @@ pub(crate) struct Handshakes {
     most: u64,
     /// Under way, by address; IPv6 by network, as one client has all of it.
     under_way: Rc<RefCell<HashMap<IpAddr, u32>>>,
-    failures: Failures,
+    failures: HandshakeFailures,
 }
 
 /// A handshake that is under way: it counts until this is dropped.
@@ -46,7 +46,7 @@ impl Drop for UnderWay {
 
 /// Handshakes that failed, by reason; those that a client ended by an alert, by its name as well.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Failures {
+pub struct HandshakeFailures {
     reasons: Counts,
     alerts: Counts,
 }
@@ -58,7 +58,7 @@ struct Counts(Vec<(&'static str, u64)>);
 impl Handshakes {
     /// So many may be under way of one address.
     pub(crate) fn of(most: u64) -> Self {
-        Self { most, under_way: Rc::default(), failures: Failures::default() }
+        Self { most, under_way: Rc::default(), failures: HandshakeFailures::default() }
     }
 
     /// Sets how many one address may have under way.
@@ -94,7 +94,7 @@ impl Handshakes {
     }
 
     /// Those that failed, by reason.
-    pub(crate) fn failures(&self) -> &Failures {
+    pub(crate) fn failures(&self) -> &HandshakeFailures {
         &self.failures
     }
 }
@@ -108,7 +108,7 @@ impl Counts {
     }
 }
 
-impl Failures {
+impl HandshakeFailures {
     /// The reasons so far and their counts.
     pub fn reasons(&self) -> Vec<(&'static str, u64)> {
         self.reasons.0.clone()

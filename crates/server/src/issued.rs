@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use acme::{Answer, Name, Names};
+use acme::{CertificateNames, ChallengeAnswer, Name};
 use tls::{Challenge, Identity};
 
 /// The certificates and challenges of a server.
@@ -22,7 +22,7 @@ pub struct Issued {
 
 impl Issued {
     /// Uses a certificate for its names, instead of those before.
-    pub fn insert(&mut self, names: &Names, identity: &Identity) {
+    pub fn insert(&mut self, names: &CertificateNames, identity: &Identity) {
         let of_names = names.iter().map(|name| (name.clone(), identity.clone()));
         Arc::make_mut(&mut self.certificates).extend(of_names);
     }
@@ -46,12 +46,12 @@ impl Issued {
     ///
     /// # Errors
     /// If the certificate of the answer cannot be shown.
-    pub fn answer(&mut self, answer: Answer) -> Result<(), tls::ChallengeError> {
+    pub fn answer(&mut self, answer: ChallengeAnswer) -> Result<(), tls::ChallengeError> {
         match answer {
-            Answer::Http01 { token, key_authorization, .. } => {
+            ChallengeAnswer::Http01 { token, key_authorization, .. } => {
                 Arc::make_mut(&mut self.answers).insert(token, key_authorization);
             }
-            Answer::TlsAlpn01 { server_name, certificate, key } => {
+            ChallengeAnswer::TlsAlpn01 { server_name, certificate, key } => {
                 let challenge = Challenge::new(&server_name, certificate, key)?;
                 Arc::make_mut(&mut self.challenges).push(challenge);
             }
@@ -60,12 +60,12 @@ impl Issued {
     }
 
     /// Answers this no longer.
-    pub fn withdraw(&mut self, answer: &Answer) {
+    pub fn withdraw(&mut self, answer: &ChallengeAnswer) {
         match answer {
-            Answer::Http01 { token, .. } => {
+            ChallengeAnswer::Http01 { token, .. } => {
                 Arc::make_mut(&mut self.answers).remove(token);
             }
-            Answer::TlsAlpn01 { server_name, .. } => {
+            ChallengeAnswer::TlsAlpn01 { server_name, .. } => {
                 let challenges = Arc::make_mut(&mut self.challenges);
                 challenges.retain(|one| one.server_name() != server_name);
             }

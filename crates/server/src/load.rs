@@ -19,7 +19,7 @@ use std::sync::Arc;
 use config::{
     AppDirectory, AppPresence, Config, ConfigErrors, FILE_NAME, FileNames, Overrides, Secrets,
 };
-use pages::fetch::{Trust, TrustError};
+use pages::fetch::{FetchTrust, TrustError};
 use pages::{Before, PagesError, ProcessPlan, Secret, SecretError, UnknownZone};
 use sys::regular_file;
 
@@ -31,7 +31,7 @@ pub use self::error_pages::missing_error_pages;
 pub use self::orders::OrdersError;
 pub use self::second_addresses::second_addresses;
 use self::served::{look_at_served, place_of};
-use self::taken::Taken;
+use self::taken::UploadsTaken;
 use crate::access::{UserFiles, UsersError};
 use crate::channel_keys::{AdminKeys, ChannelKeys, KeysError};
 use crate::limits::{APP_MAIN, CONFIG_SIZE_MAX};
@@ -41,7 +41,7 @@ use crate::upstream_tls::{UpstreamConnectors, UpstreamTlsError};
 
 /// What the command line specified.
 #[derive(Clone, Debug, Default)]
-pub struct Source {
+pub struct ConfigSource {
     /// The directory to serve.
     pub directory: PathBuf,
     /// The configuration file, if one was named.
@@ -93,7 +93,7 @@ pub enum LoadError {
         /// The directory.
         path: PathBuf,
         /// The kind of file at that path.
-        taken: Taken,
+        taken: UploadsTaken,
     },
     /// The configuration has errors.
     Config(ConfigErrors),
@@ -240,7 +240,7 @@ impl LoadError {
     }
 }
 
-impl Source {
+impl ConfigSource {
     /// Reads, checks and compiles the configuration, and checks the roots. Unchanged pages are kept from `before`, and
     /// so is the last working version of pages that are broken now.
     ///
@@ -280,7 +280,7 @@ impl Source {
             look_at_directory(path)?;
         }
         look_for_app(&mut data)?;
-        data.trust = Trust::load(&data.config.pages, &data.roots).map_err(LoadError::Trust)?;
+        data.trust = FetchTrust::load(&data.config.pages, &data.roots).map_err(LoadError::Trust)?;
         data.upstream_tls = UpstreamConnectors::load(&data.config.upstreams, &data.roots)
             .map_err(LoadError::UpstreamTls)?;
         data.secret = Secret::load(&data.config.pages, &data.roots, before.secret)
@@ -311,7 +311,7 @@ impl Source {
         let Some(path) = &data.config.pages.uploads else { return Ok(()) };
         // Including its directory: if it is a link, the directory of the link counts too.
         let config = self.config_path().map(|path| absolute(&path));
-        match Taken::of(path, config.as_deref(), data) {
+        match UploadsTaken::of(path, config.as_deref(), data) {
             Some(taken) => Err(LoadError::UploadsTaken { path: path.clone(), taken }),
             None => Ok(()),
         }

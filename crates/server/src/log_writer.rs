@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use runtime::clock::nanoseconds;
 use runtime::diagnostic::{self, Level};
-use runtime::helper::{Handle, Onward};
+use runtime::helper::{HelperHandler, Onward};
 use runtime::limits::COMPLAINT_INTERVAL_NS;
 use runtime::mailbox::{Endpoint, Mailbox};
 use sys::clock::monotonic_ns;
@@ -228,7 +228,7 @@ impl LogTarget {
     }
 }
 
-impl Handle<Message> for LogWriter {
+impl HelperHandler<Message> for LogWriter {
     fn on_message(
         &mut self,
         from: Endpoint,

@@ -4,7 +4,7 @@
 
 /// One who says that the site is maintained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum MaintenanceSource {
     /// `velodrome ctl set maintenance`.
     Operator,
     /// The file of `[maintenance]`.
@@ -30,10 +30,10 @@ pub(crate) struct Switches {
 
 impl Switches {
     /// A source says something new.
-    pub(crate) fn set(&mut self, source: Source, switch: Switch) {
+    pub(crate) fn set(&mut self, source: MaintenanceSource, switch: Switch) {
         match source {
-            Source::Operator => self.operator = switch,
-            Source::File => self.file = switch,
+            MaintenanceSource::Operator => self.operator = switch,
+            MaintenanceSource::File => self.file = switch,
         }
     }
 

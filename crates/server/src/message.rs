@@ -7,14 +7,14 @@ use std::sync::Arc;
 use acme::{CertificateStatus, Confirmation};
 use cache::CacheStats as UpstreamCacheStats;
 use channels::ChannelStats;
-use client::{Looked, Question};
-use files::cache::CacheStats;
+use client::{NameLookup, ResolvedName};
+use files::cache::PathCacheStats;
 use files::{Job, Warm, Warmed};
 use http::HttpStats;
 use local::StoreStats;
-use pages::uploads::{Order, Report};
-use pages::{Letter, PageProblem, PageSet, PagesReport};
-use quota::{LimitCounts, News};
+use pages::uploads::{FileOrder, UploadReport};
+use pages::{PageLetter, PageProblem, PageSet, PagesReport};
+use quota::{LimitCounts, RemoteUses};
 use resp::RespStats;
 use runtime::account::Accounts;
 use runtime::slots::ProcessId;
@@ -26,9 +26,9 @@ use crate::access::{Checked, PasswordCheck};
 use crate::cache_order::CacheOrder;
 use crate::disk_order::{DiskAnswer, DiskOrders, DiskReport};
 use crate::events::{Trouble, Vitals};
-use crate::handshakes::Failures;
-use crate::live::{Shown, Wish};
-use crate::maintenance::{Source, Switch};
+use crate::handshakes::HandshakeFailures;
+use crate::live::{LiveAnswer, ViewRequest};
+use crate::maintenance::{MaintenanceSource, Switch};
 use crate::profile_order::{Profiled, ToProfiler};
 use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
@@ -36,7 +36,7 @@ use crate::span_stats::SpanStats;
 use crate::store_writer_stats::StoreWriterStats;
 use crate::upstream_report::{UpstreamOrder, UpstreamReport};
 
-pub use local::{OrderedBy, Orders, Stored, ToStoreWriter};
+pub use local::{OrderedBy, StoreOrders, Stored, ToStoreWriter};
 
 /// Messages, one type for each kind of receiver.
 #[derive(Debug)]
@@ -48,9 +48,9 @@ pub enum Message {
     /// To the password helper: verify a password.
     PasswordHelper(Box<PasswordCheck>),
     /// To a name helper: look up a host.
-    NameHelper(Question),
+    NameHelper(NameLookup),
     /// To an upload helper: handle a file of a form.
-    UploadHelper(Box<Order>),
+    UploadHelper(Box<FileOrder>),
     /// To the log writer.
     LogWriter(ToLogWriter),
     /// To the writer of the store.
@@ -73,19 +73,19 @@ pub enum ToScheduler {
     /// From the password helper: whether a password is right that the request of a process shows.
     Password(Checked),
     /// From a name helper: the addresses of a host.
-    Resolved(Looked),
+    Resolved(ResolvedName),
     /// From an upload helper: the result of an order.
-    Uploaded(Box<Report>),
+    Uploaded(Box<UploadReport>),
     /// From a page process of another scheduler.
-    Letter(Box<Letter>),
+    Letter(Box<PageLetter>),
     /// From the writer of the store: the results of a message of orders.
     Stored(Box<Vec<Stored>>),
     /// From the writer of the store: the awaited commit was made.
     Committed,
     /// From another scheduler: what keys of limits have used.
-    Used(Arc<News>),
+    Used(Arc<RemoteUses>),
     /// From another scheduler: news of channels.
-    Channels(Box<channels::Letter>),
+    Channels(Box<channels::ChannelLetter>),
     /// Use a new configuration.
     Reload(Arc<SiteData>),
     /// Use other settings with the same configuration. One that is not in use any more is ignored.
@@ -107,7 +107,7 @@ pub enum ToScheduler {
         idle_grace_ms: u64,
     },
     /// Whether the site is maintained, as one source says.
-    Maintenance(Source, Switch),
+    Maintenance(MaintenanceSource, Switch),
     /// Send your counters.
     AskReport(Inquiry),
     /// From the control scheduler: how are you?
@@ -128,7 +128,7 @@ pub enum ToScheduler {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TraceOrder {
     /// Begin this one.
-    Begin(runtime::trace::Order),
+    Begin(runtime::trace::TraceCommand),
     /// End the one with this number.
     Stop(u64),
 }
@@ -141,7 +141,7 @@ pub enum Inquiry {
     /// Their counters, and the addresses of the native code of pages.
     NativeCode,
     /// Their counters, and a list.
-    Live(Arc<Wish>),
+    Live(Arc<ViewRequest>),
     /// The thing of this id, whole.
     Info(Arc<str>),
     /// End the thing of this id.
@@ -254,13 +254,13 @@ part!(ToCacheDisk, CacheDisk);
 part!(ToProfiler, Profiler);
 part!(ToControl, Control);
 part!(Box<PasswordCheck>, PasswordHelper);
-part!(Question, NameHelper);
-part!(Box<Order>, UploadHelper);
-part!(Box<Letter>, Scheduler Letter);
-part!(Box<Report>, Scheduler Uploaded);
-part!(Box<channels::Letter>, Scheduler Channels);
-part!(Looked, Scheduler Resolved);
-part!(Arc<News>, Scheduler Used);
+part!(NameLookup, NameHelper);
+part!(Box<FileOrder>, UploadHelper);
+part!(Box<PageLetter>, Scheduler Letter);
+part!(Box<UploadReport>, Scheduler Uploaded);
+part!(Box<channels::ChannelLetter>, Scheduler Channels);
+part!(ResolvedName, Scheduler Resolved);
+part!(Arc<RemoteUses>, Scheduler Used);
 
 /// A lookup, and the site it is for.
 #[derive(Debug)]
@@ -279,7 +279,7 @@ pub struct FoundFile {
     /// The job.
     pub job: Job,
     /// What was found.
-    pub found: files::Found,
+    pub found: files::LookupResult,
 }
 
 /// A region to read for a waiting process.
@@ -324,11 +324,11 @@ metric::counted! {
         /// The time of the scheduler.
         pub accounts: Accounts = Elsewhere("with a label"),
         /// What it shows to those who look.
-        pub shown: Shown = Elsewhere("by `velodrome top`"),
+        pub shown: LiveAnswer = Elsewhere("by `velodrome top`"),
         /// The HTTP service's numbers.
         pub http: HttpStats = Elsewhere("rows of its own"),
         /// The file cache's numbers.
-        pub cache: CacheStats = Elsewhere("rows of its own"),
+        pub cache: PathCacheStats = Elsewhere("rows of its own"),
         /// The numbers of the caches of upstreams.
         pub upstream_caches: UpstreamCacheStats = Elsewhere("rows of its own"),
         /// The pages' numbers; none where no page can be run.
@@ -342,7 +342,7 @@ metric::counted! {
         /// The numbers of spans for a collector.
         pub spans: SpanStats = Elsewhere("rows of its own"),
         /// Handshakes that failed, by reason.
-        pub handshake_failures: Failures = Elsewhere("with a label"),
+        pub handshake_failures: HandshakeFailures = Elsewhere("with a label"),
         /// What each limit has counted.
         pub limits: Vec<LimitCounts> = Elsewhere("with a label"),
         /// The upstreams.

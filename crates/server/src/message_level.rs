@@ -3,7 +3,7 @@
 //! Owns the translation: neither the configuration nor the runtime knows the other's words.
 
 use config::{LogLevel, LogMessages};
-use runtime::diagnostic::{Form, Level};
+use runtime::diagnostic::{Level, LineForm};
 
 /// The minimum level of messages that are written.
 pub(crate) fn level_of(level: LogLevel) -> Level {
@@ -16,10 +16,10 @@ pub(crate) fn level_of(level: LogLevel) -> Level {
 }
 
 /// The form of messages.
-pub(crate) fn form_of(messages: LogMessages) -> Form {
+pub(crate) fn form_of(messages: LogMessages) -> LineForm {
     match messages {
-        LogMessages::Plain => Form::Plain,
-        LogMessages::Timed => Form::Timed,
-        LogMessages::Json => Form::Json,
+        LogMessages::Plain => LineForm::Plain,
+        LogMessages::Timed => LineForm::Timed,
+        LogMessages::Json => LineForm::Json,
     }
 }

@@ -3,7 +3,7 @@
 //! Owns nothing between two checks. One thread, because a check may take much memory: guesses of strangers occupy it,
 //! and neither schedulers nor lookups of files.
 
-use runtime::helper::{Handle, Onward, send_patiently};
+use runtime::helper::{HelperHandler, Onward, send_patiently};
 use runtime::mailbox::{Endpoint, Mailbox};
 
 use crate::message::{Message, ToScheduler};
@@ -11,7 +11,7 @@ use crate::message::{Message, ToScheduler};
 /// The helper.
 pub(crate) struct PasswordHelper;
 
-impl Handle<Message> for PasswordHelper {
+impl HelperHandler<Message> for PasswordHelper {
     fn on_message(
         &mut self,
         from: Endpoint,

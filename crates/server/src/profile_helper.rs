@@ -8,9 +8,9 @@ use std::io;
 use std::time::Duration;
 
 use live::Profile;
-use profile::{Counted, KernelNames, Names, Ring, Sampling, refusal};
+use profile::{Counted, KernelNames, Ring, Sampling, SymbolNames, refusal};
 use runtime::clock::nanoseconds;
-use runtime::helper::{Handle, Onward, send_patiently};
+use runtime::helper::{HelperHandler, Onward, send_patiently};
 use runtime::mailbox::{Endpoint, Mailbox};
 use sys::clock::monotonic_ns;
 
@@ -93,7 +93,7 @@ impl Recording {
         let mut remarks = self.sampling.taken().remarks.clone();
         let stacks = || counted.stacks().map(|(stack, _)| stack);
         let lists = (&[][..], self.kernel.as_ref());
-        let mut names = Names::find_with(std::process::id(), stacks(), lists, &mut remarks);
+        let mut names = SymbolNames::find_with(std::process::id(), stacks(), lists, &mut remarks);
         names.add_map(code, stacks());
         let folded = names.fold(counted.stacks());
         let lost = self.sampling.taken().lost;
@@ -225,7 +225,7 @@ fn send(
     let _nobody_turns = send_patiently(mailbox, to, profiled.into());
 }
 
-impl Handle<Message> for ProfileHelper {
+impl HelperHandler<Message> for ProfileHelper {
     fn on_message(
         &mut self,
         from: Endpoint,

@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::value::RawValue;
-use store::{Kind, Record, Row};
+use store::{LoadedRow, Record, ValueKind};
 use wire::json;
 
 /// The fields of a record, each with its JSON text.
-pub type Fields<'r> = BTreeMap<Cow<'r, str>, &'r RawValue>;
+pub type RecordFields<'r> = BTreeMap<Cow<'r, str>, &'r RawValue>;
 
 /// Formats a record without its value, which is too long for a list.
 #[must_use]
@@ -33,11 +33,11 @@ pub fn to_json(key: &[u8], entry: &Record<'_>) -> String {
     put_bytes("key", key, &mut text);
     text.push(',');
     let value = match entry.kind {
-        Kind::Number | Kind::Table => json::check_of_page(entry.bytes).ok(),
-        Kind::Bytes => None,
+        ValueKind::Number | ValueKind::Table => json::check_of_page(entry.bytes).ok(),
+        ValueKind::Bytes => None,
     };
     match value {
-        Some(value) if entry.kind == Kind::Table && is_string_or_number(value) => {
+        Some(value) if entry.kind == ValueKind::Table && is_string_or_number(value) => {
             text.push_str("\"json\":");
             text.push_str(value);
         }
@@ -78,20 +78,20 @@ pub fn put_bytes(name: &str, bytes: &[u8], text: &mut String) {
 ///
 /// # Errors
 /// The field that is missing or invalid.
-pub fn of_json(record: &Fields<'_>) -> Result<Row, String> {
+pub fn of_json(record: &RecordFields<'_>) -> Result<LoadedRow, String> {
     let key = bytes_of("key", record)?.ok_or("there is no `key`")?;
     let of = |kind, text: &str| store::Value { kind, bytes: text.as_bytes().into() };
     let value = match (record.get("value").map(|value| value.get()), record.get("json")) {
-        (None, Some(value)) => of(Kind::Table, value.get()),
-        (Some(value), _) if is_integer(value) => of(Kind::Number, value),
-        (Some(value), _) if !value.starts_with('"') => of(Kind::Table, value),
+        (None, Some(value)) => of(ValueKind::Table, value.get()),
+        (Some(value), _) if is_integer(value) => of(ValueKind::Number, value),
+        (Some(value), _) if !value.starts_with('"') => of(ValueKind::Table, value),
         _ => store::Value::bytes(&bytes_of("value", record)?.ok_or("there is no `value`")?),
     };
     let expiry_ms = match record.get("expires_at_ms") {
         None => None,
         Some(time) => Some(time.get().parse().map_err(|_| "`expires_at_ms` is not a time")?),
     };
-    Ok(Row { key: key.into(), value, expiry_ms })
+    Ok(LoadedRow { key: key.into(), value, expiry_ms })
 }
 
 /// Whether a JSON text is a number as the store counts with.
@@ -99,7 +99,7 @@ fn is_integer(text: &str) -> bool {
     text.parse::<i64>().is_ok_and(|number| number.to_string() == text)
 }
 
-fn bytes_of(name: &str, record: &Fields<'_>) -> Result<Option<Vec<u8>>, String> {
+fn bytes_of(name: &str, record: &RecordFields<'_>) -> Result<Option<Vec<u8>>, String> {
     let text_of =
         |value: &RawValue| value.get().starts_with('"').then(|| json::string(value.get()));
     if let Some(value) = record.get(name) {
@@ -116,14 +116,14 @@ fn bytes_of(name: &str, record: &Fields<'_>) -> Result<Option<Vec<u8>>, String> 
 mod tests {
     use proptest::prelude::*;
 
-    use store::Entry;
+    use store::StoredEntry;
 
     use super::*;
 
-    fn entries() -> impl Strategy<Value = (Kind, Vec<u8>)> {
+    fn entries() -> impl Strategy<Value = (ValueKind, Vec<u8>)> {
         prop_oneof![
-            prop::collection::vec(any::<u8>(), 0..20).prop_map(|bytes| (Kind::Bytes, bytes)),
-            any::<i64>().prop_map(|number| (Kind::Number, number.to_string().into_bytes())),
+            prop::collection::vec(any::<u8>(), 0..20).prop_map(|bytes| (ValueKind::Bytes, bytes)),
+            any::<i64>().prop_map(|number| (ValueKind::Number, number.to_string().into_bytes())),
             prop::sample::select(vec![
                 "{\"a\":[1,null]}",
                 "\"text\"",
@@ -136,7 +136,7 @@ mod tests {
                 "{\"a\":0.10000000000000000000001}",
                 "\"\\ud800\""
             ])
-            .prop_map(|text| (Kind::Table, text.as_bytes().to_vec())),
+            .prop_map(|text| (ValueKind::Table, text.as_bytes().to_vec())),
         ]
     }
 
@@ -147,12 +147,12 @@ mod tests {
             (kind, bytes) in entries(),
             expiry_ms: Option<u64>,
         ) {
-            let entry = Entry { kind, version: 7, expiry_ms, bytes: bytes.clone().into() };
+            let entry = StoredEntry { kind, version: 7, expiry_ms, bytes: bytes.clone().into() };
             let line = to_json(&key, &entry.as_record());
             prop_assert!(json::check_around(line.as_bytes(), 1).is_ok(), "{}", line);
-            let record: Fields<'_> = serde_json::from_str(&line).unwrap();
+            let record: RecordFields<'_> = serde_json::from_str(&line).unwrap();
             let value = store::Value { kind, bytes: bytes.into() };
-            prop_assert_eq!(of_json(&record).unwrap(), Row { key: key.into(), value, expiry_ms }, "{}", line);
+            prop_assert_eq!(of_json(&record).unwrap(), LoadedRow { key: key.into(), value, expiry_ms }, "{}", line);
         }
     }
 }

@@ -4,26 +4,27 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use runtime::clock::{milliseconds, nanoseconds};
-use runtime::patience::Patience;
+use runtime::patience::PeerPatience;
 use sys::file::Symlinks;
 use wire::http::target::DotFiles;
 
 use channels::Rulebook;
-use config::route::{HostId, Table};
+use config::route::{HostId, RouteTable};
 use config::{
-    self, Config, ConfigErrors, DatabaseAccess, Measure, NamedModule, Quota, Rate, RouteAction,
+    self, Config, ConfigErrors, DatabaseAccess, LimitRate, LimitRule, Measure, NamedModule,
+    RouteAction,
 };
-use files::pattern::Pattern;
+use files::pattern::NamePattern;
 use files::rules::{
     CacheControlRule, Compress, FileRules, ListingRule, MediaTypeRule, Precompressed, Root,
     RootIndex,
 };
 use http::limits::ANSWER_DEADLINE;
-use http::{ListenerRules, Settings, TrustedProxies};
-use local::{DatabaseRules, Requirement};
-use pages::fetch::Trust;
+use http::{HttpSettings, ListenerRules, TrustedProxies};
+use local::{DatabaseRequirements, Requirement};
+use pages::fetch::FetchTrust;
 use pages::{PageRoot, PageSet, Places, ProcessPlan, Secret, SetIndex};
-use quota::{Limit, Pace, Rule};
+use quota::{Limit, QuotaPace, Rule};
 
 use crate::access::UserFiles;
 use crate::channel_keys::{AdminKeys, ChannelKeys};
@@ -39,7 +40,7 @@ pub struct SiteData {
     /// The configuration as read.
     pub config: Config,
     /// Its routes.
-    pub table: Table,
+    pub table: RouteTable,
     /// The served directories, each with one set of rules.
     pub roots: Vec<Root>,
     /// The directories of caches, which nobody is served from by their paths. As roots they follow `roots`.
@@ -49,7 +50,7 @@ pub struct SiteData {
     /// The rules as configured, by root.
     configured: Vec<config::FileSettings>,
     /// Limits and deadlines of connections.
-    pub settings: Arc<Settings>,
+    pub settings: Arc<HttpSettings>,
     /// The roots with different pages, followed by the directory of app modules if there is one: the places where pages
     /// and modules are searched.
     pub page_roots: Vec<PageRoot>,
@@ -62,7 +63,7 @@ pub struct SiteData {
     /// The pages of each of `page_roots`, as they were when the configuration was loaded.
     pub pages: Vec<Arc<PageSet>>,
     /// The certificates that pages trust and show when they fetch.
-    pub trust: Trust,
+    pub trust: FetchTrust,
     /// The certificates that are trusted and shown at the servers of upstreams.
     pub upstream_tls: UpstreamConnectors,
     /// The secret with which pages sign cookies.
@@ -70,7 +71,7 @@ pub struct SiteData {
     /// The processes of the site.
     pub processes: Vec<ProcessPlan>,
     /// The access of clients to each database of the store: to read, and to write.
-    pub database_rules: Arc<[DatabaseRules]>,
+    pub database_rules: Arc<[DatabaseRequirements]>,
     /// Whether HTTP clients can reach each database.
     pub databases_of_http: Vec<bool>,
     /// The rules of channels.
@@ -86,7 +87,7 @@ pub struct SiteData {
     /// The certificates of listeners, as they were when the configuration was loaded.
     pub tls: Arc<SiteTls>,
     /// The certificates that the server orders; `None`: it orders none.
-    pub orders: Option<acme::Settings>,
+    pub orders: Option<acme::RenewalSettings>,
 }
 
 impl SiteData {
@@ -95,7 +96,7 @@ impl SiteData {
     /// # Errors
     /// If routes contradict each other.
     pub fn compile(config: Config, generation: u64) -> Result<Self, ConfigErrors> {
-        let table = Table::compile(&config)?;
+        let table = RouteTable::compile(&config)?;
         let mut configured: Vec<config::FileSettings> = Vec::new();
         let named_modules = config.named_modules();
         for host in std::iter::once(&config.default_host).chain(&config.hosts) {
@@ -111,7 +112,7 @@ impl SiteData {
         }
         let roots: Vec<Root> = configured.iter().map(root_of).collect();
         let cache_directories =
-            config.upstreams.iter().filter_map(config::Upstream::cache_directory);
+            config.upstreams.iter().filter_map(config::UpstreamSettings::cache_directory);
         let cache_directories = cache_directories.map(Path::to_path_buf).collect();
         let rules: Vec<_> =
             configured.iter().map(|rules| Arc::new(rules_of(rules, &config))).collect();
@@ -137,7 +138,7 @@ impl SiteData {
             set_of_root,
             named_modules,
             pages,
-            trust: Trust::default(),
+            trust: FetchTrust::default(),
             upstream_tls: UpstreamConnectors::default(),
             secret,
             processes: Vec::new(),
@@ -159,7 +160,7 @@ impl SiteData {
     /// If routes contradict each other, which those keys cannot cause.
     pub fn tuned(&self, config: Config) -> Result<Self, ConfigErrors> {
         Ok(Self {
-            table: Table::compile(&config)?,
+            table: RouteTable::compile(&config)?,
             settings: Arc::new(settings_of(&config)),
             rulebook: Arc::new(channel_rules::rulebook(&config.channels)),
             config,
@@ -171,11 +172,10 @@ impl SiteData {
     pub fn add_app(&mut self, below: impl Iterator<Item = Option<String>>) {
         for (rules, below) in self.rules.iter_mut().zip(below) {
             // With a slash, a pattern matches the whole path.
-            Arc::make_mut(rules).app = below.map(|below| Pattern::new(&format!("/{below}")));
+            Arc::make_mut(rules).app = below.map(|below| NamePattern::new(&format!("/{below}")));
         }
         self.page_rules = page_rules_of(&self.rules, &self.set_of_root);
-        let path = self.config.app.path.clone();
-        let root = Root { path, symlinks: Symlinks::FollowBeneath };
+        let root = Root { path: self.config.app.path.clone(), symlinks: Symlinks::FollowBeneath };
         self.page_roots.push(PageRoot { root, index: Vec::new() });
     }
 
@@ -288,9 +288,9 @@ fn root_of(rules: &config::FileSettings) -> Root {
 fn rules_of(rules: &config::FileSettings, config: &Config) -> FileRules {
     let own = FileRules::default();
     let mut hidden = own.hidden.clone();
-    hidden.extend(rules.hide.iter().map(|pattern| Pattern::new(pattern)));
+    hidden.extend(rules.hide.iter().map(|pattern| NamePattern::new(pattern)));
     let cache_control = |rule: &config::CacheRule| CacheControlRule {
-        files: Pattern::new(&rule.pattern),
+        files: NamePattern::new(&rule.pattern),
         value: rule.value.clone(),
     };
     let media_type = |media: &config::MediaType| MediaTypeRule {
@@ -312,11 +312,11 @@ fn rules_of(rules: &config::FileSettings, config: &Config) -> FileRules {
     }
 }
 
-fn settings_of(config: &Config) -> Settings {
+fn settings_of(config: &Config) -> HttpSettings {
     let limits = &config.limits;
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let small = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
-    Settings {
+    HttpSettings {
         head: wire::http::head::HeadLimits {
             head_size: size(limits.head_size),
             field_count: size(limits.field_count),
@@ -356,8 +356,8 @@ fn settings_of(config: &Config) -> Settings {
 }
 
 /// How long schedulers wait for peers.
-pub(crate) fn patience(limits: &config::Limits) -> Patience {
-    Patience {
+pub(crate) fn patience(limits: &config::LimitSettings) -> PeerPatience {
+    PeerPatience {
         send_idle_ns: nanoseconds(limits.send_idle),
         send_rate: limits.send_rate,
         linger_bytes: u32::try_from(limits.unread_body_size).unwrap_or(u32::MAX),
@@ -366,8 +366,8 @@ pub(crate) fn patience(limits: &config::Limits) -> Patience {
 }
 
 /// A limit, as it is counted.
-fn limit_of(quota: &Quota) -> Limit {
-    let pace = |rate: Rate| Pace { units: rate.units, window: rate.window, burst: rate.burst };
+fn limit_of(quota: &LimitRule) -> Limit {
+    let pace = |LimitRate { units, window, burst }: LimitRate| QuotaPace { units, window, burst };
     let rule = match quota.measure {
         Measure::Requests(rate) => Rule::Uses(pace(rate)),
         Measure::Bytes(rate) => Rule::Amounts(pace(rate)),
@@ -377,7 +377,7 @@ fn limit_of(quota: &Quota) -> Limit {
 }
 
 /// The access rules of each database, by number.
-fn database_rules(config: &Config) -> Arc<[DatabaseRules]> {
+fn database_rules(config: &Config) -> Arc<[DatabaseRequirements]> {
     let required = |access: DatabaseAccess| match access {
         DatabaseAccess::Open => Requirement::Nothing,
         DatabaseAccess::Token => Requirement::Token,
@@ -387,7 +387,7 @@ fn database_rules(config: &Config) -> Arc<[DatabaseRules]> {
     let of = |name: String| {
         let rules = config.databases.iter().find(|rules| rules.name == name);
         let rules = rules.map(|rules| (rules.read, rules.write)).unwrap_or_default();
-        DatabaseRules { read: required(rules.0), write: required(rules.1) }
+        DatabaseRequirements { read: required(rules.0), write: required(rules.1) }
     };
     config.store.all_databases().into_iter().map(of).collect()
 }

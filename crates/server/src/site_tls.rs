@@ -8,7 +8,10 @@ use ahash::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use config::{Address, Certificates, ClientCertificates, Config, Listener, Protocol};
+use config::{
+    ClientCertificatePolicy, Config, ListenerAddress, ListenerCertificates, ListenerSettings,
+    Protocol,
+};
 use tls::{
     Acceptor, AcceptorError, Certificate, ClientAuthorities, Flaw, Identity, IdentityError,
     PemError, SelfSignedError, Tickets,
@@ -25,7 +28,7 @@ pub struct SiteTls {
     /// That of the control over the network; `None`: it is plain, or there is none.
     admin: Option<Offer>,
     /// Each once.
-    shown: Vec<Shown>,
+    shown: Vec<ShownCertificate>,
     /// Those of `shown`.
     fingerprints: HashSet<[u8; 32]>,
     https_port: Option<u16>,
@@ -42,15 +45,15 @@ struct Offer {
 
 /// A certificate that is shown.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct ShownCertificate {
     /// Where it came from.
-    origin: Origin,
+    origin: CertificateSource,
     identity: Identity,
 }
 
 /// Where a certificate came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum CertificateSource {
     /// A file.
     File(PathBuf),
     /// It was made at the start.
@@ -59,21 +62,21 @@ pub enum Origin {
     Order,
 }
 
-impl Shown {
+impl ShownCertificate {
     /// One line: names, issuer, days left, file.
     pub fn summary(&self) -> String {
         let names = self.names().join(", ");
         let place = match &self.origin {
-            Origin::File(file) => file.display().to_string(),
-            Origin::Start => "made at the start".to_owned(),
-            Origin::Order => "ordered".to_owned(),
+            CertificateSource::File(file) => file.display().to_string(),
+            CertificateSource::Start => "made at the start".to_owned(),
+            CertificateSource::Order => "ordered".to_owned(),
         };
         let days = self.days_left(i64::try_from(sys::clock::realtime().0).unwrap_or(i64::MAX));
         format!("{names} by {}, {days} days left ({place})", self.certificate().issuer)
     }
 
     /// Where it came from.
-    pub fn origin(&self) -> &Origin {
+    pub fn origin(&self) -> &CertificateSource {
         &self.origin
     }
 
@@ -141,10 +144,11 @@ impl SiteTls {
     /// # Errors
     /// What is wrong with which file.
     pub fn load(config: &Config, before: &Self) -> Result<Self, TlsError> {
-        let secure =
-            |listener: &&Listener| listener.tls.is_some() && listener.protocol == Protocol::Http;
+        let secure = |listener: &&ListenerSettings| {
+            listener.tls.is_some() && listener.protocol == Protocol::Http
+        };
         let https_port = match config.listeners.iter().find(secure).map(|one| &one.address) {
-            Some(Address::Tcp(address)) => Some(address.port()).filter(|port| *port != 0),
+            Some(ListenerAddress::Tcp(address)) => Some(address.port()).filter(|port| *port != 0),
             _ => None,
         };
         let mut loaded = Self { https_port, kept: before.kept.clone(), ..Self::default() };
@@ -168,9 +172,11 @@ impl SiteTls {
         let identities = self.identities_of(&tls.certificates, config)?;
         let authorities = |path: &Path| ClientAuthorities::read(path).map_err(Why::Authorities);
         let clients = match &tls.clients {
-            ClientCertificates::Ignored => tls::ClientCertificates::Ignored,
-            ClientCertificates::Asked(path) => tls::ClientCertificates::Asked(authorities(path)?),
-            ClientCertificates::Required(path) => {
+            ClientCertificatePolicy::Ignored => tls::ClientCertificates::Ignored,
+            ClientCertificatePolicy::Asked(path) => {
+                tls::ClientCertificates::Asked(authorities(path)?)
+            }
+            ClientCertificatePolicy::Required(path) => {
                 tls::ClientCertificates::Required(authorities(path)?)
             }
         };
@@ -181,10 +187,10 @@ impl SiteTls {
             _ => Tickets::new().map_err(Why::Acceptor)?,
         };
         let shown = match &tls.certificates {
-            Certificates::Acme => {
+            ListenerCertificates::Acme => {
                 tls::Certificates::Ordered(&identities, self.kept.issued.challenges())
             }
-            Certificates::Files(_) | Certificates::SelfSigned => {
+            ListenerCertificates::Files(_) | ListenerCertificates::SelfSigned => {
                 tls::Certificates::Fixed(&identities)
             }
         };
@@ -194,27 +200,27 @@ impl SiteTls {
 
     fn identities_of(
         &mut self,
-        certificates: &Certificates,
+        certificates: &ListenerCertificates,
         config: &Config,
     ) -> Result<Vec<Identity>, Why> {
         match certificates {
-            Certificates::Files(files) => {
+            ListenerCertificates::Files(files) => {
                 let read = files.iter().map(|file| Identity::read(&file.certificate, &file.key));
                 let read = read.collect::<Result<Vec<_>, _>>().map_err(Why::Identity)?;
                 for (file, identity) in files.iter().zip(&read) {
-                    self.show(Origin::File(file.certificate.clone()), identity);
+                    self.show(CertificateSource::File(file.certificate.clone()), identity);
                 }
                 Ok(read)
             }
-            Certificates::SelfSigned => Ok(vec![self.self_signed(config)?]),
-            Certificates::Acme => Ok(self.ordered(config)),
+            ListenerCertificates::SelfSigned => Ok(vec![self.self_signed(config)?]),
+            ListenerCertificates::Acme => Ok(self.ordered(config)),
         }
     }
 
     /// The certificates that authorities have issued for the configured names. They are shown from now on.
     fn ordered(&mut self, config: &Config) -> Vec<Identity> {
         let ordered = self.kept.issued.for_names(&config.acme.names);
-        ordered.iter().for_each(|identity| self.show(Origin::Order, identity));
+        ordered.iter().for_each(|identity| self.show(CertificateSource::Order, identity));
         ordered
     }
 
@@ -236,14 +242,14 @@ impl SiteTls {
                 tls::self_signed(&names).map_err(Why::SelfSigned)?
             }
         };
-        self.show(Origin::Start, &identity);
+        self.show(CertificateSource::Start, &identity);
         self.kept.self_signed = Some(identity.clone());
         Ok(identity)
     }
 
-    fn show(&mut self, origin: Origin, identity: &Identity) {
+    fn show(&mut self, origin: CertificateSource, identity: &Identity) {
         if self.fingerprints.insert(identity.certificate().fingerprint) {
-            self.shown.push(Shown { origin, identity: identity.clone() });
+            self.shown.push(ShownCertificate { origin, identity: identity.clone() });
         }
     }
 
@@ -256,14 +262,14 @@ impl SiteTls {
         if shows_the_same {
             return (changed, None);
         }
-        changed.shown.retain(|one| one.origin != Origin::Order);
+        changed.shown.retain(|one| one.origin != CertificateSource::Order);
         changed.fingerprints =
             changed.shown.iter().map(|one| one.certificate().fingerprint).collect();
         let identities = changed.ordered(config);
         let shown = tls::Certificates::Ordered(&identities, changed.kept.issued.challenges());
         let mut error = None;
         for (offer, listener) in changed.offers.iter_mut().zip(&config.listeners) {
-            let is_acme = |tls: &config::Tls| tls.certificates == Certificates::Acme;
+            let is_acme = |tls: &config::Tls| tls.certificates == ListenerCertificates::Acme;
             let Some(offer) = offer.as_mut().filter(|_| listener.tls.as_ref().is_some_and(is_acme))
             else {
                 continue;
@@ -306,7 +312,7 @@ impl SiteTls {
     /// What is wrong with certificates that can be used: those that have expired, and chains that clients refuse.
     pub fn problems(&self) -> Vec<String> {
         let now = i64::try_from(sys::clock::realtime().0).unwrap_or(i64::MAX);
-        let of_one = |shown: &Shown| {
+        let of_one = |shown: &ShownCertificate| {
             let expired = shown.certificate().not_after < now;
             let expired = expired.then(|| "it has expired: clients refuse it".to_owned());
             let flaws = shown.flaws().iter().map(ToString::to_string).chain(expired);
@@ -316,12 +322,12 @@ impl SiteTls {
     }
 
     /// The certificates that are shown.
-    pub fn shown(&self) -> &[Shown] {
+    pub fn shown(&self) -> &[ShownCertificate] {
         &self.shown
     }
 }
 
-fn refused(listener: &Listener, why: Why) -> TlsError {
+fn refused(listener: &ListenerSettings, why: Why) -> TlsError {
     TlsError { listener: listener.address.to_string(), why }
 }
 
@@ -329,7 +335,7 @@ fn refused(listener: &Listener, why: Why) -> TlsError {
 const HTTP: &[&str] = &["http/1.1"];
 
 /// What the protocol of a listener is called in a handshake (RFC 7301).
-fn protocols_of(listener: &Listener) -> &'static [&'static str] {
+fn protocols_of(listener: &ListenerSettings) -> &'static [&'static str] {
     match listener.protocol {
         Protocol::Http => HTTP,
         Protocol::Resp => &[],
@@ -341,12 +347,12 @@ pub fn files_of(config: &Config) -> Vec<&Path> {
     let mut files = Vec::new();
     let of_listeners = config.listeners.iter().filter_map(|listener| listener.tls.as_ref());
     for tls in of_listeners.chain(&config.admin.tls) {
-        if let Certificates::Files(pairs) = &tls.certificates {
+        if let ListenerCertificates::Files(pairs) = &tls.certificates {
             files.extend(pairs.iter().flat_map(|pair| [&*pair.certificate, &*pair.key]));
         }
         match &tls.clients {
-            ClientCertificates::Ignored => {}
-            ClientCertificates::Asked(path) | ClientCertificates::Required(path) => {
+            ClientCertificatePolicy::Ignored => {}
+            ClientCertificatePolicy::Asked(path) | ClientCertificatePolicy::Required(path) => {
                 files.push(path);
             }
         }
@@ -358,7 +364,7 @@ pub fn files_of(config: &Config) -> Vec<&Path> {
 fn own_names(config: &Config) -> Vec<String> {
     let mut names: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into();
     for listener in &config.listeners {
-        if let Address::Tcp(address) = &listener.address
+        if let ListenerAddress::Tcp(address) = &listener.address
             && !address.ip().is_unspecified()
         {
             names.push(address.ip().to_string());
@@ -374,18 +380,18 @@ fn own_names(config: &Config) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use acme::{Name, Names};
+    use acme::{CertificateNames, Name};
     use config::Overrides;
 
     use super::*;
 
-    fn issued_for(names: &[&str]) -> (Names, Identity) {
+    fn issued_for(names: &[&str]) -> (CertificateNames, Identity) {
         let parsed = names.iter().map(|name| Name::parse(name).unwrap());
-        (Names::new(parsed).unwrap(), tls::self_signed(names).unwrap())
+        (CertificateNames::new(parsed).unwrap(), tls::self_signed(names).unwrap())
     }
 
     fn shown_names(tls: &SiteTls) -> Vec<&[String]> {
-        tls.shown().iter().map(Shown::names).collect()
+        tls.shown().iter().map(ShownCertificate::names).collect()
     }
 
     #[test]

@@ -7,14 +7,14 @@
 use std::time::{Duration, Instant};
 
 use runtime::diagnostic::{self, Level};
-use store::Reader;
+use store::SnapshotReader;
 
 use crate::limits::STORE_READER_PATIENCE;
 
 /// A reader, and when it was first seen.
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    reader: Reader,
+    reader: SnapshotReader,
     since: Instant,
     is_told: bool,
 }
@@ -25,9 +25,9 @@ pub(crate) struct StoreReaders(Vec<Known>);
 
 impl StoreReaders {
     /// Compares the current snapshots with the known ones, and reports the old ones.
-    pub(crate) fn look(&mut self, readers: &[Reader], last_commit: u64, now: Instant) {
+    pub(crate) fn look(&mut self, readers: &[SnapshotReader], last_commit: u64, now: Instant) {
         for (reader, time) in self.found_slow(readers, last_commit, now) {
-            let Reader { commit, process } = reader;
+            let SnapshotReader { commit, process } = reader;
             let (behind, name) = (last_commit.saturating_sub(commit), reader.name());
             diagnostic::write(
                 Level::Warn,
@@ -42,13 +42,13 @@ impl StoreReaders {
 
     fn found_slow(
         &mut self,
-        readers: &[Reader],
+        readers: &[SnapshotReader],
         last_commit: u64,
         now: Instant,
-    ) -> Vec<(Reader, Duration)> {
+    ) -> Vec<(SnapshotReader, Duration)> {
         let own = std::process::id();
         let others = readers.iter().filter(|reader| reader.process != own);
-        let known = |reader: &Reader| {
+        let known = |reader: &SnapshotReader| {
             let before = self.0.iter().find(|known| known.reader == *reader);
             before.copied().unwrap_or(Known { reader: *reader, since: now, is_told: false })
         };
@@ -75,9 +75,9 @@ mod tests {
     #[expect(clippy::disallowed_methods, reason = "times to count from")]
     fn a_reader_is_told_of_once_when_it_has_been_there_for_long_and_does_harm() {
         let begin = Instant::now();
-        let own = Reader { commit: 1, process: std::process::id() };
-        let slow = Reader { commit: 5, process: 2 };
-        let newest = Reader { commit: 9, process: 3 };
+        let own = SnapshotReader { commit: 1, process: std::process::id() };
+        let slow = SnapshotReader { commit: 5, process: 2 };
+        let newest = SnapshotReader { commit: 9, process: 3 };
         let mut readers = StoreReaders::default();
         let all = [own, slow, newest];
         assert_eq!(readers.found_slow(&all, 9, begin), []);

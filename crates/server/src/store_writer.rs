@@ -9,16 +9,16 @@ use std::time::{Duration, Instant, SystemTime};
 
 use config::{StoreSettings, StoreSync};
 use runtime::diagnostic::{self, Level};
-use runtime::helper::{Handle, Onward, send_patiently};
+use runtime::helper::{HelperHandler, Onward, send_patiently};
 use runtime::mailbox::{Endpoint, Mailbox};
 use store::limits::EXPIRED_LOOK;
-use store::{Executed, Failure, MadeCheckpoint, Order, Store, Writer};
+use store::{Executed, MadeCheckpoint, Order, Store, StoreFailure, Writer};
 
 use crate::events::{Kind, Trouble};
 use crate::limits::{
     STORE_CHECKPOINT_LOOK, STORE_COMMIT_SIZE, STORE_SLOW_CHECKPOINT, STORE_SLOW_COMMIT,
 };
-use crate::message::{Message, Orders, ToControl, ToScheduler, ToStoreWriter};
+use crate::message::{Message, StoreOrders, ToControl, ToScheduler, ToStoreWriter};
 use crate::store_readers::StoreReaders;
 use crate::store_writer_stats::{StoreWriterStats, Telling};
 
@@ -31,14 +31,14 @@ pub(crate) struct StoreWriter {
     /// The time between checkpoints, if commits do not wait for the disk.
     interval: Option<Duration>,
     /// Messages with orders that are not executed yet, and the schedulers that sent them.
-    waiting: Vec<(Endpoint, Box<Orders>)>,
+    waiting: Vec<(Endpoint, Box<StoreOrders>)>,
     waiting_bytes: usize,
     /// When to search for expired keys next.
     next_look: Instant,
     /// When to start the next checkpoint; `None` if there is nothing to make durable.
     next_sync: Option<Instant>,
     /// The thread that waits for the running checkpoint.
-    under_way: Option<(Instant, JoinHandle<Result<MadeCheckpoint, Failure>>)>,
+    under_way: Option<(Instant, JoinHandle<Result<MadeCheckpoint, StoreFailure>>)>,
     /// Whether the last attempt failed: a repeated failure is logged once.
     fails: bool,
     /// Schedulers that want to hear of the next commit, each with the last one that it knows.
@@ -62,8 +62,8 @@ fn unix_ms() -> u64 {
     since.map_or(0, runtime::clock::milliseconds)
 }
 
-fn panicked(orders: usize) -> Vec<Result<Executed, Failure>> {
-    vec![Err(Failure::Storage("its writer panicked".to_owned())); orders]
+fn panicked(orders: usize) -> Vec<Result<Executed, StoreFailure>> {
+    vec![Err(StoreFailure::Storage("its writer panicked".to_owned())); orders]
 }
 
 impl StoreWriter {
@@ -99,7 +99,7 @@ impl StoreWriter {
         let mut all: Vec<Order> = Vec::new();
         let mut receivers = Vec::with_capacity(self.waiting.len());
         for (from, orders) in self.waiting.drain(..) {
-            let Orders { waiting, orders, .. } = *orders;
+            let StoreOrders { waiting, orders, .. } = *orders;
             all.extend(orders);
             receivers.push((from, waiting));
         }
@@ -178,7 +178,7 @@ impl StoreWriter {
     }
 
     /// Starts a thread that waits for a checkpoint, while orders continue.
-    fn begin_checkpoint(&mut self) -> Result<(), Failure> {
+    fn begin_checkpoint(&mut self) -> Result<(), StoreFailure> {
         self.next_sync = None;
         if let Some(checkpoint) = self.writer.begin_checkpoint()? {
             let thread = thread::Builder::new().name("checkpoint".to_owned());
@@ -188,10 +188,10 @@ impl StoreWriter {
     }
 
     /// Waits for the running checkpoint.
-    fn end_checkpoint(&mut self) -> Result<(), Failure> {
+    fn end_checkpoint(&mut self) -> Result<(), StoreFailure> {
         let Some((began, thread)) = self.under_way.take() else { return Ok(()) };
         self.writer.hurry();
-        let panicked = |_| Err(Failure::Storage("a checkpoint panicked".to_owned()));
+        let panicked = |_| Err(StoreFailure::Storage("a checkpoint panicked".to_owned()));
         let made = thread.join().unwrap_or_else(panicked);
         let took = began.elapsed();
         if took >= STORE_SLOW_CHECKPOINT {
@@ -233,13 +233,13 @@ impl StoreWriter {
     }
 
     /// Frees the snapshots of killed programs, which LMDB keeps until it is told, and reports old snapshots.
-    fn look_at_readers(&mut self) -> Result<(), Failure> {
+    fn look_at_readers(&mut self) -> Result<(), StoreFailure> {
         self.writer.free_dead_readers()?;
         self.readers.look(&self.store.readers()?, self.writer.last_commit(), now());
         Ok(())
     }
 
-    fn tell(&mut self, done: Result<(), Failure>) {
+    fn tell(&mut self, done: Result<(), StoreFailure>) {
         if let (Err(failure), false) = (&done, self.fails) {
             diagnostic::write(Level::Error, format_args!("{failure}"));
         }
@@ -247,7 +247,7 @@ impl StoreWriter {
     }
 }
 
-impl Handle<Message> for StoreWriter {
+impl HelperHandler<Message> for StoreWriter {
     fn on_message(
         &mut self,
         from: Endpoint,

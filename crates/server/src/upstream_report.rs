@@ -2,7 +2,7 @@
 //!
 //! Owns the shape, and what the views of several schedulers mean together. Never asks one.
 
-use proxy::{Readiness, Reason, ServerView, Standing};
+use proxy::{HealthReason, Readiness, ServerStanding, ServerView};
 use serde_json::{Value, json};
 
 /// An upstream, as one scheduler sees it.
@@ -64,7 +64,7 @@ pub(crate) fn together<'r>(reports: impl Iterator<Item = &'r [UpstreamReport]>) 
 
 fn server_of(address: &str, reports: &[&ServerReport]) -> Value {
     let views = || reports.iter().map(|report| report.view);
-    let up = views().filter(|view| view.standing == Standing::Up).count();
+    let up = views().filter(|view| view.standing == ServerStanding::Up).count();
     let is_drained = views().any(|view| view.readiness == Readiness::Drained);
     let state = match up {
         _ if is_drained => "drained",
@@ -73,7 +73,7 @@ fn server_of(address: &str, reports: &[&ServerReport]) -> Value {
         _ => "up on some schedulers",
     };
     // The scheduler that says the least good tells why.
-    let told = reports.iter().max_by_key(|report| report.view.standing != Standing::Up);
+    let told = reports.iter().max_by_key(|report| report.view.standing != ServerStanding::Up);
     json!({
         "address": address,
         "state": state,
@@ -85,21 +85,21 @@ fn server_of(address: &str, reports: &[&ServerReport]) -> Value {
     })
 }
 
-fn reason_of(reason: Reason) -> &'static str {
+fn reason_of(reason: HealthReason) -> &'static str {
     match reason {
-        Reason::Started => "nothing has happened",
-        Reason::Failures => "its requests failed",
-        Reason::Slow => "its answers were slow",
-        Reason::Answered => "it has answered again",
-        Reason::CheckFailed => "its checks fail",
-        Reason::CheckPassed => "its checks pass again",
+        HealthReason::Started => "nothing has happened",
+        HealthReason::Failures => "its requests failed",
+        HealthReason::Slow => "its answers were slow",
+        HealthReason::Answered => "it has answered again",
+        HealthReason::CheckFailed => "its checks fail",
+        HealthReason::CheckPassed => "its checks pass again",
     }
 }
 
 /// One number of a server: its name in `/metrics`, whether it only grows, its description, and where it is.
 pub(crate) struct ServerNumber {
     pub(crate) name: &'static str,
-    pub(crate) kind: metric::Kind,
+    pub(crate) kind: metric::MetricKind,
     pub(crate) help: &'static str,
     pub(crate) read: fn(&ServerView) -> u64,
 }
@@ -108,28 +108,28 @@ pub(crate) struct ServerNumber {
 pub(crate) const NUMBERS: [ServerNumber; 4] = [
     ServerNumber {
         name: "velodrome_upstream_up",
-        kind: metric::Kind::Gauge,
+        kind: metric::MetricKind::Gauge,
         help: "Whether a server of an upstream gets requests.",
         read: |view| {
-            let is_up = view.standing == Standing::Up && view.readiness == Readiness::Ready;
+            let is_up = view.standing == ServerStanding::Up && view.readiness == Readiness::Ready;
             u64::from(is_up)
         },
     },
     ServerNumber {
         name: "velodrome_upstream_open",
-        kind: metric::Kind::Gauge,
+        kind: metric::MetricKind::Gauge,
         help: "Open requests at a server of an upstream.",
         read: |view| view.open as u64,
     },
     ServerNumber {
         name: "velodrome_upstream_requests_total",
-        kind: metric::Kind::Counter,
+        kind: metric::MetricKind::Counter,
         help: "Requests sent to a server of an upstream.",
         read: |view| view.requests,
     },
     ServerNumber {
         name: "velodrome_upstream_failures_total",
-        kind: metric::Kind::Counter,
+        kind: metric::MetricKind::Counter,
         help: "Requests that failed at a server of an upstream.",
         read: |view| view.failures,
     },

@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use config::UpstreamTls;
 use files::rules::Root;
 use files::secret::{SecretFault, SecretFile};
-use tls::{Authorities, Connector, ConnectorError, Identity, IdentityError, Peers, PemError};
+use tls::{
+    Authorities, Connector, ConnectorError, Identity, IdentityError, PemError, TrustedServers,
+};
 
 /// The application protocol that is spoken with servers (RFC 7301).
 const PROTOCOL: &str = "http/1.1";
@@ -56,7 +58,10 @@ impl UpstreamConnectors {
     ///
     /// # Errors
     /// The file that cannot be used, and why.
-    pub fn load(upstreams: &[config::Upstream], roots: &[Root]) -> Result<Self, UpstreamTlsError> {
+    pub fn load(
+        upstreams: &[config::UpstreamSettings],
+        roots: &[Root],
+    ) -> Result<Self, UpstreamTlsError> {
         let mut loaded = Self::default();
         for upstream in upstreams {
             let connector = upstream.tls.as_ref().map(|tls| loaded.connector_of(tls, roots));
@@ -80,7 +85,8 @@ impl UpstreamConnectors {
                 SecretFile::read(key, roots).map_err(|fault| Why::Key(key.clone(), fault))?;
             self.warnings.extend(file.warning);
         }
-        Connector::new(&Peers::Known(authorities), &[PROTOCOL], own.as_ref()).map_err(Why::Refused)
+        Connector::new(&TrustedServers::Known(authorities), &[PROTOCOL], own.as_ref())
+            .map_err(Why::Refused)
     }
 
     /// The certificates for the upstream at this place of the configuration.

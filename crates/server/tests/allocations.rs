@@ -9,8 +9,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
-use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
+use runtime::mailbox::{Endpoint, EndpointRole, Mailbox, Waking, mesh};
+use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
 use runtime::service::Service;
 use server::conn::Connections;
 use server::file_helper::FileHelper;
@@ -23,7 +23,7 @@ use world::{ClientId, Faults, World};
 
 use apart::{Apart, Memory, measure};
 use config::{Config, Overrides};
-use http::{Function, Http, Reply, Request, Settings};
+use http::{Function, Http, HttpSettings, Reply, Request};
 
 #[global_allocator]
 static ALLOCATOR: sys::allocation::CountingAllocator = sys::allocation::CountingAllocator;
@@ -40,7 +40,7 @@ fn address() -> ListenAddress {
 
 /// HTTP answered by a function.
 fn http<F: FnMut(&Request<'_>, &mut Reply<'_>)>(function: F) -> Http<Function<F>> {
-    Http::new(Function(function), Arc::new(Settings::default()), None)
+    Http::new(Function(function), Arc::new(HttpSettings::default()), None)
 }
 
 /// A scheduler, its world, and the mailbox of its only helper.
@@ -53,7 +53,9 @@ struct Bench<S: Service> {
 impl<S: Service> Bench<S> {
     fn new(service: S) -> Self {
         let world = World::new(1, Faults::none());
-        let mut seats = mesh(&[Role::Scheduler, Role::Helper], Waking::Driven).unwrap().into_iter();
+        let mut seats = mesh(&[EndpointRole::Scheduler, EndpointRole::Helper], Waking::Driven)
+            .unwrap()
+            .into_iter();
         let mut mailbox = || seats.next().unwrap().mailbox;
         let pollset = Apart(world.pollset(0));
         let settings = SchedulerSettings { connections: 100, ..SchedulerSettings::default() };
@@ -73,7 +75,7 @@ impl<S: Service> Bench<S> {
         self.world.client_send(client, request);
         let mut cost = Memory::default();
         loop {
-            let (busy, turn) = measure(|| self.scheduler.turn(Waiting::Forbidden).unwrap());
+            let (busy, turn) = measure(|| self.scheduler.turn(TurnWait::Forbidden).unwrap());
             cost.allocations += turn.allocations;
             cost.live_bytes += turn.live_bytes;
             if !busy {

@@ -8,14 +8,14 @@ mod apart;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use runtime::mailbox::{Role, Waking, mesh};
-use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
+use runtime::mailbox::{EndpointRole, Waking, mesh};
+use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
 use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::ListenAddress;
 use world::{Faults, World};
 
 use apart::{Apart, measure};
-use http::{Function, Http, Reply, Request, Settings};
+use http::{Function, Http, HttpSettings, Reply, Request};
 
 #[global_allocator]
 static ALLOCATOR: sys::allocation::CountingAllocator = sys::allocation::CountingAllocator;
@@ -40,8 +40,8 @@ fn a_million_idle_connections() {
     let address = ListenAddress::Tcp(SocketAddr::from(([10, 0, 0, 1], 80)));
     let mut live_bytes = 0;
     let (mut scheduler, made) = measure(|| {
-        let seat = mesh(&[Role::Scheduler], Waking::Driven).unwrap().pop().unwrap();
-        let service = Http::new(Function(hello), Arc::new(Settings::default()), None);
+        let seat = mesh(&[EndpointRole::Scheduler], Waking::Driven).unwrap().pop().unwrap();
+        let service = Http::new(Function(hello), Arc::new(HttpSettings::default()), None);
         let pollset = Apart(world.pollset(0));
         let settings =
             SchedulerSettings { connections: CONNECTIONS, ..SchedulerSettings::default() };
@@ -62,7 +62,7 @@ fn a_million_idle_connections() {
         for client in &clients {
             world.client_send(*client, REQUEST);
         }
-        let (_, turned) = measure(|| while scheduler.turn(Waiting::Forbidden).unwrap() {});
+        let (_, turned) = measure(|| while scheduler.turn(TurnWait::Forbidden).unwrap() {});
         live_bytes += turned.live_bytes;
         for client in clients.drain(..) {
             assert!(world.client_received(client).ends_with(b"Hello, World!"));

@@ -2,7 +2,7 @@
 
 use heed::RoTxn;
 
-use crate::failure::{Failure, Misuse};
+use crate::failure::{Misuse, StoreFailure};
 use crate::limits::{KEY_SIZE, NUMBER_SIZE, RECORD_SIZE, VALUE_SIZE};
 use crate::record::Value;
 use crate::table::Table;
@@ -63,7 +63,7 @@ pub enum Old {
 
 /// What becomes of a key whose value is given to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum SourceFate {
     /// It stays. If it does not exist, the change is not made.
     Kept,
     /// It is deleted. If it does not exist, this is a [`Misuse::NoSuchKey`].
@@ -75,8 +75,8 @@ pub type Pair = (Box<[u8]>, Box<[u8]>);
 
 /// One change of one database.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// Writes a value. Returns [`Outcome::Put`](crate::Outcome::Put).
+pub enum DatabaseChange {
+    /// Writes a value. Returns [`StepOutcome::Put`](crate::StepOutcome::Put).
     Put {
         /// The key.
         key: Box<[u8]>,
@@ -89,7 +89,7 @@ pub enum Change {
         /// Whether to return the previous value.
         old: Old,
     },
-    /// Writes several keys, all or none. Returns [`Outcome::Made`](crate::Outcome::Made).
+    /// Writes several keys, all or none. Returns [`StepOutcome::Made`](crate::StepOutcome::Made).
     PutAll {
         /// The keys and their values.
         pairs: Vec<Pair>,
@@ -98,7 +98,7 @@ pub enum Change {
     },
     /// Deletes keys. Returns how many existed.
     Delete(Vec<Box<[u8]>>),
-    /// Deletes a key if it has this version. Returns [`Outcome::Made`](crate::Outcome::Made).
+    /// Deletes a key if it has this version. Returns [`StepOutcome::Made`](crate::StepOutcome::Made).
     DeleteVersion(Box<[u8]>, u64),
     /// Deletes a key and returns its value.
     Take(Box<[u8]>),
@@ -111,7 +111,7 @@ pub enum Change {
     Overwrite(Box<[u8]>, usize, Box<[u8]>),
     /// Adds a decimal number to one; a missing key counts as 0. Keeps the expiry. Returns the sum as a value.
     AddDecimal(Box<[u8]>, Box<[u8]>),
-    /// Gives a value and its expiry to another key. Returns [`Outcome::Made`](crate::Outcome::Made).
+    /// Gives a value and its expiry to another key. Returns [`StepOutcome::Made`](crate::StepOutcome::Made).
     Copy {
         /// The key.
         from: Box<[u8]>,
@@ -120,9 +120,9 @@ pub enum Change {
         /// The condition that the other key must meet.
         only: Only,
         /// What becomes of the key.
-        source: Source,
+        source: SourceFate,
     },
-    /// Changes the expiry of a key; an expiry in the past deletes it. Returns [`Outcome::Made`](crate::Outcome::Made).
+    /// Changes the expiry of a key; an expiry in the past deletes it. Returns [`StepOutcome::Made`](crate::StepOutcome::Made).
     Expire {
         /// The key.
         key: Box<[u8]>,
@@ -139,7 +139,7 @@ pub enum Change {
     ClearAll,
 }
 
-impl Change {
+impl DatabaseChange {
     /// Writes a value unconditionally.
     #[must_use]
     pub fn put(key: &[u8], value: Value) -> Self {
@@ -176,7 +176,11 @@ impl Change {
     }
 
     /// Bytes of the stored value that the change copies, to return it or to rewrite it.
-    pub(crate) fn work(&self, table: &Table, transaction: &RoTxn<'_>) -> Result<usize, Failure> {
+    pub(crate) fn work(
+        &self,
+        table: &Table,
+        transaction: &RoTxn<'_>,
+    ) -> Result<usize, StoreFailure> {
         match self {
             Self::Append(key, _)
             | Self::Overwrite(key, ..)
@@ -187,7 +191,11 @@ impl Change {
     }
 
     /// Bytes of the stored value that the change returns.
-    pub(crate) fn gives(&self, table: &Table, transaction: &RoTxn<'_>) -> Result<usize, Failure> {
+    pub(crate) fn gives(
+        &self,
+        table: &Table,
+        transaction: &RoTxn<'_>,
+    ) -> Result<usize, StoreFailure> {
         match self {
             Self::Put { key, old: Old::Given, .. } | Self::Take(key) | Self::Touch(key, _) => {
                 length(key, table, transaction)
@@ -259,6 +267,6 @@ pub(crate) fn stored_size(key: &[u8], bytes: usize) -> usize {
     RECORD_SIZE + key.len() + bytes
 }
 
-fn length(key: &[u8], table: &Table, transaction: &RoTxn<'_>) -> Result<usize, Failure> {
+fn length(key: &[u8], table: &Table, transaction: &RoTxn<'_>) -> Result<usize, StoreFailure> {
     Ok(table.find(transaction, key)?.map_or(0, |record| record.bytes.len()))
 }

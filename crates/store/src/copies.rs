@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use heed::{CompactionOption, Env, WithoutTls};
 
 use crate::checkpoint::recover;
-use crate::failure::Failure;
+use crate::failure::StoreFailure;
 use crate::ffi::{self, Alone, LOCK, MapOptions};
 use crate::file::DATA_FILE;
 use crate::versions::Versions;
@@ -28,7 +28,7 @@ struct Draft {
 
 impl Draft {
     /// Copies a store into a temporary directory below another one.
-    fn of(map: &Env<WithoutTls>, versions: Versions, below: &Path) -> Result<Self, Failure> {
+    fn of(map: &Env<WithoutTls>, versions: Versions, below: &Path) -> Result<Self, StoreFailure> {
         let draft = Self { directory: below.join("copy.part") };
         // An earlier copy may have been killed before it was done.
         draft.remove();
@@ -45,7 +45,7 @@ impl Draft {
     }
 
     /// Moves the copy to its final directory. Returns its size in bytes.
-    fn put(&self, directory: &Path) -> Result<u64, Failure> {
+    fn put(&self, directory: &Path) -> Result<u64, StoreFailure> {
         let (from, to) = (self.directory.join(DATA_FILE), directory.join(DATA_FILE));
         let file = File::open(&from)?;
         file.sync_all()?;
@@ -73,11 +73,11 @@ pub(crate) fn copy(
     map: &Env<WithoutTls>,
     versions: Versions,
     directory: &Path,
-) -> Result<u64, Failure> {
+) -> Result<u64, StoreFailure> {
     DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     let file = directory.join(DATA_FILE);
     if file.exists() {
-        return Err(Failure::Storage(format!("`{}` is there already", file.display())));
+        return Err(StoreFailure::Storage(format!("`{}` is there already", file.display())));
     }
     Draft::of(map, versions, directory)?.put(directory)
 }
@@ -87,19 +87,19 @@ pub(crate) fn copy(
 ///
 /// # Errors
 /// If there is no store, a program has it open, or the copy fails. The store is unchanged then.
-pub fn compact(directory: &Path) -> Result<(u64, u64), Failure> {
+pub fn compact(directory: &Path) -> Result<(u64, u64), StoreFailure> {
     let before = match fs::metadata(directory.join(DATA_FILE)) {
         Ok(found) => found.len(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let text = format!("there is no store in `{}`", directory.display());
-            return Err(Failure::Storage(text));
+            return Err(StoreFailure::Storage(text));
         }
         Err(error) => return Err(error.into()),
     };
     // After a power failure another program may be replaying the log: it holds the lock of the directory and waits for LMDB's lock. `recover` takes the lock of the
     // directory, so it must run before LMDB's lock is taken.
     recover(directory)?;
-    let Some(alone) = Alone::of(directory)? else { return Err(Failure::InUse) };
+    let Some(alone) = Alone::of(directory)? else { return Err(StoreFailure::InUse) };
     recover(directory)?;
     let map = ffi::open_alone(&alone, &MapOptions::default())?;
     let versions = Versions::of(&map)?;

@@ -5,7 +5,7 @@
 //! integers of up to 38 digits.
 
 use crate::failure::Misuse;
-use crate::limits::DECIMAL_SIZE;
+use crate::limits::{DECIMAL_SIZE, NUMBER_SIZE};
 
 /// Digits after the point of a sum.
 const FRACTION: usize = 17;
@@ -67,6 +67,15 @@ fn exact(text: &[u8]) -> Option<i128> {
 fn trimmed(text: &str) -> String {
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+/// An integer as Redis accepts it: no plus sign, no leading zeros, no spaces.
+pub(crate) fn whole_number(bytes: &[u8]) -> Option<i64> {
+    if bytes.len() > NUMBER_SIZE {
+        return None;
+    }
+    let number: i64 = str::from_utf8(bytes).ok()?.parse().ok()?;
+    (number.to_string().as_bytes() == bytes).then_some(number)
 }
 
 #[cfg(test)]

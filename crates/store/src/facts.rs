@@ -5,7 +5,7 @@
 use heed::types::Bytes;
 use heed::{CommitOrAbort, DatabaseOpener, Env, RwTxn, WithoutTls};
 
-use crate::failure::Failure;
+use crate::failure::StoreFailure;
 
 /// The name of the tree.
 const TREE: &str = "store";
@@ -29,7 +29,7 @@ impl Fact {
     }
 
     /// Its number, if the store has one.
-    pub(crate) fn of(self, map: &Env<WithoutTls>) -> Result<Option<u64>, Failure> {
+    pub(crate) fn of(self, map: &Env<WithoutTls>) -> Result<Option<u64>, StoreFailure> {
         let number = map.open_databases_and_commit(map.read_txn()?, |opener, transaction| {
             let tree = opener.open_database::<Bytes, Bytes>(transaction, Some(TREE))?;
             let stored = match &tree {

@@ -9,7 +9,7 @@ use crate::limits::{KEY_SIZE, VALUE_SIZE};
 /// An operation failed and changed nothing. The machine or its configuration is the cause, except for `LargerThanStore`
 /// and `TooMuch`, which the client caused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum StoreFailure {
     /// The store has reached its configured size.
     Full,
     /// One order needs more than the configured size, even in an empty store.
@@ -26,7 +26,7 @@ pub enum Failure {
     Storage(String),
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for StoreFailure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Full => out.write_str("the store is full; raise `size` in [store]"),
@@ -42,9 +42,9 @@ impl fmt::Display for Failure {
     }
 }
 
-impl Error for Failure {}
+impl Error for StoreFailure {}
 
-impl From<heed::Error> for Failure {
+impl From<heed::Error> for StoreFailure {
     fn from(error: heed::Error) -> Self {
         match error {
             heed::Error::Mdb(heed::MdbError::MapFull) => Self::Full,
@@ -61,7 +61,7 @@ impl From<heed::Error> for Failure {
     }
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for StoreFailure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull,

@@ -12,7 +12,7 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use crate::failure::Failure;
+use crate::failure::StoreFailure;
 
 /// The file in the directory of a store that contains its records: LMDB gives it this name.
 pub const DATA_FILE: &str = "data.mdb";
@@ -21,7 +21,7 @@ pub const DATA_FILE: &str = "data.mdb";
 ///
 /// # Errors
 /// If it cannot be opened, or is a pipe or a device, which store nothing.
-pub(crate) fn open(path: &Path) -> Result<File, Failure> {
+pub(crate) fn open(path: &Path) -> Result<File, StoreFailure> {
     let mut options = File::options();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
     let opened = options.open(path).and_then(|file| {
@@ -29,7 +29,9 @@ pub(crate) fn open(path: &Path) -> Result<File, Failure> {
         is_regular.then_some(file).ok_or_else(|| io::Error::other("not a regular file"))
     });
     opened.map_err(|error| match error.into() {
-        Failure::Storage(text) => Failure::Storage(format!("`{}`: {text}", path.display())),
+        StoreFailure::Storage(text) => {
+            StoreFailure::Storage(format!("`{}`: {text}", path.display()))
+        }
         other => other,
     })
 }

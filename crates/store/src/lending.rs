@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::rc::{Rc, Weak};
 
-use crate::failure::Failure;
+use crate::failure::StoreFailure;
 use crate::limits::{LENT_SNAPSHOTS, LENT_TIME_MS, LENT_TOGETHER_MS};
 use crate::order::Database;
 use crate::snapshot::Snapshot;
@@ -76,7 +76,7 @@ impl Loans {
         current: &Rc<Lender>,
         (database, key, version): (Database, &[u8], u64),
         now_ms: u64,
-    ) -> Result<Option<LentValue>, Failure> {
+    ) -> Result<Option<LentValue>, StoreFailure> {
         let of = |lender: Rc<Lender>| Some(LentValue { lender, database, key: key.into() });
         let count = self.count();
         if let Some(last) = self.loans.last()

@@ -7,7 +7,7 @@
 use heed::RwTxn;
 
 use crate::change::stored_size;
-use crate::failure::{Failure, Misuse};
+use crate::failure::{Misuse, StoreFailure};
 use crate::limits::{KEY_SIZE, LOAD_PIECE_SIZE, VALUE_SIZE};
 use crate::order::Database;
 use crate::record::{Record, Value};
@@ -18,7 +18,7 @@ use crate::versions::Versions;
 
 /// A row to load.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct LoadedRow {
     /// The key. If several rows have the same key, the last one counts.
     pub key: Box<[u8]>,
     /// The value.
@@ -31,15 +31,15 @@ pub struct Row {
 #[derive(Debug)]
 pub enum LoadFailure<E> {
     /// The store failed or is full.
-    Store(Failure),
+    Store(StoreFailure),
     /// A row, counted from 1, has a key or a value that the store does not accept.
     Row(u64, Misuse),
     /// The source of the rows failed.
     Source(E),
 }
 
-impl<E> From<Failure> for LoadFailure<E> {
-    fn from(failure: Failure) -> Self {
+impl<E> From<StoreFailure> for LoadFailure<E> {
+    fn from(failure: StoreFailure) -> Self {
         Self::Store(failure)
     }
 }
@@ -57,7 +57,7 @@ pub(crate) fn load<E>(
     tables: &[Table],
     mut room: Room<'_>,
     (database, versions): (Database, Versions),
-    rows: impl Iterator<Item = Result<Row, E>>,
+    rows: impl Iterator<Item = Result<LoadedRow, E>>,
 ) -> Result<u64, LoadFailure<E>> {
     let table = *table(tables, database)?;
     // All rows belong to one change.
@@ -69,7 +69,7 @@ pub(crate) fn load<E>(
         count += 1;
         check(&row).map_err(|misuse| LoadFailure::Row(count, misuse))?;
         room.take(stored_size(&row.key, row.value.bytes.len()) as u64)?;
-        size += size_of::<Row>() + row.key.len() + row.value.bytes.len();
+        size += size_of::<LoadedRow>() + row.key.len() + row.value.bytes.len();
         piece.push(row);
         if size >= LOAD_PIECE_SIZE {
             loading.write(std::mem::take(&mut piece))?;
@@ -77,11 +77,11 @@ pub(crate) fn load<E>(
         }
     }
     loading.write(piece)?;
-    loading.transaction.commit().map_err(Failure::from)?;
+    loading.transaction.commit().map_err(StoreFailure::from)?;
     Ok(count)
 }
 
-fn check(row: &Row) -> Result<(), Misuse> {
+fn check(row: &LoadedRow) -> Result<(), Misuse> {
     if row.key.is_empty() || row.key.len() > KEY_SIZE {
         return Err(Misuse::KeySize);
     }
@@ -89,7 +89,7 @@ fn check(row: &Row) -> Result<(), Misuse> {
 }
 
 impl Loading<'_> {
-    fn write(&mut self, mut piece: Vec<Row>) -> Result<(), Failure> {
+    fn write(&mut self, mut piece: Vec<LoadedRow>) -> Result<(), StoreFailure> {
         // The sort is stable, so rows with the same key keep their order.
         piece.sort_by(|left, right| left.key.cmp(&right.key));
         let last = self.table.records.last(&self.transaction)?.map(|(key, _)| key.to_vec());
@@ -98,7 +98,7 @@ impl Loading<'_> {
             _ => true,
         };
         let mut rows = piece.into_iter().peekable();
-        while let Some(Row { key, value, expiry_ms }) = rows.next() {
+        while let Some(LoadedRow { key, value, expiry_ms }) = rows.next() {
             if rows.peek().is_some_and(|next| next.key == key) {
                 continue;
             }

@@ -2,9 +2,9 @@
 
 use heed::RoTxn;
 
-use crate::change::Change;
-use crate::failure::Failure;
-use crate::outcome::Outcome;
+use crate::change::DatabaseChange;
+use crate::failure::StoreFailure;
+use crate::outcome::StepOutcome;
 use crate::query::Query;
 use crate::table::Table;
 
@@ -14,16 +14,20 @@ pub struct Database(pub u8);
 
 /// One operation on one database.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum StoreStep {
     /// A read.
     Query(Query),
     /// A write.
-    Change(Change),
+    Change(DatabaseChange),
 }
 
-impl Step {
+impl StoreStep {
     /// Bytes of stored values that the step copies.
-    pub(crate) fn work(&self, table: &Table, transaction: &RoTxn<'_>) -> Result<usize, Failure> {
+    pub(crate) fn work(
+        &self,
+        table: &Table,
+        transaction: &RoTxn<'_>,
+    ) -> Result<usize, StoreFailure> {
         match self {
             Self::Query(query) => query.work(table, transaction),
             Self::Change(change) => change.work(table, transaction),
@@ -39,7 +43,11 @@ impl Step {
     }
 
     /// Bytes of stored values that the step returns.
-    pub(crate) fn gives(&self, table: &Table, transaction: &RoTxn<'_>) -> Result<usize, Failure> {
+    pub(crate) fn gives(
+        &self,
+        table: &Table,
+        transaction: &RoTxn<'_>,
+    ) -> Result<usize, StoreFailure> {
         match self {
             Self::Change(change) => change.gives(table, transaction),
             Self::Query(query) => query.work(table, transaction),
@@ -58,7 +66,7 @@ impl Step {
 
 /// A condition of an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Condition {
+pub struct OrderCondition {
     /// The database.
     pub database: Database,
     /// The key.
@@ -71,16 +79,16 @@ pub struct Condition {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Order {
     /// If one of these is not met, no step is executed.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<OrderCondition>,
     /// The steps.
-    pub steps: Vec<(Database, Step)>,
+    pub steps: Vec<(Database, StoreStep)>,
 }
 
 impl Order {
     /// An order with one change.
     #[must_use]
-    pub fn of(database: Database, change: Change) -> Self {
-        Self { conditions: Vec::new(), steps: vec![(database, Step::Change(change))] }
+    pub fn of(database: Database, change: DatabaseChange) -> Self {
+        Self { conditions: Vec::new(), steps: vec![(database, StoreStep::Change(change))] }
     }
 
     /// Bytes of memory that the order takes while it waits.
@@ -92,7 +100,7 @@ impl Order {
 
     /// Whether any step writes.
     pub(crate) fn changes(&self) -> bool {
-        self.steps.iter().any(|(_, step)| matches!(step, Step::Change(_)))
+        self.steps.iter().any(|(_, step)| matches!(step, StoreStep::Change(_)))
     }
 
     /// Bytes that the order writes, without the stored values that it copies.
@@ -105,7 +113,7 @@ impl Order {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Executed {
     /// The order was executed: the outcome of each step.
-    Done(Vec<Outcome>),
+    Done(Vec<StepOutcome>),
     /// A condition was not met.
     Refused,
 }

@@ -1,28 +1,28 @@
 //! The result of a step.
 
 use crate::failure::Misuse;
-use crate::page::Page;
-use crate::record::{Entry, Kind};
+use crate::page::ScanPage;
+use crate::record::{StoredEntry, ValueKind};
 
 /// What a step returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum StepOutcome {
     /// Whether the change was made; a condition may have prevented it.
     Made(bool),
     /// A count, a length or a sum.
     Number(i64),
     /// A value, if the key exists.
-    Value(Option<Entry>),
+    Value(Option<StoredEntry>),
     /// Values in the order of the keys.
-    Values(Vec<Option<Entry>>),
+    Values(Vec<Option<StoredEntry>>),
     /// Whether the value was written, and the previous value.
-    Put(bool, Option<Entry>),
+    Put(bool, Option<StoredEntry>),
     /// The expiry of a key.
     Remaining(Remaining),
     /// The kind of a value, if the key exists.
-    Kind(Option<Kind>),
+    Kind(Option<ValueKind>),
     /// A page of keys.
-    Page(Page),
+    Page(ScanPage),
     /// The client asked for something impossible.
     Misuse(Misuse),
 }

@@ -6,9 +6,9 @@ use std::ops::Bound;
 
 use heed::RoTxn;
 
-use crate::failure::Failure;
+use crate::failure::StoreFailure;
 use crate::limits::{PAGE_KEYS, PAGE_SIZE};
-use crate::record::{Entry, Record};
+use crate::record::{Record, StoredEntry};
 use crate::table::Table;
 
 /// A request for a page.
@@ -38,9 +38,9 @@ pub enum With {
 
 /// A page of a scan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Page {
+pub struct ScanPage {
     /// The keys, with values if requested.
-    pub keys: Vec<(Box<[u8]>, Option<Entry>)>,
+    pub keys: Vec<(Box<[u8]>, Option<StoredEntry>)>,
     /// The last key, behind which the next page begins; `None` at the end.
     pub next: Option<Box<[u8]>>,
 }
@@ -55,7 +55,7 @@ impl PageOf {
         table: &Table,
         transaction: &RoTxn<'_>,
         now_ms: u64,
-    ) -> Result<Page, Failure> {
+    ) -> Result<ScanPage, StoreFailure> {
         let most = self.keys.clamp(1, PAGE_KEYS);
         let begin: Bound<&[u8]> = match &self.after {
             Some(after) if **after >= *self.prefix => Bound::Excluded(after),
@@ -63,7 +63,7 @@ impl PageOf {
             _ if self.prefix.is_empty() => Bound::Unbounded,
             _ => Bound::Included(&self.prefix),
         };
-        let mut page = Page::default();
+        let mut page = ScanPage::default();
         let (mut looked_at, mut size) = (0, 0);
         for found in table.range(transaction, begin)? {
             let (key, record) = found?;

@@ -4,11 +4,11 @@
 
 use heed::RoTxn;
 
-use crate::failure::Failure;
+use crate::failure::StoreFailure;
 use crate::limits::PAGE_SIZE;
-use crate::outcome::{Outcome, Remaining};
+use crate::outcome::{Remaining, StepOutcome};
 use crate::page::PageOf;
-use crate::record::{Entry, Record};
+use crate::record::{Record, StoredEntry};
 use crate::table::Table;
 
 /// A read of one database.
@@ -52,7 +52,11 @@ impl Query {
     }
 
     /// Bytes of stored values that the query copies.
-    pub(crate) fn work(&self, table: &Table, transaction: &RoTxn<'_>) -> Result<usize, Failure> {
+    pub(crate) fn work(
+        &self,
+        table: &Table,
+        transaction: &RoTxn<'_>,
+    ) -> Result<usize, StoreFailure> {
         let keys = match self {
             Self::Get(key) => std::slice::from_ref(key),
             Self::GetMany(keys) => keys,
@@ -76,43 +80,43 @@ impl Query {
         table: &Table,
         transaction: &RoTxn<'_>,
         now_ms: u64,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<StepOutcome, StoreFailure> {
         let get = |key: &[u8]| table.get(transaction, key, now_ms);
-        let entry = |record: Option<Record<'_>>| -> Option<Entry> {
+        let entry = |record: Option<Record<'_>>| -> Option<StoredEntry> {
             record.map(|record| record.to_entry())
         };
         Ok(match self {
-            Self::Get(key) => Outcome::Value(entry(get(key)?)),
+            Self::Get(key) => StepOutcome::Value(entry(get(key)?)),
             Self::GetMany(keys) => {
                 let mut values = Vec::with_capacity(keys.len());
                 for key in keys {
                     values.push(entry(get(key)?));
                 }
-                Outcome::Values(values)
+                StepOutcome::Values(values)
             }
             Self::Exists(keys) => {
                 let mut count = 0;
                 for key in keys {
                     count += i64::from(get(key)?.is_some());
                 }
-                Outcome::Number(count)
+                StepOutcome::Number(count)
             }
             Self::Length(key) => {
-                Outcome::Number(number(get(key)?.map_or(0, |record| record.bytes.len())))
+                StepOutcome::Number(number(get(key)?.map_or(0, |record| record.bytes.len())))
             }
-            Self::Remaining(key) => Outcome::Remaining(match get(key)? {
+            Self::Remaining(key) => StepOutcome::Remaining(match get(key)? {
                 None => Remaining::Missing,
                 Some(record) => record.expiry_ms.map_or(Remaining::Endless, Remaining::Until),
             }),
-            Self::Kind(key) => Outcome::Kind(get(key)?.map(|record| record.kind)),
-            Self::Page(page) => Outcome::Page(page.answer(table, transaction, now_ms)?),
+            Self::Kind(key) => StepOutcome::Kind(get(key)?.map(|record| record.kind)),
+            Self::Page(page) => StepOutcome::Page(page.answer(table, transaction, now_ms)?),
             Self::Ending => {
                 let count = table.ending(transaction)?;
-                Outcome::Number(i64::try_from(count).unwrap_or(i64::MAX))
+                StepOutcome::Number(i64::try_from(count).unwrap_or(i64::MAX))
             }
             Self::Count => {
                 let count = table.count(transaction)?;
-                Outcome::Number(i64::try_from(count).unwrap_or(i64::MAX))
+                StepOutcome::Number(i64::try_from(count).unwrap_or(i64::MAX))
             }
         })
     }

@@ -16,14 +16,14 @@ use std::path::Path;
 
 /// A snapshot of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Reader {
+pub struct SnapshotReader {
     /// The commit that the snapshot shows.
     pub commit: u64,
     /// The process id of the program.
     pub process: u32,
 }
 
-impl Reader {
+impl SnapshotReader {
     /// The command line of the program, if it can be read.
     #[must_use]
     pub fn name(&self) -> String {
@@ -66,7 +66,7 @@ impl LockFile {
     }
 
     /// The snapshots of all programs.
-    pub(crate) fn readers(&self) -> io::Result<Vec<Reader>> {
+    pub(crate) fn readers(&self) -> io::Result<Vec<SnapshotReader>> {
         let mut head = [0; HEAD];
         self.0.read_exact_at(&mut head, 0)?;
         if word(&head, 0) != MAGIC {
@@ -83,10 +83,10 @@ impl LockFile {
 }
 
 /// Parses a place: the commit, or all ones if the place has no snapshot; then the process, or 0 if the place is free.
-fn reader(place: &[u8]) -> Option<Reader> {
+fn reader(place: &[u8]) -> Option<SnapshotReader> {
     let commit = u64::from_ne_bytes(place.first_chunk().copied()?);
     let process = word(place, 8);
-    (process != 0 && commit != u64::MAX).then_some(Reader { commit, process })
+    (process != 0 && commit != u64::MAX).then_some(SnapshotReader { commit, process })
 }
 
 fn word(bytes: &[u8], at: usize) -> u32 {

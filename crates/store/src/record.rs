@@ -6,7 +6,7 @@
 
 /// The kind of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// Bytes, whose form is unknown.
     #[default]
     Bytes,
@@ -20,7 +20,7 @@ pub enum Kind {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Value {
     /// The kind.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// The bytes.
     pub bytes: Box<[u8]>,
 }
@@ -29,7 +29,7 @@ impl Value {
     /// A value of the kind bytes.
     #[must_use]
     pub fn bytes(bytes: &[u8]) -> Self {
-        Self { kind: Kind::Bytes, bytes: bytes.into() }
+        Self { kind: ValueKind::Bytes, bytes: bytes.into() }
     }
 }
 
@@ -37,7 +37,7 @@ impl Value {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'s> {
     /// The kind.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// The version: the number of the change that wrote the value. Every change has a different one.
     pub version: u64,
     /// The expiry; `None` if the value never expires.
@@ -48,9 +48,9 @@ pub struct Record<'s> {
 
 /// A copy of a stored value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct StoredEntry {
     /// The kind.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// As in [`Record`].
     pub version: u64,
     /// As in [`Record`].
@@ -59,7 +59,7 @@ pub struct Entry {
     pub bytes: Box<[u8]>,
 }
 
-impl Entry {
+impl StoredEntry {
     /// The copy as a record.
     #[must_use]
     pub fn as_record(&self) -> Record<'_> {
@@ -79,9 +79,9 @@ impl<'s> Record<'s> {
     pub(crate) fn decode(stored: &'s [u8]) -> Option<Self> {
         let (first, rest) = stored.split_first()?;
         let kind = match first & !EXPIRES {
-            0 => Kind::Bytes,
-            1 => Kind::Number,
-            2 => Kind::Table,
+            0 => ValueKind::Bytes,
+            1 => ValueKind::Number,
+            2 => ValueKind::Table,
             _ => return None,
         };
         let (version, rest) = rest.split_first_chunk()?;
@@ -97,9 +97,9 @@ impl<'s> Record<'s> {
     /// Appends the encoded record to a buffer.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         let kind = match self.kind {
-            Kind::Bytes => 0,
-            Kind::Number => 1,
-            Kind::Table => 2,
+            ValueKind::Bytes => 0,
+            ValueKind::Number => 1,
+            ValueKind::Table => 2,
         };
         out.push(if self.expiry_ms.is_some() { kind | EXPIRES } else { kind });
         out.extend_from_slice(&self.version.to_be_bytes());
@@ -116,8 +116,8 @@ impl<'s> Record<'s> {
 
     /// Copies the record.
     #[must_use]
-    pub fn to_entry(&self) -> Entry {
-        Entry {
+    pub fn to_entry(&self) -> StoredEntry {
+        StoredEntry {
             kind: self.kind,
             version: self.version,
             expiry_ms: self.expiry_ms,
@@ -136,7 +136,7 @@ mod tests {
     fn the_format_of_the_file_is_what_it_was() {
         let mut stored = Vec::new();
         let record =
-            Record { kind: Kind::Table, version: 0x0102, expiry_ms: Some(3), bytes: b"{}" };
+            Record { kind: ValueKind::Table, version: 0x0102, expiry_ms: Some(3), bytes: b"{}" };
         record.encode(&mut stored);
         assert_eq!(stored, b"\x82\0\0\0\0\0\0\x01\x02\0\0\0\0\0\0\0\x03{}");
         for length in 0..17 {
@@ -148,7 +148,7 @@ mod tests {
     proptest! {
         #[test]
         fn written_record_reads_back(
-            kind in prop_oneof![Just(Kind::Bytes), Just(Kind::Number), Just(Kind::Table)],
+            kind in prop_oneof![Just(ValueKind::Bytes), Just(ValueKind::Number), Just(ValueKind::Table)],
             version: u64,
             expiry_ms: Option<u64>,
             bytes: Vec<u8>,

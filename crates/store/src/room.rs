@@ -6,7 +6,7 @@
 
 use heed::{Env, WithoutTls};
 
-use crate::failure::Failure;
+use crate::failure::StoreFailure;
 use crate::table::Table;
 
 /// The space for one transaction in a file of a maximum size.
@@ -40,7 +40,7 @@ impl<'w> Room<'w> {
     }
 
     /// Whether so many more bytes fit. The file never shrinks, so once it would grow beyond its size, the pages in use are counted.
-    pub(crate) fn fit(&mut self, bytes: u64) -> Result<Fit, Failure> {
+    pub(crate) fn fit(&mut self, bytes: u64) -> Result<Fit, StoreFailure> {
         let most = self.size / 16 * 15;
         if bytes >= most {
             return Ok(Fit::Impossible);
@@ -63,7 +63,7 @@ impl<'w> Room<'w> {
     ///
     /// # Errors
     /// If there is not enough.
-    pub(crate) fn take(&mut self, bytes: u64) -> Result<(), Failure> {
+    pub(crate) fn take(&mut self, bytes: u64) -> Result<(), StoreFailure> {
         if bytes == 0 {
             return Ok(());
         }
@@ -72,13 +72,13 @@ impl<'w> Room<'w> {
                 self.written = self.written.saturating_add(bytes);
                 Ok(())
             }
-            Fit::Alone | Fit::Never => Err(Failure::Full),
-            Fit::Impossible => Err(Failure::LargerThanStore),
+            Fit::Alone | Fit::Never => Err(StoreFailure::Full),
+            Fit::Impossible => Err(StoreFailure::LargerThanStore),
         }
     }
 
     /// Bytes of the pages in use, as of the last commit.
-    fn count_used(&self) -> Result<u64, Failure> {
+    fn count_used(&self) -> Result<u64, StoreFailure> {
         let snapshot = self.map.read_txn()?;
         let mut pages = 0;
         for table in self.tables {

@@ -7,7 +7,7 @@
 
 use std::ops::{Bound, ControlFlow};
 
-use crate::failure::Failure;
+use crate::failure::StoreFailure;
 use crate::order::Database;
 use crate::snapshot::{Ends, Snapshot};
 
@@ -73,7 +73,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// As [`get`](Self::get).
-    pub fn ends(&self, database: Database) -> Result<Ends<Vec<u8>>, Failure> {
+    pub fn ends(&self, database: Database) -> Result<Ends<Vec<u8>>, StoreFailure> {
         let ends = self.first_and_last(database)?;
         Ok(ends.map(|(first, last)| (first.to_vec(), last.to_vec())))
     }
@@ -88,7 +88,7 @@ impl Snapshot {
         from: &[u8],
         now_ms: u64,
         mut visit: impl FnMut(Visited<'_>) -> ControlFlow<()>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), StoreFailure> {
         // LMDB cannot search for an empty key.
         let begin = if from.is_empty() { Bound::Unbounded } else { Bound::Included(from) };
         for found in self.range(database, begin)? {

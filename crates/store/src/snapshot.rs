@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use heed::{Env, RoTxn, WithoutTls};
 
-use crate::failure::Failure;
+use crate::failure::StoreFailure;
 use crate::order::{Database, Order};
-use crate::outcome::Outcome;
+use crate::outcome::StepOutcome;
 use crate::query::Query;
 use crate::record::Record;
 use crate::table::Table;
@@ -39,7 +39,7 @@ impl Snapshot {
         database: Database,
         key: &[u8],
         now_ms: u64,
-    ) -> Result<Option<Record<'_>>, Failure> {
+    ) -> Result<Option<Record<'_>>, StoreFailure> {
         table(&self.tables, database)?.get(&self.transaction, key, now_ms)
     }
 
@@ -48,7 +48,7 @@ impl Snapshot {
         &self,
         database: Database,
         key: &[u8],
-    ) -> Result<Option<Record<'_>>, Failure> {
+    ) -> Result<Option<Record<'_>>, StoreFailure> {
         table(&self.tables, database)?.find(&self.transaction, key)
     }
 
@@ -57,11 +57,11 @@ impl Snapshot {
         &self,
         database: Database,
         begin: Bound<&[u8]>,
-    ) -> Result<impl Iterator<Item = Result<(&[u8], Record<'_>), Failure>>, Failure> {
+    ) -> Result<impl Iterator<Item = Result<(&[u8], Record<'_>), StoreFailure>>, StoreFailure> {
         table(&self.tables, database)?.range(&self.transaction, begin)
     }
 
-    pub(crate) fn first_and_last(&self, database: Database) -> Result<Ends<&[u8]>, Failure> {
+    pub(crate) fn first_and_last(&self, database: Database) -> Result<Ends<&[u8]>, StoreFailure> {
         let records = table(&self.tables, database)?.records;
         let (first, last) = (records.first(&self.transaction)?, records.last(&self.transaction)?);
         Ok(first.zip(last).map(|((first, _), (last, _))| (first, last)))
@@ -71,7 +71,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// As [`get`](Self::get).
-    pub fn work(&self, order: &Order) -> Result<usize, Failure> {
+    pub fn work(&self, order: &Order) -> Result<usize, StoreFailure> {
         let mut size = 0;
         for (database, step) in &order.steps {
             size += step.work(table(&self.tables, *database)?, &self.transaction)?;
@@ -83,7 +83,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// As [`get`](Self::get).
-    pub fn gives(&self, order: &Order) -> Result<usize, Failure> {
+    pub fn gives(&self, order: &Order) -> Result<usize, StoreFailure> {
         let mut size = 0;
         for (database, step) in &order.steps {
             size += step.gives(table(&self.tables, *database)?, &self.transaction)?;
@@ -106,7 +106,7 @@ impl Snapshot {
         database: Database,
         query: &Query,
         now_ms: u64,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<StepOutcome, StoreFailure> {
         query.answer(table(&self.tables, database)?, &self.transaction, now_ms)
     }
 }
@@ -117,10 +117,10 @@ impl fmt::Debug for Snapshot {
     }
 }
 
-pub(crate) fn table(tables: &[Table], database: Database) -> Result<&Table, Failure> {
+pub(crate) fn table(tables: &[Table], database: Database) -> Result<&Table, StoreFailure> {
     tables
         .get(usize::from(database.0))
-        .ok_or_else(|| Failure::Storage(format!("there is no database number {}", database.0)))
+        .ok_or_else(|| StoreFailure::Storage(format!("there is no database number {}", database.0)))
 }
 
 /// The number of the commit that a snapshot taken now shows.

@@ -14,7 +14,7 @@ use heed::{CommitOrAbort, Env, WithoutTls};
 use crate::checkpoint::{Checkpoints, Role, recover};
 use crate::copies::copy;
 use crate::facts::Fact;
-use crate::failure::Failure;
+use crate::failure::StoreFailure;
 use crate::ffi::{Commits, MapOptions, open};
 use crate::file::DATA_FILE;
 use crate::limits::{
@@ -23,7 +23,7 @@ use crate::limits::{
 };
 use crate::log::LogFiles;
 use crate::order::Database;
-use crate::readers::{LockFile, Reader};
+use crate::readers::{LockFile, SnapshotReader};
 use crate::reserve::{Reserve, ReserveFile};
 use crate::room::file_size;
 use crate::snapshot::{Snapshot, last_commit};
@@ -53,13 +53,13 @@ pub enum Sync {
 
 /// How to open a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct StoreOptions {
     /// The directory; created if it is missing.
     pub directory: PathBuf,
     /// The names of the databases; missing ones are created.
     pub databases: Vec<String>,
     /// The names of databases for the program alone, found with [`Store::own_database`]: a client that is given
-    /// [`Store::databases`] cannot name them, and [`Change::ClearAll`](crate::Change::ClearAll) leaves them alone.
+    /// [`Store::databases`] cannot name them, and [`DatabaseChange::ClearAll`](crate::DatabaseChange::ClearAll) leaves them alone.
     pub own_databases: Vec<String>,
     /// Maximum bytes of the file; kept in it, so `None` is what another program gave, or else [`SIZE`]. A full store
     /// may grow slightly beyond, to delete.
@@ -70,7 +70,7 @@ pub struct Settings {
     pub sync: Sync,
 }
 
-impl Settings {
+impl StoreOptions {
     /// Settings for a store in that directory, without databases.
     #[must_use]
     pub fn new(directory: &Path) -> Self {
@@ -94,7 +94,7 @@ impl Settings {
 
 /// The size of a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct StoreUsage {
     /// Bytes of the file, including free space.
     pub file_bytes: u64,
     /// Maximum bytes of the file.
@@ -133,15 +133,15 @@ impl Store {
     ///
     /// # Errors
     /// If the directory or the map cannot be created, or a database name is invalid.
-    pub fn open(settings: &Settings) -> Result<Self, Failure> {
+    pub fn open(settings: &StoreOptions) -> Result<Self, StoreFailure> {
         if let Some((name, _)) = settings.all_databases().find(|(name, _)| !is_name(name)) {
             let text = format!(
                 "`{name}` is not a database name: 1 to {DATABASE_NAME_SIZE} letters, digits, `-`, `_` and `.`"
             );
-            return Err(Failure::Storage(text));
+            return Err(StoreFailure::Storage(text));
         }
         if settings.all_databases().count() > DATABASES {
-            return Err(Failure::Storage(format!("more than {DATABASES} databases")));
+            return Err(StoreFailure::Storage(format!("more than {DATABASES} databases")));
         }
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&settings.directory)?;
         let role = match settings.sync {
@@ -223,7 +223,7 @@ impl Store {
     ///
     /// # Errors
     /// If the table of readers is full.
-    pub fn snapshot(&self) -> Result<Snapshot, Failure> {
+    pub fn snapshot(&self) -> Result<Snapshot, StoreFailure> {
         let transaction = self.map.clone().static_read_txn()?;
         Ok(Snapshot::new(transaction, Arc::clone(&self.tables)))
     }
@@ -254,13 +254,13 @@ impl Store {
     ///
     /// # Errors
     /// If there is no store in that directory, or it cannot be read.
-    pub fn databases_in(directory: &Path) -> Result<Vec<String>, Failure> {
+    pub fn databases_in(directory: &Path) -> Result<Vec<String>, StoreFailure> {
         if !directory.join(DATA_FILE).is_file() {
             let text = format!("there is no store in `{}`", directory.display());
-            return Err(Failure::Storage(text));
+            return Err(StoreFailure::Storage(text));
         }
         recover(directory)?;
-        let options = map_options(&Settings::new(directory), Commits::Wait);
+        let options = map_options(&StoreOptions::new(directory), Commits::Wait);
         let map = open(directory, &options)?;
         let names = map.open_databases_and_commit(map.read_txn()?, |opener, transaction| {
             let mut names = Vec::new();
@@ -280,7 +280,7 @@ impl Store {
     ///
     /// # Errors
     /// If the directory already contains a store, or cannot be written.
-    pub fn copy_to(&self, directory: &Path) -> Result<u64, Failure> {
+    pub fn copy_to(&self, directory: &Path) -> Result<u64, StoreFailure> {
         copy(&self.map, self.versions, directory)
     }
 
@@ -288,7 +288,7 @@ impl Store {
     ///
     /// # Errors
     /// If the lock file cannot be read.
-    pub fn readers(&self) -> Result<Vec<Reader>, Failure> {
+    pub fn readers(&self) -> Result<Vec<SnapshotReader>, StoreFailure> {
         Ok(self.lock.readers()?)
     }
 
@@ -299,8 +299,12 @@ impl Store {
 
     /// The size of the store. Makes no system call, so schedulers can call it.
     #[must_use]
-    pub fn usage(&self) -> Usage {
-        Usage { file_bytes: file_size(&self.map), size: self.size, commit: last_commit(&self.map) }
+    pub fn usage(&self) -> StoreUsage {
+        StoreUsage {
+            file_bytes: file_size(&self.map),
+            size: self.size,
+            commit: last_commit(&self.map),
+        }
     }
 }
 
@@ -310,7 +314,7 @@ impl fmt::Debug for Store {
     }
 }
 
-fn map_options(settings: &Settings, commits: Commits) -> MapOptions {
+fn map_options(settings: &StoreOptions, commits: Commits) -> MapOptions {
     // A multiple of the largest page size of any machine.
     let size = settings.size.unwrap_or(SIZE).saturating_add(MARGIN).next_multiple_of(64 * 1024);
     MapOptions {
@@ -332,8 +336,8 @@ fn is_name(name: &str) -> bool {
 fn tables(
     map: &Env<WithoutTls>,
     checkpoints: &Checkpoints,
-    settings: &Settings,
-) -> Result<Vec<Table>, Failure> {
+    settings: &StoreOptions,
+) -> Result<Vec<Table>, StoreFailure> {
     let known = Fact::Size.of(map)?;
     let size = settings.size.filter(|size| known != Some(*size));
     let created = create(map, checkpoints, settings, size);
@@ -348,9 +352,9 @@ fn tables(
 fn create(
     map: &Env<WithoutTls>,
     checkpoints: &Checkpoints,
-    settings: &Settings,
+    settings: &StoreOptions,
     size: Option<u64>,
-) -> Result<(), Failure> {
+) -> Result<(), StoreFailure> {
     // One transaction for all databases, because every commit waits for the disk.
     let (_lock, transaction) = checkpoints.begin(map)?;
     map.create_databases_and_commit(transaction, |opener, transaction| {

@@ -8,7 +8,7 @@ use std::ops::Bound;
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Env, PutFlags, RoTxn, RwTxn, WithoutTls};
 
-use crate::failure::Failure;
+use crate::failure::StoreFailure;
 use crate::limits::KEY_SIZE;
 use crate::record::Record;
 
@@ -31,8 +31,8 @@ pub(crate) enum Whose {
     Program,
 }
 
-fn damaged() -> Failure {
-    Failure::Storage(
+fn damaged() -> StoreFailure {
+    StoreFailure::Storage(
         "a record is damaged, or of a later version; `velodrome store check`".to_owned(),
     )
 }
@@ -44,7 +44,11 @@ impl Table {
     }
 
     /// Opens the trees of an existing database.
-    pub(crate) fn open(map: &Env<WithoutTls>, name: &str, whose: Whose) -> Result<Self, Failure> {
+    pub(crate) fn open(
+        map: &Env<WithoutTls>,
+        name: &str,
+        whose: Whose,
+    ) -> Result<Self, StoreFailure> {
         let opened = map.open_databases_and_commit(map.read_txn()?, |opener, transaction| {
             let [keys, expiries] = Self::trees(name);
             let tree = |name: &str| opener.open_database::<Bytes, Bytes>(transaction, Some(name));
@@ -52,7 +56,7 @@ impl Table {
         })?;
         match opened.commit() {
             Some((Some(records), Some(expiries))) => Ok(Self { records, expiries, whose }),
-            _ => Err(Failure::Storage(format!("the database `{name}` is missing"))),
+            _ => Err(StoreFailure::Storage(format!("the database `{name}` is missing"))),
         }
     }
 
@@ -66,7 +70,7 @@ impl Table {
         &self,
         transaction: &'t RoTxn<'_>,
         key: &[u8],
-    ) -> Result<Option<Record<'t>>, Failure> {
+    ) -> Result<Option<Record<'t>>, StoreFailure> {
         if key.is_empty() || key.len() > KEY_SIZE {
             return Ok(None);
         }
@@ -80,17 +84,17 @@ impl Table {
         transaction: &'t RoTxn<'_>,
         key: &[u8],
         now_ms: u64,
-    ) -> Result<Option<Record<'t>>, Failure> {
+    ) -> Result<Option<Record<'t>>, StoreFailure> {
         Ok(self.find(transaction, key)?.filter(|record| record.is_there(now_ms)))
     }
 
     /// The number of keys, including expired ones.
-    pub(crate) fn count(&self, transaction: &RoTxn<'_>) -> Result<u64, Failure> {
+    pub(crate) fn count(&self, transaction: &RoTxn<'_>) -> Result<u64, StoreFailure> {
         Ok(self.records.len(transaction)?)
     }
 
     /// The number of keys with an expiry.
-    pub(crate) fn ending(&self, transaction: &RoTxn<'_>) -> Result<u64, Failure> {
+    pub(crate) fn ending(&self, transaction: &RoTxn<'_>) -> Result<u64, StoreFailure> {
         Ok(self.expiries.len(transaction)?)
     }
 
@@ -99,7 +103,8 @@ impl Table {
         &self,
         transaction: &'t RoTxn<'_>,
         begin: Bound<&[u8]>,
-    ) -> Result<impl Iterator<Item = Result<(&'t [u8], Record<'t>), Failure>>, Failure> {
+    ) -> Result<impl Iterator<Item = Result<(&'t [u8], Record<'t>), StoreFailure>>, StoreFailure>
+    {
         let range = (begin, Bound::<&[u8]>::Unbounded);
         let found = self.records.range(transaction, &range)?;
         Ok(found.map(|entry| {
@@ -115,7 +120,7 @@ impl Table {
         key: &[u8],
         stored: &[u8],
         (before, now): (Option<u64>, Option<u64>),
-    ) -> Result<(), Failure> {
+    ) -> Result<(), StoreFailure> {
         if before != now {
             if let Some(before) = before {
                 self.expiries.delete(transaction, &expiry_key(before, key))?;
@@ -135,7 +140,7 @@ impl Table {
         key: &[u8],
         stored: &[u8],
         expiry: Option<u64>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), StoreFailure> {
         if let Some(time) = expiry {
             self.expiries.put(transaction, &expiry_key(time, key), &[])?;
         }
@@ -144,7 +149,10 @@ impl Table {
     }
 
     /// Checks that every record can be read and that both trees agree. Returns the number of records, or what is wrong.
-    pub(crate) fn check(&self, transaction: &RwTxn<'_>) -> Result<Result<u64, String>, Failure> {
+    pub(crate) fn check(
+        &self,
+        transaction: &RwTxn<'_>,
+    ) -> Result<Result<u64, String>, StoreFailure> {
         let (mut count, mut with_expiry) = (0, 0);
         for entry in self.records.iter(transaction)? {
             let (key, stored) = entry?;
@@ -177,7 +185,7 @@ impl Table {
         transaction: &mut RwTxn<'_>,
         key: &[u8],
         before: Option<u64>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), StoreFailure> {
         if let Some(before) = before {
             self.expiries.delete(transaction, &expiry_key(before, key))?;
         }
@@ -186,21 +194,21 @@ impl Table {
     }
 
     /// Makes a transaction one that has something to commit, and changes nothing.
-    pub(crate) fn dirty(&self, transaction: &mut RwTxn<'_>) -> Result<(), Failure> {
+    pub(crate) fn dirty(&self, transaction: &mut RwTxn<'_>) -> Result<(), StoreFailure> {
         // No expiry of a key is so short.
         self.expiries.put(transaction, b"-", &[])?;
         self.expiries.delete(transaction, b"-")?;
         Ok(())
     }
 
-    pub(crate) fn clear(&self, transaction: &mut RwTxn<'_>) -> Result<(), Failure> {
+    pub(crate) fn clear(&self, transaction: &mut RwTxn<'_>) -> Result<(), StoreFailure> {
         self.records.clear(transaction)?;
         self.expiries.clear(transaction)?;
         Ok(())
     }
 
     /// The number of pages in use.
-    pub(crate) fn pages(&self, transaction: &RoTxn<'_>) -> Result<u64, Failure> {
+    pub(crate) fn pages(&self, transaction: &RoTxn<'_>) -> Result<u64, StoreFailure> {
         let mut pages = 0;
         for tree in [self.records, self.expiries] {
             let stat = tree.stat(transaction)?;
@@ -214,7 +222,7 @@ impl Table {
         &self,
         transaction: &RoTxn<'_>,
         now_ms: u64,
-    ) -> Result<bool, Failure> {
+    ) -> Result<bool, StoreFailure> {
         let first = self.expiries.first(transaction)?;
         Ok(first.is_some_and(|(key, _)| {
             key.split_first_chunk().is_some_and(|(time, _)| u64::from_be_bytes(*time) <= now_ms)
@@ -227,7 +235,7 @@ impl Table {
         transaction: &mut RwTxn<'_>,
         now_ms: u64,
         most: usize,
-    ) -> Result<usize, Failure> {
+    ) -> Result<usize, StoreFailure> {
         let mut over = Vec::new();
         for entry in self.expiries.iter(transaction)?.take(most) {
             let (key, _) = entry?;

@@ -7,7 +7,7 @@ use std::cell::{Cell, Ref, RefCell};
 use std::fmt;
 use std::rc::Rc;
 
-use crate::failure::Failure;
+use crate::failure::StoreFailure;
 use crate::lending::{Lender, LentValue, Loans};
 use crate::order::Database;
 use crate::snapshot::Snapshot;
@@ -62,18 +62,18 @@ impl TurnStore {
     ///
     /// # Errors
     /// If no snapshot can be taken.
-    pub fn snapshot(&self) -> Result<Ref<'_, Snapshot>, Failure> {
+    pub fn snapshot(&self) -> Result<Ref<'_, Snapshot>, StoreFailure> {
         self.lender().map(|lender| Ref::map(lender, |lender| &lender.snapshot))
     }
 
-    fn lender(&self) -> Result<Ref<'_, Rc<Lender>>, Failure> {
+    fn lender(&self) -> Result<Ref<'_, Rc<Lender>>, StoreFailure> {
         if let Ok(lender) = Ref::filter_map(self.snapshot.borrow(), Option::as_ref) {
             return Ok(lender);
         }
         let begun = Lender::new(self.store.snapshot()?);
         self.snapshot.replace(Some(Rc::new(begun)));
         Ref::filter_map(self.snapshot.borrow(), Option::as_ref)
-            .map_err(|_| Failure::Storage("it has no snapshot".to_owned()))
+            .map_err(|_| StoreFailure::Storage("it has no snapshot".to_owned()))
     }
 
     /// Lends the value of a key that has this version in this turn. The loan ends when the handle is dropped, or after [`LENT_TIME_MS`](crate::limits::LENT_TIME_MS).
@@ -87,7 +87,7 @@ impl TurnStore {
         key: &[u8],
         version: u64,
         now_ms: u64,
-    ) -> Result<Option<LentValue>, Failure> {
+    ) -> Result<Option<LentValue>, StoreFailure> {
         let current = self.lender()?;
         self.loans.borrow_mut().lend(&current, (database, key, version), now_ms)
     }
@@ -97,7 +97,7 @@ impl TurnStore {
     ///
     /// # Errors
     /// If no snapshot can be taken.
-    pub fn hold(&self) -> Result<HeldSnapshot, Failure> {
+    pub fn hold(&self) -> Result<HeldSnapshot, StoreFailure> {
         Ok(HeldSnapshot(Rc::clone(&*self.lender()?)))
     }
 
@@ -110,7 +110,7 @@ impl TurnStore {
         held: &HeldSnapshot,
         place: (Database, &[u8], u64),
         now_ms: u64,
-    ) -> Result<Option<LentValue>, Failure> {
+    ) -> Result<Option<LentValue>, StoreFailure> {
         self.loans.borrow_mut().lend(&held.0, place, now_ms)
     }
 

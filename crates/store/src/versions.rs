@@ -7,7 +7,7 @@
 use heed::{CommitOrAbort, Env, RwTxn, WithoutTls};
 
 use crate::facts::Fact;
-use crate::failure::Failure;
+use crate::failure::StoreFailure;
 
 /// Bits of a version that count the changes within a transaction.
 const CHANGE_BITS: u32 = 20;
@@ -21,7 +21,7 @@ pub(crate) struct Versions {
 
 impl Versions {
     /// Reads the base of a store; a store that was never copied has none.
-    pub(crate) fn of(map: &Env<WithoutTls>) -> Result<Self, Failure> {
+    pub(crate) fn of(map: &Env<WithoutTls>) -> Result<Self, StoreFailure> {
         Ok(Self { base: Fact::Base.of(map)?.unwrap_or(0) })
     }
 
@@ -39,12 +39,12 @@ impl Versions {
     pub(crate) fn write(
         self,
         map: &Env<WithoutTls>,
-        others: impl FnOnce(&mut RwTxn<'_>) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+        others: impl FnOnce(&mut RwTxn<'_>) -> Result<(), StoreFailure>,
+    ) -> Result<(), StoreFailure> {
         map.create_databases_and_commit(map.write_txn()?, |opener, transaction| {
             others(transaction)?;
             Fact::Base.write(self.base, opener, transaction)?;
-            Ok::<_, Failure>(CommitOrAbort::<_, ()>::Commit(()))
+            Ok::<_, StoreFailure>(CommitOrAbort::<_, ()>::Commit(()))
         })?;
         Ok(())
     }

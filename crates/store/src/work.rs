@@ -4,15 +4,15 @@
 
 use heed::RwTxn;
 
-use crate::change::{Change, Expiry, ExpiryOnly, Old, Only, Pair, Source};
+use crate::change::{DatabaseChange, Expiry, ExpiryOnly, Old, Only, Pair, SourceFate};
 use crate::decimal;
-use crate::failure::{Failure, Misuse};
-use crate::limits::{NUMBER_SIZE, ORDER_WORK_SIZE, TRANSACTION_WORK_SIZE, VALUE_SIZE};
+use crate::failure::{Misuse, StoreFailure};
+use crate::limits::{ORDER_WORK_SIZE, TRANSACTION_WORK_SIZE, VALUE_SIZE};
 use crate::log::{Entry, Logged};
-use crate::order::{Condition, Database, Executed, Order, Step};
-use crate::outcome::Outcome;
+use crate::order::{Database, Executed, Order, OrderCondition, StoreStep};
+use crate::outcome::StepOutcome;
 use crate::query::number;
-use crate::record::{Kind, Record, Value};
+use crate::record::{Record, Value, ValueKind};
 use crate::room::Room;
 use crate::snapshot::table;
 use crate::table::Table;
@@ -69,8 +69,8 @@ pub(crate) struct Work<'m, 'w> {
 }
 
 impl Work<'_, '_> {
-    pub(crate) fn execute(&mut self, order: &Order) -> Result<Executed, Failure> {
-        for Condition { database, key, version } in &order.conditions {
+    pub(crate) fn execute(&mut self, order: &Order) -> Result<Executed, StoreFailure> {
+        for OrderCondition { database, key, version } in &order.conditions {
             if self.before(*table(self.tables, *database)?, key)?.version != *version {
                 return Ok(Executed::Refused);
             }
@@ -79,7 +79,7 @@ impl Work<'_, '_> {
         let mut work = 0;
         for (database, step) in &order.steps {
             if work > ORDER_WORK_SIZE || self.work > TRANSACTION_WORK_SIZE {
-                return Err(Failure::TooMuch);
+                return Err(StoreFailure::TooMuch);
             }
             let size = step.work(table(self.tables, *database)?, &self.transaction)?;
             work += size;
@@ -90,69 +90,71 @@ impl Work<'_, '_> {
         Ok(Executed::Done(outcomes))
     }
 
-    fn step(&mut self, database: Database, step: &Step) -> Result<Outcome, Failure> {
+    fn step(&mut self, database: Database, step: &StoreStep) -> Result<StepOutcome, StoreFailure> {
         let table = *table(self.tables, database)?;
         self.logging.database = database;
         let change = match step {
-            Step::Query(query) => return query.answer(&table, &self.transaction, self.now_ms),
-            Step::Change(change) => change,
+            StoreStep::Query(query) => return query.answer(&table, &self.transaction, self.now_ms),
+            StoreStep::Change(change) => change,
         };
         if let Err(misuse) = change.check() {
-            return Ok(Outcome::Misuse(misuse));
+            return Ok(StepOutcome::Misuse(misuse));
         }
         match change {
-            Change::Put { key, value, expiry, only, old } => {
+            DatabaseChange::Put { key, value, expiry, only, old } => {
                 self.put_one(table, (key, value), *expiry, (*only, *old))
             }
-            Change::PutAll { pairs, only } => self.put_all(table, pairs, *only),
-            Change::Delete(keys) => {
+            DatabaseChange::PutAll { pairs, only } => self.put_all(table, pairs, *only),
+            DatabaseChange::Delete(keys) => {
                 let mut count = 0;
                 for key in keys {
                     count += i64::from(self.delete(table, key)?);
                 }
-                Ok(Outcome::Number(count))
+                Ok(StepOutcome::Number(count))
             }
-            Change::DeleteVersion(key, version) => {
+            DatabaseChange::DeleteVersion(key, version) => {
                 let is_it = self.before(table, key)?.version == *version;
-                Ok(Outcome::Made(is_it && self.delete(table, key)?))
+                Ok(StepOutcome::Made(is_it && self.delete(table, key)?))
             }
-            Change::Take(key) => {
+            DatabaseChange::Take(key) => {
                 let taken =
                     table.get(&self.transaction, key, self.now_ms)?.map(|record| record.to_entry());
                 self.delete(table, key)?;
-                Ok(Outcome::Value(taken))
+                Ok(StepOutcome::Value(taken))
             }
-            Change::Add(key, amount) => self.add(table, key, *amount),
-            Change::Append(key, bytes) => self.append(table, key, bytes),
-            Change::Overwrite(key, at, bytes) => self.overwrite(table, key, *at, bytes),
-            Change::AddDecimal(key, amount) => self.add_decimal(table, key, amount),
-            Change::Copy { from, to, only, source } => self.copy(table, (from, to), *only, *source),
-            Change::Expire { key, expiry, only } => {
+            DatabaseChange::Add(key, amount) => self.add(table, key, *amount),
+            DatabaseChange::Append(key, bytes) => self.append(table, key, bytes),
+            DatabaseChange::Overwrite(key, at, bytes) => self.overwrite(table, key, *at, bytes),
+            DatabaseChange::AddDecimal(key, amount) => self.add_decimal(table, key, amount),
+            DatabaseChange::Copy { from, to, only, source } => {
+                self.copy(table, (from, to), *only, *source)
+            }
+            DatabaseChange::Expire { key, expiry, only } => {
                 let before = self.before(table, key)?;
                 let holds = before.is_there() && only.holds(before.expiry, *expiry);
                 if holds {
                     self.expire(table, key, *expiry)?;
                 }
-                Ok(Outcome::Made(holds))
+                Ok(StepOutcome::Made(holds))
             }
-            Change::Touch(key, expiry) => {
+            DatabaseChange::Touch(key, expiry) => {
                 let value =
                     table.get(&self.transaction, key, self.now_ms)?.map(|record| record.to_entry());
                 if value.is_some() {
                     self.expire(table, key, *expiry)?;
                 }
-                Ok(Outcome::Value(value))
+                Ok(StepOutcome::Value(value))
             }
-            Change::ClearAll => self.clear_all(),
-            Change::Clear => {
+            DatabaseChange::ClearAll => self.clear_all(),
+            DatabaseChange::Clear => {
                 table.clear(&mut self.transaction)?;
                 self.logging.add(Logged::Clear);
-                Ok(Outcome::Made(true))
+                Ok(StepOutcome::Made(true))
             }
         }
     }
 
-    fn before(&self, table: Table, key: &[u8]) -> Result<Before, Failure> {
+    fn before(&self, table: Table, key: &[u8]) -> Result<Before, StoreFailure> {
         let Some(record) = table.find(&self.transaction, key)? else {
             return Ok(Before::default());
         };
@@ -167,9 +169,9 @@ impl Work<'_, '_> {
         &mut self,
         table: Table,
         key: &[u8],
-        (kind, bytes): (Kind, &[u8]),
+        (kind, bytes): (ValueKind, &[u8]),
         (before, expiry): (Before, Expiry),
-    ) -> Result<(), Failure> {
+    ) -> Result<(), StoreFailure> {
         let expiry_ms = match expiry {
             Expiry::Never => None,
             Expiry::Keep => before.expiry,
@@ -188,7 +190,7 @@ impl Work<'_, '_> {
         (key, value): (&[u8], &Value),
         expiry: Expiry,
         (only, old): (Only, Old),
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<StepOutcome, StoreFailure> {
         let before = self.before(table, key)?;
         let given = match old {
             Old::Given => {
@@ -197,37 +199,42 @@ impl Work<'_, '_> {
             Old::Dropped => None,
         };
         if !only.holds(before) {
-            return Ok(Outcome::Put(false, given));
+            return Ok(StepOutcome::Put(false, given));
         }
         self.put(table, key, (value.kind, &value.bytes), (before, expiry))?;
-        Ok(Outcome::Put(true, given))
+        Ok(StepOutcome::Put(true, given))
     }
 
-    fn clear_all(&mut self) -> Result<Outcome, Failure> {
+    fn clear_all(&mut self) -> Result<StepOutcome, StoreFailure> {
         let of_clients = |(_, table): &(usize, &Table)| table.is_of_clients();
         for (number, table) in self.tables.iter().enumerate().filter(of_clients) {
             table.clear(&mut self.transaction)?;
             self.logging.database = Database(number as u8);
             self.logging.add(Logged::Clear);
         }
-        Ok(Outcome::Made(true))
+        Ok(StepOutcome::Made(true))
     }
 
-    fn put_all(&mut self, table: Table, pairs: &[Pair], only: Only) -> Result<Outcome, Failure> {
+    fn put_all(
+        &mut self,
+        table: Table,
+        pairs: &[Pair],
+        only: Only,
+    ) -> Result<StepOutcome, StoreFailure> {
         for (key, _) in pairs {
             if !only.holds(self.before(table, key)?) {
-                return Ok(Outcome::Made(false));
+                return Ok(StepOutcome::Made(false));
             }
         }
         for (key, bytes) in pairs {
             let before = self.before(table, key)?;
-            self.put(table, key, (Kind::Bytes, bytes), (before, Expiry::Never))?;
+            self.put(table, key, (ValueKind::Bytes, bytes), (before, Expiry::Never))?;
         }
-        Ok(Outcome::Made(true))
+        Ok(StepOutcome::Made(true))
     }
 
     /// Returns whether the key existed.
-    fn delete(&mut self, table: Table, key: &[u8]) -> Result<bool, Failure> {
+    fn delete(&mut self, table: Table, key: &[u8]) -> Result<bool, StoreFailure> {
         let Some(record) = table.find(&self.transaction, key)? else { return Ok(false) };
         let (is_there, expiry) = (record.is_there(self.now_ms), record.expiry_ms);
         table.delete(&mut self.transaction, key, expiry)?;
@@ -235,32 +242,37 @@ impl Work<'_, '_> {
         Ok(is_there)
     }
 
-    fn add(&mut self, table: Table, key: &[u8], amount: i64) -> Result<Outcome, Failure> {
+    fn add(&mut self, table: Table, key: &[u8], amount: i64) -> Result<StepOutcome, StoreFailure> {
         let before = self.before(table, key)?;
         let present = table.get(&self.transaction, key, self.now_ms)?;
-        let value = match present.map(|record| whole_number(record.bytes)) {
+        let value = match present.map(|record| decimal::whole_number(record.bytes)) {
             None => 0,
             Some(Some(value)) => value,
-            Some(None) => return Ok(Outcome::Misuse(Misuse::NotANumber)),
+            Some(None) => return Ok(StepOutcome::Misuse(Misuse::NotANumber)),
         };
         let Some(sum) = value.checked_add(amount) else {
-            return Ok(Outcome::Misuse(Misuse::Overflow));
+            return Ok(StepOutcome::Misuse(Misuse::Overflow));
         };
         let text = sum.to_string();
-        self.put(table, key, (Kind::Number, text.as_bytes()), (before, Expiry::Keep))?;
-        Ok(Outcome::Number(sum))
+        self.put(table, key, (ValueKind::Number, text.as_bytes()), (before, Expiry::Keep))?;
+        Ok(StepOutcome::Number(sum))
     }
 
-    fn append(&mut self, table: Table, key: &[u8], more: &[u8]) -> Result<Outcome, Failure> {
+    fn append(
+        &mut self,
+        table: Table,
+        key: &[u8],
+        more: &[u8],
+    ) -> Result<StepOutcome, StoreFailure> {
         let before = self.before(table, key)?;
         let present = table.get(&self.transaction, key, self.now_ms)?;
         let present = present.map_or(&b""[..], |record| record.bytes);
         if present.len() + more.len() > VALUE_SIZE {
-            return Ok(Outcome::Misuse(Misuse::ValueSize));
+            return Ok(StepOutcome::Misuse(Misuse::ValueSize));
         }
         let bytes = [present, more].concat();
-        self.put(table, key, (Kind::Bytes, &bytes), (before, Expiry::Keep))?;
-        Ok(Outcome::Number(number(bytes.len())))
+        self.put(table, key, (ValueKind::Bytes, &bytes), (before, Expiry::Keep))?;
+        Ok(StepOutcome::Number(number(bytes.len())))
     }
 
     fn overwrite(
@@ -269,7 +281,7 @@ impl Work<'_, '_> {
         key: &[u8],
         at: usize,
         more: &[u8],
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<StepOutcome, StoreFailure> {
         let before = self.before(table, key)?;
         let present = table.get(&self.transaction, key, self.now_ms)?;
         let mut bytes = present.map_or(Vec::new(), |record| record.bytes.to_vec());
@@ -277,22 +289,31 @@ impl Work<'_, '_> {
             let end = at + more.len();
             bytes.resize(bytes.len().max(end), 0);
             bytes[at..end].copy_from_slice(more);
-            self.put(table, key, (Kind::Bytes, &bytes), (before, Expiry::Keep))?;
+            self.put(table, key, (ValueKind::Bytes, &bytes), (before, Expiry::Keep))?;
         }
-        Ok(Outcome::Number(number(bytes.len())))
+        Ok(StepOutcome::Number(number(bytes.len())))
     }
 
-    fn add_decimal(&mut self, table: Table, key: &[u8], amount: &[u8]) -> Result<Outcome, Failure> {
+    fn add_decimal(
+        &mut self,
+        table: Table,
+        key: &[u8],
+        amount: &[u8],
+    ) -> Result<StepOutcome, StoreFailure> {
         let before = self.before(table, key)?;
         let present = table.get(&self.transaction, key, self.now_ms)?;
         let sum = match decimal::sum(present.map_or(b"0", |record| record.bytes), amount) {
             Ok(sum) => sum,
-            Err(misuse) => return Ok(Outcome::Misuse(misuse)),
+            Err(misuse) => return Ok(StepOutcome::Misuse(misuse)),
         };
-        let kind = if whole_number(sum.as_bytes()).is_some() { Kind::Number } else { Kind::Bytes };
+        let kind = if decimal::whole_number(sum.as_bytes()).is_some() {
+            ValueKind::Number
+        } else {
+            ValueKind::Bytes
+        };
         self.put(table, key, (kind, sum.as_bytes()), (before, Expiry::Keep))?;
         let record = table.get(&self.transaction, key, self.now_ms)?;
-        Ok(Outcome::Value(record.map(|record| record.to_entry())))
+        Ok(StepOutcome::Value(record.map(|record| record.to_entry())))
     }
 
     fn copy(
@@ -300,31 +321,31 @@ impl Work<'_, '_> {
         table: Table,
         (from, to): (&[u8], &[u8]),
         only: Only,
-        source: Source,
-    ) -> Result<Outcome, Failure> {
+        source: SourceFate,
+    ) -> Result<StepOutcome, StoreFailure> {
         let Some(record) = table.get(&self.transaction, from, self.now_ms)? else {
             return Ok(match source {
-                Source::Deleted => Outcome::Misuse(Misuse::NoSuchKey),
-                Source::Kept => Outcome::Made(false),
+                SourceFate::Deleted => StepOutcome::Misuse(Misuse::NoSuchKey),
+                SourceFate::Kept => StepOutcome::Made(false),
             });
         };
         let (kind, expiry, bytes) = (record.kind, record.expiry_ms, record.bytes.to_vec());
         let before = self.before(table, to)?;
         if !only.holds(before) {
-            return Ok(Outcome::Made(false));
+            return Ok(StepOutcome::Made(false));
         }
         if from != to {
             let expiry = expiry.map_or(Expiry::Never, Expiry::At);
             self.put(table, to, (kind, &bytes), (before, expiry))?;
-            if source == Source::Deleted {
+            if source == SourceFate::Deleted {
                 self.delete(table, from)?;
             }
         }
-        Ok(Outcome::Made(true))
+        Ok(StepOutcome::Made(true))
     }
 
     /// Changes the expiry of an existing key.
-    fn expire(&mut self, table: Table, key: &[u8], expiry: Expiry) -> Result<(), Failure> {
+    fn expire(&mut self, table: Table, key: &[u8], expiry: Expiry) -> Result<(), StoreFailure> {
         if matches!(expiry, Expiry::At(time) if time <= self.now_ms) {
             self.delete(table, key)?;
             return Ok(());
@@ -343,15 +364,6 @@ impl Work<'_, '_> {
         let (kind, bytes) = (record.kind, record.bytes.to_vec());
         self.put(table, key, (kind, &bytes), (before, expiry))
     }
-}
-
-/// An integer as Redis accepts it: no plus sign, no leading zeros, no spaces.
-fn whole_number(bytes: &[u8]) -> Option<i64> {
-    if bytes.len() > NUMBER_SIZE {
-        return None;
-    }
-    let number: i64 = str::from_utf8(bytes).ok()?.parse().ok()?;
-    (number.to_string().as_bytes() == bytes).then_some(number)
 }
 
 impl Only {

@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use heed::{Env, RwTxn, WithoutTls};
 
 use crate::checkpoint::{Checkpoint, Checkpoints, Keeper, MadeCheckpoint, WriteLock};
-use crate::failure::Failure;
+use crate::failure::StoreFailure;
 use crate::limits::CHECKPOINT_GROWTH;
-use crate::load::{LoadFailure, Row, load};
+use crate::load::{LoadFailure, LoadedRow, load};
 use crate::log::{Entry, Log, LogFiles};
 use crate::order::{Database, Executed, Order};
 use crate::reserve::Reserve;
@@ -26,7 +26,7 @@ use crate::versions::Versions;
 use crate::work::{Logging, Work};
 
 /// The result of one order.
-type Done = Result<Executed, Failure>;
+type Done = Result<Executed, StoreFailure>;
 
 /// Executes orders, on one thread.
 pub struct Writer {
@@ -61,8 +61,8 @@ pub struct Writer {
 
 /// Does a part of an order. A panic is a defect of this crate, and fails that order only: its transaction is not
 /// committed, and the others are executed again.
-fn contain<T>(what: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
-    let panicked = |_| Err(Failure::Storage("its writer panicked".to_owned()));
+fn contain<T>(what: impl FnOnce() -> Result<T, StoreFailure>) -> Result<T, StoreFailure> {
+    let panicked = |_| Err(StoreFailure::Storage("its writer panicked".to_owned()));
     catch_unwind(AssertUnwindSafe(what)).unwrap_or_else(panicked)
 }
 
@@ -95,7 +95,10 @@ impl Writer {
     }
 
     /// Begins a transaction of the writer's map.
-    fn begin<'m>(&mut self, map: &'m Env<WithoutTls>) -> Result<(WriteLock, RwTxn<'m>), Failure> {
+    fn begin<'m>(
+        &mut self,
+        map: &'m Env<WithoutTls>,
+    ) -> Result<(WriteLock, RwTxn<'m>), StoreFailure> {
         if let Some(keeper) = &mut self.keeper {
             keeper.begin(map)?;
         }
@@ -105,12 +108,17 @@ impl Writer {
     /// Executes orders and commits them in one transaction. Returns the result of each, in order. If an order fails, it is left out and the others are
     /// executed again. If the commit fails, each order is executed in a transaction of its own. In a store that is almost full, the next transaction may reuse what the
     /// first one frees, so an order that does not fit begins another one.
-    pub fn execute(&mut self, orders: &[Order], now_ms: u64) -> Vec<Result<Executed, Failure>> {
+    pub fn execute(
+        &mut self,
+        orders: &[Order],
+        now_ms: u64,
+    ) -> Vec<Result<Executed, StoreFailure>> {
         let mut executed = Vec::with_capacity(orders.len());
         while executed.len() < orders.len() {
             executed.extend(self.execute_most(&orders[executed.len()..], now_ms));
         }
-        let has_no_room = |done: &Done| matches!(done, Err(Failure::Full | Failure::DiskFull));
+        let has_no_room =
+            |done: &Done| matches!(done, Err(StoreFailure::Full | StoreFailure::DiskFull));
         let is_full = self.has_grown_beyond() || executed.iter().any(has_no_room);
         if is_full {
             // Schedulers take back lent values, which makes room.
@@ -130,11 +138,11 @@ impl Writer {
 
     /// Executes as many of the orders as one transaction can hold, at least one.
     fn execute_most(&mut self, mut orders: &[Order], now_ms: u64) -> Vec<Done> {
-        let mut failures: Vec<Option<Failure>> = vec![None; orders.len()];
+        let mut failures: Vec<Option<StoreFailure>> = vec![None; orders.len()];
         loop {
             match self.commit(orders, &failures, now_ms) {
                 Ok(executed) => return executed,
-                Err((Some(place), Failure::Full)) if failures[..place].contains(&None) => {
+                Err((Some(place), StoreFailure::Full)) if failures[..place].contains(&None) => {
                     orders = &orders[..place];
                 }
                 Err((Some(place), failure)) => failures[place] = Some(failure),
@@ -154,7 +162,7 @@ impl Writer {
     }
 
     /// Executes an order in a transaction of its own. The error is that of the transaction.
-    fn try_one(&mut self, order: &Order, now_ms: u64) -> Result<Done, Failure> {
+    fn try_one(&mut self, order: &Order, now_ms: u64) -> Result<Done, StoreFailure> {
         let executed = self.commit(std::slice::from_ref(order), &[None], now_ms);
         let mut executed = executed.map_err(|(_, failure)| failure)?;
         Ok(executed.pop().unwrap_or(Ok(Executed::Refused)))
@@ -164,9 +172,9 @@ impl Writer {
     fn commit(
         &mut self,
         orders: &[Order],
-        failures: &[Option<Failure>],
+        failures: &[Option<StoreFailure>],
         now_ms: u64,
-    ) -> Result<Vec<Done>, (Option<usize>, Failure)> {
+    ) -> Result<Vec<Done>, (Option<usize>, StoreFailure)> {
         let map = self.map.clone();
         let (_lock, transaction) = self.begin(&map).map_err(|failure| (None, failure))?;
         let room = Room::new(&self.map, &self.tables, self.size);
@@ -193,9 +201,9 @@ impl Writer {
             let fit = fit.map_err(of_it)?;
             match fit {
                 Fit::Now => executed.push(Ok(contain(|| work.execute(order)).map_err(of_it)?)),
-                Fit::Impossible => executed.push(Err(Failure::LargerThanStore)),
+                Fit::Impossible => executed.push(Err(StoreFailure::LargerThanStore)),
                 Fit::Alone | Fit::Never if has_changed => break,
-                Fit::Alone | Fit::Never => executed.push(Err(Failure::Full)),
+                Fit::Alone | Fit::Never => executed.push(Err(StoreFailure::Full)),
             }
             has_changed |= fit == Fit::Now && order.changes();
         }
@@ -207,7 +215,7 @@ impl Writer {
     }
 
     /// Commits the transaction; if there is a log, writes its entry first.
-    fn write(&mut self, transaction: RwTxn<'_>) -> Result<(), Failure> {
+    fn write(&mut self, transaction: RwTxn<'_>) -> Result<(), StoreFailure> {
         let log = self.log.as_mut().filter(|_| !self.entry.is_empty());
         let Some(log) = log else {
             return transaction.commit().map_err(|error| self.checkpoints.why_not_written(error));
@@ -233,7 +241,7 @@ impl Writer {
     pub fn load<E>(
         &mut self,
         database: Database,
-        rows: impl Iterator<Item = Result<Row, E>>,
+        rows: impl Iterator<Item = Result<LoadedRow, E>>,
     ) -> Result<u64, LoadFailure<E>> {
         let map = self.map.clone();
         let (_lock, transaction) = self.begin(&map)?;
@@ -245,7 +253,7 @@ impl Writer {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn check(&mut self, database: Database) -> Result<Result<u64, String>, Failure> {
+    pub fn check(&mut self, database: Database) -> Result<Result<u64, String>, StoreFailure> {
         let map = self.map.clone();
         let (_lock, transaction) = self.begin(&map)?;
         table(&self.tables, database)?.check(&transaction)
@@ -261,7 +269,7 @@ impl Writer {
     ///
     /// # Errors
     /// If the disk fails.
-    pub fn sync(&mut self) -> Result<(), Failure> {
+    pub fn sync(&mut self) -> Result<(), StoreFailure> {
         match &mut self.keeper {
             Some(keeper) => {
                 self.checkpoint_size = file_size(&self.map);
@@ -278,7 +286,7 @@ impl Writer {
     ///
     /// # Errors
     /// If the table of readers is full.
-    pub fn begin_checkpoint(&mut self) -> Result<Option<Checkpoint>, Failure> {
+    pub fn begin_checkpoint(&mut self) -> Result<Option<Checkpoint>, StoreFailure> {
         if !self.is_unsynced() {
             return Ok(None);
         }
@@ -308,7 +316,10 @@ impl Writer {
     ///
     /// # Errors
     /// The failure that it was given.
-    pub fn end_checkpoint(&mut self, made: Result<MadeCheckpoint, Failure>) -> Result<(), Failure> {
+    pub fn end_checkpoint(
+        &mut self,
+        made: Result<MadeCheckpoint, StoreFailure>,
+    ) -> Result<(), StoreFailure> {
         let Some(keeper) = &mut self.keeper else { return Ok(()) };
         let commit = keeper.end(made)?;
         if let Some(log) = &mut self.log {
@@ -335,7 +346,7 @@ impl Writer {
     ///
     /// # Errors
     /// If the disk fails.
-    pub fn finish(&mut self) -> Result<(), Failure> {
+    pub fn finish(&mut self) -> Result<(), StoreFailure> {
         match &mut self.keeper {
             Some(keeper) => {
                 keeper.finish()?;
@@ -350,7 +361,7 @@ impl Writer {
     ///
     /// # Errors
     /// If the lock file cannot be read.
-    pub fn free_dead_readers(&self) -> Result<usize, Failure> {
+    pub fn free_dead_readers(&self) -> Result<usize, StoreFailure> {
         if self.checkpoints.settle()? {
             return Ok(0);
         }

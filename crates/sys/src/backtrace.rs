@@ -23,11 +23,11 @@ const SIGNAL_OFFSET: libc::c_int = 8;
 
 /// A thread that can be traced while it lives.
 #[derive(Clone, Copy, Debug)]
-pub struct Traced {
+pub struct TraceableThread {
     thread: libc::pid_t,
 }
 
-impl Traced {
+impl TraceableThread {
     /// The thread of this number, which [`this_thread`] has given; `None` for 0.
     #[must_use]
     pub fn of_number(number: u32) -> Option<Self> {
@@ -66,13 +66,13 @@ thread_local! {
 ///
 /// # Errors
 /// The kernel's, if it does not say where the stack is or refuses the signal.
-pub fn this_thread() -> io::Result<Traced> {
+pub fn this_thread() -> io::Result<TraceableThread> {
     static HANDLES: OnceLock<Result<(), i32>> = OnceLock::new();
     let handles =
         HANDLES.get_or_init(|| handle().map_err(|error| error.raw_os_error().unwrap_or(0)));
     handles.map_err(io::Error::from_raw_os_error)?;
     STACK_END.set(stack_end()?);
-    Ok(Traced { thread: rustix::thread::gettid().as_raw_nonzero().get() })
+    Ok(TraceableThread { thread: rustix::thread::gettid().as_raw_nonzero().get() })
 }
 
 /// The address behind the stack of the calling thread.
@@ -191,7 +191,7 @@ pub struct Trace {
 
 /// Where a thread is; `None` if it did not answer in time: it waits in the kernel, or has ended. Takes up to 100 ms.
 #[must_use]
-pub fn of(thread: Traced) -> Option<Trace> {
+pub fn of(thread: TraceableThread) -> Option<Trace> {
     // One asks at a time: for another there is no trace.
     STATE.compare_exchange(IDLE, WANTED, AcqRel, Relaxed).ok()?;
     let process = std::process::id().cast_signed();

@@ -9,7 +9,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 /// A group of settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question {
+pub enum EthtoolGroup {
     /// Interrupt coalescing: `struct ethtool_coalesce`.
     Coalescing,
     /// Ring sizes, maximum values first: `struct ethtool_ringparam`.
@@ -29,7 +29,7 @@ pub enum Question {
 /// Words of the longest answer.
 const WORDS: usize = 32;
 
-impl Question {
+impl EthtoolGroup {
     /// The number of the read request (`ETHTOOL_G…`). The next number writes (`ETHTOOL_S…`).
     fn number(self) -> u32 {
         match self {
@@ -57,7 +57,7 @@ struct Request {
 ///
 /// # Errors
 /// The kernel's: the device may not support the query (`EOPNOTSUPP`), or not exist (`ENODEV`).
-pub fn ask(device: &str, question: Question) -> io::Result<Vec<u32>> {
+pub fn ask(device: &str, question: EthtoolGroup) -> io::Result<Vec<u32>> {
     let mut words = [0_u32; WORDS];
     words[0] = question.number();
     // SAFETY: no answer to such a question has more than 23 words.
@@ -69,7 +69,7 @@ pub fn ask(device: &str, question: Question) -> io::Result<Vec<u32>> {
 ///
 /// # Errors
 /// The kernel's: the device may refuse a value (`EINVAL`) or not support the setting (`EOPNOTSUPP`); it requires `CAP_NET_ADMIN` (`EPERM`).
-pub fn tell(device: &str, question: Question, settings: &[u32]) -> io::Result<()> {
+pub fn tell(device: &str, question: EthtoolGroup, settings: &[u32]) -> io::Result<()> {
     let mut words = [0_u32; WORDS];
     words[0] = question.number() + 1;
     words.get_mut(1..=settings.len()).ok_or(io::ErrorKind::InvalidInput)?.copy_from_slice(settings);
@@ -211,14 +211,14 @@ mod tests {
 
     #[test]
     fn a_device_answers_or_says_why_not() {
-        let error = ask("no-such-device", Question::Rings);
+        let error = ask("no-such-device", EthtoolGroup::Rings);
         assert_eq!(error.err().and_then(|error| error.raw_os_error()), Some(libc::ENODEV));
-        let long = ask("a-name-that-is-too-long", Question::Rings);
+        let long = ask("a-name-that-is-too-long", EthtoolGroup::Rings);
         assert_eq!(long.err().map(|error| error.kind()), Some(io::ErrorKind::InvalidInput));
         // The loopback device merges segments, and has no rings.
-        let own = ask("lo", Question::ReceiveOffload);
+        let own = ask("lo", EthtoolGroup::ReceiveOffload);
         assert!(own.is_ok_and(|words| words[0] <= 1));
-        let rings = ask("lo", Question::Rings);
+        let rings = ask("lo", EthtoolGroup::Rings);
         assert_eq!(rings.err().and_then(|error| error.raw_os_error()), Some(libc::EOPNOTSUPP));
         assert!(statistics("lo").is_err(), "it has no driver that counts");
         let features = features("lo").unwrap();
@@ -227,10 +227,10 @@ mod tests {
         let gathers = feature("tx-scatter-gather");
         assert_eq!((gathers.is_changeable, gathers.is_active), (false, true));
         assert!(feature("tx-tcp-segmentation").is_changeable);
-        let told = tell("lo", Question::Rings, &[0; 8]);
+        let told = tell("lo", EthtoolGroup::Rings, &[0; 8]);
         let why = told.err().and_then(|error| error.raw_os_error());
         assert!(matches!(why, Some(libc::EOPNOTSUPP | libc::EPERM)), "{why:?}");
-        let long = tell("lo", Question::Rings, &[0; WORDS]);
+        let long = tell("lo", EthtoolGroup::Rings, &[0; WORDS]);
         assert_eq!(long.err().map(|error| error.kind()), Some(io::ErrorKind::InvalidInput));
     }
 }

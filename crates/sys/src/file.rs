@@ -15,7 +15,7 @@ use rustix::fs::{Advice, CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::{Errno, ReadWriteFlags};
 
 pub(crate) use names::RECORDS_SIZE;
-pub use names::{Entry, Named, Names};
+pub use names::{DirectoryEntry, DirectoryNames, NamedFile};
 
 /// Maximum tries of an open that a concurrent rename made ambiguous. Then the open fails with `EAGAIN`.
 const RESOLVE_TRIES: usize = 16;
@@ -32,12 +32,12 @@ pub enum Symlinks {
 
 /// The kind of a file, as far as it matters for serving files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum FileKind {
     /// Bytes that can be served.
     Regular,
     /// A directory.
     Directory,
-    /// A symbolic link that was not followed; only in [`Named`].
+    /// A symbolic link that was not followed; only in [`NamedFile`].
     Symlink,
     /// A FIFO, a socket or a device, which cannot be served.
     Other,
@@ -56,7 +56,7 @@ pub struct FileTime {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Metadata {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// Its length in bytes.
     pub size: u64,
     /// When its content last changed, or the time set with `utimensat`.
@@ -74,7 +74,7 @@ pub struct Metadata {
 impl Metadata {
     fn new(stat: &Stat) -> Self {
         Self {
-            kind: Kind::new(FileType::from_raw_mode(stat.st_mode)),
+            kind: FileKind::new(FileType::from_raw_mode(stat.st_mode)),
             size: u64::try_from(stat.st_size).unwrap_or(0),
             modified: FileTime::new(stat.st_mtime, stat.st_mtime_nsec),
             changed: FileTime::new(stat.st_ctime, stat.st_ctime_nsec),
@@ -85,7 +85,7 @@ impl Metadata {
     }
 }
 
-impl Kind {
+impl FileKind {
     const fn new(kind: FileType) -> Self {
         match kind {
             FileType::RegularFile => Self::Regular,

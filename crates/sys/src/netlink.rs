@@ -13,7 +13,7 @@ use rustix::net::{
 
 /// The part of the kernel that answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum NetlinkFamily {
     /// Devices, addresses, queues (rtnetlink(7)).
     Route,
     /// Packet filters.
@@ -43,11 +43,11 @@ const ALL: usize = 16 << 20;
 ///
 /// # Errors
 /// The kernel's: it may not support the list (`ErrorKind::Unsupported`, `InvalidInput`), or refuse it (`PermissionDenied`).
-pub fn list(asked: Asked, kind: u16, content: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+pub fn list(asked: NetlinkFamily, kind: u16, content: &[u8]) -> io::Result<Vec<Vec<u8>>> {
     let protocol = match asked {
-        Asked::Route => None,
-        Asked::Netfilter => Some(netlink::NETFILTER),
-        Asked::Generic => Some(netlink::GENERIC),
+        NetlinkFamily::Route => None,
+        NetlinkFamily::Netfilter => Some(netlink::NETFILTER),
+        NetlinkFamily::Generic => Some(netlink::GENERIC),
     };
     let flags = SocketFlags::CLOEXEC;
     let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, protocol)?;
@@ -72,13 +72,13 @@ pub fn list(asked: Asked, kind: u16, content: &[u8]) -> io::Result<Vec<Vec<u8>>>
     Err(io::Error::other("the list has no end"))
 }
 
-/// The number of a family of queries (genetlink): the kind of message for [`Asked::Generic`].
+/// The number of a family of queries (genetlink): the kind of message for [`NetlinkFamily::Generic`].
 ///
 /// # Errors
 /// Those of [`list`]; `NotFound` if this kernel has no such family.
 pub fn family(name: &str) -> io::Result<u16> {
     // The family that lists all families, and its query (`GENL_ID_CTRL`, `CTRL_CMD_GETFAMILY`, version 1).
-    let all = list(Asked::Generic, 16, &[3, 1, 0, 0])?;
+    let all = list(NetlinkFamily::Generic, 16, &[3, 1, 0, 0])?;
     let number = |message: &Vec<u8>| {
         let (mut number, mut is_it) = (None, false);
         for (kind, content) in attributes(message.get(4..)?) {
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn the_kernel_lists_its_devices() {
         // RTM_GETLINK with an empty `struct ifinfomsg`.
-        let devices = match list(Asked::Route, 18, &[0; 16]) {
+        let devices = match list(NetlinkFamily::Route, 18, &[0; 16]) {
             Ok(devices) => devices,
             // A container may not allow such a socket.
             Err(error) => {

@@ -13,7 +13,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 /// What triggers samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum SampleTrigger {
     /// The processor's cycle counter. A virtual machine may not have one.
     Cycles,
     /// A kernel clock that runs while the thread does.
@@ -35,12 +35,12 @@ pub struct Probe {
     path: CString,
     /// Its offset in the file.
     offset: u64,
-    edge: Edge,
+    edge: CallEdge,
 }
 
 /// The moment of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Edge {
+pub enum CallEdge {
     /// Its begin; the sample also has the top of the stack.
     Begin,
     /// Its return.
@@ -52,7 +52,7 @@ impl Probe {
     ///
     /// # Errors
     /// `NotFound` if the kernel has no such events.
-    pub fn of_file(file: &Path, offset: u64, edge: Edge) -> io::Result<Self> {
+    pub fn of_file(file: &Path, offset: u64, edge: CallEdge) -> io::Result<Self> {
         let kind = kind_of_probes()?;
         Ok(Self { kind, path: CString::new(file.as_os_str().as_encoded_bytes())?, offset, edge })
     }
@@ -158,7 +158,7 @@ impl Sampler {
     /// If the kernel has no such counter (`NotFound`), does not allow it (`PermissionDenied`), or the thread does not exist.
     pub fn open(
         thread: u32,
-        sources: &[Source],
+        sources: &[SampleTrigger],
         hertz: u64,
         modes: Modes,
         room: Room,
@@ -216,14 +216,16 @@ impl Sampler {
 }
 
 /// Opens one event of a thread, which counts from now on.
-fn event(thread: u32, source: &Source, hertz: u64, modes: Modes) -> io::Result<OwnedFd> {
+fn event(thread: u32, source: &SampleTrigger, hertz: u64, modes: Modes) -> io::Result<OwnedFd> {
     let mut attribute = [0_u64; ATTRIBUTE_WORDS];
     let (kind, event, period, more) = match source {
-        Source::Cycles => (0, 0, hertz, BY_FREQUENCY),
-        Source::CpuClock => (1, 0, hertz, BY_FREQUENCY),
-        Source::Switches => (1, 3, 1, WITH_SWITCHES),
-        Source::Tracepoint(number) => (2, *number, 1, 0),
-        Source::Probe(probe) => (probe.kind, u64::from(probe.edge == Edge::Return), 1, 0),
+        SampleTrigger::Cycles => (0, 0, hertz, BY_FREQUENCY),
+        SampleTrigger::CpuClock => (1, 0, hertz, BY_FREQUENCY),
+        SampleTrigger::Switches => (1, 3, 1, WITH_SWITCHES),
+        SampleTrigger::Tracepoint(number) => (2, *number, 1, 0),
+        SampleTrigger::Probe(probe) => {
+            (probe.kind, u64::from(probe.edge == CallEdge::Return), 1, 0)
+        }
     };
     // The kind and, above it, the size of the attribute.
     attribute[0] = kind | ((size_of_val(&attribute) as u64) << 32);
@@ -231,8 +233,8 @@ fn event(thread: u32, source: &Source, hertz: u64, modes: Modes) -> io::Result<O
     attribute[2] = period;
     attribute[3] = SAMPLE_TYPE
         | match source {
-            Source::Tracepoint(_) => WITH_FIELDS,
-            Source::Probe(Probe { edge: Edge::Begin, .. }) => WITH_STACK_TOP,
+            SampleTrigger::Tracepoint(_) => WITH_FIELDS,
+            SampleTrigger::Probe(Probe { edge: CallEdge::Begin, .. }) => WITH_STACK_TOP,
             _ => 0,
         };
     let excluded = match modes {
@@ -242,7 +244,7 @@ fn event(thread: u32, source: &Source, hertz: u64, modes: Modes) -> io::Result<O
     };
     attribute[5] = more | EXCLUDE_HYPERVISOR | TIME_IN_ALL | WITH_CLOCK | excluded;
     attribute[11] = CLOCK;
-    if let Source::Probe(probe) = source {
+    if let SampleTrigger::Probe(probe) = source {
         // The kernel copies the path during the call.
         attribute[7] = probe.path.as_ptr() as u64;
         attribute[8] = probe.offset;
@@ -294,7 +296,8 @@ mod tests {
     #[test]
     fn this_thread_is_sampled_while_it_works() {
         let thread = rustix::thread::gettid().as_raw_nonzero().get() as u32;
-        let opened = Sampler::open(thread, &[Source::CpuClock], 1_000, Modes::User, Room::Small);
+        let opened =
+            Sampler::open(thread, &[SampleTrigger::CpuClock], 1_000, Modes::User, Room::Small);
         let mut sampler = match opened {
             Ok(sampler) => sampler,
             // A container may forbid sampling.
@@ -317,7 +320,7 @@ mod tests {
             });
         }
         assert!(
-            Sampler::open(u32::MAX - 1, &[Source::CpuClock], 100, Modes::User, Room::Large)
+            Sampler::open(u32::MAX - 1, &[SampleTrigger::CpuClock], 100, Modes::User, Room::Large)
                 .is_err()
         );
     }

@@ -156,7 +156,7 @@ pub fn wait_timeout(signals: &SignalSet, timeout: Duration) -> io::Result<Option
 
 /// The result of [`Inbox::wait`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
+pub enum SignalArrival {
     /// A signal.
     Signal(Signal),
     /// The descriptor is readable.
@@ -211,19 +211,19 @@ impl Inbox {
         &self,
         other: Option<BorrowedFd<'_>>,
         timeout: Option<Duration>,
-    ) -> io::Result<Arrival> {
+    ) -> io::Result<SignalArrival> {
         let timeout_ns = timeout.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         let deadline_ns = timeout_ns.map(|time_ns| monotonic_ns().saturating_add(time_ns));
         // The kernel ignores a negative descriptor.
         let descriptor = other.map_or(-1, |other| other.as_raw_fd());
         loop {
             if let Some(signal) = self.take()? {
-                return Ok(Arrival::Signal(signal));
+                return Ok(SignalArrival::Signal(signal));
             }
             let left = deadline_ns.map(|at_ns| timespec(at_ns.saturating_sub(monotonic_ns())));
             match self.wait_once(descriptor, left.as_ref()) {
-                Ok(0) => return Ok(Arrival::Nothing),
-                Ok(_) => return Ok(Arrival::Readable),
+                Ok(0) => return Ok(SignalArrival::Nothing),
+                Ok(_) => return Ok(SignalArrival::Readable),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }

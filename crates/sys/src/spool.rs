@@ -75,13 +75,13 @@ const OTHER: Errno = Errno::STALE;
 /// tells the files apart, if the file system records it, except for files created within one tick of its clock, that is, if the first one was
 /// saved, replaced and deleted within a few milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct FileIdentity {
     device: (u32, u32),
     number: u64,
     made: Option<(i64, u32)>,
 }
 
-impl Identity {
+impl FileIdentity {
     fn at(directory: BorrowedFd<'_>, name: &str) -> Result<Self, Errno> {
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
         let asked = StatxFlags::INO | StatxFlags::BTIME;
@@ -146,7 +146,7 @@ impl Spool {
         let mode = Mode::RUSR | Mode::WUSR;
         let name = plain(name)?;
         let descriptor = rustix::fs::openat(&self.descriptor, name, flags | OFlags::CLOEXEC, mode)?;
-        match Identity::of_open(descriptor.as_fd()) {
+        match FileIdentity::of_open(descriptor.as_fd()) {
             Ok(identity) => Ok(SpoolFile { descriptor, identity, _table: PhantomData }),
             Err(error) => {
                 rustix::fs::unlinkat(&self.descriptor, name, AtFlags::empty())?;
@@ -163,7 +163,7 @@ impl Spool {
     pub fn reopen(&self, name: &str) -> io::Result<SpoolFile> {
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let descriptor = rustix::fs::openat(&self.descriptor, plain(name)?, flags, Mode::empty())?;
-        let identity = Identity::of_open(descriptor.as_fd())?;
+        let identity = FileIdentity::of_open(descriptor.as_fd())?;
         Ok(SpoolFile { descriptor, identity, _table: PhantomData })
     }
 
@@ -171,10 +171,10 @@ impl Spool {
     ///
     /// # Errors
     /// `ESTALE` if another file has the name, and what `openat` and `read` return.
-    pub fn read(&self, name: &str, meant: Identity, most: usize) -> io::Result<Vec<u8>> {
+    pub fn read(&self, name: &str, meant: FileIdentity, most: usize) -> io::Result<Vec<u8>> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&self.descriptor, plain(name)?, flags, Mode::empty())?;
-        meant.require(Identity::of_open(file.as_fd())?)?;
+        meant.require(FileIdentity::of_open(file.as_fd())?)?;
         let size = rustix::fs::fstat(&file)?.st_size;
         let size = usize::try_from(size).unwrap_or(usize::MAX).min(most);
         let mut bytes = vec![0; size];
@@ -198,12 +198,12 @@ impl Spool {
     pub fn save(
         &self,
         from: &str,
-        meant: Identity,
+        meant: FileIdentity,
         to: &str,
         existing: Existing,
     ) -> io::Result<()> {
         let (from, to, directory) = (plain(from)?, plain(to)?, self.descriptor.as_fd());
-        meant.require(Identity::at(directory, from)?)?;
+        meant.require(FileIdentity::at(directory, from)?)?;
         if existing == Existing::Replaced {
             return Ok(rustix::fs::renameat(directory, from, directory, to)?);
         }
@@ -259,13 +259,13 @@ fn plain(name: &str) -> Result<&str, Errno> {
 #[derive(Debug)]
 pub struct SpoolFile {
     descriptor: OwnedFd,
-    identity: Identity,
+    identity: FileIdentity,
     _table: PhantomData<*const ()>,
 }
 
 impl SpoolFile {
     /// Its identity.
-    pub fn identity(&self) -> Identity {
+    pub fn identity(&self) -> FileIdentity {
         self.identity
     }
 

@@ -21,7 +21,7 @@ pub struct WatchId(i32);
 
 /// What happened to a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change<'a> {
+pub enum NameChange<'a> {
     /// A file with that name was created, removed, written and closed, or its permissions changed.
     File(&'a OsStr),
     /// The same for a directory.
@@ -83,7 +83,7 @@ impl Watch {
     ///
     /// # Errors
     /// The kernel's; none is known.
-    pub fn read(&self, mut tell: impl FnMut(WatchId, Change<'_>)) -> io::Result<()> {
+    pub fn read(&self, mut tell: impl FnMut(WatchId, NameChange<'_>)) -> io::Result<()> {
         let mut buffer = [MaybeUninit::uninit(); WATCH_READ_BYTES];
         let mut reader = Reader::new(&self.descriptor, &mut buffer);
         loop {
@@ -101,21 +101,21 @@ impl Watch {
     }
 }
 
-fn change_of<'a>(event: &'a Event<'_>) -> Option<Change<'a>> {
+fn change_of<'a>(event: &'a Event<'_>) -> Option<NameChange<'a>> {
     let flags = event.events();
     if flags.contains(ReadFlags::QUEUE_OVERFLOW) {
-        return Some(Change::Lost);
+        return Some(NameChange::Lost);
     }
     if flags.contains(ReadFlags::IGNORED) {
-        return Some(Change::Ended);
+        return Some(NameChange::Ended);
     }
     if flags.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF | ReadFlags::UNMOUNT) {
-        return Some(Change::Itself);
+        return Some(NameChange::Itself);
     }
     // An event without a name concerns the directory's own attributes.
     let name = OsStr::from_bytes(event.file_name()?.to_bytes());
     let is_directory = flags.contains(ReadFlags::ISDIR);
-    Some(if is_directory { Change::Directory(name) } else { Change::File(name) })
+    Some(if is_directory { NameChange::Directory(name) } else { NameChange::File(name) })
 }
 
 // Miri does not support inotify.
@@ -137,11 +137,11 @@ mod tests {
         watch
             .read(|_, change| {
                 all.push(match change {
-                    Change::File(name) => format!("file {}", name.display()),
-                    Change::Directory(name) => format!("directory {}", name.display()),
-                    Change::Itself => "itself".to_owned(),
-                    Change::Ended => "ended".to_owned(),
-                    Change::Lost => "lost".to_owned(),
+                    NameChange::File(name) => format!("file {}", name.display()),
+                    NameChange::Directory(name) => format!("directory {}", name.display()),
+                    NameChange::Itself => "itself".to_owned(),
+                    NameChange::Ended => "ended".to_owned(),
+                    NameChange::Lost => "lost".to_owned(),
                 });
             })
             .unwrap();

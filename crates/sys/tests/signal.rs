@@ -11,7 +11,7 @@ use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
 
 use sys::signal::{
-    Arrival, Inbox, Signal, SignalSet, block_all, ignore_broken_pipe, send, send_to_self,
+    Inbox, Signal, SignalArrival, SignalSet, block_all, ignore_broken_pipe, send, send_to_self,
     unblock_in, wait_timeout,
 };
 
@@ -37,7 +37,7 @@ impl Waiting {
             sender.send(rustix::thread::gettid()).expect("somebody waits for it");
             let arrivals = signals.iter().map(|_| inbox.wait(None, None).expect("waiting works"));
             let signal_of = |arrival| match arrival {
-                Arrival::Signal(signal) => signal,
+                SignalArrival::Signal(signal) => signal,
                 other => panic!("{other:?}"),
             };
             arrivals.map(signal_of).collect()
@@ -113,16 +113,16 @@ fn an_inbox_has_signals_first_and_then_what_there_is_to_read() {
             let inbox = Inbox::new(wanted.into_iter().collect()).expect("handlers can be set");
             let (reader, writer) = rustix::pipe::pipe().expect("room for a pipe");
             let wait = |timeout| inbox.wait(Some(reader.as_fd()), timeout).expect("waiting works");
-            assert_eq!(wait(Some(Duration::ZERO)), Arrival::Nothing);
+            assert_eq!(wait(Some(Duration::ZERO)), SignalArrival::Nothing);
             rustix::io::write(&writer, b"x").expect("there is room in it");
             for signal in [Signal::Terminate, Signal::User1, Signal::Hangup] {
                 send_to_self(signal).expect("a process may signal itself");
             }
             let mut arrived = [wait(None), wait(None)];
-            arrived.sort_by_key(|arrival| *arrival == Arrival::Signal(Signal::Terminate));
-            assert_eq!(arrived, wanted.map(Arrival::Signal));
-            assert_eq!(wait(None), Arrival::Readable);
-            assert_eq!(wait(Some(Duration::ZERO)), Arrival::Readable, "nobody has read it");
+            arrived.sort_by_key(|arrival| *arrival == SignalArrival::Signal(Signal::Terminate));
+            assert_eq!(arrived, wanted.map(SignalArrival::Signal));
+            assert_eq!(wait(None), SignalArrival::Readable);
+            assert_eq!(wait(Some(Duration::ZERO)), SignalArrival::Readable, "nobody has read it");
             let rest = wait_timeout(&SignalSet::all(), Duration::ZERO).expect("waiting works");
             assert_eq!(rest, Some(Signal::User1), "it stayed blocked");
         },

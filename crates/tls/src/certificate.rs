@@ -44,15 +44,15 @@ pub struct Certificate {
 
 /// The bytes are not a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed;
+pub struct MalformedCertificate;
 
-impl fmt::Display for Malformed {
+impl fmt::Display for MalformedCertificate {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("it is not an X.509 certificate in DER")
     }
 }
 
-impl std::error::Error for Malformed {}
+impl std::error::Error for MalformedCertificate {}
 
 /// `subjectAltName`, 2.5.29.17.
 const ALTERNATIVE_NAMES: &[u8] = &[0x55, 0x1d, 0x11];
@@ -64,7 +64,7 @@ impl Certificate {
     ///
     /// # Errors
     /// If it is malformed, or bytes follow it.
-    pub fn read(bytes: &[u8]) -> Result<Self, Malformed> {
+    pub fn read(bytes: &[u8]) -> Result<Self, MalformedCertificate> {
         let mut outer = Reader::new(bytes);
         let certificate = outer.expect(der::SEQUENCE)?;
         outer.end()?;
@@ -97,7 +97,7 @@ impl Certificate {
         Ok(read)
     }
 
-    fn read_extensions(&mut self, tagged: &[u8]) -> Result<(), Malformed> {
+    fn read_extensions(&mut self, tagged: &[u8]) -> Result<(), MalformedCertificate> {
         let mut extensions = Reader::new(Reader::new(tagged).expect(der::SEQUENCE)?);
         while !extensions.is_empty() {
             let mut extension = Reader::new(extensions.expect(der::SEQUENCE)?);
@@ -165,7 +165,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
 
 /// Names are visible characters of ASCII (RFC 5280 section 4.2.1.6), so one with other bytes is malformed. This keeps
 /// line ends out of logs as well.
-fn alternative_names(value: &[u8]) -> Result<Vec<String>, Malformed> {
+fn alternative_names(value: &[u8]) -> Result<Vec<String>, MalformedCertificate> {
     let mut entries = Reader::new(Reader::new(value).expect(der::SEQUENCE)?);
     let mut names = Vec::new();
     while !entries.is_empty() {
@@ -173,23 +173,23 @@ fn alternative_names(value: &[u8]) -> Result<Vec<String>, Malformed> {
             Element { tag: der::CONTEXT_PRIMITIVE_2, body } => {
                 let is_visible = body.iter().all(u8::is_ascii_graphic);
                 let text = str::from_utf8(body).ok().filter(|_| is_visible);
-                names.push(text.ok_or(Malformed)?.to_ascii_lowercase());
+                names.push(text.ok_or(MalformedCertificate)?.to_ascii_lowercase());
             }
             Element { tag: der::CONTEXT_PRIMITIVE_7, body } => names.push(address(body)?),
             _ => {}
         }
         if names.len() > NAMES_READ {
-            return Err(Malformed);
+            return Err(MalformedCertificate);
         }
     }
     Ok(names)
 }
 
-fn address(bytes: &[u8]) -> Result<String, Malformed> {
+fn address(bytes: &[u8]) -> Result<String, MalformedCertificate> {
     if let Ok(bytes) = <[u8; 4]>::try_from(bytes) {
         return Ok(Ipv4Addr::from(bytes).to_string());
     }
-    let bytes = <[u8; 16]>::try_from(bytes).map_err(|_| Malformed)?;
+    let bytes = <[u8; 16]>::try_from(bytes).map_err(|_| MalformedCertificate)?;
     Ok(Ipv6Addr::from(bytes).to_string())
 }
 

@@ -70,7 +70,7 @@ impl Authorities {
 
 /// Which servers are trusted.
 #[derive(Clone, Debug)]
-pub enum Peers {
+pub enum TrustedServers {
     /// Those with a certificate for their name, by one of these authorities.
     Known(Authorities),
     /// All: for measurements and tests. Anyone on the way can read and change what is sent.
@@ -133,7 +133,7 @@ impl Connector {
     /// # Errors
     /// If the library refuses the settings.
     pub fn new(
-        peers: &Peers,
+        peers: &TrustedServers,
         protocols: &[&str],
         own: Option<&Identity>,
     ) -> Result<Self, ConnectorError> {
@@ -142,8 +142,10 @@ impl Connector {
             .with_safe_default_protocol_versions()
             .map_err(refused)?;
         let builder = match peers {
-            Peers::Known(authorities) => builder.with_root_certificates(Arc::clone(&authorities.0)),
-            Peers::Any => {
+            TrustedServers::Known(authorities) => {
+                builder.with_root_certificates(Arc::clone(&authorities.0))
+            }
+            TrustedServers::Any => {
                 builder.dangerous().with_custom_certificate_verifier(Arc::new(Anyone(provider())))
             }
         };

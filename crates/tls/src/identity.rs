@@ -10,7 +10,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
 use rustls::{InconsistentKeys, SignatureAlgorithm};
 
-use crate::certificate::{Certificate, Malformed};
+use crate::certificate::{Certificate, MalformedCertificate};
 use crate::pem::{PemError, read_certificates, read_key};
 use crate::provider::provider;
 
@@ -55,7 +55,7 @@ pub enum IdentityError {
     /// A file cannot be read.
     Pem(PemError),
     /// The certificate cannot be read.
-    Certificate(PathBuf, Malformed),
+    Certificate(PathBuf, MalformedCertificate),
     /// The key is of a kind that TLS does not use, or is too short.
     Key(PathBuf),
     /// The key belongs to another certificate.

@@ -20,13 +20,13 @@ mod session;
 mod stream;
 
 pub use alert::alert_name;
-pub use certificate::{Certificate, Malformed, days_left};
+pub use certificate::{Certificate, MalformedCertificate, days_left};
 pub use choice::{CHALLENGE_PROTOCOL, Challenge, ChallengeError};
-pub use client::{Authorities, Connector, ConnectorError, Peers};
+pub use client::{Authorities, Connector, ConnectorError, TrustedServers};
 pub use identity::{Flaw, Identity, IdentityError};
 pub use pem::{PemError, read_certificates};
 pub use self_signed::{SelfSignedError, self_signed};
 pub use server::{
     Acceptor, AcceptorError, Certificates, ClientAuthorities, ClientCertificates, Tickets,
 };
-pub use stream::{Stream, StreamError};
+pub use stream::{StreamError, TlsStream};

@@ -14,7 +14,7 @@ use crate::{Acceptor, Connector};
 
 /// A blocking stream over TLS. Its end without the announcement of TLS is an error, `UnexpectedEof`: it may have been
 /// cut.
-pub struct Stream<S> {
+pub struct TlsStream<S> {
     inner: S,
     transport: Box<dyn Transport>,
     plain: Vec<u8>,
@@ -50,7 +50,7 @@ impl From<io::Error> for StreamError {
     }
 }
 
-impl<S: Read + Write> Stream<S> {
+impl<S: Read + Write> TlsStream<S> {
     /// Shakes hands with the server of this name on a connection that was just made.
     ///
     /// # Errors
@@ -121,7 +121,7 @@ impl<S: Read + Write> Stream<S> {
     }
 }
 
-impl<S: Read + Write> Read for Stream<S> {
+impl<S: Read + Write> Read for TlsStream<S> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.taken == self.plain.len() {
             (self.plain, self.taken) = (Vec::new(), 0);
@@ -144,7 +144,7 @@ impl<S: Read + Write> Read for Stream<S> {
     }
 }
 
-impl<S: Read + Write> Write for Stream<S> {
+impl<S: Read + Write> Write for TlsStream<S> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut wire = Vec::new();
         let sealed = self.transport.seal(bytes, &mut wire);

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
 
-use sys::netlink::{Asked, attributes, family, list, text};
+use sys::netlink::{NetlinkFamily, attributes, family, list, text};
 
-use crate::files::Files;
+use crate::files::HostFiles;
 
 /// Hooks of the packet filter: `ipv4 input -200 nf_conntrack_in nf_conntrack`. Absent if the kernel cannot be asked.
 pub(crate) const HOOKS: &str = "/velodrome/hooks";
@@ -33,7 +33,7 @@ pub(crate) const HANDOVERS: &str = "/velodrome/napi";
 pub(crate) const PROGRAMS: &str = "/velodrome/xdp";
 
 /// All answers of this host, by the path under which they are read.
-pub(crate) fn answers(files: &Files) -> BTreeMap<String, String> {
+pub(crate) fn answers(files: &HostFiles) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     match hooks(files) {
         Ok(text) => all.insert(HOOKS.to_owned(), text),
@@ -58,7 +58,7 @@ pub(crate) fn answers(files: &Files) -> BTreeMap<String, String> {
 }
 
 /// Whether a part of the kernel is loaded: a query to one that is not would load its module.
-fn has_part(files: &Files, part: &str) -> bool {
+fn has_part(files: &HostFiles, part: &str) -> bool {
     let is_loaded = files
         .text("/proc/modules")
         .is_some_and(|modules| modules.lines().any(|line| line.split(' ').next() == Some(part)));
@@ -73,7 +73,7 @@ fn has_part(files: &Files, part: &str) -> bool {
 /// The netfilter hooks in the order of their numbers (`NF_INET_*`).
 const WAY: [&str; 5] = ["prerouting", "input", "forward", "output", "postrouting"];
 
-fn hooks(files: &Files) -> Result<String, String> {
+fn hooks(files: &HostFiles) -> Result<String, String> {
     if !has_part(files, "nfnetlink_hook") {
         return Err("its list is a module that is not loaded: modprobe nfnetlink_hook".to_owned());
     }
@@ -83,7 +83,7 @@ fn hooks(files: &Files) -> Result<String, String> {
             // `struct nfgenmsg`, and the attribute with the number of the hook.
             let (length, kind) = (8_u16.to_ne_bytes(), 1_u16.to_ne_bytes());
             let content = [&[number, 0, 0, 0][..], &length, &kind, &hook.to_be_bytes()].concat();
-            let found = match list(Asked::Netfilter, 12 << 8, &content) {
+            let found = match list(NetlinkFamily::Netfilter, 12 << 8, &content) {
                 Ok(found) => found,
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                     return Err("only root may ask for it (CAP_NET_ADMIN)".to_owned());
@@ -105,7 +105,7 @@ fn hooks(files: &Files) -> Result<String, String> {
 }
 
 /// The names of the tables of nftables (`NFT_MSG_GETTABLE`, `NFTA_TABLE_NAME`).
-fn tables(files: &Files) -> Option<String> {
+fn tables(files: &HostFiles) -> Option<String> {
     if !has_part(files, "nf_tables") {
         return Some(String::new());
     }
@@ -113,7 +113,7 @@ fn tables(files: &Files) -> Option<String> {
         let name = attributes(message.get(4..)?).find(|(kind, _)| *kind == 1)?;
         Some(text(name.1))
     };
-    let tables = list(Asked::Netfilter, 10 << 8 | 1, &[0; 4]).ok()?;
+    let tables = list(NetlinkFamily::Netfilter, 10 << 8 | 1, &[0; 4]).ok()?;
     Some(tables.into_iter().filter_map(name).collect::<Vec<_>>().join("\n"))
 }
 
@@ -148,7 +148,7 @@ fn devices() -> io::Result<Vec<(u32, String, bool)>> {
         }
         Some((number, name, program))
     };
-    Ok(list(Asked::Route, 18, &[0; 16])?.into_iter().filter_map(device).collect())
+    Ok(list(NetlinkFamily::Route, 18, &[0; 16])?.into_iter().filter_map(device).collect())
 }
 
 /// `NETDEV_CMD_QUEUE_GET` with `NETDEV_A_QUEUE_ID`, `…_IFINDEX`, `…_NAPI_ID`.
@@ -186,7 +186,7 @@ fn numbers<const COUNT: usize>(
             content.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes))
         })
     };
-    Ok(list(Asked::Generic, family, &[question, 1, 0, 0])?.into_iter().map(entry).collect())
+    Ok(list(NetlinkFamily::Generic, family, &[question, 1, 0, 0])?.into_iter().map(entry).collect())
 }
 
 /// The number behind this name in a line of [`HANDOVERS`].
@@ -202,7 +202,7 @@ fn has_classifier(device: u32) -> bool {
     CLASSIFIERS.iter().any(|parent| {
         // `struct tcmsg`: family, interface number, handle, parent, information.
         let parts = [0, device, 0, *parent, 0].map(u32::to_ne_bytes);
-        let found = list(Asked::Route, 46, &parts.concat()).unwrap_or_default();
+        let found = list(NetlinkFamily::Route, 46, &parts.concat()).unwrap_or_default();
         found.iter().any(|message| {
             attributes(message.get(20..).unwrap_or_default())
                 .any(|(kind, content)| kind == 1 && text(content) == "bpf")
@@ -213,7 +213,7 @@ fn has_classifier(device: u32) -> bool {
 /// The queueing disciplines of each device (`RTM_GETQDISC`, `TCA_KIND`).
 fn queues(devices: &[(u32, String, bool)]) -> io::Result<String> {
     let mut lines: Vec<String> = Vec::new();
-    for message in list(Asked::Route, 38, &[0; 20])? {
+    for message in list(NetlinkFamily::Route, 38, &[0; 20])? {
         let Some(number) = message.get(4..).and_then(|bytes| bytes.first_chunk()) else { continue };
         let number = u32::from_ne_bytes(*number);
         let name = devices.iter().find(|(own, ..)| *own == number).map(|(_, name, _)| name);

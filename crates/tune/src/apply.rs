@@ -8,13 +8,13 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::changes::{Change, is_same, written};
+use crate::changes::{FileChange, is_same, written};
 use crate::check::{Check, Risk};
 use crate::checks::find;
-use crate::files::Files;
+use crate::files::HostFiles;
 use crate::identity::{identity, is_same_hardware};
-use crate::journal::{Entry, Journal};
-use crate::plan::Step;
+use crate::journal::{Journal, JournalEntry};
+use crate::plan::PlanStep;
 use crate::settings;
 use crate::sysctl_files::swapped;
 
@@ -41,7 +41,7 @@ pub enum Done {
 
 /// The id of this boot of the host.
 #[must_use]
-pub fn boot(files: &Files) -> String {
+pub fn boot(files: &HostFiles) -> String {
     files.text("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
 
@@ -49,8 +49,12 @@ pub fn boot(files: &Files) -> String {
 ///
 /// # Errors
 /// The journal cannot be written; nothing has been changed then.
-pub fn apply(root: &Path, step: &Step, journal: &mut Journal) -> io::Result<Vec<(String, Done)>> {
-    let files = Files::below(root);
+pub fn apply(
+    root: &Path,
+    step: &PlanStep,
+    journal: &mut Journal,
+) -> io::Result<Vec<(String, Done)>> {
+    let files = HostFiles::below(root);
     let boot = boot(&files);
     let mut done = Vec::new();
     for change in &step.changes {
@@ -66,10 +70,10 @@ pub fn apply(root: &Path, step: &Step, journal: &mut Journal) -> io::Result<Vec<
 
 fn change_file(
     root: &Path,
-    files: &Files,
+    files: &HostFiles,
     check: &str,
     boot: &str,
-    change: &Change,
+    change: &FileChange,
     journal: &mut Journal,
 ) -> io::Result<Done> {
     let number = journal.begin(check, boot, &identity(files, &change.path), change)?;
@@ -90,14 +94,14 @@ fn change_file(
 ///
 /// # Errors
 /// The journal cannot be written.
-pub fn again(root: &Path, journal: &mut Journal) -> io::Result<Vec<(Entry, Done)>> {
-    let files = Files::below(root);
+pub fn again(root: &Path, journal: &mut Journal) -> io::Result<Vec<(JournalEntry, Done)>> {
+    let files = HostFiles::below(root);
     let boot = boot(&files);
-    let earlier: Vec<Entry> =
+    let earlier: Vec<JournalEntry> =
         journal.standing().filter(|entry| entry.boot != boot).cloned().collect();
     let mut done = Vec::new();
     for entry in earlier {
-        let Change { path, new, .. } = &entry.change;
+        let FileChange { path, new, .. } = &entry.change;
         let is_unconfirmed =
             find(&entry.check).is_some_and(may_cut) && !journal.is_confirmed(entry.number);
         let outcome = match files.text(path) {
@@ -109,7 +113,7 @@ pub fn again(root: &Path, journal: &mut Journal) -> io::Result<Vec<(Entry, Done)
             Some(now) => {
                 // Another program has set it already, such as the boot with our own sysctl file: revert restores the value before that.
                 let old = if is_same(&now, new) { entry.change.old.clone() } else { now };
-                let change = Change { path: path.clone(), old, new: new.clone() };
+                let change = FileChange { path: path.clone(), old, new: new.clone() };
                 change_file(root, &files, &entry.check, &boot, &change, journal)?
             }
         };
@@ -141,15 +145,15 @@ pub fn revert(
     root: &Path,
     which: Which<'_>,
     journal: &mut Journal,
-) -> io::Result<Vec<(Entry, Done)>> {
-    let files = Files::below(root);
+) -> io::Result<Vec<(JournalEntry, Done)>> {
+    let files = HostFiles::below(root);
     let boot = boot(&files);
-    let is_meant = |entry: &&Entry| match which {
+    let is_meant = |entry: &&JournalEntry| match which {
         Which::All => true,
         Which::Check(check) => entry.check == check,
         Which::Behind(number) => entry.number > number,
     };
-    let entries: Vec<Entry> = journal.standing().rev().filter(is_meant).cloned().collect();
+    let entries: Vec<JournalEntry> = journal.standing().rev().filter(is_meant).cloned().collect();
     let mut done = Vec::new();
     for entry in entries {
         let outcome = put_back(root, &files, &boot, &entry);
@@ -169,7 +173,7 @@ pub fn revert(
     Ok(done)
 }
 
-fn put_back(root: &Path, files: &Files, boot: &str, entry: &Entry) -> Done {
+fn put_back(root: &Path, files: &HostFiles, boot: &str, entry: &JournalEntry) -> Done {
     if entry.boot != boot {
         return Done::Gone;
     }
@@ -198,7 +202,7 @@ fn put_back(root: &Path, files: &Files, boot: &str, entry: &Entry) -> Done {
 
 /// The value that a change in force reads now, if it is not the one that was written.
 #[must_use]
-pub fn drifted(files: &Files, entry: &Entry) -> Option<Done> {
+pub fn drifted(files: &HostFiles, entry: &JournalEntry) -> Option<Done> {
     if entry.boot != boot(files) {
         return Some(Done::Gone);
     }
@@ -219,7 +223,7 @@ pub const PERSISTED: &str = "/etc/sysctl.d/90-velodrome-tune.conf";
 /// The file cannot be written.
 pub fn persist(root: &Path, journal: &Journal) -> io::Result<usize> {
     let path = root.join(PERSISTED.trim_start_matches('/'));
-    let line = |entry: &Entry| {
+    let line = |entry: &JournalEntry| {
         let name = entry.change.path.strip_prefix("/proc/sys/")?;
         let value = entry.change.new.replace('\t', " ");
         Some(format!(

@@ -4,7 +4,7 @@ use crate::changes::changes_of;
 use crate::check::{Check, Load};
 use crate::checks::ALL;
 use crate::finding::{Evidence, Finding};
-use crate::host::Host;
+use crate::host::HostReading;
 
 /// The result of one check.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl Audited {
 
 /// The results of an audit.
 #[derive(Debug)]
-pub struct Report {
+pub struct AuditReport {
     /// The load it is for.
     pub load: Load,
     /// The kernel, the CPUs and the time between the two readings, in words.
@@ -50,7 +50,7 @@ pub struct Report {
     pub findings: Vec<Audited>,
 }
 
-impl Report {
+impl AuditReport {
     /// The checks that cost, the most expensive first.
     pub fn costs(&self) -> impl Iterator<Item = &Audited> {
         self.findings.iter().filter(|audited| matches!(audited.finding, Finding::Costs(..)))
@@ -59,7 +59,7 @@ impl Report {
 
 /// Runs all checks on a host.
 #[must_use]
-pub fn audit(host: &Host, load: Load) -> Report {
+pub fn audit(host: &HostReading, load: Load) -> AuditReport {
     let audited =
         |check: &'static Check| Audited { check, finding: (check.judge)(host), hindrance: None };
     let mut findings: Vec<Audited> =
@@ -84,5 +84,5 @@ pub fn audit(host: &Host, load: Load) -> Report {
     let release =
         host.text("/proc/sys/kernel/osrelease").unwrap_or_else(|| "an unknown release".to_owned());
     let host = format!("Linux {release}, {} CPUs, counters {}", host.now.cpus.len(), host.span());
-    Report { load, host, findings }
+    AuditReport { load, host, findings }
 }

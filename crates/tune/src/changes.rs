@@ -5,7 +5,7 @@
 //! nothing.
 
 use crate::counters::named;
-use crate::host::Host;
+use crate::host::HostReading;
 use crate::interrupts::interrupts_of;
 use crate::settings::{PLACE, place};
 
@@ -17,7 +17,7 @@ const WAIT_US: &str = "64";
 
 /// A file and its new value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct FileChange {
     /// Its path.
     pub path: String,
     /// Its present value, as read.
@@ -28,7 +28,7 @@ pub struct Change {
 
 /// The changes that fix a check on a host; files that have the new value already are left out.
 #[must_use]
-pub fn changes_of(id: &str, host: &Host) -> Vec<Change> {
+pub fn changes_of(id: &str, host: &HostReading) -> Vec<FileChange> {
     let cpus = host.now.cpus.len().max(1);
     let wanted: Vec<(String, String)> = match id {
         "stack.somaxconn" => sysctls(&[("net.core.somaxconn", "4096")]),
@@ -91,13 +91,13 @@ pub fn changes_of(id: &str, host: &Host) -> Vec<Change> {
     let change = |(path, new): (String, String)| {
         // A value that cannot be read could not be restored.
         let old = host.text(&path)?;
-        (!is_same(&old, &new)).then_some(Change { path, old, new })
+        (!is_same(&old, &new)).then_some(FileChange { path, old, new })
     };
     wanted.into_iter().filter_map(change).collect()
 }
 
 /// The fastest clock source of those that this machine has.
-pub(crate) fn faster_clock(host: &Host) -> Option<&'static str> {
+pub(crate) fn faster_clock(host: &HostReading) -> Option<&'static str> {
     let all = host.text("/sys/devices/system/clocksource/clocksource0/available_clocksource")?;
     let names = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"];
     names.into_iter().find(|name| all.split_whitespace().any(|one| one == *name))
@@ -114,7 +114,7 @@ fn file(path: &str, value: &str) -> Vec<(String, String)> {
 
 /// A file of each queue of each hardware device.
 fn queues(
-    host: &Host,
+    host: &HostReading,
     kind: &str,
     name: &str,
     value: impl Fn(usize) -> String,
@@ -145,13 +145,13 @@ fn alone(queues: Vec<(String, String)>) -> Vec<(String, String)> {
 }
 
 /// A file of each hardware device.
-fn of_devices(host: &Host, name: &str, value: &str) -> Vec<(String, String)> {
+fn of_devices(host: &HostReading, name: &str, value: &str) -> Vec<(String, String)> {
     let of = |device: String| (format!("/sys/class/net/{device}/{name}"), value.to_owned());
     host.hardware().into_iter().map(of).collect()
 }
 
 /// One hundredth of the memory, in KiB.
-fn hundredth_of_memory(host: &Host) -> String {
+fn hundredth_of_memory(host: &HostReading) -> String {
     let lines = named(&host.text("/proc/meminfo").unwrap_or_default().replace(" kB", ""));
     (lines.get("MemTotal").copied().unwrap_or(0) / 100).to_string()
 }
@@ -160,7 +160,11 @@ fn hundredth_of_memory(host: &Host) -> String {
 const RING_FACTOR: u64 = 4;
 
 /// A numeric setting of devices, and its maximum.
-fn devices(host: &Host, name: &str, wanted: impl Fn(u64, u64) -> u64) -> Vec<(String, String)> {
+fn devices(
+    host: &HostReading,
+    name: &str,
+    wanted: impl Fn(u64, u64) -> u64,
+) -> Vec<(String, String)> {
     let of = |device: String| {
         let path = place(&device, name);
         let now = host.number(&path)?;
@@ -170,13 +174,13 @@ fn devices(host: &Host, name: &str, wanted: impl Fn(u64, u64) -> u64) -> Vec<(St
     host.hardware().into_iter().filter_map(of).collect()
 }
 
-fn switched(host: &Host, name: &str, value: &str) -> Vec<(String, String)> {
+fn switched(host: &HostReading, name: &str, value: &str) -> Vec<(String, String)> {
     let of = |device: String| (place(&device, name), value.to_owned());
     host.hardware().into_iter().map(of).collect()
 }
 
 /// Devices without interrupt moderation get the adaptive one; those that do not have it get a fixed time that suits most loads.
-fn adapting(host: &Host) -> Vec<(String, String)> {
+fn adapting(host: &HostReading) -> Vec<(String, String)> {
     let change = |device: String| {
         let [adapts, time] = ["adaptive-rx", "rx-usecs"].map(|name| place(&device, name));
         let is_at_once = host.number(&time).is_some_and(|time| time < TOGETHER);
@@ -191,7 +195,7 @@ fn adapting(host: &Host) -> Vec<(String, String)> {
 
 /// Whether this driver gives the time another meaning: Intel's for gigabit devices adapt at 1 and 3 microseconds (docs.kernel.org, e1000e,
 /// InterruptThrottleRate); a virtio device waits only if its host offers that (virtio 1.3, bits 52 and 53), but its driver reports a time anyway.
-pub(crate) fn has_own_times(host: &Host, device: &str) -> bool {
+pub(crate) fn has_own_times(host: &HostReading, device: &str) -> bool {
     let device_place = format!("/sys/class/net/{device}/device");
     let driver = host.link(&format!("{device_place}/driver")).unwrap_or_default();
     match &*driver {
@@ -207,7 +211,7 @@ pub(crate) fn has_own_times(host: &Host, device: &str) -> bool {
 }
 
 /// Binds each queue's interrupts to a CPU of its own, for devices with several queues.
-fn interrupts(host: &Host, cpus: usize) -> Vec<(String, String)> {
+fn interrupts(host: &HostReading, cpus: usize) -> Vec<(String, String)> {
     let devices = host.hardware().into_iter();
     let all = devices.map(|device| interrupts_of(host, &device));
     all.filter(|all| all.iter().any(|one| one.queue != all[0].queue))

@@ -3,7 +3,7 @@
 //! Owns the texts and numbers of a check, which are the same for every host.
 
 use crate::finding::Finding;
-use crate::host::Host;
+use crate::host::HostReading;
 
 /// What the host is optimised for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -151,7 +151,7 @@ pub struct Check {
     /// Where this is from.
     pub source: &'static str,
     /// Looks at a host.
-    pub judge: fn(&Host) -> Finding,
+    pub judge: fn(&HostReading) -> Finding,
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use sys::foreign::{Foreign, ForeignTable};
 
-use crate::files::Files;
+use crate::files::HostFiles;
 use crate::limits::{SOCKETS_ASKED, THREADS, WAITING_LOOK, WAITING_LOOKS};
 use crate::processes::Process;
 
@@ -59,7 +59,7 @@ impl Sockets {
 /// Inspects the sockets of a program of this host; `None` if that is not permitted.
 pub(crate) fn told(process: u32) -> Option<String> {
     // Not the host's own files: a recorded host need not have each descriptor.
-    let files = Files::below(Path::new("/"));
+    let files = HostFiles::below(Path::new("/"));
     let threads = files.names(&format!("/proc/{process}/task"));
     let mut threads: Vec<u32> = threads.iter().filter_map(|name| name.parse().ok()).collect();
     threads.truncate(THREADS);
@@ -73,7 +73,7 @@ pub(crate) fn told(process: u32) -> Option<String> {
 }
 
 /// The lines of one thread; `None` if its sockets may not be inspected.
-fn of_epoll(files: &Files, process: u32, thread: u32, epoll: i32) -> Option<String> {
+fn of_epoll(files: &HostFiles, process: u32, thread: u32, epoll: i32) -> Option<String> {
     let table = ForeignTable::of(process, thread).ok()?;
     let info = files.text(&format!("/proc/{process}/task/{thread}/fdinfo/{epoll}"))?;
     let number =
@@ -112,7 +112,7 @@ fn of_epoll(files: &Files, process: u32, thread: u32, epoll: i32) -> Option<Stri
 
 /// The epoll that a thread waits in: the one it was seen in; for a thread that never sleeps,
 /// the only one in its descriptor table, if the table is its own.
-fn epoll_of(files: &Files, process: u32, thread: u32, threads: usize) -> Option<i32> {
+fn epoll_of(files: &HostFiles, process: u32, thread: u32, threads: usize) -> Option<i32> {
     for _ in 0..WAITING_LOOKS {
         match Seen::in_call(&files.text(&format!("/proc/{process}/task/{thread}/syscall"))?) {
             Seen::Waiting(epoll) => return Some(epoll),

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::files::Files;
+use crate::files::HostFiles;
 use crate::limits::DEVICES;
 use crate::processes::Process;
 use crate::settings::statistics;
@@ -46,7 +46,7 @@ pub(crate) struct Cpu {
 }
 
 impl Counters {
-    pub(crate) fn read(files: &Files, process: Option<u32>) -> Self {
+    pub(crate) fn read(files: &HostFiles, process: Option<u32>) -> Self {
         let text = |path: &str| files.text(path).unwrap_or_default();
         let mut network = paired(&text("/proc/net/netstat"));
         network.extend(paired(&text("/proc/net/snmp")));
@@ -102,7 +102,7 @@ pub(crate) fn named(text: &str) -> BTreeMap<String, u64> {
 }
 
 /// Driver statistics of hardware devices.
-fn devices(files: &Files) -> BTreeMap<(String, String), u64> {
+fn devices(files: &HostFiles) -> BTreeMap<(String, String), u64> {
     let mut all = BTreeMap::new();
     for device in files.names("/sys/class/net").into_iter().take(DEVICES) {
         if !files.has(&format!("/sys/class/net/{device}/device")) {
@@ -136,14 +136,14 @@ fn softnet(text: &str) -> Option<(u64, u64)> {
 }
 
 /// The directory of a process's control group.
-pub(crate) fn control_group(files: &Files, process: Option<u32>) -> Option<String> {
+pub(crate) fn control_group(files: &HostFiles, process: Option<u32>) -> Option<String> {
     let of = process.map_or_else(|| "self".to_owned(), |process| process.to_string());
     let groups = files.text(&format!("/proc/{of}/cgroup"))?;
     let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
     Some(format!("/sys/fs/cgroup{}", path.trim_end_matches('/')))
 }
 
-fn quota(files: &Files, process: Option<u32>) -> Option<(u64, u64)> {
+fn quota(files: &HostFiles, process: Option<u32>) -> Option<(u64, u64)> {
     let group = control_group(files, process)?;
     let stat = named(&files.text(&format!("{group}/cpu.stat"))?);
     Some((stat.get("nr_periods").copied()?, stat.get("nr_throttled").copied()?))

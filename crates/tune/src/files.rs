@@ -40,14 +40,14 @@ pub(crate) enum Seen {
 
 /// The files below a directory.
 #[derive(Debug)]
-pub struct Files {
+pub struct HostFiles {
     root: PathBuf,
     seen: RefCell<BTreeMap<String, Seen>>,
     /// What the kernel provides only by query, by the path under which it is read.
     answers: BTreeMap<String, String>,
 }
 
-impl Files {
+impl HostFiles {
     /// The files below this directory.
     #[must_use]
     pub fn below(root: &Path) -> Self {

@@ -6,14 +6,14 @@ use std::path::Path;
 use crate::answers::answers;
 use crate::connections::{Sockets, place, told};
 use crate::counters::Counters;
-use crate::files::Files;
+use crate::files::HostFiles;
 use crate::limits::DEVICES;
 use crate::processes::Process;
 
 /// A host, read twice: counters are those of the time between.
 #[derive(Debug)]
-pub struct Host {
-    files: Files,
+pub struct HostReading {
+    files: HostFiles,
     /// The process id of the server.
     pub(crate) process: Option<u32>,
     pub(crate) before: Counters,
@@ -22,7 +22,7 @@ pub struct Host {
     pub(crate) seconds: Option<f64>,
 }
 
-impl Host {
+impl HostReading {
     /// This host, read once.
     #[must_use]
     pub fn live(process: Option<u32>) -> Self {
@@ -32,7 +32,7 @@ impl Host {
     /// The host whose files are below a directory.
     #[must_use]
     pub fn of(root: &Path, process: Option<u32>) -> Self {
-        let mut files = Files::below(root);
+        let mut files = HostFiles::below(root);
         // Another machine's kernel cannot be asked; its answers are in its files.
         if root == Path::new("/") {
             let mut answers = answers(&files);
@@ -92,7 +92,7 @@ impl Host {
     }
 }
 
-impl Host {
+impl HostReading {
     /// The kernel release: its first two numbers; zeros if it is unknown.
     pub(crate) fn kernel(&self) -> (u32, u32) {
         let release = self.text("/proc/sys/kernel/osrelease").unwrap_or_default();
@@ -101,10 +101,10 @@ impl Host {
     }
 }
 
-impl Deref for Host {
-    type Target = Files;
+impl Deref for HostReading {
+    type Target = HostFiles;
 
-    fn deref(&self) -> &Files {
+    fn deref(&self) -> &HostFiles {
         &self.files
     }
 }

@@ -1,13 +1,13 @@
 //! An audit as an HTML page.
 
-use bench::report::html::{Page, document, section, write_table};
+use bench::report::html::{HtmlPage, document, section, write_table};
 
-use crate::audit::{Audited, Report};
+use crate::audit::{AuditReport, Audited};
 use crate::finding::{Evidence, Finding};
 
 /// The page of a report: first the list of what costs, then the details of each of those checks.
 #[must_use]
-pub fn to_html(report: &Report) -> String {
+pub fn to_html(report: &AuditReport) -> String {
     document("velodrome tune audit", |page| {
         page.element("header", &[], |page| {
             page.leaf("p", &[("class", &"tool")], "velodrome tune audit");
@@ -26,7 +26,7 @@ pub fn to_html(report: &Report) -> String {
     })
 }
 
-fn costs(report: &Report, page: &mut Page) {
+fn costs(report: &AuditReport, page: &mut HtmlPage) {
     let rows = report.costs().map(|audited| {
         let check = audited.check;
         let evidence = match audited.finding {
@@ -50,7 +50,7 @@ fn costs(report: &Report, page: &mut Page) {
     }
 }
 
-fn list(report: &Report, page: &mut Page, is_meant: impl Fn(&&Audited) -> bool) {
+fn list(report: &AuditReport, page: &mut HtmlPage, is_meant: impl Fn(&&Audited) -> bool) {
     let rows = report
         .findings
         .iter()
@@ -59,7 +59,7 @@ fn list(report: &Report, page: &mut Page, is_meant: impl Fn(&&Audited) -> bool) 
     write_table(page, &["check", "what was found"], rows);
 }
 
-fn explain(audited: &Audited, page: &mut Page) {
+fn explain(audited: &Audited, page: &mut HtmlPage) {
     let check = audited.check;
     for text in [
         format!("{}: {}.", check.title, audited.finding.text()),

@@ -3,14 +3,14 @@
 //!
 //! Owns how devices are identified. A file without a device has no identity.
 
-use crate::files::Files;
+use crate::files::HostFiles;
 use crate::settings;
 
 /// The text before the number that a device keeps until it is removed.
 const NUMBER: &str = " number ";
 
 /// The driver, address and number of the device that a file belongs to; the names of an interrupt's users; empty for other files.
-pub(crate) fn identity(files: &Files, path: &str) -> String {
+pub(crate) fn identity(files: &HostFiles, path: &str) -> String {
     if let Some(number) = path.strip_prefix("/proc/irq/").and_then(|rest| rest.split('/').next()) {
         let place = format!("/proc/irq/{number}");
         let mut users = files.names(&place);

@@ -4,7 +4,7 @@
 //! which queue it is (Seastar's perftune.py has the same list).
 
 use crate::answers::{HANDOVERS, number_of};
-use crate::host::Host;
+use crate::host::HostReading;
 
 /// An interrupt and its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,13 +30,13 @@ const MARKS: [&str; 12] = [
 ];
 
 /// The interrupts of the queues of a device; empty if they cannot be told from others.
-pub(crate) fn interrupts_of(host: &Host, device: &str) -> Vec<Interrupt> {
+pub(crate) fn interrupts_of(host: &HostReading, device: &str) -> Vec<Interrupt> {
     let told = told(host, device);
     if told.is_empty() { by_name(host, device) } else { told }
 }
 
 /// The interrupts that the driver has reported to the kernel, as newer drivers do.
-fn told(host: &Host, device: &str) -> Vec<Interrupt> {
+fn told(host: &HostReading, device: &str) -> Vec<Interrupt> {
     let lines = host.text(HANDOVERS).unwrap_or_default();
     let own = lines.lines().filter(|line| line.split(' ').next() == Some(device));
     let interrupt = |line: &str| {
@@ -46,7 +46,7 @@ fn told(host: &Host, device: &str) -> Vec<Interrupt> {
     own.filter_map(interrupt).collect()
 }
 
-fn by_name(host: &Host, device: &str) -> Vec<Interrupt> {
+fn by_name(host: &HostReading, device: &str) -> Vec<Interrupt> {
     let place = format!("/sys/class/net/{device}/device");
     let of_device = host.names(&format!("{place}/msi_irqs"));
     // The interrupts belong to the parent of a virtio device, but have the virtio device's name.

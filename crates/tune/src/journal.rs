@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::changes::{Change, is_of_the_kernel};
+use crate::changes::{FileChange, is_of_the_kernel};
 
 /// A change that was begun, and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct JournalEntry {
     /// Its number, from 1.
     pub number: u64,
     /// The check that it fixes.
@@ -25,7 +25,7 @@ pub struct Entry {
     /// The device that the file belongs to; empty if there is none.
     pub device: String,
     /// The file, and its values.
-    pub change: Change,
+    pub change: FileChange,
     /// The file's value after the write; `None` if it is not known.
     pub read_back: Option<String>,
     /// Whether it was reverted or given up.
@@ -37,7 +37,7 @@ pub struct Entry {
 pub struct Journal {
     path: PathBuf,
     /// All entries, oldest first.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<JournalEntry>,
     /// The number of the last confirmed change.
     confirmed: u64,
     /// The lock that only one command that changes the host can hold.
@@ -112,12 +112,12 @@ impl Journal {
         let Some(number) = line["number"].as_u64() else { return };
         match line["event"].as_str() {
             // A line for a file outside of the kernel's directories is ignored.
-            Some("change") if is_of_the_kernel(&text("path")) => self.entries.push(Entry {
+            Some("change") if is_of_the_kernel(&text("path")) => self.entries.push(JournalEntry {
                 number,
                 check: text("check"),
                 boot: text("boot"),
                 device: text("device"),
-                change: Change { path: text("path"), old: text("old"), new: text("new") },
+                change: FileChange { path: text("path"), old: text("old"), new: text("new") },
                 read_back: None,
                 is_over: false,
             }),
@@ -136,12 +136,12 @@ impl Journal {
         }
     }
 
-    fn entry(&mut self, number: u64) -> Option<&mut Entry> {
+    fn entry(&mut self, number: u64) -> Option<&mut JournalEntry> {
         self.entries.iter_mut().find(|entry| entry.number == number)
     }
 
     /// The changes that are not reverted.
-    pub fn standing(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+    pub fn standing(&self) -> impl DoubleEndedIterator<Item = &JournalEntry> {
         self.entries.iter().filter(|entry| !entry.is_over)
     }
 
@@ -151,7 +151,7 @@ impl Journal {
         check: &str,
         boot: &str,
         device: &str,
-        change: &Change,
+        change: &FileChange,
     ) -> io::Result<u64> {
         let number = self.last() + 1;
         self.append(&json!({

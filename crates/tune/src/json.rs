@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::audit::Report;
+use crate::audit::AuditReport;
 use crate::check::{Check, Load};
 use crate::finding::{Evidence, Finding};
 
@@ -19,7 +19,7 @@ fn state(finding: &Finding) -> &'static str {
 /// `{"load":"throughput","host":"…","checks":[{"id":"env.quota","state":"seen","found":"…","worth_percent":40.0,"risk":0,…}]}`; the most expensive
 /// check first.
 #[must_use]
-pub fn to_json(report: &Report) -> Value {
+pub fn to_json(report: &AuditReport) -> Value {
     let checks = report.findings.iter().map(|audited| {
         json!({
             "id": audited.check.id,

@@ -1,6 +1,6 @@
 //! What a Linux host costs a network server.
 //!
-//! A [`Host`] is read through one directory: `/`, or a copy of another machine's files. Each
+//! A [`HostReading`] is read through one directory: `/`, or a copy of another machine's files. Each
 //! [`Check`] reads what it needs and returns a [`Finding`]; [`audit`] sorts them by their gain for
 //! a load, and [`plan`] lists what would be written. Only [`apply`] changes the host, and reverts
 //! the changes. A file that cannot be read is a finding, never an error.
@@ -40,18 +40,18 @@ mod settings;
 mod sysctl_files;
 mod text;
 
-pub use audit::{Audited, Report, audit};
-pub use changes::{Change, changes_of, is_same};
+pub use audit::{AuditReport, Audited, audit};
+pub use changes::{FileChange, changes_of, is_same};
 pub use check::{Allowed, Check, Gain, Load, Risk};
 pub use checks::{ALL, find};
-pub use files::Files;
+pub use files::HostFiles;
 pub use finding::{Evidence, Finding};
-pub use host::Host;
+pub use host::HostReading;
 pub use html::to_html;
-pub use journal::{Entry, Journal};
+pub use journal::{Journal, JournalEntry};
 pub use json::{explanation_to_json, to_json};
-pub use owner::Owner;
+pub use owner::SettingOwner;
 pub use owners::owners_of;
-pub use plan::{Plan, Step, plan};
+pub use plan::{ChangePlan, PlanStep, plan};
 pub use record::record;
 pub use text::{explanation, to_text};

@@ -2,7 +2,7 @@
 
 /// A program or file that sets the same kernel file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Owner {
+pub struct SettingOwner {
     /// A file, or a program.
     pub name: String,
     /// When it sets it.

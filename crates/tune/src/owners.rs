@@ -3,8 +3,8 @@
 //!
 //! Owns the format of tuned's profiles; `sysctl_files` that of sysctl files. Changes none of them.
 
-use crate::files::Files;
-use crate::owner::Owner;
+use crate::files::HostFiles;
+use crate::owner::SettingOwner;
 use crate::processes::Process;
 use crate::sysctl_files::{setters, swapped};
 
@@ -13,11 +13,12 @@ const PROFILES: usize = 8;
 
 /// All that set this kernel file, in the order in which they do so at the start of the host.
 #[must_use]
-pub fn owners_of(path: &str, files: &Files) -> Vec<Owner> {
+pub fn owners_of(path: &str, files: &HostFiles) -> Vec<SettingOwner> {
     if path.starts_with("/proc/irq/") {
         let running = Process::named(files, "irqbalance");
         let name = |process| format!("irqbalance (process {process})");
-        let owner = |process| Owner { name: name(process), when: "every ten seconds".to_owned() };
+        let owner =
+            |process| SettingOwner { name: name(process), when: "every ten seconds".to_owned() };
         return running.map(owner).into_iter().collect();
     }
     let Some(path) = path.strip_prefix("/proc/sys/") else { return Vec::new() };
@@ -29,12 +30,12 @@ pub fn owners_of(path: &str, files: &Files) -> Vec<Owner> {
     };
     let when = || "when tuned starts".to_owned();
     let profiles = profiles(files).into_iter().filter(sets);
-    owners.extend(profiles.map(|name| Owner { name, when: when() }));
+    owners.extend(profiles.map(|name| SettingOwner { name, when: when() }));
     owners
 }
 
 /// The active profiles of tuned, the one that is loaded after them, and those that they include.
-fn profiles(files: &Files) -> Vec<String> {
+fn profiles(files: &HostFiles) -> Vec<String> {
     let chosen = ["/etc/tuned/active_profile", "/etc/tuned/post_loaded_profile"]
         .map(|file| files.text(file).unwrap_or_default());
     let mut wanted: Vec<String> =
@@ -82,7 +83,7 @@ fn settings(text: &str) -> impl Iterator<Item = (&str, &str, &str)> {
 }
 
 /// A program that creates packet filter rules, if one runs.
-pub(crate) fn filter_maker(files: &Files) -> Option<String> {
+pub(crate) fn filter_maker(files: &HostFiles) -> Option<String> {
     ["dockerd", "firewalld", "kube-proxy", "cilium-agent", "fail2ban-server"].iter().find_map(
         |name| Process::named(files, name).map(|process| format!("{name} (process {process})")),
     )

@@ -3,40 +3,40 @@
 //! Owns which checks are in it: those that cost, and whose fix is a kernel file or device setting
 //! with an allowed risk.
 
-use crate::audit::Report;
-use crate::changes::{Change, changes_of};
+use crate::audit::AuditReport;
+use crate::changes::{FileChange, changes_of};
 use crate::check::{Allowed, Check};
-use crate::host::Host;
+use crate::host::HostReading;
 use crate::interrupts::interrupts_of;
-use crate::owner::Owner;
+use crate::owner::SettingOwner;
 use crate::owners::{filter_maker, owners_of};
 use crate::settings::device_of;
 
 /// One step: the fix of one check.
 #[derive(Debug)]
-pub struct Step {
+pub struct PlanStep {
     /// The check.
     pub check: &'static Check,
     /// The files and their new values.
-    pub changes: Vec<Change>,
+    pub changes: Vec<FileChange>,
     /// The files and programs that set the same kernel files.
-    pub owners: Vec<Owner>,
+    pub owners: Vec<SettingOwner>,
     /// The reason why it cannot be written here.
     pub hindrance: Option<String>,
 }
 
 /// The changes that would be made.
 #[derive(Debug)]
-pub struct Plan {
+pub struct ChangePlan {
     /// The steps, in their order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PlanStep>,
     /// Checks that cost and are left out: because of their risk, or because the operator has to type the fix.
     pub left_out: Vec<(&'static Check, String)>,
 }
 
 /// The plan for a report, with fixes whose risk is allowed.
 #[must_use]
-pub fn plan(host: &Host, report: &Report, allowed: &Allowed) -> Plan {
+pub fn plan(host: &HostReading, report: &AuditReport, allowed: &Allowed) -> ChangePlan {
     let (mut steps, mut left_out) = (Vec::new(), Vec::new());
     for audited in report.costs() {
         let check = audited.check;
@@ -47,7 +47,7 @@ pub fn plan(host: &Host, report: &Report, allowed: &Allowed) -> Plan {
             let class = check.risk.class();
             left_out.push((check, format!("its risk is not allowed; see --allow {class}")));
         } else {
-            let mut owners: Vec<Owner> =
+            let mut owners: Vec<SettingOwner> =
                 changes.iter().flat_map(|change| owners_of(&change.path, host)).collect();
             let mut told = Vec::new();
             owners.retain(|owner| {
@@ -56,11 +56,11 @@ pub fn plan(host: &Host, report: &Report, allowed: &Allowed) -> Plan {
                 is_new
             });
             let hindrance = audited.hindrance.clone();
-            steps.push(Step { check, changes, owners, hindrance });
+            steps.push(PlanStep { check, changes, owners, hindrance });
         }
     }
     leave_growing_devices(host, &mut steps, &mut left_out);
-    Plan { steps, left_out }
+    ChangePlan { steps, left_out }
 }
 
 /// The step that gives a device more queues.
@@ -69,8 +69,8 @@ const MORE_QUEUES: &str = "net.queues";
 /// Removes from the other steps the changes for queues of a device that gets more queues: the queues have other interrupts afterwards, and may need
 /// no change.
 fn leave_growing_devices(
-    host: &Host,
-    steps: &mut Vec<Step>,
+    host: &HostReading,
+    steps: &mut Vec<PlanStep>,
     left_out: &mut Vec<(&'static Check, String)>,
 ) {
     let Some(more) = steps.iter().find(|step| step.check.id == MORE_QUEUES) else { return };
@@ -101,7 +101,7 @@ fn leave_growing_devices(
 }
 
 /// Why the operator has to type the fix of a check, and which program would undo it.
-fn typed(host: &Host, check: &Check) -> String {
+fn typed(host: &HostReading, check: &Check) -> String {
     let maker = match check.id {
         "stack.netfilter" | "stack.notrack" | "stack.docker" => filter_maker(host),
         _ => None,

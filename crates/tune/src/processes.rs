@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::files::Files;
+use crate::files::HostFiles;
 use crate::limits::PROGRAMS;
 
 /// A program, by its process id.
@@ -10,7 +10,7 @@ pub(crate) struct Process;
 
 impl Process {
     /// The process ids of all programs.
-    pub(crate) fn all(files: &Files) -> Vec<u32> {
+    pub(crate) fn all(files: &HostFiles) -> Vec<u32> {
         let names = files.names("/proc");
         let mut numbers: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
         if numbers.len() > PROGRAMS {
@@ -20,25 +20,25 @@ impl Process {
     }
 
     /// The name of a program.
-    pub(crate) fn name(files: &Files, process: u32) -> Option<String> {
+    pub(crate) fn name(files: &HostFiles, process: u32) -> Option<String> {
         files.text(&format!("/proc/{process}/comm"))
     }
 
     /// The first program with this name.
-    pub(crate) fn named(files: &Files, name: &str) -> Option<u32> {
+    pub(crate) fn named(files: &HostFiles, name: &str) -> Option<u32> {
         let is_it = |process: &u32| Self::name(files, *process).is_some_and(|known| known == name);
         Self::all(files).into_iter().find(is_it)
     }
 
     /// CPU time of each program, in clock ticks (a hundredth of a second).
-    pub(crate) fn ticks(files: &Files) -> BTreeMap<u32, u64> {
+    pub(crate) fn ticks(files: &HostFiles) -> BTreeMap<u32, u64> {
         let ticks =
             |process: u32| Some((process, ticks(&files.text(&format!("/proc/{process}/stat"))?)?));
         Self::all(files).into_iter().filter_map(ticks).collect()
     }
 
     /// CPU time of each thread of a program, in clock ticks.
-    pub(crate) fn thread_ticks(files: &Files, process: u32) -> BTreeMap<u32, u64> {
+    pub(crate) fn thread_ticks(files: &HostFiles, process: u32) -> BTreeMap<u32, u64> {
         let threads = files.names(&format!("/proc/{process}/task"));
         let ticks = |thread: &String| {
             let stat = files.text(&format!("/proc/{process}/task/{thread}/stat"))?;
@@ -48,7 +48,7 @@ impl Process {
     }
 
     /// How often each thread of a program has gone to sleep (voluntary context switches).
-    pub(crate) fn wake_ups(files: &Files, process: u32) -> BTreeMap<u32, u64> {
+    pub(crate) fn wake_ups(files: &HostFiles, process: u32) -> BTreeMap<u32, u64> {
         let threads = files.names(&format!("/proc/{process}/task"));
         let count = |thread: &String| {
             let status = files.text(&format!("/proc/{process}/task/{thread}/status"))?;
@@ -59,17 +59,21 @@ impl Process {
     }
 
     /// A line of a program's status, such as `Seccomp`.
-    pub(crate) fn status(files: &Files, process: u32, name: &str) -> Option<String> {
+    pub(crate) fn status(files: &HostFiles, process: u32, name: &str) -> Option<String> {
         line_of(&files.text(&format!("/proc/{process}/status"))?, name)
     }
 
     /// The CPUs that a program may use.
-    pub(crate) fn allowed(files: &Files, process: u32) -> Option<Vec<usize>> {
+    pub(crate) fn allowed(files: &HostFiles, process: u32) -> Option<Vec<usize>> {
         Some(cpu_list(&Self::status(files, process, "Cpus_allowed_list")?))
     }
 
     /// The CPUs that a thread of it may use.
-    pub(crate) fn thread_allowed(files: &Files, process: u32, thread: u32) -> Option<Vec<usize>> {
+    pub(crate) fn thread_allowed(
+        files: &HostFiles,
+        process: u32,
+        thread: u32,
+    ) -> Option<Vec<usize>> {
         let status = files.text(&format!("/proc/{process}/task/{thread}/status"))?;
         Some(cpu_list(&line_of(&status, "Cpus_allowed_list")?))
     }

@@ -11,14 +11,14 @@ use tar::{Builder, EntryType, Header};
 use crate::audit::audit;
 use crate::check::{Allowed, Load, Risk};
 use crate::files::Seen;
-use crate::host::Host;
+use crate::host::HostReading;
 use crate::plan::plan;
 
 /// Writes all files of a host that the checks read; returns their number.
 ///
 /// # Errors
 /// The writer's errors.
-pub fn record(host: &Host, out: impl Write) -> io::Result<usize> {
+pub fn record(host: &HostReading, out: impl Write) -> io::Result<usize> {
     for load in [Load::Throughput, Load::Latency, Load::Connections, Load::Density] {
         let _looked = plan(host, &audit(host, load), &Allowed::up_to(Risk::Reboot));
     }

@@ -5,8 +5,8 @@
 
 use std::io;
 
-use sys::ethtool::{Question, ask, features, tell};
-use sys::netlink::{Asked, attributes, family, list, text};
+use sys::ethtool::{EthtoolGroup, ask, features, tell};
+use sys::netlink::{NetlinkFamily, attributes, family, list, text};
 
 /// The directory of all settings.
 pub(crate) const PLACE: &str = "/velodrome/ethtool/";
@@ -47,7 +47,7 @@ enum Form {
 
 /// Where a setting is: the query, the index of its word in the answer, and the index of its maximum.
 struct Setting {
-    question: Question,
+    question: EthtoolGroup,
     word: usize,
     most: Option<usize>,
     form: Form,
@@ -55,11 +55,11 @@ struct Setting {
 
 /// Whether the queues of a device both send and receive: other queues are counted separately.
 fn has_both(device: &str) -> io::Result<bool> {
-    Ok(ask(device, Question::Channels)?.get(3).is_some_and(|most| *most > 0))
+    Ok(ask(device, EthtoolGroup::Channels)?.get(3).is_some_and(|most| *most > 0))
 }
 
 fn setting(device: &str, name: &str) -> io::Result<Setting> {
-    use Question::{
+    use EthtoolGroup::{
         Channels, Coalescing, Flags, ReceiveOffload, Rings, SegmentationOffload, SendOffload,
     };
     let (question, word, most, form) = match name {
@@ -102,7 +102,7 @@ const ADAPTS: u16 = 10;
 /// Whether a driver has a setting of interrupt moderation. In netlink answers the kernel leaves out those that the driver does not have (Linux 5.7);
 /// assumed if it cannot be asked.
 fn has_moderation(device: &str, wanted: u16) -> bool {
-    let ask = || list(Asked::Generic, family("ethtool")?, &[MODERATION, 1, 0, 0]);
+    let ask = || list(NetlinkFamily::Generic, family("ethtool")?, &[MODERATION, 1, 0, 0]);
     let Ok(answers) = ask() else { return true };
     let has = |answer: &Vec<u8>| {
         let all: Vec<_> = attributes(answer.get(4..)?).collect();

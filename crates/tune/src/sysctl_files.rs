@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::files::{Files, Look};
-use crate::owner::Owner;
+use crate::files::{HostFiles, Look};
+use crate::owner::SettingOwner;
 
 /// The directories: a file hides those of the same name in later ones.
 const PLACES: [&str; 5] = [
@@ -33,7 +33,7 @@ struct Line {
 }
 
 /// The files with a line for a sysctl, in the order in which they are read. Each says which of them wins, if it is another one.
-pub(crate) fn setters(files: &Files, path: &str) -> Vec<Owner> {
+pub(crate) fn setters(files: &HostFiles, path: &str) -> Vec<SettingOwner> {
     let mut all = directories(files);
     let last = files.text(LAST).unwrap_or_default();
     let is_systemd = SYSTEMD.iter().any(|path| files.has(path));
@@ -42,7 +42,7 @@ pub(crate) fn setters(files: &Files, path: &str) -> Vec<Owner> {
     }
     let winner = winner(&all, path);
     let name = |path: &str| swapped(path, '/');
-    let mut owners: Vec<Owner> = all
+    let mut owners: Vec<SettingOwner> = all
         .iter()
         .filter(|(_, text)| lines(text).any(|line| line.value.is_some() && is_for(&line, path)))
         .map(|(file, _)| {
@@ -52,19 +52,19 @@ pub(crate) fn setters(files: &Files, path: &str) -> Vec<Owner> {
                 Some(Winner::Excludes(other)) => format!(", but {other} excludes {}", name(path)),
                 None => String::new(),
             };
-            Owner { name: file.clone(), when: format!("at the start of the host{when}") }
+            SettingOwner { name: file.clone(), when: format!("at the start of the host{when}") }
         })
         .collect();
     let is_linked = all.iter().any(|(_, text)| *text == last);
     if is_systemd && !is_linked && lines(&last).any(|line| is_for(&line, path)) {
         let when = "when `sysctl --system` or `sysctl -p` is run; systemd does not read it";
-        owners.push(Owner { name: LAST.to_owned(), when: when.to_owned() });
+        owners.push(SettingOwner { name: LAST.to_owned(), when: when.to_owned() });
     }
     owners
 }
 
 /// The files of the directories with their texts, by name.
-fn directories(files: &Files) -> Vec<(String, String)> {
+fn directories(files: &HostFiles) -> Vec<(String, String)> {
     let mut found: BTreeMap<String, (String, String)> = BTreeMap::new();
     for place in PLACES {
         for name in files.names(place) {

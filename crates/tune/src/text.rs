@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::audit::{Audited, Report};
+use crate::audit::{AuditReport, Audited};
 use crate::check::{Check, Load, Risk};
 use crate::finding::{Evidence, Finding};
 
@@ -21,7 +21,7 @@ impl Load {
 
 /// The report as text: what costs, what cannot be judged, and the number of checks that found nothing.
 #[must_use]
-pub fn to_text(report: &Report) -> String {
+pub fn to_text(report: &AuditReport) -> String {
     let mut text = format!("{}, for {}\n", report.host, report.load.name());
     let costs: Vec<&Audited> = report.costs().collect();
     if costs.is_empty() {

@@ -10,7 +10,7 @@ mod string;
 
 use crate::limits::{JSON_DEPTH, JSON_DEPTH_OF_PAGES, JSON_NUMBER_SIZE};
 
-pub use problem::{Problem, ProblemKind};
+pub use problem::{JsonProblem, ProblemKind};
 pub use string::string;
 
 /// Checks that a text is one JSON value, with white space around it at most. Returns it as UTF-8, without that white
@@ -18,7 +18,7 @@ pub use string::string;
 ///
 /// # Errors
 /// The first problem.
-pub fn check(text: &[u8]) -> Result<&str, Problem> {
+pub fn check(text: &[u8]) -> Result<&str, JsonProblem> {
     check_levels(text, JSON_DEPTH)
 }
 
@@ -26,7 +26,7 @@ pub fn check(text: &[u8]) -> Result<&str, Problem> {
 ///
 /// # Errors
 /// The first problem.
-pub fn check_of_page(text: &[u8]) -> Result<&str, Problem> {
+pub fn check_of_page(text: &[u8]) -> Result<&str, JsonProblem> {
     check_around(text, 0)
 }
 
@@ -35,15 +35,15 @@ pub fn check_of_page(text: &[u8]) -> Result<&str, Problem> {
 ///
 /// # Errors
 /// The first problem.
-pub fn check_around(text: &[u8], levels: usize) -> Result<&str, Problem> {
+pub fn check_around(text: &[u8], levels: usize) -> Result<&str, JsonProblem> {
     check_levels(text, JSON_DEPTH_OF_PAGES + levels)
 }
 
-fn check_levels(text: &[u8], most: usize) -> Result<&str, Problem> {
+fn check_levels(text: &[u8], most: usize) -> Result<&str, JsonProblem> {
     let valid = match simdutf8::compat::from_utf8(text) {
         Ok(valid) => valid,
         Err(error) => {
-            return Err(Problem { kind: ProblemKind::NotUtf8, at: error.valid_up_to() + 1 });
+            return Err(JsonProblem { kind: ProblemKind::NotUtf8, at: error.valid_up_to() + 1 });
         }
     };
     let mut cursor = Cursor { text, stop: text.len(), place: Place::beginning(most) };
@@ -53,24 +53,24 @@ fn check_levels(text: &[u8], most: usize) -> Result<&str, Problem> {
 
 /// A [`check`] of a long text in pieces, for a caller that has other work to do between them.
 #[derive(Debug)]
-pub struct Check {
+pub struct JsonCheck {
     place: Place,
     /// The bytes that are known to be UTF-8.
     valid: usize,
 }
 
-impl Default for Check {
+impl Default for JsonCheck {
     fn default() -> Self {
         Self { place: Place::beginning(JSON_DEPTH), valid: 0 }
     }
 }
 
-impl Check {
+impl JsonCheck {
     /// Checks about this many more bytes of a text, which is the same each time. `true`: the text is one JSON value.
     ///
     /// # Errors
     /// The first problem in these bytes.
-    pub fn go_on(&mut self, text: &[u8], bytes: usize) -> Result<bool, Problem> {
+    pub fn go_on(&mut self, text: &[u8], bytes: usize) -> Result<bool, JsonProblem> {
         let stop = self.place.at.max(self.valid).saturating_add(bytes).min(text.len());
         let piece = text.get(self.valid..stop).unwrap_or_default();
         match simdutf8::compat::from_utf8(piece) {
@@ -81,7 +81,7 @@ impl Check {
             }
             Err(error) => {
                 let at = self.valid + error.valid_up_to() + 1;
-                return Err(Problem { kind: ProblemKind::NotUtf8, at });
+                return Err(JsonProblem { kind: ProblemKind::NotUtf8, at });
             }
         }
         let mut cursor = Cursor { text, stop, place: self.place };
@@ -139,8 +139,8 @@ struct Cursor<'t> {
 }
 
 impl Cursor<'_> {
-    fn problem(&self, kind: ProblemKind) -> Problem {
-        Problem { kind, at: self.place.at + 1 }
+    fn problem(&self, kind: ProblemKind) -> JsonProblem {
+        JsonProblem { kind, at: self.place.at + 1 }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -156,7 +156,7 @@ impl Cursor<'_> {
 
     /// Reads one value, with all that is in it and the white space behind it. `false`: the pause comes first. The
     /// levels are bits, so no input can exhaust the stack.
-    fn values(&mut self) -> Result<bool, Problem> {
+    fn values(&mut self) -> Result<bool, JsonProblem> {
         loop {
             let is_in_string =
                 matches!(self.place.expects, Expects::RestOfName | Expects::RestOfString);
@@ -181,7 +181,7 @@ impl Cursor<'_> {
         }
     }
 
-    fn open(&mut self, bit: u128) -> Result<(), Problem> {
+    fn open(&mut self, bit: u128) -> Result<(), JsonProblem> {
         if self.place.depth >= self.place.most {
             return Err(self.problem(ProblemKind::TooDeep(self.place.most)));
         }
@@ -198,7 +198,7 @@ impl Cursor<'_> {
         Expects::Next
     }
 
-    fn next(&mut self) -> Result<Expects, Problem> {
+    fn next(&mut self) -> Result<Expects, JsonProblem> {
         let is_object = self.place.open & 1 == 1;
         let (end, problem, after_comma) = if is_object {
             (b'}', ProblemKind::NoObjectEnd, Expects::Name)
@@ -215,7 +215,7 @@ impl Cursor<'_> {
         }
     }
 
-    fn name(&mut self) -> Result<Expects, Problem> {
+    fn name(&mut self) -> Result<Expects, JsonProblem> {
         if self.peek() != Some(b'"') {
             return Err(self.problem(ProblemKind::NoName));
         }
@@ -223,7 +223,7 @@ impl Cursor<'_> {
         Ok(Expects::RestOfName)
     }
 
-    fn colon(&mut self) -> Result<Expects, Problem> {
+    fn colon(&mut self) -> Result<Expects, JsonProblem> {
         if self.peek() != Some(b':') {
             return Err(self.problem(ProblemKind::NoColon));
         }
@@ -231,7 +231,7 @@ impl Cursor<'_> {
         Ok(Expects::Value)
     }
 
-    fn value(&mut self) -> Result<Expects, Problem> {
+    fn value(&mut self) -> Result<Expects, JsonProblem> {
         match self.peek() {
             Some(b'{') => {
                 self.open(1)?;
@@ -253,7 +253,7 @@ impl Cursor<'_> {
         Ok(Expects::Next)
     }
 
-    fn word(&mut self, word: &[u8]) -> Result<(), Problem> {
+    fn word(&mut self, word: &[u8]) -> Result<(), JsonProblem> {
         if !self.text.get(self.place.at..).is_some_and(|rest| rest.starts_with(word)) {
             return Err(self.problem(ProblemKind::NoValue));
         }
@@ -262,7 +262,7 @@ impl Cursor<'_> {
     }
 
     /// The rest of a string, to behind its closing quotation mark or to the pause. Returns what comes then.
-    fn string(&mut self, next: Expects) -> Result<Expects, Problem> {
+    fn string(&mut self, next: Expects) -> Result<Expects, JsonProblem> {
         while self.place.at < self.stop {
             match self.peek() {
                 Some(b'"') => {
@@ -280,7 +280,7 @@ impl Cursor<'_> {
         Err(self.problem(ProblemKind::OpenString))
     }
 
-    fn escape(&mut self) -> Result<(), Problem> {
+    fn escape(&mut self) -> Result<(), JsonProblem> {
         self.place.at += 1;
         match self.peek() {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.place.at += 1,
@@ -306,7 +306,7 @@ impl Cursor<'_> {
     }
 
     /// A number (RFC 8259 section 6).
-    fn number(&mut self) -> Result<(), Problem> {
+    fn number(&mut self) -> Result<(), JsonProblem> {
         let start = self.place.at;
         if self.number_end().is_none() {
             self.place.at = start;

@@ -90,10 +90,10 @@ pub const RESPONSE_HEAD_SIZE: u16 = u16::MAX;
 /// [`Reason::TooManyFields`]: crate::http::refusal::Reason::TooManyFields
 pub const RESPONSE_FIELD_COUNT: u8 = 100;
 
-/// Interim responses (1xx) before a final one. Beyond: [`Problem::TooManyInterim`], so that a server cannot
+/// Interim responses (1xx) before a final one. Beyond: [`ResponseProblem::TooManyInterim`], so that a server cannot
 /// send them forever.
 ///
-/// [`Problem::TooManyInterim`]: crate::http::received::Problem::TooManyInterim
+/// [`ResponseProblem::TooManyInterim`]: crate::http::received::ResponseProblem::TooManyInterim
 pub const RESPONSE_INTERIM_COUNT: u8 = 32;
 
 /// Bytes of all chunk extensions of a response together. Beyond: [`Reason::ChunkExtensionsTooLarge`].

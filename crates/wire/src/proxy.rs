@@ -15,7 +15,7 @@ const V2_FIXED_BYTES: usize = 16;
 
 /// The result of parsing the first bytes of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Parsed {
+pub enum ParsedProxyHeader {
     /// A valid beginning: parse again with more bytes, from the start.
     Partial,
     /// The first `length` bytes are the header; the rest belongs to the client.
@@ -23,13 +23,13 @@ pub enum Parsed {
         /// The size of the header in bytes.
         length: usize,
         /// Its content.
-        source: Source,
+        source: ProxiedClient,
     },
 }
 
 /// The client behind the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum ProxiedClient {
     /// The proxy itself, for example in a health check: the addresses of the connection apply.
     Local,
     /// A client without an internet address: a Unix socket, or one that the proxy cannot name. The
@@ -84,37 +84,37 @@ impl std::error::Error for ProxyError {}
 
 /// Reads the header at the start of a connection.
 ///
-/// More bytes never change a result other than [`Parsed::Partial`]. The extensions (TLVs) of version 2
+/// More bytes never change a result other than [`ParsedProxyHeader::Partial`]. The extensions (TLVs) of version 2
 /// are skipped: neither their form nor the CRC32c is checked, because TCP has a checksum.
 ///
 /// # Errors
 /// If the bytes are not a header, whatever follows.
-pub fn parse(input: &[u8]) -> Result<Parsed, ProxyError> {
+pub fn parse(input: &[u8]) -> Result<ParsedProxyHeader, ProxyError> {
     match input.first() {
-        None => Ok(Parsed::Partial),
+        None => Ok(ParsedProxyHeader::Partial),
         Some(b'P') => parse_v1(input),
         Some(_) => parse_v2(input),
     }
 }
 
-fn parse_v1(input: &[u8]) -> Result<Parsed, ProxyError> {
+fn parse_v1(input: &[u8]) -> Result<ParsedProxyHeader, ProxyError> {
     if !starts_alike(input, V1_START) {
         return Err(ProxyError::Signature);
     }
     let window = &input[..input.len().min(PROXY_V1_BYTES_MAXIMUM)];
     let Some(line_feed) = memchr::memchr(b'\n', window) else {
         let is_full = window.len() == PROXY_V1_BYTES_MAXIMUM;
-        return if is_full { Err(ProxyError::TooLong) } else { Ok(Parsed::Partial) };
+        return if is_full { Err(ProxyError::TooLong) } else { Ok(ParsedProxyHeader::Partial) };
     };
     let line = window[..line_feed].strip_suffix(b"\r").ok_or(ProxyError::Line)?;
     let fields = line.strip_prefix(V1_START).ok_or(ProxyError::Line)?;
-    Ok(Parsed::Complete { length: line_feed + 1, source: parse_v1_fields(fields)? })
+    Ok(ParsedProxyHeader::Complete { length: line_feed + 1, source: parse_v1_fields(fields)? })
 }
 
-fn parse_v1_fields(fields: &[u8]) -> Result<Source, ProxyError> {
+fn parse_v1_fields(fields: &[u8]) -> Result<ProxiedClient, ProxyError> {
     // Section 2.1: the rest of the line after UNKNOWN is ignored.
     if fields == b"UNKNOWN" || fields.starts_with(b"UNKNOWN ") {
-        return Ok(Source::Unknown);
+        return Ok(ProxiedClient::Unknown);
     }
     let fields = std::str::from_utf8(fields).map_err(|_| ProxyError::Line)?;
     let mut fields = fields.split(' ');
@@ -134,7 +134,7 @@ fn parse_v1_fields(fields: &[u8]) -> Result<Source, ProxyError> {
         let port = parse_port(port).ok_or(ProxyError::Address)?;
         Ok(SocketAddr::new(address, port))
     };
-    Ok(Source::Inet {
+    Ok(ProxiedClient::Inet {
         source: join(source, source_port)?,
         destination: join(destination, destination_port)?,
     })
@@ -155,14 +155,14 @@ fn parse_port(text: &str) -> Option<u16> {
     is_number.then(|| text.parse().ok()).flatten()
 }
 
-fn parse_v2(input: &[u8]) -> Result<Parsed, ProxyError> {
+fn parse_v2(input: &[u8]) -> Result<ParsedProxyHeader, ProxyError> {
     if !starts_alike(input, &V2_SIGNATURE) {
         return Err(ProxyError::Signature);
     }
     let Some((&[.., command, family, high, low], rest)) =
         input.split_first_chunk::<V2_FIXED_BYTES>()
     else {
-        return Ok(Parsed::Partial);
+        return Ok(ParsedProxyHeader::Partial);
     };
     let command = Command::from_byte(command)?;
     let family = Family::from_byte(family)?;
@@ -170,12 +170,12 @@ fn parse_v2(input: &[u8]) -> Result<Parsed, ProxyError> {
     if length > PROXY_V2_PAYLOAD_BYTES_MAXIMUM {
         return Err(ProxyError::TooLong);
     }
-    let Some(payload) = rest.get(..length) else { return Ok(Parsed::Partial) };
+    let Some(payload) = rest.get(..length) else { return Ok(ParsedProxyHeader::Partial) };
     let source = match command {
-        Command::Local => Source::Local,
+        Command::Local => ProxiedClient::Local,
         Command::Proxy => family.source(payload)?,
     };
-    Ok(Parsed::Complete { length: V2_FIXED_BYTES + length, source })
+    Ok(ParsedProxyHeader::Complete { length: V2_FIXED_BYTES + length, source })
 }
 
 /// Whether `input` may still become something that starts with `start`.
@@ -219,12 +219,12 @@ impl Family {
         }
     }
 
-    fn source(&self, payload: &[u8]) -> Result<Source, ProxyError> {
+    fn source(&self, payload: &[u8]) -> Result<ProxiedClient, ProxyError> {
         const UNIX_BYTES: usize = 216;
         match self {
-            Self::Unknown => Ok(Source::Unknown),
+            Self::Unknown => Ok(ProxiedClient::Unknown),
             Self::Unix if payload.len() < UNIX_BYTES => Err(ProxyError::Truncated),
-            Self::Unix => Ok(Source::Unknown),
+            Self::Unix => Ok(ProxiedClient::Unknown),
             Self::V4 => read_addresses::<4>(payload, |octets| Ipv4Addr::from(octets).into()),
             Self::V6 => read_addresses::<16>(payload, |octets| Ipv6Addr::from(octets).into()),
         }
@@ -236,7 +236,7 @@ impl Family {
 fn read_addresses<const OCTETS: usize>(
     payload: &[u8],
     to_address: fn([u8; OCTETS]) -> IpAddr,
-) -> Result<Source, ProxyError> {
+) -> Result<ProxiedClient, ProxyError> {
     let (source, rest) = payload.split_first_chunk().ok_or(ProxyError::Truncated)?;
     let (destination, rest) = rest.split_first_chunk().ok_or(ProxyError::Truncated)?;
     let (source_port, rest) = rest.split_first_chunk().ok_or(ProxyError::Truncated)?;
@@ -244,7 +244,7 @@ fn read_addresses<const OCTETS: usize>(
     let join = |octets: &[u8; OCTETS], port: &[u8; 2]| {
         SocketAddr::new(to_address(*octets), u16::from_be_bytes(*port))
     };
-    Ok(Source::Inet {
+    Ok(ProxiedClient::Inet {
         source: join(source, source_port),
         destination: join(destination, destination_port),
     })

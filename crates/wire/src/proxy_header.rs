@@ -4,7 +4,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::proxy::{Source, V2_SIGNATURE};
+use crate::proxy::{ProxiedClient, V2_SIGNATURE};
 
 /// The form of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,15 +19,15 @@ pub enum ProxyVersion {
 /// [`PROXY_V1_BYTES_MAXIMUM`](crate::limits::PROXY_V1_BYTES_MAXIMUM) bytes. Version 1 has no word for a connection of
 /// the proxy itself, which is an unknown client there.
 #[must_use]
-pub fn write(version: ProxyVersion, client: &Source) -> Vec<u8> {
+pub fn write(version: ProxyVersion, client: &ProxiedClient) -> Vec<u8> {
     match version {
         ProxyVersion::V1 => write_v1(client).into_bytes(),
         ProxyVersion::V2 => write_v2(client),
     }
 }
 
-fn write_v1(client: &Source) -> String {
-    let Source::Inet { source, destination } = client else {
+fn write_v1(client: &ProxiedClient) -> String {
+    let ProxiedClient::Inet { source, destination } = client else {
         return "PROXY UNKNOWN\r\n".to_owned();
     };
     let (source, destination) = of_one_family(*source, *destination);
@@ -36,11 +36,11 @@ fn write_v1(client: &Source) -> String {
     format!("PROXY {family} {from} {to} {} {}\r\n", source.port(), destination.port())
 }
 
-fn write_v2(client: &Source) -> Vec<u8> {
+fn write_v2(client: &ProxiedClient) -> Vec<u8> {
     let mut header = V2_SIGNATURE.to_vec();
-    let Source::Inet { source, destination } = client else {
+    let ProxiedClient::Inet { source, destination } = client else {
         // Version 2; the command LOCAL or PROXY; no family; no addresses.
-        let command = if *client == Source::Local { 0x20 } else { 0x21 };
+        let command = if *client == ProxiedClient::Local { 0x20 } else { 0x21 };
         header.extend_from_slice(&[command, 0, 0, 0]);
         return header;
     };

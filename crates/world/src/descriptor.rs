@@ -12,13 +12,13 @@ use super::state::State;
 
 /// A connection as its scheduler holds it. Dropping it closes the connection.
 #[derive(Debug)]
-pub struct Socket {
+pub struct SimulatedSocket {
     number: NonZeroU32,
     _table: PhantomData<*const ()>,
 }
 
 // The size of a kernel socket.
-const _: () = assert!(size_of::<Option<Socket>>() == 4);
+const _: () = assert!(size_of::<Option<SimulatedSocket>>() == 4);
 
 struct Entry {
     world: Rc<RefCell<State>>,
@@ -59,7 +59,7 @@ fn place(number: NonZeroU32) -> usize {
     number.get() as usize - 1
 }
 
-impl Socket {
+impl SimulatedSocket {
     pub(super) fn new(world: Rc<RefCell<State>>, connection: u32) -> Self {
         let number = TABLE.with_borrow_mut(|table| table.insert(Entry { world, connection }));
         Self { number, _table: PhantomData }
@@ -75,7 +75,7 @@ impl Socket {
     }
 }
 
-impl Drop for Socket {
+impl Drop for SimulatedSocket {
     fn drop(&mut self) {
         // The table no longer exists when the thread ends; neither does any world.
         let removed = TABLE.try_with(|table| table.borrow_mut().remove(self.number)).ok().flatten();

@@ -39,8 +39,8 @@ use std::rc::Rc;
 use sys::file::FileHandle;
 use sys::pollset::epoll::{FILE_PIECE, RECEIVE_BUFFER};
 use sys::pollset::{
-    AcceptError, ConnectOptions, Connecting, Follows, Interest, ListenOptions, Patience, Pollset,
-    Ready, Received, Sent, Token,
+    AcceptError, ConnectOptions, Connecting, Interest, ListenOptions, MoreOutput, Pollset, Ready,
+    Received, Sent, Token, WaitLimit,
 };
 use sys::socket::{ListenAddress, Peer};
 
@@ -48,7 +48,7 @@ use server_side::Taken;
 use state::State;
 
 pub use connection::ClientState;
-pub use descriptor::Socket;
+pub use descriptor::SimulatedSocket;
 pub use faults::Faults;
 pub use random::{ALWAYS, Random};
 pub use stage::Stage;
@@ -56,12 +56,12 @@ pub use world::{ClientId, Stall, World};
 
 /// A simulated listener. Dropping it closes it.
 #[derive(Debug)]
-pub struct Listener {
+pub struct SimulatedListener {
     world: Rc<RefCell<State>>,
     number: u32,
 }
 
-impl Listener {
+impl SimulatedListener {
     /// Its address, with the assigned port if the requested one was 0.
     #[must_use]
     pub fn local_address(&self) -> ListenAddress {
@@ -69,7 +69,7 @@ impl Listener {
     }
 }
 
-impl Drop for Listener {
+impl Drop for SimulatedListener {
     fn drop(&mut self) {
         self.world.borrow_mut().close_listener(self.number);
     }
@@ -91,7 +91,7 @@ impl Sim {
     }
 
     /// The world and the index of a connection in it.
-    fn look_up(&self, socket: &Socket) -> (std::cell::RefMut<'_, State>, u32) {
+    fn look_up(&self, socket: &SimulatedSocket) -> (std::cell::RefMut<'_, State>, u32) {
         let index = socket.connection(&self.world);
         let mut world = self.world.borrow_mut();
         let owner = world.connection(index).scheduler;
@@ -101,54 +101,59 @@ impl Sim {
 }
 
 impl Pollset for Sim {
-    type Listener = Listener;
-    type Socket = Socket;
+    type Listener = SimulatedListener;
+    type Socket = SimulatedSocket;
 
-    fn listen(&mut self, options: &ListenOptions, token: Token) -> io::Result<Listener> {
+    fn listen(&mut self, options: &ListenOptions, token: Token) -> io::Result<SimulatedListener> {
         let number = self.world.borrow_mut().listen(self.scheduler, options, token)?;
-        Ok(Listener { world: self.world.clone(), number })
+        Ok(SimulatedListener { world: self.world.clone(), number })
     }
 
-    fn accept(&mut self, listener: &Listener) -> Result<(Socket, Peer), AcceptError> {
+    fn accept(
+        &mut self,
+        listener: &SimulatedListener,
+    ) -> Result<(SimulatedSocket, Peer), AcceptError> {
         let (index, peer) = self.world.borrow_mut().accept(listener.number)?;
-        Ok((Socket::new(self.world.clone(), index), peer))
+        Ok((SimulatedSocket::new(self.world.clone(), index), peer))
     }
 
     fn connect(
         &mut self,
         options: &ConnectOptions,
         token: Token,
-    ) -> Result<(Socket, Connecting), io::ErrorKind> {
+    ) -> Result<(SimulatedSocket, Connecting), io::ErrorKind> {
         let begun = self.world.borrow_mut().begin_connect(self.scheduler, options, token);
-        begun.map(|(index, connecting)| (Socket::new(self.world.clone(), index), connecting))
+        begun.map(|(index, connecting)| {
+            (SimulatedSocket::new(self.world.clone(), index), connecting)
+        })
     }
 
-    fn outcome(&mut self, socket: &Socket) -> Result<Connecting, io::ErrorKind> {
+    fn outcome(&mut self, socket: &SimulatedSocket) -> Result<Connecting, io::ErrorKind> {
         let (mut world, index) = self.look_up(socket);
         world.outcome(index)
     }
 
-    fn pause(&mut self, listener: &Listener, _token: Token) -> io::Result<()> {
+    fn pause(&mut self, listener: &SimulatedListener, _token: Token) -> io::Result<()> {
         self.world.borrow_mut().report_listener(listener.number, None)
     }
 
-    fn resume(&mut self, listener: &Listener, token: Token) -> io::Result<()> {
+    fn resume(&mut self, listener: &SimulatedListener, token: Token) -> io::Result<()> {
         self.world.borrow_mut().report_listener(listener.number, Some(token))
     }
 
-    fn refuse_new(&mut self, listener: &mut Listener) -> io::Result<()> {
+    fn refuse_new(&mut self, listener: &mut SimulatedListener) -> io::Result<()> {
         self.world.borrow_mut().refuse_new(listener.number);
         Ok(())
     }
 
-    fn watch(&mut self, socket: &Socket, token: Token) -> io::Result<()> {
+    fn watch(&mut self, socket: &SimulatedSocket, token: Token) -> io::Result<()> {
         let (mut world, index) = self.look_up(socket);
         world.watch(index, token)
     }
 
     fn set_interest(
         &mut self,
-        socket: &Socket,
+        socket: &SimulatedSocket,
         token: Token,
         interest: Interest,
     ) -> io::Result<()> {
@@ -157,9 +162,9 @@ impl Pollset for Sim {
     }
 
     /// A simulated connection has one send buffer size, whatever its peer does.
-    fn note_fast_peer(&mut self, _socket: &Socket) {}
+    fn note_fast_peer(&mut self, _socket: &SimulatedSocket) {}
 
-    fn receive(&mut self, socket: &Socket) -> Received<'_> {
+    fn receive(&mut self, socket: &SimulatedSocket) -> Received<'_> {
         let index = self.look_up(socket).1;
         match self.world.borrow_mut().receive(index, &mut self.buffer) {
             Taken::Bytes(count, rest) => Received::Bytes(&mut self.buffer[..count], rest),
@@ -169,26 +174,31 @@ impl Pollset for Sim {
         }
     }
 
-    fn send(&mut self, socket: &Socket, parts: &[IoSlice<'_>], follows: Follows) -> Sent {
+    fn send(
+        &mut self,
+        socket: &SimulatedSocket,
+        parts: &[IoSlice<'_>],
+        follows: MoreOutput,
+    ) -> Sent {
         let bytes: Vec<u8> = parts.iter().flat_map(|part| part.iter().copied()).collect();
         self.send_bytes(socket, &bytes, follows)
     }
 
-    fn send_bytes(&mut self, socket: &Socket, bytes: &[u8], follows: Follows) -> Sent {
+    fn send_bytes(&mut self, socket: &SimulatedSocket, bytes: &[u8], follows: MoreOutput) -> Sent {
         let (mut world, index) = self.look_up(socket);
         let count = match world.begin_send(index, bytes.len()) {
             Ok(count) => count,
             Err(answer) => return answer,
         };
         // What a cut send took is transmitted even if more was announced, as in Linux: the rest may come late.
-        let follows = if count == bytes.len() { follows } else { Follows::Nothing };
+        let follows = if count == bytes.len() { follows } else { MoreOutput::Nothing };
         world.finish_send(index, &bytes[..count], follows);
         if count == bytes.len() { Sent::All } else { Sent::Part(count) }
     }
 
     fn send_file(
         &mut self,
-        socket: &Socket,
+        socket: &SimulatedSocket,
         file: &FileHandle,
         offset: u64,
         length: usize,
@@ -206,29 +216,29 @@ impl Pollset for Sim {
         match file.read_at(&mut bytes, offset) {
             Ok(0) => Sent::Failed(io::ErrorKind::UnexpectedEof),
             Ok(count) => {
-                world.finish_send(index, &bytes[..count], Follows::Nothing);
+                world.finish_send(index, &bytes[..count], MoreOutput::Nothing);
                 if count == length { Sent::All } else { Sent::Part(count) }
             }
             Err(error) => Sent::Failed(error.kind()),
         }
     }
 
-    fn outstanding(&mut self, socket: &Socket) -> u64 {
+    fn outstanding(&mut self, socket: &SimulatedSocket) -> u64 {
         let (mut world, index) = self.look_up(socket);
         world.outstanding(index)
     }
 
-    fn end_output(&mut self, socket: &Socket) {
+    fn end_output(&mut self, socket: &SimulatedSocket) {
         let (mut world, index) = self.look_up(socket);
         world.end_output(index);
     }
 
-    fn reset_on_close(&mut self, socket: &Socket) {
+    fn reset_on_close(&mut self, socket: &SimulatedSocket) {
         let (mut world, index) = self.look_up(socket);
         world.reset_on_close(index);
     }
 
-    fn wait(&mut self, _patience: Patience) -> io::Result<usize> {
+    fn wait(&mut self, _patience: WaitLimit) -> io::Result<usize> {
         self.world.borrow_mut().collect(self.scheduler, &mut self.events);
         Ok(self.events.len())
     }

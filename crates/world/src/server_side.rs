@@ -4,7 +4,7 @@
 
 use std::io;
 
-use sys::pollset::{Follows, Interest, Ready, Rest, Sent, Token};
+use sys::pollset::{Interest, MoreOutput, Ready, Rest, Sent, Token};
 
 use super::agenda::Event;
 use super::connection::{Mark, Position, Watch};
@@ -158,13 +158,17 @@ impl State {
     }
 
     /// Takes the bytes that a send was granted.
-    pub(super) fn finish_send(&mut self, index: u32, bytes: &[u8], follows: Follows) {
-        self.fingerprint.note(Happening::Sent, index.into(), u64::from(follows == Follows::More));
+    pub(super) fn finish_send(&mut self, index: u32, bytes: &[u8], follows: MoreOutput) {
+        self.fingerprint.note(
+            Happening::Sent,
+            index.into(),
+            u64::from(follows == MoreOutput::More),
+        );
         self.fingerprint.note_bytes(bytes);
         let connection = self.connection(index);
         let corks = connection.corked.is_empty() && !bytes.is_empty();
         connection.corked.append(bytes);
-        if follows == Follows::Nothing || connection.corked.len() >= SEGMENT {
+        if follows == MoreOutput::Nothing || connection.corked.len() >= SEGMENT {
             self.uncork(index);
         } else if corks {
             let at_ns = self.now_ns + CORK_NS;

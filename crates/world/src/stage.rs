@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use runtime::mailbox::{Role, Waking, mesh};
-use runtime::scheduler::{Scheduler, Settings, Waiting};
+use runtime::mailbox::{EndpointRole, Waking, mesh};
+use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
 use runtime::service::Service;
 use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::ListenAddress;
@@ -56,10 +56,11 @@ impl<S: Service> Stage<S> {
             first: Speaks::Either,
             silent: Silence::Trusted,
         };
-        let seats = mesh(&vec![Role::Scheduler; schedulers], Waking::Driven);
+        let seats = mesh(&vec![EndpointRole::Scheduler; schedulers], Waking::Driven);
         let seats = seats.expect("a mesh of that many schedulers");
-        let settings = Settings { connections: STAGE_CONNECTIONS, ..Settings::default() };
-        let scheduler = |(number, seat): (usize, runtime::mailbox::Seat<S::Message>)| {
+        let settings =
+            SchedulerSettings { connections: STAGE_CONNECTIONS, ..SchedulerSettings::default() };
+        let scheduler = |(number, seat): (usize, runtime::mailbox::MailboxSeat<S::Message>)| {
             let pollset = world.pollset(number);
             let mut scheduler = Scheduler::new(pollset, make(), seat.mailbox, settings);
             scheduler.listen(&options).expect("the world has room for a listener");
@@ -135,7 +136,7 @@ impl<S: Service> Stage<S> {
         while quiet < STAGE_QUIET_PASSES {
             quiet += 1;
             for scheduler in &mut self.schedulers {
-                while scheduler.turn(Waiting::Forbidden).expect("the world does not fail") {
+                while scheduler.turn(TurnWait::Forbidden).expect("the world does not fail") {
                     quiet = 0;
                 }
             }

@@ -1,7 +1,7 @@
 //! Parses the answers of a connection with the strict parser of the conformance suite, which shares no code
 //! with the server.
 
-use conformance::{Parsed, RequestKind, Response, StreamEnd, parse_response};
+use conformance::{ParseResult, ParsedResponse, RequestKind, StreamEnd, parse_response};
 use http::Method;
 
 use super::expected::{Conversation, End};
@@ -10,7 +10,7 @@ use super::expected::{Conversation, End};
 pub(super) struct Answers {
     /// The number of `100 Continue` answers: it depends on when the body arrived (RFC 9110 section 10.1.1); nothing else does.
     pub(super) interims: usize,
-    pub(super) finals: Vec<Response>,
+    pub(super) finals: Vec<ParsedResponse>,
 }
 
 /// Parses all answers; every byte belongs to one.
@@ -24,7 +24,7 @@ pub(super) fn read(received: &[u8], expected: &Conversation<'_>) -> Answers {
             if method == Some(Method::Head) { RequestKind::Head } else { RequestKind::Other };
         let shown = || rest.escape_ascii().to_string();
         match parse_response(rest, kind, end) {
-            Ok(Parsed::Complete(answer, length)) => {
+            Ok(ParseResult::Complete(answer, length)) => {
                 rest = &rest[length..];
                 if answer.status == 100 {
                     assert!(answer.fields.is_empty());
@@ -33,7 +33,7 @@ pub(super) fn read(received: &[u8], expected: &Conversation<'_>) -> Answers {
                     answers.finals.push(answer);
                 }
             }
-            Ok(Parsed::Incomplete) => panic!("an answer that does not end: {}", shown()),
+            Ok(ParseResult::Incomplete) => panic!("an answer that does not end: {}", shown()),
             Err(error) => panic!("{error}: {}", shown()),
         }
     }

@@ -4,12 +4,12 @@
 //! `very-late` (ignored and waited for), `nothing`, `many` bytes, `taken` (the body piece by piece, with a pause after each);
 //! all others get an echo.
 
-use conformance::Response;
+use conformance::ParsedResponse;
 use http::{
     Answer, AnswerContext, Application, BodyPolicy, FieldList, Http, Intake, Method, Reply,
     Request, Status,
 };
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 
 use super::expected::{Asked, Way};
@@ -152,7 +152,7 @@ impl Application for Echo {
         let echo = http.application_mut();
         for id in echo.waiting.drain(..) {
             echo.ready.push(id);
-            context.command(Command::Resume(id));
+            context.command(SchedulerCommand::Resume(id));
         }
     }
 }
@@ -176,7 +176,7 @@ pub(crate) fn answer_to(method: Method, target: &[u8], body: &[u8]) -> (u16, Vec
 }
 
 /// Checks that an answer is the one to this request.
-pub(super) fn assert_answer(request: &Asked<'_>, answer: &Response) {
+pub(super) fn assert_answer(request: &Asked<'_>, answer: &ParsedResponse) {
     let way = Way::of_target(request.target);
     let status = if way == Way::Nothing { 500 } else { 200 };
     assert_eq!(answer.status, status, "{request:?}");

@@ -3,9 +3,9 @@
 //! Owns the model of a connection: its requests, and how the stream ends. There is no state between requests and
 //! no cut, so the model is simple enough to be trusted.
 
-use http::{BodyPolicy, Method, Status, Version};
-use wire::http::body::{BodyDecoder, BodyLimits, Piece};
-use wire::http::head::{self, FieldSlots, Framing, Head, HeadLimits, Target};
+use http::{BodyPolicy, HttpVersion, Method, Status};
+use wire::http::body::{BodyDecoder, BodyLimits, BodyPiece};
+use wire::http::head::{self, FieldSlots, Framing, Head, HeadLimits, RequestTarget};
 use wire::http::url::Scheme;
 
 /// Bytes of an unwanted body that are read nevertheless.
@@ -91,8 +91,8 @@ pub(super) fn converse(stream: &[u8]) -> Conversation<'_> {
                 }
             };
         let target = match request.target {
-            Target::Origin(target) => target,
-            Target::Asterisk => b"*",
+            RequestTarget::Origin(target) => target,
+            RequestTarget::Asterisk => b"*",
         };
         let way = Way::of_target(target);
         said.expectations += usize::from(request.expects_continue);
@@ -107,7 +107,7 @@ pub(super) fn converse(stream: &[u8]) -> Conversation<'_> {
             }
         };
         // For an HTTP/1.0 client a stream can only end with the connection (RFC 9112 section 6.3).
-        let ended_by_close = way == Way::Stream && request.version == Version::Http10;
+        let ended_by_close = way == Way::Stream && request.version == HttpVersion::Http10;
         said.requests.push(Asked { method: request.method, target, body });
         if !read || !request.persistent || ended_by_close {
             said.end = End::Closed;
@@ -119,7 +119,7 @@ pub(super) fn converse(stream: &[u8]) -> Conversation<'_> {
 }
 
 /// The body at the front of the bytes.
-fn content(request: &head::Request<'_, '_>, way: Way, bytes: &[u8]) -> Content {
+fn content(request: &head::RequestHead<'_, '_>, way: Way, bytes: &[u8]) -> Content {
     if request.framing == Framing::None {
         return Content::Whole { body: Vec::new(), length: 0 };
     }
@@ -146,9 +146,9 @@ fn content(request: &head::Request<'_, '_>, way: Way, bytes: &[u8]) -> Content {
             Ok((count, piece)) => {
                 length += count;
                 match piece {
-                    Piece::Data(data) => body.extend_from_slice(data),
-                    Piece::NeedMore => return Content::Partial,
-                    Piece::End => return Content::Whole { body, length },
+                    BodyPiece::Data(data) => body.extend_from_slice(data),
+                    BodyPiece::NeedMore => return Content::Partial,
+                    BodyPiece::End => return Content::Whole { body, length },
                 }
             }
             Err(refusal) => return Content::Refused(refusal.status()),

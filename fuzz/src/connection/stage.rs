@@ -5,15 +5,15 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use runtime::mailbox::{Role, Waking, mesh};
-use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
+use runtime::mailbox::{EndpointRole, Waking, mesh};
+use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
 use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::ListenAddress;
 use world::{ClientId, Faults, Sim, World};
 
 use super::application::Echo;
 use super::expected::IGNORED_MAX;
-use http::{Http, Settings};
+use http::{Http, HttpSettings};
 
 /// Turns without an end after which a scheduler counts as spinning.
 const TURNS_MAX: usize = 100_000;
@@ -30,9 +30,10 @@ pub(super) struct Stage {
 impl Stage {
     pub(super) fn new() -> Self {
         let world = World::new(1, Faults::none());
-        let seats = mesh(&[Role::Scheduler], Waking::Driven).expect("a mesh without descriptors");
+        let seats =
+            mesh(&[EndpointRole::Scheduler], Waking::Driven).expect("a mesh without descriptors");
         let mailbox = seats.into_iter().next().expect("one was asked for").mailbox;
-        let settings = Settings { unread_body_size: IGNORED_MAX, ..Settings::default() };
+        let settings = HttpSettings { unread_body_size: IGNORED_MAX, ..HttpSettings::default() };
         let service = Http::new(Echo::default(), Arc::new(settings), None);
         let settings = SchedulerSettings { connections: 4, ..SchedulerSettings::default() };
         let mut scheduler = Scheduler::new(world.pollset(0), service, mailbox, settings);
@@ -50,7 +51,7 @@ impl Stage {
     /// Runs turns until there is nothing to do; returns whether there was anything.
     pub(super) fn turn(&mut self) -> bool {
         for turns in 0..TURNS_MAX {
-            if !self.scheduler.turn(Waiting::Forbidden).expect("a world without faults") {
+            if !self.scheduler.turn(TurnWait::Forbidden).expect("a world without faults") {
                 return turns > 0;
             }
         }

@@ -4,11 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use http::{Follows, HeadLimits, HeadValues, Http, KeptHead, Method, Scheme, Stream};
+use http::{AfterHead, HeadLimits, HeadValues, Http, KeptHead, Method, Scheme, Stream};
 use runtime::service::{
     CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
-use runtime::streams::{Ending, StreamId, Then, Waiting};
+use runtime::streams::{Ending, OutputEnd, StreamId, StreamOffer};
 use sys::socket::Peer;
 
 use crate::connection::application::{Echo, NoMessage};
@@ -189,10 +189,10 @@ impl Carrier {
         let Some(held) = self.held(number) else { return true };
         let _consumed = context.streams().take_consumed(held.id);
         let (part, bytes, then) = match context.streams().waiting(held.id, held.window) {
-            Waiting::Nothing | Waiting::Body { bytes: 0, .. } => return false,
-            Waiting::Head { bytes, then } => (Part::Head, bytes, then),
-            Waiting::Body { bytes, then } => (Part::Body, bytes, then),
-            Waiting::Ended(ending) => {
+            StreamOffer::Nothing | StreamOffer::Body { bytes: 0, .. } => return false,
+            StreamOffer::Head { bytes, then } => (Part::Head, bytes, then),
+            StreamOffer::Body { bytes, then } => (Part::Body, bytes, then),
+            StreamOffer::Ended(ending) => {
                 let part = if ending == Ending::Finished { Part::End } else { Part::Reset };
                 part.put(number, 0, context.output.buffer());
                 return true;
@@ -203,10 +203,10 @@ impl Carrier {
         }
         part.put(number, bytes, context.output.buffer());
         context.streams().take(held.id, bytes);
-        if then == Then::Ends {
+        if then == OutputEnd::Ends {
             Part::End.put(number, 0, context.output.buffer());
         }
-        then == Then::Ends
+        then == OutputEnd::Ends
     }
 }
 
@@ -214,7 +214,7 @@ impl Carrier {
 fn head_of(number: usize) -> Option<KeptHead> {
     let (method, target) = REQUESTS[number];
     let is_read = matches!(method, Method::Get | Method::Head);
-    let follows = if is_read { Follows::Nothing } else { Follows::Body };
+    let follows = if is_read { AfterHead::Nothing } else { AfterHead::Body };
     let (scheme, target, authority) = (Scheme::Http, target.as_bytes(), &b"a"[..]);
     let values = HeadValues { method, scheme, target, authority, follows };
     KeptHead::of_values(&values, std::iter::empty(), &HeadLimits::default()).ok()

@@ -6,16 +6,16 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use velodrome::Peer;
-use velodrome::http::{BodyLimits, HeadLimits, Intake, Interest, Settings as HttpSettings};
+use velodrome::http::{BodyLimits, ClientInterest, HeadLimits, HttpSettings, Intake};
 use velodrome::launch::{
-    LaunchError, Launched, ListenAddress, ListenOptions, Pinning, Plan, Silence, Speaks, Spread,
-    Tables, launch,
+    ConnectionSpread, LaunchError, LaunchPlan, Launched, ListenAddress, ListenOptions, Pinning,
+    Silence, Speaks, Tables, launch,
 };
 use velodrome::limits::BACKLOG;
-use velodrome::mailbox::{Endpoint, Role, Waking, mesh};
-use velodrome::scheduler::Settings;
+use velodrome::mailbox::{Endpoint, EndpointRole, Waking, mesh};
+use velodrome::scheduler::SchedulerSettings;
 use velodrome::service::{
-    Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+    Context, Event, ListenerIndex, Next, Progress, SchedulerCommand, Service, ServiceContext,
 };
 
 /// Tells each client how long it has been connected, and stops when a client sends `q`.
@@ -52,28 +52,29 @@ impl Service for Upper {
 
     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, ()>) {
         if self.is_over {
-            context.command(Command::Drain { deadline_ms: 0, idle_grace_ms: 0 });
+            context.command(SchedulerCommand::Drain { deadline_ms: 0, idle_grace_ms: 0 });
         }
     }
 }
 
 fn start() -> Result<Launched, LaunchError> {
     let address = ListenAddress::Tcp(([127, 0, 0, 1], 0).into());
-    let plan = Plan {
+    let plan = LaunchPlan {
         name: "upper",
         pinning: Pinning::None,
         tables: Tables::Shared,
-        spread: Spread::Hash,
+        spread: ConnectionSpread::Hash,
         listeners: vec![ListenOptions {
             address,
             backlog: BACKLOG,
             first: Speaks::Either,
             silent: Silence::Trusted,
         }],
-        settings: Settings::default(),
+        settings: SchedulerSettings::default(),
         keep: Vec::new(),
     };
-    let seats = mesh(&[Role::Scheduler], Waking::Descriptors).map_err(LaunchError::Service)?;
+    let seats =
+        mesh(&[EndpointRole::Scheduler], Waking::Descriptors).map_err(LaunchError::Service)?;
     launch(&plan, seats, |_: Endpoint| Ok(Upper { is_over: false }))
 }
 
@@ -101,5 +102,5 @@ fn the_names_of_http_are_there() {
     };
     assert!(settings.head.head_size > 0);
     assert_ne!(Intake::More, Intake::Enough);
-    assert_ne!(Interest::Kept, Interest::Lost);
+    assert_ne!(ClientInterest::Kept, ClientInterest::Lost);
 }

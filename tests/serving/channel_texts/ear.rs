@@ -3,7 +3,7 @@
 use std::net::TcpStream;
 
 use serde_json::Value;
-use wire::websocket::{Extension, Kind, Limits, Reader, Role, Step};
+use wire::websocket::{Extension, MessageKind, MessageLimits, MessageReader, PeerRole, ReadStep};
 
 use crate::server::client::read;
 
@@ -13,7 +13,7 @@ pub(super) struct Ear {
     stream: TcpStream,
     form: Form,
     received: Vec<u8>,
-    reader: Reader,
+    reader: MessageReader,
 }
 
 /// The form of what a subscriber gets.
@@ -32,7 +32,7 @@ impl Ear {
         extension: Extension,
         stream: TcpStream,
     ) -> Self {
-        Self { name, stream, form, received: Vec::new(), reader: Reader::new(extension) }
+        Self { name, stream, form, received: Vec::new(), reader: MessageReader::new(extension) }
     }
 
     /// The messages before the one with this text; `None` for a form that does not tell them apart.
@@ -73,19 +73,23 @@ impl Ear {
     fn frame(&mut self) -> Option<Vec<u8>> {
         loop {
             let mut scratch = Vec::new();
-            let step =
-                self.reader.next(Role::Client, &Limits::default(), &self.received, &mut scratch);
+            let step = self.reader.next(
+                PeerRole::Client,
+                &MessageLimits::default(),
+                &self.received,
+                &mut scratch,
+            );
             let (used, message) = match step {
                 Err(failure) => panic!("{}: {failure:?}", self.name),
-                Ok((_, Step::NeedMore)) => return None,
-                Ok((_, Step::Close(code))) => panic!("{} was closed with {code:?}", self.name),
-                Ok((used, Step::Message(kind, bytes))) => {
+                Ok((_, ReadStep::NeedMore)) => return None,
+                Ok((_, ReadStep::Close(code))) => panic!("{} was closed with {code:?}", self.name),
+                Ok((used, ReadStep::Message(kind, bytes))) => {
                     if self.form == Form::Objects {
-                        assert!(kind == Kind::Text && parsed(bytes).is_object());
+                        assert!(kind == MessageKind::Text && parsed(bytes).is_object());
                     }
                     (used, Some(bytes.to_vec()))
                 }
-                Ok((used, Step::Ping(_) | Step::Pong)) => (used, None),
+                Ok((used, ReadStep::Ping(_) | ReadStep::Pong)) => (used, None),
             };
             self.received.drain(..used);
             if message.is_some() {

@@ -16,6 +16,7 @@ mod source;
 mod std_types;
 mod traces;
 mod tree;
+mod types;
 
 use std::fmt;
 
@@ -72,6 +73,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
 fn rules(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(names::check(tree));
+    findings.extend(types::check(tree));
     findings.extend(bounds::check(tree));
     findings.extend(code::check(tree));
     findings.extend(cycles::check(tree));

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use acme::Settings;
+use acme::RenewalSettings;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -18,7 +18,7 @@ pub(crate) fn world() -> (Fake, TempDir) {
     (Fake::start(), tempfile::tempdir().unwrap())
 }
 
-pub(crate) fn settings_of(fake: &Fake, state: &Path) -> Settings {
+pub(crate) fn settings_of(fake: &Fake, state: &Path) -> RenewalSettings {
     settings(&[NAME], state, &fake.directory(), &fake.root)
 }
 

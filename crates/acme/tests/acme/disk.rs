@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use acme::Event;
+use acme::AcmeEvent;
 use tempfile::TempDir;
 
 use crate::directory::{forget_window, is_empty, only_file, settings_of, with_certificate, world};
@@ -69,7 +69,7 @@ fn nothing_is_ordered_with_a_full_disk_and_the_old_certificate_stays() {
     let server = Server::start(settings_of(&fake, disk.path()));
     server.next(|told| matches!(told, Told::Certificate(_)).then_some(()));
     let error = server.next_event(|event| match event {
-        Event::NotStored { error } => Some(error.clone()),
+        AcmeEvent::NotStored { error } => Some(error.clone()),
         _ => None,
     });
     assert!(error.contains("space"), "{error}");
@@ -107,7 +107,7 @@ fn a_certificate_that_cannot_be_written_is_used_and_got_again_after_a_restart() 
     let first = server.next(|told| {
         if let Told::Certificate(certificate) = told { Some(certificate) } else { None }
     });
-    server.next_event(|event| matches!(event, Event::NotStored { .. }).then_some(()));
+    server.next_event(|event| matches!(event, AcmeEvent::NotStored { .. }).then_some(()));
     server.stop();
     assert!(full.load(Ordering::Relaxed) && is_empty(disk.path(), "certificates"));
     disk.make_room();

@@ -4,9 +4,9 @@ use std::fs;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use acme::ledger::{Failed, Ledger};
+use acme::ledger::{Failed, OrderLedger};
 use acme::limits::{ATTEMPTS_PER_ORDER, FAILURES_PER_ISSUER};
-use acme::{Event, Issuer, Moment, Severity, Share};
+use acme::{AcmeEvent, Fraction, Issuer, Severity, UtcSecond};
 use tls::Certificate;
 
 use crate::directory::{
@@ -25,7 +25,7 @@ fn a_certificate_is_ordered_used_and_kept() {
     assert_eq!(certificate.facts, Certificate::read(&certificate.chain[0]).unwrap());
     server.next_issued();
     let status = server.handle.status()[0].clone();
-    let end = Moment::from_unix(certificate.facts.not_after);
+    let end = UtcSecond::from_unix(certificate.facts.not_after);
     assert_eq!(status.not_after, Some(end));
     assert_eq!((status.failures, status.last_error), (0, None));
     let third = (certificate.facts.not_after - certificate.facts.not_before) / 3;
@@ -62,7 +62,7 @@ fn restarts_without_success_do_not_ask_again_before_it_is_time() {
     server.stop();
     for _ in 0..20 {
         let server = Server::start(settings_of(&fake, state.path()));
-        server.next_event(|event| (*event == Event::Leads).then_some(()));
+        server.next_event(|event| (*event == AcmeEvent::Leads).then_some(()));
         let status = server.handle.status()[0].clone();
         assert_eq!(status.failures, 1);
         assert!(status.last_error.unwrap().contains("accountDoesNotExist"));
@@ -82,7 +82,7 @@ fn a_certificate_that_was_already_replaced_is_ordered_without_saying_so() {
     forget_window(state.path());
     let server = Server::start(settings_of(&fake, state.path()));
     let old = server.next_certificate();
-    server.next_event(|event| matches!(event, Event::AlreadyReplaced { .. }).then_some(()));
+    server.next_event(|event| matches!(event, AcmeEvent::AlreadyReplaced { .. }).then_some(()));
     let new = server.next_certificate();
     assert_ne!(old.facts.fingerprint, new.facts.fingerprint);
     server.next_issued();
@@ -133,7 +133,7 @@ fn a_file_that_cannot_be_used_is_named_and_replaced() {
         fs::write(&file, broken).unwrap();
         let server = Server::start(settings_of(&fake, state.path()));
         let error = server.next_event(|event| match event {
-            Event::Unreadable { error, .. } => Some(error.clone()),
+            AcmeEvent::Unreadable { error, .. } => Some(error.clone()),
             _ => None,
         });
         assert!(error.contains(why), "{error}");
@@ -149,9 +149,9 @@ fn two_servers_with_one_state_order_once() {
     let (go, gate) = mpsc::channel::<()>();
     fake.before_download(move || gate.recv().unwrap_or_default());
     let first = Server::start(settings_of(&fake, state.path()));
-    first.next_event(|event| matches!(event, Event::Ordering { .. }).then_some(()));
+    first.next_event(|event| matches!(event, AcmeEvent::Ordering { .. }).then_some(()));
     let second = Server::start(settings_of(&fake, state.path()));
-    second.next_event(|event| (*event == Event::Follows).then_some(()));
+    second.next_event(|event| (*event == AcmeEvent::Follows).then_some(()));
     assert_eq!(second.handle.status()[0].next_attempt, None);
     go.send(()).unwrap();
     let issued = first.next_certificate();
@@ -162,7 +162,7 @@ fn two_servers_with_one_state_order_once() {
     // When the first has gone, the second takes over.
     first.stop();
     second.handle.look_now();
-    second.next_event(|event| (*event == Event::Leads).then_some(()));
+    second.next_event(|event| (*event == AcmeEvent::Leads).then_some(()));
     second.stop();
     assert_eq!(fake.orders().len(), 1);
 }
@@ -174,13 +174,13 @@ fn a_server_that_follows_tells_once_of_a_certificate_that_it_cannot_read() {
     first.next_issued();
     fs::write(only_file(state.path(), "certificates"), "broken").unwrap();
     let second = Server::start(settings_of(&fake, state.path()));
-    second.next_event(|event| matches!(event, Event::Unreadable { .. }).then_some(()));
+    second.next_event(|event| matches!(event, AcmeEvent::Unreadable { .. }).then_some(()));
     // It reads the directory again before it leads.
     first.stop();
     second.handle.look_now();
     second.next_event(|event| {
-        assert!(!matches!(event, Event::Unreadable { .. }), "{event}");
-        (*event == Event::Leads).then_some(())
+        assert!(!matches!(event, AcmeEvent::Unreadable { .. }), "{event}");
+        (*event == AcmeEvent::Leads).then_some(())
     });
     second.stop();
 }
@@ -227,7 +227,7 @@ fn a_ledger_that_cannot_be_read_is_told_and_nothing_is_ordered_before_it_can_be(
     fs::write(&ledger, "{").unwrap();
     let server = Server::start(settings_of(&fake, state.path()));
     server.next_event(|event| match event {
-        Event::Unreadable { what, .. } if what.contains("ledger.json") => Some(()),
+        AcmeEvent::Unreadable { what, .. } if what.contains("ledger.json") => Some(()),
         _ => None,
     });
     for _ in 0..3 {
@@ -249,13 +249,13 @@ fn an_authority_that_asks_to_be_left_alone_is_and_the_next_issuer_is_asked() {
     assert!(server.next_failure().contains("rateLimited"));
     let status = server.handle.status()[0].clone();
     assert!(
-        status.next_attempt.unwrap().after(Moment::from(std::time::UNIX_EPOCH)) > Duration::ZERO
+        status.next_attempt.unwrap().after(UtcSecond::from(std::time::UNIX_EPOCH)) > Duration::ZERO
     );
     server.stop();
     let mut both = settings_of(&fake, state.path());
     both.issuers.push(Issuer { directory: other.directory(), external_account: None });
     both.roots.push(other.root.clone());
-    let ledger: Ledger =
+    let ledger: OrderLedger =
         serde_json::from_slice(&fs::read(state.path().join("ledger.json")).unwrap()).unwrap();
     let held = ledger.held_until(&fake.directory()).unwrap();
     assert!(status.next_attempt.unwrap() >= held, "the only issuer is left alone");
@@ -275,10 +275,10 @@ fn the_second_issuer_is_asked_after_failures_of_the_first() {
     let mut both = settings_of(&fake, state.path());
     both.issuers.push(Issuer { directory: other.directory(), external_account: None });
     both.roots.push(other.root.clone());
-    let mut ledger = Ledger::default();
+    let mut ledger = OrderLedger::default();
     for _ in 0..FAILURES_PER_ISSUER {
-        let failed = Failed { names: &[], error: "no".to_owned(), jitter: Share::NONE };
-        ledger.on_failed(&both.certificates[0], failed, Moment::from_unix(0));
+        let failed = Failed { names: &[], error: "no".to_owned(), jitter: Fraction::NONE };
+        ledger.on_failed(&both.certificates[0], failed, UtcSecond::from_unix(0));
     }
     fs::write(state.path().join("ledger.json"), ledger.bytes()).unwrap();
     let server = Server::start(both);
@@ -312,7 +312,7 @@ fn a_refused_name_is_told_counted_and_withdrawn() {
     server.next(|told| matches!(told, Told::Answer).then_some(()));
     server.next(|told| matches!(told, Told::Withdrawn).then_some(()));
     let (error, severity) = server.next_event(|event| match event {
-        Event::Failed { error, severity, .. } => Some((error.clone(), *severity)),
+        AcmeEvent::Failed { error, severity, .. } => Some((error.clone(), *severity)),
         _ => None,
     });
     assert!(error.contains(NAME) && error.contains("the token was not found"), "{error}");

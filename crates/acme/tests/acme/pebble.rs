@@ -8,7 +8,10 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-use acme::{ChallengeKind, Event, ExternalAccount, IssuedCertificate, Name, Names, Settings};
+use acme::{
+    AcmeEvent, CertificateNames, ChallengeKind, ExternalAccount, IssuedCertificate, Name,
+    RenewalSettings,
+};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use rustls_pki_types::pem::PemObject;
@@ -145,7 +148,7 @@ impl Pebble {
         listens
     }
 
-    fn settings(&self, names: &[&str]) -> Settings {
+    fn settings(&self, names: &[&str]) -> RenewalSettings {
         let directory = format!("https://127.0.0.1:{}/dir", self.port);
         settings(names, &self.state(), &directory, &self.own.certificate)
     }
@@ -155,7 +158,7 @@ impl Pebble {
         self.folder.path().join("state")
     }
 
-    fn server(&self, settings: Settings) -> Server {
+    fn server(&self, settings: RenewalSettings) -> Server {
         Server::start_with(settings, Confirms::Yes, self.answers.clone(), Box::new(|_| {}))
     }
 
@@ -222,7 +225,7 @@ fn names_and_addresses_are_proved_over_http() {
     let mut settings = pebble.settings(&["one.example.org", "two.example.org"]);
     settings.email = Some("admin@example.org".to_owned());
     settings.challenges = vec![ChallengeKind::Http01];
-    settings.certificates.push(Names::new([Name::parse("127.0.0.1").unwrap()]).unwrap());
+    settings.certificates.push(CertificateNames::new([Name::parse("127.0.0.1").unwrap()]).unwrap());
     let server = pebble.server(settings);
     let both = server.next_certificate();
     assert_eq!(both.facts.names, ["one.example.org", "two.example.org"]);
@@ -244,7 +247,7 @@ fn names_and_addresses_are_proved_over_tls() {
     settings.challenges = vec![ChallengeKind::TlsAlpn01];
     settings.profile = Some("no-such-profile".to_owned());
     let server = pebble.server(settings);
-    server.next_event(|event| matches!(event, Event::NoProfile { .. }).then_some(()));
+    server.next_event(|event| matches!(event, AcmeEvent::NoProfile { .. }).then_some(()));
     let certificate = server.next_certificate();
     assert_eq!(certificate.facts.names, ["one.example.org", "127.0.0.1"]);
     pebble.assert_trusted(&certificate);
@@ -262,8 +265,8 @@ fn a_wildcard_is_proved_by_the_record_that_the_event_tells() {
     let mut settings = pebble.settings(&["*.example.org"]);
     settings.challenges = vec![ChallengeKind::Http01, ChallengeKind::DnsPersist01];
     let dns = pebble.dns_management;
-    let set_record = move |event: &Event| {
-        if let Event::RecordNeeded { domain, text } = event {
+    let set_record = move |event: &AcmeEvent| {
+        if let AcmeEvent::RecordNeeded { domain, text } = event {
             let body =
                 serde_json::json!({ "host": format!("{domain}."), "value": text }).to_string();
             exchange(TcpStream::connect(("127.0.0.1", dns)).unwrap(), &post("/set-txt", &body));
@@ -330,7 +333,7 @@ fn a_renewal_that_the_authority_asks_for_says_what_it_replaces() {
     fs::write(&file, old).unwrap();
     forget_window(&pebble.state());
     let server = pebble.server(settings);
-    server.next_event(|event| matches!(event, Event::AlreadyReplaced { .. }).then_some(()));
+    server.next_event(|event| matches!(event, AcmeEvent::AlreadyReplaced { .. }).then_some(()));
     assert_ne!(server.next_certificate().facts.fingerprint, first.facts.fingerprint);
     server.next_issued();
     server.stop();

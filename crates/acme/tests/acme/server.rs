@@ -13,8 +13,8 @@ use std::time::Instant;
 
 use acme::limits::EXCHANGE;
 use acme::{
-    Answer, Confirmation, Event, Handle, IssuedCertificate, Issuer, Name, Names, Settings, Sink,
-    Terms, start,
+    AcmeEvent, AcmeThread, CertificateNames, ChallengeAnswer, Confirmation, IssuedCertificate,
+    Issuer, Name, RenewalSettings, Sink, TermsAgreement, start,
 };
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
@@ -24,7 +24,7 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 #[derive(Debug)]
 pub(crate) enum Told {
     Certificate(IssuedCertificate),
-    Event(Event),
+    Event(AcmeEvent),
     Answer,
     Withdrawn,
 }
@@ -53,7 +53,7 @@ impl fmt::Debug for Answers {
 }
 
 /// What is done with an event before the control thread goes on.
-type OnEvent = Box<dyn FnMut(&Event) + Send>;
+type OnEvent = Box<dyn FnMut(&AcmeEvent) + Send>;
 
 struct Recorder {
     told: Sender<Told>,
@@ -67,7 +67,7 @@ impl Sink for Recorder {
         let _ = self.told.send(Told::Certificate(certificate));
     }
 
-    fn answer(&mut self, answer: Answer, confirmation: Confirmation) {
+    fn answer(&mut self, answer: ChallengeAnswer, confirmation: Confirmation) {
         self.answers.put(&answer);
         let _ = self.told.send(Told::Answer);
         if self.confirms == Confirms::Yes {
@@ -76,35 +76,35 @@ impl Sink for Recorder {
         }
     }
 
-    fn withdraw(&mut self, answer: &Answer) {
+    fn withdraw(&mut self, answer: &ChallengeAnswer) {
         self.answers.take(answer);
         let _ = self.told.send(Told::Withdrawn);
     }
 
-    fn tell(&mut self, event: Event) {
+    fn tell(&mut self, event: AcmeEvent) {
         (self.on_event)(&event);
         let _ = self.told.send(Told::Event(event));
     }
 }
 
 impl Answers {
-    fn put(&self, answer: &Answer) {
+    fn put(&self, answer: &ChallengeAnswer) {
         let mut given = self.0.lock().unwrap();
         match answer.clone() {
-            Answer::Http01 { token, key_authorization, .. } => {
+            ChallengeAnswer::Http01 { token, key_authorization, .. } => {
                 given.by_token.insert(token, key_authorization);
             }
-            Answer::TlsAlpn01 { server_name, certificate, key } => {
+            ChallengeAnswer::TlsAlpn01 { server_name, certificate, key } => {
                 given.by_server_name.insert(server_name, Arc::new(certified(certificate, &key)));
             }
         }
     }
 
-    fn take(&self, answer: &Answer) {
+    fn take(&self, answer: &ChallengeAnswer) {
         let mut given = self.0.lock().unwrap();
         match answer {
-            Answer::Http01 { token, .. } => given.by_token.remove(token).is_some(),
-            Answer::TlsAlpn01 { server_name, .. } => {
+            ChallengeAnswer::Http01 { token, .. } => given.by_token.remove(token).is_some(),
+            ChallengeAnswer::TlsAlpn01 { server_name, .. } => {
                 given.by_server_name.remove(server_name).is_some()
             }
         };
@@ -161,18 +161,18 @@ impl ResolvesServerCert for Answers {
 
 /// A server that is running.
 pub(crate) struct Server {
-    pub(crate) handle: Handle,
+    pub(crate) handle: AcmeThread,
     pub(crate) answers: Answers,
     told: Receiver<Told>,
 }
 
 impl Server {
-    pub(crate) fn start(settings: Settings) -> Self {
+    pub(crate) fn start(settings: RenewalSettings) -> Self {
         Self::start_with(settings, Confirms::Yes, Answers::default(), Box::new(|_| {}))
     }
 
     pub(crate) fn start_with(
-        settings: Settings,
+        settings: RenewalSettings,
         confirms: Confirms,
         answers: Answers,
         on_event: OnEvent,
@@ -192,14 +192,14 @@ impl Server {
         }
     }
 
-    pub(crate) fn next_event<T>(&self, mut wanted: impl FnMut(&Event) -> Option<T>) -> T {
+    pub(crate) fn next_event<T>(&self, mut wanted: impl FnMut(&AcmeEvent) -> Option<T>) -> T {
         self.next(|told| if let Told::Event(event) = told { wanted(&event) } else { None })
     }
 
     pub(crate) fn next_certificate(&self) -> IssuedCertificate {
         self.next(|told| match told {
             Told::Certificate(certificate) => Some(certificate),
-            Told::Event(Event::Failed { error, .. } | Event::NotStored { error }) => {
+            Told::Event(AcmeEvent::Failed { error, .. } | AcmeEvent::NotStored { error }) => {
                 panic!("{error}")
             }
             Told::Event(_) | Told::Answer | Told::Withdrawn => None,
@@ -209,8 +209,8 @@ impl Server {
     /// Waits until a certificate is issued and everything about it is written down.
     pub(crate) fn next_issued(&self) {
         self.next_event(|event| match event {
-            Event::Issued { .. } => Some(()),
-            Event::Failed { error, .. } => panic!("{error}"),
+            AcmeEvent::Issued { .. } => Some(()),
+            AcmeEvent::Failed { error, .. } => panic!("{error}"),
             _ => None,
         });
     }
@@ -218,7 +218,7 @@ impl Server {
     /// The error of the next failure.
     pub(crate) fn next_failure(&self) -> String {
         self.next_event(|event| {
-            if let Event::Failed { error, .. } = event { Some(error.clone()) } else { None }
+            if let AcmeEvent::Failed { error, .. } = event { Some(error.clone()) } else { None }
         })
     }
 
@@ -249,14 +249,14 @@ pub(crate) fn settings(
     state: &Path,
     directory: &str,
     root: &CertificateDer<'static>,
-) -> Settings {
+) -> RenewalSettings {
     let names: Vec<Name> = names.iter().map(|name| Name::parse(name).unwrap()).collect();
-    Settings {
-        certificates: vec![Names::new(names).unwrap()],
+    RenewalSettings {
+        certificates: vec![CertificateNames::new(names).unwrap()],
         issuers: vec![Issuer { directory: directory.to_owned(), external_account: None }],
         roots: vec![root.clone()],
-        terms: Terms::Agreed,
-        ..Settings::new([], state.to_owned()).unwrap()
+        terms: TermsAgreement::Agreed,
+        ..RenewalSettings::new([], state.to_owned()).unwrap()
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
 use std::{iter, thread};
 
-use acme::{Name, Names};
+use acme::{CertificateNames, Name};
 
 use crate::directory::{NAME, settings_of, world};
 use crate::server::{OwnCertificate, Server, listener, settings};
@@ -43,13 +43,15 @@ fn an_authority_that_is_not_there_is_asked_once_and_not_once_for_each_name() {
     let own = OwnCertificate::new();
     let directory = format!("https://127.0.0.1:{port}/");
     let mut settings = settings(&[NAME], state.path(), &directory, &own.certificate);
-    settings.certificates.push(Names::new([Name::parse("two.example.org").unwrap()]).unwrap());
+    settings
+        .certificates
+        .push(CertificateNames::new([Name::parse("two.example.org").unwrap()]).unwrap());
     let server = Server::start(settings);
     server.next_failure();
     let [first, second] = &*server.handle.status() else { panic!("two certificates") };
     assert_eq!((first.failures, second.failures), (1, 0));
     // At least half a minute later: the other one waits as long as the first one has to.
-    let now = acme::Moment::from_unix(unix_seconds());
+    let now = acme::UtcSecond::from_unix(unix_seconds());
     assert!(second.next_attempt.is_some_and(|at| at.since(now) > 30), "{second:?}");
     server.stop();
 }

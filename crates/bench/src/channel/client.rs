@@ -1,7 +1,6 @@
 //! The subscribers of one thread, one of which may publish.
 //!
-//! Owns their steps: connect, upgrade to a WebSocket, read. Uses the codec of `wire` and knows no
-//! server.
+//! Owns their steps: connect, upgrade to a WebSocket, read. Uses the codec of `wire` and knows no server.
 
 mod encrypted;
 mod publisher;
@@ -9,27 +8,27 @@ mod publisher;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::Sender;
 
 use runtime::RemoteAddress;
 use runtime::clock::milliseconds;
 use runtime::limits::CONNECTS_PER_TURN;
 use runtime::service::{
-    Beginning, ClockUse, CloseReason, Command, Connect, Context, Event, ListenerIndex, Next,
-    Progress, Service, ServiceContext,
+    Beginning, ClockUse, CloseReason, Connect, Context, Event, ListenerIndex, Next, Progress,
+    SchedulerCommand, Service, ServiceContext,
 };
 use runtime::slots::ProcessId;
 use runtime::transport::{Transport, Violation};
 use sys::socket::Peer;
 use tls::Connector;
-use wire::websocket::{Limits, Opcode, Reader, Role, Step, accept_token, write_masked};
+use wire::websocket::{
+    MessageLimits, MessageReader, Opcode, PeerRole, ReadStep, accept_token, write_masked,
+};
 
-use super::message;
 use super::tally::{Finished, Tally};
-use super::{ChannelPlan, Signs};
-use crate::client::NoMessage;
+use super::{ChannelPlan, Signs, message};
+use crate::client::NoThreadMessage;
 use crate::host::ThreadSample;
-use crate::plan::{Address, Share};
+use crate::plan::{LoadAddress, ThreadShare};
 use crate::tally::HandshakeFault;
 
 /// The key of every handshake. It need not be fresh (RFC 6455 section 10.3 is about caches).
@@ -39,7 +38,8 @@ const KEY: &[u8] = b"dGhlIHNhbXBsZSBub25jZQ==";
 const HEAD_BYTES: usize = 8 * 1024;
 
 /// The limits of what a server may send; the user chose the server.
-const LIMITS: Limits = Limits { frame: 1 << 24, message: 1 << 24, fragments: u16::MAX };
+const LIMITS: MessageLimits =
+    MessageLimits { frame: 1 << 24, message: 1 << 24, fragments: u16::MAX };
 
 /// Milliseconds between two checks of the signs while nothing happens.
 const LOOK_MS: u64 = 20;
@@ -50,13 +50,13 @@ pub(super) struct Orders {
     pub(super) thread: u32,
     pub(super) core: Option<u32>,
     pub(super) signs: Arc<Signs>,
-    pub(super) handover: Sender<Finished>,
+    pub(super) handover: std::sync::mpsc::Sender<Finished>,
 }
 
 /// The subscribers of a thread.
 pub(super) struct Subscribers {
     orders: Orders,
-    share: Share,
+    share: ThreadShare,
     remotes: Vec<RemoteAddress>,
     /// How connections are encrypted.
     connector: Option<Connector>,
@@ -74,7 +74,7 @@ pub(super) struct Subscribers {
 /// One subscriber.
 pub(super) struct Subscriber {
     phase: Phase,
-    reader: Reader,
+    reader: MessageReader,
     received: u64,
     /// Since when its handshake is under way.
     since_ns: u64,
@@ -96,9 +96,9 @@ impl Subscribers {
     pub(super) fn new(orders: Orders) -> Self {
         let plan = &orders.plan.plan;
         let share = plan.share(orders.thread);
-        let remote = |peer: &crate::plan::Peer| match &peer.address {
-            Address::Tcp(address) => RemoteAddress::Tcp(*address),
-            Address::Unix(path) => RemoteAddress::Unix(path.as_path().into()),
+        let remote = |peer: &crate::plan::TargetServer| match &peer.address {
+            LoadAddress::Tcp(address) => RemoteAddress::Tcp(*address),
+            LoadAddress::Unix(path) => RemoteAddress::Unix(path.as_path().into()),
         };
         let url = plan.targets.first().map(|target| target.url.clone());
         let (path, host) =
@@ -124,11 +124,11 @@ impl Subscribers {
         }
     }
 
-    fn open_some(&mut self, context: &mut ServiceContext<'_, NoMessage>) {
+    fn open_some(&mut self, context: &mut ServiceContext<'_, NoThreadMessage>) {
         for _ in 0..CONNECTS_PER_TURN {
             let Some(number) = self.unopened.next() else { return };
             let way = self.share.way(number);
-            context.command(Command::Connect(Connect {
+            context.command(SchedulerCommand::Connect(Connect {
                 to: self.remotes[way.peer].clone(),
                 from: way.source,
                 ticket: u64::from(number),
@@ -142,7 +142,7 @@ impl Subscribers {
     }
 
     /// Asks for a WebSocket.
-    fn ask(&mut self, subscriber: &mut Subscriber, context: &mut Context<'_, NoMessage>) {
+    fn ask(&mut self, subscriber: &mut Subscriber, context: &mut Context<'_, NoThreadMessage>) {
         subscriber.phase = Phase::Asking;
         context.output.put(&self.request);
     }
@@ -152,7 +152,7 @@ impl Subscribers {
         &mut self,
         subscriber: &mut Subscriber,
         input: &[u8],
-        context: &mut Context<'_, NoMessage>,
+        context: &mut Context<'_, NoThreadMessage>,
     ) -> Progress {
         let Some(end) = input.windows(4).position(|end| end == b"\r\n\r\n") else {
             let next = if input.len() > HEAD_BYTES { Next::Abort } else { Next::Read };
@@ -183,26 +183,26 @@ impl Subscribers {
         &mut self,
         subscriber: &mut Subscriber,
         input: &[u8],
-        context: &mut Context<'_, NoMessage>,
+        context: &mut Context<'_, NoThreadMessage>,
     ) -> Progress {
         let mut scratch = std::mem::take(&mut self.scratch);
         let mut consumed = 0;
         let next = loop {
             let step =
-                subscriber.reader.next(Role::Client, &LIMITS, &input[consumed..], &mut scratch);
+                subscriber.reader.next(PeerRole::Client, &LIMITS, &input[consumed..], &mut scratch);
             let Ok((used, step)) = step else { break Next::Abort };
             consumed += used;
             match step {
-                Step::NeedMore => break Next::Read,
-                Step::Pong => {}
-                Step::Ping(payload) => {
+                ReadStep::NeedMore => break Next::Read,
+                ReadStep::Pong => {}
+                ReadStep::Ping(payload) => {
                     write_masked(context.output.buffer(), Opcode::Pong, payload, [0; 4]);
                 }
-                Step::Close(code) => {
+                ReadStep::Close(code) => {
                     subscriber.code = code.map(wire::websocket::CloseCode::number);
                     break Next::Finish;
                 }
-                Step::Message(_, bytes) => {
+                ReadStep::Message(_, bytes) => {
                     let Some((due_ns, number)) = message::read(bytes) else { continue };
                     if number < subscriber.next {
                         self.tally.disordered += 1;
@@ -217,7 +217,7 @@ impl Subscribers {
         Progress { consumed, next }
     }
 
-    fn begin_measuring(&mut self, context: &ServiceContext<'_, NoMessage>) {
+    fn begin_measuring(&mut self, context: &ServiceContext<'_, NoThreadMessage>) {
         if self.before.is_none() && self.orders.signs.begin_ns.load(Ordering::Acquire) != u64::MAX {
             let sample = ThreadSample::current().ok();
             self.before = sample.map(|sample| (sample, context.now.monotonic_ns));
@@ -227,7 +227,7 @@ impl Subscribers {
 
 impl Service for Subscribers {
     type Process = Subscriber;
-    type Message = NoMessage;
+    type Message = NoThreadMessage;
     const KINDS: &'static [&'static str] = &["subscriber"];
     const CLOCK: ClockUse = ClockUse::PerRun;
 
@@ -243,7 +243,7 @@ impl Service for Subscribers {
         &mut self,
         _: ListenerIndex,
         _: Peer,
-        _: &mut Context<'_, NoMessage>,
+        _: &mut Context<'_, NoThreadMessage>,
     ) -> Option<Subscriber> {
         None
     }
@@ -252,7 +252,7 @@ impl Service for Subscribers {
         &mut self,
         _ticket: u64,
         begun: Result<(), std::io::ErrorKind>,
-        context: &mut Context<'_, NoMessage>,
+        context: &mut Context<'_, NoThreadMessage>,
     ) -> Option<Subscriber> {
         if let Err(kind) = begun {
             self.fail(&format!("not connected: {kind}"));
@@ -261,7 +261,7 @@ impl Service for Subscribers {
         context.set_deadline_after_ms(milliseconds(self.orders.plan.plan.timeout));
         Some(Subscriber {
             phase: Phase::Connecting,
-            reader: Reader::default(),
+            reader: MessageReader::default(),
             received: 0,
             since_ns: 0,
             next: 0,
@@ -276,7 +276,7 @@ impl Service for Subscribers {
     fn on_agreed(
         &mut self,
         subscriber: &mut Subscriber,
-        context: &mut Context<'_, NoMessage>,
+        context: &mut Context<'_, NoThreadMessage>,
     ) -> Next {
         self.take_agreement(subscriber, context);
         Next::Read
@@ -286,7 +286,7 @@ impl Service for Subscribers {
         &mut self,
         subscriber: &mut Subscriber,
         why: Violation,
-        _: &mut Context<'_, NoMessage>,
+        _: &mut Context<'_, NoThreadMessage>,
     ) {
         self.fail_handshake(subscriber, why.into());
     }
@@ -295,7 +295,7 @@ impl Service for Subscribers {
         &mut self,
         subscriber: &mut Subscriber,
         input: &[u8],
-        context: &mut Context<'_, NoMessage>,
+        context: &mut Context<'_, NoThreadMessage>,
     ) -> Progress {
         match subscriber.phase {
             Phase::Subscribed => self.take_frames(subscriber, input, context),
@@ -309,7 +309,7 @@ impl Service for Subscribers {
         &mut self,
         subscriber: &mut Subscriber,
         event: Event,
-        context: &mut Context<'_, NoMessage>,
+        context: &mut Context<'_, NoThreadMessage>,
     ) -> Next {
         match event {
             Event::Connected if self.connector.is_some() => {
@@ -360,11 +360,11 @@ impl Service for Subscribers {
         }
     }
 
-    fn on_start(&mut self, context: &mut ServiceContext<'_, NoMessage>) {
+    fn on_start(&mut self, context: &mut ServiceContext<'_, NoThreadMessage>) {
         context.wake_after_ms(0);
     }
 
-    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, NoMessage>) {
+    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, NoThreadMessage>) {
         if self.unopened.start < self.unopened.end {
             self.open_some(context);
             context.wake_after_ms(0);
@@ -376,19 +376,19 @@ impl Service for Subscribers {
             self.told = self.tally.received;
         }
         if self.orders.signs.over.load(Ordering::Acquire) != 0 {
-            context.command(Command::Drain { deadline_ms: 0, idle_grace_ms: 0 });
+            context.command(SchedulerCommand::Drain { deadline_ms: 0, idle_grace_ms: 0 });
             return;
         }
         context.wake_after_ms(LOOK_MS);
         if let (Some(publisher), Some(due_ns)) = (self.publisher, self.due_ns()) {
             if due_ns <= context.now.monotonic_ns {
-                context.command(Command::Run(publisher));
+                context.command(SchedulerCommand::Run(publisher));
             }
             context.wake_at_ns(due_ns.max(context.now.monotonic_ns + 1));
         }
     }
 
-    fn on_stop(&mut self, context: &mut ServiceContext<'_, NoMessage>) {
+    fn on_stop(&mut self, context: &mut ServiceContext<'_, NoThreadMessage>) {
         let now = ThreadSample::current().ok();
         let used = self.before.zip(now).map(|((before, since_ns), now)| {
             now.since(&before, self.orders.core, 0, context.now.monotonic_ns - since_ns)

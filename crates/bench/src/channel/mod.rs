@@ -13,16 +13,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use runtime::launch::{Pinning as LaunchPinning, Plan as LaunchPlan, Spread, Tables, launch};
-use runtime::mailbox::{Role, Waking, mesh};
-use runtime::scheduler::{Punctuality, Settings};
+use runtime::launch::{ConnectionSpread, LaunchPlan, Pinning as LaunchPinning, Tables, launch};
+use runtime::mailbox::{EndpointRole, Waking, mesh};
+use runtime::scheduler::{Punctuality, SchedulerSettings};
 use sys::clock::{monotonic_ns, realtime};
 
-use crate::client::{NoMessage, thread_of};
+use crate::client::{NoThreadMessage, thread_of};
 use crate::host::{CpuTimes, ServerSample, ServerUse, ThreadUse, resident_bytes};
 use crate::limits::{CHANNEL_PATIENCE_NS, END_GRACE_NS, END_GRACE_PER_CONNECTION_NS, LIVE_NS};
-use crate::plan::{Pinning, Plan};
-use crate::run::{Interrupts, RunError, Wish, servers};
+use crate::plan::{LoadPlan, ThreadPinning};
+use crate::run::{Continuation, Interrupts, RunError, servers};
 
 use client::{Orders, Subscribers};
 pub use report::ChannelReport;
@@ -32,7 +32,7 @@ use tally::{Finished, Tally};
 #[derive(Clone, Debug)]
 pub struct ChannelPlan {
     /// The address, the number of subscribers and threads, and how long messages are published. Its target is the channel's path.
-    pub plan: Plan,
+    pub plan: LoadPlan,
     /// When messages are published.
     pub pace: ChannelPace,
     /// Bytes of a message.
@@ -127,24 +127,25 @@ pub fn run(
     let (handover, outcomes) = channel();
     let mut launched = stand(plan, &signs, &handover)?;
     launched.start();
-    let mut wait = |is_over: &mut dyn FnMut(&ChannelMoment) -> bool| -> Result<Wish, RunError> {
-        loop {
-            let moment = signs.moment(wanted);
-            look(&moment);
-            if is_over(&moment) {
-                return Ok(Wish::GoOn);
+    let mut wait =
+        |is_over: &mut dyn FnMut(&ChannelMoment) -> bool| -> Result<Continuation, RunError> {
+            loop {
+                let moment = signs.moment(wanted);
+                look(&moment);
+                if is_over(&moment) {
+                    return Ok(Continuation::GoOn);
+                }
+                if interrupts.wait(Duration::from_nanos(LIVE_NS))? == Continuation::End {
+                    return Ok(Continuation::End);
+                }
             }
-            if interrupts.wait(Duration::from_nanos(LIVE_NS))? == Wish::End {
-                return Ok(Wish::End);
-            }
-        }
-    };
+        };
     let tried = || signs.tried.load(Ordering::Relaxed);
     let mut wish = wait(&mut |moment| moment.open >= wanted || tried() >= wanted)?;
     let opened = signs.moment(wanted).open;
     let memory_open = memory(&servers);
     let before = (ServerSample::read(&servers), CpuTimes::read().ok());
-    if wish == Wish::GoOn {
+    if wish == Continuation::GoOn {
         let begin_ns = monotonic_ns() + LIVE_NS;
         signs.begin(begin_ns, plan.plan.duration);
         let mut latest = (0, begin_ns);
@@ -173,7 +174,7 @@ pub fn run(
         server: ServerUse::between(&before.0, &after.0),
         steal_share: before.1.as_ref().zip(after.1).and_then(|(then, now)| now.steal_since(then)),
         server_bytes: memory_open.checked_sub(memory_before).filter(|_| memory_before > 0),
-        is_whole: wish == Wish::GoOn,
+        is_whole: wish == Continuation::GoOn,
     }))
 }
 
@@ -201,24 +202,24 @@ fn stand(
 ) -> Result<runtime::launch::Launched, RunError> {
     let threads = plan.plan.threads;
     let cpus = match &plan.plan.pinning {
-        Pinning::None => Vec::new(),
-        Pinning::Cpus(cpus) => cpus.clone(),
+        ThreadPinning::None => Vec::new(),
+        ThreadPinning::Cpus(cpus) => cpus.clone(),
     };
-    let roles = vec![Role::Scheduler; threads as usize];
-    let seats = mesh::<NoMessage>(&roles, Waking::Descriptors)?;
+    let roles = vec![EndpointRole::Scheduler; threads as usize];
+    let seats = mesh::<NoThreadMessage>(&roles, Waking::Descriptors)?;
     let plan = Arc::new(plan.clone());
     let (signs, handover) = (Arc::clone(signs), handover.clone());
     let launch_plan = LaunchPlan {
         name: "bench",
         pinning: LaunchPinning::None,
         tables: Tables::Private,
-        spread: Spread::Hash,
+        spread: ConnectionSpread::Hash,
         listeners: Vec::new(),
-        settings: Settings {
+        settings: SchedulerSettings {
             connections: (plan.plan.connections / threads.max(1)) as usize + 1,
             punctuality: Punctuality::Exact,
             send_rate: 0,
-            ..Settings::default()
+            ..SchedulerSettings::default()
         },
         keep: Vec::new(),
     };

@@ -56,11 +56,11 @@ pub struct ChannelReport {
     /// Messages received per second in that time.
     pub deliveries_per_s: f64,
     /// From the time a message was due until its arrival, over all deliveries.
-    pub delivery: Times,
+    pub delivery: TimeDistribution,
     /// The same for the first subscriber of each message that all have received.
-    pub first: Times,
+    pub first: TimeDistribution,
     /// The same for the last subscriber.
-    pub last: Times,
+    pub last: TimeDistribution,
     /// The server's CPU time per delivery, if it is on this host.
     pub server_cpu_ns_per_delivery: Option<f64>,
     /// The share of its core that the server's busiest thread used.
@@ -77,7 +77,7 @@ pub struct ChannelReport {
 
 /// A distribution of times, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Times {
+pub struct TimeDistribution {
     /// The shortest.
     pub min_ns: u64,
     /// The median.
@@ -90,7 +90,7 @@ pub struct Times {
     pub max_ns: u64,
 }
 
-impl Times {
+impl TimeDistribution {
     fn of(latency: &Latency) -> Self {
         Self {
             min_ns: latency.minimum_ns(),
@@ -148,9 +148,9 @@ impl ChannelReport {
             ended: tally.ended.clone(),
             elapsed_ns,
             deliveries_per_s: each(tally.received, elapsed_ns).unwrap_or(0.0) * 1e9,
-            delivery: Times::of(&tally.latency),
-            first: Times::of(&first),
-            last: Times::of(&last),
+            delivery: TimeDistribution::of(&tally.latency),
+            first: TimeDistribution::of(&first),
+            last: TimeDistribution::of(&last),
             server_cpu_ns_per_delivery: server
                 .as_ref()
                 .and_then(|server| each(server.cpu_ns, tally.received)),
@@ -235,7 +235,7 @@ impl ChannelReport {
         for (name, times) in
             [("a subscriber", self.delivery), ("the first", self.first), ("the last", self.last)]
         {
-            let Times { min_ns, p50_ns, p99_ns, p999_ns, max_ns } = times;
+            let TimeDistribution { min_ns, p50_ns, p99_ns, p999_ns, max_ns } = times;
             let times = [min_ns, p50_ns, p99_ns, p999_ns, max_ns];
             let times = times.map(|time| format!("{:>9}", duration(time as f64)));
             writeln!(out, "{name:<13} {}", times.join(" "))?;

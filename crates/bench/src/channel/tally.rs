@@ -8,7 +8,7 @@ use runtime::transport::Agreed;
 
 use crate::host::ThreadUse;
 use crate::limits::CHANNEL_MESSAGES_FOLLOWED;
-use crate::tally::{HandshakeFault, Handshakes, Latency};
+use crate::tally::{HandshakeFault, HandshakeTally, Latency};
 
 /// What a thread hands over.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Arrivals {
 pub(super) struct Tally {
     pub(super) opened: u64,
     /// The handshakes of encrypted connections; `None` before the first.
-    handshakes: Option<Box<Handshakes>>,
+    handshakes: Option<Box<HandshakeTally>>,
     /// Connections that did not become subscribers, by reason.
     pub(super) failed: BTreeMap<String, u64>,
     pub(super) published: u64,
@@ -56,7 +56,7 @@ pub(super) struct Tally {
 
 impl Tally {
     /// The handshakes of encrypted connections; `None` if none was over or failed.
-    pub(super) fn handshakes(&self) -> Option<&Handshakes> {
+    pub(super) fn handshakes(&self) -> Option<&HandshakeTally> {
         self.handshakes.as_deref()
     }
 

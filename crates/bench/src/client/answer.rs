@@ -4,21 +4,21 @@
 //! is expected.
 
 use runtime::service::{Context, Next, Progress};
-use wire::http::received::Then;
+use wire::http::received::AfterStep;
 
-use super::connection::{Connection, Phase};
-use super::{Client, NoMessage};
+use super::connection::{LoadConnection, Phase};
+use super::{LoadClient, NoThreadMessage};
 use crate::plan::BodyCheck;
 use crate::tally::{Answering, FailureKind};
 
-impl Client {
+impl LoadClient {
     /// Takes input: as many answers as there are, then sends further requests.
     #[inline]
     pub(super) fn take_input(
         &mut self,
-        connection: &mut Connection,
+        connection: &mut LoadConnection,
         input: &[u8],
-        context: &mut Context<'_, NoMessage>,
+        context: &mut Context<'_, NoThreadMessage>,
     ) -> Progress {
         if let Some(store) = self.work.plan.store {
             return self.take_replies(connection, input, store, context);
@@ -38,13 +38,13 @@ impl Client {
             };
             consumed += step.consumed;
             self.tally.bytes_in += step.consumed as u64;
-            let is_whole = step.then == Then::Finish && connection.body_bytes == 0;
+            let is_whole = step.then == AfterStep::Finish && connection.body_bytes == 0;
             connection.body_bytes += step.body.len() as u64;
             let body = self.judge_body(connection, step.body, is_whole);
             match step.then {
-                Then::ReadRest => {}
-                Then::Wait => break,
-                Then::Finish => {
+                AfterStep::ReadRest => {}
+                AfterStep::Wait => break,
+                AfterStep::Finish => {
                     if self.settle(connection, body, now_ns) == Afterwards::Close {
                         if consumed < input.len() {
                             self.hear_unasked((input.len() - consumed) as u64, now_ns);
@@ -68,7 +68,7 @@ impl Client {
     #[inline]
     fn judge_body(
         &self,
-        connection: &mut Connection,
+        connection: &mut LoadConnection,
         piece: &[u8],
         is_whole: bool,
     ) -> Option<BodyVerdict> {
@@ -89,7 +89,7 @@ impl Client {
     #[inline]
     fn settle(
         &mut self,
-        connection: &mut Connection,
+        connection: &mut LoadConnection,
         body: Option<BodyVerdict>,
         now_ns: u64,
     ) -> Afterwards {
@@ -124,7 +124,7 @@ impl Client {
     }
 
     /// The server ended its output: the end of the last answer, or of the connection.
-    pub(super) fn take_end(&mut self, connection: &mut Connection, now_ns: u64) -> Next {
+    pub(super) fn take_end(&mut self, connection: &mut LoadConnection, now_ns: u64) -> Next {
         if connection.in_flight() > 0 && connection.reader.close(0).is_ok() {
             let _over = self.settle(connection, None, now_ns);
         }

@@ -4,20 +4,20 @@
 
 use runtime::service::Context;
 
-use super::connection::{Connection, Pending, Phase};
+use super::connection::{LoadConnection, Pending, Phase};
 use super::window::Stage;
-use super::{Client, NoMessage};
+use super::{LoadClient, NoThreadMessage};
 use crate::limits::RECONNECT_PAUSE_NS;
 use crate::plan::{Lifetime, Upkeep};
 use crate::tally::{FailureKind, Sending};
 
-impl Client {
+impl LoadClient {
     /// Sends as many requests as the connection may have in flight.
     #[inline]
     pub(super) fn fill(
         &mut self,
-        connection: &mut Connection,
-        context: &mut Context<'_, NoMessage>,
+        connection: &mut LoadConnection,
+        context: &mut Context<'_, NoThreadMessage>,
     ) {
         let now_ns = context.now.monotonic_ns;
         let pipeline = self.work.plan.pipeline as usize;
@@ -68,8 +68,8 @@ impl Client {
     /// once that is answered, because a connection that the kernel reports may still be in the server's queue.
     pub(super) fn greet(
         &mut self,
-        connection: &mut Connection,
-        context: &mut Context<'_, NoMessage>,
+        connection: &mut LoadConnection,
+        context: &mut Context<'_, NoThreadMessage>,
     ) {
         let peer = self.peer_of(connection);
         self.tally.ask();
@@ -80,10 +80,10 @@ impl Client {
     #[inline]
     fn send(
         &mut self,
-        connection: &mut Connection,
+        connection: &mut LoadConnection,
         peer: usize,
         due_ns: u64,
-        context: &mut Context<'_, NoMessage>,
+        context: &mut Context<'_, NoThreadMessage>,
     ) {
         // Borrowed without counting, because all threads share the one reference count.
         let plan = &self.work.plan;
@@ -106,7 +106,11 @@ impl Client {
 
     /// The deadline of the oldest request.
     #[inline]
-    fn set_deadline(&self, connection: &Connection, context: &mut Context<'_, NoMessage>) {
+    fn set_deadline(
+        &self,
+        connection: &LoadConnection,
+        context: &mut Context<'_, NoThreadMessage>,
+    ) {
         let timeout_ms =
             u64::try_from(self.work.plan.timeout.as_millis()).unwrap_or(u64::MAX).max(1);
         let waited_ms = connection.oldest().map_or(0, |pending| {
@@ -116,7 +120,12 @@ impl Client {
     }
 
     /// Lists a connection as free to take another request.
-    fn list(&mut self, connection: &Connection, peer: usize, context: &Context<'_, NoMessage>) {
+    fn list(
+        &mut self,
+        connection: &LoadConnection,
+        peer: usize,
+        context: &Context<'_, NoThreadMessage>,
+    ) {
         if connection.phase != Phase::Open {
             return;
         }
@@ -128,7 +137,7 @@ impl Client {
     /// Counts every request in flight as failed.
     pub(super) fn fail_all(
         &mut self,
-        connection: &mut Connection,
+        connection: &mut LoadConnection,
         first: FailureKind,
         rest: FailureKind,
         now_ns: u64,

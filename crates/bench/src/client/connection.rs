@@ -39,7 +39,7 @@ pub(super) enum Phase {
 
 /// One connection.
 #[derive(Debug)]
-pub struct Connection {
+pub struct LoadConnection {
     /// Its number among those of its thread.
     pub(super) number: u32,
     /// Requests sent on it so far.
@@ -65,7 +65,7 @@ pub struct Connection {
     others: Option<Box<VecDeque<Pending>>>,
 }
 
-impl Connection {
+impl LoadConnection {
     pub(super) fn new(number: u32, since_ns: u64) -> Self {
         Self {
             number,

@@ -4,11 +4,11 @@
 
 use runtime::transport::Transport;
 
-use super::Client;
-use super::connection::{Connection, Phase};
+use super::LoadClient;
+use super::connection::{LoadConnection, Phase};
 use crate::tally::{FailureKind, HandshakeFault};
 
-impl Client {
+impl LoadClient {
     /// Whether the connection with this number is encrypted.
     pub(super) fn is_encrypted(&self, number: u32) -> bool {
         let peer = self.work.plan.peers.get(self.share.way(number).peer);
@@ -24,7 +24,11 @@ impl Client {
 
     /// The handshake of a connection has failed. In TLS 1.3 a server refuses this side's certificate after this side
     /// has agreed: then requests are under way.
-    pub(super) fn fail_handshake(&mut self, connection: &mut Connection, fault: HandshakeFault) {
+    pub(super) fn fail_handshake(
+        &mut self,
+        connection: &mut LoadConnection,
+        fault: HandshakeFault,
+    ) {
         let now_ns = self.now_ns;
         self.tally.handshakes.get_or_insert_default().fail(fault);
         if connection.phase == Phase::ShakingHands {

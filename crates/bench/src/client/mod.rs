@@ -24,51 +24,54 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use runtime::mailbox::Endpoint;
-use runtime::service::{Command, Connect};
+use runtime::service::{Connect, SchedulerCommand};
 use sys::connect::RemoteAddress;
 use tls::Connector;
 
 use crate::host::{ThreadSample, ThreadUse};
-use crate::plan::{Address, Choice, Lifetime, Pace, Plan, Schedule, Share, TemplateState};
+use crate::plan::{
+    Lifetime, LoadAddress, LoadPlan, RequestPace, Schedule, TemplateState, ThreadShare,
+    WeightedChoice,
+};
 use crate::tally::{Loop, Tally};
 
-pub use connection::Connection;
+pub use connection::LoadConnection;
 pub use live::{Glance, Live};
 use pacer::{Pacer, Seats};
 use waits::Waits;
+pub use window::MeasuredWindow;
 use window::Stage;
-pub use window::Window;
 
 /// What the threads of a run share.
 #[derive(Debug)]
 pub struct Work {
-    plan: Plan,
+    plan: LoadPlan,
     /// For each peer: its targets, and the choice among them.
-    targets: Vec<(Vec<u32>, Choice)>,
+    targets: Vec<(Vec<u32>, WeightedChoice)>,
     remotes: Vec<RemoteAddress>,
 }
 
 impl Work {
     /// Prepares a plan.
-    pub fn new(plan: Plan) -> Work {
+    pub fn new(plan: LoadPlan) -> Work {
         let targets = (0..plan.peers.len()).map(|peer| targets_of(&plan, peer)).collect();
         let remotes = plan.peers.iter().map(|peer| match &peer.address {
-            Address::Tcp(address) => RemoteAddress::Tcp(*address),
-            Address::Unix(path) => RemoteAddress::Unix(Arc::from(path.as_path())),
+            LoadAddress::Tcp(address) => RemoteAddress::Tcp(*address),
+            LoadAddress::Unix(path) => RemoteAddress::Unix(Arc::from(path.as_path())),
         });
         Work { targets, remotes: remotes.collect(), plan }
     }
 
     /// The plan.
-    pub fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &LoadPlan {
         &self.plan
     }
 }
 
-fn targets_of(plan: &Plan, peer: usize) -> (Vec<u32>, Choice) {
+fn targets_of(plan: &LoadPlan, peer: usize) -> (Vec<u32>, WeightedChoice) {
     let of_peer = || plan.targets.iter().enumerate().filter(|(_, target)| target.peer == peer);
     let weights: Vec<u32> = of_peer().map(|(_, target)| target.weight).collect();
-    (of_peer().map(|(index, _)| index as u32).collect(), Choice::new(&weights))
+    (of_peer().map(|(index, _)| index as u32).collect(), WeightedChoice::new(&weights))
 }
 
 /// What a thread hands over at the end of its run.
@@ -95,14 +98,14 @@ pub struct OpeningTimes {
 
 /// Has no values, because threads send each other no messages.
 #[derive(Debug)]
-pub enum NoMessage {}
+pub enum NoThreadMessage {}
 
 /// The generator of one thread.
 #[derive(Debug)]
-pub struct Client {
+pub struct LoadClient {
     work: Arc<Work>,
-    share: Share,
-    window: Window,
+    share: ThreadShare,
+    window: MeasuredWindow,
     stage: Stage,
     state: TemplateState,
     tally: Tally,
@@ -136,13 +139,13 @@ pub struct Client {
 
 /// What a thread is told at its start.
 #[derive(Debug)]
-pub struct Orders {
+pub struct ThreadOrders {
     /// The shared part.
     pub work: Arc<Work>,
     /// The number of the thread.
     pub thread: u32,
     /// When the run counts. `None`: it is set later, by [`Live::begin`].
-    pub window: Option<Window>,
+    pub window: Option<MeasuredWindow>,
     /// Its core, when it is pinned.
     pub core: Option<u32>,
     /// Where it stores its progress.
@@ -151,16 +154,16 @@ pub struct Orders {
     pub handover: Sender<Finished>,
 }
 
-impl Client {
+impl LoadClient {
     /// The generator of one thread.
-    pub fn new(orders: Orders) -> Client {
-        let Orders { work, thread, window, core, live, handover } = orders;
+    pub fn new(orders: ThreadOrders) -> LoadClient {
+        let ThreadOrders { work, thread, window, core, live, handover } = orders;
         let plan = work.plan();
-        let start_ns = window.unwrap_or(Window::NEVER).start_ns;
+        let start_ns = window.unwrap_or(MeasuredWindow::NEVER).start_ns;
         let share = plan.share(thread);
         let (pace, pacer) = match &plan.pace {
-            Pace::Closed => (Loop::Closed, None),
-            Pace::Open(rate) => {
+            RequestPace::Closed => (Loop::Closed, None),
+            RequestPace::Open(rate) => {
                 let schedule = Schedule::new(rate, plan.warmup, &share, plan.seed);
                 let weights: Vec<u32> = plan
                     .peers
@@ -177,14 +180,14 @@ impl Client {
             (Some(_), Lifetime::Requests(_)) => 0,
             _ => u64::from(share.connections),
         };
-        Client {
+        LoadClient {
             tally: Tally::new(pace, held, duration_ns),
             state: TemplateState::new(plan.seed, thread, plan.threads),
             opening: vec![0; plan.peers.len()],
             connector: plan.connector(share.connections),
             pacer,
             share,
-            window: window.unwrap_or(Window::NEVER),
+            window: window.unwrap_or(MeasuredWindow::NEVER),
             stage: if window.is_some() { Stage::Standby } else { Stage::Opening },
             unopened: 0..0,
             reconnects: Vec::new(),
@@ -209,16 +212,16 @@ impl Client {
         self.pacer.is_some() && matches!(self.work.plan.lifetime, Lifetime::Requests(_))
     }
 
-    fn connect(&self, number: u32) -> Command {
+    fn connect(&self, number: u32) -> SchedulerCommand {
         let way = self.share.way(number);
-        Command::Connect(Connect {
+        SchedulerCommand::Connect(Connect {
             to: self.work.remotes[way.peer].clone(),
             from: way.source,
             ticket: u64::from(number),
         })
     }
 
-    fn peer_of(&self, connection: &Connection) -> usize {
+    fn peer_of(&self, connection: &LoadConnection) -> usize {
         if self.work.plan.peers.len() == 1 { 0 } else { self.share.way(connection.number).peer }
     }
 }

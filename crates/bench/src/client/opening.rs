@@ -5,11 +5,11 @@
 use runtime::limits::CONNECTS_PER_TURN;
 use runtime::service::{Context, ServiceContext};
 
-use super::connection::{Connection, Phase};
+use super::connection::{LoadConnection, Phase};
 use super::window::Stage;
-use super::{Client, NoMessage, OpeningTimes};
+use super::{LoadClient, NoThreadMessage, OpeningTimes};
 
-impl Client {
+impl LoadClient {
     /// Opens connections that live through the run; others are opened when a request is due.
     pub(super) fn begin_opening(&mut self, now_ns: u64) {
         if self.opens_when_due() {
@@ -26,7 +26,7 @@ impl Client {
     }
 
     /// As many as one turn begins: a million at once would wait in a long queue, whose memory is not given back.
-    pub(super) fn open_some(&mut self, context: &mut ServiceContext<'_, NoMessage>) {
+    pub(super) fn open_some(&mut self, context: &mut ServiceContext<'_, NoThreadMessage>) {
         for _ in 0..CONNECTS_PER_TURN {
             let Some(number) = self.unopened.next() else { return };
             context.command(self.connect(number));
@@ -36,8 +36,8 @@ impl Client {
     /// The connection can carry requests.
     pub(super) fn begin_requests(
         &mut self,
-        connection: &mut Connection,
-        context: &mut Context<'_, NoMessage>,
+        connection: &mut LoadConnection,
+        context: &mut Context<'_, NoThreadMessage>,
     ) {
         self.opened(connection.number);
         connection.phase = Phase::Open;
@@ -51,7 +51,7 @@ impl Client {
     }
 
     /// From now on the connection counts as open.
-    pub(super) fn count_open(&mut self, connection: &mut Connection) {
+    pub(super) fn count_open(&mut self, connection: &mut LoadConnection) {
         connection.stands = true;
         self.tally.open();
         if self.stage != Stage::Counting {
@@ -63,7 +63,7 @@ impl Client {
     pub(super) fn reconnect_due(
         &mut self,
         now_ns: u64,
-        context: &mut ServiceContext<'_, NoMessage>,
+        context: &mut ServiceContext<'_, NoThreadMessage>,
     ) {
         while let Some((due_ns, number)) = self.retries.front().copied()
             && due_ns <= now_ns

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use runtime::slots::ProcessId;
 
-use crate::plan::{Choice, Schedule, TemplateState, Upkeep};
+use crate::plan::{Schedule, TemplateState, Upkeep, WeightedChoice};
 
 /// One peer's part.
 #[derive(Debug, Default)]
@@ -55,7 +55,7 @@ pub(super) struct Pacer {
     /// When the next request is due, after the start.
     next_due_ns: u64,
     upkeep: Upkeep,
-    peers: Choice,
+    peers: WeightedChoice,
     queues: Vec<Queue>,
     /// By the number of the connection.
     seats: Vec<Seat>,
@@ -72,7 +72,7 @@ impl Pacer {
         let queues = weights.iter().map(|_| Queue::default()).collect();
         let Seats { connections, upkeep } = seats;
         let seats = vec![Seat::default(); connections as usize];
-        let peers = Choice::new(weights);
+        let peers = WeightedChoice::new(weights);
         Self { schedule, start_ns, next_due_ns, upkeep, peers, queues, seats }
     }
 
@@ -193,12 +193,12 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::plan::{Arrivals, Rate, Share};
+    use crate::plan::{Arrivals, RequestRate, ThreadShare};
 
     #[test]
     fn a_request_of_the_last_moment_is_of_no_run() {
-        let rate = Rate::steady(1000.0, Duration::from_secs(10), Arrivals::Constant);
-        let schedule = Schedule::new(&rate, Duration::ZERO, &Share::of_rate(0, 1), 1);
+        let rate = RequestRate::steady(1000.0, Duration::from_secs(10), Arrivals::Constant);
+        let schedule = Schedule::new(&rate, Duration::ZERO, &ThreadShare::of_rate(0, 1), 1);
         let seats = Seats { connections: 1, upkeep: Upkeep::Hold };
         let mut pacer = Pacer::new(schedule, 0, &[1], seats);
         let end_ns = 5_000_000;

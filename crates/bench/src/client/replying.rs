@@ -4,20 +4,20 @@
 
 use runtime::service::{Context, Next, Progress};
 
-use super::connection::{Connection, Pending, Phase};
+use super::connection::{LoadConnection, Pending, Phase};
 use super::replies::{Judgement, Reply};
-use super::{Client, NoMessage};
+use super::{LoadClient, NoThreadMessage};
 use crate::plan::{AnswerBody, StorePlan};
 use crate::tally::{Answering, FailureKind};
 
-impl Client {
+impl LoadClient {
     /// Takes input: as many replies as there are, then sends further requests.
     pub(super) fn take_replies(
         &mut self,
-        connection: &mut Connection,
+        connection: &mut LoadConnection,
         input: &[u8],
         store: StorePlan,
-        context: &mut Context<'_, NoMessage>,
+        context: &mut Context<'_, NoThreadMessage>,
     ) -> Progress {
         let now_ns = context.now.monotonic_ns;
         let mut consumed = 0;

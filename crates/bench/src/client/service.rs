@@ -6,29 +6,29 @@ use std::io;
 
 use runtime::clock::Now;
 use runtime::service::{
-    Beginning, ClockUse, CloseReason, Command, Context, Event, ListenerIndex, Next, Progress,
-    Service, ServiceContext,
+    Beginning, ClockUse, CloseReason, Context, Event, ListenerIndex, Next, Progress,
+    SchedulerCommand, Service, ServiceContext,
 };
 use runtime::transport::{Transport, Violation};
 use sys::socket::Peer;
 
 use super::ask::Outlook;
-use super::connection::{Connection, Phase};
+use super::connection::{LoadConnection, Phase};
 use super::live::Glance;
 use super::pacer::{Pacer, Taker};
 use super::waits::Waits;
 use super::window::Stage;
-use super::{Client, Finished, NoMessage, Window};
+use super::{Finished, LoadClient, MeasuredWindow, NoThreadMessage};
 use crate::host::{ThreadSample, ThreadUse};
 use crate::limits::LIVE_NS;
 use crate::plan::{Lifetime, Upkeep};
 use crate::tally::{FailureKind, HandshakeFault, Opening, Tally};
 
-impl Client {
+impl LoadClient {
     /// The connections are established, and the start time is known.
     fn begin(&mut self, start_ns: u64) {
         let plan = &self.work.plan;
-        self.window = Window::new(start_ns, plan.warmup, plan.duration);
+        self.window = MeasuredWindow::new(start_ns, plan.warmup, plan.duration);
         self.stage = Stage::WarmingUp;
         self.tally.warm_up(start_ns);
         if let Some(pacer) = &mut self.pacer {
@@ -36,7 +36,7 @@ impl Client {
         }
     }
 
-    fn count(&mut self, context: &mut ServiceContext<'_, NoMessage>) {
+    fn count(&mut self, context: &mut ServiceContext<'_, NoThreadMessage>) {
         let opening = match self.work.plan.lifetime {
             Lifetime::KeptAlive => Opening::Kept,
             Lifetime::Requests(_) => Opening::Cleared,
@@ -52,7 +52,7 @@ impl Client {
 
     /// Ends the counting and the scheduler. Each connection adds its unanswered requests when it is closed; after the last
     /// one the measurement is handed over.
-    fn end(&mut self, now: Now, context: &mut ServiceContext<'_, NoMessage>) {
+    fn end(&mut self, now: Now, context: &mut ServiceContext<'_, NoThreadMessage>) {
         let end_ns = now.monotonic_ns.min(self.window.end_ns);
         let wall_ns = end_ns.saturating_sub(self.window.begin_ns);
         let used = match (self.before.take(), ThreadSample::current()) {
@@ -77,17 +77,17 @@ impl Client {
         self.ended_ns = end_ns;
         self.stage = Stage::Ended;
         self.live.finish();
-        context.command(Command::Drain { deadline_ms: 0, idle_grace_ms: 0 });
+        context.command(SchedulerCommand::Drain { deadline_ms: 0, idle_grace_ms: 0 });
     }
 
     /// Assigns connections to the waiting requests.
-    fn call_takers(&mut self, now_ns: u64, context: &mut ServiceContext<'_, NoMessage>) {
+    fn call_takers(&mut self, now_ns: u64, context: &mut ServiceContext<'_, NoThreadMessage>) {
         let left = self.left_to_ask();
         let Some(pacer) = &mut self.pacer else { return };
         self.tally.asked += pacer.advance(now_ns, left, &mut self.state);
         let mut numbers = Vec::new();
         pacer.call(&self.opening, |taker| match taker {
-            Taker::Open(id) => context.command(Command::Run(id)),
+            Taker::Open(id) => context.command(SchedulerCommand::Run(id)),
             Taker::Closed(number) => numbers.push(number),
         });
         if self.work.plan.upkeep == Upkeep::Hold && self.tally.connections.open == 0 {
@@ -136,18 +136,18 @@ impl Client {
     }
 }
 
-impl Service for Client {
-    type Process = Connection;
-    type Message = NoMessage;
+impl Service for LoadClient {
+    type Process = LoadConnection;
+    type Message = NoThreadMessage;
 
     const KINDS: &'static [&'static str] = &["client"];
     const CLOCK: ClockUse = ClockUse::PerRun;
 
-    fn kind(_process: &Connection) -> usize {
+    fn kind(_process: &LoadConnection) -> usize {
         0
     }
 
-    fn is_idle(_process: &Connection) -> bool {
+    fn is_idle(_process: &LoadConnection) -> bool {
         // No connection is closed to make room for another.
         false
     }
@@ -156,12 +156,12 @@ impl Service for Client {
         &mut self,
         _listener: ListenerIndex,
         _peer: Peer,
-        _context: &mut Context<'_, NoMessage>,
-    ) -> Option<Connection> {
+        _context: &mut Context<'_, NoThreadMessage>,
+    ) -> Option<LoadConnection> {
         None
     }
 
-    fn on_start(&mut self, context: &mut ServiceContext<'_, NoMessage>) {
+    fn on_start(&mut self, context: &mut ServiceContext<'_, NoThreadMessage>) {
         let now_ns = context.now.monotonic_ns;
         if self.stage == Stage::Opening {
             self.begin_opening(now_ns);
@@ -174,8 +174,8 @@ impl Service for Client {
         &mut self,
         ticket: u64,
         begun: Result<(), io::ErrorKind>,
-        context: &mut Context<'_, NoMessage>,
-    ) -> Option<Connection> {
+        context: &mut Context<'_, NoThreadMessage>,
+    ) -> Option<LoadConnection> {
         let number = u32::try_from(ticket).unwrap_or(u32::MAX);
         let now_ns = context.now.monotonic_ns;
         self.now_ns = now_ns;
@@ -190,7 +190,7 @@ impl Service for Client {
         }
         let timeout_ms = u64::try_from(self.work.plan.timeout.as_millis()).unwrap_or(u64::MAX);
         context.set_deadline_after_ms(timeout_ms.max(1));
-        Some(Connection::new(number, now_ns))
+        Some(LoadConnection::new(number, now_ns))
     }
 
     fn transport(&mut self, beginning: Beginning) -> Option<Box<dyn Transport>> {
@@ -202,8 +202,8 @@ impl Service for Client {
 
     fn on_agreed(
         &mut self,
-        process: &mut Connection,
-        context: &mut Context<'_, NoMessage>,
+        process: &mut LoadConnection,
+        context: &mut Context<'_, NoThreadMessage>,
     ) -> Next {
         self.now_ns = context.now.monotonic_ns;
         if let Some(agreed) = context.agreed() {
@@ -215,9 +215,9 @@ impl Service for Client {
 
     fn on_handshake_failed(
         &mut self,
-        process: &mut Connection,
+        process: &mut LoadConnection,
         why: Violation,
-        context: &mut Context<'_, NoMessage>,
+        context: &mut Context<'_, NoThreadMessage>,
     ) {
         self.now_ns = context.now.monotonic_ns;
         self.fail_handshake(process, why.into());
@@ -226,9 +226,9 @@ impl Service for Client {
     #[inline]
     fn on_input(
         &mut self,
-        process: &mut Connection,
+        process: &mut LoadConnection,
         input: &[u8],
-        context: &mut Context<'_, NoMessage>,
+        context: &mut Context<'_, NoThreadMessage>,
     ) -> Progress {
         self.now_ns = context.now.monotonic_ns;
         self.take_input(process, input, context)
@@ -236,9 +236,9 @@ impl Service for Client {
 
     fn on_event(
         &mut self,
-        process: &mut Connection,
+        process: &mut LoadConnection,
         event: Event,
-        context: &mut Context<'_, NoMessage>,
+        context: &mut Context<'_, NoThreadMessage>,
     ) -> Next {
         let now_ns = context.now.monotonic_ns;
         self.now_ns = now_ns;
@@ -282,7 +282,7 @@ impl Service for Client {
         }
     }
 
-    fn on_close(&mut self, mut process: Connection, reason: CloseReason) {
+    fn on_close(&mut self, mut process: LoadConnection, reason: CloseReason) {
         if self.stage == Stage::Ended {
             if let Some(outcome) = &mut self.outcome {
                 while let Some(pending) = process.pop() {
@@ -322,7 +322,7 @@ impl Service for Client {
         self.replace(process.number, outlook);
     }
 
-    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, NoMessage>) {
+    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, NoThreadMessage>) {
         let now_ns = context.now.monotonic_ns;
         self.now_ns = now_ns;
         if self.stage == Stage::Ended {
@@ -354,7 +354,7 @@ impl Service for Client {
         context.wake_at_ns(self.next_ns());
     }
 
-    fn on_stop(&mut self, _context: &mut ServiceContext<'_, NoMessage>) {
+    fn on_stop(&mut self, _context: &mut ServiceContext<'_, NoThreadMessage>) {
         if let Some(outcome) = self.outcome.take() {
             // If the run was given up, there is no receiver.
             let _given_up = self.handover.send(outcome);

@@ -4,7 +4,7 @@
 
 /// The measured time of a run, in nanoseconds of the monotonic clock, the same for all threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct MeasuredWindow {
     /// Sending begins.
     pub start_ns: u64,
     /// Counting begins.
@@ -25,20 +25,25 @@ pub(super) enum Stage {
     Ended,
 }
 
-impl Window {
+impl MeasuredWindow {
     /// A window whose start is not known yet.
-    pub const NEVER: Window = Window { start_ns: u64::MAX, begin_ns: u64::MAX, end_ns: u64::MAX };
+    pub const NEVER: MeasuredWindow =
+        MeasuredWindow { start_ns: u64::MAX, begin_ns: u64::MAX, end_ns: u64::MAX };
 
     /// A window that begins at `start_ns`.
     pub fn new(
         start_ns: u64,
         warmup: std::time::Duration,
         duration: std::time::Duration,
-    ) -> Window {
+    ) -> MeasuredWindow {
         let nanoseconds =
             |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let begin_ns = start_ns.saturating_add(nanoseconds(warmup));
-        Window { start_ns, begin_ns, end_ns: begin_ns.saturating_add(nanoseconds(duration)) }
+        MeasuredWindow {
+            start_ns,
+            begin_ns,
+            end_ns: begin_ns.saturating_add(nanoseconds(duration)),
+        }
     }
 
     pub(super) fn stage(&self, now_ns: u64) -> Stage {

@@ -19,7 +19,7 @@ pub use text::write_text;
 
 use crate::host::HostFacts;
 use crate::limits::{COMPARE_RUNS_MINIMUM, REPORT_SCHEMA, SIGNIFICANCE};
-use crate::report::{Ended, PlanReport, Report, RunReport, State, to_pretty_json};
+use crate::report::{Ended, PlanReport, Report, ResultTrust, RunReport, to_pretty_json};
 use figure::Better;
 
 /// The seed of the resampling: the same runs have the same interval.
@@ -46,7 +46,7 @@ pub struct Comparison {
     /// The compared side: B.
     pub second: SideReport,
     /// Whether both sides can be trusted.
-    pub state: State,
+    pub state: ResultTrust,
     /// The conclusion about B from all judged figures together.
     pub overall: Judgement,
     /// Each figure.
@@ -141,7 +141,7 @@ impl Comparison {
         let sides = [first.report(), second.report()];
         let is_valid = |side: Side<'_>| {
             !side.reports.is_empty()
-                && side.reports.iter().all(|report| report.verdict.state == State::Valid)
+                && side.reports.iter().all(|report| report.verdict.state == ResultTrust::Valid)
         };
         let is_valid = is_valid(first) && is_valid(second);
         let overall = overall(&figures, sizes);
@@ -152,7 +152,7 @@ impl Comparison {
             ended,
             first,
             second,
-            state: if is_valid { State::Valid } else { State::Invalid },
+            state: if is_valid { ResultTrust::Valid } else { ResultTrust::Invalid },
             overall,
             figures,
             notes,

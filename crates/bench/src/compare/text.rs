@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use super::{Comparison, Difference, Judgement, SideReport};
 use crate::report::figures::{count, duration, numbered, percent, rate};
-use crate::report::{Ended, State};
+use crate::report::{Ended, ResultTrust};
 
 /// Writes the comparison.
 ///
@@ -29,7 +29,7 @@ pub fn write_text(comparison: &Comparison, out: &mut impl Write) -> fmt::Result 
     if comparison.ended == Ended::Interrupted {
         writeln!(out, "PARTIAL: it was stopped; the rounds that were whole are compared")?;
     }
-    if comparison.state == State::Invalid {
+    if comparison.state == ResultTrust::Invalid {
         return invalid(out, comparison);
     }
     writeln!(out, "{}", conclusion(comparison.overall))

@@ -126,7 +126,7 @@ fn allowed() -> Vec<u32> {
     numbers.iter().flat_map(|set| set.iter()).filter_map(|cpu| u32::try_from(cpu).ok()).collect()
 }
 
-fn quota_cpus(quota: sys::cpu::Quota) -> f64 {
+fn quota_cpus(quota: sys::cpu::CpuQuota) -> f64 {
     quota.quota_us.get() as f64 / quota.period_us.get() as f64
 }
 

@@ -8,7 +8,7 @@ use crate::report::Percentile;
 use crate::report::figures::{count, duration, numbered, rate};
 use crate::report::html::load::{Load, LoadPoint};
 use crate::report::html::plot::{Hue, Shape};
-use crate::report::html::{Page, document, headline, host, section, tables};
+use crate::report::html::{HtmlPage, document, headline, host, section, tables};
 
 /// The columns that the table of steps always has, besides the percentiles of the objectives.
 const USUAL: [Percentile; 3] = [Percentile::P50, Percentile::P99, Percentile::P999];
@@ -49,7 +49,7 @@ fn objectives(report: &KneeReport) -> String {
 }
 
 /// The rates on both sides of the knee, and the times at the last good one.
-fn figures(report: &KneeReport, page: &mut Page) {
+fn figures(report: &KneeReport, page: &mut HtmlPage) {
     let found = &report.found;
     let per_second =
         |value: Option<f64>| value.map_or("none".to_owned(), |value| format!("{} /s", rate(value)));
@@ -79,7 +79,7 @@ fn figures(report: &KneeReport, page: &mut Page) {
     });
 }
 
-fn plot(report: &KneeReport, page: &mut Page) {
+fn plot(report: &KneeReport, page: &mut HtmlPage) {
     let wanted = |place: &Percentile| report.objectives.iter().any(|one| one.percentile == *place);
     let percentiles: Vec<Percentile> = Percentile::ALL.into_iter().filter(wanted).collect();
     let points: Vec<LoadPoint> =
@@ -112,7 +112,7 @@ fn point(step: &KneeStep, percentiles: &[Percentile]) -> Option<LoadPoint> {
     Some(LoadPoint { rate_per_s: step.rate_per_s, times_ns, shape })
 }
 
-fn steps(report: &KneeReport, page: &mut Page) {
+fn steps(report: &KneeReport, page: &mut HtmlPage) {
     let wanted = |place: &Percentile| {
         USUAL.contains(place) || report.objectives.iter().any(|one| one.percentile == *place)
     };

@@ -9,14 +9,14 @@ mod text;
 use serde::{Deserialize, Serialize};
 
 pub use html::write_html;
-pub use search::{End, Found, KneeFound, search};
+pub use search::{End, KneeFound, SearchResult, search};
 pub use text::write_text;
 
 use crate::host::HostFacts;
 use crate::limits::{KNEE_FAILED_SHARE_MAXIMUM, KNEE_SCHEMA};
 use crate::report::figures::{count, duration, rate};
 use crate::report::{
-    Ended, Percentile, PlanReport, ReasonCode, Report, RunReport, State, Tool, to_pretty_json,
+    Ended, Percentile, PlanReport, ReasonCode, Report, ResultTrust, RunReport, Tool, to_pretty_json,
 };
 
 /// An objective: a response time that a percentile must not exceed.
@@ -42,7 +42,7 @@ pub struct KneeReport {
     /// The objectives.
     pub objectives: Vec<Objective>,
     /// The result of the search.
-    pub found: Found,
+    pub found: SearchResult,
     /// The plan, between the lowest and the highest rate.
     pub plan: PlanReport,
     /// Where it ran.
@@ -75,7 +75,7 @@ impl KneeReport {
     pub fn of(
         objectives: &[Objective],
         [lowest, highest]: [f64; 2],
-        found: Found,
+        found: SearchResult,
         first: Report,
         steps: Vec<KneeStep>,
     ) -> Self {
@@ -99,11 +99,11 @@ impl KneeReport {
     }
 
     /// Whether the result can be trusted.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> ResultTrust {
         match self.found.end {
-            End::BrokenFromStart if self.is_silent() => State::Invalid,
-            End::Found | End::NeverBroke | End::BrokenFromStart => State::Valid,
-            End::GeneratorLimit | End::Stopped => State::Invalid,
+            End::BrokenFromStart if self.is_silent() => ResultTrust::Invalid,
+            End::Found | End::NeverBroke | End::BrokenFromStart => ResultTrust::Valid,
+            End::GeneratorLimit | End::Stopped => ResultTrust::Invalid,
         }
     }
 

@@ -23,7 +23,7 @@ pub enum KneeFound {
 
 /// The result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Found {
+pub struct SearchResult {
     /// How it ended.
     pub end: End,
     /// The highest rate below all bad ones at which everything held; null if there is none.
@@ -57,7 +57,7 @@ pub fn search<Error>(
     lowest: f64,
     highest: f64,
     mut measure: impl FnMut(f64) -> Result<KneeFound, Error>,
-) -> Result<Found, Error> {
+) -> Result<SearchResult, Error> {
     let mut good = None;
     let mut bad: Option<(f64, KneeFound)> = None;
     let mut is_stopped = false;
@@ -81,7 +81,7 @@ pub fn search<Error>(
         (None, Some(_)) => End::BrokenFromStart,
         (_, None) => End::NeverBroke,
     };
-    Ok(Found { end, last_good_per_s: good, first_bad_per_s: bad_rate })
+    Ok(SearchResult { end, last_good_per_s: good, first_bad_per_s: bad_rate })
 }
 
 /// The next rate to try; `None` if nothing is left to find out.
@@ -119,7 +119,7 @@ mod tests {
         lowest: f64,
         highest: f64,
         mut server: impl FnMut(f64) -> KneeFound,
-    ) -> (Found, Vec<f64>) {
+    ) -> (SearchResult, Vec<f64>) {
         let mut tried = Vec::new();
         let found = search::<Infallible>(lowest, highest, |rate| {
             tried.push(rate);

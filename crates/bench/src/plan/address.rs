@@ -15,14 +15,14 @@ use crate::limits::PROBE_MS;
 
 /// The destination of connections.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Address {
+pub enum LoadAddress {
     /// TCP.
     Tcp(SocketAddr),
     /// A Unix stream socket.
     Unix(PathBuf),
 }
 
-impl Address {
+impl LoadAddress {
     /// Whether it is certainly on this host.
     pub fn is_local(&self) -> bool {
         match self {
@@ -43,7 +43,7 @@ impl Address {
     }
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for LoadAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp(address) => address.fmt(formatter),
@@ -63,7 +63,7 @@ pub enum Ownership {
 
 /// Why a place cannot be loaded.
 #[derive(Debug)]
-pub enum AddressError {
+pub enum LoadAddressError {
     /// The name cannot be looked up.
     Unresolvable {
         /// The name.
@@ -96,7 +96,7 @@ pub enum AddressError {
     },
 }
 
-impl fmt::Display for AddressError {
+impl fmt::Display for LoadAddressError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unresolvable { host, error } => write!(
@@ -134,27 +134,29 @@ impl fmt::Display for AddressError {
     }
 }
 
-impl std::error::Error for AddressError {}
+impl std::error::Error for LoadAddressError {}
 
 /// The address of a place that may be loaded. For a name with several addresses it is the first that answers, or
 /// the first if none does.
 ///
 /// # Errors
 /// If there is none, or it is a public host that the user has not declared to own.
-pub fn resolve(place: &ServerPlace, ownership: Ownership) -> Result<Address, AddressError> {
+pub fn resolve(place: &ServerPlace, ownership: Ownership) -> Result<LoadAddress, LoadAddressError> {
     let addresses: Vec<SocketAddr> = match place {
         ServerPlace::Unix(path) => return unix(path),
         ServerPlace::Address { address, port } => vec![SocketAddr::new(*address, *port)],
         ServerPlace::Name { host, port } => (host.as_str(), *port)
             .to_socket_addrs()
-            .map_err(|error| AddressError::Unresolvable { host: host.clone(), error })?
+            .map_err(|error| LoadAddressError::Unresolvable { host: host.clone(), error })?
             .collect(),
     };
     let stranger = addresses.iter().map(SocketAddr::ip).find(|address| !is_near(*address));
     if let (Some(address), Ownership::Unsaid) = (stranger, ownership) {
-        return Err(AddressError::Stranger { place: place.to_string(), address });
+        return Err(LoadAddressError::Stranger { place: place.to_string(), address });
     }
-    choose(&addresses).map(Address::Tcp).ok_or_else(|| AddressError::NoAddress(place.to_string()))
+    choose(&addresses)
+        .map(LoadAddress::Tcp)
+        .ok_or_else(|| LoadAddressError::NoAddress(place.to_string()))
 }
 
 /// The first address that answers, or else the first. A single one is not tried.
@@ -163,14 +165,14 @@ fn choose(addresses: &[SocketAddr]) -> Option<SocketAddr> {
     if addresses.len() > 1 { answered().or(addresses.first()) } else { addresses.first() }.copied()
 }
 
-fn unix(path: &std::path::Path) -> Result<Address, AddressError> {
+fn unix(path: &std::path::Path) -> Result<LoadAddress, LoadAddressError> {
     let is_socket = std::fs::metadata(path).and_then(|found| {
         let strange = || io::Error::other("it is not a socket");
         found.file_type().is_socket().then_some(()).ok_or_else(strange)
     });
     match is_socket {
-        Ok(()) => Ok(Address::Unix(path.to_owned())),
-        Err(error) => Err(AddressError::NoSocket { path: path.to_owned(), error }),
+        Ok(()) => Ok(LoadAddress::Unix(path.to_owned())),
+        Err(error) => Err(LoadAddressError::NoSocket { path: path.to_owned(), error }),
     }
 }
 
@@ -208,11 +210,11 @@ fn is_shared(address: Ipv4Addr) -> bool {
 ///
 /// # Errors
 /// The first such address.
-pub fn check_sources(sources: &[IpAddr]) -> Result<(), AddressError> {
+pub fn check_sources(sources: &[IpAddr]) -> Result<(), LoadAddressError> {
     for address in sources {
         // A datagram socket uses none of the ports that connections will need.
         std::net::UdpSocket::bind((*address, 0))
-            .map_err(|error| AddressError::Source { address: *address, error })?;
+            .map_err(|error| LoadAddressError::Source { address: *address, error })?;
     }
     Ok(())
 }
@@ -228,8 +230,8 @@ pub fn loopback_sources(count: u32) -> impl Iterator<Item = IpAddr> {
 mod tests {
     use super::*;
 
-    fn resolved(text: &str, ownership: Ownership) -> Result<Address, AddressError> {
-        resolve(&text.parse::<super::super::Url>().unwrap().place, ownership)
+    fn resolved(text: &str, ownership: Ownership) -> Result<LoadAddress, LoadAddressError> {
+        resolve(&text.parse::<super::super::LoadUrl>().unwrap().place, ownership)
     }
 
     #[test]
@@ -275,7 +277,7 @@ mod tests {
             "[::ffff:8.8.8.8]",
         ] {
             let refused = resolved(far, Ownership::Unsaid).unwrap_err();
-            assert!(matches!(refused, AddressError::Stranger { .. }), "{far}: {refused}");
+            assert!(matches!(refused, LoadAddressError::Stranger { .. }), "{far}: {refused}");
             assert!(refused.to_string().contains("--i-own-this-host"), "{refused}");
             assert!(resolved(far, Ownership::Declared).is_ok(), "{far}");
         }
@@ -287,7 +289,7 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let place = ServerPlace::Name { host: "localhost".to_owned(), port: address.port() };
-        assert_eq!(resolve(&place, Ownership::Unsaid).unwrap(), Address::Tcp(address));
+        assert_eq!(resolve(&place, Ownership::Unsaid).unwrap(), LoadAddress::Tcp(address));
     }
 
     #[test]

@@ -4,10 +4,10 @@
 
 use std::fmt;
 
-use super::address::{Address, AddressError, Ownership, resolve};
-use super::request::{Afterwards, Request, RequestError};
-use super::url::{Url, UrlError};
-use super::{Peer, Target};
+use super::address::{LoadAddress, LoadAddressError, Ownership, resolve};
+use super::request::{Afterwards, PlannedRequest, RequestError};
+use super::url::{LoadUrl, LoadUrlError};
+use super::{LoadTarget, TargetServer};
 use crate::limits::{TARGETS_MAX, WEIGHT_MAX};
 
 /// An error in the URLs of a run.
@@ -29,10 +29,10 @@ pub enum AimError {
         /// As given.
         text: String,
         /// The error.
-        error: UrlError,
+        error: LoadUrlError,
     },
     /// An address that may not be loaded.
-    Address(AddressError),
+    Address(LoadAddressError),
     /// The request cannot be made for a URL.
     Request {
         /// As given.
@@ -73,9 +73,9 @@ impl std::error::Error for AimError {}
 #[derive(Clone, Debug)]
 pub struct Aim {
     /// One for each URL.
-    pub targets: Vec<Target>,
+    pub targets: Vec<LoadTarget>,
     /// The different addresses.
-    pub peers: Vec<Peer>,
+    pub peers: Vec<TargetServer>,
 }
 
 impl Aim {
@@ -86,7 +86,7 @@ impl Aim {
     pub fn at(
         urls: &[String],
         weights: &[u32],
-        request: &Request,
+        request: &PlannedRequest,
         ownership: Ownership,
     ) -> Result<Self, AimError> {
         if urls.is_empty() || urls.len() > TARGETS_MAX {
@@ -110,10 +110,10 @@ impl Aim {
         &mut self,
         text: &str,
         weight: u32,
-        request: &Request,
+        request: &PlannedRequest,
         ownership: Ownership,
     ) -> Result<(), AimError> {
-        let url: Url =
+        let url: LoadUrl =
             text.parse().map_err(|error| AimError::Url { text: text.to_owned(), error })?;
         let compiled = |afterwards| {
             let wrong = |error| AimError::Request { text: text.to_owned(), error };
@@ -121,13 +121,13 @@ impl Aim {
         };
         let (first, last) = (compiled(Afterwards::Keep)?, compiled(Afterwards::Close)?);
         let name = url.server_name();
-        let is_same = |known: &Url| known.place == url.place && known.scheme == url.scheme;
+        let is_same = |known: &LoadUrl| known.place == url.place && known.scheme == url.scheme;
         let peer = match self.targets.iter().find(|target| is_same(&target.url)) {
             Some(target) => target.peer,
             None => self.peer_at(resolve(&url.place, ownership).map_err(AimError::Address)?, name),
         };
         self.peers[peer].weight += u64::from(weight);
-        self.targets.push(Target {
+        self.targets.push(LoadTarget {
             url,
             method: request.method.clone(),
             peer,
@@ -139,10 +139,11 @@ impl Aim {
         Ok(())
     }
 
-    fn peer_at(&mut self, address: Address, server_name: Option<String>) -> usize {
-        let is_same = |peer: &Peer| peer.address == address && peer.server_name == server_name;
+    fn peer_at(&mut self, address: LoadAddress, server_name: Option<String>) -> usize {
+        let is_same =
+            |peer: &TargetServer| peer.address == address && peer.server_name == server_name;
         self.peers.iter().position(is_same).unwrap_or_else(|| {
-            self.peers.push(Peer { address, server_name, weight: 0 });
+            self.peers.push(TargetServer { address, server_name, weight: 0 });
             self.peers.len() - 1
         })
     }
@@ -154,7 +155,7 @@ mod tests {
 
     fn aim(urls: &[&str], weights: &[u32]) -> Result<Aim, AimError> {
         let urls: Vec<String> = urls.iter().map(|url| (*url).to_owned()).collect();
-        Aim::at(&urls, weights, &Request::default(), Ownership::Unsaid)
+        Aim::at(&urls, weights, &PlannedRequest::default(), Ownership::Unsaid)
     }
 
     #[test]

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 /// The criteria for an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Check {
+pub struct AnswerCheck {
     /// The correct statuses.
     pub status: StatusSet,
     /// The length of the body.

@@ -7,7 +7,7 @@ use super::template::TemplateState;
 
 /// A choice by weights.
 #[derive(Clone, Debug)]
-pub struct Choice {
+pub struct WeightedChoice {
     cells: Vec<Cell>,
     /// The sum of the weights.
     total: u64,
@@ -21,7 +21,7 @@ struct Cell {
     other: usize,
 }
 
-impl Choice {
+impl WeightedChoice {
     /// A choice among as many things as there are weights; the result is an index. If all weights are
     /// zero (or there are none) it is the first.
     pub fn new(weights: &[u32]) -> Self {
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     /// How much each index has of all cells; the whole is `total * cells`.
-    fn shares(choice: &Choice) -> Vec<u64> {
+    fn shares(choice: &WeightedChoice) -> Vec<u64> {
         let mut shares = vec![0; choice.cells.len()];
         for (index, cell) in choice.cells.iter().enumerate() {
             let own = cell.own.min(choice.total);
@@ -80,7 +80,7 @@ mod tests {
     proptest! {
         #[test]
         fn each_has_exactly_its_weight(weights in proptest::collection::vec(0_u32..1000, 1..50)) {
-            let choice = Choice::new(&weights);
+            let choice = WeightedChoice::new(&weights);
             prop_assume!(choice.total > 0);
             let expected: Vec<u64> =
                 weights.iter().map(|weight| u64::from(*weight) * weights.len() as u64).collect();
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn picks_follow_the_weights() {
-        let choice = Choice::new(&[1, 0, 9]);
+        let choice = WeightedChoice::new(&[1, 0, 9]);
         let mut state = TemplateState::new(7, 0, 1);
         let mut counts = [0_u32; 3];
         for _ in 0..100_000 {
@@ -105,8 +105,8 @@ mod tests {
     fn one_of_one_takes_no_random_number() {
         let mut state = TemplateState::new(7, 0, 1);
         let before = state.random.clone();
-        assert_eq!(Choice::new(&[5]).pick(&mut state), 0);
-        assert_eq!(Choice::new(&[0, 0]).pick(&mut state), 0);
+        assert_eq!(WeightedChoice::new(&[5]).pick(&mut state), 0);
+        assert_eq!(WeightedChoice::new(&[0, 0]).pick(&mut state), 0);
         assert_eq!(state.random, before);
     }
 }

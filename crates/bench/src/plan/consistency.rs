@@ -6,7 +6,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
-use super::{Pace, Pinning, Plan};
+use super::{LoadPlan, RequestPace, ThreadPinning};
 use crate::limits::{CONNECTIONS_MAX, PIPELINE_MAX, THREADS_MAX};
 
 /// Why a plan cannot be executed anywhere.
@@ -101,7 +101,7 @@ impl fmt::Display for PlanError {
 
 impl std::error::Error for PlanError {}
 
-impl Plan {
+impl LoadPlan {
     /// Refuses numbers that do not fit together.
     ///
     /// # Errors
@@ -127,7 +127,7 @@ impl Plan {
         if self.duration.is_zero() {
             return Err(PlanError::NoDuration);
         }
-        if matches!(&self.pace, Pace::Open(rate) if !rate.asks()) {
+        if matches!(&self.pace, RequestPace::Open(rate) if !rate.asks()) {
             return Err(PlanError::NoRate);
         }
         if self.timeout.is_zero() {
@@ -138,7 +138,7 @@ impl Plan {
     }
 
     fn check_pinning(&self) -> Result<(), PlanError> {
-        let Pinning::Cpus(cpus) = &self.pinning else { return Ok(()) };
+        let ThreadPinning::Cpus(cpus) = &self.pinning else { return Ok(()) };
         if cpus.len() != self.threads as usize {
             return Err(PlanError::PinCount { cpus: cpus.len(), threads: self.threads });
         }
@@ -167,9 +167,9 @@ mod tests {
 
     use super::*;
     use crate::plan::sample::plan;
-    use crate::plan::{Arrivals, Rate};
+    use crate::plan::{Arrivals, RequestRate};
 
-    fn refusal(change: impl FnOnce(&mut Plan)) -> String {
+    fn refusal(change: impl FnOnce(&mut LoadPlan)) -> String {
         let mut plan = plan(&["http://127.0.0.1:1/", "http://127.0.0.1:2/"]);
         plan.check_consistency().expect("the sample is right");
         change(&mut plan);
@@ -183,8 +183,8 @@ mod tests {
         assert!(refusal(|plan| plan.pipeline = 0).contains("0 requests in a pipeline"));
         assert!(refusal(|plan| plan.runs = 0).contains("0 runs"));
         assert!(refusal(|plan| plan.duration = Duration::ZERO).contains("-d 10s"));
-        let nothing = Rate::steady(0.0, Duration::from_secs(1), Arrivals::Constant);
-        assert!(refusal(|plan| plan.pace = Pace::Open(nothing)).contains("--rate 10k"));
+        let nothing = RequestRate::steady(0.0, Duration::from_secs(1), Arrivals::Constant);
+        assert!(refusal(|plan| plan.pace = RequestPace::Open(nothing)).contains("--rate 10k"));
         assert!(refusal(|plan| plan.timeout = Duration::ZERO).contains("--timeout 5s"));
     }
 
@@ -200,7 +200,7 @@ mod tests {
     fn cpus_are_one_for_each_thread() {
         let pin = |cpus: &[usize]| {
             let cpus = cpus.to_vec();
-            refusal(move |plan| (plan.threads, plan.pinning) = (2, Pinning::Cpus(cpus)))
+            refusal(move |plan| (plan.threads, plan.pinning) = (2, ThreadPinning::Cpus(cpus)))
         };
         assert!(pin(&[1]).starts_with("1 CPUs for 2 threads"));
         assert!(pin(&[3, 3]).starts_with("CPU 3 is named twice"));

@@ -7,8 +7,8 @@ use std::io;
 
 use sys::cpu::{CpuFacts, scheduler_count_default};
 
-use super::Peer;
-use super::room::Room;
+use super::TargetServer;
+use super::room::HostRoom;
 use crate::limits::THREADS_MAX;
 
 /// The CPUs of this process.
@@ -74,7 +74,12 @@ impl Cpus {
 
     /// The default number of threads: one for each CPU, or for half of them if the server is on this
     /// host and needs the others; more if descriptor tables require it, but never more than every peer has connections.
-    pub fn threads_by_default(&self, peers: &[Peer], connections: u32, room: &Room) -> u32 {
+    pub fn threads_by_default(
+        &self,
+        peers: &[TargetServer],
+        connections: u32,
+        room: &HostRoom,
+    ) -> u32 {
         let is_shared = peers.iter().any(|peer| peer.address.is_local());
         let by_cpus = if is_shared { self.threads / 2 } else { self.threads };
         let by_tables = room.threads_needed(connections).unwrap_or(1);
@@ -115,10 +120,13 @@ mod tests {
 
     use super::*;
     use crate::plan::sample::plan;
-    use crate::plan::{Address, PortRange};
+    use crate::plan::{LoadAddress, PortRange};
 
-    const ROOM: Room =
-        Room { descriptors: 1000, tables: Tables::Private, ports: PortRange { first: 1, last: 9 } };
+    const ROOM: HostRoom = HostRoom {
+        descriptors: 1000,
+        tables: Tables::Private,
+        ports: PortRange { first: 1, last: 9 },
+    };
 
     fn cpus() -> Cpus {
         Cpus { allowed: vec![0, 1, 2, 3, 6, 7, 8, 9], threads: 8 }
@@ -128,9 +136,10 @@ mod tests {
     fn a_local_server_is_left_half_of_the_cpus() {
         let local = plan(&["http://127.0.0.1:1/"]).peers;
         let mut remote = local.clone();
-        remote[0].address = Address::Tcp("10.0.0.1:1".parse().unwrap());
-        let threads =
-            |peers: &[Peer], connections| cpus().threads_by_default(peers, connections, &ROOM);
+        remote[0].address = LoadAddress::Tcp("10.0.0.1:1".parse().unwrap());
+        let threads = |peers: &[TargetServer], connections| {
+            cpus().threads_by_default(peers, connections, &ROOM)
+        };
         assert_eq!(threads(&local, 256), 4);
         assert_eq!(threads(&remote, 256), 8);
         assert_eq!(threads(&local, 3), 3);

@@ -7,13 +7,15 @@ use std::fmt;
 use std::path::PathBuf;
 
 use runtime::transport::Transport;
-use tls::{Authorities, Connector, ConnectorError, Identity, IdentityError, Peers, PemError};
+use tls::{
+    Authorities, Connector, ConnectorError, Identity, IdentityError, PemError, TrustedServers,
+};
 
-use super::Plan;
+use super::LoadPlan;
 
 /// Which certificates of servers are accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trust {
+pub enum ServerTrust {
     /// Those that an authority of the system has issued.
     System,
     /// Those that an authority in this PEM file has issued.
@@ -24,7 +26,7 @@ pub enum Trust {
 
 /// The handshakes of new connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Handshakes {
+pub enum HandshakeMode {
     /// Every connection makes a full one.
     Full,
     /// A connection resumes the session of an earlier one, if the server has given a ticket for it.
@@ -44,13 +46,13 @@ pub struct OwnFiles {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncryptionAsk {
     /// Which certificates of servers are accepted.
-    pub trust: Trust,
+    pub trust: ServerTrust,
     /// What is shown to a server that asks for a certificate.
     pub own: Option<OwnFiles>,
     /// The name that is asked for and checked, instead of the host of the URL.
     pub server_name: Option<String>,
     /// The handshakes of new connections.
-    pub handshakes: Handshakes,
+    pub handshakes: HandshakeMode,
 }
 
 /// Why no encrypted connection can be made.
@@ -102,13 +104,13 @@ impl Encryption {
             return Err(EncryptionError::Name(name.clone()));
         }
         let peers = match &ask.trust {
-            Trust::System => {
-                Peers::Known(Authorities::of_system().map_err(EncryptionError::Connector)?)
+            ServerTrust::System => {
+                TrustedServers::Known(Authorities::of_system().map_err(EncryptionError::Connector)?)
             }
-            Trust::File(path) => {
-                Peers::Known(Authorities::read(path).map_err(EncryptionError::Authorities)?)
-            }
-            Trust::Anyone => Peers::Any,
+            ServerTrust::File(path) => TrustedServers::Known(
+                Authorities::read(path).map_err(EncryptionError::Authorities)?,
+            ),
+            ServerTrust::Anyone => TrustedServers::Any,
         };
         let read = |files: &OwnFiles| Identity::read(&files.certificate, &files.key);
         let own = ask.own.as_ref().map(read).transpose().map_err(EncryptionError::Own)?;
@@ -129,14 +131,14 @@ impl Encryption {
     /// The settings for a thread that has this many connections. Threads share no sessions.
     fn of_thread(&self, connections: u32) -> Connector {
         match self.ask.handshakes {
-            Handshakes::Full => self.connector.without_resumption(),
+            HandshakeMode::Full => self.connector.without_resumption(),
             // A server gives two tickets for a full handshake, and one or two for a resumed one.
-            Handshakes::Resumed => self.connector.with_own_sessions(2 * connections as usize),
+            HandshakeMode::Resumed => self.connector.with_own_sessions(2 * connections as usize),
         }
     }
 }
 
-impl Plan {
+impl LoadPlan {
     /// The settings of encrypted connections for a thread that has this many; `None` if there are none.
     pub(crate) fn connector(&self, connections: u32) -> Option<Connector> {
         self.encryption.as_ref().map(|encryption| encryption.of_thread(connections))

@@ -11,7 +11,7 @@ use crate::limits::{KEYS_MAX, ZIPF_EXPONENT_MAX};
 
 /// A distribution over keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Key {
+pub struct KeyDistribution {
     count: u64,
     kind: Kind,
 }
@@ -72,7 +72,7 @@ impl fmt::Display for KeyError {
 
 impl std::error::Error for KeyError {}
 
-impl FromStr for Key {
+impl FromStr for KeyDistribution {
     type Err = KeyError;
 
     fn from_str(text: &str) -> Result<Self, KeyError> {
@@ -115,7 +115,7 @@ fn decimal(text: &str, most: f64) -> Option<f64> {
     text.parse().ok().filter(|number| is_plain && *number <= most)
 }
 
-impl Key {
+impl KeyDistribution {
     /// The number of keys; all drawn numbers are below.
     pub fn count(&self) -> u64 {
         self.count
@@ -139,7 +139,7 @@ mod tests {
     use crate::plan::random::{Purpose, stream};
 
     fn counts(text: &str, draws: u32) -> Vec<u32> {
-        let key: Key = text.parse().unwrap();
+        let key: KeyDistribution = text.parse().unwrap();
         let mut random = stream(11, 0, Purpose::Content);
         let mut counts = vec![0; key.count() as usize];
         for _ in 0..draws {
@@ -197,7 +197,7 @@ mod tests {
             ("hot:10:1:1.5", "`1.5`"),
             ("hot:10:1:90%", "`90%`"),
         ] {
-            let error = text.parse::<Key>().unwrap_err().to_string();
+            let error = text.parse::<KeyDistribution>().unwrap_err().to_string();
             assert!(error.starts_with(part), "{text}: {error}");
         }
     }

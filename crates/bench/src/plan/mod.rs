@@ -1,8 +1,8 @@
 //! The plan of a run: where, how fast, how many, for how long.
 //!
 //! Owns the plan, complete and checked: requests are bytes, names are addresses, every limit holds.
-//! Never opens a connection and never reads a clock. The command line fills a [`Plan`]; threads
-//! execute a [`Share`] of it.
+//! Never opens a connection and never reads a clock. The command line fills a [`LoadPlan`]; threads
+//! execute a [`ThreadShare`] of it.
 
 mod address;
 mod aim;
@@ -31,41 +31,45 @@ use std::net::IpAddr;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-pub use address::{Address, AddressError, Ownership, check_sources, loopback_sources, resolve};
+pub use address::{
+    LoadAddress, LoadAddressError, Ownership, check_sources, loopback_sources, resolve,
+};
 pub use aim::{Aim, AimError};
-pub use check::{BodyCheck, BodyProgress, Check, CheckError, StatusSet};
-pub use choice::Choice;
+pub use check::{AnswerCheck, BodyCheck, BodyProgress, CheckError, StatusSet};
+pub use choice::WeightedChoice;
 pub use consistency::PlanError;
 pub use cpus::{CpuError, Cpus};
-pub use encryption::{Encryption, EncryptionAsk, EncryptionError, Handshakes, OwnFiles, Trust};
-pub use key::{Key, KeyError};
+pub use encryption::{
+    Encryption, EncryptionAsk, EncryptionError, HandshakeMode, OwnFiles, ServerTrust,
+};
+pub use key::{KeyDistribution, KeyError};
 pub use lifetime::Lifetime;
-pub use pace::{Arrivals, Pace, Ramp, Rate, RateError, Stage};
-pub use request::{Afterwards, AnswerBody, Body, Request, RequestError};
-pub use room::{PortRange, Room, RoomError};
+pub use pace::{Arrivals, Ramp, RateError, RateStage, RequestPace, RequestRate};
+pub use request::{Afterwards, AnswerBody, PlannedRequest, RequestBody, RequestError};
+pub use room::{HostRoom, PortRange, RoomError};
 pub use schedule::Schedule;
-pub use share::{Share, Way};
+pub use share::{ThreadShare, Way};
 pub use store::{Dialect, RightValues, StoreAim, StoreAsk, StoreAskError, StorePlan};
 pub(crate) use store::{FILLER, KEY_DIGITS};
-pub use template::{RequestTemplate, TemplateError, TemplateState};
+pub use template::{RequestTemplate, RequestTemplateError, TemplateState};
 pub use upkeep::Upkeep;
-pub use url::{ServerPlace, Url, UrlError};
+pub use url::{LoadUrl, LoadUrlError, ServerPlace};
 
 /// The specification of a run.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct LoadPlan {
     /// The targets, one for each URL. Never empty.
-    pub targets: Vec<Target>,
+    pub targets: Vec<LoadTarget>,
     /// The different addresses of the targets, in order of first use. Never empty.
-    pub peers: Vec<Peer>,
+    pub peers: Vec<TargetServer>,
     /// Connections of all threads together; at least one for each thread and peer.
     pub connections: u32,
     /// Threads that send; at least one.
     pub threads: u32,
     /// The CPU of each thread.
-    pub pinning: Pinning,
+    pub pinning: ThreadPinning,
     /// When requests are due.
-    pub pace: Pace,
+    pub pace: RequestPace,
     /// How long each run is measured.
     pub duration: Duration,
     /// The number of requests after which a run ends early; `None` if only time ends it.
@@ -83,7 +87,7 @@ pub struct Plan {
     /// The longest wait for a connection, and from sending a request to the end of its answer.
     pub timeout: Duration,
     /// The criteria for an HTTP answer.
-    pub check: Check,
+    pub check: AnswerCheck,
     /// How encrypted connections are made; `None`: there are none.
     pub encryption: Option<Encryption>,
     /// The store, if the server is one instead of an HTTP server.
@@ -98,12 +102,12 @@ pub struct Plan {
 
 /// One URL, its weight, and the request for it.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct LoadTarget {
     /// The URL as given.
-    pub url: Url,
+    pub url: LoadUrl,
     /// The method of its requests.
     pub method: String,
-    /// Index into [`Plan::peers`].
+    /// Index into [`LoadPlan::peers`].
     pub peer: usize,
     /// Its weight relative to the others; at least 1.
     pub weight: u32,
@@ -117,9 +121,9 @@ pub struct Target {
 
 /// A server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Peer {
+pub struct TargetServer {
     /// Its address.
-    pub address: Address,
+    pub address: LoadAddress,
     /// The name that its certificate must have; `None`: connections to it are not encrypted.
     pub server_name: Option<String>,
     /// The sum of the weights of its targets.
@@ -128,7 +132,7 @@ pub struct Peer {
 
 /// Where threads run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Pinning {
+pub enum ThreadPinning {
     /// The kernel chooses.
     None,
     /// Each thread has its CPU: as many numbers as threads, none twice.

@@ -11,26 +11,26 @@ use crate::limits::RATE_PER_SECOND_MAX;
 
 /// What makes a request due.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Pace {
+pub enum RequestPace {
     /// The answer to the previous one on its connection (closed loop).
     Closed,
     /// The time (open loop), whether or not others were answered.
-    Open(Rate),
+    Open(RequestRate),
 }
 
 /// Requests per second of all threads together, over time. The warm-up uses the first rate, and after
 /// the last stage the last rate continues.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rate {
+pub struct RequestRate {
     /// The stages in order; never empty.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<RateStage>,
     /// The distribution of arrivals.
     pub arrivals: Arrivals,
 }
 
 /// A part of a run with its own rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stage {
+pub struct RateStage {
     /// Its requests per second.
     pub ramp: Ramp,
     /// How long it takes.
@@ -81,11 +81,11 @@ impl fmt::Display for RateError {
 
 impl std::error::Error for RateError {}
 
-impl Rate {
+impl RequestRate {
     /// The same rate for all of that time.
     pub fn steady(per_second: f64, lasts: Duration, arrivals: Arrivals) -> Self {
         let ramp = Ramp { from: per_second, to: per_second };
-        Self { stages: vec![Stage { ramp, lasts }], arrivals }
+        Self { stages: vec![RateStage { ramp, lasts }], arrivals }
     }
 
     /// Whether any request is due.
@@ -157,8 +157,8 @@ mod tests {
     #[test]
     fn a_rate_asks_when_one_of_its_stages_does() {
         let lasts = Duration::from_secs(1);
-        let stage = |from, to| Stage { ramp: Ramp { from, to }, lasts };
-        let rate = |stages| Rate { stages, arrivals: Arrivals::Constant };
+        let stage = |from, to| RateStage { ramp: Ramp { from, to }, lasts };
+        let rate = |stages| RequestRate { stages, arrivals: Arrivals::Constant };
         assert!(!rate(vec![stage(0.0, 0.0), stage(0.0, 0.0)]).asks());
         assert!(rate(vec![stage(0.0, 0.0), stage(0.0, 1.0)]).asks());
     }

@@ -5,23 +5,23 @@
 
 use std::fmt;
 
-use super::template::{RequestTemplate, TemplateError};
-use super::url::Url;
+use super::template::{RequestTemplate, RequestTemplateError};
+use super::url::LoadUrl;
 
 /// A request, the same for all URLs of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct PlannedRequest {
     /// The method.
     pub method: String,
     /// Names and values of fields, in order; values may have templates.
     pub fields: Vec<(String, String)>,
     /// The body.
-    pub body: Body,
+    pub body: RequestBody,
 }
 
 /// A request's body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Body {
+pub enum RequestBody {
     /// None.
     #[default]
     None,
@@ -31,9 +31,9 @@ pub enum Body {
     Bytes(Vec<u8>),
 }
 
-impl Default for Request {
+impl Default for PlannedRequest {
     fn default() -> Self {
-        Self { method: "GET".to_owned(), fields: Vec::new(), body: Body::None }
+        Self { method: "GET".to_owned(), fields: Vec::new(), body: RequestBody::None }
     }
 }
 
@@ -74,18 +74,18 @@ pub enum RequestError {
         mend: &'static str,
     },
     /// A template in the path.
-    Path(TemplateError),
+    Path(RequestTemplateError),
     /// A template in a field.
     FieldTemplate {
         /// The field's name.
         name: String,
         /// The error.
-        error: TemplateError,
+        error: RequestTemplateError,
     },
     /// A template in the body.
-    Body(TemplateError),
+    Body(RequestTemplateError),
     /// The request is too large.
-    Whole(TemplateError),
+    Whole(RequestTemplateError),
 }
 
 impl fmt::Display for RequestError {
@@ -121,7 +121,7 @@ fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(is_token_byte)
 }
 
-impl Request {
+impl PlannedRequest {
     /// Splits `NAME: VALUE`.
     ///
     /// # Errors
@@ -158,7 +158,7 @@ impl Request {
     /// The error, and its place.
     pub fn compile(
         &self,
-        url: &Url,
+        url: &LoadUrl,
         afterwards: Afterwards,
     ) -> Result<RequestTemplate, RequestError> {
         if !is_token(&self.method) {
@@ -187,7 +187,11 @@ impl Request {
         Ok(template)
     }
 
-    fn add_fields(&self, url: &Url, template: &mut RequestTemplate) -> Result<(), RequestError> {
+    fn add_fields(
+        &self,
+        url: &LoadUrl,
+        template: &mut RequestTemplate,
+    ) -> Result<(), RequestError> {
         let whole = RequestError::Whole;
         let is_host = |name: &str| name.eq_ignore_ascii_case("host");
         if !self.fields.iter().any(|(name, _)| is_host(name)) {
@@ -207,12 +211,12 @@ impl Request {
     fn compiled_body(&self) -> Result<Option<RequestTemplate>, RequestError> {
         let mut body = RequestTemplate::default();
         match &self.body {
-            Body::None if !matches!(self.method.as_str(), "POST" | "PUT" | "PATCH") => {
+            RequestBody::None if !matches!(self.method.as_str(), "POST" | "PUT" | "PATCH") => {
                 return Ok(None);
             }
-            Body::None => {}
-            Body::Text(text) => body.add_text(text).map_err(RequestError::Body)?,
-            Body::Bytes(bytes) => body.add_bytes(bytes).map_err(RequestError::Body)?,
+            RequestBody::None => {}
+            RequestBody::Text(text) => body.add_text(text).map_err(RequestError::Body)?,
+            RequestBody::Bytes(bytes) => body.add_bytes(bytes).map_err(RequestError::Body)?,
         }
         Ok(Some(body))
     }
@@ -223,12 +227,12 @@ mod tests {
     use super::*;
     use crate::plan::TemplateState;
 
-    fn request(method: &str, fields: &[&str], body: Body) -> Request {
-        let fields = fields.iter().map(|text| Request::field(text).unwrap()).collect();
-        Request { method: method.to_owned(), fields, body }
+    fn request(method: &str, fields: &[&str], body: RequestBody) -> PlannedRequest {
+        let fields = fields.iter().map(|text| PlannedRequest::field(text).unwrap()).collect();
+        PlannedRequest { method: method.to_owned(), fields, body }
     }
 
-    fn text_of(request: &Request, url: &str, afterwards: Afterwards) -> String {
+    fn text_of(request: &PlannedRequest, url: &str, afterwards: Afterwards) -> String {
         let template = request.compile(&url.parse().unwrap(), afterwards).unwrap();
         let mut out = Vec::new();
         template.render(&mut TemplateState::new(4, 0, 1), &mut out);
@@ -237,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_plain_request_has_a_host_and_no_more() {
-        let plain = Request::default();
+        let plain = PlannedRequest::default();
         let keep = text_of(&plain, "127.0.0.1:80/a?b", Afterwards::Keep);
         assert_eq!(keep, "GET /a?b HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
         let close = text_of(&plain, "127.0.0.1:81", Afterwards::Close);
@@ -246,27 +250,28 @@ mod tests {
 
     #[test]
     fn given_fields_stand_in_their_order_and_replace_the_host() {
-        let request = request("GET", &["X: 1", "host:other ", "Y:"], Body::None);
+        let request = request("GET", &["X: 1", "host:other ", "Y:"], RequestBody::None);
         let text = text_of(&request, "127.0.0.1", Afterwards::Keep);
         assert_eq!(text, "GET / HTTP/1.1\r\nX: 1\r\nhost: other\r\nY: \r\n\r\n");
     }
 
     #[test]
     fn the_length_is_that_of_the_body() {
-        let fixed = request("POST", &[], Body::Bytes(b"{{raw}}".to_vec()));
+        let fixed = request("POST", &[], RequestBody::Bytes(b"{{raw}}".to_vec()));
         let text = text_of(&fixed, "h", Afterwards::Keep);
         assert!(text.ends_with("Content-Length: 7\r\n\r\n{{raw}}"), "{text}");
-        let empty = text_of(&request("PUT", &[], Body::None), "h", Afterwards::Keep);
+        let empty = text_of(&request("PUT", &[], RequestBody::None), "h", Afterwards::Keep);
         assert!(empty.ends_with("Content-Length: 0\r\n\r\n"), "{empty}");
-        let get = request("GET", &[], Body::Text("x".to_owned()));
+        let get = request("GET", &[], RequestBody::Text("x".to_owned()));
         assert!(text_of(&get, "h", Afterwards::Keep).ends_with("Content-Length: 1\r\n\r\nx"));
-        let wide = request("POST", &[], Body::Text("a{{random:0..99999,5}}b".to_owned()));
+        let wide = request("POST", &[], RequestBody::Text("a{{random:0..99999,5}}b".to_owned()));
         assert!(text_of(&wide, "h", Afterwards::Keep).contains("Content-Length: 7\r\n"));
     }
 
     #[test]
     fn a_length_that_varies_is_right_each_time() {
-        let body = Body::Text("{\"n\": {{random:0..100000}}, \"k\": {{key:zipf:99:1}}}".to_owned());
+        let body =
+            RequestBody::Text("{\"n\": {{random:0..100000}}, \"k\": {{key:zipf:99:1}}}".to_owned());
         let request = request("POST", &["X: {{counter}}"], body);
         let url = "http://h/{{random:1..1000000}}".parse().unwrap();
         let template = request.compile(&url, Afterwards::Close).unwrap();
@@ -295,8 +300,9 @@ mod tests {
         let compiled = |method: &str, fields: &[(&str, &str)], body: &str, url: &str| {
             let fields =
                 fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-            let body = Body::Text(body.to_owned());
-            let request = Request { method: method.to_owned(), fields: fields.collect(), body };
+            let body = RequestBody::Text(body.to_owned());
+            let request =
+                PlannedRequest { method: method.to_owned(), fields: fields.collect(), body };
             request.compile(&url.parse().unwrap(), Afterwards::Keep).unwrap_err().to_string()
         };
         assert!(compiled("G T", &[], "", "h").starts_with("`G T` is not a method"));
@@ -313,15 +319,15 @@ mod tests {
             ("transfer-encoding: chunked", "transfer-encoding cannot be set"),
             ("Connection: Close", "Connection cannot be set; say --close"),
         ] {
-            let error = Request::field(text).unwrap_err().to_string();
+            let error = PlannedRequest::field(text).unwrap_err().to_string();
             assert!(error.starts_with(start), "{text}: {error}");
         }
-        assert!(Request::field("Connection: keep-alive").is_ok());
+        assert!(PlannedRequest::field("Connection: keep-alive").is_ok());
     }
 
     #[test]
     fn an_answer_to_head_has_no_body() {
-        assert_eq!(request("HEAD", &[], Body::None).answer_body(), AnswerBody::Never);
-        assert_eq!(request("GET", &[], Body::None).answer_body(), AnswerBody::AsFramed);
+        assert_eq!(request("HEAD", &[], RequestBody::None).answer_body(), AnswerBody::Never);
+        assert_eq!(request("GET", &[], RequestBody::None).answer_body(), AnswerBody::AsFramed);
     }
 }

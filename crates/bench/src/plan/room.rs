@@ -8,13 +8,13 @@ use std::net::SocketAddr;
 
 use runtime::launch::Tables;
 
-use super::Plan;
-use super::address::{Address, loopback_sources};
+use super::LoadPlan;
+use super::address::{LoadAddress, loopback_sources};
 use crate::limits::{DESCRIPTORS_RESERVED, SOURCE_PORTS_DIVISOR, THREADS_MAX};
 
 /// The resources of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct HostRoom {
     /// Open descriptors of one table.
     pub descriptors: u64,
     /// Whether each thread has its own table.
@@ -106,7 +106,7 @@ impl fmt::Display for RoomError {
 
 impl std::error::Error for RoomError {}
 
-impl Room {
+impl HostRoom {
     /// Reads the resources of this host. Raises this process's soft limit of descriptors to the hard one.
     pub fn read() -> Self {
         let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
@@ -124,14 +124,14 @@ impl Room {
     ///
     /// # Errors
     /// The first resource that is short, with the number that fits.
-    pub fn check(&self, plan: &Plan) -> Result<(), RoomError> {
+    pub fn check(&self, plan: &LoadPlan) -> Result<(), RoomError> {
         self.check_descriptors(plan)?;
         self.check_ports(plan)
     }
 
     /// Spreads connections to this host over so many of its addresses that a free port is found quickly. It changes
     /// nothing if sources are named, if a peer is elsewhere, or over IPv6, which has one loopback address.
-    pub fn spread_sources(&self, plan: &mut Plan) {
+    pub fn spread_sources(&self, plan: &mut LoadPlan) {
         let mut tcp = plan.peers.iter().filter_map(|peer| peer.address.tcp());
         let is_loopback = |address: SocketAddr| address.is_ipv4() && address.ip().is_loopback();
         if !plan.sources.is_empty() || !tcp.all(is_loopback) {
@@ -154,7 +154,7 @@ impl Room {
         self.descriptors.saturating_sub(DESCRIPTORS_RESERVED + u64::from(threads))
     }
 
-    fn check_descriptors(&self, plan: &Plan) -> Result<(), RoomError> {
+    fn check_descriptors(&self, plan: &LoadPlan) -> Result<(), RoomError> {
         let of_table = self.connections_of_table(plan.threads);
         let (fits, threads) = match self.tables {
             Tables::Private => {
@@ -181,11 +181,11 @@ impl Room {
         (1..=THREADS_MAX).find(fits)
     }
 
-    fn check_ports(&self, plan: &Plan) -> Result<(), RoomError> {
+    fn check_ports(&self, plan: &LoadPlan) -> Result<(), RoomError> {
         let sources = plan.sources.len().max(1) as u64;
         let fits = sources * u64::from(self.ports.count());
         for (peer, asked) in plan.peers.iter().zip(plan.connections_of_peers()) {
-            if matches!(peer.address, Address::Tcp(_)) && u64::from(asked) > fits {
+            if matches!(peer.address, LoadAddress::Tcp(_)) && u64::from(asked) > fits {
                 return Err(RoomError::Ports {
                     asked,
                     fits,
@@ -204,13 +204,13 @@ mod tests {
     use super::*;
     use crate::plan::sample::plan;
 
-    const ROOM: Room = Room {
+    const ROOM: HostRoom = HostRoom {
         descriptors: 20_000,
         tables: Tables::Private,
         ports: PortRange { first: 10_001, last: 20_000 },
     };
 
-    fn plan_of(connections: u32, threads: u32, sources: u32) -> Plan {
+    fn plan_of(connections: u32, threads: u32, sources: u32) -> LoadPlan {
         let mut plan = plan(&["http://127.0.0.1:1/"]);
         (plan.connections, plan.threads) = (connections, threads);
         plan.sources = crate::plan::loopback_sources(sources).collect();
@@ -237,12 +237,12 @@ mod tests {
 
     #[test]
     fn one_table_holds_the_connections_of_all() {
-        let shared = Room { tables: Tables::Shared, ..ROOM };
+        let shared = HostRoom { tables: Tables::Shared, ..ROOM };
         assert_eq!(shared.check(&plan_of(19_926, 10, 2)), Ok(()));
         let refused = shared.check(&plan_of(19_927, 10, 2)).unwrap_err();
         assert!(matches!(refused, RoomError::Descriptors { fits: 19_926, threads: None, .. }));
         assert!(!refused.to_string().contains("-t"), "{refused}");
-        let tiny = Room { descriptors: 60, ..ROOM };
+        let tiny = HostRoom { descriptors: 60, ..ROOM };
         assert!(matches!(
             tiny.check(&plan_of(1, 1, 1)),
             Err(RoomError::Descriptors { fits: 0, .. })
@@ -264,14 +264,14 @@ mod tests {
         assert!(refused.to_string().contains("10000 do"), "{refused}");
         assert_eq!(ROOM.check(&plan_of(10_001, 1, 2)), Ok(()));
         let mut unix = plan_of(15_000, 1, 0);
-        unix.peers[0].address = Address::Unix("/run/a.sock".into());
+        unix.peers[0].address = LoadAddress::Unix("/run/a.sock".into());
         assert_eq!(ROOM.check(&unix), Ok(()));
         assert_eq!([0, 10_000, 10_001].map(|asked| ROOM.sources_needed(asked)), [1, 1, 2]);
     }
 
     #[test]
     fn connections_to_this_host_come_from_many_addresses() {
-        let spread = |change: fn(&mut Plan)| {
+        let spread = |change: fn(&mut LoadPlan)| {
             // A quarter of 10,000 ports of each.
             let mut plan = plan_of(7_500, 2, 0);
             change(&mut plan);
@@ -282,7 +282,7 @@ mod tests {
         assert!(spread(|plan| plan.connections = 2_500).is_empty());
         assert_eq!(spread(|plan| plan.sources = loopback_sources(1).collect()), ["127.0.0.1"]);
         for elsewhere in ["[::1]:1", "10.0.0.1:1"] {
-            let address = Address::Tcp(elsewhere.parse().unwrap());
+            let address = LoadAddress::Tcp(elsewhere.parse().unwrap());
             let mut plan = plan_of(25_000, 2, 0);
             plan.peers[0].address = address;
             ROOM.spread_sources(&mut plan);
@@ -298,7 +298,7 @@ mod tests {
         );
         assert_eq!(PortRange::from_text("9 1"), None);
         assert_eq!(PortRange::default().count(), 28_232);
-        let room = Room::read();
+        let room = HostRoom::read();
         assert!(room.descriptors >= 256 && room.ports.count() > 1, "{room:?}");
     }
 }

@@ -2,19 +2,23 @@
 
 use std::time::Duration;
 
-use super::{Aim, Check, Lifetime, Ownership, Pace, Pinning, Plan, Request, Upkeep};
+use super::{
+    Aim, AnswerCheck, Lifetime, LoadPlan, Ownership, PlannedRequest, RequestPace, ThreadPinning,
+    Upkeep,
+};
 
 /// 64 connections of two threads, closed loop.
-pub(crate) fn plan(urls: &[&str]) -> Plan {
+pub(crate) fn plan(urls: &[&str]) -> LoadPlan {
     let urls: Vec<String> = urls.iter().map(|url| (*url).to_owned()).collect();
-    let aim = Aim::at(&urls, &[], &Request::default(), Ownership::Unsaid).expect("near and right");
-    Plan {
+    let aim =
+        Aim::at(&urls, &[], &PlannedRequest::default(), Ownership::Unsaid).expect("near and right");
+    LoadPlan {
         targets: aim.targets,
         peers: aim.peers,
         connections: 64,
         threads: 2,
-        pinning: Pinning::None,
-        pace: Pace::Closed,
+        pinning: ThreadPinning::None,
+        pace: RequestPace::Closed,
         duration: Duration::from_secs(1),
         warmup: Duration::ZERO,
         count: None,
@@ -23,7 +27,7 @@ pub(crate) fn plan(urls: &[&str]) -> Plan {
         upkeep: Upkeep::Replace,
         pipeline: 1,
         timeout: Duration::from_secs(5),
-        check: Check::default(),
+        check: AnswerCheck::default(),
         encryption: None,
         store: None,
         sources: Vec::new(),

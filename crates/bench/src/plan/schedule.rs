@@ -5,9 +5,9 @@
 
 use std::time::Duration;
 
-use super::pace::{Arrivals, Ramp, Rate, Stage};
+use super::pace::{Arrivals, Ramp, RateStage, RequestRate};
 use super::random::{Purpose, stream};
-use super::share::Share;
+use super::share::ThreadShare;
 
 /// The due times of one thread's requests, in nanoseconds from the start (of the warm-up, where there is one):
 /// endless, and never descending.
@@ -49,7 +49,7 @@ const NS_PER_S: f64 = 1e9;
 
 impl Schedule {
     /// The due times of the thread with `share`.
-    pub fn new(rate: &Rate, warmup: Duration, share: &Share, seed: u64) -> Self {
+    pub fn new(rate: &RequestRate, warmup: Duration, share: &ThreadShare, seed: u64) -> Self {
         let arrivals = match rate.arrivals {
             Arrivals::Constant => {
                 Progress::Constant { next: share.thread.into(), step: share.threads.into() }
@@ -91,7 +91,7 @@ impl Schedule {
 }
 
 /// The warm-up at the first rate, the stages, and the last rate forever.
-fn pieces(stages: &[Stage], warmup: Duration) -> Vec<Piece> {
+fn pieces(stages: &[RateStage], warmup: Duration) -> Vec<Piece> {
     let level = |rate| Ramp { from: rate, to: rate };
     let first = stages.first().map(|stage| (level(stage.ramp.from), warmup.as_secs_f64()));
     let last = stages.last().map(|stage| (level(stage.ramp.to), f64::INFINITY));
@@ -144,20 +144,20 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(1_000_000);
 
-    fn stage(from: f64, to: f64, lasts_ms: u64) -> Stage {
-        Stage { ramp: Ramp { from, to }, lasts: Duration::from_millis(lasts_ms) }
+    fn stage(from: f64, to: f64, lasts_ms: u64) -> RateStage {
+        RateStage { ramp: Ramp { from, to }, lasts: Duration::from_millis(lasts_ms) }
     }
 
-    fn constant(stages: Vec<Stage>) -> Rate {
-        Rate { stages, arrivals: Arrivals::Constant }
+    fn constant(stages: Vec<RateStage>) -> RequestRate {
+        RequestRate { stages, arrivals: Arrivals::Constant }
     }
 
-    fn share(thread: u32, threads: u32) -> Share {
-        Share::of_rate(thread, threads)
+    fn share(thread: u32, threads: u32) -> ThreadShare {
+        ThreadShare::of_rate(thread, threads)
     }
 
     /// Due times of all threads before a time, ascending.
-    fn due_below(rate: &Rate, warmup: Duration, threads: u32, end_ns: u64) -> Vec<u64> {
+    fn due_below(rate: &RequestRate, warmup: Duration, threads: u32, end_ns: u64) -> Vec<u64> {
         let mut all: Vec<u64> = (0..threads)
             .flat_map(|thread| {
                 Schedule::new(rate, warmup, &share(thread, threads), 5)
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn constant_arrivals_are_at_equal_distances() {
-        let rate = Rate::steady(1000.0, LONG, Arrivals::Constant);
+        let rate = RequestRate::steady(1000.0, LONG, Arrivals::Constant);
         let due = due_below(&rate, Duration::ZERO, 3, 2_000_000_000);
         let expected: Vec<u64> = (0..2000).map(|number| number * 1_000_000).collect();
         assert_eq!(due, expected);
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn the_rate_is_exact_after_days() {
         // A third of a nanosecond is not an integer: adding distances would drift.
-        let rate = Rate::steady(30_000.0, LONG, Arrivals::Constant);
+        let rate = RequestRate::steady(30_000.0, LONG, Arrivals::Constant);
         let mut schedule = Schedule::new(&rate, Duration::ZERO, &share(0, 1), 5);
         let Progress::Constant { next, .. } = &mut schedule.arrivals else { unreachable!() };
         *next = 30_000 * 86_400 * 7;
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn poisson_arrivals_have_the_rate_and_the_distances() {
-        let rate = Rate::steady(10_000.0, LONG, Arrivals::Poisson);
+        let rate = RequestRate::steady(10_000.0, LONG, Arrivals::Poisson);
         let due = due_below(&rate, Duration::ZERO, 4, 100_000_000_000);
         // Five standard deviations of a million.
         assert!(due.len().abs_diff(1_000_000) < 5000, "{}", due.len());
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn poisson_threads_do_not_repeat_each_other() {
-        let rate = Rate::steady(1000.0, LONG, Arrivals::Poisson);
+        let rate = RequestRate::steady(1000.0, LONG, Arrivals::Poisson);
         let mut due = due_below(&rate, Duration::ZERO, 4, 1_000_000_000);
         let count = due.len();
         due.dedup();
@@ -218,7 +218,7 @@ mod tests {
     }
 
     /// How many requests are due in each second.
-    fn by_second(rate: &Rate, warmup_s: u64, threads: u32, seconds: u64) -> Vec<usize> {
+    fn by_second(rate: &RequestRate, warmup_s: u64, threads: u32, seconds: u64) -> Vec<usize> {
         let due = due_below(rate, Duration::from_secs(warmup_s), threads, seconds * 1_000_000_000);
         let in_second = |second| due.iter().filter(|due| **due / 1_000_000_000 == second).count();
         (0..seconds).map(in_second).collect()
@@ -272,15 +272,15 @@ mod tests {
             poisson: bool,
         ) {
             let arrivals = if poisson { Arrivals::Poisson } else { Arrivals::Constant };
-            let stages: Vec<Stage> =
+            let stages: Vec<RateStage> =
                 stages.into_iter().map(|(from, to, lasts)| stage(from, to, lasts)).collect();
-            let requests = |stage: &Stage| {
+            let requests = |stage: &RateStage| {
                 f64::midpoint(stage.ramp.from, stage.ramp.to) * stage.lasts.as_secs_f64()
             };
             let expected = stages[0].ramp.from * warmup_ms as f64 / 1000.0
                 + stages.iter().map(requests).sum::<f64>();
             let end_ms = warmup_ms + stages.iter().map(|stage| stage.lasts.as_millis() as u64).sum::<u64>();
-            let (rate, warmup) = (Rate { stages, arrivals }, Duration::from_millis(warmup_ms));
+            let (rate, warmup) = (RequestRate { stages, arrivals }, Duration::from_millis(warmup_ms));
             for thread in 0..threads {
                 let due: Vec<u64> =
                     Schedule::new(&rate, warmup, &share(thread, threads), 5).take(500).collect();

@@ -5,12 +5,12 @@
 
 use std::net::IpAddr;
 
-use super::Plan;
-use super::address::Address;
+use super::LoadPlan;
+use super::address::LoadAddress;
 
 /// One thread's part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Share {
+pub struct ThreadShare {
     /// The thread's number, from 0.
     pub thread: u32,
     /// How many threads there are.
@@ -26,15 +26,15 @@ pub struct Share {
 /// The destination and source of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Way {
-    /// Index into [`Plan::peers`].
+    /// Index into [`LoadPlan::peers`].
     pub peer: usize,
     /// The source address, unless the kernel chooses.
     pub source: Option<IpAddr>,
 }
 
-impl Plan {
-    /// The share of thread `thread`, which is below [`Plan::threads`].
-    pub fn share(&self, thread: u32) -> Share {
+impl LoadPlan {
+    /// The share of thread `thread`, which is below [`LoadPlan::threads`].
+    pub fn share(&self, thread: u32) -> ThreadShare {
         let quotas = self.connections_of_peers();
         let mut firsts = Vec::with_capacity(quotas.len());
         let mut first = 0;
@@ -43,10 +43,10 @@ impl Plan {
             first += quota;
         }
         let sources = self.peers.iter().map(|peer| match peer.address {
-            Address::Tcp(_) => self.sources.clone(),
-            Address::Unix(_) => Vec::new(),
+            LoadAddress::Tcp(_) => self.sources.clone(),
+            LoadAddress::Unix(_) => Vec::new(),
         });
-        Share {
+        ThreadShare {
             thread,
             threads: self.threads,
             connections: self.connections_of_thread(thread),
@@ -88,14 +88,14 @@ impl Plan {
     }
 }
 
-impl Share {
+impl ThreadShare {
     /// A share for a rate alone, without connections.
     #[cfg(test)]
     pub(crate) fn of_rate(thread: u32, threads: u32) -> Self {
         Self { thread, threads, connections: 0, firsts: vec![0], sources: vec![Vec::new()] }
     }
 
-    /// The destination and source of this thread's connection `number`, which counts from 0. A number from [`Share::connections`] on is
+    /// The destination and source of this thread's connection `number`, which counts from 0. A number from [`ThreadShare::connections`] on is
     /// that of a replacement.
     pub fn way(&self, number: u32) -> Way {
         let number = number.checked_rem(self.connections).unwrap_or(0);
@@ -128,12 +128,12 @@ mod tests {
             let peer = plan.peers[0].clone();
             plan.peers = weights
                 .iter()
-                .map(|weight| crate::plan::Peer { weight: *weight, ..peer.clone() })
+                .map(|weight| crate::plan::TargetServer { weight: *weight, ..peer.clone() })
                 .collect();
             plan.sources = crate::plan::loopback_sources(sources as u32).collect();
             plan.threads = threads;
             plan.connections = threads * weights.len() as u32 + more;
-            let shares: Vec<Share> = (0..threads).map(|thread| plan.share(thread)).collect();
+            let shares: Vec<ThreadShare> = (0..threads).map(|thread| plan.share(thread)).collect();
             let counts: Vec<u32> = shares.iter().map(|share| share.connections).collect();
             prop_assert_eq!(counts.iter().sum::<u32>(), plan.connections);
             prop_assert!(counts.iter().max().unwrap() - counts.iter().min().unwrap() <= 1);
@@ -170,7 +170,7 @@ mod tests {
     fn a_unix_socket_has_no_source() {
         let mut plan = plan(&["http://127.0.0.1:1/"]);
         plan.sources = crate::plan::loopback_sources(2).collect();
-        plan.peers[0].address = Address::Unix("/run/a.sock".into());
+        plan.peers[0].address = LoadAddress::Unix("/run/a.sock".into());
         assert_eq!(plan.share(0).way(0), Way { peer: 0, source: None });
     }
 }

@@ -10,11 +10,11 @@ use wire::http::url::Scheme;
 
 use super::address::{Ownership, resolve};
 use super::aim::{Aim, AimError};
-use super::key::{Key, KeyError};
+use super::key::{KeyDistribution, KeyError};
 use super::request::AnswerBody;
-use super::template::{RequestTemplate, TemplateError};
-use super::url::{ServerPlace, Url};
-use super::{Peer, Target};
+use super::template::{RequestTemplate, RequestTemplateError};
+use super::url::{LoadUrl, ServerPlace};
+use super::{LoadTarget, TargetServer};
 
 /// Digits of the number in a key.
 pub(crate) const KEY_DIGITS: usize = 12;
@@ -92,7 +92,7 @@ pub enum StoreAskError {
     /// More than 100 percent.
     Sets(u32),
     /// Too long.
-    Template(TemplateError),
+    Template(RequestTemplateError),
 }
 
 impl fmt::Display for StoreAskError {
@@ -133,7 +133,7 @@ impl StoreAim {
     /// # Errors
     /// The first error.
     pub fn at(text: &str, ask: &StoreAsk, ownership: Ownership) -> Result<Self, StoreAskError> {
-        let _checked: Key = ask.keys.parse().map_err(StoreAskError::Key)?;
+        let _checked: KeyDistribution = ask.keys.parse().map_err(StoreAskError::Key)?;
         let sets = Some(ask.sets).filter(|percent| *percent <= 100);
         let sets = sets.ok_or(StoreAskError::Sets(ask.sets))?;
         let key = format!("{{{{key:{}", ask.keys);
@@ -175,8 +175,12 @@ impl StoreAim {
         for (method, weight, key) in kinds {
             let template = request(dialect, method, key, ask.value_size);
             let request = template.map_err(StoreAskError::Template)?;
-            targets.push(Target {
-                url: Url { scheme, place: place.clone(), path_and_query: format!("/{}", ask.keys) },
+            targets.push(LoadTarget {
+                url: LoadUrl {
+                    scheme,
+                    place: place.clone(),
+                    path_and_query: format!("/{}", ask.keys),
+                },
                 method: method.to_owned(),
                 peer: 0,
                 weight,
@@ -186,7 +190,7 @@ impl StoreAim {
             });
         }
         let weight = targets.iter().map(|target| u64::from(target.weight)).sum();
-        let aim = Aim { targets, peers: vec![Peer { address, server_name: None, weight }] };
+        let aim = Aim { targets, peers: vec![TargetServer { address, server_name: None, weight }] };
         let store = StorePlan { dialect, value_size: ask.value_size, values: ask.values };
         let aim = Self { aim, store };
         Ok(if scheme == Scheme::Https { aim.encrypted() } else { aim })
@@ -216,7 +220,7 @@ fn place_of(text: &str) -> Result<(Dialect, Scheme, ServerPlace), StoreAskError>
     let rest = rest.trim_end_matches('/');
     let has_port = rest.starts_with("unix:")
         || rest.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-    let url: Url = rest.parse().ok().filter(|_| has_port).ok_or_else(wrong)?;
+    let url: LoadUrl = rest.parse().ok().filter(|_| has_port).ok_or_else(wrong)?;
     if url.path_and_query != "/" { Err(wrong()) } else { Ok((dialect, scheme, url.place)) }
 }
 
@@ -226,7 +230,7 @@ fn request(
     method: &str,
     key: &str,
     value_size: usize,
-) -> Result<RequestTemplate, TemplateError> {
+) -> Result<RequestTemplate, RequestTemplateError> {
     let key = format!("key:{key},{KEY_DIGITS}}}}}");
     let key_size = "key:".len() + KEY_DIGITS;
     let mut request = RequestTemplate::default();
@@ -257,7 +261,7 @@ mod tests {
         StoreAsk { keys: keys.to_owned(), value_size, sets, values: RightValues::Own }
     }
 
-    fn rendered(target: &Target, state: &mut TemplateState) -> String {
+    fn rendered(target: &LoadTarget, state: &mut TemplateState) -> String {
         let mut out = Vec::new();
         target.request.render(state, &mut out);
         String::from_utf8(out).unwrap_or_default()

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use super::key::{Key, KeyError, number};
+use super::key::{KeyDistribution, KeyError, number};
 use super::random::{Purpose, stream};
 use crate::limits::{REQUEST_BYTES_MAX, VARYING_PARTS_MAX};
 
@@ -37,7 +37,7 @@ enum Source {
         low: u64,
         high: u64,
     },
-    Key(Key),
+    Key(KeyDistribution),
     /// The previous number.
     Same,
     BodyLength,
@@ -85,7 +85,7 @@ impl TemplateState {
 
 /// An error in a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TemplateError {
+pub enum RequestTemplateError {
     /// Unclosed braces.
     Open(String),
     /// Something unknown between braces.
@@ -102,7 +102,7 @@ pub enum TemplateError {
     TooLong,
 }
 
-impl fmt::Display for TemplateError {
+impl fmt::Display for RequestTemplateError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Open(text) => write!(formatter, "`{text}` is not closed; end it with }}}}"),
@@ -133,7 +133,7 @@ impl fmt::Display for TemplateError {
     }
 }
 
-impl std::error::Error for TemplateError {}
+impl std::error::Error for RequestTemplateError {}
 
 impl RequestTemplate {
     /// Maximum bytes of a rendering: with this much room, `render` allocates nothing.
@@ -185,9 +185,9 @@ impl RequestTemplate {
     ///
     /// # Errors
     /// If the request becomes too long.
-    pub(super) fn add_bytes(&mut self, bytes: &[u8]) -> Result<(), TemplateError> {
+    pub(super) fn add_bytes(&mut self, bytes: &[u8]) -> Result<(), RequestTemplateError> {
         if self.fixed.len() + bytes.len() > REQUEST_BYTES_MAX {
-            return Err(TemplateError::TooLong);
+            return Err(RequestTemplateError::TooLong);
         }
         self.fixed.extend_from_slice(bytes);
         Ok(())
@@ -197,13 +197,13 @@ impl RequestTemplate {
     ///
     /// # Errors
     /// The text is not a valid template.
-    pub(super) fn add_text(&mut self, text: &str) -> Result<(), TemplateError> {
+    pub(super) fn add_text(&mut self, text: &str) -> Result<(), RequestTemplateError> {
         let mut rest = text;
         while let Some((before, after)) = rest.split_once("{{") {
             self.add_bytes(before.as_bytes())?;
             let (inside, behind) = after
                 .split_once("}}")
-                .ok_or_else(|| TemplateError::Open(format!("{{{{{after}")))?;
+                .ok_or_else(|| RequestTemplateError::Open(format!("{{{{{after}")))?;
             self.add_part(inside)?;
             rest = behind;
         }
@@ -218,7 +218,7 @@ impl RequestTemplate {
         &mut self,
         between: &[u8],
         body: &Self,
-    ) -> Result<(), TemplateError> {
+    ) -> Result<(), RequestTemplateError> {
         let digits: Option<usize> = body.parts.iter().map(Part::digits_fixed).sum();
         match digits {
             Some(digits) => {
@@ -234,10 +234,14 @@ impl RequestTemplate {
         for part in &body.parts {
             self.parts.push(Part { at: start + part.at, ..part.clone() });
         }
-        if self.parts.len() > VARYING_PARTS_MAX { Err(TemplateError::TooMany) } else { Ok(()) }
+        if self.parts.len() > VARYING_PARTS_MAX {
+            Err(RequestTemplateError::TooMany)
+        } else {
+            Ok(())
+        }
     }
 
-    fn add_part(&mut self, inside: &str) -> Result<(), TemplateError> {
+    fn add_part(&mut self, inside: &str) -> Result<(), RequestTemplateError> {
         let (what, digits) = match inside.split_once(',') {
             Some((what, digits)) => (what, Some(digits)),
             None => (inside, None),
@@ -249,15 +253,15 @@ impl RequestTemplate {
                 let digits = number(text).and_then(|digits| u8::try_from(digits).ok());
                 let needed = largest.map_or(1, digits_of);
                 let fits = digits.filter(|digits| (needed..=DIGITS_MAX).contains(digits));
-                Width::Fixed(fits.ok_or_else(|| TemplateError::Width(text.to_owned()))?)
+                Width::Fixed(fits.ok_or_else(|| RequestTemplateError::Width(text.to_owned()))?)
             }
         };
         self.push(source, width)
     }
 
-    fn push(&mut self, source: Source, width: Width) -> Result<(), TemplateError> {
+    fn push(&mut self, source: Source, width: Width) -> Result<(), RequestTemplateError> {
         if self.parts.len() >= VARYING_PARTS_MAX {
-            return Err(TemplateError::TooMany);
+            return Err(RequestTemplateError::TooMany);
         }
         self.parts.push(Part { at: self.fixed.len(), source, width });
         Ok(())
@@ -265,7 +269,7 @@ impl RequestTemplate {
 }
 
 /// The content of braces, and the largest number it gives; a counter has none, and its last digits are shown.
-fn source(text: &str) -> Result<(Source, Option<u64>), TemplateError> {
+fn source(text: &str) -> Result<(Source, Option<u64>), RequestTemplateError> {
     if text == "counter" {
         return Ok((Source::Counter, None));
     }
@@ -277,14 +281,14 @@ fn source(text: &str) -> Result<(Source, Option<u64>), TemplateError> {
             range.split_once("..").and_then(|(low, high)| Some((number(low)?, number(high)?)));
         let (low, high) = ends
             .filter(|(low, high)| low <= high)
-            .ok_or_else(|| TemplateError::Range(range.to_owned()))?;
+            .ok_or_else(|| RequestTemplateError::Range(range.to_owned()))?;
         return Ok((Source::Random { low, high }, Some(high)));
     }
     if let Some(key) = text.strip_prefix("key:") {
-        let key: Key = key.parse().map_err(TemplateError::Key)?;
+        let key: KeyDistribution = key.parse().map_err(RequestTemplateError::Key)?;
         return Ok((Source::Key(key), Some(key.count() - 1)));
     }
-    Err(TemplateError::Unknown(text.to_owned()))
+    Err(RequestTemplateError::Unknown(text.to_owned()))
 }
 
 /// How many digits a number has.
@@ -422,19 +426,19 @@ mod tests {
         let sixteen = "{{counter}}".repeat(VARYING_PARTS_MAX);
         template(&sixteen);
         for (text, expected) in [
-            ("a{{counter", TemplateError::Open("{{counter".to_owned())),
-            ("{{name}}", TemplateError::Unknown("name".to_owned())),
-            ("{{}}", TemplateError::Unknown(String::new())),
-            ("{{random:9..1}}", TemplateError::Range("9..1".to_owned())),
-            ("{{random:-1..1}}", TemplateError::Range("-1..1".to_owned())),
-            ("{{random:1}}", TemplateError::Range("1".to_owned())),
-            ("{{random:1..1000,3}}", TemplateError::Width("3".to_owned())),
-            ("{{counter,0}}", TemplateError::Width("0".to_owned())),
-            ("{{counter,21}}", TemplateError::Width("21".to_owned())),
-            ("{{counter,}}", TemplateError::Width(String::new())),
-            ("{{key:uniform:0}}", TemplateError::Key(KeyError::Count("0".to_owned()))),
-            (&format!("{sixteen}{{{{counter}}}}"), TemplateError::TooMany),
-            (&"x".repeat(REQUEST_BYTES_MAX + 1), TemplateError::TooLong),
+            ("a{{counter", RequestTemplateError::Open("{{counter".to_owned())),
+            ("{{name}}", RequestTemplateError::Unknown("name".to_owned())),
+            ("{{}}", RequestTemplateError::Unknown(String::new())),
+            ("{{random:9..1}}", RequestTemplateError::Range("9..1".to_owned())),
+            ("{{random:-1..1}}", RequestTemplateError::Range("-1..1".to_owned())),
+            ("{{random:1}}", RequestTemplateError::Range("1".to_owned())),
+            ("{{random:1..1000,3}}", RequestTemplateError::Width("3".to_owned())),
+            ("{{counter,0}}", RequestTemplateError::Width("0".to_owned())),
+            ("{{counter,21}}", RequestTemplateError::Width("21".to_owned())),
+            ("{{counter,}}", RequestTemplateError::Width(String::new())),
+            ("{{key:uniform:0}}", RequestTemplateError::Key(KeyError::Count("0".to_owned()))),
+            (&format!("{sixteen}{{{{counter}}}}"), RequestTemplateError::TooMany),
+            (&"x".repeat(REQUEST_BYTES_MAX + 1), RequestTemplateError::TooLong),
         ] {
             let mut template = RequestTemplate::default();
             assert_eq!(template.add_text(text), Err(expected));
@@ -443,9 +447,9 @@ mod tests {
 
     #[test]
     fn braces_are_shown_as_they_are_written() {
-        let unknown = TemplateError::Unknown("name".to_owned()).to_string();
+        let unknown = RequestTemplateError::Unknown("name".to_owned()).to_string();
         assert!(unknown.contains("`{{name}}`; write {{counter}}, {{random:1..1000}}"), "{unknown}");
-        let open = TemplateError::Open("{{a".to_owned()).to_string();
+        let open = RequestTemplateError::Open("{{a".to_owned()).to_string();
         assert_eq!(open, "`{{a` is not closed; end it with }}");
     }
 }

@@ -11,11 +11,11 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use wire::http::url::{self, Authority, AuthorityError, HTTP_PORT, HTTPS_PORT, Host, Scheme};
+use wire::http::url::{self, Authority, AuthorityError, HTTP_PORT, HTTPS_PORT, Scheme, UrlHost};
 
 /// A parsed URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Url {
+pub struct LoadUrl {
     /// Whether it is encrypted.
     pub scheme: Scheme,
     /// The server.
@@ -57,7 +57,7 @@ impl ServerPlace {
     }
 }
 
-impl Url {
+impl LoadUrl {
     /// The `Host` field (RFC 9110, 7.2): with the port only if it is not the scheme's.
     pub fn host_field(&self) -> String {
         let usual = match self.scheme {
@@ -94,7 +94,7 @@ impl fmt::Display for ServerPlace {
     }
 }
 
-impl fmt::Display for Url {
+impl fmt::Display for LoadUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
             ServerPlace::Unix(path) => write!(formatter, "unix:{}:", path.display())?,
@@ -112,7 +112,7 @@ impl fmt::Display for Url {
 
 /// An error in a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UrlError {
+pub enum LoadUrlError {
     /// Another scheme than `http` and `https`.
     Scheme,
     /// No host and port.
@@ -125,7 +125,7 @@ pub enum UrlError {
     NoSocket,
 }
 
-impl fmt::Display for UrlError {
+impl fmt::Display for LoadUrlError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Scheme => {
@@ -161,18 +161,18 @@ fn mend(error: AuthorityError) -> &'static str {
     }
 }
 
-impl From<AuthorityError> for UrlError {
+impl From<AuthorityError> for LoadUrlError {
     fn from(error: AuthorityError) -> Self {
         Self::Authority(error)
     }
 }
 
-impl std::error::Error for UrlError {}
+impl std::error::Error for LoadUrlError {}
 
-impl FromStr for Url {
-    type Err = UrlError;
+impl FromStr for LoadUrl {
+    type Err = LoadUrlError;
 
-    fn from_str(text: &str) -> Result<Self, UrlError> {
+    fn from_str(text: &str) -> Result<Self, LoadUrlError> {
         if let Some(front) = text.get(..5)
             && front.eq_ignore_ascii_case("unix:")
         {
@@ -180,7 +180,7 @@ impl FromStr for Url {
         }
         let (scheme, rest) = match url::scheme(text.as_bytes()) {
             Some((scheme, rest)) => (scheme, &text[text.len() - rest.len()..]),
-            None if has_scheme(text) => return Err(UrlError::Scheme),
+            None if has_scheme(text) => return Err(LoadUrlError::Scheme),
             None => (Scheme::Http, text),
         };
         let (authority, _) = url::split_authority(rest.as_bytes());
@@ -190,8 +190,8 @@ impl FromStr for Url {
         let has_port = authority.len() > host_text.len() + 1;
         let port = if scheme == Scheme::Https && !has_port { HTTPS_PORT } else { port };
         let place = match host {
-            Host::Address(address) => ServerPlace::Address { address, port },
-            Host::Name(name) => ServerPlace::Name { host: name.to_owned(), port },
+            UrlHost::Address(address) => ServerPlace::Address { address, port },
+            UrlHost::Name(name) => ServerPlace::Name { host: name.to_owned(), port },
         };
         Ok(Self { scheme, place, path_and_query: path_and_query(target)? })
     }
@@ -206,23 +206,23 @@ fn has_scheme(text: &str) -> bool {
 }
 
 /// `SOCKET` or `SOCKET:/PATH`.
-fn unix(rest: &str) -> Result<Url, UrlError> {
+fn unix(rest: &str) -> Result<LoadUrl, LoadUrlError> {
     let (socket, target) =
         rest.split_once(":/").map_or((rest, ""), |(socket, _)| (socket, &rest[socket.len() + 1..]));
     if socket.is_empty() {
-        return Err(UrlError::NoSocket);
+        return Err(LoadUrlError::NoSocket);
     }
     let place = ServerPlace::Unix(socket.into());
-    Ok(Url { scheme: Scheme::Http, place, path_and_query: path_and_query(target)? })
+    Ok(LoadUrl { scheme: Scheme::Http, place, path_and_query: path_and_query(target)? })
 }
 
 /// The target of the request line: unchanged, with the slash that may be missing.
-fn path_and_query(target: &str) -> Result<String, UrlError> {
+fn path_and_query(target: &str) -> Result<String, LoadUrlError> {
     for character in target.chars() {
         match character {
-            '#' => return Err(UrlError::Fragment),
+            '#' => return Err(LoadUrlError::Fragment),
             '!'..='~' => {}
-            other => return Err(UrlError::Character(other)),
+            other => return Err(LoadUrlError::Character(other)),
         }
     }
     if target.starts_with('/') { Ok(target.to_owned()) } else { Ok(format!("/{target}")) }
@@ -232,7 +232,7 @@ fn path_and_query(target: &str) -> Result<String, UrlError> {
 mod tests {
     use super::*;
 
-    fn url(text: &str) -> Url {
+    fn url(text: &str) -> LoadUrl {
         text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
     }
 
@@ -275,39 +275,42 @@ mod tests {
     #[test]
     fn a_wrong_url_is_refused_for_its_reason() {
         for (text, expected) in [
-            ("http://fe80::1:8080/", UrlError::Authority(AuthorityError::BareIpv6)),
-            ("ftp://a.example/", UrlError::Scheme),
-            ("ws://a.example", UrlError::Scheme),
-            ("", UrlError::Authority(AuthorityError::NoHost)),
-            ("/path", UrlError::Authority(AuthorityError::NoHost)),
-            ("http://", UrlError::Authority(AuthorityError::NoHost)),
-            ("http:///x", UrlError::Authority(AuthorityError::NoHost)),
-            ("http://:80/", UrlError::Authority(AuthorityError::NoHost)),
-            ("http://me:secret@a.example/", UrlError::Authority(AuthorityError::UserInformation)),
-            ("http://a b/", UrlError::Authority(AuthorityError::Host)),
-            ("http://a.example\u{e9}/", UrlError::Authority(AuthorityError::Host)),
-            ("http://::1/", UrlError::Authority(AuthorityError::BareIpv6)),
-            ("::1", UrlError::Authority(AuthorityError::BareIpv6)),
-            ("http://[::1", UrlError::Authority(AuthorityError::Ipv6)),
-            ("http://[::1]x/", UrlError::Authority(AuthorityError::Ipv6)),
-            ("http://[localhost]/", UrlError::Authority(AuthorityError::Ipv6)),
-            ("http://a:0/", UrlError::Authority(AuthorityError::Port)),
-            ("http://a:65536/", UrlError::Authority(AuthorityError::Port)),
-            ("http://a:+80/", UrlError::Authority(AuthorityError::Port)),
-            ("http://a/#top", UrlError::Fragment),
-            ("http://a/b c", UrlError::Character(' ')),
-            ("http://a/b\r\nX: y", UrlError::Character('\r')),
-            ("http://a/\u{e9}", UrlError::Character('\u{e9}')),
-            ("unix:", UrlError::NoSocket),
-            ("unix::/x", UrlError::NoSocket),
+            ("http://fe80::1:8080/", LoadUrlError::Authority(AuthorityError::BareIpv6)),
+            ("ftp://a.example/", LoadUrlError::Scheme),
+            ("ws://a.example", LoadUrlError::Scheme),
+            ("", LoadUrlError::Authority(AuthorityError::NoHost)),
+            ("/path", LoadUrlError::Authority(AuthorityError::NoHost)),
+            ("http://", LoadUrlError::Authority(AuthorityError::NoHost)),
+            ("http:///x", LoadUrlError::Authority(AuthorityError::NoHost)),
+            ("http://:80/", LoadUrlError::Authority(AuthorityError::NoHost)),
+            (
+                "http://me:secret@a.example/",
+                LoadUrlError::Authority(AuthorityError::UserInformation),
+            ),
+            ("http://a b/", LoadUrlError::Authority(AuthorityError::Host)),
+            ("http://a.example\u{e9}/", LoadUrlError::Authority(AuthorityError::Host)),
+            ("http://::1/", LoadUrlError::Authority(AuthorityError::BareIpv6)),
+            ("::1", LoadUrlError::Authority(AuthorityError::BareIpv6)),
+            ("http://[::1", LoadUrlError::Authority(AuthorityError::Ipv6)),
+            ("http://[::1]x/", LoadUrlError::Authority(AuthorityError::Ipv6)),
+            ("http://[localhost]/", LoadUrlError::Authority(AuthorityError::Ipv6)),
+            ("http://a:0/", LoadUrlError::Authority(AuthorityError::Port)),
+            ("http://a:65536/", LoadUrlError::Authority(AuthorityError::Port)),
+            ("http://a:+80/", LoadUrlError::Authority(AuthorityError::Port)),
+            ("http://a/#top", LoadUrlError::Fragment),
+            ("http://a/b c", LoadUrlError::Character(' ')),
+            ("http://a/b\r\nX: y", LoadUrlError::Character('\r')),
+            ("http://a/\u{e9}", LoadUrlError::Character('\u{e9}')),
+            ("unix:", LoadUrlError::NoSocket),
+            ("unix::/x", LoadUrlError::NoSocket),
         ] {
-            assert_eq!(text.parse::<Url>(), Err(expected), "{text}");
+            assert_eq!(text.parse::<LoadUrl>(), Err(expected), "{text}");
         }
     }
 
     #[test]
     fn a_character_is_refused_with_its_escape() {
-        let error = "http://a/\u{e9}".parse::<Url>().unwrap_err();
+        let error = "http://a/\u{e9}".parse::<LoadUrl>().unwrap_err();
         assert!(error.to_string().ends_with("write %C3%A9"), "{error}");
     }
 }

@@ -9,12 +9,12 @@ use crate::report::measured::{Measured, PlanReport, RunMeasured};
 use crate::report::run::Holds;
 use crate::report::run::{
     BytesReport, ConnectionsReport, GeneratorReport, LatencyReport, LittlesLaw, Requests,
-    RunReport, SecondReport, ServerReport, ThreadReport,
+    RunReport, SecondReport, ServerUsage, ThreadReport,
 };
 use crate::report::schema::{Report, Tool};
 use crate::report::summary::Summary;
 use crate::report::verdict::Verdict;
-use crate::tally::{Connections, Seconds, Tally};
+use crate::tally::{ConnectionTally, Seconds, Tally};
 
 /// Nanoseconds of a second.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -88,7 +88,7 @@ fn requests(tally: &Tally) -> Requests {
     }
 }
 
-fn connections(counted: &Connections) -> ConnectionsReport {
+fn connections(counted: &ConnectionTally) -> ConnectionsReport {
     ConnectionsReport {
         asked: counted.asked,
         open: counted.open_peak,
@@ -144,9 +144,9 @@ fn generator(threads: &[ThreadUse], outcomes: u64) -> GeneratorReport {
     }
 }
 
-fn server_report(server: &ServerUse, wall_ns: u64, outcomes: u64) -> ServerReport {
+fn server_report(server: &ServerUse, wall_ns: u64, outcomes: u64) -> ServerUsage {
     let part = |part_ns: Option<u64>| part_ns.and_then(|part_ns| per_request(part_ns, outcomes));
-    ServerReport {
+    ServerUsage {
         name: server.name.clone(),
         pids: server.pids.clone(),
         threads: server.threads,

@@ -13,7 +13,7 @@ use crate::report::schema::{ConditionReport, Report};
 
 /// A condition under which a measurement fails.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Condition {
+pub struct FailCondition {
     text: String,
     figure: Figure,
     is: Than,
@@ -53,7 +53,7 @@ impl fmt::Display for NoCondition {
 
 impl std::error::Error for NoCondition {}
 
-impl Condition {
+impl FailCondition {
     /// Parses a condition; `time` parses a duration.
     ///
     /// # Errors
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn conditions_are_read() {
-        let read = |text| Condition::read(text, milliseconds).unwrap();
+        let read = |text| FailCondition::read(text, milliseconds).unwrap();
         let time = read("p99.9 > 5ms");
         assert_eq!(
             (time.figure, time.is, time.bound),
@@ -151,7 +151,7 @@ mod tests {
         for text in
             ["", "p99", "p98>5ms", "p99>5", "failed>1", "failed>x%", "rate<1k:2k", "rate>", ">5ms"]
         {
-            assert!(Condition::read(text, milliseconds).is_err(), "{text}");
+            assert!(FailCondition::read(text, milliseconds).is_err(), "{text}");
         }
     }
 }

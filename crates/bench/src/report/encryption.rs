@@ -6,10 +6,10 @@
 use serde::{Deserialize, Serialize};
 use tls::Certificate;
 
-use crate::plan::{Encryption, EncryptionAsk, Handshakes as Wanted, Trust};
+use crate::plan::{Encryption, EncryptionAsk, HandshakeMode as Wanted, ServerTrust};
 use crate::report::figures::numbered;
 use crate::report::latency::LatencyReport;
-use crate::tally::{Handshakes, Terms};
+use crate::tally::{AgreedTerms, HandshakeTally};
 
 /// Seconds of a day.
 const DAY_S: i64 = 86_400;
@@ -39,10 +39,10 @@ impl EncryptionPlanReport {
             Wanted::Resumed => "resumed",
         };
         Self {
-            insecure: *trust == Trust::Anyone,
+            insecure: *trust == ServerTrust::Anyone,
             authorities: match trust {
-                Trust::File(path) => Some(written(path)),
-                Trust::System | Trust::Anyone => None,
+                ServerTrust::File(path) => Some(written(path)),
+                ServerTrust::System | ServerTrust::Anyone => None,
             },
             client_certificate: own.as_ref().map(|files| written(&files.certificate)),
             server_name: server_name.clone(),
@@ -66,14 +66,14 @@ pub struct EncryptionReport {
     /// Handshakes that resumed an earlier session.
     pub resumed: u64,
     /// Those that failed, by cause.
-    pub failed: Vec<FaultReport>,
+    pub failed: Vec<HandshakeFaultReport>,
     /// What connections agreed on.
     pub agreements: Vec<AgreementReport>,
 }
 
 /// Handshakes that failed for one cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FaultReport {
+pub struct HandshakeFaultReport {
     /// The cause, such as `expired` or `alert_48`.
     pub reason: String,
     /// The same in words.
@@ -114,8 +114,8 @@ pub struct CertificateReport {
 
 impl EncryptionReport {
     /// The report of the handshakes of a run.
-    pub fn of(handshakes: &Handshakes) -> Self {
-        let failed = handshakes.failed.iter().map(|(fault, count)| FaultReport {
+    pub fn of(handshakes: &HandshakeTally) -> Self {
+        let failed = handshakes.failed.iter().map(|(fault, count)| HandshakeFaultReport {
             reason: fault.code(),
             text: fault.to_string(),
             mend: fault.mend().map(str::to_owned),
@@ -142,8 +142,10 @@ impl EncryptionReport {
 }
 
 /// The failed handshakes of several runs, by cause.
-pub(crate) fn sum_faults<'r>(runs: impl Iterator<Item = &'r EncryptionReport>) -> Vec<FaultReport> {
-    let mut sums: Vec<FaultReport> = Vec::new();
+pub(crate) fn sum_faults<'r>(
+    runs: impl Iterator<Item = &'r EncryptionReport>,
+) -> Vec<HandshakeFaultReport> {
+    let mut sums: Vec<HandshakeFaultReport> = Vec::new();
     for fault in runs.flat_map(|tls| &tls.failed) {
         match sums.iter_mut().find(|known| known.reason == fault.reason) {
             Some(known) => known.count += fault.count,
@@ -154,7 +156,7 @@ pub(crate) fn sum_faults<'r>(runs: impl Iterator<Item = &'r EncryptionReport>) -
 }
 
 impl AgreementReport {
-    fn of(terms: &Terms) -> Self {
+    fn of(terms: &AgreedTerms) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let certificate = terms.certificate.as_deref().and_then(|der| Certificate::read(der).ok());
         Self {

@@ -52,12 +52,12 @@ pub struct RunMeasured {
     /// The share of the time of all cores that the hypervisor gave to others; `None` if unknown.
     pub steal_share: Option<f64>,
     /// The behaviour of the clocks in that time.
-    pub clock: ClockUse,
+    pub clock: ClockBehaviour,
 }
 
 /// The behaviour of the clocks during a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClockUse {
+pub struct ClockBehaviour {
     /// How often a reading of the monotonic clock was earlier than the previous one.
     pub went_back: u64,
     /// The length of the run by the monotonic clock, in nanoseconds.

@@ -19,23 +19,26 @@ mod summary;
 pub(crate) mod text;
 mod verdict;
 
-pub use condition::{Condition, NoCondition};
+pub use condition::{FailCondition, NoCondition};
 pub(crate) use encryption::sum_faults;
 pub use encryption::{
-    AgreementReport, CertificateReport, EncryptionPlanReport, EncryptionReport, FaultReport,
+    AgreementReport, CertificateReport, EncryptionPlanReport, EncryptionReport,
+    HandshakeFaultReport,
 };
 pub use export::{csv, hgrm};
 pub use hold::HoldReport;
 pub use html::write_html;
 pub use json::{ReadError, to_pretty_json};
-pub use measured::{ClockUse, Ended, Measured, PlanReport, RunMeasured, StageReport, TargetReport};
+pub use measured::{
+    ClockBehaviour, Ended, Measured, PlanReport, RunMeasured, StageReport, TargetReport,
+};
 pub use percentile::{NoPercentile, Percentile};
 pub use run::{
     BytesReport, ConnectionsReport, GeneratorReport, Holds, LatencyReport, LittlesLaw, Requests,
-    RunReport, SecondReport, ServerReport, ThreadReport,
+    RunReport, SecondReport, ServerUsage, ThreadReport,
 };
 pub use schema::{ConditionReport, Report, Tool};
-pub use summary::{LatencySummary, Spread, Summary};
+pub use summary::{FigureSpread, LatencySummary, Summary};
 pub(crate) use text::encryption::lines as encryption_lines;
 pub use text::write_text;
-pub use verdict::{Reason, ReasonCode, State, Verdict};
+pub use verdict::{ReasonCode, ResultTrust, Verdict, VerdictReason};

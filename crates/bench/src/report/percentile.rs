@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::report::run::LatencyReport;
-use crate::report::summary::{LatencySummary, Spread};
+use crate::report::summary::{FigureSpread, LatencySummary};
 
 /// A place in a distribution of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -66,7 +66,7 @@ impl Percentile {
     }
 
     /// The same for a summary of runs.
-    pub fn of_summary(self, summary: &LatencySummary) -> Spread {
+    pub fn of_summary(self, summary: &LatencySummary) -> FigureSpread {
         match self {
             Self::P50 => summary.p50_ns,
             Self::P90 => summary.p90_ns,

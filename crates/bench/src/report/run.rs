@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::report::encryption::EncryptionReport;
 pub use crate::report::latency::LatencyReport;
-use crate::report::measured::ClockUse;
-use crate::tally::Failures;
+use crate::report::measured::ClockBehaviour;
+use crate::tally::FailureCounts;
 
 /// One run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,11 +38,11 @@ pub struct RunReport {
     /// What measuring cost.
     pub generator: GeneratorReport,
     /// What the server used; null if it is not on this host or cannot be inspected.
-    pub server: Option<ServerReport>,
+    pub server: Option<ServerUsage>,
     /// The share of the time of all cores that the hypervisor gave to others; null if unknown.
     pub steal_share: Option<f64>,
     /// The behaviour of the clocks.
-    pub clock: ClockUse,
+    pub clock: ClockBehaviour,
     /// Whether rate, service time and connections agree.
     pub littles_law: LittlesLaw,
 }
@@ -64,7 +64,7 @@ pub struct Requests {
     #[serde(default)]
     pub unasked: u64,
     /// Those that failed, by kind.
-    pub failed_by: Failures,
+    pub failed_by: FailureCounts,
     /// Those without a result when the counting began; their result is counted.
     pub in_flight_start: u64,
     /// Those without a result when the counting ended. In an open loop their age then is among the response times.
@@ -160,7 +160,7 @@ pub struct ThreadReport {
 
 /// What the server used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ServerReport {
+pub struct ServerUsage {
     /// The name of its program.
     pub name: String,
     /// Its processes.

@@ -8,7 +8,7 @@ use crate::report::run::{LatencyReport, RunReport};
 
 /// One figure over all runs.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Spread {
+pub struct FigureSpread {
     /// Half of the runs are at or below this.
     pub median: f64,
     /// The lowest of all runs.
@@ -19,9 +19,9 @@ pub struct Spread {
     pub spread: f64,
 }
 
-impl Spread {
+impl FigureSpread {
     /// The spread of the values of all runs; `None` without values.
-    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<FigureSpread> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);
         let (min, max) = (*values.first()?, *values.last()?);
@@ -29,7 +29,7 @@ impl Spread {
         let lower = *values.get((values.len() - 1) / 2)?;
         let median = f64::midpoint(lower, upper);
         let spread = if median == 0.0 { 0.0 } else { (max - min) / median };
-        Some(Spread { median, min, max, spread })
+        Some(FigureSpread { median, min, max, spread })
     }
 }
 
@@ -37,29 +37,30 @@ impl Spread {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LatencySummary {
     /// The shortest times.
-    pub min_ns: Spread,
+    pub min_ns: FigureSpread,
     /// The medians.
-    pub p50_ns: Spread,
+    pub p50_ns: FigureSpread,
     /// What nine of ten did not exceed.
-    pub p90_ns: Spread,
+    pub p90_ns: FigureSpread,
     /// What 19 of 20 did not exceed.
     #[serde(default)]
-    pub p95_ns: Spread,
+    pub p95_ns: FigureSpread,
     /// What 99 of 100 did not exceed.
-    pub p99_ns: Spread,
+    pub p99_ns: FigureSpread,
     /// What 999 of 1,000 did not exceed.
-    pub p99_9_ns: Spread,
+    pub p99_9_ns: FigureSpread,
     /// What 9,999 of 10,000 did not exceed.
-    pub p99_99_ns: Spread,
+    pub p99_99_ns: FigureSpread,
     /// The longest times.
-    pub max_ns: Spread,
+    pub max_ns: FigureSpread,
     /// The means.
-    pub mean_ns: Spread,
+    pub mean_ns: FigureSpread,
 }
 
 impl LatencySummary {
     fn of<'a>(latencies: impl Iterator<Item = &'a LatencyReport> + Clone) -> Option<Self> {
-        let figure = |value: fn(&LatencyReport) -> f64| Spread::of(latencies.clone().map(value));
+        let figure =
+            |value: fn(&LatencyReport) -> f64| FigureSpread::of(latencies.clone().map(value));
         Some(LatencySummary {
             min_ns: figure(|latency| latency.min_ns as f64)?,
             p50_ns: figure(|latency| latency.p50_ns as f64)?,
@@ -78,15 +79,15 @@ impl LatencySummary {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Answered requests a second.
-    pub rate_per_s: Spread,
+    pub rate_per_s: FigureSpread,
     /// From sending a request to the last byte of the answer.
     pub service: LatencySummary,
     /// From the time a request was due to the last byte of the answer.
     pub response: LatencySummary,
     /// The server's CPU time per request; null if unknown for a run.
-    pub server_cpu_per_request_ns: Option<Spread>,
+    pub server_cpu_per_request_ns: Option<FigureSpread>,
     /// The generator's CPU time per request; null if unknown for a run.
-    pub generator_cpu_per_request_ns: Option<Spread>,
+    pub generator_cpu_per_request_ns: Option<FigureSpread>,
 }
 
 impl Summary {
@@ -95,7 +96,7 @@ impl Summary {
         let server = runs.iter().map(|run| run.server.as_ref()?.cpu_per_request_ns);
         let generator = runs.iter().map(|run| run.generator.cpu_per_request_ns);
         Some(Summary {
-            rate_per_s: Spread::of(runs.iter().map(|run| run.rate_per_s))?,
+            rate_per_s: FigureSpread::of(runs.iter().map(|run| run.rate_per_s))?,
             service: LatencySummary::of(runs.iter().map(|run| &run.service))?,
             response: LatencySummary::of(runs.iter().map(|run| &run.response))?,
             server_cpu_per_request_ns: of_all(server),
@@ -105,6 +106,6 @@ impl Summary {
 }
 
 /// Of values that every run knows.
-fn of_all(values: impl Iterator<Item = Option<f64>>) -> Option<Spread> {
-    Spread::of(values.collect::<Option<Vec<f64>>>()?)
+fn of_all(values: impl Iterator<Item = Option<f64>>) -> Option<FigureSpread> {
+    FigureSpread::of(values.collect::<Option<Vec<f64>>>()?)
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use sys::signal::{Signal, send, unblock_in};
 
-use super::interrupt::{Interrupts, Wish};
+use super::interrupt::{Continuation, Interrupts};
 use crate::limits::{END_GRACE_NS, LIVE_NS};
 use crate::report::{ReadError, Report};
 
@@ -67,7 +67,7 @@ pub fn printed(command: &str) -> Result<Option<Report>, CommandError> {
         if let Some((status, text)) = child.try_wait()?.zip(text.as_ref()) {
             return result(status, text).map(Some);
         }
-        if interrupts.wait(Duration::from_nanos(LIVE_NS))? == Wish::End {
+        if interrupts.wait(Duration::from_nanos(LIVE_NS))? == Continuation::End {
             end(child, &interrupts)?;
             return Ok(None);
         }
@@ -104,7 +104,7 @@ fn end(mut child: Child, interrupts: &Interrupts) -> io::Result<()> {
             return Ok(());
         }
         // A second signal is not made to wait longer.
-        if interrupts.wait(Duration::from_nanos(LIVE_NS))? == Wish::End {
+        if interrupts.wait(Duration::from_nanos(LIVE_NS))? == Continuation::End {
             break;
         }
     }

@@ -1,22 +1,23 @@
 //! A plan as a report shows it.
 
 use crate::plan::{
-    Arrivals, BodyCheck, Check, Lifetime, Pace, Pinning, Plan, RightValues, Stage, StatusSet, Url,
+    AnswerCheck, Arrivals, BodyCheck, Lifetime, LoadPlan, LoadUrl, RateStage, RequestPace,
+    RightValues, StatusSet, ThreadPinning,
 };
 use crate::report::{EncryptionPlanReport, PlanReport, StageReport, TargetReport};
 
 /// The plan of a measurement of that verb.
-pub(super) fn plan(plan: &Plan, verb: &str) -> PlanReport {
+pub(super) fn plan(plan: &LoadPlan, verb: &str) -> PlanReport {
     let nanoseconds =
         |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let (pace, rate) = match &plan.pace {
-        Pace::Closed => ("closed", None),
-        Pace::Open(rate) => match rate.arrivals {
+        RequestPace::Closed => ("closed", None),
+        RequestPace::Open(rate) => match rate.arrivals {
             Arrivals::Constant => ("constant", Some(rate)),
             Arrivals::Poisson => ("poisson", Some(rate)),
         },
     };
-    let stage = |stage: &Stage| StageReport {
+    let stage = |stage: &RateStage| StageReport {
         from_per_s: stage.ramp.from,
         to_per_s: stage.ramp.to,
         duration_ns: nanoseconds(stage.lasts),
@@ -27,7 +28,7 @@ pub(super) fn plan(plan: &Plan, verb: &str) -> PlanReport {
         method: target.method.clone(),
         url: match &plan.store {
             Some(store) => {
-                let Url { scheme, place, path_and_query } = &target.url;
+                let LoadUrl { scheme, place, path_and_query } = &target.url;
                 format!("{}://{place}{path_and_query}", store.dialect.scheme(*scheme))
             }
             None => target.url.to_string(),
@@ -54,8 +55,8 @@ pub(super) fn plan(plan: &Plan, verb: &str) -> PlanReport {
         pipeline: plan.pipeline,
         timeout_ns: nanoseconds(plan.timeout),
         pinned: match &plan.pinning {
-            Pinning::None => Vec::new(),
-            Pinning::Cpus(cpus) => {
+            ThreadPinning::None => Vec::new(),
+            ThreadPinning::Cpus(cpus) => {
                 cpus.iter().map(|cpu| u32::try_from(*cpu).unwrap_or(u32::MAX)).collect()
             }
         },
@@ -69,7 +70,7 @@ pub(super) fn plan(plan: &Plan, verb: &str) -> PlanReport {
     }
 }
 
-fn check(check: &Check) -> Option<String> {
+fn check(check: &AnswerCheck) -> Option<String> {
     let mut words = Vec::new();
     if check.status != StatusSet::default() {
         words.push(format!("status {}", check.status));

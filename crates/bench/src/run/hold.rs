@@ -9,13 +9,13 @@ use std::time::Duration;
 use sys::clock::monotonic_ns;
 
 use super::{
-    Generator, Interrupts, Moment, RunError, Watched, Wish, describe, measured, read, servers,
-    stand, unix_ns, watch,
+    Continuation, Generator, Interrupts, RunError, RunProgress, Watched, describe, measured, read,
+    servers, stand, unix_ns, watch,
 };
-use crate::client::{Finished, Window, Work};
+use crate::client::{Finished, MeasuredWindow, Work};
 use crate::host::{HostFacts, resident_bytes};
 use crate::limits::{HOLD_BYTES_MINIMUM, LIVE_NS, OPENING_PATIENCE_NS};
-use crate::plan::Plan;
+use crate::plan::LoadPlan;
 use crate::report::{Ended, HoldReport, Measured, Report};
 
 /// Resident memory at one moment; `None` if it may not be inspected.
@@ -39,9 +39,9 @@ impl Memory {
 /// # Errors
 /// If the threads of the run cannot be set up.
 pub fn hold(
-    plan: &Plan,
+    plan: &LoadPlan,
     command: Vec<String>,
-    mut look: impl FnMut(&Moment),
+    mut look: impl FnMut(&RunProgress),
 ) -> Result<Report, RunError> {
     let interrupts = Interrupts::block();
     let begun_unix_s = unix_ns() / 1_000_000_000;
@@ -54,17 +54,18 @@ pub fn hold(
     let opened = open_all(&generator, plan, &interrupts, &mut look)?;
     let standing = Memory::read(&servers);
     let open = generator.glance().open;
-    let watched = if opened == Wish::End || open == 0 {
+    let watched = if opened == Continuation::End || open == 0 {
         // There is nothing to hold.
-        Watched { before: Some(read(&servers)), after: read(&servers), wish: Wish::End }
+        Watched { before: Some(read(&servers)), after: read(&servers), wish: Continuation::End }
     } else {
-        let window = Window::new(monotonic_ns() + 2 * LIVE_NS, Duration::ZERO, plan.duration);
+        let window =
+            MeasuredWindow::new(monotonic_ns() + 2 * LIVE_NS, Duration::ZERO, plan.duration);
         generator.lives.iter().for_each(|live| live.begin(window.start_ns));
         watch(&servers, window, &interrupts, &generator, |elapsed_ns| {
-            look(&Moment { run: 1, runs: 1, elapsed_ns, window, glance: generator.glance() });
+            look(&RunProgress { run: 1, runs: 1, elapsed_ns, window, glance: generator.glance() });
         })?
     };
-    let ended = if opened == Wish::End || (open > 0 && watched.wish == Wish::End) {
+    let ended = if opened == Continuation::End || (open > 0 && watched.wish == Continuation::End) {
         Ended::Interrupted
     } else {
         Ended::Complete
@@ -72,7 +73,7 @@ pub fn hold(
     let last = Memory::read(&servers);
     let outcomes = generator.gather(watched.wish, plan.connections)?;
     // The counters of a thread may be a moment old: if the opening was stopped, its result is more exact.
-    let standing_count = (opened == Wish::GoOn).then_some(open);
+    let standing_count = (opened == Continuation::GoOn).then_some(open);
     let hold = report(&outcomes, standing_count, [before, standing, last]);
     let runs = watched.before.and_then(|before| measured(outcomes, &before, &watched.after));
     let plan = describe::plan(plan, "hold");
@@ -83,10 +84,10 @@ pub fn hold(
 /// Waits until every connection is established, or the missing ones are given up.
 fn open_all(
     generator: &Generator,
-    plan: &Plan,
+    plan: &LoadPlan,
     interrupts: &Interrupts,
-    look: &mut impl FnMut(&Moment),
-) -> Result<Wish, RunError> {
+    look: &mut impl FnMut(&RunProgress),
+) -> Result<Continuation, RunError> {
     let connections = u64::from(plan.connections);
     let start_ns = monotonic_ns();
     let mut latest = (0, start_ns);
@@ -94,17 +95,17 @@ fn open_all(
         let now_ns = monotonic_ns();
         let glance = generator.glance();
         let elapsed_ns = now_ns.saturating_sub(start_ns);
-        look(&Moment { run: 1, runs: 1, elapsed_ns, window: Window::NEVER, glance });
+        look(&RunProgress { run: 1, runs: 1, elapsed_ns, window: MeasuredWindow::NEVER, glance });
         if glance.opened > latest.0 {
             latest = (glance.opened, now_ns);
         }
         let is_tried = glance.tried >= connections;
         let is_in_vain = is_tried && now_ns.saturating_sub(latest.1) > OPENING_PATIENCE_NS;
         if glance.opened >= connections || is_in_vain {
-            return Ok(Wish::GoOn);
+            return Ok(Continuation::GoOn);
         }
-        if interrupts.wait(Duration::from_nanos(LIVE_NS))? == Wish::End {
-            return Ok(Wish::End);
+        if interrupts.wait(Duration::from_nanos(LIVE_NS))? == Continuation::End {
+            return Ok(Continuation::End);
         }
     }
 }

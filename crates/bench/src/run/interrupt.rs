@@ -10,7 +10,7 @@ use sys::signal::{Signal, SignalSet, block, wait_timeout};
 
 /// Whether a measurement continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum Continuation {
     /// It continues.
     GoOn,
     /// It ends now; what was measured so far is reported.
@@ -35,8 +35,8 @@ impl Interrupts {
     ///
     /// # Errors
     /// Those of the kernel.
-    pub fn wait(&self, time: Duration) -> io::Result<Wish> {
+    pub fn wait(&self, time: Duration) -> io::Result<Continuation> {
         let signal = wait_timeout(&self.signals, time)?;
-        Ok(if signal.is_some() { Wish::End } else { Wish::GoOn })
+        Ok(if signal.is_some() { Continuation::End } else { Continuation::GoOn })
     }
 }

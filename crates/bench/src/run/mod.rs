@@ -16,25 +16,28 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use runtime::launch::{
-    LaunchError, Launched, Pinning as LaunchPinning, Plan as LaunchPlan, Spread, Tables, launch,
+    ConnectionSpread, LaunchError, LaunchPlan, Launched, Pinning as LaunchPinning, Tables, launch,
 };
-use runtime::mailbox::{Role, Waking, mesh};
-use runtime::scheduler::{Punctuality, Settings};
+use runtime::mailbox::{EndpointRole, Waking, mesh};
+use runtime::scheduler::{Punctuality, SchedulerSettings};
 use sys::clock::{monotonic_ns, realtime};
 
-use crate::client::{Client, Finished, Glance, Live, NoMessage, Orders, Window, Work, thread_of};
+use crate::client::{
+    Finished, Glance, Live, LoadClient, MeasuredWindow, NoThreadMessage, ThreadOrders, Work,
+    thread_of,
+};
 use crate::host::{CpuTimes, HostFacts, ServerSample, ServerUse, is_local, listening_processes};
 use crate::limits::{END_GRACE_NS, END_GRACE_PER_CONNECTION_NS, LIVE_NS, START_NS};
-use crate::plan::{Address, Cpus, Pace, Pinning, Plan};
-use crate::report::{ClockUse, Ended, Measured, Report, RunMeasured};
+use crate::plan::{Cpus, LoadAddress, LoadPlan, RequestPace, ThreadPinning};
+use crate::report::{ClockBehaviour, Ended, Measured, Report, RunMeasured};
 use crate::tally::Tally;
 pub use command::{CommandError, printed};
 pub use hold::hold;
-pub use interrupt::{Interrupts, Wish};
+pub use interrupt::{Continuation, Interrupts};
 
 /// The progress of a measurement.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment {
+pub struct RunProgress {
     /// The run, from 1.
     pub run: u32,
     /// The number of runs.
@@ -42,7 +45,7 @@ pub struct Moment {
     /// Nanoseconds since the run began, including warm-up.
     pub elapsed_ns: u64,
     /// The window of the run.
-    pub window: Window,
+    pub window: MeasuredWindow,
     /// The counters of all threads' clients.
     pub glance: Glance,
 }
@@ -96,9 +99,9 @@ fn unix_ns() -> u64 {
 /// # Errors
 /// If the threads of a run cannot be set up.
 pub fn requests(
-    plan: &Plan,
+    plan: &LoadPlan,
     command: Vec<String>,
-    mut look: impl FnMut(&Moment),
+    mut look: impl FnMut(&RunProgress),
 ) -> Result<Report, RunError> {
     let interrupts = Interrupts::block();
     let begun_unix_s = unix_ns() / 1_000_000_000;
@@ -114,14 +117,14 @@ pub fn requests(
 fn all(
     work: &Arc<Work>,
     interrupts: &Interrupts,
-    look: &mut impl FnMut(&Moment),
+    look: &mut impl FnMut(&RunProgress),
 ) -> Result<(Vec<RunMeasured>, Ended), RunError> {
     let count = work.plan().runs.max(1);
     let mut runs = Vec::new();
     for run in 1..=count {
         let (measured, wish) = once(work, run, interrupts, look)?;
         runs.extend(measured);
-        if wish == Wish::End {
+        if wish == Continuation::End {
             return Ok((runs, Ended::Interrupted));
         }
     }
@@ -148,16 +151,16 @@ fn once(
     work: &Arc<Work>,
     run: u32,
     interrupts: &Interrupts,
-    look: &mut impl FnMut(&Moment),
-) -> Result<(Option<RunMeasured>, Wish), RunError> {
+    look: &mut impl FnMut(&RunProgress),
+) -> Result<(Option<RunMeasured>, Continuation), RunError> {
     let plan = work.plan();
     let servers = servers(plan);
-    let window = Window::new(monotonic_ns() + START_NS, plan.warmup, plan.duration);
+    let window = MeasuredWindow::new(monotonic_ns() + START_NS, plan.warmup, plan.duration);
     let mut generator = stand(work, Some(window))?;
     generator.launched.start();
     let runs = plan.runs.max(1);
     let watched = watch(&servers, window, interrupts, &generator, |elapsed_ns| {
-        look(&Moment { run, runs, elapsed_ns, window, glance: generator.glance() });
+        look(&RunProgress { run, runs, elapsed_ns, window, glance: generator.glance() });
     })?;
     let outcomes = generator.gather(watched.wish, plan.connections)?;
     let measured = watched.before.and_then(|before| measured(outcomes, &before, &watched.after));
@@ -169,18 +172,18 @@ struct Watched {
     /// When counting began; `None` if it did not.
     before: Option<Reading>,
     after: Reading,
-    wish: Wish,
+    wish: Continuation,
 }
 
 /// Waits for the end of a window, until the threads have sent everything, or for a signal to end early.
 fn watch(
     servers: &[u32],
-    window: Window,
+    window: MeasuredWindow,
     interrupts: &Interrupts,
     generator: &Generator,
     mut look: impl FnMut(u64),
 ) -> Result<Watched, RunError> {
-    let mut wish = Wish::GoOn;
+    let mut wish = Continuation::GoOn;
     let mut before = None;
     loop {
         let now_ns = monotonic_ns();
@@ -188,7 +191,7 @@ fn watch(
             before = Some(read(servers));
         }
         look(now_ns.saturating_sub(window.start_ns));
-        if wish == Wish::End || now_ns >= window.end_ns || generator.is_over() {
+        if wish == Continuation::End || now_ns >= window.end_ns || generator.is_over() {
             break;
         }
         let border_ns = if before.is_none() { window.begin_ns } else { window.end_ns };
@@ -199,17 +202,17 @@ fn watch(
 }
 
 /// Threads that are ready and wait to be started. Without a window they are told later when to begin.
-fn stand(work: &Arc<Work>, window: Option<Window>) -> Result<Generator, RunError> {
+fn stand(work: &Arc<Work>, window: Option<MeasuredWindow>) -> Result<Generator, RunError> {
     let plan = work.plan();
     let threads = plan.threads;
     let lives: Vec<Arc<Live>> = (0..threads).map(|_| Arc::new(Live::default())).collect();
     let cpus = match &plan.pinning {
-        Pinning::None => Vec::new(),
-        Pinning::Cpus(cpus) => cpus.clone(),
+        ThreadPinning::None => Vec::new(),
+        ThreadPinning::Cpus(cpus) => cpus.clone(),
     };
     let (handover, outcomes) = channel();
-    let roles = vec![Role::Scheduler; threads as usize];
-    let seats = mesh::<NoMessage>(&roles, Waking::Descriptors)?;
+    let roles = vec![EndpointRole::Scheduler; threads as usize];
+    let seats = mesh::<NoThreadMessage>(&roles, Waking::Descriptors)?;
     let make = {
         let (work, lives) = (Arc::clone(work), lives.clone());
         move |endpoint| {
@@ -218,7 +221,7 @@ fn stand(work: &Arc<Work>, window: Option<Window>) -> Result<Generator, RunError
             if let Some(cpu) = cpu {
                 sys::cpu::pin_current_thread(cpu)?;
             }
-            Ok(Client::new(Orders {
+            Ok(LoadClient::new(ThreadOrders {
                 work: Arc::clone(&work),
                 thread,
                 window,
@@ -232,13 +235,13 @@ fn stand(work: &Arc<Work>, window: Option<Window>) -> Result<Generator, RunError
     Ok(Generator { launched, lives, outcomes })
 }
 
-fn launch_plan(plan: &Plan) -> LaunchPlan {
+fn launch_plan(plan: &LoadPlan) -> LaunchPlan {
     // Threads that share a CPU would take each other's time by polling.
     let have_cpus = Cpus::read().is_ok_and(|cpus| cpus.has_one_for_each(plan.threads));
     let punctuality = match plan.pace {
-        Pace::Closed => Punctuality::Usual,
-        Pace::Open(_) if have_cpus => Punctuality::Spinning,
-        Pace::Open(_) => Punctuality::Exact,
+        RequestPace::Closed => Punctuality::Usual,
+        RequestPace::Open(_) if have_cpus => Punctuality::Spinning,
+        RequestPace::Open(_) => Punctuality::Exact,
     };
     let connections = (plan.connections / plan.threads.max(1)) as usize + 1;
     LaunchPlan {
@@ -246,15 +249,15 @@ fn launch_plan(plan: &Plan) -> LaunchPlan {
         // A thread is pinned by its own orders.
         pinning: LaunchPinning::None,
         tables: Tables::Private,
-        spread: Spread::Hash,
+        spread: ConnectionSpread::Hash,
         listeners: Vec::new(),
-        settings: Settings {
+        settings: SchedulerSettings {
             connections,
             punctuality,
             // A server that reads no byte of a request for this long has failed like one that does not answer.
             send_idle_ns: u64::try_from(plan.timeout.as_nanos()).unwrap_or(u64::MAX).max(1),
             send_rate: 0,
-            ..Settings::default()
+            ..SchedulerSettings::default()
         },
         keep: Vec::new(),
     }
@@ -262,9 +265,9 @@ fn launch_plan(plan: &Plan) -> LaunchPlan {
 
 impl Generator {
     /// What all threads measured, once they have ended.
-    fn gather(self, wish: Wish, connections: u32) -> Result<Vec<Finished>, RunError> {
+    fn gather(self, wish: Continuation, connections: u32) -> Result<Vec<Finished>, RunError> {
         let connections = u64::from(connections);
-        if wish == Wish::End {
+        if wish == Continuation::End {
             self.lives.iter().for_each(|live| live.stop());
         }
         let mut outcomes = Vec::new();
@@ -296,7 +299,7 @@ impl Generator {
 }
 
 /// The processes of the server, if it is on this host.
-pub(crate) fn servers(plan: &Plan) -> Vec<u32> {
+pub(crate) fn servers(plan: &LoadPlan) -> Vec<u32> {
     if let Some(pid) = plan.server {
         return vec![pid];
     }
@@ -304,8 +307,8 @@ pub(crate) fn servers(plan: &Plan) -> Vec<u32> {
         .peers
         .iter()
         .filter_map(|peer| match &peer.address {
-            Address::Tcp(address) if is_local(address.ip()) => Some(*address),
-            Address::Tcp(_) | Address::Unix(_) => None,
+            LoadAddress::Tcp(address) if is_local(address.ip()) => Some(*address),
+            LoadAddress::Tcp(_) | LoadAddress::Unix(_) => None,
         })
         .flat_map(listening_processes)
         .collect();
@@ -341,7 +344,7 @@ fn measured(outcomes: Vec<Finished>, before: &Reading, after: &Reading) -> Optio
             .as_ref()
             .zip(after.cpus.as_ref())
             .and_then(|(before, after)| after.steal_since(before)),
-        clock: ClockUse {
+        clock: ClockBehaviour {
             went_back: u64::from(after.monotonic_ns < before.monotonic_ns),
             monotonic_ns: after.monotonic_ns.saturating_sub(before.monotonic_ns),
             realtime_ns: signed(after.unix_ns) - signed(before.unix_ns),

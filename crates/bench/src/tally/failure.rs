@@ -55,7 +55,7 @@ impl FailureKind {
 
 /// How often each kind of failure happened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failures {
+pub struct FailureCounts {
     /// See [`FailureKind::Connect`].
     pub connect: u64,
     /// See [`FailureKind::Handshake`].
@@ -73,7 +73,7 @@ pub struct Failures {
     pub garbage: u64,
 }
 
-impl Failures {
+impl FailureCounts {
     /// Counts one more of the kind.
     pub fn add(&mut self, kind: FailureKind) {
         *self.slot(kind) += 1;
@@ -98,7 +98,7 @@ impl Failures {
     }
 
     /// Adds the counts of another.
-    pub fn merge(&mut self, other: &Failures) {
+    pub fn merge(&mut self, other: &FailureCounts) {
         for kind in FailureKind::ALL {
             *self.slot(kind) += other.of(kind);
         }
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn each_kind_has_its_own_count_and_the_name_of_its_field() {
-        let mut failures = Failures::default();
+        let mut failures = FailureCounts::default();
         for (times, kind) in FailureKind::ALL.into_iter().enumerate() {
             (0..=times).for_each(|_| failures.add(kind));
         }

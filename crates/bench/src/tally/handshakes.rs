@@ -12,7 +12,7 @@ use crate::limits::TERMS_MAXIMUM;
 
 /// The handshakes of one thread, or of all.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Handshakes {
+pub struct HandshakeTally {
     /// Handshakes with a key exchange, a certificate and its signature.
     pub full: u64,
     /// Handshakes that resumed an earlier session.
@@ -20,14 +20,14 @@ pub struct Handshakes {
     /// Those that failed, by cause.
     pub failed: BTreeMap<HandshakeFault, u64>,
     /// What connections agreed on, in order of first use.
-    pub terms: Vec<Terms>,
+    pub terms: Vec<AgreedTerms>,
     /// From the established connection until the handshake was over.
     latency: Latency,
 }
 
 /// What connections agreed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Terms {
+pub struct AgreedTerms {
     /// The version, such as `TLSv1.3`.
     pub version: &'static str,
     /// The cipher suite, such as `TLS_AES_128_GCM_SHA256`.
@@ -40,7 +40,7 @@ pub struct Terms {
     pub connections: u64,
 }
 
-impl Terms {
+impl AgreedTerms {
     fn are(&self, agreed: &Agreed) -> bool {
         (self.version, self.cipher) == (agreed.version, agreed.cipher)
             && self.protocol == agreed.protocol
@@ -55,7 +55,7 @@ impl Terms {
     }
 }
 
-impl Handshakes {
+impl HandshakeTally {
     /// A handshake is over, after so long.
     pub fn agree(&mut self, agreed: &Agreed, handshake_ns: u64) {
         match agreed.resumption {
@@ -66,7 +66,7 @@ impl Handshakes {
         if let Some(known) = self.terms.iter_mut().find(|known| known.are(agreed)) {
             known.connections += 1;
         } else if self.terms.len() < TERMS_MAXIMUM {
-            self.terms.push(Terms {
+            self.terms.push(AgreedTerms {
                 version: agreed.version,
                 cipher: agreed.cipher,
                 protocol: agreed.protocol.clone(),
@@ -97,7 +97,7 @@ impl Handshakes {
     }
 
     /// Adds those of another thread.
-    pub fn merge(&mut self, other: &Handshakes) {
+    pub fn merge(&mut self, other: &HandshakeTally) {
         self.full += other.full;
         self.resumed += other.resumed;
         for (fault, count) in &other.failed {
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn agreements_of_two_threads_add_up_when_they_are_merged() {
-        let (mut one, mut other) = (Handshakes::default(), Handshakes::default());
+        let (mut one, mut other) = (HandshakeTally::default(), HandshakeTally::default());
         one.agree(&agreed("A", Resumption::None), 300);
         one.agree(&agreed("A", Resumption::Resumed), 100);
         one.fail(HandshakeFault::Cut);
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn a_server_that_always_shows_another_certificate_takes_no_more_memory() {
         let shown = |numbers: std::ops::Range<u8>| {
-            let mut handshakes = Handshakes::default();
+            let mut handshakes = HandshakeTally::default();
             for number in numbers {
                 let certificate = Some([number].as_slice().into());
                 let plain = agreed("A", Resumption::None);

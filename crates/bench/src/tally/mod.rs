@@ -13,9 +13,9 @@ mod seconds;
 use runtime::transport::Agreed;
 
 pub use blob::BlobError;
-pub use failure::{FailureKind, Failures};
+pub use failure::{FailureCounts, FailureKind};
 pub use fault::{CertificateReason, HandshakeFault};
-pub use handshakes::{Handshakes, Terms};
+pub use handshakes::{AgreedTerms, HandshakeTally};
 pub use latency::Latency;
 pub use seconds::{Second, Seconds};
 
@@ -61,7 +61,7 @@ pub struct Answering {
 
 /// Connections of one thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Connections {
+pub struct ConnectionTally {
     /// How many this thread is to hold at once.
     pub asked: u64,
     /// How many are open now.
@@ -88,7 +88,7 @@ pub struct Values {
 /// The time that connections spent without waiting for an answer that came, in nanoseconds since [`Tally::begin`]. With the service times
 /// it is all the time of all connections that have something to do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Spent {
+pub struct SpentTime {
     /// Being opened, with the handshake.
     pub connect_ns: u64,
     /// Connects that failed, and the pauses after them.
@@ -99,13 +99,13 @@ pub struct Spent {
     pub left_ns: u64,
 }
 
-impl Spent {
+impl SpentTime {
     /// All of it.
     pub fn sum_ns(&self) -> u64 {
         self.connect_ns + self.unopened_ns + self.failed_ns + self.left_ns
     }
 
-    fn merge(&mut self, other: &Spent) {
+    fn merge(&mut self, other: &SpentTime) {
         self.connect_ns += other.connect_ns;
         self.unopened_ns += other.unopened_ns;
         self.failed_ns += other.failed_ns;
@@ -126,7 +126,7 @@ pub struct Tally {
     /// Whole answers that were as expected.
     pub answered: u64,
     /// Requests that came to nothing good, by kind.
-    pub failed: Failures,
+    pub failed: FailureCounts,
     /// Requests without an outcome when the counting began.
     pub in_flight_start: u64,
     /// Requests due that no connection had taken when the counting began.
@@ -134,15 +134,15 @@ pub struct Tally {
     /// The same when it ended.
     pub unsent_end: u64,
     /// Times of connections that are in no histogram.
-    pub spent: Spent,
+    pub spent: SpentTime,
     /// Answers, or bytes behind one, that belong to no request. They are among the failures, as garbage.
     pub unasked: u64,
     /// What reads of a store have found.
     pub values: Values,
     /// Connections of this thread.
-    pub connections: Connections,
+    pub connections: ConnectionTally,
     /// The handshakes of encrypted ones; `None` before the first.
-    pub handshakes: Option<Box<Handshakes>>,
+    pub handshakes: Option<Box<HandshakeTally>>,
     /// Bytes read from sockets, without what encryption adds.
     pub bytes_in: u64,
     /// Bytes written to sockets, without what encryption adds.
@@ -168,14 +168,14 @@ impl Tally {
             sent: 0,
             waited: 0,
             answered: 0,
-            failed: Failures::default(),
+            failed: FailureCounts::default(),
             in_flight_start: 0,
             unsent_start: 0,
             unsent_end: 0,
-            spent: Spent::default(),
+            spent: SpentTime::default(),
             unasked: 0,
             values: Values::default(),
-            connections: Connections { asked: connections, ..Connections::default() },
+            connections: ConnectionTally { asked: connections, ..ConnectionTally::default() },
             handshakes: None,
             bytes_in: 0,
             bytes_out: 0,
@@ -200,8 +200,8 @@ impl Tally {
         self.sent = 0;
         self.waited = 0;
         self.answered = 0;
-        self.failed = Failures::default();
-        self.spent = Spent::default();
+        self.failed = FailureCounts::default();
+        self.spent = SpentTime::default();
         self.unasked = 0;
         self.values = Values::default();
         self.bytes_in = 0;
@@ -387,9 +387,9 @@ impl Tally {
     }
 }
 
-impl Connections {
+impl ConnectionTally {
     /// Peaks add up too: each thread holds its own connections.
-    fn merge(&mut self, other: &Connections) {
+    fn merge(&mut self, other: &ConnectionTally) {
         self.asked += other.asked;
         self.open += other.open;
         self.open_peak += other.open_peak;

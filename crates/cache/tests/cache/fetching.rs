@@ -2,17 +2,17 @@
 
 use cache::limits::{FETCHES_OF_URI, WAITERS};
 use cache::{
-    Answer, Asked, FetchId, Fetches, Join, RequestDirectives, Rules, Sharing, Terms, Time, Worth,
-    judge,
+    AnswerHead, CacheQuery, CacheRules, FetchId, Fetches, Join, RequestDirectives, Sharing,
+    StorageTerms, Time, Worth, judge,
 };
 
 use crate::{at, fields, key, object};
 
-fn terms(lines: &str, request: &str) -> Terms {
+fn terms(lines: &str, request: &str) -> StorageTerms {
     let said = if lines.contains("Cache-Control") { "" } else { "Cache-Control: max-age=9" };
     let head = fields(&format!("Content-Length: 0\n{said}\n{lines}"));
-    let answer = Answer { status: 200, fields: head.fields() };
-    judge(&answer, &fields(request).fields(), &Rules::default(), (at(0), at(0))).unwrap()
+    let answer = AnswerHead { status: 200, fields: head.fields() };
+    judge(&answer, &fields(request).fields(), &CacheRules::default(), (at(0), at(0))).unwrap()
 }
 
 fn begin(fetches: &mut Fetches<u32>, request: &str) -> FetchId {
@@ -30,7 +30,7 @@ fn join_at(
     who: u32,
 ) -> Join {
     let (key, request) = (key(target), fields(request));
-    let asked = Asked { key: &key, fields: &request.fields(), now };
+    let asked = CacheQuery { key: &key, fields: &request.fields(), now };
     fetches.join(&asked, RequestDirectives::Obeyed, who)
 }
 
@@ -100,7 +100,7 @@ fn only_what_is_fresh_is_read_while_it_arrives() {
 fn an_answer_that_each_request_validates_makes_no_request_wait() {
     for (control, waits) in [("max-age=9", true), ("no-cache", false), ("max-age=0", false)] {
         let lines = format!("Cache-Control: {control}\nETag: \"e\"");
-        let validated = object((200, &lines), "", &Rules::default(), at(0)).unwrap();
+        let validated = object((200, &lines), "", &CacheRules::default(), at(0)).unwrap();
         let mut fetches = Fetches::default();
         let shared = (Sharing::Shared, at(99));
         let id = fetches.begin(key("/"), fields(""), Some(validated), shared);

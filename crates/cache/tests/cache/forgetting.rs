@@ -3,24 +3,24 @@
 use std::rc::Rc;
 
 use cache::limits::{ENTRY_COST, SWEPT};
-use cache::{Answer, Body, Cache, Object, Pattern, Rules, judge};
+use cache::{AnswerHead, Cache, CacheRules, Object, PurgePattern, StoredBody, judge};
 
 use crate::{at, fields, key, object, seen, with};
 
 fn fill(cache: &mut Cache, targets: impl Iterator<Item = String>) {
     for target in targets {
         let lines = (200, "Cache-Control: max-age=100");
-        let stored = object(lines, "", &Rules::default(), at(0)).unwrap();
+        let stored = object(lines, "", &CacheRules::default(), at(0)).unwrap();
         assert!(cache.store(&key(&target), stored, &fields("").fields()));
     }
 }
 
 #[test]
 fn a_changed_resource_is_forgotten_with_all_its_variants() {
-    let mut cache = Cache::new(Rules::default());
+    let mut cache = Cache::new(CacheRules::default());
     for request in ["X: 1", "X: 2"] {
         let lines = (200, "Cache-Control: max-age=100\nVary: X");
-        let stored = object(lines, request, &Rules::default(), at(0)).unwrap();
+        let stored = object(lines, request, &CacheRules::default(), at(0)).unwrap();
         cache.store(&key("/a"), stored, &fields(request).fields());
     }
     fill(&mut cache, ["/b".to_owned()].into_iter());
@@ -33,10 +33,10 @@ fn a_changed_resource_is_forgotten_with_all_its_variants() {
 
 #[test]
 fn only_the_variant_that_has_gone_is_forgotten() {
-    let mut cache = Cache::new(Rules::default());
+    let mut cache = Cache::new(CacheRules::default());
     for request in ["X: 1", "X: 2"] {
         let lines = (200, "Cache-Control: max-age=100\nVary: X");
-        let stored = object(lines, request, &Rules::default(), at(0)).unwrap();
+        let stored = object(lines, request, &CacheRules::default(), at(0)).unwrap();
         cache.store(&key("/a"), stored, &fields(request).fields());
     }
     cache.forget(&key("/a"), &fields("X: 1").fields());
@@ -70,21 +70,21 @@ fn a_pattern_is_a_path_with_any_query_or_a_prefix_perhaps_of_one_host() {
         ("other.test/a", "/a", false),
         ("site.test/*", "/a", true),
     ] {
-        let known = Pattern::parse(pattern).unwrap();
+        let known = PurgePattern::parse(pattern).unwrap();
         assert_eq!(known.includes(&key(target)), includes, "{pattern} {target}");
     }
     for wrong in ["", "a", "/a*b", "/a b", "/\u{e4}", "**", &"/".repeat(3000)] {
-        assert!(Pattern::parse(wrong).is_err(), "{wrong:.20}");
+        assert!(PurgePattern::parse(wrong).is_err(), "{wrong:.20}");
     }
 }
 
 #[test]
 fn a_purge_is_in_force_at_once_and_spares_what_is_stored_later() {
-    let mut cache = Cache::new(Rules::default());
+    let mut cache = Cache::new(CacheRules::default());
     let count = SWEPT * 2;
     fill(&mut cache, (0..count).map(|number| format!("/a/{number}")));
     fill(&mut cache, ["/b".to_owned()].into_iter());
-    cache.purge(Pattern::parse("/a/*").unwrap());
+    cache.purge(PurgePattern::parse("/a/*").unwrap());
     assert_eq!(seen(&mut cache, "/a/1", "", at(1)), "uri-miss");
     assert_eq!(seen(&mut cache, "/b", "", at(1)), "fresh");
     fill(&mut cache, ["/a/2".to_owned()].into_iter());
@@ -98,35 +98,35 @@ fn a_purge_is_in_force_at_once_and_spares_what_is_stored_later() {
 
 #[test]
 fn more_purges_than_are_kept_purge_everything() {
-    let mut cache = with("Cache-Control: max-age=100", Rules::default());
+    let mut cache = with("Cache-Control: max-age=100", CacheRules::default());
     for number in 0..cache::limits::PURGES {
-        cache.purge(Pattern::parse(&format!("/{number}")).unwrap());
+        cache.purge(PurgePattern::parse(&format!("/{number}")).unwrap());
     }
     assert_eq!(seen(&mut cache, "/", "", at(1)), "fresh");
-    cache.purge(Pattern::parse("/x").unwrap());
+    cache.purge(PurgePattern::parse("/x").unwrap());
     assert_eq!(seen(&mut cache, "/", "", at(1)), "uri-miss");
 }
 
 #[test]
 fn other_parts_of_a_key_and_less_memory_make_answers_leave() {
-    let mut cache = with("Cache-Control: max-age=100", Rules::default());
-    cache.set_rules(Rules { default_ttl_s: Some(9), ..Rules::default() });
+    let mut cache = with("Cache-Control: max-age=100", CacheRules::default());
+    cache.set_rules(CacheRules { default_ttl_s: Some(9), ..CacheRules::default() });
     assert_eq!(seen(&mut cache, "/", "", at(1)), "fresh");
     let parts = cache::KeyParts { query: false, ..Default::default() };
-    cache.set_rules(Rules { key: parts, ..Rules::default() });
+    cache.set_rules(CacheRules { key: parts, ..CacheRules::default() });
     assert_eq!(seen(&mut cache, "/", "", at(1)), "uri-miss");
-    let mut cache = with("Cache-Control: max-age=100", Rules::default());
-    cache.set_rules(Rules { memory: 100, ..Rules::default() });
+    let mut cache = with("Cache-Control: max-age=100", CacheRules::default());
+    cache.set_rules(CacheRules { memory: 100, ..CacheRules::default() });
     assert_eq!((cache.stats().bytes, cache.stats().evictions), (0, 1));
 }
 
 #[test]
 fn memory_is_bounded_also_while_answers_arrive() {
-    let rules = Rules { memory: 64 << 10, object: 8 << 10, ..Rules::default() };
+    let rules = CacheRules { memory: 64 << 10, object: 8 << 10, ..CacheRules::default() };
     let mut cache = Cache::new(rules.clone());
     for number in 0..100 {
         let head = fields(&format!("Cache-Control: max-age=9\nContent-Length: {}", 4096));
-        let answer = Answer { status: 200, fields: head.fields() };
+        let answer = AnswerHead { status: 200, fields: head.fields() };
         let none = fields("");
         let terms = judge(&answer, &none.fields(), &rules, (at(0), at(0))).unwrap();
         let object = Object::new(&answer, vec![0; 4096], terms, &rules, at(0));
@@ -149,7 +149,7 @@ fn memory_is_bounded_also_while_answers_arrive() {
 /// A client that reads slowly holds a body that was forgotten, and one that was never stored.
 #[test]
 fn memory_is_bounded_also_by_what_clients_hold() {
-    let rules = Rules { memory: 64 << 10, object: 8 << 10, ..Rules::default() };
+    let rules = CacheRules { memory: 64 << 10, object: 8 << 10, ..CacheRules::default() };
     let mut cache = Cache::new(rules.clone());
     let (mut lent, mut count) = (Vec::new(), 0);
     for number in 0..200 {
@@ -165,7 +165,7 @@ fn memory_is_bounded_also_by_what_clients_hold() {
         cache.store(&key(&format!("/{number}")), stored, &fields("").fields());
         match number % 4 {
             0 => cache.invalidate(key(&format!("/{number}")).text()),
-            1 => cache.purge(Pattern::parse(&format!("/{number}")).unwrap()),
+            1 => cache.purge(PurgePattern::parse(&format!("/{number}")).unwrap()),
             2 => cache.forget(&key(&format!("/{number}")), &fields("").fields()),
             _ => _ = cache.sweep(),
         }
@@ -178,15 +178,16 @@ fn memory_is_bounded_also_by_what_clients_hold() {
 }
 
 /// Of these bodies, the bytes of those that no table has.
-fn lent_outside(cache: &Cache, lent: &[Rc<Body>]) -> usize {
+fn lent_outside(cache: &Cache, lent: &[Rc<StoredBody>]) -> usize {
     let all: usize = lent.iter().map(|body| body.len()).sum();
     all - cache.stats().objects * 4096
 }
 
 #[test]
 fn an_answer_that_is_too_long_is_not_stored() {
-    let rules = Rules { object: 1, ..Rules::default() };
-    let stored = object((200, "Cache-Control: max-age=9"), "", &Rules::default(), at(0)).unwrap();
+    let rules = CacheRules { object: 1, ..CacheRules::default() };
+    let stored =
+        object((200, "Cache-Control: max-age=9"), "", &CacheRules::default(), at(0)).unwrap();
     let mut cache = Cache::new(rules);
     assert!(!cache.store(&key("/"), stored, &fields("").fields()));
     assert_eq!(cache.stats().objects, 0);
@@ -194,7 +195,7 @@ fn an_answer_that_is_too_long_is_not_stored() {
 
 #[test]
 fn reserved_room_is_available_after_eviction() {
-    let rules = Rules { memory: 8_000, ..Rules::default() };
+    let rules = CacheRules { memory: 8_000, ..CacheRules::default() };
     let mut cache = Cache::new(rules.clone());
     let request = fields("");
     for round in 0..4 {

@@ -1,11 +1,11 @@
 //! For how long an answer is fresh, and how old it is (RFC 9111 section 4.2).
 
-use cache::{Guessing, Rules};
+use cache::{CacheRules, Guessing};
 use proptest::prelude::*;
 
 use crate::{NOW_S, at, date, object};
 
-fn lifetime(lines: &str, rules: &Rules) -> u64 {
+fn lifetime(lines: &str, rules: &CacheRules) -> u64 {
     object((200, &format!("ETag: \"e\"\n{lines}")), "", rules, at(0))
         .unwrap()
         .freshness()
@@ -14,7 +14,7 @@ fn lifetime(lines: &str, rules: &Rules) -> u64 {
 
 #[test]
 fn the_lifetime_is_the_first_that_is_said() {
-    let plain = Rules { default_ttl_s: Some(7), ..Rules::default() };
+    let plain = CacheRules { default_ttl_s: Some(7), ..CacheRules::default() };
     let expires = |after: u64| format!("Expires: {}", date(NOW_S + after));
     for (lines, expected) in [
         ("Cache-Control: max-age=10, s-maxage=20".to_owned(), 20),
@@ -39,7 +39,8 @@ fn the_lifetime_is_the_first_that_is_said() {
     ] {
         assert_eq!(lifetime(&lines, &plain), expected, "{lines}");
     }
-    let guessing = Rules { guessing: Guessing::On, default_ttl_s: Some(7), ..Rules::default() };
+    let guessing =
+        CacheRules { guessing: Guessing::On, default_ttl_s: Some(7), ..CacheRules::default() };
     let changed = |ago: u64| format!("Last-Modified: {}", date(NOW_S - ago));
     assert_eq!(lifetime(&changed(1000), &guessing), 100);
     assert_eq!(lifetime(&changed(100_000_000), &guessing), 86_400);
@@ -61,7 +62,7 @@ fn the_age_counts_what_passed_before_on_the_way_and_here() {
         (format!("Date: {}", date(NOW_S + 30)), 5),
     ] {
         let lines = format!("Cache-Control: max-age=100\n{lines}");
-        let stored = object((200, &lines), "", &Rules::default(), at(0)).unwrap();
+        let stored = object((200, &lines), "", &CacheRules::default(), at(0)).unwrap();
         assert_eq!(stored.freshness().age_s(at(5)), expected, "{lines}");
     }
 }
@@ -69,10 +70,10 @@ fn the_age_counts_what_passed_before_on_the_way_and_here() {
 #[test]
 fn the_time_on_the_way_counts() {
     let fields = crate::fields("Content-Length: 2\nCache-Control: max-age=100\nAge: 10");
-    let answer = cache::Answer { status: 200, fields: fields.fields() };
+    let answer = cache::AnswerHead { status: 200, fields: fields.fields() };
     let request = crate::fields("");
     let terms =
-        cache::judge(&answer, &request.fields(), &Rules::default(), (at(0), at(4))).unwrap();
+        cache::judge(&answer, &request.fields(), &CacheRules::default(), (at(0), at(4))).unwrap();
     assert_eq!(terms.freshness.age_s(at(4)), 14);
     assert_eq!(terms.freshness.ttl_s(at(6)), 84);
 }
@@ -87,7 +88,7 @@ proptest! {
             "Cache-Control: max-age={max_age}\nAge: {age}\nDate: {}\nETag: \"e\"",
             date(NOW_S.saturating_sub(delay))
         );
-        let stored = object((200, &lines), "", &Rules::default(), at(0)).unwrap();
+        let stored = object((200, &lines), "", &CacheRules::default(), at(0)).unwrap();
         let expected = age.max(delay) + rest;
         prop_assert_eq!(stored.freshness().age_s(at(rest)), expected);
         prop_assert_eq!(stored.freshness().is_fresh(at(rest)), expected < max_age);

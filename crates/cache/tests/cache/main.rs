@@ -16,7 +16,8 @@ mod varying;
 use std::rc::Rc;
 
 use cache::{
-    Answer, Asked, Cache, Key, KeyParts, Looked, Object, Refusal, Rules, Time, Uri, judge,
+    AnswerHead, AnswerKey, Cache, CacheLookup, CacheQuery, CacheRules, KeyParts, NotStored, Object,
+    Time, Uri, judge,
 };
 use wire::http::fields::FieldList;
 use wire::http::url::Scheme;
@@ -44,26 +45,26 @@ fn fields(lines: &str) -> FieldList {
     list
 }
 
-fn key(target: &str) -> Key {
+fn key(target: &str) -> AnswerKey {
     let uri = Uri { scheme: Scheme::Http, host: "site.test", target, way: 0 };
-    Key::new(&uri, KeyParts::default())
+    AnswerKey::new(&uri, KeyParts::default())
 }
 
 /// An answer with a body of two bytes, as it would be stored.
 fn object(
     (status, lines): (u16, &str),
     request: &str,
-    rules: &Rules,
+    rules: &CacheRules,
     time: Time,
-) -> Result<Rc<Object>, Refusal> {
+) -> Result<Rc<Object>, NotStored> {
     let fields = fields(&format!("Content-Length: 2\n{lines}"));
-    let answer = Answer { status, fields: fields.fields() };
+    let answer = AnswerHead { status, fields: fields.fields() };
     let terms = judge(&answer, &self::fields(request).fields(), rules, (time, time))?;
     Ok(Rc::new(Object::new(&answer, b"ok".to_vec(), terms, rules, time)))
 }
 
 /// A cache that has one answer to `GET /`.
-fn with(lines: &str, rules: Rules) -> Cache {
+fn with(lines: &str, rules: CacheRules) -> Cache {
     let stored = object((200, lines), "", &rules, at(0)).unwrap();
     let mut cache = Cache::new(rules);
     assert!(cache.store(&key("/"), stored, &fields("").fields()));
@@ -71,20 +72,20 @@ fn with(lines: &str, rules: Rules) -> Cache {
 }
 
 /// What a cache has for `GET` of a target.
-fn look(cache: &mut Cache, target: &str, request: &str, now: Time) -> Looked {
+fn look(cache: &mut Cache, target: &str, request: &str, now: Time) -> CacheLookup {
     let (key, request) = (key(target), fields(request));
     let fields = &request.fields();
-    cache.look(&Asked { key: &key, fields, now })
+    cache.look(&CacheQuery { key: &key, fields, now })
 }
 
 /// The same as a word.
 fn seen(cache: &mut Cache, target: &str, request: &str, now: Time) -> &'static str {
     match look(cache, target, request, now) {
-        Looked::Fresh(_) => "fresh",
-        Looked::WhileValidated(_) => "stale",
-        Looked::Validated(_) => "validate",
-        Looked::Missing(why) => why.word(),
-        Looked::Pass => "pass",
-        Looked::Unwanted => "504",
+        CacheLookup::Fresh(_) => "fresh",
+        CacheLookup::WhileValidated(_) => "stale",
+        CacheLookup::Validated(_) => "validate",
+        CacheLookup::Missing(why) => why.word(),
+        CacheLookup::Pass => "pass",
+        CacheLookup::Unwanted => "504",
     }
 }

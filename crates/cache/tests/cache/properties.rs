@@ -2,7 +2,7 @@
 
 use ahash::HashMap;
 
-use cache::{Cache, Looked, Pattern, Rules, Shelf};
+use cache::{Cache, CacheLookup, CacheRules, PurgePattern, Shelf};
 use proptest::prelude::*;
 
 use crate::{at, fields, key, look, object};
@@ -30,7 +30,7 @@ proptest! {
     #[test]
     fn a_shelf_keeps_its_accounts(steps in prop::collection::vec(step(), 1..300)) {
         let mut shelf = Shelf::new(1000);
-        let mut known: HashMap<u64, (cache::Place, usize)> = HashMap::default();
+        let mut known: HashMap<u64, (cache::ValuePlace, usize)> = HashMap::default();
         for step in steps {
             match step {
                 Step::Put(key, cost) if !known.contains_key(&key) => {
@@ -67,7 +67,7 @@ proptest! {
     /// Stores, changes and purges in any order: what is found was stored, and after the last change.
     #[test]
     fn nothing_is_found_that_was_forgotten(steps in prop::collection::vec((0_u8..5, 0_u8..6), 1..120)) {
-        let rules = Rules { memory: 8 << 10, ..Rules::default() };
+        let rules = CacheRules { memory: 8 << 10, ..CacheRules::default() };
         let mut cache = Cache::new(rules.clone());
         let mut newest: HashMap<u8, Option<usize>> = HashMap::default();
         for (number, (what, target)) in steps.into_iter().enumerate() {
@@ -84,13 +84,13 @@ proptest! {
                     newest.insert(target, None);
                 }
                 3 => {
-                    cache.purge(Pattern::parse(&path).unwrap());
+                    cache.purge(PurgePattern::parse(&path).unwrap());
                     newest.insert(target, None);
                 }
                 _ => _ = cache.sweep(),
             }
             for (target, newest) in &newest {
-                if let Looked::Fresh(found) = look(&mut cache, &format!("/{target}"), "", at(1)) {
+                if let CacheLookup::Fresh(found) = look(&mut cache, &format!("/{target}"), "", at(1)) {
                     let tag = newest.map(|number| format!("\"{number}\""));
                     prop_assert_eq!(found.fields().first("etag"), tag.as_deref().map(str::as_bytes));
                 }
@@ -102,7 +102,7 @@ proptest! {
     /// Whatever is stored before a purge is never found after it, however many are stored and compared meanwhile.
     #[test]
     fn a_purge_lasts(steps in prop::collection::vec((0_u8..6, 0_u16..1500), 1..12)) {
-        let rules = Rules::default();
+        let rules = CacheRules::default();
         let stored = object((200, "Cache-Control: max-age=9"), "", &rules, at(0)).unwrap();
         let mut cache = Cache::new(rules);
         // The paths that are stored, in the order of their places; whether they may be found.
@@ -119,7 +119,7 @@ proptest! {
                     known.resize(after, true);
                 }
                 3 => {
-                    cache.purge(Pattern::parse(&format!("/{}/*", tenth % 10)).unwrap());
+                    cache.purge(PurgePattern::parse(&format!("/{}/*", tenth % 10)).unwrap());
                     known.iter_mut().skip(usize::from(tenth % 10)).step_by(10).for_each(|it| *it = false);
                 }
                 _ => _ = cache.sweep(),
@@ -133,7 +133,7 @@ proptest! {
         prop_assert!(!cache.sweep());
         for (number, may_be_found) in known.iter().enumerate() {
             let found = look(&mut cache, &format!("/{}/{number}", number % 10), "", at(1));
-            prop_assert_eq!(matches!(found, Looked::Fresh(_)), *may_be_found, "{}", number);
+            prop_assert_eq!(matches!(found, CacheLookup::Fresh(_)), *may_be_found, "{}", number);
         }
     }
 
@@ -144,13 +144,13 @@ proptest! {
     ) {
         let lines = format!("Cache-Control: {control}\nVary: {vary}\nAge: {age}\nETag: {tag}\nExpires: {age}");
         let request = format!("Cache-Control: {control}\nAccept: {vary}\nIf-None-Match: {tag}\nRange: {range}");
-        let rules = Rules { default_ttl_s: Some(9), directives: cache::RequestDirectives::Obeyed, ..Rules::default() };
+        let rules = CacheRules { default_ttl_s: Some(9), directives: cache::RequestDirectives::Obeyed, ..CacheRules::default() };
         let mut cache = Cache::new(rules.clone());
         if let Ok(stored) = object((200, &lines), &request, &rules, at(0)) {
             let sent = fields(&request);
             prop_assert!(cache.store(&key("/"), stored, &sent.fields()));
             let found = look(&mut cache, "/", &request, at(1));
-            prop_assert!(!matches!(found, Looked::Missing(_)), "{:?}", found);
+            prop_assert!(!matches!(found, CacheLookup::Missing(_)), "{:?}", found);
         }
     }
 }

@@ -1,6 +1,9 @@
 //! What is kept of a stored answer outside of memory: the same answer comes back, or none.
 
-use cache::{Key, KeyParts, Label, Ledger, Pattern, Record, Rules, Time, Uri, record};
+use cache::{
+    AnswerKey, CacheRules, DiskRecord, KeyParts, Label, LabelLedger, PurgePattern, Time, Uri,
+    record,
+};
 use wire::http::url::Scheme;
 
 use crate::{at, key, object};
@@ -8,16 +11,16 @@ use crate::{at, key, object};
 const LINES: &str = "Cache-Control: max-age=100, stale-if-error=7\nETag: \"e\"\nVary: Accept, X-A\n\
                      Age: 10\nX-Odd: a\tb";
 
-fn recorded(target: &str, request: &str) -> Record {
-    let stored = object((200, LINES), request, &Rules::default(), at(0)).unwrap();
-    Record::of(&key(target), &stored, at(5))
+fn recorded(target: &str, request: &str) -> DiskRecord {
+    let stored = object((200, LINES), request, &CacheRules::default(), at(0)).unwrap();
+    DiskRecord::of(&key(target), &stored, at(5))
 }
 
 #[test]
 fn a_record_is_the_answer_again_and_older() {
-    let rules = Rules::default();
+    let rules = CacheRules::default();
     let stored = object((200, LINES), "Accept: a", &rules, at(0)).unwrap();
-    let record = Record::of(&key("/a?b"), &stored, at(5));
+    let record = DiskRecord::of(&key("/a?b"), &stored, at(5));
     // Another machine, or the same after a start: its monotonic clock has begun anew.
     let later = Time { unix_s: at(25).unix_s, ms: 3 };
     let (found, again) = record::read(&record.bytes, later).unwrap();
@@ -30,7 +33,7 @@ fn a_record_is_the_answer_again_and_older() {
     let later = Time { unix_s: later.unix_s + 70, ms: 70_003 };
     assert!(!again.freshness().is_fresh(later));
     // Recorded again, it is as old as it is.
-    let twice = Record::of(&found, &again, later);
+    let twice = DiskRecord::of(&found, &again, later);
     let (_, third) = record::read(&twice.bytes, Time { unix_s: later.unix_s + 1, ms: 1 }).unwrap();
     assert_eq!(third.freshness().age_s(Time { unix_s: 0, ms: 1 }), 106);
     assert_eq!(
@@ -41,7 +44,7 @@ fn a_record_is_the_answer_again_and_older() {
 
 #[test]
 fn a_damaged_record_is_none_and_one_of_the_future_too() {
-    let Record { bytes, .. } = recorded("/", "");
+    let DiskRecord { bytes, .. } = recorded("/", "");
     for end in 0..bytes.len() {
         // What ends behind a field is whole; the numbers around a record tell that apart.
         let _none_or_fewer_fields = record::read(&bytes[..end], at(6));
@@ -62,7 +65,7 @@ fn each_key_has_a_beginning_of_its_own() {
     let keys = ["/", "/a", "/a?b", "/A"].map(key);
     let https = Uri { scheme: Scheme::Https, host: "site.test", target: "/", way: 0 };
     let other_way = Uri { scheme: Scheme::Http, host: "site.test", target: "/", way: 1 };
-    let more = [https, other_way].map(|uri| Key::new(&uri, KeyParts::default()));
+    let more = [https, other_way].map(|uri| AnswerKey::new(&uri, KeyParts::default()));
     let all: Vec<Vec<u8>> = keys.iter().chain(&more).map(record::key_bytes).collect();
     for (at, one) in all.iter().enumerate() {
         let begun = all.iter().filter(|other| other.starts_with(one)).count();
@@ -76,14 +79,14 @@ fn each_key_has_a_beginning_of_its_own() {
     assert_eq!(recorded("/%61?x", "").path, recorded("/a", "").path);
 }
 
-fn label(ledger: &mut Ledger, target: &str, size: u64) -> Label {
+fn label(ledger: &mut LabelLedger, target: &str, size: u64) -> Label {
     let serial = ledger.next_serial(7);
     Label { size, ..Label::new(&recorded(target, ""), serial) }
 }
 
 #[test]
 fn a_label_is_read_only_as_it_is_written() {
-    let mut ledger = Ledger::new(1 << 20, 100);
+    let mut ledger = LabelLedger::new(1 << 20, 100);
     let label = label(&mut ledger, "/", 0xabc);
     let name = label.name();
     assert_eq!(Label::parse(&name), Some(label));
@@ -103,7 +106,7 @@ fn a_label_is_read_only_as_it_is_written() {
 
 #[test]
 fn bytes_and_files_are_bounded_and_the_younger_of_two_stays() {
-    let mut ledger = Ledger::new(10 * 4096, 5);
+    let mut ledger = LabelLedger::new(10 * 4096, 5);
     for number in 0..5 {
         let new = label(&mut ledger, &format!("/{number}"), 1);
         assert!(ledger.put(new).is_empty());
@@ -126,7 +129,7 @@ fn bytes_and_files_are_bounded_and_the_younger_of_two_stays() {
 
 #[test]
 fn a_purge_is_in_force_at_once_and_survives_a_restart() {
-    let mut ledger = Ledger::new(1 << 30, 1000);
+    let mut ledger = LabelLedger::new(1 << 30, 1000);
     let labels: Vec<Label> = (0..100)
         .map(|number| {
             let label = label(&mut ledger, &format!("/{number}"), 1);
@@ -134,14 +137,14 @@ fn a_purge_is_in_force_at_once_and_survives_a_restart() {
             label
         })
         .collect();
-    ledger.purge(Pattern::parse("/7").unwrap(), 8);
+    ledger.purge(PurgePattern::parse("/7").unwrap(), 8);
     let younger = label(&mut ledger, "/7", 1);
     ledger.put(younger);
     assert!(ledger.is_purged(&key("/7"), &labels[7]) && !ledger.is_purged(&key("/8"), &labels[8]));
     assert!(!ledger.is_purged(&key("/7"), &younger));
     let text = ledger.purges_text();
     assert!(text.ends_with(" /7\n"), "{text}");
-    let mut next = Ledger::new(1 << 30, 1000);
+    let mut next = LabelLedger::new(1 << 30, 1000);
     labels.iter().for_each(|label| drop(next.put(*label)));
     next.restore_purges(&text);
     let mut doubted = Vec::new();
@@ -166,8 +169,11 @@ fn a_purge_is_in_force_at_once_and_survives_a_restart() {
 #[test]
 fn a_pattern_is_written_as_it_is_read() {
     for text in ["/", "/a*", "site.test/a?b", "SITE.test/*"] {
-        let pattern = Pattern::parse(text).unwrap();
-        assert_eq!(Pattern::parse(&pattern.to_string()), Ok(pattern), "{text}");
+        let pattern = PurgePattern::parse(text).unwrap();
+        assert_eq!(PurgePattern::parse(&pattern.to_string()), Ok(pattern), "{text}");
     }
-    assert_eq!(Pattern::parse(&Pattern::everything().to_string()), Ok(Pattern::everything()));
+    assert_eq!(
+        PurgePattern::parse(&PurgePattern::everything().to_string()),
+        Ok(PurgePattern::everything())
+    );
 }

@@ -1,18 +1,18 @@
 //! Whether a stored answer is used (RFC 9111 sections 4, 4.2.4 and 5.2.1; RFC 5861).
 
-use cache::{Cache, KeyParts, Looked, RequestDirectives, Rules, Uri};
+use cache::{Cache, CacheLookup, CacheRules, KeyParts, RequestDirectives, Uri};
 use wire::http::url::Scheme;
 
 use crate::{at, fields, key, look, object, seen, with};
 
 #[test]
 fn a_stale_answer_is_used_only_where_it_is_allowed() {
-    let lenient = Rules { while_revalidate_s: 5, if_error_s: 100, ..Rules::default() };
+    let lenient = CacheRules { while_revalidate_s: 5, if_error_s: 100, ..CacheRules::default() };
     for (lines, rules, seconds, expected) in [
-        ("max-age=10", &Rules::default(), 9, "fresh"),
-        ("max-age=10", &Rules::default(), 10, "validate"),
-        ("max-age=10, stale-while-revalidate=5", &Rules::default(), 14, "stale"),
-        ("max-age=10, stale-while-revalidate=5", &Rules::default(), 15, "validate"),
+        ("max-age=10", &CacheRules::default(), 9, "fresh"),
+        ("max-age=10", &CacheRules::default(), 10, "validate"),
+        ("max-age=10, stale-while-revalidate=5", &CacheRules::default(), 14, "stale"),
+        ("max-age=10, stale-while-revalidate=5", &CacheRules::default(), 15, "validate"),
         ("max-age=10", &lenient, 14, "stale"),
         ("max-age=10", &lenient, 15, "validate"),
         ("max-age=10, stale-while-revalidate=0", &lenient, 14, "validate"),
@@ -40,7 +40,7 @@ fn a_stale_answer_is_used_only_where_it_is_allowed() {
 
 #[test]
 fn directives_of_a_request_count_only_if_they_are_to() {
-    let obeying = Rules { directives: RequestDirectives::Obeyed, ..Rules::default() };
+    let obeying = CacheRules { directives: RequestDirectives::Obeyed, ..CacheRules::default() };
     for (request, seconds, expected) in [
         ("Cache-Control: no-cache", 1, "validate"),
         ("Pragma: no-cache", 1, "validate"),
@@ -58,7 +58,7 @@ fn directives_of_a_request_count_only_if_they_are_to() {
     ] {
         let mut cache = with("Cache-Control: max-age=10\nETag: \"e\"", obeying.clone());
         assert_eq!(seen(&mut cache, "/", request, at(seconds)), expected, "{request} {seconds}");
-        let mut deaf = with("Cache-Control: max-age=10\nETag: \"e\"", Rules::default());
+        let mut deaf = with("Cache-Control: max-age=10\nETag: \"e\"", CacheRules::default());
         let expected = if seconds < 10 { "fresh" } else { "validate" };
         assert_eq!(seen(&mut deaf, "/", request, at(seconds)), expected, "{request} {seconds}");
     }
@@ -70,7 +70,7 @@ fn directives_of_a_request_count_only_if_they_are_to() {
 
 #[test]
 fn anonymous_answer_is_not_reused_for_users() {
-    let assuming = Rules { default_ttl_s: Some(60), ..Rules::default() };
+    let assuming = CacheRules { default_ttl_s: Some(60), ..CacheRules::default() };
     for (lines, request, expected) in [
         ("Cache-Control: max-age=10", "Authorization: a", "pass"),
         ("Cache-Control: max-age=10, public", "Authorization: a", "fresh"),
@@ -86,7 +86,7 @@ fn anonymous_answer_is_not_reused_for_users() {
 #[test]
 fn a_key_is_the_uri_as_the_server_gets_it() {
     let of = |scheme, host, target, way, parts| {
-        cache::Key::new(&Uri { scheme, host, target, way }, parts)
+        cache::AnswerKey::new(&Uri { scheme, host, target, way }, parts)
     };
     let all = KeyParts::default();
     let plain = of(Scheme::Http, "a.test", "/p?x=1&y=2", 0, all);
@@ -117,7 +117,7 @@ fn a_key_is_the_uri_as_the_server_gets_it() {
 
 #[test]
 fn a_key_whose_answer_was_not_stored_is_passed_for_a_minute() {
-    let mut cache = Cache::new(Rules::default());
+    let mut cache = Cache::new(CacheRules::default());
     assert_eq!(seen(&mut cache, "/", "", at(0)), "uri-miss");
     cache.note_unstorable(&key("/"), at(0));
     assert_eq!(seen(&mut cache, "/", "", at(59)), "pass");
@@ -130,10 +130,11 @@ fn a_key_whose_answer_was_not_stored_is_passed_for_a_minute() {
     assert_eq!(seen(&mut cache, "/", "", at(100)), "pass");
     assert_eq!(seen(&mut cache, "/", "", at(101)), "uri-miss");
     cache.note_unstorable(&key("/"), at(200));
-    let stored = object((200, "Cache-Control: max-age=1"), "", &Rules::default(), at(200)).unwrap();
+    let stored =
+        object((200, "Cache-Control: max-age=1"), "", &CacheRules::default(), at(200)).unwrap();
     cache.store(&key("/"), stored, &fields("").fields());
     cache.invalidate("http://site.test/");
-    assert!(matches!(look(&mut cache, "/", "", at(201)), Looked::Missing(_)));
+    assert!(matches!(look(&mut cache, "/", "", at(201)), CacheLookup::Missing(_)));
 }
 
 #[test]
@@ -143,7 +144,8 @@ fn a_server_that_has_just_failed_is_not_asked_again_while_a_stale_answer_may_be_
         ("max-age=10, stale-if-error=1", "pass"),
         ("max-age=10, must-revalidate, stale-if-error=10", "pass"),
     ] {
-        let mut cache = with(&format!("ETag: \"e\"\nCache-Control: {lines}"), Rules::default());
+        let mut cache =
+            with(&format!("ETag: \"e\"\nCache-Control: {lines}"), CacheRules::default());
         assert_eq!(seen(&mut cache, "/", "", at(15)), "validate", "{lines}");
         cache.note_failed(&key("/"), at(15));
         assert_eq!(seen(&mut cache, "/", "", at(15)), expected, "{lines}");

@@ -1,6 +1,6 @@
 //! Validation (RFC 9111 section 4.3).
 
-use cache::{Mismatch, Refusal, Rules, SetCookie};
+use cache::{CacheRules, Mismatch, NotStored, SetCookie};
 
 use crate::{NOW_S, at, date, fields, object};
 
@@ -16,7 +16,7 @@ fn a_validation_asks_with_all_validators() {
         (404, "ETag: \"e\"", String::new()),
     ] {
         let lines = format!("Cache-Control: max-age=9\n{lines}");
-        let stored = object((status, &lines), "", &Rules::default(), at(0)).unwrap();
+        let stored = object((status, &lines), "", &CacheRules::default(), at(0)).unwrap();
         let conditions = stored.conditions();
         assert_eq!(conditions.fields().lines(), expected.as_bytes(), "{lines}");
         assert_eq!(stored.can_be_validated(), !expected.is_empty(), "{lines}");
@@ -25,7 +25,7 @@ fn a_validation_asks_with_all_validators() {
 
 #[test]
 fn a_304_replaces_fields_but_not_those_of_the_body() {
-    let rules = Rules::default();
+    let rules = CacheRules::default();
     let lines = format!(
         "Cache-Control: max-age=9\nETag: \"e\"\nContent-Type: text/plain\nContent-Encoding: gzip\nX-Old: 1\n\
          X-Both: 1\nX-Both: 2\nDate: {}",
@@ -66,7 +66,7 @@ fn a_304_replaces_fields_but_not_those_of_the_body() {
 
 #[test]
 fn a_304_about_another_answer_changes_nothing() {
-    let rules = Rules::default();
+    let rules = CacheRules::default();
     let stored = object((200, "Cache-Control: max-age=9\nETag: \"e\""), "", &rules, at(0)).unwrap();
     let (other, weak, none) = (fields("ETag: \"f\""), fields("ETag: W/\"e\""), fields("X: y"));
     let freshen = |fields: &wire::http::fields::FieldList| {
@@ -81,23 +81,23 @@ fn a_304_about_another_answer_changes_nothing() {
 /// Whatever keeps an answer from being stored does so in a 304: otherwise what is for one would be given to all.
 #[test]
 fn the_fields_of_a_304_are_judged_like_those_of_any_answer() {
-    let assuming = Rules { default_ttl_s: Some(60), ..Rules::default() };
-    let removing = Rules { set_cookie: SetCookie::Remove, ..Rules::default() };
-    let (plain, user) = (Rules::default(), "Authorization: a");
+    let assuming = CacheRules { default_ttl_s: Some(60), ..CacheRules::default() };
+    let removing = CacheRules { set_cookie: SetCookie::Remove, ..CacheRules::default() };
+    let (plain, user) = (CacheRules::default(), "Authorization: a");
     for (stored, lines, request, rules, refused) in [
         ("max-age=9", "X: y", "", &plain, None),
         ("max-age=9", "X: y", "Cookie: a=b", &plain, None),
-        ("max-age=9", "Cache-Control: no-store", "", &plain, Some(Refusal::NoStore)),
-        ("max-age=9", "Cache-Control: private", "", &plain, Some(Refusal::Private)),
-        ("max-age=9", "Vary: *", "", &plain, Some(Refusal::Vary)),
-        ("max-age=9", "Set-Cookie: a=b", "", &plain, Some(Refusal::SetCookie)),
+        ("max-age=9", "Cache-Control: no-store", "", &plain, Some(NotStored::NoStore)),
+        ("max-age=9", "Cache-Control: private", "", &plain, Some(NotStored::Private)),
+        ("max-age=9", "Vary: *", "", &plain, Some(NotStored::Vary)),
+        ("max-age=9", "Set-Cookie: a=b", "", &plain, Some(NotStored::SetCookie)),
         ("max-age=9", "Set-Cookie: a=b", "", &removing, None),
-        ("max-age=9, public", "X: y", user, &plain, Some(Refusal::Authorization)),
-        ("public", "Cache-Control: max-age=9", user, &assuming, Some(Refusal::Authorization)),
+        ("max-age=9, public", "X: y", user, &plain, Some(NotStored::Authorization)),
+        ("public", "Cache-Control: max-age=9", user, &assuming, Some(NotStored::Authorization)),
         ("public", "Cache-Control: max-age=9, public", user, &assuming, None),
-        ("public", "X: y", "Cookie: a=b", &assuming, Some(Refusal::Cookie)),
+        ("public", "X: y", "Cookie: a=b", &assuming, Some(NotStored::Cookie)),
         ("public", "X: y", "", &assuming, None),
-        ("max-age=9", "Cache-Control: public", "", &plain, Some(Refusal::Unsaid)),
+        ("max-age=9", "Cache-Control: public", "", &plain, Some(NotStored::Unsaid)),
     ] {
         let told = format!("{stored} {lines} {request}");
         let known = format!("Cache-Control: {stored}\nETag: \"e\"");
@@ -118,12 +118,12 @@ fn the_fields_of_a_304_are_judged_like_those_of_any_answer() {
 
 #[test]
 fn a_304_with_more_fields_than_there_is_room_for_is_not_stored() {
-    let rules = Rules::default();
+    let rules = CacheRules::default();
     let long = |name: &str| format!("{name}: {}\n", "x".repeat(1000)).repeat(40);
     let lines = format!("Cache-Control: max-age=9\nETag: \"e\"\n{}", long("X"));
     let stored = object((200, &lines), "", &rules, at(0)).unwrap();
     let (fresh, request) = (fields(&long("Y")), fields(""));
     let freshened =
         stored.freshened(&fresh.fields(), &request.fields(), &rules, (at(9), at(9))).unwrap();
-    assert_eq!(freshened.refused, Some(Refusal::Length));
+    assert_eq!(freshened.refused, Some(NotStored::Length));
 }

@@ -1,13 +1,13 @@
 //! `Vary` (RFC 9111 section 4.1).
 
 use cache::limits::{VARIANTS, VARY_NAMES};
-use cache::{Cache, KeyParts, Looked, Refusal, Rules, Vary};
+use cache::{Cache, CacheLookup, CacheRules, KeyParts, NotStored, Vary};
 
 use crate::{at, fields, key, look, object, seen};
 
 fn store(cache: &mut Cache, lines: &str, request: &str) {
     let lines = format!("Cache-Control: max-age=10\n{lines}");
-    let stored = object((200, &lines), request, &Rules::default(), at(0)).unwrap();
+    let stored = object((200, &lines), request, &CacheRules::default(), at(0)).unwrap();
     assert!(cache.store(&key("/"), stored, &fields(request).fields()));
 }
 
@@ -39,7 +39,7 @@ fn an_answer_is_for_requests_with_the_same_values() {
         // The server gets these of the proxy, and they are in the key.
         ("X-Forwarded-Proto, Host", "X-Forwarded-Proto: a", "X-Forwarded-Proto: b", "fresh"),
     ] {
-        let mut cache = Cache::new(Rules::default());
+        let mut cache = Cache::new(CacheRules::default());
         store(&mut cache, &format!("Vary: {vary}"), stored_for);
         assert_eq!(
             seen(&mut cache, "/", request, at(1)),
@@ -51,7 +51,7 @@ fn an_answer_is_for_requests_with_the_same_values() {
 
 #[test]
 fn each_variant_is_stored_and_the_oldest_of_too_many_goes() {
-    let mut cache = Cache::new(Rules::default());
+    let mut cache = Cache::new(CacheRules::default());
     for number in 0..=VARIANTS {
         store(&mut cache, "Vary: X", &format!("X: {number}"));
     }
@@ -64,11 +64,11 @@ fn each_variant_is_stored_and_the_oldest_of_too_many_goes() {
 
 #[test]
 fn a_younger_answer_takes_the_place_of_those_that_it_is_for_too() {
-    let mut cache = Cache::new(Rules::default());
+    let mut cache = Cache::new(CacheRules::default());
     store(&mut cache, "Vary: X\nETag: \"1\"", "X: 1");
     store(&mut cache, "Vary: Y\nETag: \"2\"", "X: 2");
     // Both are for this one: the youngest counts.
-    let Looked::Fresh(found) = look(&mut cache, "/", "X: 1", at(1)) else { panic!("nothing") };
+    let CacheLookup::Fresh(found) = look(&mut cache, "/", "X: 1", at(1)) else { panic!("nothing") };
     assert_eq!(found.fields().first("etag"), Some(&b"\"2\""[..]));
     store(&mut cache, "Vary: X\nETag: \"3\"", "X: 1");
     assert_eq!(cache.stats().objects, 2);
@@ -79,21 +79,21 @@ fn a_younger_answer_takes_the_place_of_those_that_it_is_for_too() {
 fn an_answer_that_differs_by_the_client_itself_is_not_stored() {
     let few = KeyParts { host: false, scheme: false, ..KeyParts::default() };
     for (name, rules, is_stored) in [
-        ("X-Forwarded-For", Rules::default(), false),
-        ("x-forwarded-anything", Rules::default(), false),
-        ("X_Forwarded_For", Rules::default(), false),
-        ("Forwarded", Rules::default(), false),
-        ("Accept, X-Request-ID", Rules::default(), false),
-        ("Via", Rules::default(), false),
-        ("Host", Rules::default(), true),
-        ("X-Forwarded-Host, X-Forwarded-Proto", Rules::default(), true),
-        ("Host", Rules { key: few, ..Rules::default() }, false),
-        ("X-Forwarded-Host", Rules { key: few, ..Rules::default() }, false),
-        ("X-Forwarded-Proto", Rules { key: few, ..Rules::default() }, false),
+        ("X-Forwarded-For", CacheRules::default(), false),
+        ("x-forwarded-anything", CacheRules::default(), false),
+        ("X_Forwarded_For", CacheRules::default(), false),
+        ("Forwarded", CacheRules::default(), false),
+        ("Accept, X-Request-ID", CacheRules::default(), false),
+        ("Via", CacheRules::default(), false),
+        ("Host", CacheRules::default(), true),
+        ("X-Forwarded-Host, X-Forwarded-Proto", CacheRules::default(), true),
+        ("Host", CacheRules { key: few, ..CacheRules::default() }, false),
+        ("X-Forwarded-Host", CacheRules { key: few, ..CacheRules::default() }, false),
+        ("X-Forwarded-Proto", CacheRules { key: few, ..CacheRules::default() }, false),
     ] {
         let lines = format!("Cache-Control: max-age=9\nVary: {name}");
         let judged = object((200, &lines), "", &rules, at(0)).map(drop);
-        let expected = if is_stored { Ok(()) } else { Err(Refusal::Vary) };
+        let expected = if is_stored { Ok(()) } else { Err(NotStored::Vary) };
         assert_eq!(judged, expected, "{name}");
     }
 }

@@ -15,7 +15,7 @@ use super::Channels;
 use crate::letter::{Item, Publisher, Receipt, Stamp};
 use crate::limits::{STEPS_PER_TURN, UNSENT_BYTES};
 use crate::message::Offer;
-use crate::outcome::{Published, Refusal};
+use crate::outcome::{ChannelRefusal, Published};
 use crate::traced;
 
 /// A message on its way to its channel.
@@ -49,9 +49,9 @@ impl Backlog {
     }
 
     /// A message waits for a later turn.
-    pub(super) fn postpone(&mut self, message: Incoming) -> Result<(), Refusal> {
+    pub(super) fn postpone(&mut self, message: Incoming) -> Result<(), ChannelRefusal> {
         if self.bytes > UNSENT_BYTES {
-            return Err(Refusal::Busy);
+            return Err(ChannelRefusal::Busy);
         }
         self.bytes += message.bytes();
         self.waiting.push_back(message);
@@ -112,7 +112,7 @@ impl Channels {
         &mut self,
         from: Endpoint,
         publisher: Option<Publisher>,
-        result: Result<Published, Refusal>,
+        result: Result<Published, ChannelRefusal>,
         context: &mut ServiceContext<'_, M>,
     ) {
         let Some(publisher) = publisher else { return };

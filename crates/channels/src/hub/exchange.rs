@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use runtime::mailbox::Endpoint;
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::trace;
 
 use super::Channels;
@@ -17,9 +17,9 @@ use super::backlog::Incoming;
 use crate::channel::{Channel, Joined, News, Place};
 use crate::format::Numbered;
 use crate::history::History;
-use crate::letter::{Item, Letter, Publisher, Receipt, Told};
+use crate::letter::{ChannelLetter, Item, PublishReceipt, Publisher, Receipt};
 use crate::limits::UNSENT_BYTES;
-use crate::message::Body;
+use crate::message::Payload;
 use crate::patterns::Known;
 use crate::position::Position;
 use crate::traced;
@@ -49,7 +49,7 @@ impl Outgoing {
     /// Sends what is in the list of deliveries. `false`: the mailbox is full.
     fn send_deliveries<M>(&mut self, other: usize, context: &mut ServiceContext<'_, M>) -> bool
     where
-        M: From<Box<Letter>> + TryInto<Box<Letter>> + Send,
+        M: From<Box<ChannelLetter>> + TryInto<Box<ChannelLetter>> + Send,
     {
         let is_sent = send(other, &mut self.deliveries, context);
         if is_sent {
@@ -69,7 +69,7 @@ impl Channels {
     pub fn on_letter<M>(
         &mut self,
         from: Endpoint,
-        letter: Letter,
+        letter: ChannelLetter,
         context: &mut ServiceContext<'_, M>,
     ) {
         for item in letter.0 {
@@ -128,12 +128,12 @@ impl Channels {
     pub(super) fn on_receipt<M>(&mut self, receipt: Receipt, context: &mut ServiceContext<'_, M>) {
         let Publisher { process, told } = receipt.publisher;
         match told {
-            Told::ByReceipt(_) => self.receipts.push(receipt),
-            Told::ByResuming => {
+            PublishReceipt::ByReceipt(_) => self.receipts.push(receipt),
+            PublishReceipt::ByResuming => {
                 // A process that has ended was removed.
                 if let Some(outcome) = self.awaited.get_mut(&process) {
                     *outcome = Some(receipt.result);
-                    context.command(Command::Resume(process));
+                    context.command(SchedulerCommand::Resume(process));
                 }
             }
         }
@@ -182,7 +182,7 @@ impl Channels {
                 channel.write_since(since, audience.format, &mut told);
                 if told.is_empty() {
                     // It reports by itself that its subscription is active.
-                    context.command(Command::Resume(process));
+                    context.command(SchedulerCommand::Resume(process));
                 } else {
                     // One that has ended leaves by itself.
                     let _queued = context.queue(process, &told.into(), usize::MAX);
@@ -213,7 +213,7 @@ impl Channels {
         &mut self,
         name: &str,
         position: Position,
-        (body, patterns): (&Body, &[Arc<str>]),
+        (body, patterns): (&Payload, &[Arc<str>]),
         now_ms: u64,
     ) {
         self.order += 1;
@@ -287,7 +287,7 @@ impl Channels {
         pattern.known = if has_room { Known::Yes } else { Known::NoRoom };
         for audience in &mut pattern.audiences {
             for process in audience.waiting() {
-                context.command(Command::Resume(process));
+                context.command(SchedulerCommand::Resume(process));
             }
             if has_room {
                 audience.let_in();
@@ -298,7 +298,7 @@ impl Channels {
     /// Sends everything that waits for other schedulers: deliveries first, and nothing else before all of them are sent.
     pub(super) fn send_letters<M>(&mut self, context: &mut ServiceContext<'_, M>)
     where
-        M: From<Box<Letter>> + TryInto<Box<Letter>> + Send,
+        M: From<Box<ChannelLetter>> + TryInto<Box<ChannelLetter>> + Send,
     {
         self.tell_patterns();
         let last = self.outgoing.iter().rposition(|outgoing| !outgoing.deliveries.is_empty());
@@ -338,12 +338,12 @@ impl Channels {
 /// Sends items to a scheduler. `false`: its mailbox is full.
 fn send<M>(other: usize, items: &mut Vec<Item>, context: &mut ServiceContext<'_, M>) -> bool
 where
-    M: From<Box<Letter>> + TryInto<Box<Letter>> + Send,
+    M: From<Box<ChannelLetter>> + TryInto<Box<ChannelLetter>> + Send,
 {
     if items.is_empty() {
         return true;
     }
-    let letter = Box::new(Letter(std::mem::take(items)));
+    let letter = Box::new(ChannelLetter(std::mem::take(items)));
     match context.mail.send_part(Endpoint(other as u16), letter) {
         Ok(()) => true,
         Err(letter) => {

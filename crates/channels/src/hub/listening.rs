@@ -11,8 +11,8 @@ use ahash::HashMap;
 use super::Channels;
 use crate::channel::Channel;
 use crate::limits::{LISTENER_MESSAGES, LISTENERS_BYTES};
-use crate::message::Body;
-use crate::outcome::Refusal;
+use crate::message::Payload;
+use crate::outcome::ChannelRefusal;
 use crate::position::Position;
 use crate::rights::Rights;
 
@@ -25,7 +25,7 @@ pub struct Heard {
     /// Its position.
     pub position: Position,
     /// The message.
-    pub body: Body,
+    pub body: Payload,
     /// How many messages before it were lost because the listener did not take them.
     pub lost: u64,
 }
@@ -58,7 +58,12 @@ impl Listeners {
     }
 
     /// Gives a message to a listener. Returns how many it lost.
-    pub(super) fn put(&mut self, number: ListenerNumber, position: Position, body: &Body) -> u64 {
+    pub(super) fn put(
+        &mut self,
+        number: ListenerNumber,
+        position: Position,
+        body: &Payload,
+    ) -> u64 {
         let Some(listener) = self.of.get_mut(&number) else { return 0 };
         let before = listener.lost;
         let size = MESSAGE_BYTES + body.bytes().len();
@@ -81,10 +86,12 @@ impl Channels {
     ///
     /// # Errors
     /// If there is no room.
-    pub fn listen(&mut self, name: &str, number: ListenerNumber) -> Result<(), Refusal> {
+    pub fn listen(&mut self, name: &str, number: ListenerNumber) -> Result<(), ChannelRefusal> {
         self.check_subscribe(name, &Rights::ALL)?;
         let place = self.find_or_make(name)?;
-        let Some(channel) = &mut self.channels[place as usize] else { return Err(Refusal::Full) };
+        let Some(channel) = &mut self.channels[place as usize] else {
+            return Err(ChannelRefusal::Full);
+        };
         channel.listeners.insert(number);
         let (waiting, lost) = (VecDeque::new(), 0);
         self.listeners.of.insert(number, Listener { channel: place, waiting, lost });
@@ -130,7 +137,7 @@ impl Channels {
     }
 
     /// Gives a message of a channel to its listeners.
-    pub(super) fn tell_listeners(&mut self, place: u32, position: Position, body: &Body) {
+    pub(super) fn tell_listeners(&mut self, place: u32, position: Position, body: &Payload) {
         let Some(channel) = &mut self.channels[place as usize] else { return };
         for number in &channel.listeners {
             let lost = self.listeners.put(*number, position, body);
@@ -153,7 +160,7 @@ mod tests {
             listeners.of.insert(number, listener);
         }
         let at = |offset| Position { epoch: 1, offset };
-        let body = Body::of_text("x");
+        let body = Payload::of_text("x");
         let lost: u64 = (0..LISTENER_MESSAGES as u64 + 5)
             .map(|offset| listeners.put(1, at(offset), &body))
             .sum();
@@ -161,7 +168,7 @@ mod tests {
         assert_eq!(listeners.of[&1].waiting[0].position, at(5));
         assert_eq!(listeners.news, [1], "it is told once");
         // All of them share a limit, and each keeps its last message.
-        let large = Body::of_binary(&vec![0; LISTENERS_BYTES]);
+        let large = Payload::of_binary(&vec![0; LISTENERS_BYTES]);
         for offset in 0..3 {
             listeners.put(2, at(offset), &large);
             assert_eq!(listeners.of[&2].waiting.len(), 1);

@@ -34,7 +34,7 @@ use crate::format::Format;
 use crate::letter::{Item, Receipt};
 use crate::limits::{CHANNELS, CHANNELS_COMPARED, HISTORY_BYTES, HISTORY_COMPARED};
 use crate::member::Member;
-use crate::outcome::{Published, Refusal};
+use crate::outcome::{ChannelRefusal, Published};
 use crate::patterns::Patterns;
 use crate::rights::Rights;
 use crate::rules::Rulebook;
@@ -52,7 +52,7 @@ use self::surveys::Surveys;
 use self::users::Users;
 
 pub use self::listening::{Heard, ListenerNumber};
-pub use self::subscribing::Standing;
+pub use self::subscribing::SubscriptionState;
 pub use self::users::Dismissal;
 pub use self::viewing::ChannelView;
 
@@ -89,7 +89,7 @@ enum Subscribed {
 /// The channels of one scheduler.
 ///
 /// A service [subscribes](Self::subscribe) processes and [publishes](Self::publish) while it runs, passes on each
-/// [`Letter`](crate::Letter) that arrives, and calls [`end_turn`](Self::end_turn) at the end of a turn.
+/// [`ChannelLetter`](crate::ChannelLetter) that arrives, and calls [`end_turn`](Self::end_turn) at the end of a turn.
 pub struct Channels {
     here: Endpoint,
     schedulers: u16,
@@ -113,7 +113,7 @@ pub struct Channels {
     outgoing: Vec<Outgoing>,
     receipts: Vec<Receipt>,
     /// Processes that are parked until a home answers.
-    awaited: HashMap<ProcessId, Option<Result<Published, Refusal>>>,
+    awaited: HashMap<ProcessId, Option<Result<Published, ChannelRefusal>>>,
     /// Subscriptions that may have caught up: their process has read what waited for it, or everything was sent in the turn in which
     /// they fell behind.
     drained: Vec<(u32, u8, Seat)>,
@@ -190,7 +190,7 @@ impl Channels {
     ///
     /// # Errors
     /// Why not.
-    pub fn may_subscribe(&self, name: &str, rights: &Rights) -> Result<(), Refusal> {
+    pub fn may_subscribe(&self, name: &str, rights: &Rights) -> Result<(), ChannelRefusal> {
         rights.to_subscribe(name, self.rulebook.of(name))
     }
 
@@ -198,7 +198,7 @@ impl Channels {
     ///
     /// # Errors
     /// Why not.
-    pub fn may_publish(&self, name: &str, rights: &Rights) -> Result<(), Refusal> {
+    pub fn may_publish(&self, name: &str, rights: &Rights) -> Result<(), ChannelRefusal> {
         rights.to_publish(name, self.rulebook.of(name))
     }
 
@@ -226,7 +226,7 @@ impl Channels {
         }
     }
 
-    fn counted<T>(&mut self, result: Result<T, Refusal>) -> Result<T, Refusal> {
+    fn counted<T>(&mut self, result: Result<T, ChannelRefusal>) -> Result<T, ChannelRefusal> {
         self.stats.refused += u64::from(result.is_err());
         result
     }
@@ -243,15 +243,15 @@ impl Channels {
     }
 
     /// The index of a channel. A new one is requested from its home.
-    fn find_or_make(&mut self, name: &str) -> Result<u32, Refusal> {
+    fn find_or_make(&mut self, name: &str) -> Result<u32, ChannelRefusal> {
         if let Some(place) = self.by_name.get(name) {
             return Ok(*place);
         }
         if self.by_name.len() >= CHANNELS && !self.forget_one() {
-            return Err(Refusal::Full);
+            return Err(ChannelRefusal::Full);
         }
         if self.outgoing[usize::from(self.home(name).0)].is_full() {
-            return Err(Refusal::Busy);
+            return Err(ChannelRefusal::Busy);
         }
         self.make(name)
     }
@@ -276,7 +276,7 @@ impl Channels {
     }
 
     /// Adds a new channel.
-    fn make(&mut self, name: &str) -> Result<u32, Refusal> {
+    fn make(&mut self, name: &str) -> Result<u32, ChannelRefusal> {
         let (home, ticket) = (self.home(name), self.ticket());
         let place = if home == self.here {
             Place::Home(Vec::new())
@@ -297,7 +297,7 @@ impl Channels {
             free
         } else {
             self.channels.push(Some(channel));
-            u32::try_from(self.channels.len() - 1).map_err(|_| Refusal::Full)?
+            u32::try_from(self.channels.len() - 1).map_err(|_| ChannelRefusal::Full)?
         };
         self.by_name.insert(name, place);
         Ok(place)

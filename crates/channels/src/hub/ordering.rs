@@ -8,15 +8,15 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use ahash::{HashMap, HashSet};
-use runtime::account::{Account, exactly};
+use runtime::account::{TimeAccount, exactly};
 use runtime::post::Refused;
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 
 use super::{Channels, Subscribed};
 use crate::audience::{Audience, Part, Receiver, Slowed};
 use crate::limits::BEHIND;
-use crate::rules::Slow;
+use crate::rules::SlowPolicy;
 
 /// An audience with messages of this turn.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +50,7 @@ impl Channels {
     pub(super) fn send_turn<M>(&mut self, noted: &[u32], context: &mut ServiceContext<'_, M>) {
         let pending = self.pending(noted);
         if !pending.is_empty() {
-            exactly(Account::Publish, || self.send_pending(&pending, context));
+            exactly(TimeAccount::Publish, || self.send_pending(&pending, context));
         }
     }
 
@@ -247,15 +247,15 @@ impl Channels {
         context: &mut ServiceContext<'_, M>,
     ) {
         let slow = match pending.of {
-            Subscribed::Channel(place) => {
-                self.channels[place as usize].as_ref().map_or(Slow::Disconnect, |of| of.rules.slow)
-            }
-            Subscribed::Pattern(_) => Slow::Disconnect,
+            Subscribed::Channel(place) => self.channels[place as usize]
+                .as_ref()
+                .map_or(SlowPolicy::Disconnect, |of| of.rules.slow),
+            Subscribed::Pattern(_) => SlowPolicy::Disconnect,
         };
         self.note_slow(pending.of);
         let Some(audience) = self.audience_mut(pending) else { return };
         match (slow, pending.of) {
-            (Slow::DropOldest | Slow::Latest, Subscribed::Channel(place)) => {
+            (SlowPolicy::DropOldest | SlowPolicy::Latest, Subscribed::Channel(place)) => {
                 audience.fall_behind(slowed);
                 self.behind += 1;
                 self.fallen.push((place, pending.audience, slowed.seat));
@@ -269,7 +269,7 @@ impl Channels {
                 }
                 self.stats.dropped += u64::from(slowed.messages);
                 self.stats.disconnected_slow += 1;
-                context.command(Command::Run(slowed.process));
+                context.command(SchedulerCommand::Run(slowed.process));
             }
         }
     }

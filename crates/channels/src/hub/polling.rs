@@ -5,14 +5,14 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 
 use super::Channels;
 use crate::channel::Channel;
 use crate::format::{Numbered, write_object};
 use crate::limits::{POLL_ANSWER_SIZE, POLL_BYTES_PER_TURN, POLLS_RESUMED};
-use crate::outcome::Refusal;
+use crate::outcome::ChannelRefusal;
 use crate::position::Position;
 use crate::rights::Rights;
 
@@ -63,7 +63,7 @@ impl Polls {
         self.written = 0;
         self.due = self.put_off.len().min(POLLS_RESUMED);
         for process in self.put_off.iter().take(self.due) {
-            context.command(Command::Resume(*process));
+            context.command(SchedulerCommand::Resume(*process));
         }
     }
 
@@ -79,7 +79,7 @@ impl Polls {
     pub(super) fn expire<M>(&self, now_ms: u64, context: &mut ServiceContext<'_, M>) {
         for (process, waiting) in &self.waiting {
             if waiting.until_ms <= now_ms {
-                context.command(Command::Resume(*process));
+                context.command(SchedulerCommand::Resume(*process));
             }
         }
     }
@@ -97,7 +97,7 @@ impl Channels {
         since: Option<Position>,
         (process, rights): (ProcessId, &Rights),
         (now_ms, wait_ms): (u64, u64),
-    ) -> Result<Option<Vec<u8>>, Refusal> {
+    ) -> Result<Option<Vec<u8>>, ChannelRefusal> {
         let before = self.polls.waiting.get(&process).copied();
         if before.is_none() {
             self.check_subscribe(name, rights)?;
@@ -110,7 +110,9 @@ impl Channels {
             }
         };
         let until_ms = before.map_or(now_ms.saturating_add(wait_ms), |waiting| waiting.until_ms);
-        let Some(channel) = &mut self.channels[place as usize] else { return Err(Refusal::Full) };
+        let Some(channel) = &mut self.channels[place as usize] else {
+            return Err(ChannelRefusal::Full);
+        };
         // A request without a position asks for the next message, unless the history has some.
         let since = since.unwrap_or(Position { epoch: channel.epoch, offset: 0 });
         let is_of_now = channel.is_of_now(since);
@@ -157,10 +159,12 @@ impl Channels {
     ///
     /// # Errors
     /// If there is no room.
-    pub fn is_ready(&mut self, name: &str, process: ProcessId) -> Result<bool, Refusal> {
+    pub fn is_ready(&mut self, name: &str, process: ProcessId) -> Result<bool, ChannelRefusal> {
         let place = self.find_or_make(name);
         let place = self.counted(place)?;
-        let Some(channel) = &self.channels[place as usize] else { return Err(Refusal::Full) };
+        let Some(channel) = &self.channels[place as usize] else {
+            return Err(ChannelRefusal::Full);
+        };
         if channel.is_known() {
             self.note(place);
             return Ok(true);

@@ -12,10 +12,10 @@ use super::backlog::Incoming;
 use super::{Channels, Subscribed};
 use crate::channel::{Channel, Place};
 use crate::format::Numbered;
-use crate::letter::{Item, Publisher, Receipt, Told};
+use crate::letter::{Item, PublishReceipt, Publisher, Receipt};
 use crate::limits::{BYTES_PER_STEP, STEPS_PER_MESSAGE, TURN_BYTES};
-use crate::message::{Body, Offer};
-use crate::outcome::{Outcome, Published, Refusal};
+use crate::message::{Offer, Payload};
+use crate::outcome::{ChannelRefusal, PublishOutcome, Published};
 use crate::patterns::Pattern;
 use crate::position::Position;
 use crate::rights::Sender;
@@ -34,20 +34,20 @@ impl Channels {
         sender: Sender<'_>,
         publisher: Option<Publisher>,
         now_ms: u64,
-    ) -> Result<Option<Published>, Refusal> {
+    ) -> Result<Option<Published>, ChannelRefusal> {
         let offer = offer.into();
         let section = self.rulebook.section(name);
         let rules = section.map_or(self.rulebook.unnamed(), |(_, rules)| rules);
         let rate = section.and_then(|(number, rules)| Some((number, rules.rate?)));
         let allowed = sender.rights.to_publish(name, rules).and_then(|()| {
             let fits = offer.body.bytes().len() as u64 <= rules.message_size;
-            if fits { Ok(()) } else { Err(Refusal::TooLarge) }
+            if fits { Ok(()) } else { Err(ChannelRefusal::TooLarge) }
         });
         self.counted(allowed)?;
         if let Some((section, rate)) = rate
             && !self.rates.admit(section, rate, sender, now_ms)
         {
-            return self.counted(Err(Refusal::TooOften));
+            return self.counted(Err(ChannelRefusal::TooOften));
         }
         let stamp = self.lags.stamp();
         let home = self.home(name);
@@ -64,11 +64,11 @@ impl Channels {
         } else {
             let outgoing = &mut self.outgoing[usize::from(home.0)];
             if outgoing.is_full() {
-                return self.counted(Err(Refusal::Busy));
+                return self.counted(Err(ChannelRefusal::Busy));
             }
             outgoing.push(Item::Publish { name, offer, publisher, stamp });
         }
-        if let Some(Publisher { process, told: Told::ByResuming }) = publisher {
+        if let Some(Publisher { process, told: PublishReceipt::ByResuming }) = publisher {
             self.awaited.insert(process, None);
         }
         Ok(None)
@@ -80,7 +80,7 @@ impl Channels {
         name: &str,
         offer: Offer,
         now_ms: u64,
-    ) -> Result<Published, Refusal> {
+    ) -> Result<Published, ChannelRefusal> {
         let Offer { body, key } = offer;
         let Some(key) = key else { return self.accept(name, &body, now_ms) };
         if let Some(published) = self.repeats.find(name, &key, now_ms) {
@@ -92,7 +92,12 @@ impl Channels {
     }
 
     /// Numbers a message and distributes it.
-    fn accept(&mut self, name: &str, body: &Body, now_ms: u64) -> Result<Published, Refusal> {
+    fn accept(
+        &mut self,
+        name: &str,
+        body: &Payload,
+        now_ms: u64,
+    ) -> Result<Published, ChannelRefusal> {
         let mut steps = STEPS_PER_MESSAGE;
         let matching = self.patterns.matching(name, &mut steps);
         self.backlog.steps += steps;
@@ -129,26 +134,7 @@ impl Channels {
             receivers += self.put_for_pattern(*place, message);
         }
         if !interested.is_empty() {
-            let distant = matching.iter().filter_map(|place| self.patterns.get(*place));
-            let distant = distant.filter(|pattern| !pattern.elsewhere().is_empty());
-            let patterns: Arc<[Arc<str>]> = distant.map(|of| Arc::clone(&of.text)).collect();
-            let (name, stamp): (Arc<str>, _) = (name.into(), self.lags.of_current);
-            for other in interested {
-                if trace::is_on() {
-                    traced::sent(other);
-                }
-                let Position { epoch, offset } = position;
-                let (name, body, patterns) =
-                    (Arc::clone(&name), body.clone(), Arc::clone(&patterns));
-                self.outgoing[usize::from(other.0)].push(Item::Deliver {
-                    name,
-                    epoch,
-                    offset,
-                    body,
-                    patterns,
-                    stamp,
-                });
-            }
+            self.deliver_elsewhere(&matching, interested, message);
         }
         if let Some(place) = place {
             self.tell_listeners(place, position, body);
@@ -161,6 +147,33 @@ impl Channels {
             traced::queued((receivers - elsewhere) as usize);
         }
         Ok(Published { position, receivers })
+    }
+
+    /// Hands a message to the other schedulers that have subscribers of it.
+    fn deliver_elsewhere(
+        &mut self,
+        matching: &[u32],
+        interested: Vec<Endpoint>,
+        message: Numbered<'_>,
+    ) {
+        let distant = matching.iter().filter_map(|place| self.patterns.get(*place));
+        let distant = distant.filter(|pattern| !pattern.elsewhere().is_empty());
+        let patterns: Arc<[Arc<str>]> = distant.map(|of| Arc::clone(&of.text)).collect();
+        let (name, stamp): (Arc<str>, _) = (message.channel.into(), self.lags.of_current);
+        let Position { epoch, offset } = message.position;
+        for other in interested {
+            if trace::is_on() {
+                traced::sent(other);
+            }
+            self.outgoing[usize::from(other.0)].push(Item::Deliver {
+                name: Arc::clone(&name),
+                epoch,
+                offset,
+                body: message.body.clone(),
+                patterns: Arc::clone(&patterns),
+                stamp,
+            });
+        }
     }
 
     /// The other schedulers with subscribers of a channel or of these patterns.
@@ -183,7 +196,7 @@ impl Channels {
         place: Option<u32>,
         matching: &[u32],
         interested: &[Endpoint],
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ChannelRefusal> {
         let is_full = |other: &Endpoint| self.outgoing[usize::from(other.0)].is_full();
         let patterns = matching.iter().map(|place| Subscribed::Pattern(*place));
         let is_much = |of: Subscribed| {
@@ -192,7 +205,7 @@ impl Channels {
         if interested.iter().any(is_full)
             || place.map(Subscribed::Channel).into_iter().chain(patterns).any(is_much)
         {
-            return Err(Refusal::Busy);
+            return Err(ChannelRefusal::Busy);
         }
         Ok(())
     }
@@ -214,13 +227,13 @@ impl Channels {
     }
 
     /// The result of the message for which a process was parked.
-    pub fn outcome(&mut self, process: ProcessId) -> Outcome {
+    pub fn outcome(&mut self, process: ProcessId) -> PublishOutcome {
         match self.awaited.get(&process).copied() {
-            None => Outcome::None,
-            Some(None) => Outcome::Awaited,
+            None => PublishOutcome::None,
+            Some(None) => PublishOutcome::Awaited,
             Some(Some(result)) => {
                 self.awaited.remove(&process);
-                Outcome::Known(result)
+                PublishOutcome::Known(result)
             }
         }
     }

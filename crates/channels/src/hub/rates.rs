@@ -93,7 +93,7 @@ impl Rates {
 mod tests {
     use super::*;
     use crate::member::Member;
-    use crate::rights::{Rights, Shown};
+    use crate::rights::{Credential, Rights};
     use crate::token::Pass;
 
     #[test]
@@ -120,7 +120,7 @@ mod tests {
         let mut rates = Rates::default();
         let user = |name: &str| Member { user: name.into(), info: None };
         let rights =
-            |name| Rights::new(Shown::Token(Pass::of_user(user(name), u64::MAX).into()), None);
+            |name| Rights::new(Credential::Token(Pass::of_user(user(name), u64::MAX).into()), None);
         let (ann, bob) = (rights("ann"), rights("bob"));
         let mut admits = |rights, address: &str, section| {
             let sender = Sender { rights, address: address.parse().ok() };

@@ -11,10 +11,10 @@ use runtime::service::ServiceContext;
 use runtime::slots::ProcessId;
 
 use super::Channels;
-use crate::glob::Glob;
+use crate::glob::ChannelGlob;
 use crate::letter::Item;
 use crate::limits::SEARCH_STEPS_PER_TURN;
-use crate::matcher::Matcher;
+use crate::matcher::ChannelMatcher;
 use crate::question::Findings;
 
 /// A search for channels with subscribers whose names match.
@@ -24,7 +24,7 @@ struct Search {
     from: Endpoint,
     process: ProcessId,
     number: u64,
-    matcher: Matcher,
+    matcher: ChannelMatcher,
     /// The place in the table where it goes on.
     next: usize,
     found: Vec<(Arc<str>, u64)>,
@@ -40,9 +40,9 @@ impl Channels {
         from: Endpoint,
         process: ProcessId,
         number: u64,
-        glob: &Glob,
+        glob: &ChannelGlob,
     ) {
-        let (matcher, next, found) = (Matcher::new(glob.as_str().as_bytes()), 0, Vec::new());
+        let (matcher, next, found) = (ChannelMatcher::new(glob.as_str().as_bytes()), 0, Vec::new());
         self.searches.0.push_back(Search { from, process, number, matcher, next, found });
     }
 

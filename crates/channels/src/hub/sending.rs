@@ -2,21 +2,21 @@
 //!
 //! Owns what subscribers that fell behind get, and which channels are forgotten. `ordering` queues the messages.
 
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 
 use super::Channels;
 use crate::channel::{Channel, News, Place};
 use crate::format::Numbered;
-use crate::letter::{Item, Letter};
+use crate::letter::{ChannelLetter, Item};
 use crate::limits::SWEEP_MS;
 use crate::position::Position;
-use crate::rules::Slow;
+use crate::rules::SlowPolicy;
 
 impl Channels {
     /// Ends a turn.
     pub fn end_turn<M>(&mut self, context: &mut ServiceContext<'_, M>)
     where
-        M: From<Box<Letter>> + TryInto<Box<Letter>> + Send,
+        M: From<Box<ChannelLetter>> + TryInto<Box<ChannelLetter>> + Send,
     {
         self.run_backlog(context);
         let noted = std::mem::take(&mut self.noted);
@@ -41,7 +41,7 @@ impl Channels {
         if std::mem::replace(&mut channel.news, News::None) == News::Some {
             for process in std::mem::take(&mut channel.waiting) {
                 self.polls.resume(process);
-                context.command(Command::Resume(process));
+                context.command(SchedulerCommand::Resume(process));
             }
         }
         self.tell_count(place);
@@ -143,8 +143,10 @@ fn write_missed(
 ) -> (u64, u64) {
     let next = channel.history.next();
     let begin = match channel.rules.slow {
-        Slow::Latest => next - 1,
-        Slow::DropOldest | Slow::Disconnect => channel.history.last_within(channel.rules.behind),
+        SlowPolicy::Latest => next - 1,
+        SlowPolicy::DropOldest | SlowPolicy::Disconnect => {
+            channel.history.last_within(channel.rules.behind)
+        }
     };
     let (messages, _) = channel.history.since(first.max(begin));
     let missed = next.saturating_sub(first);

@@ -6,14 +6,14 @@ use super::{Channels, Subscribed, Subscriber, Subscription};
 use crate::audience::Audience;
 use crate::channel::Channel;
 use crate::limits::SUBSCRIPTIONS;
-use crate::outcome::Refusal;
+use crate::outcome::ChannelRefusal;
 use crate::patterns::Known;
 use crate::position::Position;
 use crate::rights::Rights;
 
 /// Whether a subscription is active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum SubscriptionState {
     /// Every message published from now on reaches it.
     Active,
     /// Other schedulers have not answered.
@@ -34,7 +34,7 @@ impl Channels {
         subscriber: Subscriber<'_>,
         since: Option<Position>,
         out: &mut Vec<u8>,
-    ) -> Result<Subscription, Refusal> {
+    ) -> Result<Subscription, ChannelRefusal> {
         let Subscriber { process, format, rights } = subscriber;
         self.check_subscribe(name, rights)?;
         let member = rights.pass().and_then(|pass| pass.member.clone());
@@ -43,7 +43,9 @@ impl Channels {
             self.counted(room)?;
         }
         let place = self.find_or_make(name)?;
-        let Some(channel) = &mut self.channels[place as usize] else { return Err(Refusal::Full) };
+        let Some(channel) = &mut self.channels[place as usize] else {
+            return Err(ChannelRefusal::Full);
+        };
         let (audience, seat) = channel.join(process, format, since);
         if channel.is_known() {
             channel.write_since(since, format, out);
@@ -58,26 +60,30 @@ impl Channels {
     }
 
     /// Whether a client may subscribe to a channel with this name now.
-    pub(super) fn check_subscribe(&mut self, name: &str, rights: &Rights) -> Result<(), Refusal> {
+    pub(super) fn check_subscribe(
+        &mut self,
+        name: &str,
+        rights: &Rights,
+    ) -> Result<(), ChannelRefusal> {
         let has_room = self.subscriptions < SUBSCRIPTIONS;
-        let room = if has_room { Ok(()) } else { Err(Refusal::Full) };
+        let room = if has_room { Ok(()) } else { Err(ChannelRefusal::Full) };
         let allowed = rights.to_subscribe(name, self.rulebook.of(name));
         self.counted(allowed.and(room))
     }
 
     /// Whether a subscription is active, so that every message published from now on reaches it. A process that waits for this is resumed.
     #[must_use]
-    pub fn standing(&self, subscription: &Subscription) -> Standing {
+    pub fn standing(&self, subscription: &Subscription) -> SubscriptionState {
         match subscription.of {
             Subscribed::Channel(place) => {
                 let channel = self.channels[place as usize].as_ref();
                 let is_known = channel.is_none_or(Channel::is_known);
-                if is_known { Standing::Active } else { Standing::Awaited }
+                if is_known { SubscriptionState::Active } else { SubscriptionState::Awaited }
             }
             Subscribed::Pattern(place) => match self.patterns.get(place).map(|of| of.known) {
-                Some(Known::Yes) | None => Standing::Active,
-                Some(Known::No | Known::Told { .. }) => Standing::Awaited,
-                Some(Known::NoRoom) => Standing::NoRoom,
+                Some(Known::Yes) | None => SubscriptionState::Active,
+                Some(Known::No | Known::Told { .. }) => SubscriptionState::Awaited,
+                Some(Known::NoRoom) => SubscriptionState::NoRoom,
             },
         }
     }
@@ -91,16 +97,17 @@ impl Channels {
         &mut self,
         glob: &str,
         subscriber: Subscriber<'_>,
-    ) -> Result<Subscription, Refusal> {
+    ) -> Result<Subscription, ChannelRefusal> {
         let Subscriber { process, format, rights } = subscriber;
         if !rights.are_all() && !self.rulebook.is_open() {
-            return self.counted(Err(Refusal::Denied));
+            return self.counted(Err(ChannelRefusal::Denied));
         }
         let has_room = self.subscriptions < SUBSCRIPTIONS;
-        let place = has_room.then(|| self.patterns.place(glob)).flatten().ok_or(Refusal::Full);
+        let place =
+            has_room.then(|| self.patterns.place(glob)).flatten().ok_or(ChannelRefusal::Full);
         let place = self.counted(place)?;
         let is_alone = self.schedulers == 1;
-        let pattern = self.patterns.at(place).ok_or(Refusal::Full)?;
+        let pattern = self.patterns.at(place).ok_or(ChannelRefusal::Full)?;
         if is_alone {
             pattern.known = Known::Yes;
         }

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use ahash::HashMap;
 use runtime::mailbox::Endpoint;
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 
 use super::Channels;
 use crate::letter::Item;
 use crate::member::Members;
-use crate::question::{Findings, Question};
+use crate::question::{Findings, SubscriberQuery};
 
 /// The running queries.
 #[derive(Debug, Default)]
@@ -52,7 +52,7 @@ impl Survey {
 
 impl Channels {
     /// Queries all schedulers for a process. `None`: it has to wait; it is run when all have answered, and asks again.
-    pub fn survey(&mut self, process: ProcessId, question: &Question) -> Option<Findings> {
+    pub fn survey(&mut self, process: ProcessId, question: &SubscriberQuery) -> Option<Findings> {
         if let Some(survey) = self.surveys.under_way.get(&process) {
             if survey.left > 0 {
                 return None;
@@ -64,7 +64,7 @@ impl Channels {
         let number = self.ticket();
         let mut left = self.outgoing.len() - 1;
         let own = match question {
-            Question::Channels(glob) => {
+            SubscriberQuery::Channels(glob) => {
                 self.begin_search(self.here, process, number, glob);
                 left += 1;
                 Findings::default()
@@ -88,23 +88,23 @@ impl Channels {
     }
 
     /// Finds what this scheduler has, or executes the order in the query.
-    fn answer(&mut self, question: &Question) -> Findings {
+    fn answer(&mut self, question: &SubscriberQuery) -> Findings {
         let counts = match question {
-            Question::Members(name, most) => return self.find_members(name, *most),
+            SubscriberQuery::Members(name, most) => return self.find_members(name, *most),
             // A search answers it.
-            Question::Channels(_) => Vec::new(),
-            Question::Subscribers(names) => {
+            SubscriberQuery::Channels(_) => Vec::new(),
+            SubscriberQuery::Subscribers(names) => {
                 let count = |name: &Arc<str>| {
                     let place = self.by_name.get(name)?;
                     Some(self.channels[*place as usize].as_ref()?.subscribers() as u64)
                 };
                 names.iter().map(|name| (Arc::clone(name), count(name).unwrap_or(0))).collect()
             }
-            Question::Dismiss(user, channel) => {
+            SubscriberQuery::Dismiss(user, channel) => {
                 self.dismiss(user, channel.as_ref());
                 Vec::new()
             }
-            Question::Patterns => self.patterns.names().map(|name| (name, 1)).collect(),
+            SubscriberQuery::Patterns => self.patterns.names().map(|name| (name, 1)).collect(),
         };
         Findings { counts, members: Members::default() }
     }
@@ -123,9 +123,9 @@ impl Channels {
         from: Endpoint,
         process: ProcessId,
         number: u64,
-        question: &Question,
+        question: &SubscriberQuery,
     ) {
-        if let Question::Channels(glob) = question {
+        if let SubscriberQuery::Channels(glob) = question {
             return self.begin_search(from, process, number, glob);
         }
         let findings = self.answer(question);
@@ -146,7 +146,7 @@ impl Channels {
         survey.left -= 1;
         if survey.left == 0 {
             // A socket is not parked while it waits.
-            context.command(Command::Run(process));
+            context.command(SchedulerCommand::Run(process));
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ahash::{HashMap, HashSet};
 use runtime::mailbox::Endpoint;
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 
 use super::{Channels, Subscribed, Subscription};
@@ -16,7 +16,7 @@ use crate::format::Event;
 use crate::letter::Item;
 use crate::limits::MEMBERS_BYTES;
 use crate::member::{Member, Step};
-use crate::outcome::Refusal;
+use crate::outcome::ChannelRefusal;
 use crate::rules::Presence;
 
 /// The processes of each user, and those that will lose something.
@@ -46,15 +46,15 @@ pub enum Dismissal {
 
 impl Channels {
     /// Whether there is room for a subscriber with presence.
-    pub(super) fn check_member(&self, name: &str) -> Result<(), Refusal> {
+    pub(super) fn check_member(&self, name: &str) -> Result<(), ChannelRefusal> {
         if self.rulebook.of(name).presence == Presence::Off {
             return Ok(());
         }
         if self.users.bytes > MEMBERS_BYTES {
-            return Err(Refusal::Full);
+            return Err(ChannelRefusal::Full);
         }
         let home = usize::from(self.home(name).0);
-        if self.outgoing[home].is_full() { Err(Refusal::Busy) } else { Ok(()) }
+        if self.outgoing[home].is_full() { Err(ChannelRefusal::Busy) } else { Ok(()) }
     }
 
     /// A user has subscribed.
@@ -179,7 +179,7 @@ impl Channels {
     /// Runs the processes that lose something.
     pub(super) fn run_dismissed<M>(&mut self, context: &mut ServiceContext<'_, M>) {
         for process in self.users.to_run.drain(..) {
-            context.command(Command::Run(process));
+            context.command(SchedulerCommand::Run(process));
         }
     }
 }

@@ -16,7 +16,7 @@ use jsonwebtoken::{Algorithm, AlgorithmFamily, DecodingKey, Validation, decode, 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::glob::{Glob, PatternTooLong, check_pattern};
+use crate::glob::{ChannelGlob, PatternTooLong, check_pattern};
 use crate::limits::{MEMBER_INFO_SIZE, NAME_SIZE, TOKEN_PATTERNS, TOKEN_SIZE};
 use crate::member::Member;
 
@@ -33,13 +33,13 @@ pub struct Pass {
     /// When it expires, in seconds since 1970 (`exp`).
     pub expires: u64,
     /// The channels to which it may subscribe.
-    pub(crate) subscribe: Vec<Glob>,
+    pub(crate) subscribe: Vec<ChannelGlob>,
     /// The channels to which it may publish.
-    pub(crate) publish: Vec<Glob>,
+    pub(crate) publish: Vec<ChannelGlob>,
     /// The databases of the store that it may read.
-    read: Vec<Glob>,
+    read: Vec<ChannelGlob>,
     /// The databases of the store that it may write.
-    write: Vec<Glob>,
+    write: Vec<ChannelGlob>,
     /// All its claims, in JSON.
     pub claims: Box<str>,
 }
@@ -298,7 +298,8 @@ fn pass(claims: Claims, text: Box<str>, unix_seconds: u64) -> Result<Pass, Token
     {
         return wrong(PatternTooLong.to_string());
     }
-    let globs = |patterns: &[String]| patterns.iter().map(|pattern| Glob::new(pattern)).collect();
+    let globs =
+        |patterns: &[String]| patterns.iter().map(|pattern| ChannelGlob::new(pattern)).collect();
     Ok(Pass {
         member: (!user.is_empty()).then(|| Member { user: user.into(), info }),
         expires,

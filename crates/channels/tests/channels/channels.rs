@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use crate::stage::{Heard, heard, messages, stage};
-use channels::{Access, Glob, HistoryRules, Rulebook, Rules, Slow, limits};
-use runtime::scheduler::Waiting;
+use channels::{Access, ChannelGlob, ChannelPolicy, HistoryRules, Rulebook, SlowPolicy, limits};
+use runtime::scheduler::TurnWait;
 use world::{ClientId, Stage, Stall};
 
 const KEPT: HistoryRules = HistoryRules { count: 100, bytes: 100_000, age_ms: 60_000 };
 
-fn all(rules: Rules) -> Rulebook {
-    Rulebook::new([(Glob::new("*"), rules)])
+fn all(rules: ChannelPolicy) -> Rulebook {
+    Rulebook::new([(ChannelGlob::new("*"), rules)])
 }
 
 fn kept() -> Rulebook {
-    all(Rules { history: KEPT, ..Rules::default() })
+    all(ChannelPolicy { history: KEPT, ..ChannelPolicy::default() })
 }
 
 /// What each scheduler knows: channels, subscriptions, bytes of histories.
@@ -92,7 +92,8 @@ fn a_client_that_comes_back_gets_what_it_missed() {
 
 #[test]
 fn a_client_whose_messages_are_gone_is_told_so() {
-    let rules = Rules { history: HistoryRules { count: 2, ..KEPT }, ..Rules::default() };
+    let rules =
+        ChannelPolicy { history: HistoryRules { count: 2, ..KEPT }, ..ChannelPolicy::default() };
     for schedulers in 1..=2 {
         let mut stage = stage(schedulers, all(rules.clone()));
         let publisher = stage.connect();
@@ -204,7 +205,7 @@ fn a_poll_waits_for_the_next_message_and_costs_nothing_meanwhile() {
 /// A channel with twenty messages of 60 KB.
 fn with_long_history() -> Stage<crate::stage::Lines> {
     let history = HistoryRules { count: 100, bytes: 4 << 20, age_ms: 600_000 };
-    let mut stage = stage(1, all(Rules { history, ..Rules::default() }));
+    let mut stage = stage(1, all(ChannelPolicy { history, ..ChannelPolicy::default() }));
     let publisher = stage.connect();
     for _ in 0..20 {
         stage.send(publisher, format!("pub long {}\n", "x".repeat(60_000)).as_bytes());
@@ -241,7 +242,7 @@ fn many_polls_are_answered_in_several_turns_the_oldest_first() {
     }
     let mut left = clients.as_slice();
     while !left.is_empty() {
-        assert!(stage.schedulers()[0].turn(Waiting::Forbidden).unwrap(), "{} wait", left.len());
+        assert!(stage.schedulers()[0].turn(TurnWait::Forbidden).unwrap(), "{} wait", left.len());
         let is_answered = |client: &ClientId| !stage.world().client_received(*client).is_empty();
         let answered: Vec<bool> = left.iter().map(is_answered).collect();
         let count = answered.iter().filter(|is_answered| **is_answered).count();
@@ -258,9 +259,14 @@ fn many_polls_are_answered_in_several_turns_the_oldest_first() {
 
 #[test]
 fn publish_without_right_is_refused() {
-    let closed = Rules { subscribe: Access::Closed, publish: Access::Closed, ..Rules::default() };
-    let small = Rules { message_size: 3, ..Rules::default() };
-    let book = Rulebook::new([(Glob::new("closed"), closed), (Glob::new("*"), small)]);
+    let closed = ChannelPolicy {
+        subscribe: Access::Closed,
+        publish: Access::Closed,
+        ..ChannelPolicy::default()
+    };
+    let small = ChannelPolicy { message_size: 3, ..ChannelPolicy::default() };
+    let book =
+        Rulebook::new([(ChannelGlob::new("closed"), closed), (ChannelGlob::new("*"), small)]);
     let mut stage = stage(2, book);
     let client = stage.connect();
     assert_eq!(
@@ -277,8 +283,9 @@ fn publish_without_right_is_refused() {
 }
 
 /// A client that does not read, and what it has received when it reads again.
-fn stalled(slow: Slow, history: HistoryRules) -> (Vec<Heard>, bool, channels::ChannelStats) {
-    let mut stage = stage(1, all(Rules { slow, history, behind: 10_000, ..Rules::default() }));
+fn stalled(slow: SlowPolicy, history: HistoryRules) -> (Vec<Heard>, bool, channels::ChannelStats) {
+    let mut stage =
+        stage(1, all(ChannelPolicy { slow, history, behind: 10_000, ..ChannelPolicy::default() }));
     let (reader, publisher) = (stage.connect(), stage.connect());
     stage.send(reader, b"sub c\n");
     stage.world().client_stall(reader, Stall::Reading);
@@ -304,7 +311,7 @@ fn numbers(heard: &[Heard]) -> Vec<String> {
 
 #[test]
 fn a_slow_subscriber_is_disconnected_when_more_than_its_bound_waits() {
-    let (told, is_closed, stats) = stalled(Slow::Disconnect, KEPT);
+    let (told, is_closed, stats) = stalled(SlowPolicy::Disconnect, KEPT);
     assert_eq!((told.last(), is_closed), (Some(&Heard::Other("too slow".to_owned())), true));
     assert_eq!((stats.disconnected_slow, stats.subscriptions), (1, 0));
     let got = numbers(&told);
@@ -314,7 +321,8 @@ fn a_slow_subscriber_is_disconnected_when_more_than_its_bound_waits() {
 
 #[test]
 fn a_slow_subscriber_loses_the_oldest_messages_and_they_are_counted() {
-    let (told, is_closed, stats) = stalled(Slow::DropOldest, HistoryRules { count: 5, ..KEPT });
+    let (told, is_closed, stats) =
+        stalled(SlowPolicy::DropOldest, HistoryRules { count: 5, ..KEPT });
     let got = numbers(&told);
     assert!(!is_closed);
     assert_eq!(got[got.len() - 6..], ["00395", "00396", "00397", "00398", "00399", "end"]);
@@ -325,7 +333,7 @@ fn a_slow_subscriber_loses_the_oldest_messages_and_they_are_counted() {
 
 #[test]
 fn a_slow_subscriber_gets_the_latest_message_alone() {
-    let (told, is_closed, stats) = stalled(Slow::Latest, KEPT);
+    let (told, is_closed, stats) = stalled(SlowPolicy::Latest, KEPT);
     let got = numbers(&told);
     assert!(!is_closed);
     assert_eq!(got[got.len() - 2..], ["00399", "end"]);
@@ -336,7 +344,12 @@ fn a_slow_subscriber_gets_the_latest_message_alone() {
 #[test]
 fn messages_of_one_turn_that_pass_the_bound_are_made_up_for_when_the_peer_takes_all() {
     // Two channels in one turn: what the first has queued makes the second too much, although nothing waits in the socket.
-    let rules = Rules { slow: Slow::DropOldest, history: KEPT, behind: 1_500, ..Rules::default() };
+    let rules = ChannelPolicy {
+        slow: SlowPolicy::DropOldest,
+        history: KEPT,
+        behind: 1_500,
+        ..ChannelPolicy::default()
+    };
     let mut stage = stage(1, all(rules));
     let (reader, publisher) = (stage.connect(), stage.connect());
     stage.send(reader, b"sub c\nsub d\n");

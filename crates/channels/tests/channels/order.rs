@@ -2,7 +2,7 @@
 
 use crate::stage::{Lines, stage};
 use channels::Rulebook;
-use runtime::scheduler::Waiting;
+use runtime::scheduler::TurnWait;
 use world::{ClientId, Stage};
 
 /// A client of each scheduler.
@@ -84,7 +84,7 @@ fn a_client_of_a_channel_and_a_pattern_gets_both_for_each_message() {
 #[test]
 fn a_message_never_overtakes_one_that_was_answered_before_it() {
     let turn = |stage: &mut Stage<Lines>, scheduler: usize| {
-        stage.schedulers()[scheduler].turn(Waiting::Forbidden).expect("the world does not fail");
+        stage.schedulers()[scheduler].turn(TurnWait::Forbidden).expect("the world does not fail");
     };
     for (publishes, other_home, subscribes) in [(0, 2, 1), (2, 0, 1), (0, 1, 2), (1, 2, 0)] {
         let mut stage = stage(3, Rulebook::default());

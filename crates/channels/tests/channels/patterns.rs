@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::stage::{Lines, stage};
-use channels::{Refusal, Rulebook, limits};
-use runtime::scheduler::Waiting;
+use channels::{ChannelRefusal, Rulebook, limits};
+use runtime::scheduler::TurnWait;
 use world::Stage;
 
 fn published(stage: &mut Stage<Lines>) -> u64 {
@@ -22,7 +22,7 @@ fn a_pattern_is_confirmed_when_all_schedulers_know_it() {
         let (mut told, mut sent, mut got) = (false, Vec::new(), String::new());
         for round in 0..40 {
             let scheduler = round % usize::from(schedulers);
-            stage.schedulers()[scheduler].turn(Waiting::Forbidden).expect("it does not fail");
+            stage.schedulers()[scheduler].turn(TurnWait::Forbidden).expect("it does not fail");
             let news =
                 String::from_utf8_lossy(&stage.world().client_received(clients[0])).into_owned();
             got.push_str(&news);
@@ -54,7 +54,7 @@ fn patterns_that_cost_too_much_together_are_refused() {
     for number in 0..1_000 {
         let told = stage.exchange(clients[number % 2], &format!("confirm {}\n", costly(number)));
         if told.contains("refused") {
-            assert!(told.contains(Refusal::Full.as_str()), "{told}");
+            assert!(told.contains(ChannelRefusal::Full.as_str()), "{told}");
             break;
         }
         assert!(told.contains("active"));
@@ -106,7 +106,7 @@ fn a_pipeline_of_costly_messages_takes_many_turns() {
     let name = "a".repeat(limits::NAME_SIZE);
     let line = format!("pub {name} m\n");
     stage.world().client_send(publisher, line.repeat(100).as_bytes());
-    stage.schedulers()[0].turn(Waiting::Forbidden).expect("it does not fail");
+    stage.schedulers()[0].turn(TurnWait::Forbidden).expect("it does not fail");
     let first = published(&mut stage) - before;
     assert!((1..20).contains(&first), "{first} messages in a turn");
     stage.pass(Duration::from_secs(1));
@@ -126,7 +126,7 @@ fn patterns_are_compared_only_with_names_that_begin_like_them() {
     assert!(stage.exchange(wild, "psub one.more\n").contains("refused"));
     let before = published(&mut stage);
     stage.world().client_send(publisher, "pub 7.x hello\n".repeat(1_000).as_bytes());
-    stage.schedulers()[0].turn(Waiting::Forbidden).expect("it does not fail");
+    stage.schedulers()[0].turn(TurnWait::Forbidden).expect("it does not fail");
     assert_eq!(published(&mut stage) - before, 1_000, "in one turn");
     assert_eq!(stage.received(wild).matches("hello").count(), 1_000);
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::stage::{Heard, Lines, heard, services};
-use channels::{Glob, HistoryRules, Presence, Rulebook, Rules, Slow};
-use runtime::scheduler::Waiting;
+use channels::{ChannelGlob, ChannelPolicy, HistoryRules, Presence, Rulebook, SlowPolicy};
+use runtime::scheduler::TurnWait;
 use world::{ClientId, ClientState, Faults, Random, Stage, Stall};
 
 const CHANNELS: [&str; 3] = ["a", "b", "c"];
@@ -122,7 +122,7 @@ fn say(stage: &mut Stage<Lines>, random: &mut Random, client: ClientId, lines: &
             for _ in 0..random.below(6) {
                 let schedulers = stage.schedulers();
                 let scheduler = random.index(schedulers.len());
-                schedulers[scheduler].turn(Waiting::Forbidden).unwrap();
+                schedulers[scheduler].turn(TurnWait::Forbidden).unwrap();
             }
         }
         _ => {}
@@ -138,13 +138,14 @@ fn join(stage: &mut Stage<Lines>, random: &mut Random, channel: usize, view: Vie
     Member { client, channel, view, unread, is_told: false, user, present }
 }
 
-fn rules(random: &mut Random) -> (Rules, Drops) {
-    let slow = [Slow::Disconnect, Slow::DropOldest, Slow::Latest][random.index(3)];
+fn rules(random: &mut Random) -> (ChannelPolicy, Drops) {
+    let slow =
+        [SlowPolicy::Disconnect, SlowPolicy::DropOldest, SlowPolicy::Latest][random.index(3)];
     let history = HistoryRules { count: 1 + random.below(30) as u32, bytes: 20_000, age_ms: 5_000 };
     let presence = [Presence::Off, Presence::On][random.index(2)];
     let behind = 2_000 + random.below(20_000);
-    let rules = Rules { slow, history, behind, presence, ..Rules::default() };
-    let drops = if slow == Slow::Disconnect { Drops::None } else { Drops::Some };
+    let rules = ChannelPolicy { slow, history, behind, presence, ..ChannelPolicy::default() };
+    let drops = if slow == SlowPolicy::Disconnect { Drops::None } else { Drops::Some };
     (rules, drops)
 }
 
@@ -152,7 +153,7 @@ fn run(seed: u64, faults: Faults) {
     let mut random = Random::new(seed);
     let schedulers = 1 + random.below(3) as u16;
     let (rules, drops) = rules(&mut random);
-    let rulebook = Rulebook::new([(Glob::new("*"), rules)]);
+    let rulebook = Rulebook::new([(ChannelGlob::new("*"), rules)]);
     let mut stage =
         Stage::with_faults(usize::from(schedulers), seed, faults, services(schedulers, rulebook));
     let mut truth = Truth::default();

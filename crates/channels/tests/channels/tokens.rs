@@ -4,7 +4,10 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use channels::limits::{MEMBER_INFO_SIZE, TOKEN_PATTERNS, TOKEN_SIZE};
-use channels::{Access, Certificates, Refusal, Rights, Rules, Shown, TokenKeys, TokenProblem};
+use channels::{
+    Access, CertificateRule, ChannelPolicy, ChannelRefusal, Credential, Rights, TokenKeys,
+    TokenProblem,
+};
 use ed25519_dalek::pkcs8::EncodePublicKey;
 use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
 use ed25519_dalek::{Signer, SigningKey};
@@ -61,18 +64,22 @@ fn a_good_token_allows_what_it_names_and_no_more() {
     let pass = read(&hs256(HS256, claims, SECRET)).unwrap();
     assert_eq!((pass.user(), pass.expires), (Some("ann"), NOW + 60));
     assert_eq!(pass.member.as_ref().unwrap().info.as_deref(), Some(r#"{"name":"Ann"}"#));
-    let rights = Rights::new(Shown::Token(pass.into()), None);
-    let of = |access| Rules { subscribe: access, publish: access, ..Rules::default() };
+    let rights = Rights::new(Credential::Token(pass.into()), None);
+    let of =
+        |access| ChannelPolicy { subscribe: access, publish: access, ..ChannelPolicy::default() };
     let rules = of(Access::Token);
     assert_eq!(rights.to_subscribe("chat.hall", &rules), Ok(()));
     assert_eq!(rights.to_subscribe("news", &rules), Ok(()));
-    assert_eq!(rights.to_subscribe("other", &rules), Err(Refusal::Denied));
+    assert_eq!(rights.to_subscribe("other", &rules), Err(ChannelRefusal::Denied));
     assert_eq!(rights.to_publish("chat.ann", &rules), Ok(()));
-    assert_eq!(rights.to_publish("chat.hall", &rules), Err(Refusal::Denied));
-    assert_eq!(rights.to_publish("chat.ann", &of(Access::Closed)), Err(Refusal::Denied));
+    assert_eq!(rights.to_publish("chat.hall", &rules), Err(ChannelRefusal::Denied));
+    assert_eq!(rights.to_publish("chat.ann", &of(Access::Closed)), Err(ChannelRefusal::Denied));
     assert_eq!(rights.to_subscribe("other", &of(Access::Open)), Ok(()));
-    assert_eq!(Rights::ANYBODY.to_subscribe("news", &rules), Err(Refusal::NoToken));
-    assert_eq!(Rights::ANYBODY.to_subscribe("news", &of(Access::Closed)), Err(Refusal::Denied));
+    assert_eq!(Rights::ANYBODY.to_subscribe("news", &rules), Err(ChannelRefusal::NoToken));
+    assert_eq!(
+        Rights::ANYBODY.to_subscribe("news", &of(Access::Closed)),
+        Err(ChannelRefusal::Denied)
+    );
     assert_eq!(Rights::ALL.to_publish("news", &of(Access::Closed)), Ok(()));
 }
 
@@ -85,29 +92,33 @@ fn a_channel_that_needs_a_certificate_takes_no_token_in_its_place() {
             fingerprint: "a1b2".into(),
         };
         let agreed = Agreed { client: Some(client.into()), ..Agreed::default() };
-        Rights::new(Shown::Nothing, Some(&agreed))
+        Rights::new(Credential::Nothing, Some(&agreed))
     };
     let (nobody, ann, bob) = (Rights::ANYBODY, shown("CN=ann"), shown("CN=bob"));
-    let of = |certificates| Rules { publish_certificate: Some(certificates), ..Rules::default() };
-    let may = |rules: &Rules| [&nobody, &ann, &bob].map(|rights| rights.to_publish("a", rules));
-    let none = Err(Refusal::NoCertificate);
-    assert_eq!(may(&of(Certificates::Any)), [none, Ok(()), Ok(())]);
-    let these = |name: &str| of(Certificates::These([name.into()].into()));
+    let of = |certificates| ChannelPolicy {
+        publish_certificate: Some(certificates),
+        ..ChannelPolicy::default()
+    };
+    let may =
+        |rules: &ChannelPolicy| [&nobody, &ann, &bob].map(|rights| rights.to_publish("a", rules));
+    let none = Err(ChannelRefusal::NoCertificate);
+    assert_eq!(may(&of(CertificateRule::Any)), [none, Ok(()), Ok(())]);
+    let these = |name: &str| of(CertificateRule::These([name.into()].into()));
     assert_eq!(may(&these("CN=ann")), [none, Ok(()), none]);
     assert_eq!(may(&these("A1B2")), [none, Ok(()), Ok(())], "a fingerprint");
     assert_eq!(may(&these("CN=Authority")), [none; 3], "the issuer is no name of the client");
     assert_eq!(nobody.to_subscribe("a", &these("CN=ann")), Ok(()), "only publishers need it");
     // A token and the certificate, both; a token that comes later takes no certificate away.
-    let rules = Rules { publish: Access::Token, ..these("CN=ann") };
+    let rules = ChannelPolicy { publish: Access::Token, ..these("CN=ann") };
     let token = hs256(HS256, r#"{"exp":1800000060,"publish":["a"]}"#, SECRET);
-    let pass = Shown::Token(read(&token).unwrap().into());
+    let pass = Credential::Token(read(&token).unwrap().into());
     assert_eq!(Rights::new(pass.clone(), None).to_publish("a", &rules), none);
     let mut both = ann;
-    assert_eq!(both.to_publish("a", &rules), Err(Refusal::NoToken));
+    assert_eq!(both.to_publish("a", &rules), Err(ChannelRefusal::NoToken));
     both.show(pass);
     assert_eq!(both.to_publish("a", &rules), Ok(()));
-    both.show(Shown::Nothing);
-    assert_eq!(both.to_publish("a", &rules), Err(Refusal::NoToken));
+    both.show(Credential::Nothing);
+    assert_eq!(both.to_publish("a", &rules), Err(ChannelRefusal::NoToken));
     assert_eq!(Rights::ALL.to_publish("a", &rules), Ok(()));
 }
 

@@ -5,10 +5,12 @@
 use std::io;
 use std::rc::Rc;
 
-use client::{Anywhere, Client, ExchangeId, News, Outbound, Request, Requester, Url};
+use client::{
+    Anywhere, Client, ExchangeId, ExchangeNews, Outbound, OutgoingRequest, Requester, Url,
+};
 use runtime::Peer;
-use runtime::mailbox::{Role, Waking, mesh};
-use runtime::scheduler::{Scheduler, Settings, Waiting};
+use runtime::mailbox::{EndpointRole, Waking, mesh};
+use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
 use runtime::service::{
     Beginning, CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
@@ -125,16 +127,17 @@ pub(crate) fn remote() -> RemoteAddress {
 }
 
 /// A request to it.
-pub(crate) fn request(method: &str, path: &str) -> Request {
+pub(crate) fn request(method: &str, path: &str) -> OutgoingRequest {
     let url = Url::parse(format!("http://10.0.0.9{path}").as_bytes()).unwrap();
-    Request::new(method, url, Rc::new(Anywhere), Requester::Service)
+    OutgoingRequest::new(method, url, Rc::new(Anywhere), Requester::Service)
 }
 
 impl Calls {
     pub(crate) fn new(seed: u64, faults: Faults) -> Self {
         let world = World::new(seed, faults);
-        let mailbox = mesh::<()>(&[Role::Scheduler], Waking::Driven).unwrap().remove(0).mailbox;
-        let settings = Settings { connections: 2000, ..Settings::default() };
+        let mailbox =
+            mesh::<()>(&[EndpointRole::Scheduler], Waking::Driven).unwrap().remove(0).mailbox;
+        let settings = SchedulerSettings { connections: 2000, ..SchedulerSettings::default() };
         let scheduler = Scheduler::new(world.pollset(0), Caller::default(), mailbox, settings);
         world.listen_remote(&remote());
         Self { world, scheduler }
@@ -145,7 +148,7 @@ impl Calls {
     }
 
     /// Begins an exchange and runs turns until there is nothing to do.
-    pub(crate) fn begin(&mut self, request: Request) -> ExchangeId {
+    pub(crate) fn begin(&mut self, request: OutgoingRequest) -> ExchangeId {
         let now_ns = self.world.now_ns();
         let id = self.client().begin(request, now_ns).unwrap();
         self.turn();
@@ -154,7 +157,7 @@ impl Calls {
 
     pub(crate) fn turn(&mut self) {
         for _ in 0..100_000 {
-            self.scheduler.turn(Waiting::Forbidden).unwrap();
+            self.scheduler.turn(TurnWait::Forbidden).unwrap();
             if self.scheduler.next_due_ns() != Some(0) && !self.world.is_ready(0) {
                 return;
             }
@@ -196,7 +199,7 @@ impl Calls {
     }
 
     /// All news of an exchange, with at most this many bytes of a body at a time.
-    pub(crate) fn news(&mut self, id: ExchangeId, most: usize) -> Vec<News> {
+    pub(crate) fn news(&mut self, id: ExchangeId, most: usize) -> Vec<ExchangeNews> {
         self.turn();
         let now_ns = self.world.now_ns();
         let client = self.client();

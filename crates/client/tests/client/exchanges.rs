@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use client::limits::{ANSWER_HELD_BYTES, REQUEST_HELD_BYTES};
-use client::{Body, Bounds, Deadline, Deadlines, Failure, Head, Held, News, Request};
+use client::{
+    ClientBounds, Deadline, Deadlines, ExchangeFailure, ExchangeNews, Held, OutgoingBody,
+    OutgoingRequest, ResponseHead,
+};
 use wire::http::fields::FieldList;
 use world::{ALWAYS, ClientState, Faults};
 
@@ -16,17 +19,17 @@ pub(crate) fn quiet() -> Calls {
     Calls::new(1, Faults::none())
 }
 
-fn head(status: u16, fields: &[(&str, &str)]) -> Head {
-    Head { status, fields: FieldList::of(fields) }
+fn head(status: u16, fields: &[(&str, &str)]) -> ResponseHead {
+    ResponseHead { status, fields: FieldList::of(fields) }
 }
 
-pub(crate) fn ok() -> Vec<News> {
+pub(crate) fn ok() -> Vec<ExchangeNews> {
     let head = head(200, &[("Content-Length", "2")]);
-    vec![News::Head(head), News::Body(b"ok".into()), News::End]
+    vec![ExchangeNews::Head(head), ExchangeNews::Body(b"ok".into()), ExchangeNews::End]
 }
 
-fn failed(failure: Failure) -> Vec<News> {
-    vec![News::Failed(failure)]
+fn failed(failure: ExchangeFailure) -> Vec<ExchangeNews> {
+    vec![ExchangeNews::Failed(failure)]
 }
 
 #[test]
@@ -37,15 +40,18 @@ fn everything_of_an_answer_is_told_in_order() {
     calls.answer(server, b"HTTP/1.1 102 P\r\n\r\nHTTP/1.1 103 E\r\nLink: a\r\n\r\n");
     assert_eq!(
         calls.news(id, 9),
-        [News::Interim(head(102, &[])), News::Interim(head(103, &[("Link", "a")]))]
+        [ExchangeNews::Interim(head(102, &[])), ExchangeNews::Interim(head(103, &[("Link", "a")]))]
     );
     calls.answer(server, b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nbody\r\n");
     let told = head(200, &[("transfer-encoding", "chunked")]);
-    assert_eq!(calls.news(id, 0), [News::Head(told)]);
-    assert_eq!(calls.news(id, 3), [News::Body(b"bod".into()), News::Body(b"y".into())]);
+    assert_eq!(calls.news(id, 0), [ExchangeNews::Head(told)]);
+    assert_eq!(
+        calls.news(id, 3),
+        [ExchangeNews::Body(b"bod".into()), ExchangeNews::Body(b"y".into())]
+    );
     calls.answer(server, b"0\r\nX-Sum: 7\r\n\r\n");
     let trailers = FieldList::of(&[("X-Sum", "7")]);
-    assert_eq!(calls.news(id, 3), [News::Trailers(trailers), News::End]);
+    assert_eq!(calls.news(id, 3), [ExchangeNews::Trailers(trailers), ExchangeNews::End]);
     assert_eq!(calls.news(id, 3), []);
 }
 
@@ -65,13 +71,13 @@ fn an_answer_that_is_not_taken_is_not_read() {
         let news = calls.news(id, 100_000);
         for news in &news {
             match news {
-                News::Body(piece) => body.extend_from_slice(piece),
-                News::Head(_) => {}
-                News::End => assert!(body == pattern(0, SIZE)),
+                ExchangeNews::Body(piece) => body.extend_from_slice(piece),
+                ExchangeNews::Head(_) => {}
+                ExchangeNews::End => assert!(body == pattern(0, SIZE)),
                 other => panic!("{other:?}"),
             }
         }
-        if news.last() == Some(&News::End) {
+        if news.last() == Some(&ExchangeNews::End) {
             break;
         }
         assert!(!news.is_empty() && calls.client().held(id).answer < 2 * ANSWER_HELD_BYTES);
@@ -81,7 +87,8 @@ fn an_answer_that_is_not_taken_is_not_read() {
 #[test]
 fn a_body_is_taken_as_there_is_room_and_its_requester_is_told() {
     let mut calls = quiet();
-    let id = calls.begin(Request { body: Body::Streamed(None), ..request("POST", "/") });
+    let id =
+        calls.begin(OutgoingRequest { body: OutgoingBody::Streamed(None), ..request("POST", "/") });
     let server = calls.accept().unwrap();
     calls.world.client_stall(server, world::Stall::Reading);
     let (mut sent, piece) = (0, pattern(0, 50_000));
@@ -103,7 +110,7 @@ fn a_body_is_taken_as_there_is_room_and_its_requester_is_told() {
     calls.turn();
     received += calls.world.client_received(server).len();
     assert!(received >= sent, "chunks and all: {received}");
-    assert_eq!(calls.news(id, 9), [News::Room]);
+    assert_eq!(calls.news(id, 9), [ExchangeNews::Room]);
     let now_ns = calls.world.now_ns();
     let trailers = FieldList::of(&[("x-end", "1")]);
     calls.client().end_body(id, &trailers, now_ns);
@@ -116,12 +123,15 @@ fn a_body_is_taken_as_there_is_room_and_its_requester_is_told() {
 fn a_body_shorter_or_longer_than_announced_fails_and_its_connection_ends() {
     for sent in ["abc", "abcde"] {
         let mut calls = quiet();
-        let id = calls.begin(Request { body: Body::Streamed(Some(4)), ..request("PUT", "/") });
+        let id = calls.begin(OutgoingRequest {
+            body: OutgoingBody::Streamed(Some(4)),
+            ..request("PUT", "/")
+        });
         let server = calls.accept().unwrap();
         let now_ns = calls.world.now_ns();
         assert_eq!(calls.client().send(id, sent.as_bytes(), now_ns), sent.len());
         calls.client().end_body(id, &FieldList::new(), now_ns);
-        assert_eq!(calls.news(id, 9), failed(Failure::RequestLength), "{sent}");
+        assert_eq!(calls.news(id, 9), failed(ExchangeFailure::RequestLength), "{sent}");
         assert_ne!(calls.world.client_state(server), ClientState::Open);
     }
 }
@@ -134,8 +144,8 @@ fn an_exchange_that_takes_too_long_fails_with_the_deadline_that_passed() {
         pause: Some(Duration::from_secs(3)),
         whole: Some(Duration::from_secs(20)),
     };
-    let limited = || Request { deadlines, ..request("GET", "/") };
-    let late = |deadline| News::Failed(Failure::Timeout(deadline));
+    let limited = || OutgoingRequest { deadlines, ..request("GET", "/") };
+    let late = |deadline| ExchangeNews::Failed(ExchangeFailure::Timeout(deadline));
     let mut calls = quiet();
     calls.world.set_faults(Faults { unanswered: ALWAYS, ..Faults::none() });
     let id = calls.begin(limited());
@@ -162,7 +172,7 @@ fn an_exchange_that_takes_too_long_fails_with_the_deadline_that_passed() {
         calls.answer(server, b"x");
     }
     calls.pass_ms(2_990);
-    assert_eq!(calls.news(id, 9).last(), Some(&News::Body(b"xxx".into())));
+    assert_eq!(calls.news(id, 9).last(), Some(&ExchangeNews::Body(b"xxx".into())));
     calls.pass_ms(20);
     assert_eq!(calls.news(id, 9), [late(Deadline::Pause)]);
 
@@ -189,15 +199,15 @@ fn an_idempotent_request_is_sent_again_if_its_used_connection_ends() {
         assert_eq!(calls.news(id, 9), ok());
         (calls, server)
     };
-    let whole = || Body::Whole(b"body".into());
+    let whole = || OutgoingBody::Whole(b"body".into());
     for (method, body, is_repeated) in [
-        ("GET", Body::None, true),
+        ("GET", OutgoingBody::None, true),
         ("PUT", whole(), true),
         ("POST", whole(), false),
-        ("PUT", Body::Streamed(Some(4)), false),
+        ("PUT", OutgoingBody::Streamed(Some(4)), false),
     ] {
         let (mut calls, server) = with_idle();
-        let id = calls.begin(Request { body, ..request(method, "/second") });
+        let id = calls.begin(OutgoingRequest { body, ..request(method, "/second") });
         let now_ns = calls.world.now_ns();
         calls.client().send(id, b"body", now_ns);
         assert!(calls.received(server).starts_with(method), "on the same connection");
@@ -208,7 +218,7 @@ fn an_idempotent_request_is_sent_again_if_its_used_connection_ends() {
             assert!(calls.received(other).starts_with(method));
             calls.answer(other, OK);
         }
-        let news = if is_repeated { ok() } else { failed(Failure::Closed) };
+        let news = if is_repeated { ok() } else { failed(ExchangeFailure::Closed) };
         assert_eq!(calls.news(id, 9), news, "{method}");
     }
 }
@@ -216,7 +226,9 @@ fn an_idempotent_request_is_sent_again_if_its_used_connection_ends() {
 #[test]
 fn an_exchange_waits_in_line_while_its_origin_has_all_its_connections() {
     let mut calls = quiet();
-    calls.client().set_bounds(Bounds { connections_per_origin: 2, ..Bounds::default() });
+    calls
+        .client()
+        .set_bounds(ClientBounds { connections_per_origin: 2, ..ClientBounds::default() });
     let ids: Vec<_> = (0..5).map(|n| calls.begin(request("GET", &format!("/{n}")))).collect();
     let (first, second) = (calls.accept().unwrap(), calls.accept().unwrap());
     assert_eq!(calls.accept(), None);
@@ -233,27 +245,27 @@ fn an_exchange_waits_in_line_while_its_origin_has_all_its_connections() {
     for id in [ids[0], ids[2], ids[4]] {
         assert_eq!(calls.news(id, 9), ok());
     }
-    assert_eq!(calls.news(ids[1], 9), failed(Failure::Closed));
+    assert_eq!(calls.news(ids[1], 9), failed(ExchangeFailure::Closed));
     assert_eq!(calls.news(ids[3], 9), []);
     // The line has a deadline.
     let slow: Vec<_> = (0..3).map(|_| calls.begin(request("GET", "/slow"))).collect();
     calls.pass_ms(10_001);
-    assert_eq!(calls.news(slow[2], 9), failed(Failure::Timeout(Deadline::Connect)));
+    assert_eq!(calls.news(slow[2], 9), failed(ExchangeFailure::Timeout(Deadline::Connect)));
     assert_eq!(calls.news(slow[1], 9), []);
 }
 
 #[test]
 fn an_exchange_beyond_the_bound_or_to_https_without_authorities_is_refused() {
     let mut calls = quiet();
-    calls.client().set_bounds(Bounds { exchanges: 1, ..Bounds::default() });
+    calls.client().set_bounds(ClientBounds { exchanges: 1, ..ClientBounds::default() });
     let id = calls.begin(request("GET", "/"));
     let now_ns = calls.world.now_ns();
-    assert_eq!(calls.client().begin(request("GET", "/"), now_ns), Err(Failure::TooMany));
+    assert_eq!(calls.client().begin(request("GET", "/"), now_ns), Err(ExchangeFailure::TooMany));
     calls.client().cancel(id);
     assert_eq!(calls.client().held(id), Held::default());
     let url = client::Url::parse(b"https://a.test/").unwrap();
-    let encrypted = Request { url, ..request("GET", "/") };
-    assert_eq!(calls.client().begin(encrypted, now_ns), Err(Failure::NoAuthorities));
+    let encrypted = OutgoingRequest { url, ..request("GET", "/") };
+    assert_eq!(calls.client().begin(encrypted, now_ns), Err(ExchangeFailure::NoAuthorities));
 }
 
 /// RFC 9112, 6.3: two parsers may find different ends of such an answer.
@@ -270,7 +282,10 @@ fn an_answer_with_two_ends_is_no_answer() {
         let server = calls.accept().unwrap();
         calls.answer(server, format!("HTTP/1.1 200 OK\r\n{fields}\r\nok").as_bytes());
         let news = calls.news(id, 9);
-        assert!(matches!(news[..], [News::Failed(Failure::NotAnAnswer(_))]), "{fields}: {news:?}");
+        assert!(
+            matches!(news[..], [ExchangeNews::Failed(ExchangeFailure::NotAnAnswer(_))]),
+            "{fields}: {news:?}"
+        );
         assert_ne!(calls.world.client_state(server), ClientState::Open);
     }
 }
@@ -279,7 +294,7 @@ fn an_answer_with_two_ends_is_no_answer() {
 #[test]
 fn an_upgrade_that_is_not_taken_up_is_an_ordinary_answer() {
     let mut calls = quiet();
-    let id = calls.begin(Request { upgrade: Some("x".into()), ..request("GET", "/") });
+    let id = calls.begin(OutgoingRequest { upgrade: Some("x".into()), ..request("GET", "/") });
     let server = calls.accept().unwrap();
     let _request = calls.received(server);
     let now_ns = calls.world.now_ns();
@@ -296,9 +311,12 @@ fn an_upgrade_that_is_not_taken_up_is_an_ordinary_answer() {
 #[test]
 fn the_requester_is_told_when_its_request_was_sent_and_who_was_awaited() {
     let whole = Deadlines::whole(Duration::from_secs(10));
-    let upload =
-        || Request { body: Body::Streamed(None), deadlines: whole, ..request("POST", "/") };
-    let late = |deadline| News::Failed(Failure::Timeout(deadline));
+    let upload = || OutgoingRequest {
+        body: OutgoingBody::Streamed(None),
+        deadlines: whole,
+        ..request("POST", "/")
+    };
+    let late = |deadline| ExchangeNews::Failed(ExchangeFailure::Timeout(deadline));
     let mut calls = quiet();
     let id = calls.begin(upload());
     calls.accept().unwrap();
@@ -310,7 +328,7 @@ fn the_requester_is_told_when_its_request_was_sent_and_who_was_awaited() {
     let sent_ns = calls.client().sent_ns(id).unwrap();
     assert!((now_ns..now_ns + 2_000_000).contains(&sent_ns), "{sent_ns} {now_ns}");
     calls.pass_ms(10_000);
-    assert_eq!(calls.client().failure(id), Some(Failure::Timeout(Deadline::Whole)));
+    assert_eq!(calls.client().failure(id), Some(ExchangeFailure::Timeout(Deadline::Whole)));
     assert_eq!(calls.news(id, 9), [late(Deadline::Whole)]);
 
     let id = calls.begin(upload());
@@ -318,10 +336,10 @@ fn the_requester_is_told_when_its_request_was_sent_and_who_was_awaited() {
     calls.pass_ms(10_010);
     assert_eq!(calls.news(id, 9), [late(Deadline::Requester)]);
 
-    let id = calls.begin(Request { deadlines: whole, ..request("GET", "/") });
+    let id = calls.begin(OutgoingRequest { deadlines: whole, ..request("GET", "/") });
     let server = calls.accept().unwrap();
     calls.answer(server, b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc");
-    assert!(matches!(calls.news(id, 0)[..], [News::Head(_)]));
+    assert!(matches!(calls.news(id, 0)[..], [ExchangeNews::Head(_)]));
     calls.pass_ms(10_010);
     assert_eq!(calls.news(id, 9).last(), Some(&late(Deadline::Requester)));
 }

@@ -6,14 +6,16 @@ use std::io;
 use std::rc::Rc;
 
 use client::{
-    Anywhere, Body, Client, ExchangeId, Expectation, News, Outbound, Request, Requester, Url,
+    Anywhere, Client, ContinueWait, ExchangeId, ExchangeNews, Outbound, OutgoingBody,
+    OutgoingRequest, Requester, Url,
 };
 use runtime::Peer;
 use runtime::service::{
-    CloseReason, Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+    CloseReason, Context, Event, ListenerIndex, Next, Progress, SchedulerCommand, Service,
+    ServiceContext,
 };
 use runtime::slots::ProcessId;
-use wire::http::body::{BodyDecoder, BodyLimits, Piece, write_chunk};
+use wire::http::body::{BodyDecoder, BodyLimits, BodyPiece, write_chunk};
 use wire::http::fields::FieldList;
 use wire::http::head::{FieldSlots, Framing, Head, HeadLimits, parse};
 use wire::http::url::Scheme;
@@ -75,7 +77,7 @@ impl Down {
                         return Progress { consumed: input.len(), next: Next::Abort };
                     };
                     consumed += used;
-                    if let Piece::Data(data) = piece {
+                    if let BodyPiece::Data(data) = piece {
                         assert_eq!(proxy.client.send(id, data, now_ns), data.len());
                     }
                     if decoder.is_over() {
@@ -119,16 +121,17 @@ impl Down {
         let url = format!("http://10.0.0.9{}", str::from_utf8(path).ok()?);
         let url = Url::parse(url.as_bytes()).ok()?;
         let requester = Requester::Process(context.id);
-        let plain = Request::new(request.method.as_str(), url, Rc::new(Anywhere), requester);
+        let plain =
+            OutgoingRequest::new(request.method.as_str(), url, Rc::new(Anywhere), requester);
         let upgrade = request.upgrade.map(|protocol| String::from_utf8_lossy(protocol).into());
         let body = match request.framing {
-            Framing::None => Body::None,
-            Framing::Length(length) => Body::Streamed(Some(length)),
-            Framing::Chunked => Body::Streamed(None),
+            Framing::None => OutgoingBody::None,
+            Framing::Length(length) => OutgoingBody::Streamed(Some(length)),
+            Framing::Chunked => OutgoingBody::Streamed(None),
         };
         let expects = request.expects_continue;
-        let expectation = if expects { Expectation::Continue } else { Expectation::Nothing };
-        let mut forwarded = Request { body, upgrade, expectation, ..plain };
+        let expectation = if expects { ContinueWait::Continue } else { ContinueWait::Nothing };
+        let mut forwarded = OutgoingRequest { body, upgrade, expectation, ..plain };
         for (name, value) in request.fields.iter() {
             forwarded.fields.add_as_spelt(name, value).ok()?;
         }
@@ -154,8 +157,8 @@ impl Down {
                 break;
             };
             match news {
-                News::Interim(head) => write_head(&head, context.output.buffer()),
-                News::Head(mut head) => {
+                ExchangeNews::Interim(head) => write_head(&head, context.output.buffer()),
+                ExchangeNews::Head(mut head) => {
                     let is_tunnel = head.status == 101;
                     let fields = head.fields.fields();
                     let has_length = fields.has("content-length");
@@ -168,14 +171,14 @@ impl Down {
                     }
                     write_head(&head, context.output.buffer());
                 }
-                News::Body(bytes) if self.answer == Coding::Chunked => {
+                ExchangeNews::Body(bytes) if self.answer == Coding::Chunked => {
                     write_chunk(context.output.buffer(), &bytes);
                 }
-                News::Body(bytes) => context.output.put(&bytes),
-                News::Room => {}
-                News::Trailers(_) => {}
-                News::End => return self.end(context),
-                News::Failed(_) => {
+                ExchangeNews::Body(bytes) => context.output.put(&bytes),
+                ExchangeNews::Room => {}
+                ExchangeNews::Trailers(_) => {}
+                ExchangeNews::End => return self.end(context),
+                ExchangeNews::Failed(_) => {
                     self.exchange = None;
                     if self.answer != Coding::None {
                         return Next::Abort;
@@ -214,7 +217,7 @@ impl Proxy {
     }
 }
 
-fn write_head(head: &client::Head, out: &mut Vec<u8>) {
+fn write_head(head: &client::ResponseHead, out: &mut Vec<u8>) {
     out.extend_from_slice(format!("HTTP/1.1 {} \r\n", head.status).as_bytes());
     out.extend_from_slice(head.fields.fields().lines());
     out.extend_from_slice(b"\r\n");
@@ -304,7 +307,7 @@ impl Service for Proxy {
 
     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, ()>) {
         for process in self.again.drain(..) {
-            context.command(Command::Run(process));
+            context.command(SchedulerCommand::Run(process));
         }
         self.client.end_turn(context);
     }

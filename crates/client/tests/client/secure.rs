@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use client::{Deadline, Deadlines, Failure, News, Request, Requester, Url};
+use client::{Deadline, Deadlines, ExchangeFailure, ExchangeNews, OutgoingRequest, Requester, Url};
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use runtime::transport::{CertificateFault, Resumption, Violation};
 use sys::connect::RemoteAddress;
-use tls::{ClientCertificates, Connector, Identity, Peers};
+use tls::{ClientCertificates, Connector, Identity, TrustedServers};
 use world::{ClientState, Faults};
 
 use crate::authority::Authority;
@@ -17,12 +17,12 @@ use crate::tls_server::{NAMES, TlsServer, acceptor, acceptor_with, connector, se
 pub(crate) const CLOSING: &[u8] =
     b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
 
-fn failed(failure: Failure) -> Vec<News> {
-    vec![News::Failed(failure)]
+fn failed(failure: ExchangeFailure) -> Vec<ExchangeNews> {
+    vec![ExchangeNews::Failed(failure)]
 }
 
-fn refused(why: Violation) -> Vec<News> {
-    failed(Failure::Tls(why))
+fn refused(why: Violation) -> Vec<ExchangeNews> {
+    failed(ExchangeFailure::Tls(why))
 }
 
 /// RFC 8446, 5.1: records may be cut anywhere.
@@ -60,7 +60,7 @@ fn begin_by_name(
     addresses: &[[u8; 4]],
 ) -> client::ExchangeId {
     let url = Url::parse(b"https://Velodrome.Example.:80/").unwrap();
-    let request = Request { url, ..secure(connector, "GET", "/") };
+    let request = OutgoingRequest { url, ..secure(connector, "GET", "/") };
     let id = calls.begin(request);
     if let Some(question) = calls.client().questions().pop() {
         let found: Vec<_> = addresses.iter().map(|address| (*address).into()).collect();
@@ -97,12 +97,12 @@ fn a_server_is_asked_for_by_its_name_and_another_address_is_tried_if_the_handsha
     calls.pass_ms(4_700);
     assert_eq!(calls.news(id, 9), []);
     calls.pass_ms(200);
-    assert_eq!(calls.news(id, 9), failed(Failure::Timeout(Deadline::Connect)));
+    assert_eq!(calls.news(id, 9), failed(ExchangeFailure::Timeout(Deadline::Connect)));
     assert_ne!(calls.world.client_state(second), ClientState::Open);
 }
 
 /// What a request gets from a server with this certificate.
-fn outcome(connector: &Connector, identity: Identity) -> Vec<News> {
+fn outcome(connector: &Connector, identity: Identity) -> Vec<ExchangeNews> {
     let mut calls = quiet();
     let id = calls.begin(secure(connector, "GET", "/"));
     let mut server = TlsServer::accept(&mut calls, &acceptor(identity));
@@ -143,14 +143,17 @@ fn each_fault_of_a_certificate_is_named() {
     let stranger = other.identity(&NAMES);
     assert_eq!(outcome(&client, stranger), fault(CertificateFault::UnknownAuthority));
     let own = outcome(&client, tls::self_signed(&NAMES).unwrap());
-    assert!(matches!(own[..], [News::Failed(Failure::Tls(Violation::Certificate(_)))]), "{own:?}");
-    let anyone = Connector::new(&Peers::Any, &[], None).unwrap();
+    assert!(
+        matches!(own[..], [ExchangeNews::Failed(ExchangeFailure::Tls(Violation::Certificate(_)))]),
+        "{own:?}"
+    );
+    let anyone = Connector::new(&TrustedServers::Any, &[], None).unwrap();
     assert_eq!(outcome(&anyone, other.identity(&NAMES)), ok());
 }
 
 #[test]
 fn a_failure_says_which_server_and_why() {
-    let told = |why| Failure::Tls(why).at("a.test:444").to_string();
+    let told = |why| ExchangeFailure::Tls(why).at("a.test:444").to_string();
     let fault = |fault| told(Violation::Certificate(fault));
     assert_eq!(fault(CertificateFault::Expired), "the certificate of a.test:444 has expired");
     assert_eq!(
@@ -162,8 +165,11 @@ fn a_failure_says_which_server_and_why() {
         "a.test:444 refused the connection: alert 40 handshake_failure"
     );
     assert_eq!(told(Violation::OtherProtocol), "a.test:444 speaks no TLS");
-    assert_eq!(Failure::Tls(Violation::OtherProtocol).to_string(), "the server speaks no TLS");
-    assert_eq!(Failure::Refused.at("a.test").to_string(), "connection refused");
+    assert_eq!(
+        ExchangeFailure::Tls(Violation::OtherProtocol).to_string(),
+        "the server speaks no TLS"
+    );
+    assert_eq!(ExchangeFailure::Refused.at("a.test").to_string(), "connection refused");
 }
 
 #[test]
@@ -192,13 +198,13 @@ fn a_handshake_that_never_ends_is_given_up() {
     let deadlines = Deadlines { connect: Some(Duration::from_secs(1)), ..Deadlines::default() };
     for text in [&b""[..], &[22, 3, 3, 64, 0]] {
         let mut calls = quiet();
-        let id = calls.begin(Request { deadlines, ..secure(&client, "GET", "/") });
+        let id = calls.begin(OutgoingRequest { deadlines, ..secure(&client, "GET", "/") });
         let server = calls.accept().unwrap();
         calls.answer(server, text);
         calls.pass_ms(990);
         assert_eq!(calls.news(id, 9), []);
         calls.pass_ms(20);
-        assert_eq!(calls.news(id, 9), failed(Failure::Timeout(Deadline::Connect)));
+        assert_eq!(calls.news(id, 9), failed(ExchangeFailure::Timeout(Deadline::Connect)));
         assert_ne!(calls.world.client_state(server), ClientState::Open);
         assert_eq!(calls.scheduler.processes(), 0);
     }
@@ -223,7 +229,7 @@ fn a_session_is_resumed_only_with_the_same_settings() {
         let mut server = TlsServer::accept(&mut calls, &server);
         server.rest(&mut calls);
         server.answer(&mut calls, CLOSING);
-        assert_eq!(calls.news(id, 9).last(), Some(&News::End));
+        assert_eq!(calls.news(id, 9).last(), Some(&ExchangeNews::End));
     };
     (0..3).for_each(|_| get(&client));
     get(&client.with_own_sessions(8));
@@ -246,12 +252,12 @@ fn a_server_at_another_port_of_the_host_spoils_no_session() {
     for _ in 0..2 {
         for (port, remote, acceptor) in &ports {
             let url = Url::parse(format!("https://10.0.0.9:{port}/").as_bytes()).unwrap();
-            let id = calls.begin(Request { url, ..secure(&client, "GET", "/") });
+            let id = calls.begin(OutgoingRequest { url, ..secure(&client, "GET", "/") });
             let (socket, _) = calls.world.accept_remote(remote).unwrap();
             let mut server = TlsServer::at(socket, acceptor);
             server.rest(&mut calls);
             server.answer(&mut calls, CLOSING);
-            assert_eq!(calls.news(id, 9).last(), Some(&News::End));
+            assert_eq!(calls.news(id, 9).last(), Some(&ExchangeNews::End));
         }
     }
     let seen = &calls.scheduler.service().resumptions;
@@ -290,7 +296,7 @@ fn certificates_of_clients_are_shown_and_a_refusal_is_named() {
     let required = ClientCertificates::Required(clients.of_clients());
     let server = acceptor_with(authority.identity(&NAMES), &required);
     let outcome = |own: Option<Identity>| {
-        let peers = Peers::Known(authority.trusted());
+        let peers = TrustedServers::Known(authority.trusted());
         let connector = Connector::new(&peers, &["http/1.1"], own.as_ref()).unwrap();
         let mut calls = quiet();
         let id = calls.begin(secure(&connector, "GET", "/"));
@@ -312,8 +318,8 @@ fn an_https_url_whose_host_cannot_be_in_a_certificate_is_refused() {
     let mut calls = Calls::new(1, Faults::none());
     let url = Url::parse(b"https://-a/").unwrap();
     let reach = std::rc::Rc::new(client::Anywhere);
-    let plain = Request::new("GET", url, reach, Requester::Service);
-    let request = Request { connector: Some(client), ..plain };
+    let plain = OutgoingRequest::new("GET", url, reach, Requester::Service);
+    let request = OutgoingRequest { connector: Some(client), ..plain };
     let failure = calls.client().begin(request, 0).unwrap_err();
-    assert_eq!(failure, Failure::Url(client::UrlError::Host));
+    assert_eq!(failure, ExchangeFailure::Url(client::UrlError::Host));
 }

@@ -1,7 +1,7 @@
 //! Bodies and other protocols over TLS, and ends of connections that are said or not.
 
 use client::limits::ANSWER_HELD_BYTES;
-use client::{Body, Failure, News, Request};
+use client::{ExchangeFailure, ExchangeNews, OutgoingBody, OutgoingRequest};
 use runtime::transport::Violation;
 use wire::http::fields::FieldList;
 
@@ -20,13 +20,13 @@ fn an_answer_that_ends_with_its_connection_is_complete_only_after_close_notify()
     let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n";
     let part = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nbody";
     for (answer, is_said, expected) in [
-        (until_end, true, News::End),
-        (until_end, false, News::Failed(Failure::Closed)),
-        (chunked, false, News::End),
-        (CLOSING, false, News::End),
-        (part, true, News::Failed(Failure::Closed)),
-        (part, false, News::Failed(Failure::Closed)),
-        (b"", true, News::Failed(Failure::Closed)),
+        (until_end, true, ExchangeNews::End),
+        (until_end, false, ExchangeNews::Failed(ExchangeFailure::Closed)),
+        (chunked, false, ExchangeNews::End),
+        (CLOSING, false, ExchangeNews::End),
+        (part, true, ExchangeNews::Failed(ExchangeFailure::Closed)),
+        (part, false, ExchangeNews::Failed(ExchangeFailure::Closed)),
+        (b"", true, ExchangeNews::Failed(ExchangeFailure::Closed)),
     ] {
         let mut calls = quiet();
         let id = calls.begin(secure(&client, "POST", "/"));
@@ -72,9 +72,13 @@ fn an_answer_whose_connection_is_cut_anywhere_fails() {
         calls.world.client_end_output(server.socket);
         let news = calls.news(id, 100);
         match &news[..] {
-            [News::Failed(Failure::Tls(Violation::Cut))] => seen[0] = true,
-            [News::Failed(Failure::Closed)] => seen[1] = true,
-            [News::Head(_), News::Body(body), News::Failed(Failure::Closed)] => {
+            [ExchangeNews::Failed(ExchangeFailure::Tls(Violation::Cut))] => seen[0] = true,
+            [ExchangeNews::Failed(ExchangeFailure::Closed)] => seen[1] = true,
+            [
+                ExchangeNews::Head(_),
+                ExchangeNews::Body(body),
+                ExchangeNews::Failed(ExchangeFailure::Closed),
+            ] => {
                 assert!(b"until the end".starts_with(body));
                 seen[2] = true;
             }
@@ -118,8 +122,8 @@ fn bodies_of_any_size_pass_in_both_directions_at_once() {
     let authority = Authority::new("Test");
     let (server, client) = (acceptor(authority.identity(&NAMES)), connector(&authority));
     let mut calls = quiet();
-    let body = Body::Streamed(Some(SIZE as u64));
-    let id = calls.begin(Request { body, ..secure(&client, "POST", "/") });
+    let body = OutgoingBody::Streamed(Some(SIZE as u64));
+    let id = calls.begin(OutgoingRequest { body, ..secure(&client, "POST", "/") });
     let mut server = TlsServer::accept(&mut calls, &server);
     assert!(server.heard(&mut calls).ends_with(&format!("Content-Length: {SIZE}\r\n\r\n")));
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {SIZE}\r\n\r\n");
@@ -145,12 +149,12 @@ fn bodies_of_any_size_pass_in_both_directions_at_once() {
         assert!(calls.client().held(id).answer < 2 * ANSWER_HELD_BYTES);
         for news in calls.news(id, usize::MAX) {
             match news {
-                News::Body(piece) => {
+                ExchangeNews::Body(piece) => {
                     assert!(piece == pattern(down, piece.len()), "the bytes after {down}");
                     down += piece.len();
                 }
-                News::Head(_) | News::Room => {}
-                News::End => {
+                ExchangeNews::Head(_) | ExchangeNews::Room => {}
+                ExchangeNews::End => {
                     assert_eq!((up, down), (SIZE, SIZE));
                     return;
                 }
@@ -167,17 +171,20 @@ fn another_protocol_passes_after_101_and_its_end_is_said() {
     let (server, client) = (acceptor(authority.identity(&NAMES)), connector(&authority));
     let mut calls = quiet();
     let upgrade = Some("websocket".to_owned());
-    let id = calls.begin(Request { upgrade, ..secure(&client, "GET", "/") });
+    let id = calls.begin(OutgoingRequest { upgrade, ..secure(&client, "GET", "/") });
     let mut server = TlsServer::accept(&mut calls, &server);
     assert!(server.heard(&mut calls).ends_with("Upgrade: websocket\r\n\r\n"));
     server.answer(&mut calls, b"HTTP/1.1 101 S\r\nUpgrade: websocket\r\n\r\nhello");
     let news = calls.news(id, 9);
-    assert!(matches!(&news[..], [News::Head(_), News::Body(body)] if body == b"hello"), "{news:?}");
+    assert!(
+        matches!(&news[..], [ExchangeNews::Head(_), ExchangeNews::Body(body)] if body == b"hello"),
+        "{news:?}"
+    );
     let now_ns = calls.world.now_ns();
     assert_eq!(calls.client().send(id, b"question", now_ns), 8);
     assert_eq!(server.heard(&mut calls), "question");
     calls.client().end_body(id, &FieldList::new(), now_ns);
     server.rest(&mut calls);
     assert!(server.has_ended());
-    assert_eq!(calls.news(id, 9), [News::End]);
+    assert_eq!(calls.news(id, 9), [ExchangeNews::End]);
 }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use client::{Body, ExchangeId, News, Request};
+use client::{ExchangeId, ExchangeNews, OutgoingBody, OutgoingRequest};
 use tls::Acceptor;
 use world::{Faults, Random};
 
@@ -35,8 +35,8 @@ fn every_exchange_over_tls_ends() {
             if step < 100 && random.below(4) == 0 {
                 let (up, down) = (random.index(100_000), random.index(100_000));
                 let request = secure(&connector, "POST", &format!("/{down}"));
-                let body = Body::Whole(pattern(0, up));
-                let id = calls.begin(Request { body, ..request });
+                let body = OutgoingBody::Whole(pattern(0, up));
+                let id = calls.begin(OutgoingRequest { body, ..request });
                 running.insert(id, Call { down, got: Vec::new() });
             }
             if step == 200 {
@@ -72,16 +72,16 @@ fn play(calls: &mut Calls, acceptor: &Acceptor, servers: &mut Vec<TlsServer>) {
 fn has_ended(calls: &mut Calls, id: ExchangeId, call: &mut Call, whole: &Cell<usize>) -> bool {
     for news in calls.news(id, 10_000) {
         match news {
-            News::Body(piece) => {
+            ExchangeNews::Body(piece) => {
                 assert!(piece == pattern(call.got.len(), piece.len()));
                 call.got.extend(piece);
             }
-            News::End => {
+            ExchangeNews::End => {
                 assert_eq!(call.got.len(), call.down);
                 whole.set(whole.get() + 1);
                 return true;
             }
-            News::Failed(_) => return true,
+            ExchangeNews::Failed(_) => return true,
             _ => {}
         }
     }

@@ -2,9 +2,11 @@
 //!
 //! Owns its end of one connection. Does not know the expected results.
 
-use client::{Request, Url};
+use client::{OutgoingRequest, Url};
 use runtime::transport::{Transport, Violation};
-use tls::{Acceptor, Certificates, ClientCertificates, Connector, Identity, Peers, Tickets};
+use tls::{
+    Acceptor, Certificates, ClientCertificates, Connector, Identity, Tickets, TrustedServers,
+};
 use world::ClientId;
 
 use crate::authority::Authority;
@@ -41,13 +43,13 @@ pub(crate) fn acceptor_with(identity: Identity, clients: &ClientCertificates) ->
 
 /// A connector that trusts an authority.
 pub(crate) fn connector(authority: &Authority) -> Connector {
-    Connector::new(&Peers::Known(authority.trusted()), &["http/1.1"], None).unwrap()
+    Connector::new(&TrustedServers::Known(authority.trusted()), &["http/1.1"], None).unwrap()
 }
 
 /// A request to the server over TLS.
-pub(crate) fn secure(connector: &Connector, method: &str, path: &str) -> Request {
+pub(crate) fn secure(connector: &Connector, method: &str, path: &str) -> OutgoingRequest {
     let url = Url::parse(format!("https://10.0.0.9:80{path}").as_bytes()).unwrap();
-    Request { url, connector: Some(connector.clone()), ..request(method, path) }
+    OutgoingRequest { url, connector: Some(connector.clone()), ..request(method, path) }
 }
 
 impl TlsServer {

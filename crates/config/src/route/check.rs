@@ -2,15 +2,15 @@
 //!
 //! Owns these checks. Each finds only what is certain for all requests.
 
-use super::compile::{HostTable, Table};
+use super::compile::{HostTable, RouteTable};
 use super::find::Start;
 use super::rule::Rule;
-use super::{HostId, Refusal, RouteRequest, RuleId};
+use super::{HostId, RouteRefusal, RouteRequest, RuleId};
 use crate::limits::{REDIRECTS_CHECKED_MAX, REWRITES_MAX};
 use crate::{HostName, Problems, RouteAction};
 
 /// Checks every host.
-pub(super) fn all(table: &Table, problems: &mut Problems) {
+pub(super) fn all(table: &RouteTable, problems: &mut Problems) {
     for (number, host) in (0..).zip(table.tables()) {
         let host_id = HostId(number);
         let ids = (host.first.0..host.files.0).map(RuleId);
@@ -33,7 +33,7 @@ pub(super) fn all(table: &Table, problems: &mut Problems) {
 }
 
 /// A route of the default host never sees requests for a virtual host.
-fn check_host(table: &Table, rule: &Rule, problems: &mut Problems) {
+fn check_host(table: &RouteTable, rule: &Rule, problems: &mut Problems) {
     let Some(name) = &rule.host else { return };
     let taker = match name {
         HostName::Exact(name) => table.hosts().find(name.as_bytes()),
@@ -52,7 +52,7 @@ fn check_host(table: &Table, rule: &Rule, problems: &mut Problems) {
 
 /// A route after another one that matches everything it would match is a mistake of order.
 fn check_reached(
-    table: &Table,
+    table: &RouteTable,
     host: &HostTable,
     id: RuleId,
     rule: &Rule,
@@ -76,14 +76,20 @@ fn check_reached(
 }
 
 /// A request that rewrites itself too often, whatever its path.
-fn check_rewrites(table: &Table, host: HostId, id: RuleId, rule: &Rule, problems: &mut Problems) {
+fn check_rewrites(
+    table: &RouteTable,
+    host: HostId,
+    id: RuleId,
+    rule: &Rule,
+    problems: &mut Problems,
+) {
     let RouteAction::Rewrite { to } = &rule.action else { return };
     let Some(path) = to.constant() else { return };
     let request = request(rule, path);
     let name = name_of(rule);
     let start = Start { rule: RuleId(id.0 + 1), rewrites: 1, ..Start::first(path) };
     let found = table.walk(host, name.as_bytes(), &request, start);
-    if found.action == Err(Refusal::RewriteLoop) {
+    if found.action == Err(RouteRefusal::RewriteLoop) {
         problems.add(
             rule.place,
             format!("this rewrite is followed by more than {} others", REWRITES_MAX - 1),
@@ -92,7 +98,13 @@ fn check_rewrites(table: &Table, host: HostId, id: RuleId, rule: &Rule, problems
 }
 
 /// A redirect whose target is redirected back to it.
-fn check_redirects(table: &Table, host: HostId, id: RuleId, rule: &Rule, problems: &mut Problems) {
+fn check_redirects(
+    table: &RouteTable,
+    host: HostId,
+    id: RuleId,
+    rule: &Rule,
+    problems: &mut Problems,
+) {
     let Some(mut path) = constant_path(rule) else { return };
     let name = name_of(rule);
     for _ in 0..REDIRECTS_CHECKED_MAX {

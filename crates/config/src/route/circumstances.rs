@@ -6,24 +6,24 @@ use std::net::IpAddr;
 
 use wire::http::head::Fields;
 
-use crate::Address;
+use crate::ListenerAddress;
 
 /// The parts of a request that conditions and redirects look at, beyond host, method, path and query.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Circumstances<'a> {
     /// How the client came.
-    pub scheme: Scheme,
+    pub scheme: ClientScheme,
     /// The fields of the request.
     pub fields: Option<&'a Fields<'a, 'a>>,
     /// The client's address; `None` for a Unix socket.
     pub address: Option<IpAddr>,
     /// The address of the listener through which it came.
-    pub listener: Option<&'a Address>,
+    pub listener: Option<&'a ListenerAddress>,
 }
 
 /// Whether the connection of a client is encrypted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Scheme {
+pub enum ClientScheme {
     /// It is plain.
     #[default]
     Http,
@@ -31,7 +31,7 @@ pub enum Scheme {
     Https,
 }
 
-impl Scheme {
+impl ClientScheme {
     /// The scheme of a URL.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -12,13 +12,13 @@ use super::hosts::Hosts;
 use super::rule::{Paths, Rule};
 use super::{HostHttps, HostId, RuleId};
 use crate::{
-    AccessRule, Config, ErrorPage, FileNames, Header, Host, Https, Logging, Matcher, Method, Place,
-    Route, RouteAction,
+    AccessRule, Config, ErrorPage, FileNames, Header, Host, Https, Logging, Method, PathMatcher,
+    Route, RouteAction, TextPosition,
 };
 
 /// The routes of all hosts, ready for lookups.
 #[derive(Debug, Clone)]
-pub struct Table {
+pub struct RouteTable {
     files: FileNames,
     hosts: Hosts,
     tables: Vec<HostTable>,
@@ -32,7 +32,7 @@ pub struct Table {
 /// The rules of one host.
 #[derive(Debug, Clone, Default)]
 pub(super) struct HostTable {
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<TextPosition>,
     /// Its first route.
     pub(super) first: RuleId,
     /// The routes for single paths, ascending.
@@ -45,7 +45,7 @@ pub(super) struct HostTable {
     pub(super) https: HostHttps,
 }
 
-impl Table {
+impl RouteTable {
     /// The table, before checks.
     pub(super) fn unchecked(config: &Config) -> Self {
         let mut table = Self {
@@ -136,8 +136,8 @@ impl Table {
             headers: list(&merged(host_headers, &route.headers)),
             cache_control: route.cache_control.clone(),
             name: match &route.matcher {
-                Matcher::Path(text) | Matcher::Prefix(text) => text.clone(),
-                Matcher::Glob(glob) => glob.as_str().to_owned(),
+                PathMatcher::Path(text) | PathMatcher::Prefix(text) => text.clone(),
+                PathMatcher::Glob(glob) => glob.as_str().to_owned(),
             },
             log: route.log,
             forward_auth: route.forward_auth.clone(),
@@ -165,7 +165,7 @@ impl Table {
 
     /// The place of a rule in the file; `None` for the files of a host.
     #[must_use]
-    pub fn place_of(&self, rule: RuleId) -> Option<Place> {
+    pub fn place_of(&self, rule: RuleId) -> Option<TextPosition> {
         self.rule(rule).and_then(|rule| rule.place)
     }
 

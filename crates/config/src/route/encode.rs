@@ -6,7 +6,7 @@
 
 use super::RouteRequest;
 use super::hosts::PlainHost;
-use crate::{Captures, Part, Spot, Target};
+use crate::{Captures, Spot, TargetPart, TargetTemplate};
 
 /// The parts of a request that fill in a target.
 #[derive(Clone, Copy)]
@@ -17,45 +17,45 @@ pub(super) struct Filling<'a> {
 
 /// The Location of a redirect; `None` if it needs a host and the request names none that a URL can have.
 pub(super) fn location(
-    target: &Target,
+    target: &TargetTemplate,
     filling: Filling<'_>,
     request: &RouteRequest<'_>,
 ) -> Option<String> {
     let mut out = String::with_capacity(target.as_str().len() + filling.path.len());
     for part in target.parts() {
         match part {
-            Part::Literal(text) => out.push_str(joined(&out, text)),
-            Part::Path(spot) => push_variable(&mut out, filling.path, *spot),
-            Part::Capture { number, spot } => {
+            TargetPart::Literal(text) => out.push_str(joined(&out, text)),
+            TargetPart::Path(spot) => push_variable(&mut out, filling.path, *spot),
+            TargetPart::Capture { number, spot } => {
                 push_variable(&mut out, filling.captures.part(*number, filling.path), *spot);
             }
-            Part::Query => {
+            TargetPart::Query => {
                 if let Some(query) = request.query {
                     out.push('?');
                     // As received: escapes are kept.
                     encode(&mut out, query, b"-._~!$&'()*+,;=:@/?%");
                 }
             }
-            Part::Host => {
+            TargetPart::Host => {
                 let host = PlainHost::of(request.host);
                 out.push_str(host.of_url()?);
             }
-            Part::Scheme => out.push_str(request.circumstances.scheme.as_str()),
+            TargetPart::Scheme => out.push_str(request.circumstances.scheme.as_str()),
         }
     }
     Some(out)
 }
 
 /// The path with which a rewrite continues; `None` if it cannot be a request path.
-pub(super) fn rewritten(target: &Target, filling: Filling<'_>) -> Option<String> {
+pub(super) fn rewritten(target: &TargetTemplate, filling: Filling<'_>) -> Option<String> {
     let mut out = String::with_capacity(target.as_str().len() + filling.path.len());
     for part in target.parts() {
         let text = match part {
-            Part::Literal(text) => text,
-            Part::Path(_) => filling.path,
-            Part::Capture { number, .. } => filling.captures.part(*number, filling.path),
+            TargetPart::Literal(text) => text,
+            TargetPart::Path(_) => filling.path,
+            TargetPart::Capture { number, .. } => filling.captures.part(*number, filling.path),
             // They are for redirects only.
-            Part::Query | Part::Host | Part::Scheme => "",
+            TargetPart::Query | TargetPart::Host | TargetPart::Scheme => "",
         };
         out.push_str(joined(&out, text));
     }

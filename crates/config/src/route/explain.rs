@@ -1,15 +1,15 @@
 //! Why a request gets its answer: each rule that was compared, and the result.
 //!
-//! Owns the text of `velodrome check --explain`. It observes the walk of [`Table::find`] and
+//! Owns the text of `velodrome check --explain`. It observes the walk of [`RouteTable::find`] and
 //! decides nothing.
 
 use std::fmt;
 
-use super::compile::Table;
+use super::compile::RouteTable;
 use super::find::{Seen, Start};
 use super::hosts::PlainHost;
 use super::rule::{Paths, Rule, Verdict};
-use super::{Found, HostId, Refusal, RouteRequest, RuleId};
+use super::{FoundRoute, HostId, RouteRefusal, RouteRequest, RuleId};
 use crate::limits::REWRITES_MAX;
 use crate::{Method, Respond, RouteAction};
 
@@ -33,7 +33,7 @@ impl fmt::Display for Explanation {
     }
 }
 
-impl Table {
+impl RouteTable {
     /// Explains step by step which rule matches a request.
     #[must_use]
     pub fn explain(&self, request: &RouteRequest<'_>) -> Explanation {
@@ -61,7 +61,7 @@ impl Table {
 
 /// The steps of a search, collected while it runs.
 struct Story<'t> {
-    table: &'t Table,
+    table: &'t RouteTable,
     method: &'t str,
     /// The path that is searched now.
     path: String,
@@ -95,10 +95,10 @@ impl Story<'_> {
         self.say(id, |_, _| what.to_owned());
     }
 
-    fn end(&mut self, files: RuleId, found: &Found<'_>) {
+    fn end(&mut self, files: RuleId, found: &FoundRoute<'_>) {
         if let Some(id) = self.taken {
             self.say(id, |_, _| "yes".to_owned());
-        } else if matches!(found.action, Err(Refusal::MethodNotAllowed { .. })) {
+        } else if matches!(found.action, Err(RouteRefusal::MethodNotAllowed { .. })) {
             self.skip_to(files);
             self.steps.push("no other route takes it".to_owned());
         } else if found.rule == files {
@@ -187,8 +187,8 @@ fn why_not(rule: &Rule, verdict: Verdict, method: &str, path: &str) -> String {
     }
 }
 
-fn result(found: &Found<'_>) -> String {
-    let Found { path, location, .. } = found;
+fn result(found: &FoundRoute<'_>) -> String {
+    let FoundRoute { path, location, .. } = found;
     match &found.action {
         Ok(RouteAction::Files { rules, .. }) => {
             format!("the file `{path}` below {}", rules.root.display())
@@ -204,13 +204,13 @@ fn result(found: &Found<'_>) -> String {
         },
         Ok(RouteAction::Map(_)) => format!("redirected to `{location}`"),
         Ok(RouteAction::Drop) => "the connection is closed without an answer".to_owned(),
-        Err(Refusal::NoHost) => "400, the request names no host to redirect to".to_owned(),
+        Err(RouteRefusal::NoHost) => "400, the request names no host to redirect to".to_owned(),
         Ok(RouteAction::Proxy(proxy)) => {
             let rest = path.get(found.rest..).filter(|rest| !rest.is_empty()).unwrap_or("/");
             format!("a server of the upstream `{}`, asked for `{rest}`", proxy.upstream)
         }
-        Ok(RouteAction::Rewrite { .. }) | Err(Refusal::NotFound) => "404".to_owned(),
-        Err(Refusal::MethodNotAllowed { allow }) => format!("405, allowed are {allow}"),
-        Err(Refusal::RewriteLoop) => format!("500, more than {REWRITES_MAX} rewrites"),
+        Ok(RouteAction::Rewrite { .. }) | Err(RouteRefusal::NotFound) => "404".to_owned(),
+        Err(RouteRefusal::MethodNotAllowed { allow }) => format!("405, allowed are {allow}"),
+        Err(RouteRefusal::RewriteLoop) => format!("500, more than {REWRITES_MAX} rewrites"),
     }
 }

@@ -7,19 +7,19 @@ use std::borrow::Cow;
 
 use wire::http::fields::FieldList;
 
-use super::compile::{HostTable, Table};
+use super::compile::{HostTable, RouteTable};
 use super::hosts::PlainHost;
 use super::rule::{Rule, Verdict};
-use super::{Found, HostId, Refusal, RouteRequest, RuleId};
+use super::{FoundRoute, HostId, RouteRefusal, RouteRequest, RuleId};
 use crate::limits::REWRITES_MAX;
 use crate::{Logging, Method};
 
 static NO_FIELDS: FieldList = FieldList::new();
 
-impl Table {
+impl RouteTable {
     /// Finds the answer to a request.
     #[must_use]
-    pub fn find<'a>(&'a self, request: &RouteRequest<'a>) -> Found<'a> {
+    pub fn find<'a>(&'a self, request: &RouteRequest<'a>) -> FoundRoute<'a> {
         if !self.compares_hosts() {
             let table = self.host(HostId::DEFAULT);
             if table.first == table.files {
@@ -40,7 +40,7 @@ impl Table {
         host: &[u8],
         request: &RouteRequest<'a>,
         start: Start<'a>,
-    ) -> Found<'a> {
+    ) -> FoundRoute<'a> {
         self.walk_watched(host_id, host, request, start, |_, _| {})
     }
 
@@ -52,7 +52,7 @@ impl Table {
         request: &RouteRequest<'a>,
         start: Start<'a>,
         mut watch: impl FnMut(RuleId, Seen<'_>),
-    ) -> Found<'a> {
+    ) -> FoundRoute<'a> {
         let table = self.host(host_id);
         let Start { mut path, mut rule, mut rewrites } = start;
         loop {
@@ -78,11 +78,11 @@ impl Table {
                 None => return self.taken(host_id, id, path, request),
                 Some(None) => {
                     watch(id, Seen::NoPath);
-                    return self.not_taken(host_id, id, Refusal::NotFound);
+                    return self.not_taken(host_id, id, RouteRefusal::NotFound);
                 }
                 Some(Some(_)) if rewrites == REWRITES_MAX => {
                     watch(id, Seen::TooMany);
-                    return self.not_taken(host_id, id, Refusal::RewriteLoop);
+                    return self.not_taken(host_id, id, RouteRefusal::RewriteLoop);
                 }
                 Some(Some(next)) => {
                     watch(id, Seen::Rewritten(&next));
@@ -101,11 +101,13 @@ impl Table {
         id: RuleId,
         path: Cow<'a, str>,
         request: &RouteRequest<'_>,
-    ) -> Found<'a> {
-        let Some(rule) = self.rule(id) else { return self.not_taken(host, id, Refusal::NotFound) };
+    ) -> FoundRoute<'a> {
+        let Some(rule) = self.rule(id) else {
+            return self.not_taken(host, id, RouteRefusal::NotFound);
+        };
         match rule.paths_of_action(path, request) {
             Some(paths) => self.found(host, id, paths),
-            None => self.not_taken(host, id, Refusal::NoHost),
+            None => self.not_taken(host, id, RouteRefusal::NoHost),
         }
     }
 
@@ -116,9 +118,11 @@ impl Table {
         host: HostId,
         id: RuleId,
         (path, rest, location): (Cow<'a, str>, usize, Cow<'a, str>),
-    ) -> Found<'a> {
-        let Some(rule) = self.rule(id) else { return self.not_taken(host, id, Refusal::NotFound) };
-        Found {
+    ) -> FoundRoute<'a> {
+        let Some(rule) = self.rule(id) else {
+            return self.not_taken(host, id, RouteRefusal::NotFound);
+        };
+        FoundRoute {
             action: Ok(&rule.action),
             path,
             rest,
@@ -138,9 +142,14 @@ impl Table {
     }
 
     /// An answer that belongs to no rule: with only the fields of the host.
-    pub(super) fn not_taken(&self, host: HostId, rule: RuleId, refusal: Refusal) -> Found<'_> {
+    pub(super) fn not_taken(
+        &self,
+        host: HostId,
+        rule: RuleId,
+        refusal: RouteRefusal,
+    ) -> FoundRoute<'_> {
         let files = self.rule(self.host(host).files);
-        Found {
+        FoundRoute {
             action: Err(refusal),
             path: Cow::Borrowed("/"),
             rest: 0,
@@ -198,13 +207,13 @@ impl Refused {
         self.methods.extend_from_slice(&rule.methods);
     }
 
-    fn into_refusal(mut self) -> Refusal {
+    fn into_refusal(mut self) -> RouteRefusal {
         // The server itself answers it.
         self.methods.push(Method::Options);
         self.methods.sort_unstable();
         self.methods.dedup();
         let names: Vec<&str> = self.methods.iter().map(|method| method.as_str()).collect();
-        Refusal::MethodNotAllowed { allow: names.join(", ") }
+        RouteRefusal::MethodNotAllowed { allow: names.join(", ") }
     }
 }
 

@@ -5,21 +5,21 @@
 
 use std::borrow::Cow;
 
-use super::{Found, HostId, Refusal, RuleId, Table};
+use super::{FoundRoute, HostId, RouteRefusal, RouteTable, RuleId};
 
-/// What [`Table::find`] has found. [`Table::recall`] returns it again.
+/// What [`RouteTable::find`] has found. [`RouteTable::recall`] returns it again.
 #[derive(Debug, Clone)]
 pub struct KeptRoute {
     host: HostId,
     rule: RuleId,
-    refusal: Option<Refusal>,
+    refusal: Option<RouteRefusal>,
     /// `None`: that of the request.
     path: Option<Box<str>>,
     rest: usize,
     location: Box<str>,
 }
 
-impl Found<'_> {
+impl FoundRoute<'_> {
     /// Keeps the route of a request with this path.
     #[must_use]
     pub fn keep(self, path: &str) -> KeptRoute {
@@ -34,10 +34,10 @@ impl Found<'_> {
     }
 }
 
-impl Table {
+impl RouteTable {
     /// The route that this table has found before, for a request with the same path.
     #[must_use]
-    pub fn recall<'a>(&'a self, kept: &'a KeptRoute, path: &'a str) -> Found<'a> {
+    pub fn recall<'a>(&'a self, kept: &'a KeptRoute, path: &'a str) -> FoundRoute<'a> {
         if let Some(refusal) = &kept.refusal {
             return self.not_taken(kept.host, kept.rule, refusal.clone());
         }

@@ -1,7 +1,7 @@
 //! The route table: which answer a request gets, by host, method and path.
 //!
 //! Owns matching, redirect targets and rewrites. Never touches a file, a socket or a clock: it
-//! returns what to do, and `http` does it. [`Table::find`] allocates nothing unless the request
+//! returns what to do, and `http` does it. [`RouteTable::find`] allocates nothing unless the request
 //! meets a redirect or a rewrite.
 
 mod check;
@@ -20,12 +20,12 @@ use wire::http::fields::FieldList;
 
 use crate::{AccessRule, Config, ConfigErrors, ForwardAuth, Logging, Problems, RouteAction};
 
-pub use circumstances::{Circumstances, Scheme};
-pub use compile::Table;
+pub use circumstances::{Circumstances, ClientScheme};
+pub use compile::RouteTable;
 pub use explain::Explanation;
 pub use kept::KeptRoute;
 
-impl Table {
+impl RouteTable {
     /// Compiles the table.
     ///
     /// # Errors
@@ -69,9 +69,9 @@ impl<'a> RouteRequest<'a> {
 
 /// The result of a lookup.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found<'a> {
+pub struct FoundRoute<'a> {
     /// The action of the rule that matched, or why none did.
-    pub action: Result<&'a RouteAction, Refusal>,
+    pub action: Result<&'a RouteAction, RouteRefusal>,
     /// The path for that action: for files below their root, for a module the whole one; begins with `/`.
     pub path: Cow<'a, str>,
     /// The offset in the path from which on the routes of a module are compared; there is a slash there, or nothing.
@@ -113,7 +113,7 @@ pub struct HostHttps {
 
 /// Why no rule answers a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
+pub enum RouteRefusal {
     /// 404: a rewrite led to an impossible path.
     NotFound,
     /// 400: a redirect to the host of the request, which names none.
@@ -127,12 +127,12 @@ pub enum Refusal {
     RewriteLoop,
 }
 
-/// A rule's number in its table, in file order; [`Table::place_of`] returns its place.
+/// A rule's number in its table, in file order; [`RouteTable::place_of`] returns its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct RuleId(pub u32);
 
 /// The path of a target without wildcards; `None` if it cannot be the path of a request.
-pub(crate) fn rewritten(target: &crate::Target, path: &str) -> Option<String> {
+pub(crate) fn rewritten(target: &crate::TargetTemplate, path: &str) -> Option<String> {
     encode::rewritten(target, encode::Filling { path, captures: &crate::Captures::none() })
 }
 

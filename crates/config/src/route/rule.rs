@@ -10,20 +10,20 @@ use wire::http::fields::FieldList;
 use super::RouteRequest;
 use super::encode::{Filling, location, rewritten};
 use crate::{
-    AccessRule, Captures, Condition, FileSettings, ForwardAuth, Glob, HostName, Logging, Matcher,
-    Method, Place, ProxiedPath, RouteAction,
+    AccessRule, Captures, FileSettings, ForwardAuth, HostName, Logging, Method, PathGlob,
+    PathMatcher, ProxiedPath, RouteAction, RouteCondition, TextPosition,
 };
 
 /// A route of the file, or the action of a host if no route matches.
 #[derive(Debug, Clone)]
 pub(super) struct Rule {
     /// Its place; `None` for the files of a host.
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<TextPosition>,
     pub(super) paths: Paths,
     /// Empty for all. HEAD is there wherever GET is.
     pub(super) methods: Vec<Method>,
     pub(super) host: Option<HostName>,
-    pub(super) conditions: Vec<Condition>,
+    pub(super) conditions: Vec<RouteCondition>,
     pub(super) action: RouteAction,
     /// The fields of route, host and server together.
     pub(super) headers: FieldList,
@@ -46,7 +46,7 @@ pub(super) enum Paths {
     All,
     Exact(String),
     Prefix(String),
-    Glob(Glob),
+    Glob(PathGlob),
 }
 
 /// Whether a rule takes a request, or the first reason why not.
@@ -63,11 +63,11 @@ pub(super) enum Verdict {
 }
 
 impl Paths {
-    pub(super) fn of(matcher: &Matcher) -> Self {
+    pub(super) fn of(matcher: &PathMatcher) -> Self {
         match matcher {
-            Matcher::Path(path) => Self::Exact(path.clone()),
-            Matcher::Prefix(prefix) => Self::Prefix(prefix.clone()),
-            Matcher::Glob(glob) => Self::Glob(glob.clone()),
+            PathMatcher::Path(path) => Self::Exact(path.clone()),
+            PathMatcher::Prefix(prefix) => Self::Prefix(prefix.clone()),
+            PathMatcher::Glob(glob) => Self::Glob(glob.clone()),
         }
     }
 

@@ -6,8 +6,8 @@ use wire::network::Peers;
 use std::time::Duration;
 
 use config::{
-    AccessRule, Admission, Clients, LogFormat, LogMessages, Logging, Measure, Method, Names,
-    QuotaKey, Rate, Users,
+    AcceptedNames, AccessRule, Admission, Clients, LimitRate, LogFormat, LogMessages, Logging,
+    Measure, Method, QuotaKey, Users,
 };
 
 use super::config;
@@ -35,8 +35,8 @@ fn rules_of_access_keep_the_order_of_the_file() {
     let admission = Admission {
         from: vec![Clients::At("10.0.0.0/8".parse().unwrap()), Clients::All],
         users: Some(Users { path: "/base/u".into(), realm: "Staff".into() }),
-        token: Some(Names::Any),
-        certificate: Some(Names::These(vec!["CN=Ada".into()])),
+        token: Some(AcceptedNames::Any),
+        certificate: Some(AcceptedNames::These(vec!["CN=Ada".into()])),
     };
     let rules = vec![AccessRule::Deny(vec![local]), AccessRule::Admit(admission)];
     assert_eq!(edge.default_host.access.as_ref(), Some(&rules));
@@ -56,7 +56,8 @@ fn limits_of_every_kind_are_read_with_their_keys() {
         paths = [\"/x/*\"]\nmethods = [\"POST\"]\n[limits]\nlimit_keys = 2048\n";
     let edge = config(text);
     let quotas = &edge.quotas;
-    let rate = |units, seconds, burst| Rate { units, window: Duration::from_secs(seconds), burst };
+    let rate =
+        |units, seconds, burst| LimitRate { units, window: Duration::from_secs(seconds), burst };
     assert_eq!(quotas[0].measure, Measure::Requests(rate(90, 60, 1)));
     assert_eq!((&quotas[0].by, quotas[0].delay), (&QuotaKey::Address, Duration::ZERO));
     assert_eq!(quotas[1].measure, Measure::Bytes(rate(1 << 20, 3600, 2048)));

@@ -1,6 +1,6 @@
 //! Configurations of several files, with variables and secrets.
 
-use config::route::{RouteRequest, Table};
+use config::route::{RouteRequest, RouteTable};
 use config::{Config, RouteAction};
 
 use super::outside::Table as Disk;
@@ -10,7 +10,7 @@ fn told(text: &str, disk: &Disk) -> String {
     match read_within(text, disk) {
         Err(errors) => errors.to_string(),
         Ok(config) => {
-            Table::compile(&config).map_or_else(|errors| errors.to_string(), |_| String::new())
+            RouteTable::compile(&config).map_or_else(|errors| errors.to_string(), |_| String::new())
         }
     }
 }
@@ -45,7 +45,7 @@ fn files_follow_the_main_one_by_list_and_name() {
     assert_eq!(config.limits.field_count, 9);
     // Paths are as in the main file.
     assert_eq!(config.hosts[0].files.root.to_str(), Some("/base/f"));
-    let explained = Table::compile(&config).unwrap();
+    let explained = RouteTable::compile(&config).unwrap();
     let explained = explained.explain(&RouteRequest::new(None, "GET", "/b", None)).to_string();
     assert!(explained.contains("conf.d/20-b.toml:1:1 path `/b` (respond): yes"), "{explained}");
 }

@@ -3,18 +3,18 @@
 use std::net::IpAddr;
 
 use config::RouteAction;
-use config::route::{RouteRequest, Table};
+use config::route::{RouteRequest, RouteTable};
 
 use super::outside::Table as Disk;
 use super::read_within;
 
 const TEXT: &str = "[[route]]\nprefix = \"/\"\nmap = \"old.csv\"\n";
 
-fn table(text: &str, disk: &Disk) -> Table {
-    Table::compile(&read_within(text, disk).unwrap()).unwrap()
+fn table(text: &str, disk: &Disk) -> RouteTable {
+    RouteTable::compile(&read_within(text, disk).unwrap()).unwrap()
 }
 
-fn location(table: &Table, path: &str, query: Option<&str>) -> Option<(u16, String)> {
+fn location(table: &RouteTable, path: &str, query: Option<&str>) -> Option<(u16, String)> {
     let found = table.find(&RouteRequest::new(None, "GET", path, query));
     let Ok(RouteAction::Map(map)) = &found.action else { return None };
     let status = map.rows.find(&found.path, query).unwrap().status;

@@ -2,7 +2,7 @@
 
 use config::RouteAction;
 use config::route::RouteRequest;
-use config::{Captures, Glob};
+use config::{Captures, PathGlob};
 use proptest::prelude::*;
 
 use super::{read, table};
@@ -72,7 +72,7 @@ proptest! {
 
     #[test]
     fn a_glob_is_what_trying_everything_finds(pattern in pattern(), path in path()) {
-        if let Ok(glob) = Glob::parse(&pattern) {
+        if let Ok(glob) = PathGlob::parse(&pattern) {
             let wanted: Vec<&str> = pattern.split('/').skip(1).collect();
             let given: Vec<&str> = path.split('/').skip(1).collect();
             prop_assert_eq!(glob.is_match(&path), naive(&wanted, &given), "{} on {}", pattern, path);
@@ -91,7 +91,7 @@ proptest! {
     fn no_text_that_looks_like_a_file_panics(lines in prop::collection::vec(line(), 0..12)) {
         let text = lines.join("\n");
         match read(&text) {
-            Ok(config) => { let _ = config::route::Table::compile(&config); }
+            Ok(config) => { let _ = config::route::RouteTable::compile(&config); }
             Err(errors) => {
                 prop_assert!(!errors.problems().is_empty());
                 let told = errors.to_string();
@@ -112,7 +112,7 @@ proptest! {
     ) {
         let text = routes.concat();
         let config = read(&text).map_err(|errors| TestCaseError::fail(errors.to_string()))?;
-        let table = config::route::Table::compile(&config);
+        let table = config::route::RouteTable::compile(&config);
         prop_assume!(table.is_ok(), "some routes are never reached");
         let table = table.unwrap();
         let request = RouteRequest::new(host.as_deref(), &method, &path, None);
@@ -196,7 +196,7 @@ fn route() -> impl Strategy<Value = String> {
 #[test]
 fn a_long_path_that_almost_fits_is_refused() {
     // Trying everything would take longer than the universe has time.
-    let glob = Glob::parse("/**/a*a*a*a*b/**/c").unwrap();
+    let glob = PathGlob::parse("/**/a*a*a*a*b/**/c").unwrap();
     let path = format!("/{}", "a".repeat(8000));
     assert!(!glob.is_match(&path));
     let path = "/a".repeat(4000);

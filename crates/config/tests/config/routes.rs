@@ -3,17 +3,17 @@
 use std::borrow::Cow;
 
 use config::RouteAction;
-use config::route::{Found, HostId, Refusal, RouteRequest, Table};
+use config::route::{FoundRoute, HostId, RouteRefusal, RouteRequest, RouteTable};
 
 use super::table;
 
 /// The answer to a GET, in short.
-fn ask(table: &Table, host: Option<&str>, method: &str, path: &str) -> String {
+fn ask(table: &RouteTable, host: Option<&str>, method: &str, path: &str) -> String {
     asked(table, &RouteRequest::new(host, method, path, None))
 }
 
-fn asked(table: &Table, request: &RouteRequest<'_>) -> String {
-    let Found { action, path, rest, location, .. } = table.find(request);
+fn asked(table: &RouteTable, request: &RouteRequest<'_>) -> String {
+    let FoundRoute { action, path, rest, location, .. } = table.find(request);
     match action {
         Ok(RouteAction::Files { rules, .. }) => format!("{}:{path}", rules.root.display()),
         Ok(RouteAction::Redirect { status, .. }) => format!("{status} {location}"),
@@ -24,10 +24,10 @@ fn asked(table: &Table, request: &RouteRequest<'_>) -> String {
         Ok(RouteAction::Rewrite { .. }) => panic!("a rewrite is followed"),
         Ok(RouteAction::Map(_)) => format!("map {location}"),
         Ok(RouteAction::Drop) => "dropped".to_owned(),
-        Err(Refusal::NoHost) => "400".to_owned(),
-        Err(Refusal::NotFound) => "404".to_owned(),
-        Err(Refusal::MethodNotAllowed { allow }) => format!("405 {allow}"),
-        Err(Refusal::RewriteLoop) => "loop".to_owned(),
+        Err(RouteRefusal::NoHost) => "400".to_owned(),
+        Err(RouteRefusal::NotFound) => "404".to_owned(),
+        Err(RouteRefusal::MethodNotAllowed { allow }) => format!("405 {allow}"),
+        Err(RouteRefusal::RewriteLoop) => "loop".to_owned(),
     }
 }
 

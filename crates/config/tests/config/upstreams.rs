@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use config::route::RouteRequest;
 use config::{
-    Balance, CacheKey, CacheReport, HashBy, Header, ProxiedBodies, ProxiedPath, ProxyProtocol,
-    RouteAction, ServerAddress, Upstream, UpstreamTls,
+    BalanceMethod, CacheKey, CacheReport, HashBy, Header, ProxiedBodies, ProxiedPath,
+    ProxyProtocol, RouteAction, ServerAddress, UpstreamSettings, UpstreamTls,
 };
 
 use super::{config, read, table};
 
-fn upstream(keys: &str) -> Upstream {
+fn upstream(keys: &str) -> UpstreamSettings {
     let text = format!("[[upstream]]\nname = \"a\"\nservers = [\"127.0.0.1:1\"]\n{keys}\n");
     config(&text).upstreams.remove(0)
 }
@@ -26,7 +26,7 @@ fn an_upstream_has_servers_with_weights() {
     let expected = [("127.0.0.1:9000", 1), ("app.test:80", 3), ("unix:/run/a.sock", 1)];
     assert_eq!(servers, expected.map(|(address, weight)| (address.to_owned(), weight)));
     assert_eq!(upstream.servers[1].address, ServerAddress::Name("app.test".into(), 80));
-    assert_eq!(upstream.balance, Balance::TwoChoices);
+    assert_eq!(upstream.balance, BalanceMethod::TwoChoices);
     assert_eq!((upstream.connections, upstream.queue, upstream.retries), (1024, 1024, 1));
     assert_eq!(upstream.timeouts.connect, Duration::from_secs(5));
     assert_eq!((upstream.timeouts.whole, upstream.tls, upstream.sticky), (None, None, None));
@@ -47,7 +47,7 @@ fn every_key_of_an_upstream_has_its_place() {
     assert_eq!((health.pause, health.slow_after), (seconds(6), Some(seconds(7))));
     assert_eq!((one.connections, one.queue, one.retries, health.failures), (8, 9, 10, 11));
     assert_eq!((&*one.next_on, one.slow_start), (&[502, 404][..], Some(seconds(12))));
-    assert_eq!((one.sticky.as_deref(), one.balance), (Some("server"), Balance::RoundRobin));
+    assert_eq!((one.sticky.as_deref(), one.balance), (Some("server"), BalanceMethod::RoundRobin));
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn servers_may_be_asked_whether_they_are_well() {
 
 #[test]
 fn a_server_is_chosen_by_a_value() {
-    assert_eq!(upstream("balance = \"least\"").balance, Balance::Least);
+    assert_eq!(upstream("balance = \"least\"").balance, BalanceMethod::Least);
     for (hash, by) in [
         ("path", HashBy::Path),
         ("address", HashBy::Address),
@@ -87,7 +87,7 @@ fn a_server_is_chosen_by_a_value() {
         ("cookie:Sid", HashBy::Cookie("Sid".into())),
     ] {
         let keys = format!("balance = \"hash\"\nhash = \"{hash}\"");
-        assert_eq!(upstream(&keys).balance, Balance::Hash(by), "{hash}");
+        assert_eq!(upstream(&keys).balance, BalanceMethod::Hash(by), "{hash}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Conditions of routes: what meets them, and what is told of those that are not met.
 
 use config::route::RouteRequest;
-use config::{Address, RouteAction};
+use config::{ListenerAddress, RouteAction};
 use wire::http::fields::FieldList;
 
 use super::{errors, table};
@@ -48,8 +48,8 @@ fn addresses_and_listeners_are_compared() {
     let text = "[[listener]]\naddress = \"127.0.0.1:81\"\n\
         [[route]]\npath = \"/\"\nwhen = { address = [\"10.0.0.0/8\"], listener = [\"127.0.0.1:81\"] }\njson = 1\n";
     let table = table(text);
-    let listener: Address = "127.0.0.1:81".parse().unwrap();
-    let other: Address = "127.0.0.1:82".parse().unwrap();
+    let listener: ListenerAddress = "127.0.0.1:81".parse().unwrap();
+    let other: ListenerAddress = "127.0.0.1:82".parse().unwrap();
     for (address, listener, expected) in [
         (Some("10.1.2.3"), Some(&listener), true),
         (Some("::ffff:10.1.2.3"), Some(&listener), true),

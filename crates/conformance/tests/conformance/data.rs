@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use conformance::{CaseStep, Level, Need, Suite};
+use conformance::{CaseStep, Need, RequirementLevel, Suite};
 
 #[test]
 fn the_embedded_suite_is_valid() {
@@ -13,7 +13,7 @@ fn the_embedded_suite_is_valid() {
 #[test]
 fn every_level_and_every_capability_is_used() {
     let suite = Suite::embedded().unwrap();
-    for level in Level::ALL {
+    for level in RequirementLevel::ALL {
         let count = suite.cases().iter().filter(|case| case.level == level).count();
         assert!(count >= 20, "{count} cases of level {level}");
     }

@@ -1,14 +1,16 @@
 //! Tests of the strict response parser: what it accepts, what it refuses, and that no input makes it panic.
 
-use conformance::{Parsed, RequestKind, Response, ResponseError, StreamEnd, parse_response};
+use conformance::{
+    ParseResult, ParsedResponse, RequestKind, ResponseViolation, StreamEnd, parse_response,
+};
 
-fn parse(bytes: &[u8]) -> Result<Parsed, ResponseError> {
+fn parse(bytes: &[u8]) -> Result<ParseResult, ResponseViolation> {
     parse_response(bytes, RequestKind::Other, StreamEnd::Open)
 }
 
-fn complete(bytes: &[u8], request: RequestKind, end: StreamEnd) -> (Response, usize) {
+fn complete(bytes: &[u8], request: RequestKind, end: StreamEnd) -> (ParsedResponse, usize) {
     match parse_response(bytes, request, end) {
-        Ok(Parsed::Complete(response, used)) => (response, used),
+        Ok(ParseResult::Complete(response, used)) => (response, used),
         other => panic!("{other:?} for {}", bytes.escape_ascii()),
     }
 }
@@ -42,9 +44,9 @@ fn every_cut_is_incomplete_while_the_connection_is_open() {
     for whole in [&length[..], &chunks[..]] {
         for cut in 0..whole.len() {
             let outcome = parse(&whole[..cut]);
-            assert!(matches!(outcome, Ok(Parsed::Incomplete)), "cut {cut}: {outcome:?}");
+            assert!(matches!(outcome, Ok(ParseResult::Incomplete)), "cut {cut}: {outcome:?}");
             let outcome = parse_response(&whole[..cut], RequestKind::Other, StreamEnd::Closed);
-            assert_eq!(outcome.err(), Some(ResponseError::Truncated), "cut {cut}");
+            assert_eq!(outcome.err(), Some(ResponseViolation::Truncated), "cut {cut}");
         }
         complete(whole, RequestKind::Other, StreamEnd::Open);
     }
@@ -53,7 +55,7 @@ fn every_cut_is_incomplete_while_the_connection_is_open() {
 #[test]
 fn content_without_framing_lasts_until_the_close() {
     let bytes = b"HTTP/1.0 200 OK\r\n\r\nall of this";
-    assert!(matches!(parse(bytes), Ok(Parsed::Incomplete)));
+    assert!(matches!(parse(bytes), Ok(ParseResult::Incomplete)));
     let (response, used) = complete(bytes, RequestKind::Other, StreamEnd::Closed);
     assert_eq!((response.body.as_slice(), used), (&b"all of this"[..], bytes.len()));
 }
@@ -82,7 +84,7 @@ fn an_interim_response_is_told_from_a_final_one() {
 
 #[test]
 fn malformed_responses_are_refused_with_their_reason() {
-    use ResponseError as E;
+    use ResponseViolation as E;
     let many_fields = format!("HTTP/1.1 200 OK\r\n{}\r\n", "A: b\r\n".repeat(300));
     let long_field = format!("HTTP/1.1 200 OK\r\nA: {}\r\n\r\n", "b".repeat(70_000));
     let endless_line = format!("HTTP/1.1 200 {}", "b".repeat(70_000));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::scripted::{Script, Scripted, Then};
-use conformance::{Capability, CaseResult, Options, Suite, Target, run, run_suite};
+use conformance::{Capability, CaseResult, Options, Suite, TestedServer, run, run_suite};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
@@ -28,7 +28,7 @@ fn options() -> Options {
 /// Plays one case; `Ok` if it passed, otherwise the problem.
 fn play(script: Script, case: &str) -> Result<(), String> {
     let server = Scripted::start(script);
-    let target = Target::new(server.address()).with(Capability::File, "/file");
+    let target = TestedServer::new(server.address()).with(Capability::File, "/file");
     let report = run_suite(&suite(case), &target, &options());
     assert_eq!(report.counts.total(), 1);
     match &report.cases[0].outcome {
@@ -236,7 +236,7 @@ fn a_slow_client_that_is_never_given_up_is_told() {
 #[test]
 fn unsupported_requirement_is_skipped_with_reason() {
     let server = Scripted::start(keeps);
-    let target = Target::new(server.address());
+    let target = TestedServer::new(server.address());
     let suite = suite(&format!("needs = [\"echo\"]\n{GET}responses = [{{ status = [\"200\"] }}]"));
     let report = run_suite(&suite, &target, &options());
     assert_eq!((report.counts.skipped, report.counts.total()), (1, 1));
@@ -251,7 +251,7 @@ fn a_server_that_is_not_there_fails_every_case() {
     // The first of the privileged ports, which no test server can get.
     let address = ([127, 0, 0, 1], 1).into();
     let options = Options { only: vec!["rfc9112-3.2.4".to_owned()], ..options() };
-    let report = run(&Target::new(address), &options);
+    let report = run(&TestedServer::new(address), &options);
     assert!(report.counts.total() >= 2);
     assert_eq!(report.counts.failed, report.counts.total(), "{report}");
 }
@@ -260,7 +260,7 @@ fn a_server_that_is_not_there_fails_every_case() {
 #[test]
 fn a_server_that_says_yes_to_everything_fails_the_attacks() {
     let server = Scripted::start(keeps);
-    let target = Target::new(server.address()).with(Capability::File, "/file");
+    let target = TestedServer::new(server.address()).with(Capability::File, "/file");
     let parts = ["content-length-", "host-", "policy-coding-"].map(str::to_owned);
     let report = run(&target, &Options { only: parts.to_vec(), threads: 32, ..options() });
     assert!(report.counts.failed > 50, "{:?}", report.counts);

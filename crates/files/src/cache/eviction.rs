@@ -4,14 +4,14 @@
 //! Owns which slot is evicted next. Never judges how old a result is and never sends a job (`cache`
 //! does).
 
-use super::{Cache, UseMark};
+use super::{PathCache, UseMark};
 use crate::entry::Sign;
 use crate::limits;
 
 // Results of the current turn are never removed by the limit on negative ones: there cannot be more than running jobs.
 const _: () = assert!(limits::NEGATIVE_MAX >= limits::IN_FLIGHT_MAX);
 
-impl Cache {
+impl PathCache {
     /// Keeps the number of negative results below its limit: the oldest is removed.
     pub(super) fn note_sign(&mut self, place: usize, sign: Sign) {
         let Some(slot) = self.slots.get_mut(place).and_then(Option::as_mut) else { return };

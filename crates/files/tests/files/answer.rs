@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use files::answer::{AnswerFields, FileAnswer, FileRequest, Part, Parts, answer};
+use files::answer::{AnswerFields, BodyPart, FileAnswer, FileRequest, Parts, answer};
 use files::rules::{CacheControlRule, ListingRule};
-use files::{Entry, FileRules, Pattern};
+use files::{CachedEntry, FileRules, NamePattern};
 use wire::http::conditional::{Preconditions, SafeMethod};
 use wire::http::status::Status;
 
@@ -20,7 +20,7 @@ fn site() -> Site {
     let site = Site::new(FileRules {
         listing: ListingRule::On,
         cache_control: vec![CacheControlRule {
-            files: Pattern::new("*.txt"),
+            files: NamePattern::new("*.txt"),
             value: "max-age=60".to_owned(),
         }],
         held_size: 20_000,
@@ -48,7 +48,7 @@ fn request<'r>(method: SafeMethod, path: &'r str, lines: &[&'r str]) -> FileRequ
     FileRequest { method, preconditions, accepted, accept, path, query: None, unique: 7 }
 }
 
-fn get<'e>(entry: &'e Entry, lines: &[&str]) -> FileAnswer<'e> {
+fn get<'e>(entry: &'e CachedEntry, lines: &[&str]) -> FileAnswer<'e> {
     answer(&request(SafeMethod::Get, "/a.txt", lines), entry, NOW)
 }
 
@@ -62,8 +62,8 @@ fn body(answer: &FileAnswer<'_>) -> String {
     let mut all = Vec::new();
     for part in answer.parts.as_slice() {
         match part {
-            Part::Memory { bytes, range } => all.extend_from_slice(&bytes[range.clone()]),
-            Part::File { length, .. } => {
+            BodyPart::Memory { bytes, range } => all.extend_from_slice(&bytes[range.clone()]),
+            BodyPart::File { length, .. } => {
                 all.extend(std::iter::repeat_n(b'F', usize::try_from(*length).unwrap()));
             }
         }
@@ -72,7 +72,7 @@ fn body(answer: &FileAnswer<'_>) -> String {
     String::from_utf8(all).unwrap()
 }
 
-fn etag_of(entry: &Entry) -> String {
+fn etag_of(entry: &CachedEntry) -> String {
     field(&get(entry, &[]), "ETag").unwrap().to_owned()
 }
 
@@ -250,11 +250,11 @@ struct Owned {
     body: Vec<u8>,
 }
 
-fn answer_owned(entry: &Rc<Entry>, lines: &[&str]) -> Owned {
+fn answer_owned(entry: &Rc<CachedEntry>, lines: &[&str]) -> Owned {
     let got = answer(&request(SafeMethod::Get, "/b.txt", lines), entry, NOW);
     let owned = |name| field(&got, name).map(str::to_owned);
     let body = match got.parts.as_slice() {
-        [Part::Memory { bytes, range }] => bytes[range.clone()].to_vec(),
+        [BodyPart::Memory { bytes, range }] => bytes[range.clone()].to_vec(),
         _ => Vec::new(),
     };
     Owned {
@@ -273,9 +273,9 @@ fn a_large_file_is_sent_from_its_descriptor() {
     let entry = site.entry("/big.bin", "");
     let whole = get(&entry, &[]);
     assert_eq!(whole.large.map(|large| &*large.relative), Some("big.bin"));
-    assert!(matches!(whole.parts.as_slice(), [Part::File { offset: 0, length: 30_000 }]));
+    assert!(matches!(whole.parts.as_slice(), [BodyPart::File { offset: 0, length: 30_000 }]));
     let range = get(&entry, &["Range: bytes=100-199"]);
-    assert!(matches!(range.parts.as_slice(), [Part::File { offset: 100, length: 100 }]));
+    assert!(matches!(range.parts.as_slice(), [BodyPart::File { offset: 100, length: 100 }]));
     let several = get(&entry, &["Range: bytes=0-9,100-109"]);
     assert_eq!(several.parts.as_slice().len(), 5);
     assert_eq!(body(&several).matches('F').count(), 20);

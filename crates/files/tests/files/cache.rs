@@ -1,18 +1,18 @@
 //! The cache of a scheduler: freshness, running jobs, eviction.
 
-use files::absence::{Absence, Failure};
+use files::absence::{Absence, FileFailure};
 use files::job::Errand;
-use files::{Cache, Content, FileRules, Found, Job, Key, Looked, limits};
+use files::{EntryKey, FileRules, Job, LookupResult, PathCache, PathContent, PathLookup, limits};
 use wire::http::encoding::{Accepted, Available, Coding};
 
 use super::site::{LATER_MS, ROOT, Site, accepts, bytes};
 
-pub(crate) fn key(path: &str) -> Key<'_> {
-    Key { root: ROOT, path }
+pub(crate) fn key(path: &str) -> EntryKey<'_> {
+    EntryKey { root: ROOT, path }
 }
 
-fn missing() -> Found {
-    Found::Content(Content::Missing(Absence::NotFound))
+fn missing() -> LookupResult {
+    LookupResult::Content(PathContent::Missing(Absence::NotFound))
 }
 
 /// The result of a look as one word, so that a test reads like a table.
@@ -25,19 +25,19 @@ enum Word {
     Busy,
 }
 
-fn look(cache: &mut Cache, path: &str, now_ms: u64) -> Word {
+fn look(cache: &mut PathCache, path: &str, now_ms: u64) -> Word {
     match cache.look(key(path), &Accepted::default(), now_ms) {
-        Looked::Fresh(_) => Word::Fresh,
-        Looked::Refresh(..) => Word::Refresh,
-        Looked::Missing(_) => Word::Missing,
-        Looked::Pending => Word::Pending,
-        Looked::Busy => Word::Busy,
+        PathLookup::Fresh(_) => Word::Fresh,
+        PathLookup::Refresh(..) => Word::Refresh,
+        PathLookup::Missing(_) => Word::Missing,
+        PathLookup::Pending => Word::Pending,
+        PathLookup::Busy => Word::Busy,
     }
 }
 
 #[test]
 fn a_result_is_fresh_then_refreshed_once_then_waited_for() {
-    let mut cache = Cache::new(1 << 20);
+    let mut cache = PathCache::new(1 << 20);
     for (now_ms, expected) in [(10_000, Word::Missing), (10_001, Word::Pending)] {
         assert_eq!(look(&mut cache, "/a", now_ms), expected, "{now_ms}");
     }
@@ -53,13 +53,13 @@ fn a_result_is_fresh_then_refreshed_once_then_waited_for() {
         assert_eq!(look(&mut cache, "/a", now_ms), expected, "{now_ms}");
     }
     // The refresh was sent at 10,500: its age counts from then, but its answer is served now.
-    cache.insert(key("/a"), Found::Unchanged, 11_001);
+    cache.insert(key("/a"), LookupResult::Unchanged, 11_001);
     for (now_ms, expected) in
         [(11_001, Word::Fresh), (11_002, Word::Refresh), (11_601, Word::Pending)]
     {
         assert_eq!(look(&mut cache, "/a", now_ms), expected, "{now_ms}");
     }
-    cache.insert(key("/a"), Found::Unchanged, 11_700);
+    cache.insert(key("/a"), LookupResult::Unchanged, 11_700);
     assert_eq!(look(&mut cache, "/a", 13_000), Word::Missing);
     assert_eq!(look(&mut cache, "/a", 13_000), Word::Pending);
 }
@@ -68,7 +68,7 @@ fn a_result_is_fresh_then_refreshed_once_then_waited_for() {
 fn a_changed_file_is_served_within_a_second() {
     let mut site = Site::new(FileRules::default());
     site.write("a.txt", "one");
-    let mut cache = Cache::new(1 << 20);
+    let mut cache = PathCache::new(1 << 20);
     let mut changed_at = None;
     let mut refreshes = 0;
     // A request every 10 ms; the disk answers in the same turn. The file changes at 20,000.
@@ -77,8 +77,8 @@ fn a_changed_file_is_served_within_a_second() {
             site.write("a.txt", "two");
         }
         let errand = match cache.look(key("/a.txt"), &Accepted::default(), now_ms) {
-            Looked::Fresh(_) => None,
-            Looked::Refresh(_, errand) | Looked::Missing(errand) => Some(errand),
+            PathLookup::Fresh(_) => None,
+            PathLookup::Refresh(_, errand) | PathLookup::Missing(errand) => Some(errand),
             other => panic!("{other:?}"),
         };
         if let Some(errand) = errand {
@@ -87,10 +87,11 @@ fn a_changed_file_is_served_within_a_second() {
             let found = site.disk.look_up(&job);
             cache.insert(job.key(), found, now_ms);
         }
-        let Looked::Fresh(entry) = cache.look(key("/a.txt"), &Accepted::default(), now_ms) else {
+        let PathLookup::Fresh(entry) = cache.look(key("/a.txt"), &Accepted::default(), now_ms)
+        else {
             panic!("not fresh after a look at the disk")
         };
-        let Content::File(file) = entry.content() else { panic!() };
+        let PathContent::File(file) = entry.content() else { panic!() };
         if bytes(file, Coding::Identity) == b"two" {
             changed_at.get_or_insert(now_ms);
         }
@@ -102,12 +103,14 @@ fn a_changed_file_is_served_within_a_second() {
 
 #[test]
 fn failures_and_absences_are_forgotten_like_the_rest() {
-    let mut cache = Cache::new(1 << 20);
-    for content in
-        [Content::Missing(Absence::Outside), Content::Failed(Failure::Exhausted), Content::Redirect]
-    {
+    let mut cache = PathCache::new(1 << 20);
+    for content in [
+        PathContent::Missing(Absence::Outside),
+        PathContent::Failed(FileFailure::Exhausted),
+        PathContent::Redirect,
+    ] {
         assert_eq!(look(&mut cache, "/a", 1_000), Word::Missing);
-        cache.insert(key("/a"), Found::Content(content), 1_000);
+        cache.insert(key("/a"), LookupResult::Content(content), 1_000);
         assert_eq!(look(&mut cache, "/a", 1_499), Word::Fresh);
         cache.expire(key("/a"));
         assert_eq!(look(&mut cache, "/a", 1_499), Word::Missing);
@@ -119,7 +122,7 @@ fn failures_and_absences_are_forgotten_like_the_rest() {
 
 #[test]
 fn a_job_that_is_lost_is_sent_again() {
-    let mut cache = Cache::new(1 << 20);
+    let mut cache = PathCache::new(1 << 20);
     assert_eq!(look(&mut cache, "/a", 1_000), Word::Missing);
     cache.abandon(key("/a"));
     assert_eq!(cache.stats().paths, 0);
@@ -132,7 +135,7 @@ fn a_job_that_is_lost_is_sent_again() {
 
 #[test]
 fn jobs_under_way_are_bounded() {
-    let mut cache = Cache::new(1 << 30);
+    let mut cache = PathCache::new(1 << 30);
     for number in 0..limits::IN_FLIGHT_MAX {
         assert_eq!(look(&mut cache, &format!("/{number}"), 1_000), Word::Missing);
     }
@@ -150,7 +153,7 @@ fn jobs_under_way_are_bounded() {
 
 #[test]
 fn negative_results_are_bounded() {
-    let mut cache = Cache::new(1 << 30);
+    let mut cache = PathCache::new(1 << 30);
     for number in 0..limits::NEGATIVE_MAX + 100 {
         let path = format!("/{number}");
         assert_eq!(look(&mut cache, &path, 1_000), Word::Missing);
@@ -164,14 +167,14 @@ fn negative_results_are_bounded() {
 /// A site with files of 1,000 bytes and a cache, each result put in at its own time.
 struct Filler {
     site: Site,
-    cache: Cache,
+    cache: PathCache,
 }
 
 impl Filler {
     fn new(bytes_max: usize) -> Self {
         let site = Site::new(FileRules::default());
         site.write("x", [b'x'; 1000]);
-        Self { site, cache: Cache::new(bytes_max) }
+        Self { site, cache: PathCache::new(bytes_max) }
     }
 
     fn insert(&mut self, path: &str, now_ms: u64) {
@@ -241,10 +244,10 @@ fn an_entry_evicted_while_it_is_looked_at_again_begins_anew() {
     );
     filler.insert("/b", 1_601);
     filler.insert("/c", 1_602);
-    filler.cache.insert(key("/a"), Found::Unchanged, 1_603);
+    filler.cache.insert(key("/a"), LookupResult::Unchanged, 1_603);
     assert_eq!(look(&mut filler.cache, "/a", 1_603), Word::Missing);
     // An answer to the old errand does not end the new one.
-    filler.cache.insert(key("/a"), Found::Unchanged, 1_604);
+    filler.cache.insert(key("/a"), LookupResult::Unchanged, 1_604);
     assert_eq!(look(&mut filler.cache, "/a", 1_604), Word::Pending);
 }
 
@@ -252,11 +255,11 @@ fn an_entry_evicted_while_it_is_looked_at_again_begins_anew() {
 fn a_coding_that_could_be_had_is_asked_for_once() {
     let mut site = Site::new(FileRules::default());
     site.write("a.txt", "text ".repeat(1000));
-    let mut cache = Cache::new(1 << 20);
+    let mut cache = PathCache::new(1 << 20);
     let mut run = |accept: &str, now_ms: u64| -> Option<Errand> {
         let errand = match cache.look(key("/a.txt"), &accepts(accept), now_ms) {
-            Looked::Fresh(_) => return None,
-            Looked::Missing(errand) | Looked::Refresh(_, errand) => errand,
+            PathLookup::Fresh(_) => return None,
+            PathLookup::Missing(errand) | PathLookup::Refresh(_, errand) => errand,
             other => panic!("{other:?}"),
         };
         let job = Job::new(key("/a.txt"), &site.rules, errand.clone(), LATER_MS);
@@ -276,10 +279,10 @@ fn a_coding_that_could_be_had_is_asked_for_once() {
 
 #[test]
 fn roots_are_apart() {
-    let mut cache = Cache::new(1 << 20);
+    let mut cache = PathCache::new(1 << 20);
     cache.insert(key("/a"), missing(), 1_000);
-    let other = Key { root: files::RootIndex(3), path: "/a" };
-    assert!(matches!(cache.look(other, &Accepted::default(), 1_000), Looked::Missing(_)));
+    let other = EntryKey { root: files::RootIndex(3), path: "/a" };
+    assert!(matches!(cache.look(other, &Accepted::default(), 1_000), PathLookup::Missing(_)));
     cache.insert(other, missing(), 1_000);
     assert_eq!(cache.stats().paths, 2);
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use files::absence::Failure;
-use files::{Cache, Content, Entry, Found, Looked, limits};
+use files::absence::FileFailure;
+use files::{CachedEntry, LookupResult, PathCache, PathContent, PathLookup, limits};
 use proptest::prelude::*;
 use wire::http::encoding::Accepted;
 
@@ -19,13 +19,13 @@ struct Model {
     /// The earliest time at which the result can have been looked up.
     checked_ms: Option<u64>,
     sent_ms: Option<u64>,
-    failure: Option<Failure>,
+    failure: Option<FileFailure>,
 }
 
 #[derive(Clone, Debug)]
 enum Step {
     Look(u8),
-    Answer(u8, Failure),
+    Answer(u8, FileFailure),
     Unchanged(u8),
     Abandon(u8),
     Wait(u64),
@@ -33,7 +33,7 @@ enum Step {
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let path = 0..12_u8;
-    let failure = prop_oneof![Just(Failure::Exhausted), Just(Failure::Storage)];
+    let failure = prop_oneof![Just(FileFailure::Exhausted), Just(FileFailure::Storage)];
     let step = prop_oneof![
         6 => path.clone().prop_map(Step::Look),
         3 => (path.clone(), failure).prop_map(|(path, failure)| Step::Answer(path, failure)),
@@ -46,7 +46,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 /// The cache and the model of each of its paths.
 struct Trial {
-    cache: Cache,
+    cache: PathCache,
     model: BTreeMap<u8, Model>,
     now_ms: u64,
     /// When something was last inserted, and how often at that time: room is made at an insertion, and results
@@ -57,7 +57,7 @@ struct Trial {
 impl Trial {
     fn new() -> Self {
         let now_ms = 50_000;
-        let (cache, model) = (Cache::new(BYTES_MAX), BTreeMap::new());
+        let (cache, model) = (PathCache::new(BYTES_MAX), BTreeMap::new());
         Self { cache, model, now_ms, insertions: (now_ms, 0) }
     }
 
@@ -75,16 +75,20 @@ impl Trial {
         Ok(())
     }
 
-    fn answer(&mut self, path: u8, failure: Failure) -> Result<(), TestCaseError> {
+    fn answer(&mut self, path: u8, failure: FileFailure) -> Result<(), TestCaseError> {
         let of = self.model.entry(path).or_default();
         let sent_ms = of.sent_ms.take().unwrap_or(0);
         of.checked_ms = Some(sent_ms.max(self.now_ms - limits::FRESH_MS + 1));
         of.failure = Some(failure);
         let text = format!("/{path}");
-        self.cache.insert(key(&text), Found::Content(Content::Failed(failure)), self.now_ms);
+        self.cache.insert(
+            key(&text),
+            LookupResult::Content(PathContent::Failed(failure)),
+            self.now_ms,
+        );
         self.count_insertion();
         let looked = self.cache.look(key(&text), &Accepted::default(), self.now_ms);
-        prop_assert!(matches!(looked, Looked::Fresh(_)), "parked requests run again");
+        prop_assert!(matches!(looked, PathLookup::Fresh(_)), "parked requests run again");
         Ok(())
     }
 
@@ -94,7 +98,7 @@ impl Trial {
             let sent_ms = of.sent_ms.take().unwrap_or(0);
             of.checked_ms = Some(sent_ms.max(self.now_ms - limits::FRESH_MS + 1));
         }
-        self.cache.insert(key(&format!("/{path}")), Found::Unchanged, self.now_ms);
+        self.cache.insert(key(&format!("/{path}")), LookupResult::Unchanged, self.now_ms);
         self.count_insertion();
     }
 
@@ -111,20 +115,20 @@ impl Trial {
         let text = format!("/{path}");
         let paths = self.cache.stats().paths;
         match self.cache.look(key(&text), &Accepted::default(), now_ms) {
-            Looked::Fresh(entry) => {
+            PathLookup::Fresh(entry) => {
                 let age_ms = age_ms.expect("something was put in");
                 let bound = if under_way { 1_000 } else { 500 };
                 prop_assert!(age_ms < bound);
                 check(&entry, of)?;
             }
-            Looked::Refresh(entry, _) => {
+            PathLookup::Refresh(entry, _) => {
                 let age_ms = age_ms.expect("something was put in");
                 // Early, if a job was evicted with its slot and its answer arrived after all.
                 prop_assert!(age_ms < 1_000 && !under_way);
                 check(&entry, of)?;
                 of.sent_ms = Some(now_ms);
             }
-            Looked::Missing(errand) => {
+            PathLookup::Missing(errand) => {
                 prop_assert!(errand.known.is_none());
                 // A path that takes a new slot was evicted, and its job too.
                 if self.cache.stats().paths > paths {
@@ -134,8 +138,8 @@ impl Trial {
                 }
                 of.sent_ms = Some(now_ms);
             }
-            Looked::Pending => prop_assert!(under_way),
-            Looked::Busy => prop_assert!(false, "there is room"),
+            PathLookup::Pending => prop_assert!(under_way),
+            PathLookup::Busy => prop_assert!(false, "there is room"),
         }
         Ok(())
     }
@@ -150,9 +154,9 @@ impl Trial {
 }
 
 /// Checks that the served result is the last one that was inserted.
-fn check(entry: &Rc<Entry>, of: &Model) -> Result<(), TestCaseError> {
+fn check(entry: &Rc<CachedEntry>, of: &Model) -> Result<(), TestCaseError> {
     match entry.content() {
-        Content::Failed(failure) => prop_assert_eq!(Some(*failure), of.failure),
+        PathContent::Failed(failure) => prop_assert_eq!(Some(*failure), of.failure),
         other => prop_assert!(false, "{:?}", other),
     }
     Ok(())

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use files::absence::Absence;
-use files::job::{Errand, Trust};
+use files::job::{Errand, TimeTrust};
 use files::limits::UNSETTLED_COARSE_MS;
 use files::rules::ListingRule;
-use files::{Body, Content, Disk, FileRules, Found, Job, Key, Root};
+use files::{BodySource, Disk, EntryKey, FileRules, Job, LookupResult, PathContent, Root};
 use rustix::fs::CWD;
 use wire::http::encoding::{Available, Coding};
 
@@ -22,14 +22,14 @@ fn every_change_is_seen() {
     site.write("a.txt", "one");
     site.date("a.txt", 1_700_000_000);
     let first = site.look_up_file("/a.txt");
-    assert_eq!(first.known.trust, Trust::Settled);
-    assert!(matches!(site.look_up_with("/a.txt", known(&first)), Found::Unchanged));
+    assert_eq!(first.known.trust, TimeTrust::Settled);
+    assert!(matches!(site.look_up_with("/a.txt", known(&first)), LookupResult::Unchanged));
 
     // Same size and same time: only the content and the time of change differ.
     site.write("a.txt", "two");
     site.date("a.txt", 1_700_000_000);
     let second = match content(site.look_up_with("/a.txt", known(&first))) {
-        Content::File(file) => file,
+        PathContent::File(file) => file,
         other => panic!("{other:?}"),
     };
     assert_eq!(bytes(&second, Coding::Identity), b"two");
@@ -38,7 +38,7 @@ fn every_change_is_seen() {
 
     fs::remove_file(site.file("a.txt")).unwrap();
     let gone = content(site.look_up_with("/a.txt", known(&second)));
-    assert!(matches!(gone, Content::Missing(Absence::NotFound)));
+    assert!(matches!(gone, PathContent::Missing(Absence::NotFound)));
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn entity_tags_of_large_files_differ_by_nanoseconds_and_inode() {
     site.write("a.bin", [1; 100]);
     site.date("a.bin", 1_700_000_000);
     let first = site.look_up_file("/a.bin");
-    assert!(matches!(first.representations[0].body, Body::Large(_)));
+    assert!(matches!(first.representations[0].body, BodySource::Large(_)));
 
     fs::write(site.outside("other"), [2; 100]).unwrap();
     set_modified(&site.outside("other"), 1_700_000_000);
@@ -109,10 +109,10 @@ fn the_entity_tag_of_a_large_file_is_weak_until_another_change_would_show() {
     let metadata = fs::metadata(site.file("a.bin")).unwrap();
     let changed_ms = u64::try_from(metadata.ctime() * 1000 + metadata.ctime_nsec() / 1_000_000);
     let mut tag_at = |wall_ms: u64| {
-        let key = Key { root: ROOT, path: "/a.bin" };
+        let key = EntryKey { root: ROOT, path: "/a.bin" };
         let errand = Errand { known: None, wanted: Available::IDENTITY };
         match content(site.disk.look_up(&Job::new(key, &site.rules, errand, wall_ms))) {
-            Content::File(file) => etag(&file).to_owned(),
+            PathContent::File(file) => etag(&file).to_owned(),
             other => panic!("{other:?}"),
         }
     };
@@ -129,19 +129,19 @@ fn the_entity_tag_of_a_large_file_is_weak_until_another_change_would_show() {
 fn a_file_that_may_change_within_a_tick_is_read_again() {
     let mut site = Site::new(FileRules::default());
     site.write("a.txt", "one");
-    let key = Key { root: ROOT, path: "/a.txt" };
+    let key = EntryKey { root: ROOT, path: "/a.txt" };
     let errand = Errand { known: None, wanted: Available::IDENTITY };
     // At the very time of the change.
     let now_ms = site.look_up_file("/a.txt").last_modified * 1000;
     let job = Job::new(key, &site.rules, errand, now_ms);
-    let Content::File(first) = content(site.disk.look_up(&job)) else { panic!() };
-    assert_eq!(first.known.trust, Trust::Unsettled);
+    let PathContent::File(first) = content(site.disk.look_up(&job)) else { panic!() };
+    assert_eq!(first.known.trust, TimeTrust::Unsettled);
     let again = match content(site.look_up_with("/a.txt", known(&first))) {
-        Content::File(file) => file,
+        PathContent::File(file) => file,
         other => panic!("{other:?}"),
     };
     assert_eq!(etag(&again), etag(&first));
-    assert!(matches!(site.look_up_with("/a.txt", known(&again)), Found::Unchanged));
+    assert!(matches!(site.look_up_with("/a.txt", known(&again)), LookupResult::Unchanged));
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn new_rules_make_everything_new() {
     site.write("a.txt", "one");
     let first = site.look_up_file("/a.txt");
     site.rules = Arc::new(FileRules::default());
-    assert!(matches!(site.look_up_with("/a.txt", known(&first)), Found::Content(_)));
+    assert!(matches!(site.look_up_with("/a.txt", known(&first)), LookupResult::Content(_)));
 }
 
 /// Ends the writing thread when a test ends, even if it fails.
@@ -221,8 +221,8 @@ fn a_file_shorter_than_it_says_is_served_as_it_was_read() {
     let file = site.look_up_file("/online");
     assert!(file.known.file.size > 100);
     assert_eq!(bytes(&file, Coding::Identity), fs::read("/sys/devices/system/cpu/online").unwrap());
-    assert_eq!(file.known.trust, Trust::Unsettled);
-    assert!(matches!(site.look_up_with("/online", known(&file)), Found::Content(_)));
+    assert_eq!(file.known.trust, TimeTrust::Unsettled);
+    assert!(matches!(site.look_up_with("/online", known(&file)), LookupResult::Content(_)));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use files::job::Errand;
 use files::rules::{Compress, Precompressed};
-use files::{Body, Content, FileRules, Found};
+use files::{BodySource, FileRules, LookupResult, PathContent};
 use wire::http::encoding::{Available, Coding};
 
 use super::site::{Site, bytes, content, etag, known};
@@ -46,9 +46,11 @@ fn siblings_are_used_unless_they_are_older() {
     }
 
     // A new or changed sibling is a change of the file.
-    assert!(matches!(site.look_up_with("/a.txt", known(&file)), Found::Unchanged));
+    assert!(matches!(site.look_up_with("/a.txt", known(&file)), LookupResult::Unchanged));
     site.write("a.txt.gz", "GZ2");
-    let Content::File(file) = content(site.look_up_with("/a.txt", known(&file))) else { panic!() };
+    let PathContent::File(file) = content(site.look_up_with("/a.txt", known(&file))) else {
+        panic!()
+    };
     assert_eq!(bytes(&file, Coding::Gzip), b"GZ2");
 
     site.rules =
@@ -68,7 +70,7 @@ fn text_is_compressed_when_it_is_wanted() {
 
     // Unchanged on disk, but now gzip is wanted.
     let errand = Errand { wanted: Available::IDENTITY.with(Coding::Gzip), ..known(&plain) };
-    let Content::File(file) = content(site.look_up_with("/a.txt", errand.clone())) else {
+    let PathContent::File(file) = content(site.look_up_with("/a.txt", errand.clone())) else {
         panic!()
     };
     assert_eq!(file.available, Available::IDENTITY.with(Coding::Gzip));
@@ -77,10 +79,11 @@ fn text_is_compressed_when_it_is_wanted() {
     let mut decoder = flate2::read::GzDecoder::new(bytes(&file, Coding::Gzip));
     std::io::Read::read_to_end(&mut decoder, &mut unpacked).unwrap();
     assert_eq!(unpacked, text());
-    assert!(matches!(site.look_up_with("/a.txt", known(&file)), Found::Unchanged));
+    assert!(matches!(site.look_up_with("/a.txt", known(&file)), LookupResult::Unchanged));
     assert_ne!(*file.representation(Coding::Gzip).unwrap().etag, *etag(&file));
 
-    let Content::File(file) = content(site.look_up_with("/a.txt", wanting(Coding::Zstd))) else {
+    let PathContent::File(file) = content(site.look_up_with("/a.txt", wanting(Coding::Zstd)))
+    else {
         panic!()
     };
     assert_eq!(zstd::bulk::decompress(bytes(&file, Coding::Zstd), 10_000).unwrap(), text());
@@ -100,7 +103,8 @@ fn compression_is_not_tried_where_it_is_no_use() {
         ("/huge.txt", Available::IDENTITY),
         ("/has.txt", Available::IDENTITY.with(Coding::Gzip)),
     ] {
-        let Content::File(file) = content(site.look_up_with(path, wanting(Coding::Gzip))) else {
+        let PathContent::File(file) = content(site.look_up_with(path, wanting(Coding::Gzip)))
+        else {
             panic!()
         };
         assert_eq!(file.available, available, "{path}");
@@ -118,20 +122,21 @@ fn compression_is_not_tried_where_it_is_no_use() {
     .collect();
     site.write("noise.txt", &noise);
     let found = site.look_up_with("/noise.txt", wanting(Coding::Zstd));
-    let Content::File(file) = content(found) else { panic!() };
+    let PathContent::File(file) = content(found) else { panic!() };
     assert_eq!(file.available, Available::IDENTITY);
     assert!(!file.possible.contains(Coding::Zstd));
-    assert!(matches!(site.look_up_with("/noise.txt", known(&file)), Found::Unchanged));
+    assert!(matches!(site.look_up_with("/noise.txt", known(&file)), LookupResult::Unchanged));
 }
 
 #[test]
 fn a_file_too_large_to_hold_can_still_be_compressed() {
     let mut site = Site::new(FileRules { held_size: 2000, ..FileRules::default() });
     site.write("a.txt", text());
-    let Content::File(file) = content(site.look_up_with("/a.txt", wanting(Coding::Gzip))) else {
+    let PathContent::File(file) = content(site.look_up_with("/a.txt", wanting(Coding::Gzip)))
+    else {
         panic!()
     };
-    let Body::Large(large) = &file.representations[0].body else { panic!() };
+    let BodySource::Large(large) = &file.representations[0].body else { panic!() };
     assert_eq!((large.metadata.size, &*large.relative), (text().len() as u64, "a.txt"));
     assert!(bytes(&file, Coding::Gzip).len() < 500);
 }

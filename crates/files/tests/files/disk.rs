@@ -15,13 +15,13 @@ use super::site::{LATER_MS, ROOT, Site, bytes, content, etag, known};
 use files::absence::Absence;
 use files::job::Errand;
 use files::rules::CacheControlRule;
-use files::{Content, Disk, FileRules, Found, Job, Key, Pattern, Root, limits};
+use files::{Disk, EntryKey, FileRules, Job, LookupResult, NamePattern, PathContent, Root, limits};
 
 #[test]
 fn a_file_has_its_bytes_and_fields() {
     let mut site = Site::new(FileRules {
         cache_control: vec![CacheControlRule {
-            files: Pattern::new("*.html"),
+            files: NamePattern::new("*.html"),
             value: "max-age=60".to_owned(),
         }],
         ..FileRules::default()
@@ -117,9 +117,9 @@ fn unreadable_file_is_missing() {
         let mut disk = Disk::open(&[root]).unwrap();
         ["/a.txt", "/closed/a.txt"].map(|path| {
             let errand = Errand { known: None, wanted: Available::IDENTITY };
-            let job = Job::new(Key { root: ROOT, path }, &rules, errand, LATER_MS);
+            let job = Job::new(EntryKey { root: ROOT, path }, &rules, errand, LATER_MS);
             match content(disk.look_up(&job)) {
-                Content::Missing(absence) => Some(absence),
+                PathContent::Missing(absence) => Some(absence),
                 _ => None,
             }
         })
@@ -158,13 +158,13 @@ fn a_directory_is_its_index_or_a_redirect() {
         ..FileRules::default()
     });
     site.write("d/index.txt", "second");
-    assert!(matches!(site.look_up("/d"), Content::Redirect));
+    assert!(matches!(site.look_up("/d"), PathContent::Redirect));
     let second = site.look_up_file("/d/");
     assert_eq!(bytes(&second, Coding::Identity), b"second");
-    assert!(matches!(site.look_up_with("/d/", known(&second)), Found::Unchanged));
+    assert!(matches!(site.look_up_with("/d/", known(&second)), LookupResult::Unchanged));
     site.write("d/index.html", "first");
     let first = content(site.look_up_with("/d/", known(&second)));
-    assert!(matches!(first, Content::File(file) if bytes(&file, Coding::Identity) == b"first"));
+    assert!(matches!(first, PathContent::File(file) if bytes(&file, Coding::Identity) == b"first"));
 
     fs::create_dir(site.file("d/index.html.d")).unwrap();
     fs::remove_file(site.file("d/index.html")).unwrap();

@@ -3,8 +3,10 @@
 use std::fs;
 use std::rc::Rc;
 
-use files::absence::Failure;
-use files::{Body, FileRules, Large, LargeOpen, Patience, RootIndex, Roots, Warm, Warmed, limits};
+use files::absence::FileFailure;
+use files::{
+    BodySource, FileRules, Large, LargeOpen, OpenWait, RootIndex, Roots, Warm, Warmed, limits,
+};
 
 use super::site::{ROOT, Site};
 
@@ -18,8 +20,8 @@ fn large_site() -> (Site, Large) {
 fn look_up(site: &mut Site) -> Large {
     let file = site.look_up_file("/a.bin");
     match &file.representations[0].body {
-        Body::Large(large) => large.clone(),
-        Body::Memory(_) => panic!("it is not large"),
+        BodySource::Large(large) => large.clone(),
+        BodySource::Memory(_) => panic!("it is not large"),
     }
 }
 
@@ -27,7 +29,7 @@ fn look_up(site: &mut Site) -> Large {
 fn the_file_that_was_looked_up_is_opened() {
     let (site, large) = large_site();
     let mut roots = Roots::open(&[site.root()]).unwrap();
-    for patience in [Patience::None, Patience::Warmed] {
+    for patience in [OpenWait::None, OpenWait::Warmed] {
         let LargeOpen::Ready(handle) = roots.open_large(ROOT, &large, patience, 0) else {
             panic!()
         };
@@ -41,7 +43,7 @@ fn the_file_that_was_looked_up_is_opened() {
 fn another_file_is_not_sent_in_its_place() {
     let (mut site, large) = large_site();
     let mut roots = Roots::open(&[site.root()]).unwrap();
-    let mut open = |large: &Large| roots.open_large(ROOT, large, Patience::Warmed, 0);
+    let mut open = |large: &Large| roots.open_large(ROOT, large, OpenWait::Warmed, 0);
 
     fs::write(site.outside("other"), [2; 1000]).unwrap();
     fs::rename(site.outside("other"), site.file("a.bin")).unwrap();
@@ -55,7 +57,7 @@ fn another_file_is_not_sent_in_its_place() {
     fs::remove_file(site.file("a.bin")).unwrap();
     assert!(matches!(open(&large), LargeOpen::Changed), "it is gone");
     assert!(matches!(
-        roots.open_large(RootIndex(9), &large, Patience::None, 0),
+        roots.open_large(RootIndex(9), &large, OpenWait::None, 0),
         LargeOpen::Changed
     ));
 }
@@ -67,7 +69,7 @@ fn a_file_that_is_asked_for_again_is_opened_once_and_closed_when_nobody_asks() {
     let open = |roots: &mut Roots, large: &Large, now_ms| match roots.open_large(
         ROOT,
         large,
-        Patience::Warmed,
+        OpenWait::Warmed,
         now_ms,
     ) {
         LargeOpen::Ready(file) => Some(file),
@@ -98,8 +100,8 @@ fn so_many_descriptors_are_kept_and_no_more() {
             let name = format!("{number}.bin");
             site.write(&name, [1; 1000]);
             let file = site.look_up_file(&format!("/{name}"));
-            let Body::Large(large) = &file.representations[0].body else { panic!() };
-            match roots.open_large(ROOT, large, Patience::Warmed, 0) {
+            let BodySource::Large(large) = &file.representations[0].body else { panic!() };
+            match roots.open_large(ROOT, large, OpenWait::Warmed, 0) {
                 LargeOpen::Ready(file) => file,
                 other => panic!("{other:?}"),
             }
@@ -116,7 +118,7 @@ fn a_replaced_root_is_followed() {
     fs::rename(site.root().path, site.outside("old")).unwrap();
     site.write("a.bin", [2; 1000]);
     let large = look_up(&mut site);
-    let opened = roots.open_large(ROOT, &large, Patience::Warmed, 0);
+    let opened = roots.open_large(ROOT, &large, OpenWait::Warmed, 0);
     assert!(matches!(opened, LargeOpen::Ready(_)), "{opened:?}");
 }
 
@@ -139,5 +141,5 @@ fn a_region_is_warmed_to_its_end_and_no_further() {
     let bounded = Warmed::Read(limits::WARM_SIZE_MAX);
     assert_eq!(site.disk.warm(&warm(0, u64::MAX)), bounded);
     fs::remove_file(site.file("a.bin")).unwrap();
-    assert_eq!(site.disk.warm(&warm(0, 1)), Warmed::Failed(Failure::Storage));
+    assert_eq!(site.disk.warm(&warm(0, 1)), Warmed::Failed(FileFailure::Storage));
 }

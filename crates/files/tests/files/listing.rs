@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
 use files::rules::ListingRule;
-use files::{Content, FileRules, limits};
+use files::{FileRules, PathContent, limits};
 use serde_json::Value;
 use wire::http::encoding::Coding;
 use wire::http::target;
@@ -18,7 +18,7 @@ fn listing_site() -> Site {
 }
 
 fn list(site: &mut Site, path: &str) -> (String, Value) {
-    let Content::Listing(listing) = site.look_up(path) else { panic!("{path} is not listed") };
+    let PathContent::Listing(listing) = site.look_up(path) else { panic!("{path} is not listed") };
     let html = String::from_utf8(memory(&listing.html).to_vec()).unwrap();
     let json = serde_json::from_slice(memory(&listing.json)).unwrap();
     (html, json)
@@ -127,5 +127,5 @@ fn an_empty_directory_is_listed_and_a_redirect_comes_before() {
     let (html, json) = list(&mut site, "/d/");
     assert!(names(&json).is_empty());
     assert!(html.contains("Nothing is here."));
-    assert!(matches!(site.look_up("/d"), Content::Redirect));
+    assert!(matches!(site.look_up("/d"), PathContent::Redirect));
 }

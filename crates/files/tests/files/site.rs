@@ -13,8 +13,8 @@ use wire::http::encoding::{Accepted, Available, Coding};
 use files::absence::Absence;
 use files::job::{Errand, FileContent};
 use files::{
-    Body, Cache, Content, Disk, Entry, FileRules, Found, Job, Key, Looked, Representation, Root,
-    RootIndex,
+    BodySource, CachedEntry, Disk, EntryKey, FileRules, Job, LookupResult, PathCache, PathContent,
+    PathLookup, Representation, Root, RootIndex,
 };
 
 pub(crate) const ROOT: RootIndex = RootIndex(0);
@@ -64,42 +64,42 @@ impl Site {
         set_modified(&self.file(name), seconds);
     }
 
-    pub(crate) fn look_up(&mut self, path: &str) -> Content {
+    pub(crate) fn look_up(&mut self, path: &str) -> PathContent {
         content(self.look_up_with(path, Errand { known: None, wanted: Available::IDENTITY }))
     }
 
-    pub(crate) fn look_up_with(&mut self, path: &str, errand: Errand) -> Found {
-        let key = Key { root: ROOT, path };
+    pub(crate) fn look_up_with(&mut self, path: &str, errand: Errand) -> LookupResult {
+        let key = EntryKey { root: ROOT, path };
         self.disk.look_up(&Job::new(key, &self.rules, errand, LATER_MS))
     }
 
     pub(crate) fn look_up_file(&mut self, path: &str) -> FileContent {
         match self.look_up(path) {
-            Content::File(file) => file,
+            PathContent::File(file) => file,
             other => panic!("{path}: {other:?}"),
         }
     }
 
     pub(crate) fn absence(&mut self, path: &str) -> Option<Absence> {
         match self.look_up(path) {
-            Content::Missing(absence) => Some(absence),
+            PathContent::Missing(absence) => Some(absence),
             _ => None,
         }
     }
 
     /// The cache entry of a scheduler after a client with these codings requested the path.
-    pub(crate) fn entry(&mut self, path: &str, accept_encoding: &str) -> Rc<Entry> {
-        let mut cache = Cache::new(1 << 30);
-        let key = Key { root: ROOT, path };
+    pub(crate) fn entry(&mut self, path: &str, accept_encoding: &str) -> Rc<CachedEntry> {
+        let mut cache = PathCache::new(1 << 30);
+        let key = EntryKey { root: ROOT, path };
         let accepted = accepts(accept_encoding);
         let errand = match cache.look(key, &accepted, 5_000) {
-            Looked::Missing(errand) => errand,
+            PathLookup::Missing(errand) => errand,
             other => panic!("{other:?}"),
         };
         let found = self.disk.look_up(&Job::new(key, &self.rules, errand, LATER_MS));
         cache.insert(key, found, 5_001);
         match cache.look(key, &accepted, 5_001) {
-            Looked::Fresh(entry) => entry,
+            PathLookup::Fresh(entry) => entry,
             other => panic!("{other:?}"),
         }
     }
@@ -121,10 +121,10 @@ pub(crate) fn set_modified(file: &Path, seconds: u64) {
     fs::File::options().write(true).open(file).unwrap().set_modified(time).unwrap();
 }
 
-pub(crate) fn content(found: Found) -> Content {
+pub(crate) fn content(found: LookupResult) -> PathContent {
     match found {
-        Found::Content(content) => content,
-        Found::Unchanged => panic!("unchanged"),
+        LookupResult::Content(content) => content,
+        LookupResult::Unchanged => panic!("unchanged"),
     }
 }
 
@@ -145,8 +145,8 @@ pub(crate) fn bytes(file: &FileContent, coding: Coding) -> &[u8] {
 
 pub(crate) fn memory(representation: &Representation) -> &[u8] {
     match &representation.body {
-        Body::Memory(bytes) => bytes,
-        Body::Large(large) => panic!("{large:?} is not in memory"),
+        BodySource::Memory(bytes) => bytes,
+        BodySource::Large(large) => panic!("{large:?} is not in memory"),
     }
 }
 

@@ -24,7 +24,7 @@ pub use response::Response;
 pub use server::{Running, Server, Stop};
 
 use crate::limits;
-use crate::{Http, Settings};
+use crate::{Http, HttpSettings};
 use call::Waiting;
 
 /// The result of a handler. `?` turns every error into a [`Failure`].
@@ -181,9 +181,9 @@ impl<S: 'static> App<S> {
         self
     }
 
-    /// The app as a service for a scheduler, with the default [`Settings`].
+    /// The app as a service for a scheduler, with the default [`HttpSettings`].
     pub fn into_service(self) -> Http<Self> {
-        Http::new(self, Settings::default().into(), None)
+        Http::new(self, HttpSettings::default().into(), None)
     }
 
     /// The number of requests that wait for a time or for other schedulers.

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
 use runtime::mailbox::Endpoint;
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use wire::http::method::Method;
 use wire::http::status::Status;
@@ -95,7 +95,7 @@ impl<S: 'static> Application for App<S> {
             }
             MessageKind::Stop { deadline_ms } => {
                 let idle_grace_ms = u64::try_from(DRAIN_IDLE_GRACE.as_millis()).unwrap_or(u64::MAX);
-                context.command(Command::Drain { deadline_ms, idle_grace_ms });
+                context.command(SchedulerCommand::Drain { deadline_ms, idle_grace_ms });
             }
         }
     }

@@ -11,7 +11,7 @@ use ahash::HashMap;
 use runtime::alarms::Alarms;
 use runtime::limits::ALARMS_PER_TURN;
 use runtime::mailbox::{Endpoint, Mailbox};
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
@@ -118,7 +118,7 @@ impl<S: 'static> Waiting<S> {
             // For the operator's log; it would not help a client.
             let failed = || io::Error::other("work for another scheduler panicked");
             self.calls.insert(id, Wait::Ready(Box::new(move |_call| Err(failed().into()))));
-            return context.command(Command::Resume(id));
+            return context.command(SchedulerCommand::Resume(id));
         };
         values.push(value);
         *missing -= 1;
@@ -127,7 +127,7 @@ impl<S: 'static> Waiting<S> {
         }
         if let Some(Wait::Answers { values, then, .. }) = self.calls.remove(&id) {
             self.calls.insert(id, Wait::Ready(Box::new(move |call| then(call, values))));
-            context.command(Command::Resume(id));
+            context.command(SchedulerCommand::Resume(id));
         }
     }
 
@@ -143,7 +143,7 @@ impl<S: 'static> Waiting<S> {
                 && let Some(Wait::Until { then, .. }) = self.calls.remove(&id)
             {
                 self.calls.insert(id, Wait::Ready(then));
-                context.command(Command::Resume(id));
+                context.command(SchedulerCommand::Resume(id));
             }
         }
         if let Some(next_ns) = self.times.next_ns() {

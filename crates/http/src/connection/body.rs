@@ -22,7 +22,7 @@ impl Connection {
     pub(super) fn begin_body<A: Application>(
         &mut self,
         http: &mut Http<A>,
-        request: &head::Request<'_, '_>,
+        request: &head::RequestHead<'_, '_>,
         (sender, begin): (Sender, Begin),
         (head, body): (&[u8], &[u8]),
         context: &mut Context<'_, A::Message>,

@@ -3,7 +3,7 @@
 //! Owns the way of such a request to its answer. Never decides who the client is: `forwarding` does.
 
 use runtime::service::{Context, Next, Progress};
-use wire::http::forwarded::{self, Malformed};
+use wire::http::forwarded::{self, MalformedForwarded};
 use wire::http::head;
 use wire::http::status::Status;
 
@@ -18,7 +18,7 @@ impl Connection {
     pub(super) fn take_forwarded<A: Application>(
         &mut self,
         http: &mut Http<A>,
-        request: &head::Request<'_, '_>,
+        request: &head::RequestHead<'_, '_>,
         (head, rest): (&[u8], &[u8]),
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
@@ -32,7 +32,7 @@ impl Connection {
             Ok((request, sender)) => {
                 self.take_request(http, request, *sender, (head, rest), context)
             }
-            Err(Malformed) => {
+            Err(MalformedForwarded) => {
                 http.note_malformed_forwarding(self.arrival.peer, context.now);
                 self.refuse(http, Status::BAD_REQUEST, head, context);
                 Progress { consumed: head.len() + rest.len(), next: Next::Linger }

@@ -15,7 +15,7 @@ mod underway;
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use runtime::account::{Account, change_to};
+use runtime::account::{TimeAccount, change_to};
 use runtime::clock::milliseconds;
 use runtime::service::{Context, Event, ListenerIndex, Next, Progress};
 use runtime::trace;
@@ -28,7 +28,7 @@ use wire::http::url::Scheme;
 
 use self::probe::Lead;
 use self::underway::Underway;
-use crate::application::{Application, Interest};
+use crate::application::{Application, ClientInterest};
 use crate::asked::{Asked, BodyRest, Way};
 use crate::forwarding::Sender;
 use crate::limits;
@@ -209,10 +209,10 @@ impl Connection {
             }
         }
         // Used in place, because moving a parsed head out would copy it.
-        change_to(Account::Parse);
+        change_to(TimeAccount::Parse);
         match &head::parse(input, self.scheme, limits, slots) {
             Ok(Head::Complete { request, length }) => {
-                change_to(Account::Handler);
+                change_to(TimeAccount::Handler);
                 let (head, rest) = input.split_at(*length);
                 if forwarded::may_be_in(&request.fields) {
                     return self.take_forwarded(http, request, (head, rest), context);
@@ -245,7 +245,7 @@ impl Connection {
     fn take_request<A: Application>(
         &mut self,
         http: &mut Http<A>,
-        request: &head::Request<'_, '_>,
+        request: &head::RequestHead<'_, '_>,
         sender: Sender,
         (head, rest): (&[u8], &[u8]),
         context: &mut Context<'_, A::Message>,
@@ -271,7 +271,7 @@ impl Connection {
     #[inline]
     fn asked<'r>(
         &self,
-        head: &'r head::Request<'r, 'r>,
+        head: &'r head::RequestHead<'r, 'r>,
         body: &'r [u8],
         secured: Option<&'r Rc<Agreed>>,
         (sender, begin): (Sender, Begin),
@@ -306,9 +306,9 @@ impl Connection {
         match event {
             Event::PeerFinished if self.is_asking() => {
                 match http.application_mut().on_peer_finished(context.id) {
-                    Interest::Kept => Next::Park,
-                    Interest::Doubted => self.probe(context),
-                    Interest::Lost => Next::Abort,
+                    ClientInterest::Kept => Next::Park,
+                    ClientInterest::Doubted => self.probe(context),
+                    ClientInterest::Lost => Next::Abort,
                 }
             }
             Event::Draining if self.is_beginning() => {

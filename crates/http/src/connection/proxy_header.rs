@@ -5,7 +5,7 @@
 
 use runtime::service::{Next, Progress};
 use sys::socket::Peer;
-use wire::proxy::{self, Parsed, Source};
+use wire::proxy::{self, ParsedProxyHeader, ProxiedClient};
 
 use super::{Connection, NEEDS_MORE, Phase};
 use crate::application::Application;
@@ -19,9 +19,9 @@ impl Connection {
         input: &[u8],
     ) -> Progress {
         match proxy::parse(input) {
-            Ok(Parsed::Partial) => NEEDS_MORE,
-            Ok(Parsed::Complete { length, source }) => {
-                if let Source::Inet { source, .. } = source {
+            Ok(ParsedProxyHeader::Partial) => NEEDS_MORE,
+            Ok(ParsedProxyHeader::Complete { length, source }) => {
+                if let ProxiedClient::Inet { source, .. } = source {
                     let (address, port) = (source.ip().to_canonical(), source.port());
                     self.arrival = self.arrival.with_peer(Peer { address, port });
                 }

@@ -6,7 +6,7 @@
 use std::net::IpAddr;
 
 use runtime::service::{CloseReason, Context, Event, Next, Progress};
-use wire::http::body::{BodyDecoder, Piece};
+use wire::http::body::{BodyDecoder, BodyPiece};
 use wire::http::refusal::Refusal;
 
 use super::{Connection, Phase};
@@ -42,8 +42,8 @@ impl Underway {
         &mut self,
         input: &'b [u8],
         consumed: &mut usize,
-    ) -> Result<Piece<'b>, Refusal> {
-        let Some(decoder) = &mut self.decoder else { return Ok(Piece::End) };
+    ) -> Result<BodyPiece<'b>, Refusal> {
+        let Some(decoder) = &mut self.decoder else { return Ok(BodyPiece::End) };
         let (count, piece) = decoder.next(input.get(*consumed..).unwrap_or_default())?;
         *consumed += count;
         Ok(piece)
@@ -59,18 +59,18 @@ impl Underway {
         let mut consumed = 0;
         loop {
             match self.next_piece(input, &mut consumed) {
-                Ok(Piece::Data(data)) => {
+                Ok(BodyPiece::Data(data)) => {
                     let step = self.exchange.take(http, data, context);
                     if step != Step::More {
                         self.exchange.count_received(consumed);
                         return (consumed, step);
                     }
                 }
-                Ok(Piece::NeedMore) => {
+                Ok(BodyPiece::NeedMore) => {
                     self.exchange.count_received(consumed);
                     return (consumed, self.exchange.expect_more(http, context));
                 }
-                Ok(Piece::End) => {
+                Ok(BodyPiece::End) => {
                     self.decoder = None;
                     return (consumed, self.exchange.end_body(http, context));
                 }

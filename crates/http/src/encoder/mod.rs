@@ -8,7 +8,7 @@ mod parts;
 mod text;
 
 use runtime::output::Output;
-use wire::http::head::{Fields, Version};
+use wire::http::head::{Fields, HttpVersion};
 use wire::http::response::{InvalidField, append_field, append_status_line};
 use wire::http::status::{Class, Status};
 
@@ -21,7 +21,7 @@ pub(super) enum Encoder {
     /// The text of HTTP/1, directly in the output.
     Text {
         /// The client's version.
-        version: Version,
+        version: HttpVersion,
         /// Whether the connection continues.
         persistence: Persistence,
     },
@@ -77,7 +77,7 @@ pub(super) enum Persistence {
 impl Encoder {
     /// HTTP/1.1, for the last reply of a connection.
     pub(super) const LAST_TEXT: Self =
-        Self::Text { version: Version::Http11, persistence: Persistence::Closed };
+        Self::Text { version: HttpVersion::Http11, persistence: Persistence::Closed };
 
     /// Whether its heads are plain ones of HTTP/1.1, for which prepared ones exist.
     #[inline]
@@ -93,7 +93,7 @@ impl Encoder {
 
     /// Whether what carries the reply can change to another protocol after it.
     pub(super) fn can_change(self) -> bool {
-        self == Self::Text { version: Version::Http11, persistence: Persistence::Kept }
+        self == Self::Text { version: HttpVersion::Http11, persistence: Persistence::Kept }
             || self == Self::Blocks { behind: Behind::Protocol }
     }
 
@@ -143,7 +143,7 @@ impl Encoder {
         let framing = match *self {
             _ if !has_body => StreamFraming::Omitted,
             Self::Blocks { .. } => StreamFraming::Carried,
-            Self::Text { version: Version::Http10, .. } => {
+            Self::Text { version: HttpVersion::Http10, .. } => {
                 self.close();
                 StreamFraming::UntilClose
             }
@@ -170,7 +170,7 @@ impl Encoder {
             _ if !has_body => StreamFraming::Omitted,
             (Self::Blocks { .. }, _) => StreamFraming::Carried,
             (Self::Text { .. }, Some(_)) => StreamFraming::Counted,
-            (Self::Text { version: Version::Http10, .. }, None) => {
+            (Self::Text { version: HttpVersion::Http10, .. }, None) => {
                 self.close();
                 StreamFraming::UntilClose
             }
@@ -208,7 +208,7 @@ impl Encoder {
         output: &mut Output,
     ) {
         match self {
-            Self::Text { version: Version::Http10, .. } => return,
+            Self::Text { version: HttpVersion::Http10, .. } => return,
             Self::Text { .. } => append_status_line(output.buffer(), status),
             Self::Blocks { .. } => parts.block().begin(status),
         }

@@ -143,7 +143,7 @@ impl Exchange {
     }
 
     /// The request, with this head, which is its own.
-    fn request<'a>(&'a self, head: &'a head::Request<'a, 'a>) -> Request<'a> {
+    fn request<'a>(&'a self, head: &'a head::RequestHead<'a, 'a>) -> Request<'a> {
         let (peer, via, begin, listener) = (self.peer, self.via, self.begin, self.listener);
         let (secured, body) = (self.secured.as_ref(), self.body.kept());
         let received = self.body.content();

@@ -1,10 +1,10 @@
 //! Bodies that come only once the application lets them.
 
 use http::{
-    AccessLog, Answer, AnswerContext, Application, BodyPolicy, Http, Intake, LogFormat, Reply,
-    Request, Settings,
+    AccessLog, Answer, AnswerContext, Application, BodyPolicy, Http, HttpSettings, Intake,
+    LogFormat, Reply, Request,
 };
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use world::Stage;
 
@@ -53,14 +53,14 @@ impl Application for Door {
         let door = http.application_mut();
         if door.verdict.is_some() {
             for process in door.waiting.drain(..) {
-                context.command(Command::Resume(process));
+                context.command(SchedulerCommand::Resume(process));
             }
         }
     }
 }
 
 fn stage(verdict: Option<Intake>) -> Stage<Http<Door>> {
-    let settings = Settings { answer_deadline_ms: 5_000, ..Settings::default() };
+    let settings = HttpSettings { answer_deadline_ms: 5_000, ..HttpSettings::default() };
     let log = || Some(AccessLog::new(LogFormat::text("$method $path $status").unwrap()));
     Stage::new(1, || Http::new(Door { verdict, ..Door::default() }, settings.clone().into(), log()))
 }

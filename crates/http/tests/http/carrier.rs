@@ -5,7 +5,9 @@
 
 use std::rc::Rc;
 
-use http::{Application, Follows, HeadLimits, HeadValues, Http, KeptHead, Method, Scheme, Stream};
+use http::{
+    AfterHead, Application, HeadLimits, HeadValues, Http, KeptHead, Method, Scheme, Stream,
+};
 use runtime::service::{
     CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
@@ -25,11 +27,11 @@ pub(crate) enum Process {
 fn head_of(line: &str) -> Option<KeptHead> {
     let mut words = line.split(' ');
     let (method, follows) = match words.next()? {
-        "CONNECT" => (Method::Get, Follows::Protocol(b"shout")),
+        "CONNECT" => (Method::Get, AfterHead::Protocol(b"shout")),
         word => {
             let method = Method::ALL.into_iter().find(|known| known.as_str() == word)?;
             let is_read = matches!(method, Method::Get | Method::Head);
-            (method, if is_read { Follows::Nothing } else { Follows::Body })
+            (method, if is_read { AfterHead::Nothing } else { AfterHead::Body })
         }
     };
     let (scheme, target, authority) = (Scheme::Http, words.next()?.as_bytes(), &b"a.example"[..]);

@@ -1,10 +1,10 @@
 //! Answers that begin before the end of the body.
 
 use http::{
-    Answer, AnswerContext, Application, BodyPolicy, Http, Intake, Interest, Reply, Request,
-    Settings, Status, Urgency,
+    Answer, AnswerContext, Application, BodyPolicy, ClientInterest, Http, HttpSettings, Intake,
+    Reply, Request, Status, Urgency,
 };
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use world::{ClientId, Stage, Stall};
 
@@ -65,20 +65,20 @@ impl Application for Echo {
         if self.ended { Answer::Done } else { Answer::Part }
     }
 
-    fn on_peer_finished(&mut self, _: ProcessId) -> Interest {
+    fn on_peer_finished(&mut self, _: ProcessId) -> ClientInterest {
         self.unpaused = self.pausing.take();
-        Interest::Doubted
+        ClientInterest::Doubted
     }
 
     fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, ()>) {
         if let Some(process) = http.application_mut().unpaused.take() {
-            context.command(Command::Resume(process));
+            context.command(SchedulerCommand::Resume(process));
         }
     }
 }
 
 fn stage() -> Stage<Http<Echo>> {
-    Stage::new(1, || Http::new(Echo::default(), Settings::default().into(), None))
+    Stage::new(1, || Http::new(Echo::default(), HttpSettings::default().into(), None))
 }
 
 const HEAD: &str = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\n";
@@ -124,7 +124,7 @@ fn a_client_that_sends_on_and_reads_late_gets_everything() {
 #[test]
 fn streams_are_answered_early_too() {
     let mut stage =
-        Stage::new(1, || Carrier(Http::new(Echo::default(), Settings::default().into(), None)));
+        Stage::new(1, || Carrier(Http::new(Echo::default(), HttpSettings::default().into(), None)));
     let client = stage.connect();
     let send = |stage: &mut Stage<Carrier<Echo>>, client: ClientId, text: &str| {
         stage.send(client, text.as_bytes());

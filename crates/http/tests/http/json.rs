@@ -1,6 +1,6 @@
 //! Replies in JSON: the head is written before the length of the body is known.
 
-use http::{Function, Http, Reply, Request, Settings};
+use http::{Function, Http, HttpSettings, Reply, Request};
 use serde::{Serialize, Serializer, ser};
 use world::Stage;
 
@@ -28,7 +28,7 @@ type Handler = fn(&Request<'_>, &mut Reply<'_>);
 
 fn stage() -> Stage<Http<Function<Handler>>> {
     let answer: Handler = answer;
-    Stage::new(1, move || Http::new(Function(answer), Settings::default().into(), None))
+    Stage::new(1, move || Http::new(Function(answer), HttpSettings::default().into(), None))
 }
 
 fn request(method: &str, path: &str, more: &str) -> String {

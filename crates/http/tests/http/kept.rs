@@ -1,9 +1,10 @@
 //! What is kept of a request of HTTP/1 that waits: its head, its body, and what the application keeps with it.
 
 use http::{
-    Answer, AnswerContext, Application, BodyPolicy, Http, Intake, Reply, Request, Settings, Status,
+    Answer, AnswerContext, Application, BodyPolicy, Http, HttpSettings, Intake, Reply, Request,
+    Status,
 };
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use world::Stage;
 
@@ -46,14 +47,15 @@ impl Application for Third {
 
     fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, ()>) {
         for process in std::mem::take(&mut http.application_mut().0) {
-            context.command(Command::Resume(process));
+            context.command(SchedulerCommand::Resume(process));
         }
     }
 }
 
 #[test]
 fn a_request_that_waits_is_the_same_each_time() {
-    let mut stage = Stage::new(1, || Http::new(Third::default(), Settings::default().into(), None));
+    let mut stage =
+        Stage::new(1, || Http::new(Third::default(), HttpSettings::default().into(), None));
     let client = stage.connect();
     // One after the other, in one piece: what was kept of the first is not given to the second.
     let text = "GET /a?b HTTP/1.1\r\nHost: a.example\r\nX-A: one\r\n\r\n\
@@ -109,7 +111,7 @@ impl Application for Routed {
 
 #[test]
 fn a_value_kept_when_a_body_is_announced_reaches_the_answer_to_that_request_alone() {
-    let mut stage = Stage::new(1, || Http::new(Routed, Settings::default().into(), None));
+    let mut stage = Stage::new(1, || Http::new(Routed, HttpSettings::default().into(), None));
     let client = stage.connect();
     let mut told = |pieces: &[&str]| {
         let answers: String = pieces.iter().map(|piece| stage.exchange(client, piece)).collect();

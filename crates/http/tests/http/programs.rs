@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use http::{App, Failure, Http, Response, Status};
 use proptest::prelude::*;
-use runtime::scheduler::Waiting;
+use runtime::scheduler::TurnWait;
 use world::{ClientId, Faults, Random, Stage};
 
 /// What each scheduler keeps.
@@ -268,7 +268,7 @@ fn a_job_that_panics_keeps_no_wait_from_its_time() {
     stage.world().advance(10_000_000);
     let scheduler = &mut stage.schedulers()[0];
     // One turn, as after a sleep until the job is due.
-    assert!(!scheduler.turn(Waiting::Forbidden).unwrap());
+    assert!(!scheduler.turn(TurnWait::Forbidden).unwrap());
     assert_eq!(scheduler.stats().panics, 1);
     assert!(
         scheduler.next_due_ns().is_some_and(|next_ns| next_ns <= due_ns),

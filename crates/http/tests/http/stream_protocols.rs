@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use http::{
-    Answer, AnswerContext, Application, BodyPolicy, HeadBlock, Http, Reply, Request, Settings,
+    Answer, AnswerContext, Application, BodyPolicy, HeadBlock, Http, HttpSettings, Reply, Request,
     Status,
 };
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use world::{ClientId, Stage};
 
@@ -85,16 +85,16 @@ impl Application for Door {
 
     fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, ()>) {
         for process in std::mem::take(&mut http.application_mut().waiting) {
-            context.command(Command::Resume(process));
+            context.command(SchedulerCommand::Resume(process));
         }
         if std::mem::take(&mut http.application_mut().drains) {
-            context.command(Command::Drain { deadline_ms: 60_000, idle_grace_ms: 60_000 });
+            context.command(SchedulerCommand::Drain { deadline_ms: 60_000, idle_grace_ms: 60_000 });
         }
     }
 }
 
 fn stage() -> Stage<Carrier<Door>> {
-    Stage::new(1, || Carrier(Http::new(Door::default(), Settings::default().into(), None)))
+    Stage::new(1, || Carrier(Http::new(Door::default(), HttpSettings::default().into(), None)))
 }
 
 fn received(stage: &mut Stage<Carrier<Door>>, client: ClientId) -> Vec<u8> {

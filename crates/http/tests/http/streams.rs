@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use http::{
     AccessLog, Answer, AnswerContext, Application, BodyPolicy, ForwardingField, HeadBlock, Http,
-    Intake, LogFormat, Reply, Request, Settings, Status, TrustedProxies,
+    HttpSettings, Intake, LogFormat, Reply, Request, Status, TrustedProxies,
 };
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use world::{ClientId, ClientState, Stage};
 
@@ -128,14 +128,14 @@ impl Application for Desk {
 
     fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, ()>) {
         for process in std::mem::take(&mut http.application_mut().waiting) {
-            context.command(Command::Resume(process));
+            context.command(SchedulerCommand::Resume(process));
         }
     }
 }
 
 fn stage() -> Stage<Carrier<Desk>> {
     let settings =
-        Settings { answer_deadline_ms: 5_000, body_idle_ms: 2_000, ..Settings::default() };
+        HttpSettings { answer_deadline_ms: 5_000, body_idle_ms: 2_000, ..HttpSettings::default() };
     let log = || Some(AccessLog::new(LogFormat::Combined));
     Stage::new(1, || Carrier(Http::new(Desk::default(), settings.clone().into(), log())))
 }
@@ -273,7 +273,7 @@ fn a_client_that_expects_100_continue_gets_an_interim_block() {
 fn a_trusted_proxy_speaks_for_its_client_and_shows_no_certificate_of_it() {
     let peers = ["0.0.0.0/0".parse().expect("a network")].into();
     let trusted = TrustedProxies { peers, fields: [ForwardingField::For].into() };
-    let settings = Settings { trusted, ..Settings::default() };
+    let settings = HttpSettings { trusted, ..HttpSettings::default() };
     let http = || Http::new(Desk::default(), settings.clone().into(), None);
     let mut stage = Stage::new(1, || Carrier(http()));
     for (fields, expected) in

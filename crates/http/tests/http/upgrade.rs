@@ -4,12 +4,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use http::{
-    Answer, AnswerContext, Application, BodyPolicy, Connection, Http, Reply, Request, Settings,
+    Answer, AnswerContext, Application, BodyPolicy, Connection, Http, HttpSettings, Reply, Request,
 };
-use runtime::mailbox::{Role, Waking, mesh};
-use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
+use runtime::mailbox::{EndpointRole, Waking, mesh};
+use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
 use runtime::service::{
-    CloseReason, Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+    CloseReason, Context, Event, ListenerIndex, Next, Progress, SchedulerCommand, Service,
+    ServiceContext,
 };
 use runtime::slots::ProcessId;
 use sys::pollset::{ListenOptions, Silence, Speaks};
@@ -147,7 +148,7 @@ impl Service for Both {
 
     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, ()>) {
         for process in std::mem::take(&mut self.http.application_mut().waiting) {
-            context.command(Command::Resume(process));
+            context.command(SchedulerCommand::Resume(process));
         }
         self.http.settle(context);
     }
@@ -162,7 +163,7 @@ struct Stage<S: Service<Message = ()>> {
 impl<S: Service<Message = ()>> Stage<S> {
     fn of(service: S) -> Self {
         let world = World::new(1, Faults::none());
-        let mailbox = mesh(&[Role::Scheduler], Waking::Driven).unwrap().remove(0).mailbox;
+        let mailbox = mesh(&[EndpointRole::Scheduler], Waking::Driven).unwrap().remove(0).mailbox;
         let settings = SchedulerSettings { connections: 100, ..SchedulerSettings::default() };
         let mut scheduler = Scheduler::new(world.pollset(0), service, mailbox, settings);
         scheduler
@@ -196,7 +197,7 @@ impl<S: Service<Message = ()>> Stage<S> {
     }
 
     fn rest(&mut self) {
-        while self.scheduler.turn(Waiting::Forbidden).unwrap() || self.world.is_ready(0) {}
+        while self.scheduler.turn(TurnWait::Forbidden).unwrap() || self.world.is_ready(0) {}
     }
 }
 
@@ -205,7 +206,7 @@ fn address() -> ListenAddress {
 }
 
 fn both() -> Stage<Both> {
-    Stage::of(Both { http: Http::new(Door::default(), Arc::new(Settings::default()), None) })
+    Stage::of(Both { http: Http::new(Door::default(), Arc::new(HttpSettings::default()), None) })
 }
 
 const HEAD: &str = "HTTP/1.1 101 Switching Protocols\r\n";
@@ -248,7 +249,7 @@ fn a_request_that_is_the_last_of_its_connection_is_not_upgraded() {
 
 #[test]
 fn a_service_of_http_alone_has_nothing_to_change_into() {
-    let mut stage = Stage::of(Http::new(Door::default(), Arc::new(Settings::default()), None));
+    let mut stage = Stage::of(Http::new(Door::default(), Arc::new(HttpSettings::default()), None));
     let request = format!("GET /now HTTP/1.1\r\n{UPGRADE}\r\nhello");
     let (received, _) = stage.play(&[request.as_bytes(), b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"]);
     assert!(received.starts_with(HEAD) && received.ends_with("shout\r\n\r\n"), "{received}");

@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use http::{
-    Answer, AnswerContext, Application, BodyPolicy, Http, Intake, Interest, Reply, Request,
-    Settings, Status, Urgency,
+    Answer, AnswerContext, Application, BodyPolicy, ClientInterest, Http, HttpSettings, Intake,
+    Reply, Request, Status, Urgency,
 };
 use proptest::prelude::*;
-use runtime::service::{Command, Service, ServiceContext};
+use runtime::service::{SchedulerCommand, Service, ServiceContext};
 use runtime::slots::ProcessId;
 use sys::socket::ListenAddress;
 use world::{ClientId, Faults, Random, Stage, Stall};
@@ -128,8 +128,8 @@ impl Application for Wild {
         answer
     }
 
-    fn on_peer_finished(&mut self, _: ProcessId) -> Interest {
-        [Interest::Kept, Interest::Doubted, Interest::Lost][self.random.index(3)]
+    fn on_peer_finished(&mut self, _: ProcessId) -> ClientInterest {
+        [ClientInterest::Kept, ClientInterest::Doubted, ClientInterest::Lost][self.random.index(3)]
     }
 
     fn urgency(&mut self, _: ProcessId) -> Urgency {
@@ -148,7 +148,7 @@ impl Application for Wild {
         let wild = http.application_mut();
         for process in &wild.open {
             if wild.is_over || wild.random.below(3) == 0 {
-                context.command(Command::Resume(*process));
+                context.command(SchedulerCommand::Resume(*process));
             }
         }
     }
@@ -245,7 +245,7 @@ fn address() -> ListenAddress {
 /// Some turns, because an application that never stops leaves no idle turn.
 fn turn<F: Front>(stage: &mut Stage<F>) {
     for _ in 0..5 {
-        stage.schedulers()[0].turn(runtime::scheduler::Waiting::Forbidden).unwrap();
+        stage.schedulers()[0].turn(runtime::scheduler::TurnWait::Forbidden).unwrap();
     }
 }
 
@@ -290,7 +290,7 @@ fn run<F: Front>(seed: u64, faults: Faults, acts: &[Act]) -> Result<(), TestCase
         told_too_much: 0,
         is_over: false,
     };
-    let settings = Settings { answer_deadline_ms: 300, ..Settings::default() };
+    let settings = HttpSettings { answer_deadline_ms: 300, ..HttpSettings::default() };
     let make = || F::around(Http::new(wild(), settings.clone().into(), None));
     let mut stage: Stage<F> = Stage::with_faults(1, seed, faults, make);
     let mut clients = Vec::new();

@@ -29,10 +29,14 @@ use crate::nginx::no_pages;
 use crate::section::{Section, State};
 use crate::upstreams::Upstreams;
 use crate::word::{is_in, list, quoted, seconds};
-use crate::{Files, SyntaxError};
+use crate::{IncludedFiles, SyntaxError};
 
 /// Reads a Caddyfile.
-pub(crate) fn read(text: &str, name: &str, files: &dyn Files) -> Result<Draft, SyntaxError> {
+pub(crate) fn read(
+    text: &str,
+    name: &str,
+    files: &dyn IncludedFiles,
+) -> Result<Draft, SyntaxError> {
     let mut importer = Importer::new(files, name);
     let lines = importer.without_snippets(syntax::parse(text, name)?);
     let mut lines = importer.expand(lines)?;

@@ -6,7 +6,7 @@
 use crate::directive::{Directive, Inclusion};
 use crate::limits::{DEPTH_MAX, TEXT_SIZE_MAX};
 use crate::quoted::quoted;
-use crate::{Files, SyntaxError};
+use crate::{IncludedFiles, SyntaxError};
 
 /// A word with its line, or the end of a line.
 struct Token {
@@ -109,7 +109,7 @@ fn tokens(text: &str) -> Result<Vec<Token>, (usize, &'static str)> {
 
 /// Snippets and imported files.
 pub(super) struct Importer<'f> {
-    files: &'f dyn Files,
+    files: &'f dyn IncludedFiles,
     snippets: Vec<(String, Vec<Directive>)>,
     inclusion: Inclusion,
     /// The names of all files that were read.
@@ -117,7 +117,7 @@ pub(super) struct Importer<'f> {
 }
 
 impl<'f> Importer<'f> {
-    pub(super) fn new(files: &'f dyn Files, main: &str) -> Self {
+    pub(super) fn new(files: &'f dyn IncludedFiles, main: &str) -> Self {
         let names = vec![main.to_owned()];
         Self { files, snippets: Vec::new(), inclusion: Inclusion::default(), names }
     }

@@ -28,10 +28,14 @@ use crate::draft::Draft;
 use crate::hosts::Hosts;
 use crate::section::Section;
 use crate::word::{list, quoted, seconds, size};
-use crate::{Files, SyntaxError};
+use crate::{IncludedFiles, SyntaxError};
 
 /// Reads a configuration.
-pub(crate) fn read(text: &str, name: &str, files: &dyn Files) -> Result<Draft, SyntaxError> {
+pub(crate) fn read(
+    text: &str,
+    name: &str,
+    files: &dyn IncludedFiles,
+) -> Result<Draft, SyntaxError> {
     let mut includer = Includer::new(files, name);
     let directives = includer.expand(syntax::parse(text, name)?)?;
     let mut reader = Reader::default();

@@ -5,7 +5,7 @@
 use crate::directive::{Directive, Inclusion};
 use crate::limits::{DEPTH_MAX, TEXT_SIZE_MAX};
 use crate::quoted::quoted;
-use crate::{Files, SyntaxError};
+use crate::{IncludedFiles, SyntaxError};
 
 /// A word or a sign of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,14 +144,14 @@ const SPARE_FILES: [&str; 5] =
 
 /// Included files.
 pub(super) struct Includer<'f> {
-    files: &'f dyn Files,
+    files: &'f dyn IncludedFiles,
     /// The main file, to which all names are relative.
     main: &'f str,
     inclusion: Inclusion,
 }
 
 impl<'f> Includer<'f> {
-    pub(super) fn new(files: &'f dyn Files, main: &'f str) -> Self {
+    pub(super) fn new(files: &'f dyn IncludedFiles, main: &'f str) -> Self {
         Self { files, main, inclusion: Inclusion::default() }
     }
 

@@ -1,14 +1,14 @@
 //! The bounds of included files and snippets: the largest that are read, and the first that are refused.
 
 use migrate::limits::{INCLUDED_SIZE_MAX, INCLUDES_MAX, TEXT_SIZE_MAX};
-use migrate::{Files, NoFiles, from_caddy, from_nginx};
+use migrate::{IncludedFiles, NoFiles, from_caddy, from_nginx};
 
 use super::judge;
 
 /// Files that are made of their names.
 struct Made;
 
-impl Files for Made {
+impl IncludedFiles for Made {
     fn matching(&self, from: &str, pattern: &str) -> Result<Vec<(String, String)>, String> {
         let one = |text: String| Ok(vec![(pattern.to_owned(), text)]);
         match pattern {

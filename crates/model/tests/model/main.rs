@@ -9,7 +9,7 @@ use std::mem::ManuallyDrop;
 
 use loom::thread;
 use model::WakeSource;
-use model::mailbox::{Endpoint, Mailbox, Role, Seat, Waking, mesh};
+use model::mailbox::{Endpoint, EndpointRole, Mailbox, MailboxSeat, Waking, mesh};
 
 /// Interruptions of each execution, unless the environment sets them: a model of two threads takes a second, one of three as long.
 const OF_TWO: usize = 2;
@@ -23,7 +23,7 @@ fn explore(interruptions: usize, model: impl Fn() + Send + Sync + 'static) {
 
 /// An endpoint that turns like a scheduler or rests like a helper thread.
 struct Actor {
-    role: Role,
+    role: EndpointRole,
     /// Never dropped: the last steps of a ring would be steps of the model.
     mailbox: ManuallyDrop<Mailbox<u32>>,
     wake: WakeSource,
@@ -39,8 +39,8 @@ impl Actor {
     fn wait(&mut self) {
         let Self { mailbox, wake, .. } = self;
         match self.role {
-            Role::Scheduler if mailbox.has_messages() => Self::poll(wake),
-            Role::Scheduler => {
+            EndpointRole::Scheduler if mailbox.has_messages() => Self::poll(wake),
+            EndpointRole::Scheduler => {
                 let slept = mailbox.sleep(|| {
                     wake.wait();
                     wake.drain();
@@ -49,7 +49,7 @@ impl Actor {
                     Self::poll(wake);
                 }
             }
-            Role::Helper => {
+            EndpointRole::Helper => {
                 mailbox.sleep(|| wake.wait());
                 wake.drain();
             }
@@ -75,9 +75,9 @@ impl Actor {
     }
 }
 
-fn actors<const COUNT: usize>(roles: [Role; COUNT]) -> [Actor; COUNT] {
+fn actors<const COUNT: usize>(roles: [EndpointRole; COUNT]) -> [Actor; COUNT] {
     let seats = mesh(&roles, Waking::Descriptors).unwrap().into_iter().zip(roles);
-    let actor = |(Seat { mailbox, wake }, role)| Actor {
+    let actor = |(MailboxSeat { mailbox, wake }, role)| Actor {
         role,
         mailbox: ManuallyDrop::new(mailbox),
         wake: wake.unwrap(),
@@ -87,7 +87,7 @@ fn actors<const COUNT: usize>(roles: [Role; COUNT]) -> [Actor; COUNT] {
 }
 
 /// One asks, the other answers, and each sleeps until it has what it waits for.
-fn ask_and_answer(roles: [Role; 2], rounds: u32) {
+fn ask_and_answer(roles: [EndpointRole; 2], rounds: u32) {
     explore(OF_TWO, move || {
         let [mut asking, mut answering] = actors(roles);
         let answers = thread::spawn(move || {
@@ -107,23 +107,23 @@ fn ask_and_answer(roles: [Role; 2], rounds: u32) {
 
 #[test]
 fn a_scheduler_gets_the_answer_of_another() {
-    ask_and_answer([Role::Scheduler, Role::Scheduler], 1);
+    ask_and_answer([EndpointRole::Scheduler, EndpointRole::Scheduler], 1);
 }
 
 #[test]
 fn a_scheduler_gets_two_answers_of_another() {
-    ask_and_answer([Role::Scheduler, Role::Scheduler], 2);
+    ask_and_answer([EndpointRole::Scheduler, EndpointRole::Scheduler], 2);
 }
 
 #[test]
 fn a_scheduler_gets_the_answer_of_a_helper() {
-    ask_and_answer([Role::Scheduler, Role::Helper], 2);
+    ask_and_answer([EndpointRole::Scheduler, EndpointRole::Helper], 2);
 }
 
 #[test]
 fn both_ask_and_both_answer() {
     explore(OF_TWO, || {
-        let [mut one, mut other] = actors([Role::Scheduler, Role::Scheduler]);
+        let [mut one, mut other] = actors([EndpointRole::Scheduler, EndpointRole::Scheduler]);
         let thread = thread::spawn(move || {
             other.send(0, 1);
             other.take(1);
@@ -140,7 +140,7 @@ fn both_ask_and_both_answer() {
 fn two_senders_wake_one_sleeper() {
     explore(OF_THREE, || {
         let [mut sleeper, mut first, mut second] =
-            actors([Role::Scheduler, Role::Scheduler, Role::Helper]);
+            actors([EndpointRole::Scheduler, EndpointRole::Scheduler, EndpointRole::Helper]);
         let threads = [
             thread::spawn(move || {
                 first.send(0, 1);
@@ -165,7 +165,8 @@ fn two_senders_wake_one_sleeper() {
 fn nothing_arrives_after_its_consequences() {
     for sleeper in [0, 1, 2] {
         explore(OF_THREE, move || {
-            let actors = actors([Role::Scheduler, Role::Scheduler, Role::Scheduler]);
+            let actors =
+                actors([EndpointRole::Scheduler, EndpointRole::Scheduler, EndpointRole::Scheduler]);
             let mut actors = actors.map(Some);
             let mut take = |number: usize| actors[number].take().unwrap();
             let (mut receiver, mut first, mut second) =

@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::lanes;
-use crate::figures::{Figures, Times};
+use crate::figures::{Figures, ShownTimes};
 use crate::number::{bytes, change, count, time_ns};
 use crate::paint::{Colours, dim, fit, fit_name, fit_right, line, title};
 use crate::texts::{event_line, event_style};
@@ -46,8 +46,8 @@ pub(crate) fn lines(
     room: Room,
 ) -> Vec<Line<'static>> {
     let each = if then.is_some() { 2 } else { 1 };
-    let idle = |one: &&Times| one.quantiles.count == 0;
-    let times: Vec<&Times> = now.latencies.iter().filter(|one| !idle(one)).collect();
+    let idle = |one: &&ShownTimes| one.quantiles.count == 0;
+    let times: Vec<&ShownTimes> = now.latencies.iter().filter(|one| !idle(one)).collect();
     let wanted = [now.schedulers.len() * each, times.len() * each, now.events.len()];
     let [for_lanes, for_times, for_events] = shared(room.height, wanted);
     let mut lines = vec![lanes::heading(room.width)];
@@ -84,7 +84,7 @@ pub(crate) fn lines(
 }
 
 /// What is timed, with the space around it.
-fn kind_of(times: &Times) -> String {
+fn kind_of(times: &ShownTimes) -> String {
     match &*times.of {
         "class" => "  ".to_owned(),
         of => format!("  {of} "),
@@ -100,7 +100,7 @@ fn times_heading(width: usize) -> Line<'static> {
 
 fn times_line(
     (of, name): (&str, &str),
-    times: &Times,
+    times: &ShownTimes,
     width: usize,
     style: Style,
 ) -> Line<'static> {

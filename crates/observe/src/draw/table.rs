@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use live::{Column, Row, Table, Unit, Value};
+use live::{CellValue, Column, ColumnUnit, LiveTable, TableRow};
 use ratatui::style::Style;
 use ratatui::text::Line;
 
@@ -30,8 +30,8 @@ pub(crate) enum Mark {
 
 /// The table, with changes where there are earlier values to compare with.
 pub(crate) fn lines(
-    table: &Table,
-    then: Option<&Table>,
+    table: &LiveTable,
+    then: Option<&LiveTable>,
     (choice, mark): (&Choice, Mark),
     room: Room,
 ) -> Vec<Line<'static>> {
@@ -56,7 +56,7 @@ pub(crate) fn lines(
     let shown = shown(&table.columns, widths, sorted, room.width);
     let whole = |texts: &[String]| {
         let texts = shown.iter().map(|(column, columns)| match table.columns[*column].unit {
-            Unit::Text => fit_name(&texts[*column], *columns),
+            ColumnUnit::Text => fit_name(&texts[*column], *columns),
             _ => fit_right(&texts[*column], *columns),
         });
         fit(&texts.collect::<Vec<_>>().join(&" ".repeat(GAP)), room.width)
@@ -71,7 +71,7 @@ pub(crate) fn lines(
     lines
 }
 
-fn notes(table: &Table, rows: &[&Row]) -> Vec<String> {
+fn notes(table: &LiveTable, rows: &[&TableRow]) -> Vec<String> {
     match (rows.len(), table.left_out) {
         (0, 0) => vec!["none".to_owned()],
         (_, 0) => Vec::new(),
@@ -79,10 +79,10 @@ fn notes(table: &Table, rows: &[&Row]) -> Vec<String> {
     }
 }
 
-fn heading(table: &Table, place: usize, choice: &Choice) -> String {
+fn heading(table: &LiveTable, place: usize, choice: &Choice) -> String {
     let column = &table.columns[place];
     let per = match (column.counts, column.unit) {
-        (live::Counts::Up, Unit::Count | Unit::Bytes) => "/s",
+        (live::ColumnGrowth::Up, ColumnUnit::Count | ColumnUnit::Bytes) => "/s",
         _ => "",
     };
     let arrow = match choice.direction {
@@ -93,12 +93,12 @@ fn heading(table: &Table, place: usize, choice: &Choice) -> String {
     format!("{}{per}{arrow}", column.title)
 }
 
-fn cells(table: &Table, row: &Row, then: Option<&Table>) -> Vec<String> {
+fn cells(table: &LiveTable, row: &TableRow, then: Option<&LiveTable>) -> Vec<String> {
     let before = then.and_then(|then| then.rows.iter().find(|earlier| earlier.id == row.id));
     let cell = |column: &Column| {
         let Some(value) = row.values.get(&column.key) else { return "-".to_owned() };
         let Some(number) = number_of(value) else {
-            let Value::Text(text) = value else { return String::new() };
+            let CellValue::Text(text) = value else { return String::new() };
             return text.clone();
         };
         let earlier = before.and_then(|before| before.values.get(&column.key));
@@ -125,7 +125,7 @@ fn shown(
     room: usize,
 ) -> Vec<(usize, usize)> {
     for (place, column) in columns.iter().enumerate().skip(1) {
-        if column.unit == Unit::Text {
+        if column.unit == ColumnUnit::Text {
             widths[place] = widths[place].min(TEXT);
         }
     }
@@ -147,7 +147,7 @@ fn shown(
 
 #[cfg(test)]
 mod tests {
-    use live::Counts;
+    use live::ColumnGrowth;
 
     use super::*;
 
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn the_name_and_the_sorted_column_are_always_shown() {
-        let column = |key| Column::new(key, key, Unit::Count, Counts::Now);
+        let column = |key| Column::new(key, key, ColumnUnit::Count, ColumnGrowth::Now);
         let columns = ["name", "a", "b", "c"].map(column);
         let places = |room, sorted| {
             let shown = shown(&columns, vec![30, 10, 10, 10], sorted, room);

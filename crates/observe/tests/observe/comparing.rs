@@ -4,7 +4,7 @@ use crate::samples;
 use crate::stage::Stage;
 
 /// From the given second on the server has twice as many requests.
-fn busier(second: u64) -> live::Snapshot {
+fn busier(second: u64) -> live::ServerSnapshot {
     let mut snapshot = samples::with_connections(second);
     for scheduler in &mut snapshot.schedulers {
         scheduler.numbers.insert("http.requests".to_owned(), second * 2_000);

@@ -1,7 +1,7 @@
 //! Lists: order, filter, selection, one thing as a whole, its end.
 
 use live::Info;
-use observe::{Ask, Deed, Key, List, Trouble};
+use observe::{Ask, AskError, Deed, List, PressedKey};
 
 use crate::samples;
 use crate::stage::Stage;
@@ -66,31 +66,31 @@ fn a_filter_is_sent_while_it_is_typed() {
     stage.keys("/10.q");
     assert_eq!(stage.view.wanted().filter, "10.q");
     assert!(stage.text().contains("rows that contain: 10.q_"));
-    stage.key(Key::Backspace);
-    stage.key(Key::Enter);
+    stage.key(PressedKey::Backspace);
+    stage.key(PressedKey::Enter);
     assert_eq!(stage.view.wanted().filter, "10.");
     assert!(stage.text().contains("contain `10.`"));
     // Escape keeps what was there.
     stage.keys("/x");
-    stage.key(Key::Escape);
+    stage.key(PressedKey::Escape);
     assert_eq!(stage.view.wanted().filter, "10.");
 }
 
 #[test]
 fn enter_shows_one_thing_whole() {
     let mut stage = connections();
-    stage.key(Key::Enter);
+    stage.key(PressedKey::Enter);
     assert_eq!(stage.view.wanted_info(), Some(Ask::Info("c-0-40".to_owned())));
     stage.view.informed("c-0-40", Ok(info()));
     assert!(stage.text().contains("state  waits for page /a"), "{}", stage.text());
     assert!(!stage.text().contains("a:39"));
-    stage.key(Key::End);
+    stage.key(PressedKey::End);
     assert!(stage.text().contains("a:39"), "{}", stage.text());
-    stage.view.informed("c-0-40", Err(Trouble::Gone));
-    stage.key(Key::Home);
+    stage.view.informed("c-0-40", Err(AskError::Gone));
+    stage.key(PressedKey::Home);
     assert!(stage.text().contains("192.0.2.40:40040: it has ended already"), "{}", stage.text());
     assert!(stage.text().contains("waits for page /a"));
-    stage.key(Key::Escape);
+    stage.key(PressedKey::Escape);
     assert_eq!(stage.view.wanted_info(), None);
     assert!(stage.text().contains("sent/s"));
 }
@@ -98,7 +98,7 @@ fn enter_shows_one_thing_whole() {
 #[test]
 fn a_connection_ends_after_a_yes() {
     let mut stage = connections();
-    stage.key(Key::Down);
+    stage.key(PressedKey::Down);
     assert_eq!(stage.keys("k"), None);
     assert!(stage.text().contains("end 192.0.2.39:40039? y for yes"));
     assert_eq!(stage.keys("n"), None);
@@ -107,7 +107,7 @@ fn a_connection_ends_after_a_yes() {
     assert_eq!(deed, Some(Deed::Ask(Ask::End("c-0-39".to_owned()))));
     stage.view.ended("c-0-39", &Ok(String::new()));
     assert!(stage.text().contains("c-0-39 was told to end"));
-    stage.view.ended("c-0-39", &Err(Trouble::Gone));
+    stage.view.ended("c-0-39", &Err(AskError::Gone));
     assert!(stage.text().contains("c-0-39 has ended already, or cannot be ended"));
     stage.keys("1k");
     assert!(stage.text().contains("nothing is selected"));
@@ -116,7 +116,7 @@ fn a_connection_ends_after_a_yes() {
 #[test]
 fn the_selected_row_is_marked() {
     let mut stage = connections();
-    stage.key(Key::Down);
+    stage.key(PressedKey::Down);
     let cells = stage.cells();
     let is_marked = |y: &u16| cells[(0, *y)].modifier.contains(ratatui::style::Modifier::REVERSED);
     let marked: Vec<u16> = (3..24).filter(is_marked).collect();
@@ -136,7 +136,7 @@ fn a_profile_is_made_of_the_process_that_answers() {
     stage.view.profiled(Err("not allowed".to_owned()));
     assert!(stage.text().contains("no profile: not allowed"));
     assert!(stage.text().contains("lj_vm"), "the last one stays");
-    stage.key(Key::Escape);
+    stage.key(PressedKey::Escape);
     assert_eq!(stage.view.wanted().list, Some(List::Connections));
 }
 
@@ -148,15 +148,15 @@ fn keys_reach_all_screens() {
         assert_eq!(stage.view.wanted().list, Some(list));
         assert!(stage.text().contains(&format!(" {key} {}", list.name())), "{}", stage.text());
     }
-    stage.key(Key::Tab);
+    stage.key(PressedKey::Tab);
     assert_eq!(stage.view.wanted().list, None);
-    stage.key(Key::BackTab);
+    stage.key(PressedKey::BackTab);
     assert_eq!(stage.view.wanted().list, Some(List::Store));
     assert_eq!(stage.keys("?"), None);
     assert!(stage.text().contains("Ctrl-Z"));
-    stage.key(Key::Escape);
+    stage.key(PressedKey::Escape);
     assert_eq!(stage.view.wanted().list, Some(List::Store));
     assert_eq!(stage.keys("q"), Some(Deed::Quit));
-    assert_eq!(stage.key(Key::Interrupt), Some(Deed::Quit));
-    assert_eq!(stage.key(Key::Suspend), Some(Deed::Suspend));
+    assert_eq!(stage.key(PressedKey::Interrupt), Some(Deed::Quit));
+    assert_eq!(stage.key(PressedKey::Suspend), Some(Deed::Suspend));
 }

@@ -1,6 +1,6 @@
 //! One interval as text and as JSON.
 
-use live::{Column, Counts, Row, Table, Unit};
+use live::{Column, ColumnGrowth, ColumnUnit, LiveTable, TableRow};
 use observe::{json, text};
 use serde_json::Value;
 
@@ -49,14 +49,14 @@ fn json_has_shares_rates_and_quantiles() {
 fn percentiles_of_routes_are_of_the_interval() {
     let routes = |second| {
         let mut snapshot = snapshot(second);
-        let columns = [("name", Unit::Text), ("p99_us", Unit::Microseconds)];
-        let columns = columns.map(|(key, unit)| Column::new(key, key, unit, Counts::Now));
-        let row = |name: &str| Row::new(name).text("name", name).number("p99_us", 7);
-        snapshot.list = Table {
+        let columns = [("name", ColumnUnit::Text), ("p99_us", ColumnUnit::Microseconds)];
+        let columns = columns.map(|(key, unit)| Column::new(key, key, unit, ColumnGrowth::Now));
+        let row = |name: &str| TableRow::new(name).text("name", name).number("p99_us", 7);
+        snapshot.list = LiveTable {
             name: "routes".to_owned(),
             columns: columns.into(),
             rows: vec![row("/"), row("/api/*"), row("/other")],
-            ..Table::default()
+            ..LiveTable::default()
         };
         moment(snapshot)
     };

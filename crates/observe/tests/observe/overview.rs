@@ -1,6 +1,6 @@
 //! The first screen, and that every screen fits every terminal.
 
-use observe::{Colours, Key};
+use observe::{Colours, PressedKey};
 use ratatui::style::Color;
 
 use crate::samples;
@@ -45,7 +45,7 @@ fn a_large_terminal_shows_all_of_it() {
         let mut snapshot = samples::snapshot(second);
         let first = snapshot.schedulers[0].clone();
         snapshot.schedulers =
-            (0..16).map(|number| live::Scheduler { number, ..first.clone() }).collect();
+            (0..16).map(|number| live::SchedulerInfo { number, ..first.clone() }).collect();
         snapshot
     };
     stage.answer(crowd(1));
@@ -59,7 +59,7 @@ fn a_large_terminal_shows_all_of_it() {
     stage.answer(crowd(1));
     stage.answer(crowd(2));
     assert!(!stage.text().contains("\n 15 rrr"));
-    stage.key(Key::End);
+    stage.key(PressedKey::End);
     assert!(stage.text().contains("\n 15 rrr"), "{}", stage.text());
 }
 
@@ -107,9 +107,15 @@ fn every_screen_fits_every_terminal() {
             stage.answer(samples::with_connections(stage_second(key)));
             stage.keys(&key.to_string());
             stage.text();
-            for key in
-                [Key::Down, Key::PageDown, Key::End, Key::Enter, Key::Up, Key::Home, Key::Escape]
-            {
+            for key in [
+                PressedKey::Down,
+                PressedKey::PageDown,
+                PressedKey::End,
+                PressedKey::Enter,
+                PressedKey::Up,
+                PressedKey::Home,
+                PressedKey::Escape,
+            ] {
                 stage.key(key);
                 stage.text();
             }

@@ -1,17 +1,17 @@
 //! Snapshots of a made-up server.
 
 use live::{
-    Column, Counts, Event, FORMAT, Histogram, Latency, Row, Scheduler, Server, Snapshot, Table,
-    Unit,
+    Column, ColumnGrowth, ColumnUnit, FORMAT, LatencyFigures, LiveHistogram, LiveTable,
+    OperatorEvent, SchedulerInfo, ServerInfo, ServerSnapshot, TableRow,
 };
-use observe::{List, Moment, Wanted};
+use observe::{List, SnapshotRequest, TakenSnapshot};
 
 /// The server so many seconds after it started: each second has 1,000 requests on each of two schedulers.
-pub(crate) fn snapshot(second: u64) -> Snapshot {
-    Snapshot {
+pub(crate) fn snapshot(second: u64) -> ServerSnapshot {
+    ServerSnapshot {
         format: FORMAT,
         at_ms: 1_800_000_000_000 + second * 1_000,
-        server: Server {
+        server: ServerInfo {
             version: "0.1.0".to_owned(),
             process: 4711,
             started: 1_800_000_000,
@@ -27,8 +27,8 @@ pub(crate) fn snapshot(second: u64) -> Snapshot {
             latency("route", "/", second * 1_990),
             latency("page", "/idle.page.html", 3),
         ],
-        list: Table::default(),
-        events: vec![Event {
+        list: LiveTable::default(),
+        events: vec![OperatorEvent {
             number: 1,
             at_ms: 1_800_000_000_000,
             scheduler: Some(1),
@@ -41,7 +41,7 @@ pub(crate) fn snapshot(second: u64) -> Snapshot {
     }
 }
 
-fn scheduler(number: usize, second: u64) -> Scheduler {
+fn scheduler(number: usize, second: u64) -> SchedulerInfo {
     let accounts =
         [("wait", 500_000), ("handler", 250_000), ("send", 150_000), ("receive", 100_000)];
     let numbers = [
@@ -55,7 +55,7 @@ fn scheduler(number: usize, second: u64) -> Scheduler {
         ("pages.memory_bytes", 3 << 20),
     ];
     let named = |(name, number): (&str, u64)| (name.to_owned(), number);
-    Scheduler {
+    SchedulerInfo {
         number,
         answers: true,
         wall_us: second * 1_000_000,
@@ -67,26 +67,26 @@ fn scheduler(number: usize, second: u64) -> Scheduler {
     }
 }
 
-fn latency(of: &str, name: &str, count: u64) -> Latency {
+fn latency(of: &str, name: &str, count: u64) -> LatencyFigures {
     let buckets = vec![(50_000, count - count / 100), (2_000_000, count / 100)];
     let buckets = buckets.into_iter().filter(|(_, count)| *count > 0).collect();
-    let times = Histogram { sum_ns: count * 60_000, buckets };
-    Latency { of: of.to_owned(), name: name.to_owned(), times }
+    let times = LiveHistogram { sum_ns: count * 60_000, buckets };
+    LatencyFigures { of: of.to_owned(), name: name.to_owned(), times }
 }
 
 /// The same with a list of connections.
-pub(crate) fn with_connections(second: u64) -> Snapshot {
+pub(crate) fn with_connections(second: u64) -> ServerSnapshot {
     let columns = vec![
-        Column::new("peer", "peer", Unit::Text, Counts::Now),
-        Column::new("kind", "kind", Unit::Text, Counts::Now),
-        Column::new("state", "state", Unit::Text, Counts::Now),
-        Column::new("age_ms", "age", Unit::Milliseconds, Counts::Now),
-        Column::new("sent", "sent", Unit::Bytes, Counts::Up),
-        Column::new("cpu_us", "CPU", Unit::Microseconds, Counts::Up),
-        Column::new("queued", "queued", Unit::Bytes, Counts::Now),
+        Column::new("peer", "peer", ColumnUnit::Text, ColumnGrowth::Now),
+        Column::new("kind", "kind", ColumnUnit::Text, ColumnGrowth::Now),
+        Column::new("state", "state", ColumnUnit::Text, ColumnGrowth::Now),
+        Column::new("age_ms", "age", ColumnUnit::Milliseconds, ColumnGrowth::Now),
+        Column::new("sent", "sent", ColumnUnit::Bytes, ColumnGrowth::Up),
+        Column::new("cpu_us", "CPU", ColumnUnit::Microseconds, ColumnGrowth::Up),
+        Column::new("queued", "queued", ColumnUnit::Bytes, ColumnGrowth::Now),
     ];
     let row = |number: u64| {
-        Row::new(format!("c-0-{number}"))
+        TableRow::new(format!("c-0-{number}"))
             .text("peer", format!("192.0.2.{number}:4{number:04}"))
             .text("kind", "http")
             .text("state", "waits")
@@ -95,17 +95,17 @@ pub(crate) fn with_connections(second: u64) -> Snapshot {
             .number("cpu_us", second * number * 1_000)
             .number("queued", second * 10)
     };
-    let list = Table {
+    let list = LiveTable {
         name: "connections".to_owned(),
         columns,
         rows: (1..=40).rev().map(row).collect(),
         sorted_by: "sent".to_owned(),
         left_out: 2,
     };
-    Snapshot { list, ..snapshot(second) }
+    ServerSnapshot { list, ..snapshot(second) }
 }
 
-pub(crate) fn moment(snapshot: Snapshot) -> Moment {
+pub(crate) fn moment(snapshot: ServerSnapshot) -> TakenSnapshot {
     let list = List::of_name(&snapshot.list.name);
-    Moment { wanted: Wanted { list, ..Wanted::default() }, snapshot }
+    TakenSnapshot { wanted: SnapshotRequest { list, ..SnapshotRequest::default() }, snapshot }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use live::Snapshot;
-use observe::{Colours, Deed, Key, Trouble, View, draw};
+use live::ServerSnapshot;
+use observe::{AskError, Colours, Deed, PressedKey, View, draw};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -32,7 +32,7 @@ impl Stage {
     }
 
     /// A second later the server answers.
-    pub(crate) fn answer(&mut self, snapshot: Snapshot) {
+    pub(crate) fn answer(&mut self, snapshot: ServerSnapshot) {
         self.wait(1);
         self.view.asked(self.at);
         self.view.answered(self.view.wanted(), Ok((snapshot, 1_000)), self.at);
@@ -42,7 +42,7 @@ impl Stage {
     pub(crate) fn fail(&mut self, why: &str) {
         self.wait(1);
         self.view.asked(self.at);
-        let trouble = Trouble::Unreachable(why.to_owned());
+        let trouble = AskError::Unreachable(why.to_owned());
         self.view.answered(self.view.wanted(), Err(trouble), self.at);
     }
 
@@ -56,10 +56,10 @@ impl Stage {
 
     /// Presses keys that are characters.
     pub(crate) fn keys(&mut self, keys: &str) -> Option<Deed> {
-        keys.chars().filter_map(|key| self.view.key(Key::Character(key))).last()
+        keys.chars().filter_map(|key| self.view.key(PressedKey::Character(key))).last()
     }
 
-    pub(crate) fn key(&mut self, key: Key) -> Option<Deed> {
+    pub(crate) fn key(&mut self, key: PressedKey) -> Option<Deed> {
         self.view.key(key)
     }
 

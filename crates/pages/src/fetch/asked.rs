@@ -5,7 +5,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use client::{Body, Deadlines, Failure, Reach, Request, Requester, Url};
+use client::{Deadlines, ExchangeFailure, OutgoingBody, OutgoingRequest, Reach, Requester, Url};
 use tls::Connector;
 use wire::http::fields::FieldList;
 
@@ -13,7 +13,7 @@ use crate::limits::FETCH_BODY_SIZE;
 
 /// A request for a fetch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct FetchRequest {
     /// The method, in capitals.
     pub method: String,
     /// The URL.
@@ -25,14 +25,14 @@ pub struct Asked {
     /// How long it may take; for an answer in pieces, how long the head and each piece may take.
     pub timeout: Duration,
     /// How the body of the answer is delivered.
-    pub wanted: Wanted,
+    pub wanted: ResponseDelivery,
     /// Whose share of the fetches it uses.
-    pub owner: Owner,
+    pub owner: FetchOwner,
 }
 
 /// Whose share of the fetches a fetch uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Owner {
+pub enum FetchOwner {
     /// A request that a page answers.
     #[default]
     Request,
@@ -42,7 +42,7 @@ pub enum Owner {
 
 /// How the body of an answer is delivered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ResponseDelivery {
     /// As a whole.
     #[default]
     Whole,
@@ -55,21 +55,21 @@ const SECURE: &[u8] = b"https:";
 
 const USER_AGENT: &str = concat!("velodrome/", env!("CARGO_PKG_VERSION"));
 
-impl Asked {
+impl FetchRequest {
     /// The request, for what these rules allow, with these certificates.
     pub(super) fn request(
         &self,
         reach: Rc<dyn Reach>,
         connector: Option<Connector>,
-    ) -> Result<Request, Failure> {
+    ) -> Result<OutgoingRequest, ExchangeFailure> {
         let url = Url::parse(&self.url)?;
         if self.body.as_ref().is_some_and(|body| body.len() > FETCH_BODY_SIZE) {
-            return Err(Failure::RequestTooLong(FETCH_BODY_SIZE));
+            return Err(ExchangeFailure::RequestTooLong(FETCH_BODY_SIZE));
         }
-        let request = Request::new(&self.method, url, reach, Requester::Service);
-        let body = self.body.clone().map_or(Body::None, Body::Whole);
+        let request = OutgoingRequest::new(&self.method, url, reach, Requester::Service);
+        let body = self.body.clone().map_or(OutgoingBody::None, OutgoingBody::Whole);
         let deadlines = Deadlines::whole(self.timeout);
-        Ok(Request { fields: self.all_fields()?, body, deadlines, connector, ..request })
+        Ok(OutgoingRequest { fields: self.all_fields()?, body, deadlines, connector, ..request })
     }
 
     /// The server as the URL names it, if it is asked over TLS. Failures then name it.
@@ -79,7 +79,7 @@ impl Asked {
         Some(url.authority.into())
     }
 
-    fn all_fields(&self) -> Result<FieldList, Failure> {
+    fn all_fields(&self) -> Result<FieldList, ExchangeFailure> {
         let is_own = |name: &str| {
             let mut own = fields(&self.fields);
             own.any(|(known, _)| known.eq_ignore_ascii_case(name.as_bytes()))
@@ -87,12 +87,12 @@ impl Asked {
         let mut all = FieldList::new();
         for (name, value) in [("User-Agent", USER_AGENT), ("Accept-Encoding", "identity")] {
             if !is_own(name) {
-                all.add(name, value.as_bytes()).map_err(|_| Failure::Field)?;
+                all.add(name, value.as_bytes()).map_err(|_| ExchangeFailure::Field)?;
             }
         }
         for (name, value) in fields(&self.fields) {
-            let name = str::from_utf8(name).map_err(|_| Failure::Field)?;
-            all.add_as_spelt(name, value).map_err(|_| Failure::Field)?;
+            let name = str::from_utf8(name).map_err(|_| ExchangeFailure::Field)?;
+            all.add_as_spelt(name, value).map_err(|_| ExchangeFailure::Field)?;
         }
         Ok(all)
     }
@@ -109,10 +109,15 @@ mod tests {
     use super::*;
     use client::Anywhere;
 
-    fn request(fields: &str, body: Option<Vec<u8>>) -> Result<Request, Failure> {
+    fn request(fields: &str, body: Option<Vec<u8>>) -> Result<OutgoingRequest, ExchangeFailure> {
         let url = b"http://a.b:81/x?y".to_vec();
-        let asked =
-            Asked { method: "POST".into(), url, fields: fields.into(), body, ..Asked::default() };
+        let asked = FetchRequest {
+            method: "POST".into(),
+            url,
+            fields: fields.into(),
+            body,
+            ..FetchRequest::default()
+        };
         asked.request(Rc::new(Anywhere), None)
     }
 
@@ -142,17 +147,17 @@ mod tests {
     #[test]
     fn fields_that_would_change_a_request_are_refused() {
         for fields in ["x y\nz", "\nz", "x:\nz", "x\r\nz", "x\na\rb", "x\na\0b", "\u{e9}\nz"] {
-            assert_eq!(request(fields, None).unwrap_err(), Failure::Field, "{fields:?}");
+            assert_eq!(request(fields, None).unwrap_err(), ExchangeFailure::Field, "{fields:?}");
         }
         let long = format!("x\n{}", "y".repeat(wire::limits::FIELD_LIST_SIZE));
-        assert_eq!(request(&long, None).unwrap_err(), Failure::Field);
+        assert_eq!(request(&long, None).unwrap_err(), ExchangeFailure::Field);
     }
 
     #[test]
     fn a_body_longer_than_the_limit_is_refused() {
         let longest = request("", Some(vec![b'x'; FETCH_BODY_SIZE])).unwrap();
-        assert_eq!(longest.body, Body::Whole(vec![b'x'; FETCH_BODY_SIZE]));
+        assert_eq!(longest.body, OutgoingBody::Whole(vec![b'x'; FETCH_BODY_SIZE]));
         let longer = request("", Some(vec![b'x'; FETCH_BODY_SIZE + 1])).unwrap_err();
-        assert_eq!(longer, Failure::RequestTooLong(FETCH_BODY_SIZE));
+        assert_eq!(longer, ExchangeFailure::RequestTooLong(FETCH_BODY_SIZE));
     }
 }

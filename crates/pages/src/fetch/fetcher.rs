@@ -1,35 +1,35 @@
 //! The fetches of one scheduler, from a page's request to the outcome.
 //!
 //! Owns the running fetches, what they hold, and which of them a page reads at the moment. Exchanges and connections
-//! are the client's, which the service hands its events to ([`Client::exchanges`]).
+//! are the client's, which the service hands its events to ([`PageFetches::exchanges`]).
 
 use std::rc::Rc;
 
 use ahash::HashMap;
-use client::{Bounds, ExchangeId, Failure, Held, News};
+use client::{ClientBounds, ExchangeFailure, ExchangeId, ExchangeNews, Held};
 use config::FetchRules;
 use metric::Histogram;
 use runtime::clock::nanoseconds;
 use runtime::service::ServiceContext;
 use tls::Connector;
 
-use super::asked::{Asked, Owner, Wanted};
-use super::outcome::{Answer, FetchResult, Got, Number};
+use super::asked::{FetchOwner, FetchRequest, ResponseDelivery};
+use super::outcome::{FetchResult, FetchedAnswer, Got, Number};
 use super::rules::Rules;
 use super::share::Share;
 use super::times::Times;
-use super::trust::Trust;
+use super::trust::FetchTrust;
 use crate::limits::{FETCH_BODY_SIZE, FETCH_HELD_BYTES};
 
 /// A running fetch.
 #[derive(Debug)]
 struct Fetch {
-    owner: Owner,
-    wanted: Wanted,
+    owner: FetchOwner,
+    wanted: ResponseDelivery,
     reader: Reader,
     /// How long a piece may take.
     timeout_ns: u64,
-    answer: Answer,
+    answer: FetchedAnswer,
     /// When it began; `None` once its server is timed.
     began_ns: Option<u64>,
     /// Bytes of its request and answer that count towards [`FETCH_HELD_BYTES`].
@@ -48,7 +48,7 @@ enum Reader {
 
 /// The fetches of one scheduler.
 #[derive(Debug, Default)]
-pub struct Client {
+pub struct PageFetches {
     exchanges: client::Client,
     share: Share,
     rules: Rc<Rules>,
@@ -62,7 +62,7 @@ pub struct Client {
     times: Times,
 }
 
-impl Client {
+impl PageFetches {
     /// The client that makes the requests, for the events of its connections and for names.
     pub fn exchanges(&mut self) -> &mut client::Client {
         &mut self.exchanges
@@ -79,7 +79,7 @@ impl Client {
         self.share.set_connections(connections);
         // A line at the client would be a second one, behind that of an upstream.
         let connections_per_origin = usize::MAX;
-        self.exchanges.set_bounds(Bounds { exchanges: connections, connections_per_origin });
+        self.exchanges.set_bounds(ClientBounds { exchanges: connections, connections_per_origin });
     }
 
     /// Sets which targets may be fetched from now on.
@@ -88,12 +88,12 @@ impl Client {
     }
 
     /// Sets which certificates are trusted and shown from now on. A running fetch and its connection keep theirs.
-    pub fn set_trust(&mut self, trust: &Trust) {
+    pub fn set_trust(&mut self, trust: &FetchTrust) {
         self.connector = trust.connector().cloned();
     }
 
     /// Begins a fetch. Its outcome appears under the returned number.
-    pub fn begin(&mut self, asked: &Asked, now_ns: u64) -> Number {
+    pub fn begin(&mut self, asked: &FetchRequest, now_ns: u64) -> Number {
         self.try_to_begin(asked, now_ns).unwrap_or_else(|failure| {
             let number = self.exchanges.number();
             self.outcomes.push((number, Err(failure)));
@@ -101,21 +101,29 @@ impl Client {
         })
     }
 
-    fn try_to_begin(&mut self, asked: &Asked, now_ns: u64) -> Result<Number, Failure> {
+    fn try_to_begin(
+        &mut self,
+        asked: &FetchRequest,
+        now_ns: u64,
+    ) -> Result<Number, ExchangeFailure> {
         let bytes = asked.url.len() + asked.fields.len() + asked.body.as_ref().map_or(0, Vec::len);
         if !self.share.has_room_for(asked, self.fetches.len())
             || self.held_bytes + bytes > FETCH_HELD_BYTES
         {
-            return Err(Failure::TooMany);
+            return Err(ExchangeFailure::TooMany);
         }
         let request = asked.request(Rc::clone(&self.rules) as _, self.connector.clone())?;
         let number = self.exchanges.begin(request, now_ns)?;
         let fetch = Fetch {
             owner: asked.owner,
             wanted: asked.wanted,
-            reader: if asked.wanted == Wanted::Whole { Reader::Whole } else { Reader::Head },
+            reader: if asked.wanted == ResponseDelivery::Whole {
+                Reader::Whole
+            } else {
+                Reader::Head
+            },
             timeout_ns: nanoseconds(asked.timeout),
-            answer: Answer::default(),
+            answer: FetchedAnswer::default(),
             began_ns: Some(now_ns),
             held_bytes: bytes,
         };
@@ -177,7 +185,7 @@ impl Client {
             && fetch.reader != Reader::Nothing
             && let Some(news) = self.exchanges.next(number, usize::MAX, now_ns)
         {
-            if matches!(news, News::Head(_) | News::Failed(_)) {
+            if matches!(news, ExchangeNews::Head(_) | ExchangeNews::Failed(_)) {
                 self.time(number, now_ns);
             }
             match self.take(number, news) {
@@ -206,25 +214,27 @@ impl Client {
     }
 
     /// What one piece of news means to the page; `None`: nothing yet.
-    fn take(&mut self, number: Number, news: News) -> Result<Option<Got>, Failure> {
+    fn take(&mut self, number: Number, news: ExchangeNews) -> Result<Option<Got>, ExchangeFailure> {
         let Some(fetch) = self.fetches.get_mut(&number) else { return Ok(None) };
         match news {
             // Pages get no trailers, and send no body piece by piece.
-            News::Interim(_) | News::Trailers(_) | News::Room => Ok(None),
-            News::Head(head) if fetch.reader == Reader::Head => {
-                Ok(Some(Got::Head(Answer::of(&head))))
+            ExchangeNews::Interim(_) | ExchangeNews::Trailers(_) | ExchangeNews::Room => Ok(None),
+            ExchangeNews::Head(head) if fetch.reader == Reader::Head => {
+                Ok(Some(Got::Head(FetchedAnswer::of(&head))))
             }
-            News::Head(head) => {
-                fetch.answer = Answer::of(&head);
+            ExchangeNews::Head(head) => {
+                fetch.answer = FetchedAnswer::of(&head);
                 Ok(None)
             }
-            News::Body(piece) if fetch.reader == Reader::Piece => Ok(Some(Got::Piece(piece))),
-            News::Body(piece) => {
+            ExchangeNews::Body(piece) if fetch.reader == Reader::Piece => {
+                Ok(Some(Got::Piece(piece)))
+            }
+            ExchangeNews::Body(piece) => {
                 if fetch.answer.body.len() + piece.len() > FETCH_BODY_SIZE {
-                    return Err(Failure::AnswerTooLong(FETCH_BODY_SIZE));
+                    return Err(ExchangeFailure::AnswerTooLong(FETCH_BODY_SIZE));
                 }
                 if self.held_bytes + piece.len() > FETCH_HELD_BYTES {
-                    return Err(Failure::TooMany);
+                    return Err(ExchangeFailure::TooMany);
                 }
                 self.held_bytes += piece.len();
                 fetch.held_bytes += piece.len();
@@ -235,15 +245,15 @@ impl Client {
                 }
                 Ok(None)
             }
-            News::End if fetch.reader == Reader::Whole => {
+            ExchangeNews::End if fetch.reader == Reader::Whole => {
                 Ok(Some(Got::Whole(std::mem::take(&mut fetch.answer))))
             }
-            News::End => Ok(Some(Got::End)),
-            News::Failed(failure) => Err(failure),
+            ExchangeNews::End => Ok(Some(Got::End)),
+            ExchangeNews::Failed(failure) => Err(failure),
         }
     }
 
-    fn deliver(&mut self, number: Number, result: Result<Got, Failure>) {
+    fn deliver(&mut self, number: Number, result: Result<Got, ExchangeFailure>) {
         match result {
             Ok(Got::Head(_) | Got::Piece(_)) => {
                 self.exchanges.limit(number, u64::MAX);

@@ -12,9 +12,9 @@ mod times;
 mod trust;
 
 pub(crate) use asked::fields;
-pub use asked::{Asked, Owner, Wanted};
-pub use client::Failure;
-pub use fetcher::Client;
+pub use asked::{FetchOwner, FetchRequest, ResponseDelivery};
+pub use client::ExchangeFailure;
+pub use fetcher::PageFetches;
 pub(crate) use outcome::told;
-pub use outcome::{Answer, FetchResult, Got, Number};
-pub use trust::{Trust, TrustError};
+pub use outcome::{FetchResult, FetchedAnswer, Got, Number};
+pub use trust::{FetchTrust, TrustError};

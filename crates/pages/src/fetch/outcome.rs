@@ -2,22 +2,22 @@
 //!
 //! Owns these types. Never fetches.
 
-use client::{Failure, Head};
+use client::{ExchangeFailure, ResponseHead};
 use wire::http::fields::FieldList;
 
 /// The number of a fetch, unique on its scheduler.
 pub use client::ExchangeId as Number;
 
 /// The outcome of a fetch.
-pub type FetchResult = (Number, Result<Got, Failure>);
+pub type FetchResult = (Number, Result<Got, ExchangeFailure>);
 
 /// What was received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Got {
     /// The whole answer.
-    Whole(Answer),
-    /// The head of an answer that is read piece by piece ([`Client::read_on`](super::Client::read_on)).
-    Head(Answer),
+    Whole(FetchedAnswer),
+    /// The head of an answer that is read piece by piece ([`PageFetches::read_on`](super::PageFetches::read_on)).
+    Head(FetchedAnswer),
     /// A piece of its body.
     Piece(Vec<u8>),
     /// The end of its body.
@@ -26,7 +26,7 @@ pub enum Got {
 
 /// An answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct FetchedAnswer {
     /// The status.
     pub status: u16,
     /// Names in lower case, and values, one per line.
@@ -35,9 +35,9 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-impl Answer {
+impl FetchedAnswer {
     /// An answer of which the body has not come.
-    pub(super) fn of(head: &Head) -> Self {
+    pub(super) fn of(head: &ResponseHead) -> Self {
         Self { status: head.status, fields: lines(&head.fields), body: Vec::new() }
     }
 }
@@ -55,11 +55,11 @@ fn lines(fields: &FieldList) -> Vec<u8> {
 }
 
 /// What a page is told about a failure, of a server with this name if it was asked over TLS.
-pub(crate) fn told(failure: Failure, server: Option<&str>) -> String {
+pub(crate) fn told(failure: ExchangeFailure, server: Option<&str>) -> String {
     match failure {
-        Failure::NotAllowed => "not allowed by `fetch` in [pages]".to_owned(),
-        Failure::TooMany => "too many fetches at once".to_owned(),
-        Failure::NoAuthorities => {
+        ExchangeFailure::NotAllowed => "not allowed by `fetch` in [pages]".to_owned(),
+        ExchangeFailure::TooMany => "too many fetches at once".to_owned(),
+        ExchangeFailure::NoAuthorities => {
             "the system has no certificates of authorities; install the package ca-certificates, or set `fetch_ca` in \
              [pages]"
                 .to_owned()

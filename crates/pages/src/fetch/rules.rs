@@ -4,7 +4,7 @@
 
 use std::net::IpAddr;
 
-use client::{Reach, Transport};
+use client::{OriginTransport, Reach};
 use config::FetchRules;
 use wire::http::url::Scheme;
 
@@ -19,19 +19,19 @@ impl From<FetchRules> for Rules {
 }
 
 impl Reach for Rules {
-    fn may_look_up(&self, transport: Transport, name: &str) -> bool {
+    fn may_look_up(&self, transport: OriginTransport, name: &str) -> bool {
         let scheme = scheme_of(transport);
         self.0.allow_name(scheme, name) || self.0.allow_networks(scheme)
     }
 
-    fn may_connect(&self, transport: Transport, name: &str, address: IpAddr) -> bool {
+    fn may_connect(&self, transport: OriginTransport, name: &str, address: IpAddr) -> bool {
         self.0.allow(scheme_of(transport), name, address)
     }
 }
 
-fn scheme_of(transport: Transport) -> Scheme {
+fn scheme_of(transport: OriginTransport) -> Scheme {
     match transport {
-        Transport::Plain => Scheme::Http,
-        Transport::Encrypted => Scheme::Https,
+        OriginTransport::Plain => Scheme::Http,
+        OriginTransport::Encrypted => Scheme::Https,
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Owns these limits, and the numbers of fetches of processes and of streams. Never ends a fetch.
 
-use super::asked::{Asked, Owner, Wanted};
+use super::asked::{FetchOwner, FetchRequest, ResponseDelivery};
 use crate::limits::{
     FETCH_PART_OF_CONNECTIONS, FETCH_PART_OF_PROCESSES, FETCH_PART_OF_STREAMS, FETCHES,
 };
@@ -28,27 +28,27 @@ impl Share {
     }
 
     /// Whether there is room for one more fetch beside this many.
-    pub(super) fn has_room_for(&self, asked: &Asked, fetches: usize) -> bool {
+    pub(super) fn has_room_for(&self, asked: &FetchRequest, fetches: usize) -> bool {
         // At least one of each kind, even with very few connections.
         let is_below = |count: usize, part: usize| count < (self.most / part).max(1);
         let fits_owner = match asked.owner {
-            Owner::Request => true,
-            Owner::Process => is_below(self.of_processes, FETCH_PART_OF_PROCESSES),
+            FetchOwner::Request => true,
+            FetchOwner::Process => is_below(self.of_processes, FETCH_PART_OF_PROCESSES),
         };
         let fits_streams = match asked.wanted {
-            Wanted::Whole => true,
-            Wanted::Pieces => is_below(self.streams, FETCH_PART_OF_STREAMS),
+            ResponseDelivery::Whole => true,
+            ResponseDelivery::Pieces => is_below(self.streams, FETCH_PART_OF_STREAMS),
         };
         fetches < self.most && fits_owner && fits_streams
     }
 
-    pub(super) fn add(&mut self, asked: &Asked) {
-        self.of_processes += usize::from(asked.owner == Owner::Process);
-        self.streams += usize::from(asked.wanted == Wanted::Pieces);
+    pub(super) fn add(&mut self, asked: &FetchRequest) {
+        self.of_processes += usize::from(asked.owner == FetchOwner::Process);
+        self.streams += usize::from(asked.wanted == ResponseDelivery::Pieces);
     }
 
-    pub(super) fn remove(&mut self, owner: Owner, wanted: Wanted) {
-        self.of_processes -= usize::from(owner == Owner::Process);
-        self.streams -= usize::from(wanted == Wanted::Pieces);
+    pub(super) fn remove(&mut self, owner: FetchOwner, wanted: ResponseDelivery) {
+        self.of_processes -= usize::from(owner == FetchOwner::Process);
+        self.streams -= usize::from(wanted == ResponseDelivery::Pieces);
     }
 }

@@ -4,7 +4,7 @@
 //! that a server that does not answer is seen.
 
 use ahash::HashMap;
-use client::Origin;
+use client::ServerOrigin;
 use metric::Histogram;
 use runtime::account::ticks_since;
 
@@ -13,13 +13,13 @@ use crate::limits::FETCH_ORIGINS_TIMED;
 /// The times of one scheduler, in ticks of [`ticks_since`].
 #[derive(Debug, Default)]
 pub(super) struct Times {
-    by_origin: HashMap<Origin, Histogram>,
+    by_origin: HashMap<ServerOrigin, Histogram>,
     others: Option<Histogram>,
 }
 
 impl Times {
     /// A fetch that began so many nanoseconds before this turn has a head, or has failed.
-    pub(super) fn count(&mut self, origin: &Origin, since_ns: u64) {
+    pub(super) fn count(&mut self, origin: &ServerOrigin, since_ns: u64) {
         let ticks = ticks_since(since_ns);
         if let Some(known) = self.by_origin.get_mut(origin) {
             return known.count(ticks);
@@ -41,14 +41,14 @@ impl Times {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use client::{Host, Transport};
+    use client::{OriginHost, OriginTransport};
 
     #[test]
     fn servers_beyond_the_bound_share_their_times() {
         let mut times = Times::default();
         for port in 0..=FETCH_ORIGINS_TIMED as u16 + 1 {
-            let host = Host::Name("a.b".into());
-            let origin = Origin { transport: Transport::Encrypted, host, port };
+            let host = OriginHost::Name("a.b".into());
+            let origin = ServerOrigin { transport: OriginTransport::Encrypted, host, port };
             times.count(&origin, 5);
             times.count(&origin, 5);
         }

@@ -8,14 +8,16 @@ use std::path::PathBuf;
 use config::FetchRules;
 use files::rules::Root;
 use files::secret::{SecretFault, SecretFile};
-use tls::{Authorities, Connector, ConnectorError, Identity, IdentityError, Peers, PemError};
+use tls::{
+    Authorities, Connector, ConnectorError, Identity, IdentityError, PemError, TrustedServers,
+};
 
 /// The application protocol that fetches speak (RFC 7301).
 const PROTOCOL: &str = "http/1.1";
 
 /// The certificates that fetches trust and show.
 #[derive(Clone, Debug, Default)]
-pub struct Trust {
+pub struct FetchTrust {
     /// `None`: the system has no authorities, or nothing is fetched.
     connector: Option<Connector>,
     /// A problem of a file that does not prevent its use.
@@ -52,7 +54,7 @@ impl fmt::Display for TrustError {
 
 impl std::error::Error for TrustError {}
 
-impl Trust {
+impl FetchTrust {
     /// Reads the configured files. The authorities of the system are read at the first call alone.
     ///
     /// # Errors
@@ -72,8 +74,9 @@ impl Trust {
             let file = SecretFile::read(key, roots);
             warning = file.map_err(|fault| TrustError::Key(key.clone(), fault))?.warning;
         }
-        let connector =
-            |authorities| Connector::new(&Peers::Known(authorities), &[PROTOCOL], own.as_ref());
+        let connector = |authorities| {
+            Connector::new(&TrustedServers::Known(authorities), &[PROTOCOL], own.as_ref())
+        };
         let connector = authorities.map(connector).transpose().map_err(TrustError::Refused)?;
         Ok(Self { connector, warning })
     }

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use script::engine::{CallNumber, Host, HostCall, Run};
+use script::engine::{CallNumber, HostCall, PageHost, Run};
 
 use super::calls::{Caller, PageCall, call};
 use super::{Moment, Runner};
@@ -72,7 +72,7 @@ impl Runner {
         run: &mut Run,
         key: Key,
         life: &mut Life,
-        host: &mut dyn Host,
+        host: &mut dyn PageHost,
         moment: Moment,
     ) -> WaitOutcome {
         CALLS[number.index()].start(self, run, Caller::new(key, life, moment, host))

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use runtime::clock::nanoseconds;
 use runtime::trace;
-use script::engine::{AnswerForm, Arguments, Carries, Host, HostCall, Run};
+use script::engine::{AnswerForm, Arguments, Carries, HostCall, PageHost, Run};
 
 use super::{Moment, Runner};
 use crate::delivery::{CLOSED_SOCKET, Delivery, WaitOutcome};
@@ -105,7 +105,7 @@ pub(super) struct Caller<'call> {
     key: Key,
     life: &'call mut Life,
     moment: Moment,
-    host: &'call mut dyn Host,
+    host: &'call mut dyn PageHost,
 }
 
 impl<'call> Caller<'call> {
@@ -113,7 +113,7 @@ impl<'call> Caller<'call> {
         key: Key,
         life: &'call mut Life,
         moment: Moment,
-        host: &'call mut dyn Host,
+        host: &'call mut dyn PageHost,
     ) -> Self {
         Self { key, life, moment, host }
     }
@@ -131,7 +131,7 @@ impl<'call> Caller<'call> {
     }
 
     /// Its own host, as long as it is not suspended.
-    pub(super) fn host(&mut self) -> &mut dyn Host {
+    pub(super) fn host(&mut self) -> &mut dyn PageHost {
         self.host
     }
 

@@ -10,7 +10,9 @@ use script::engine::{AnswerForm, Arguments};
 use super::Runner;
 use super::calls::{Caller, Callers, PageCall, call};
 use crate::delivery::{Delivery, Fetched, WaitOutcome};
-use crate::fetch::{Asked, Client, Failure, Got, Number, Owner, Wanted, told};
+use crate::fetch::{
+    ExchangeFailure, FetchOwner, FetchRequest, Got, Number, PageFetches, ResponseDelivery, told,
+};
 use crate::fetches::Waiting;
 use crate::limits::FETCH_STREAMS_PER_PAGE;
 use crate::process::Key;
@@ -37,8 +39,8 @@ impl Runner {
         let key = caller.key();
         let mut asked = asked_with(key, given);
         let is_full = self.fetches.streams(key) >= FETCH_STREAMS_PER_PAGE;
-        if asked.wanted == Wanted::Pieces && is_full {
-            let failure = Fetched::Failure(told(Failure::TooMany, None));
+        if asked.wanted == ResponseDelivery::Pieces && is_full {
+            let failure = Fetched::Failure(told(ExchangeFailure::TooMany, None));
             return WaitOutcome::Now(Delivery::Fetched(Box::new(failure)));
         }
         caller.host().pass_on(&mut asked.fields);
@@ -69,12 +71,12 @@ impl Runner {
     }
 
     /// At the end of a turn, after all pages: begins their fetches.
-    pub fn begin_fetches(&mut self, client: &mut Client, now_ns: u64) {
+    pub fn begin_fetches(&mut self, client: &mut PageFetches, now_ns: u64) {
         self.fetches.tell(client, now_ns);
     }
 
     /// At the end of a turn: pages with a result become ready.
-    pub fn take_fetched(&mut self, client: &mut Client, now_ns: u64) {
+    pub fn take_fetched(&mut self, client: &mut PageFetches, now_ns: u64) {
         for (number, result) in client.outcomes(now_ns) {
             let Some(Waiting { key, server }) = self.fetches.settle(number) else { continue };
             if trace::is_on() {
@@ -93,20 +95,20 @@ impl Runner {
 }
 
 /// What fetch.lua passes.
-fn asked_with(key: Key, given: &mut Arguments<'_>) -> Asked {
-    Asked {
+fn asked_with(key: Key, given: &mut Arguments<'_>) -> FetchRequest {
+    FetchRequest {
         method: String::from_utf8_lossy(&given.text()).into_owned(),
         url: given.text(),
         fields: given.text(),
         timeout: given.time(),
         body: given.text_or_none(),
         wanted: match given.number() {
-            1 => Wanted::Pieces,
-            _ => Wanted::Whole,
+            1 => ResponseDelivery::Pieces,
+            _ => ResponseDelivery::Whole,
         },
         owner: match key {
-            Key::Request(_) | Key::Socket(_) => Owner::Request,
-            Key::Spawned(_) => Owner::Process,
+            Key::Request(_) | Key::Socket(_) => FetchOwner::Request,
+            Key::Spawned(_) => FetchOwner::Process,
         },
     }
 }

@@ -9,7 +9,7 @@ use super::Runner;
 use super::calls::{Caller, PageCall, call};
 use crate::delivery::{Delivery, WaitOutcome};
 use crate::process::Key;
-use crate::uploads::{FileAct, FileWish, Told};
+use crate::uploads::{FileAct, FileWish, UploadResult};
 
 pub(super) const CALLS: &[PageCall] = &[
     call!("file.save"(form: number, file: number, name: text, replaces: number) -> Outcome, "a file of a form", Requests, Runner::save_file),
@@ -52,7 +52,7 @@ impl Runner {
     }
 
     /// Tells a page the result of such an operation.
-    pub fn tell_of_file(&mut self, process: ProcessId, told: Told) {
+    pub fn tell_of_file(&mut self, process: ProcessId, told: UploadResult) {
         let delivery = match told {
             Ok(None) => Delivery::Done,
             Ok(Some(bytes)) => Delivery::Text(bytes),

@@ -11,7 +11,7 @@ use super::Runner;
 use super::calls::{Caller, PageCall, call};
 use crate::delivery::{Delivery, WaitOutcome};
 use crate::mail::Arrived;
-use crate::post::Letter;
+use crate::post::PageLetter;
 
 pub(super) const CALLS: &[PageCall] = &[
     call!("self"() -> Values, "a process", Any, Runner::own_name),
@@ -71,7 +71,7 @@ impl Runner {
     }
 
     /// A letter has arrived from another scheduler.
-    pub fn take_letter(&mut self, from: Endpoint, letter: Letter) {
+    pub fn take_letter(&mut self, from: Endpoint, letter: PageLetter) {
         match self.mail.take_letter(from, letter) {
             Arrived::Nothing => {}
             Arrived::For(key, delivery) => self.hand_over(key, delivery),

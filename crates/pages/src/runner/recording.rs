@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use runtime::trace;
-use store::{Executed, Failure, Order, Outcome};
+use store::{Executed, Order, StepOutcome, StoreFailure};
 
 use super::Runner;
 use super::calls::{Caller, PageCall, call};
@@ -50,7 +50,7 @@ impl Runner {
     }
 
     /// Resumes a page with the result of its order.
-    pub fn tell_executed(&mut self, number: OrderNumber, executed: Result<Executed, Failure>) {
+    pub fn tell_executed(&mut self, number: OrderNumber, executed: Result<Executed, StoreFailure>) {
         if let Some(key) = self.recording.orders.settle(number) {
             if trace::is_on() {
                 traced::note(key, traced::ORDERED, format_args!(""));
@@ -138,14 +138,14 @@ fn texts(what: &[u8], outcome: Vec<u8>) -> Delivery {
     Delivery::Texts(Box::new([what.to_vec(), outcome]))
 }
 
-fn delivery_of(executed: Result<Executed, Failure>) -> Delivery {
+fn delivery_of(executed: Result<Executed, StoreFailure>) -> Delivery {
     match executed {
         Err(failure) => texts(b"failed", failure.to_string().into_bytes()),
         Ok(Executed::Refused) => texts(b"refused", Vec::new()),
         Ok(Executed::Done(mut outcomes)) => match outcomes.pop() {
-            Some(Outcome::Misuse(misuse)) => texts(b"failed", misuse.to_string().into_bytes()),
-            Some(Outcome::Number(number)) => texts(b"done", number.to_string().into_bytes()),
-            Some(Outcome::Made(is_made) | Outcome::Put(is_made, _)) => {
+            Some(StepOutcome::Misuse(misuse)) => texts(b"failed", misuse.to_string().into_bytes()),
+            Some(StepOutcome::Number(number)) => texts(b"done", number.to_string().into_bytes()),
+            Some(StepOutcome::Made(is_made) | StepOutcome::Put(is_made, _)) => {
                 texts(b"done", if is_made { b"1".to_vec() } else { b"0".to_vec() })
             }
             _ => texts(b"done", Vec::new()),

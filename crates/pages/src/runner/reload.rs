@@ -197,7 +197,7 @@ mod tests {
     use std::time::Duration;
 
     use runtime::slots::ProcessId;
-    use script::engine::{Fault, Settings};
+    use script::engine::{EngineSettings, Fault};
 
     use super::super::RunResult;
     use super::*;
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn where_there_is_no_memory_for_an_edit_the_page_stays_and_that_is_told() {
         let slice = Duration::from_secs(3600);
-        let settings = Settings { memory_bytes: 8 << 20, slice, ..Settings::default() };
+        let settings = EngineSettings { memory_bytes: 8 << 20, slice, ..EngineSettings::default() };
         let mut runner = Runner::new(
             &pages(&[
                 ("a.page.html", "old"),

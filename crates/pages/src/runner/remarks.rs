@@ -6,7 +6,7 @@ use script::engine::{Fault, ScriptError};
 
 use super::Runner;
 use crate::counts::RowIndex;
-use crate::fetch::{Failure, told};
+use crate::fetch::{ExchangeFailure, told};
 use crate::limits::{RUN_MUCH_NS, RUN_UNINTERRUPTED_NS};
 use crate::process::Key;
 use crate::remark::{Noticed, Remark};
@@ -55,9 +55,14 @@ impl Runner {
 
     /// A fetch has failed, of a run that waits for it.
     #[cold]
-    pub(super) fn remark_on_fetch(&mut self, key: Key, failure: Failure, server: Option<&str>) {
+    pub(super) fn remark_on_fetch(
+        &mut self,
+        key: Key,
+        failure: ExchangeFailure,
+        server: Option<&str>,
+    ) {
         // Each run that waits for a server that is down has one: most are counted only.
-        if failure == Failure::Stopping || !self.log.has_room_for_remark() {
+        if failure == ExchangeFailure::Stopping || !self.log.has_room_for_remark() {
             return;
         }
         if let Some(row) = self.underway.get(&key).map(|run| run.life.row) {
@@ -124,7 +129,7 @@ impl Runner {
 
 #[cfg(test)]
 mod tests {
-    use script::engine::Settings;
+    use script::engine::EngineSettings;
 
     use super::super::RunResult;
     use super::*;
@@ -133,7 +138,7 @@ mod tests {
     #[test]
     fn an_ended_run_is_remarked_on_with_its_line() {
         let set = pages(&[("a.page.txt", "<%\nsleep(1) %>")]);
-        let mut runner = Runner::new(&set, Settings::default(), 64 << 20, 10, 1).unwrap();
+        let mut runner = Runner::new(&set, EngineSettings::default(), 64 << 20, 10, 1).unwrap();
         assert!(matches!(run(&mut runner, 1, 0, 0), RunResult::Wait));
         assert_eq!(runner.take_remarks(), (Vec::new(), 0), "it goes on");
         assert!(matches!(run(&mut runner, 1, 0, 100), RunResult::Failed(..)));

@@ -94,7 +94,7 @@ mod tests {
 
     use config::PageName;
     use jiff::tz::TimeZone;
-    use script::engine::Settings;
+    use script::engine::EngineSettings;
 
     use super::*;
     use crate::page::{Page, PageKind};
@@ -128,7 +128,7 @@ mod tests {
 
     impl Site {
         fn new(source: &str, begins: Begin) -> Self {
-            let (settings, bytes) = (Settings::default(), 64 << 20);
+            let (settings, bytes) = (EngineSettings::default(), 64 << 20);
             let sets = modules(&[("p.lua", source)]);
             let mut runner = Runner::new(&sets, settings, bytes, u64::MAX, 1).unwrap();
             runner.set_processes(&[ProcessPlan { module: "p".to_owned(), begins }]);

@@ -3,7 +3,7 @@
 //! Owns when a run gives way to others. What a wait means is said in its row (`calls`).
 
 use runtime::trace;
-use script::engine::{Host, Step};
+use script::engine::{CallResult, PageHost};
 
 use super::{Moment, RunResult, Runner};
 use crate::delivery::WaitOutcome;
@@ -17,8 +17,8 @@ impl Runner {
         &mut self,
         key: Key,
         life: Life,
-        (step, begun_ns): (Step, u64),
-        host: &mut dyn Host,
+        (step, begun_ns): (CallResult, u64),
+        host: &mut dyn PageHost,
         moment: Moment,
     ) -> RunResult {
         let row = life.row;
@@ -44,28 +44,28 @@ impl Runner {
         &mut self,
         key: Key,
         mut life: Life,
-        (mut step, end_ns): (Step, u64),
-        host: &mut dyn Host,
+        (mut step, end_ns): (CallResult, u64),
+        host: &mut dyn PageHost,
         moment: Moment,
     ) -> RunResult {
         let mut answered = 0;
         loop {
             let (run, delivery) = match step {
-                Step::Done => {
+                CallResult::Done => {
                     if trace::is_on() {
                         traced::note(key, traced::ENDS, format_args!(""));
                     }
                     return RunResult::Done(self.end(key, life));
                 }
-                Step::Failed(error) => {
+                CallResult::Failed(error) => {
                     if trace::is_on() {
                         traced::note(key, traced::FAILS, format_args!("{:?}", error.fault));
                     }
                     self.remark_on_end(&error);
                     return RunResult::Failed(self.end(key, life), Some(error));
                 }
-                Step::Sliced(run) => return self.end_slice(key, run, life),
-                Step::Waits(mut run, number) => {
+                CallResult::Sliced(run) => return self.end_slice(key, run, life),
+                CallResult::Waits(mut run, number) => {
                     match self.start_call(number, &mut run, key, &mut life, host, moment) {
                         WaitOutcome::ByClient(act) => {
                             return self.hand_to_client(key, run, life, act);

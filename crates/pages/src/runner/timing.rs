@@ -58,7 +58,7 @@ impl Runner {
 
 #[cfg(test)]
 mod tests {
-    use script::engine::Settings;
+    use script::engine::EngineSettings;
 
     use super::super::RunResult;
     use super::*;
@@ -67,7 +67,8 @@ mod tests {
     #[test]
     fn a_timed_run_says_what_it_waited_for_and_others_are_not_timed() {
         let set = pages(&[("a.page.txt", "<% sleep(0.001) sleep(0.001) %>")]);
-        let mut runner = Runner::new(&set, Settings::default(), 64 << 20, u64::MAX, 1).unwrap();
+        let mut runner =
+            Runner::new(&set, EngineSettings::default(), 64 << 20, u64::MAX, 1).unwrap();
         let whole = |runner: &mut Runner, process| {
             let turnouts = [0, 2_000_000, 4_000_000].map(|now| run(runner, process, 0, now));
             assert!(matches!(turnouts, [RunResult::Wait, RunResult::Wait, RunResult::Done(_)]));

@@ -2,14 +2,14 @@
 //!
 //! Owns that both engines get them.
 
-use script::engine::Settings;
+use script::engine::EngineSettings;
 
 use super::Runner;
 
 impl Runner {
     /// From now on runs have the CPU time and memory of these settings, and runs that begin have this deadline. The other
     /// settings remain those of the start.
-    pub fn tune(&mut self, settings: &Settings, deadline_ns: u64) {
+    pub fn tune(&mut self, settings: &EngineSettings, deadline_ns: u64) {
         self.engines.tune(settings);
         self.deadline_ns = deadline_ns;
     }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use runtime::limits::ALARMS_PER_TURN;
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use script::engine::{Keys, NativeCode};
 
@@ -15,10 +15,10 @@ use super::{Moment, RunResult, Runner};
 use crate::at_work::AtWork;
 use crate::host::BackgroundHost;
 use crate::limits::{LETTERS_RETRY_MS, LOG_TOLD_AGAIN_NS, PAGE_STEP_NS};
-use crate::post::Letter;
+use crate::post::PageLetter;
 use crate::process::{Key, ProcessState};
 use crate::publications::Publications;
-use crate::records::Records;
+use crate::records::StoreRecords;
 use crate::site_processes::again;
 
 impl Runner {
@@ -41,7 +41,7 @@ impl Runner {
     /// At the end of a turn: spawned processes continue now, requests in the next turn.
     pub fn wake<M>(&mut self, context: &mut ServiceContext<'_, M>)
     where
-        M: Send + From<Box<Letter>> + TryInto<Box<Letter>>,
+        M: Send + From<Box<PageLetter>> + TryInto<Box<PageLetter>>,
     {
         let (now_ns, endpoint) = (context.now.monotonic_ns, context.mail.endpoint());
         let unix_seconds = context.now.unix_seconds;
@@ -51,7 +51,8 @@ impl Runner {
         self.begin_site_processes(moment, unix_seconds);
         for process in self.go_on_by_turns(moment, context.now.unix_ms()) {
             // A conversation may continue while its connection reads.
-            let resume = if self.talks(process) { Command::Run } else { Command::Resume };
+            let resume =
+                if self.talks(process) { SchedulerCommand::Run } else { SchedulerCommand::Resume };
             context.command(resume(process));
         }
         let all_left = self.mail.leave(context.mail);
@@ -79,7 +80,7 @@ impl Runner {
     }
 
     /// What pages read of the store.
-    pub fn records(&self) -> &Rc<Records> {
+    pub fn records(&self) -> &Rc<StoreRecords> {
         &self.recording.records
     }
 
@@ -191,7 +192,7 @@ mod tests {
     use std::time::Duration;
 
     use runtime::clock::nanoseconds;
-    use script::engine::Settings;
+    use script::engine::EngineSettings;
 
     use super::*;
     use crate::limits::{PAGE_ANSWERS_AT_ONCE, PAGE_FAMILY_MAX, PAGE_STEP_NS};
@@ -201,8 +202,11 @@ mod tests {
     const BOMB: &str = "<% local function f() spawn(f) spawn(f) sleep(1000) end spawn(f) %>ok";
 
     fn runner(slice: Duration, sources: &[(&str, &str)]) -> Runner {
-        let settings =
-            Settings { slice, cpu_budget: Duration::from_secs(60), ..Settings::default() };
+        let settings = EngineSettings {
+            slice,
+            cpu_budget: Duration::from_secs(60),
+            ..EngineSettings::default()
+        };
         Runner::new(&pages(sources), settings, 64 << 20, u64::MAX, 1).unwrap()
     }
 
@@ -247,7 +251,7 @@ mod tests {
         let rest = "<% spawn(function() while true do sleep(0.001) end end) %>";
         for (page, is_ended) in [(poll, true), (rest, false)] {
             let budget = Duration::from_millis(5);
-            let settings = Settings { cpu_budget: budget, ..Settings::default() };
+            let settings = EngineSettings { cpu_budget: budget, ..EngineSettings::default() };
             let mut runner =
                 Runner::new(&pages(&[("a.page.txt", page)]), settings, 64 << 20, u64::MAX, 1)
                     .unwrap();
@@ -267,7 +271,7 @@ mod tests {
     #[test]
     fn a_request_that_waits_again_and_again_is_ended_as_what_was_spawned_is() {
         let budget = Duration::from_millis(5);
-        let settings = Settings { cpu_budget: budget, ..Settings::default() };
+        let settings = EngineSettings { cpu_budget: budget, ..EngineSettings::default() };
         for page in ["<% while true do sleep(0) end %>", "<% while true do receive(0) end %>"] {
             let mut runner =
                 Runner::new(&pages(&[("a.page.txt", page)]), settings, 64 << 20, u64::MAX, 1)
@@ -293,7 +297,8 @@ mod tests {
             spawn(function() while true do sleep(0) end end)
             while true do sleep(0) end
         end) end %>";
-        let settings = Settings { cpu_budget: Duration::from_millis(5), ..Settings::default() };
+        let settings =
+            EngineSettings { cpu_budget: Duration::from_millis(5), ..EngineSettings::default() };
         let mut runner =
             Runner::new(&pages(&[("a.page.txt", page)]), settings, 64 << 20, u64::MAX, 1).unwrap();
         let steps = 5_000_000 / PAGE_STEP_NS;

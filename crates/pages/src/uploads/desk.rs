@@ -7,16 +7,16 @@ use std::collections::VecDeque;
 use ahash::HashMap;
 use runtime::diagnostic::{self, Level};
 use runtime::mailbox::{Endpoint, Mailbox};
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use sys::spool::SpoolFault;
 use wire::http::multipart::{Boundary, MultipartError};
 use wire::http::status::Status;
 
 use super::fault::told;
-use super::form::{Form, Storage};
+use super::form::{Storage, UploadForm};
 use super::names;
-use super::order::{Act, FileAct, FileWish, FormId, Order, OrderResult, Report};
+use super::order::{Act, FileAct, FileOrder, FileWish, FormId, OrderResult, UploadReport};
 use crate::limits;
 use http::Intake;
 
@@ -33,7 +33,7 @@ pub enum UploadState {
 
 /// Whether the files of a form are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Files {
+pub enum FileAcceptance {
     /// Yes, if there is an upload directory.
     Taken,
     /// No: the page reads none.
@@ -43,14 +43,14 @@ pub enum Files {
 }
 
 /// The result of a page's wait: nothing, bytes, or an error.
-pub type Told = Result<Option<Vec<u8>>, &'static str>;
+pub type UploadResult = Result<Option<Vec<u8>>, &'static str>;
 
 /// An answered operation of a page.
 pub struct Answered {
     /// The process of the page.
     pub process: ProcessId,
     /// The result.
-    pub told: Told,
+    pub told: UploadResult,
     /// The name under which a file was saved.
     pub saved: Option<String>,
 }
@@ -60,7 +60,7 @@ struct Held {
     helper: Option<Endpoint>,
     /// The path of its request, for the log.
     path: String,
-    form: Form,
+    form: UploadForm,
     turn: Turn,
     /// The helper knows the form.
     is_known: bool,
@@ -85,7 +85,7 @@ pub struct Desk {
     held: HashMap<ProcessId, Held>,
     begun: u64,
     /// Orders to forget a form, for helpers that had no room.
-    leaving: VecDeque<(Endpoint, Order)>,
+    leaving: VecDeque<(Endpoint, FileOrder)>,
     /// A helper had no room.
     is_stalled: bool,
 }
@@ -109,7 +109,7 @@ impl Desk {
         process: ProcessId,
         path: &str,
         boundary: Result<&Boundary, MultipartError>,
-        (files, allowance): (Files, u64),
+        (files, allowance): (FileAcceptance, u64),
     ) -> Intake {
         self.finish(process);
         self.begun += 1;
@@ -117,19 +117,19 @@ impl Desk {
         let turn = self.begun as usize % self.helpers.len().max(1);
         let helper = self.helpers.get(turn).copied();
         let storage = match files {
-            Files::NotRead => Storage::NotRead,
-            Files::Forged => Storage::Forged,
-            Files::Taken if helper.is_some() => Storage::Directory,
-            Files::Taken => Storage::None,
+            FileAcceptance::NotRead => Storage::NotRead,
+            FileAcceptance::Forged => Storage::Forged,
+            FileAcceptance::Taken if helper.is_some() => Storage::Directory,
+            FileAcceptance::Taken => Storage::None,
         };
-        let form = Form::new(id, boundary, storage, allowance);
+        let form = UploadForm::new(id, boundary, storage, allowance);
         let held = Held { helper, path: path.to_owned(), form, turn: Turn::Reads, is_known: false };
         let held = self.held.entry(process).insert_entry(held).into_mut();
         held.form.intake()
     }
 
     /// Takes the next bytes of a form; none if its process was resumed.
-    pub fn take<M: Send + From<Box<Order>> + TryInto<Box<Order>>>(
+    pub fn take<M: Send + From<Box<FileOrder>> + TryInto<Box<FileOrder>>>(
         &mut self,
         process: ProcessId,
         bytes: &[u8],
@@ -167,17 +167,17 @@ impl Desk {
     }
 
     /// The form of a request.
-    pub fn form(&self, process: ProcessId) -> Option<&Form> {
+    pub fn form(&self, process: ProcessId) -> Option<&UploadForm> {
         self.held.get(&process).map(|held| &held.form)
     }
 
     /// Bytes of memory that the form of a request holds.
     pub fn held_bytes(&self, process: ProcessId) -> usize {
-        self.form(process).map_or(0, Form::held_bytes)
+        self.form(process).map_or(0, UploadForm::held_bytes)
     }
 
     /// A page requests an operation on a file. It is answered later ([`on_report`](Self::on_report)), or refused now.
-    pub fn wish<M: Send + From<Box<Order>> + TryInto<Box<Order>>>(
+    pub fn wish<M: Send + From<Box<FileOrder>> + TryInto<Box<FileOrder>>>(
         &mut self,
         process: ProcessId,
         wish: FileWish,
@@ -201,15 +201,15 @@ impl Desk {
     }
 
     /// A helper has reported. Returns what a page waited for, with its process.
-    pub fn on_report<M: Send + From<Box<Order>> + TryInto<Box<Order>>>(
+    pub fn on_report<M: Send + From<Box<FileOrder>> + TryInto<Box<FileOrder>>>(
         &mut self,
-        report: Report,
+        report: UploadReport,
         context: &mut ServiceContext<'_, M>,
     ) -> Option<Answered> {
         if self.is_stalled {
             self.send_all(context.mail);
         }
-        let Report { form, process, outcome } = report;
+        let UploadReport { form, process, outcome } = report;
         // A report about a form that has been removed is ignored.
         let held = self.held.get_mut(&process).filter(|held| held.form.id() == form)?;
         held.form.with_helper = held.form.with_helper.saturating_sub(1);
@@ -233,7 +233,7 @@ impl Desk {
             Turn::Reads | Turn::Runs => false,
         };
         if goes_on {
-            context.command(Command::Resume(process));
+            context.command(SchedulerCommand::Resume(process));
         }
         answered.map(|(told, saved)| Answered { process, told, saved })
     }
@@ -243,13 +243,13 @@ impl Desk {
         let Some(held) = self.held.remove(&process) else { return };
         if let (Some(helper), true) = (held.helper, held.is_known) {
             self.leaving
-                .push_back((helper, Order { form: held.form.id(), process, act: Act::Forget }));
+                .push_back((helper, FileOrder { form: held.form.id(), process, act: Act::Forget }));
         }
     }
 
     /// At the end of a turn: sends what helpers had no room for.
     #[inline]
-    pub fn on_turn_end<M: Send + From<Box<Order>> + TryInto<Box<Order>>>(
+    pub fn on_turn_end<M: Send + From<Box<FileOrder>> + TryInto<Box<FileOrder>>>(
         &mut self,
         context: &mut ServiceContext<'_, M>,
     ) {
@@ -261,7 +261,7 @@ impl Desk {
         }
     }
 
-    fn send_all<M: Send + From<Box<Order>> + TryInto<Box<Order>>>(
+    fn send_all<M: Send + From<Box<FileOrder>> + TryInto<Box<FileOrder>>>(
         &mut self,
         mail: &mut Mailbox<M>,
     ) {
@@ -280,7 +280,7 @@ impl Desk {
 
 impl Held {
     /// Sends what the helper may have. `false`: it has no room.
-    fn send<M: Send + From<Box<Order>> + TryInto<Box<Order>>>(
+    fn send<M: Send + From<Box<FileOrder>> + TryInto<Box<FileOrder>>>(
         &mut self,
         process: ProcessId,
         mail: &mut Mailbox<M>,
@@ -289,7 +289,7 @@ impl Held {
         while self.form.with_helper < limits::UPLOAD_BLOCKS
             && let Some(act) = self.form.acts.pop_front()
         {
-            let order = Box::new(Order { form: self.form.id(), process, act });
+            let order = Box::new(FileOrder { form: self.form.id(), process, act });
             if let Err(order) = mail.send_part(helper, order) {
                 self.form.acts.push_front(order.act);
                 return false;

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use http::Intake;
-use wire::http::multipart::{Boundary, MultipartDecoder, MultipartError, PartHead, Piece};
+use wire::http::multipart::{Boundary, MultipartDecoder, MultipartError, MultipartPiece, PartHead};
 
 use super::fault::Fault;
 use super::names;
@@ -31,7 +31,7 @@ pub(super) enum Storage {
 
 /// A file of a form.
 #[derive(Debug)]
-pub struct FormFile {
+pub struct ReceivedFile {
     /// The name of the form's field.
     pub field: Vec<u8>,
     /// The client's name for it, without directories.
@@ -56,7 +56,7 @@ enum Open {
 
 /// A form.
 #[derive(Debug)]
-pub struct Form {
+pub struct UploadForm {
     id: FormId,
     /// `None` if the form has no usable boundary.
     decoder: Option<MultipartDecoder>,
@@ -66,7 +66,7 @@ pub struct Form {
     /// Bytes that they have taken.
     spent: usize,
     fields: Vec<(Vec<u8>, Vec<u8>)>,
-    files: Vec<FormFile>,
+    files: Vec<ReceivedFile>,
     open: Open,
     /// Data of the last file that was not yet sent to be written.
     block: Vec<u8>,
@@ -79,7 +79,7 @@ pub struct Form {
     fault: Option<Fault>,
 }
 
-impl Form {
+impl UploadForm {
     /// A form whose fields and names may take this many bytes.
     pub(super) fn new(
         id: FormId,
@@ -119,7 +119,7 @@ impl Form {
     }
 
     /// The files, in order.
-    pub fn files(&self) -> &[FormFile] {
+    pub fn files(&self) -> &[ReceivedFile] {
         &self.files
     }
 
@@ -197,10 +197,10 @@ impl Form {
                 Err(error) => break Err(Fault::Malformed(error)),
             };
             let taken = match piece {
-                Piece::NeedMore | Piece::End => break Ok(()),
-                Piece::Part(head) => self.begin_part(&head),
-                Piece::Data(data) => self.take_data(data),
-                Piece::PartEnd => {
+                MultipartPiece::NeedMore | MultipartPiece::End => break Ok(()),
+                MultipartPiece::Part(head) => self.begin_part(&head),
+                MultipartPiece::Data(data) => self.take_data(data),
+                MultipartPiece::PartEnd => {
                     self.end_part();
                     Ok(())
                 }
@@ -223,7 +223,7 @@ impl Form {
             self.open = Open::Field;
             return Ok(());
         }
-        let file = FormFile {
+        let file = ReceivedFile {
             field: head.name.to_vec(),
             name: names::base_name(file_name).to_vec(),
             media_type: head.media_type.to_vec(),

@@ -14,8 +14,8 @@ mod place;
 mod room;
 mod writer;
 
-pub use desk::{Desk, Files, Told, UploadState};
-pub use form::Form;
-pub use order::{FileAct, FileWish, Order, Report};
-pub use room::Room;
+pub use desk::{Desk, FileAcceptance, UploadResult, UploadState};
+pub use form::UploadForm;
+pub use order::{FileAct, FileOrder, FileWish, UploadReport};
+pub use room::UploadRoom;
 pub use writer::{UploadWriter, hold};

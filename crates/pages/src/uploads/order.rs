@@ -41,7 +41,7 @@ pub enum FileAct {
 
 /// Work on a file of a form.
 #[derive(Debug)]
-pub struct Order {
+pub struct FileOrder {
     pub(super) form: FormId,
     /// The process that is told the result.
     pub(super) process: ProcessId,
@@ -72,7 +72,7 @@ pub(super) enum After {
 
 /// The result of an order.
 #[derive(Debug)]
-pub struct Report {
+pub struct UploadReport {
     pub(super) form: FormId,
     pub(super) process: ProcessId,
     pub(super) outcome: OrderResult,

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Room for unsaved files.
 #[derive(Debug)]
-pub struct Room {
+pub struct UploadRoom {
     held: AtomicU64,
     most: u64,
 }
 
-impl Room {
+impl UploadRoom {
     /// Room for this many bytes.
     #[must_use]
     pub fn new(most: u64) -> Self {
@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn room_is_taken_up_to_the_last_byte_and_not_beyond() {
-        let room = Room::new(10);
+        let room = UploadRoom::new(10);
         assert!(room.take(6) && !room.take(5) && room.take(4) && !room.take(1));
         room.give_back(6);
         assert!(!room.take(7) && room.take(6) && !room.take(u64::MAX));

@@ -9,15 +9,15 @@ use std::sync::Arc;
 
 use ahash::HashMap;
 use runtime::diagnostic::{self, Level};
-use runtime::helper::{Handle, Onward, send_patiently};
+use runtime::helper::{HelperHandler, Onward, send_patiently};
 use runtime::mailbox::{Endpoint, Mailbox};
-use sys::spool::{Holders, Identity, Spool, SpoolFault, SpoolFile};
+use sys::spool::{FileIdentity, Holders, Spool, SpoolFault, SpoolFile};
 
 use super::fault::Fault;
 use super::names;
-use super::order::{Act, After, FormId, Order, OrderResult, Report};
+use super::order::{Act, After, FileOrder, FormId, OrderResult, UploadReport};
 use super::place::UploadPlace;
-use super::room::Room;
+use super::room::UploadRoom;
 
 /// Locks the directory for this process, and removes what servers left that ended in the middle of a form.
 ///
@@ -60,7 +60,7 @@ fn sweep(spool: &Spool) -> io::Result<usize> {
 struct Stored {
     /// Its current name. A name under which it was saved may by now belong to another file.
     name: String,
-    identity: Identity,
+    identity: FileIdentity,
     /// Bytes of it that count towards the room for unsaved files.
     size: u64,
     state: State,
@@ -78,21 +78,21 @@ pub struct UploadWriter {
     unique: u64,
     made: u64,
     forms: HashMap<(Endpoint, FormId), Vec<Stored>>,
-    room: Arc<Room>,
+    room: Arc<UploadRoom>,
 }
 
 impl UploadWriter {
     /// A helper that writes to that directory, as far as there is room. `unique` differs from that of every other helper,
     /// past or present.
     #[must_use]
-    pub fn new(directory: PathBuf, unique: u64, room: Arc<Room>) -> Self {
+    pub fn new(directory: PathBuf, unique: u64, room: Arc<UploadRoom>) -> Self {
         let place = UploadPlace::new(directory);
         Self { place, unique, made: 0, forms: HashMap::default(), room }
     }
 
     /// Executes an order; `None` if it has no reply.
-    pub fn answer(&mut self, from: Endpoint, order: Order) -> Option<Report> {
-        let Order { form, process, act } = order;
+    pub fn answer(&mut self, from: Endpoint, order: FileOrder) -> Option<UploadReport> {
+        let FileOrder { form, process, act } = order;
         let key = (from, form);
         let fault = |error: io::Error| SpoolFault::of(&error);
         let outcome = match act {
@@ -123,7 +123,7 @@ impl UploadWriter {
                 return None;
             }
         };
-        Some(Report { form, process, outcome })
+        Some(UploadReport { form, process, outcome })
     }
 
     fn write(
@@ -183,9 +183,9 @@ impl UploadWriter {
     }
 }
 
-impl<M> Handle<M> for UploadWriter
+impl<M> HelperHandler<M> for UploadWriter
 where
-    M: Send + TryInto<Box<Order>> + From<Box<Report>>,
+    M: Send + TryInto<Box<FileOrder>> + From<Box<UploadReport>>,
 {
     fn on_message(&mut self, from: Endpoint, message: M, mailbox: &mut Mailbox<M>) -> Onward {
         let Ok(order) = message.try_into() else { return Onward::Wait };

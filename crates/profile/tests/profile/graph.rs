@@ -1,6 +1,6 @@
 //! A flame graph and a table of known stacks.
 
-use profile::{Folded, Unit, flame_graph, table};
+use profile::{CountUnit, Folded, flame_graph, table};
 
 use crate::folded;
 
@@ -29,7 +29,8 @@ fn frames(page: &str) -> Vec<(String, f64, f64, u32, u64, String)> {
 #[test]
 fn each_frame_is_as_wide_as_its_share_and_has_the_colour_of_its_mode() {
     let folded = folded(STACKS);
-    let page = flame_graph(&folded, Unit::Samples, "a <title>", &["a remark & more".to_owned()]);
+    let page =
+        flame_graph(&folded, CountUnit::Samples, "a <title>", &["a remark & more".to_owned()]);
     let found = frames(&page);
     let of = |name: &str| found.iter().find(|frame| frame.5 == name).unwrap();
     assert_eq!(of("main"), &("u".to_owned(), 0.0, 1.0, 0, 100, "main".to_owned()));
@@ -57,7 +58,7 @@ fn each_frame_is_as_wide_as_its_share_and_has_the_colour_of_its_mode() {
 #[test]
 fn the_table_has_what_is_innermost_most_often() {
     let folded = folded(STACKS);
-    let text = table(&folded, Unit::Samples, 2);
+    let text = table(&folded, CountUnit::Samples, 2);
     assert!(text.starts_with("100 samples; 60 % in the kernel, 40 % in the program\n"), "{text}");
     let rows: Vec<&str> = text.lines().skip(3).collect();
     assert_eq!(rows, ["60.0 % 60.0 %  kernel   tcp_sendmsg", "20.0 % 20.0 %  program  parse"]);
@@ -65,7 +66,7 @@ fn the_table_has_what_is_innermost_most_often() {
 
 #[test]
 fn nothing_is_drawn_of_nothing() {
-    let page = flame_graph(&Folded::default(), Unit::Samples, "nothing", &[]);
+    let page = flame_graph(&Folded::default(), CountUnit::Samples, "nothing", &[]);
     assert_eq!(frames(&page).len(), 0);
-    assert!(table(&Folded::default(), Unit::Samples, 5).starts_with("0 samples"));
+    assert!(table(&Folded::default(), CountUnit::Samples, 5).starts_with("0 samples"));
 }

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use profile::{Folded, Unit, difference_graph, difference_table, flame_graph, table};
+use profile::{CountUnit, Folded, difference_graph, difference_table, flame_graph, table};
 
 use crate::folded;
 
@@ -31,8 +31,8 @@ fn check(name: &str, made: &str) {
 
 #[test]
 fn tables_and_pages_are_as_kept() {
-    check("table.txt", &table(&stacks(), Unit::Samples, 30));
-    check("graph.html", &flame_graph(&stacks(), Unit::Samples, "server (1), 2.0 s", &[]));
+    check("table.txt", &table(&stacks(), CountUnit::Samples, 30));
+    check("graph.html", &flame_graph(&stacks(), CountUnit::Samples, "server (1), 2.0 s", &[]));
     check("difference.txt", &difference_table(&stacks(), &changed(), 10));
     check("difference.html", &difference_graph(&stacks(), &changed(), "after against before"));
 }

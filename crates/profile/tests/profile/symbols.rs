@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
-use profile::{Names, Stack};
+use profile::{Stack, SymbolNames};
 
 /// Maps the file that is its argument, and waits.
 const PROGRAM: &str = "import mmap, sys
@@ -36,7 +36,7 @@ fn a_mapping_that_is_no_program_hides_no_names() {
     let mut stacks: Vec<Stack> =
         (0..256).map(|page| stack(vec![code + 64 + page * 4096])).collect();
     let named = |stacks: &[Stack]| {
-        let names = Names::find(program.id(), stacks.iter(), &[], &mut Vec::new());
+        let names = SymbolNames::find(program.id(), stacks.iter(), &[], &mut Vec::new());
         let frames = stacks.iter().flat_map(|stack| names.frames(stack));
         frames.filter(|frame| frame.name != "[unknown]").count()
     };

@@ -1,6 +1,6 @@
 //! The choice of a server.
 
-use proxy::{Balance, Choice, ServerIndex, Tried, Wish};
+use proxy::{Balance, ServerChoice, ServerIndex, ServerPreference, Tried};
 
 use super::{choose, rules, upstream, visit};
 
@@ -16,7 +16,7 @@ fn the_least_busy_one_for_its_weight_gets_the_request() {
     let mut three = upstream(Balance::Least, &[1, 1, 2]);
     let mut counts = [0; 3];
     for _ in 0..40 {
-        counts[usize::from(choose(&mut three, &Wish::default(), 0))] += 1;
+        counts[usize::from(choose(&mut three, &ServerPreference::default(), 0))] += 1;
     }
     assert!((9..=11).contains(&counts[0]) && (9..=11).contains(&counts[1]), "{counts:?}");
     // With nothing to do, by weight.
@@ -30,7 +30,7 @@ fn two_choices_keep_the_load_even() {
     let mut ten = upstream(Balance::TwoChoices, &[1; 10]);
     let mut counts = [0_i32; 10];
     for _ in 0..1000 {
-        counts[usize::from(choose(&mut ten, &Wish::default(), 0))] += 1;
+        counts[usize::from(choose(&mut ten, &ServerPreference::default(), 0))] += 1;
     }
     // One choice alone would differ by some 60.
     let (most, least) = (counts.iter().max().unwrap(), counts.iter().min().unwrap());
@@ -47,8 +47,10 @@ fn two_choices_follow_weights_when_nobody_is_busy() {
 
 #[test]
 fn a_key_stays_at_its_server_when_others_come_and_go() {
-    let key =
-        |number: u32| Wish { key: Some(proxy::hash(&number.to_le_bytes())), ..Wish::default() };
+    let key = |number: u32| ServerPreference {
+        key: Some(proxy::hash(&number.to_le_bytes())),
+        ..ServerPreference::default()
+    };
     let mut four = upstream(Balance::Hash, &[1; 4]);
     let mut three = upstream(Balance::Hash, &[1; 3]);
     let mut counts = [0; 4];
@@ -67,7 +69,10 @@ fn a_key_stays_at_its_server_when_others_come_and_go() {
 fn weights_are_shares_of_keys() {
     let mut two = upstream(Balance::Hash, &[3, 1]);
     let to_first = (0_u32..4000).filter(|number| {
-        let wish = Wish { key: Some(proxy::hash(&number.to_le_bytes())), ..Wish::default() };
+        let wish = ServerPreference {
+            key: Some(proxy::hash(&number.to_le_bytes())),
+            ..ServerPreference::default()
+        };
         let chosen = choose(&mut two, &wish, 0);
         two.release(ServerIndex(chosen));
         chosen == 0
@@ -79,13 +84,13 @@ fn weights_are_shares_of_keys() {
 #[test]
 fn a_sticky_request_goes_to_its_server_if_that_has_a_place() {
     let mut two = upstream(Balance::RoundRobin, &[1, 1]);
-    let wish = Wish { sticky: Some(ServerIndex(1)), ..Wish::default() };
+    let wish = ServerPreference { sticky: Some(ServerIndex(1)), ..ServerPreference::default() };
     assert_eq!([choose(&mut two, &wish, 0), choose(&mut two, &wish, 0)], [1, 1]);
     let mut few = rules(Balance::RoundRobin, &[1, 1]);
     few.connections = 1;
     let mut two = proxy::Upstream::<u32>::new(few, 7, 0);
     assert_eq!([choose(&mut two, &wish, 0), choose(&mut two, &wish, 0)], [1, 0]);
-    assert_eq!(two.choose(0, &wish, 0), Choice::Full);
+    assert_eq!(two.choose(0, &wish, 0), ServerChoice::Full);
 }
 
 #[test]
@@ -93,8 +98,11 @@ fn a_server_that_was_tried_is_not_tried_again() {
     let mut two = upstream(Balance::RoundRobin, &[1, 1]);
     let mut tried = Tried::default();
     tried.add(ServerIndex(0));
-    let wish = Wish { tried, ..Wish::default() };
+    let wish = ServerPreference { tried, ..ServerPreference::default() };
     assert_eq!([choose(&mut two, &wish, 0), choose(&mut two, &wish, 0)], [1, 1]);
     tried.add(ServerIndex(1));
-    assert_eq!(two.choose(0, &Wish { tried, ..Wish::default() }, 0), Choice::Nobody);
+    assert_eq!(
+        two.choose(0, &ServerPreference { tried, ..ServerPreference::default() }, 0),
+        ServerChoice::Nobody
+    );
 }

@@ -1,7 +1,8 @@
 //! Requests that wait for a place.
 
 use proxy::{
-    Balance, Choice, LineFull, Outcome, Readiness, ServerIndex, Standing, Tried, Upstream, Wish,
+    Balance, LineFull, Readiness, RequestOutcome, ServerChoice, ServerIndex, ServerPreference,
+    ServerStanding, Tried, Upstream,
 };
 
 use super::{SECOND, rules};
@@ -11,12 +12,12 @@ fn full() -> Upstream<u32> {
     let mut few = rules(Balance::Least, &[1]);
     few.connections = 1;
     let mut upstream = Upstream::new(few, 7, 0);
-    assert_eq!(ask(&mut upstream, 0), Choice::Server(ServerIndex(0)));
+    assert_eq!(ask(&mut upstream, 0), ServerChoice::Server(ServerIndex(0)));
     upstream
 }
 
-fn ask(upstream: &mut Upstream<u32>, who: u32) -> Choice {
-    upstream.choose(who, &Wish::default(), 0)
+fn ask(upstream: &mut Upstream<u32>, who: u32) -> ServerChoice {
+    upstream.choose(who, &ServerPreference::default(), 0)
 }
 
 fn wait(upstream: &mut Upstream<u32>, who: u32, now_ns: u64) -> Result<(), LineFull> {
@@ -32,14 +33,14 @@ fn release(upstream: &mut Upstream<u32>) -> Option<u32> {
 fn requests_in_line_are_called_in_their_order() {
     let mut one = full();
     for who in 1..=3 {
-        assert_eq!(ask(&mut one, who), Choice::Full);
+        assert_eq!(ask(&mut one, who), ServerChoice::Full);
         assert_eq!(wait(&mut one, who, 0), Ok(()));
     }
     assert_eq!(release(&mut one), Some(1));
     // One that comes now has to wait although there is a place, because that was promised.
-    assert_eq!(ask(&mut one, 9), Choice::Full);
-    assert_eq!(ask(&mut one, 2), Choice::Full);
-    assert_eq!(ask(&mut one, 1), Choice::Server(ServerIndex(0)));
+    assert_eq!(ask(&mut one, 9), ServerChoice::Full);
+    assert_eq!(ask(&mut one, 2), ServerChoice::Full);
+    assert_eq!(ask(&mut one, 1), ServerChoice::Server(ServerIndex(0)));
     assert_eq!((release(&mut one), one.waiting()), (Some(2), 2));
 }
 
@@ -64,7 +65,7 @@ fn one_that_leaves_loses_its_place_to_the_next() {
     assert_eq!(one.call(0), None, "there is one place");
     one.leave(1);
     assert_eq!(one.call(0), Some(3));
-    assert_eq!(ask(&mut one, 3), Choice::Server(ServerIndex(0)));
+    assert_eq!(ask(&mut one, 3), ServerChoice::Server(ServerIndex(0)));
     assert_eq!(one.waiting(), 0);
 }
 
@@ -76,11 +77,11 @@ fn one_that_is_called_in_vain_is_first_again() {
     one.set_readiness(ServerIndex(0), Readiness::Drained, 0);
     // There is no server for them: each is told.
     assert_eq!((one.call(0), one.call(0), one.call(0)), (Some(1), Some(2), None));
-    assert_eq!(ask(&mut one, 2), Choice::Nobody);
+    assert_eq!(ask(&mut one, 2), ServerChoice::Nobody);
     one.leave(2);
     one.set_readiness(ServerIndex(0), Readiness::Ready, 0);
     wait(&mut one, 3, 0).unwrap();
-    assert_eq!(ask(&mut one, 1), Choice::Full);
+    assert_eq!(ask(&mut one, 1), ServerChoice::Full);
     wait(&mut one, 1, 0).unwrap();
     assert_eq!(release(&mut one), Some(1));
 }
@@ -90,13 +91,13 @@ fn with_paused() -> Upstream<u32> {
     let mut few = rules(Balance::RoundRobin, &[1, 1]);
     (few.connections, few.health.failures) = (2, 1);
     let mut two = Upstream::new(few, 7, 0);
-    assert_eq!(ask(&mut two, 20), Choice::Server(ServerIndex(0)));
-    assert_eq!(ask(&mut two, 21), Choice::Server(ServerIndex(1)));
-    two.judge(ServerIndex(1), Outcome::Failed, 0);
+    assert_eq!(ask(&mut two, 20), ServerChoice::Server(ServerIndex(0)));
+    assert_eq!(ask(&mut two, 21), ServerChoice::Server(ServerIndex(1)));
+    two.judge(ServerIndex(1), RequestOutcome::Failed, 0);
     two.release(ServerIndex(1));
-    assert_eq!(ask(&mut two, 22), Choice::Server(ServerIndex(0)));
+    assert_eq!(ask(&mut two, 22), ServerChoice::Server(ServerIndex(0)));
     for who in 1..=4 {
-        assert_eq!(ask(&mut two, who), Choice::Full);
+        assert_eq!(ask(&mut two, who), ServerChoice::Full);
         wait(&mut two, who, SECOND).unwrap();
     }
     two
@@ -109,11 +110,14 @@ fn a_server_that_comes_back_is_used_by_those_that_wait() {
     let now_ns = 10 * SECOND;
     // One request tries it, and once it was answered there are places for two more.
     assert_eq!((two.call(now_ns), two.call(now_ns)), (Some(1), None));
-    assert_eq!(two.choose(1, &Wish::default(), now_ns), Choice::Server(ServerIndex(1)));
+    assert_eq!(
+        two.choose(1, &ServerPreference::default(), now_ns),
+        ServerChoice::Server(ServerIndex(1))
+    );
     assert_eq!((two.call(now_ns), two.due_ns(now_ns)), (None, Some(11 * SECOND)));
     two.on_head(ServerIndex(1), 1, now_ns);
     assert_eq!((two.call(now_ns), two.call(now_ns)), (Some(2), None));
-    two.judge(ServerIndex(1), Outcome::Answered { first_byte_ns: 1 }, now_ns);
+    two.judge(ServerIndex(1), RequestOutcome::Answered { first_byte_ns: 1 }, now_ns);
     two.release(ServerIndex(1));
     assert_eq!((two.call(now_ns), two.call(now_ns)), (Some(3), None));
 }
@@ -123,17 +127,17 @@ fn one_whose_server_is_full_does_not_stop_those_behind_it() {
     let mut few = rules(Balance::RoundRobin, &[1, 1]);
     few.connections = 1;
     let mut two = Upstream::new(few, 7, 0);
-    assert_eq!(ask(&mut two, 20), Choice::Server(ServerIndex(0)));
-    assert_eq!(ask(&mut two, 21), Choice::Server(ServerIndex(1)));
+    assert_eq!(ask(&mut two, 20), ServerChoice::Server(ServerIndex(0)));
+    assert_eq!(ask(&mut two, 21), ServerChoice::Server(ServerIndex(1)));
     let mut tried = Tried::default();
     tried.add(ServerIndex(0));
     two.wait(1, tried, 0).unwrap();
     wait(&mut two, 2, 0).unwrap();
     two.release(ServerIndex(0));
     assert_eq!((two.call(0), two.call(0)), (Some(2), None));
-    assert_eq!(ask(&mut two, 2), Choice::Server(ServerIndex(0)));
+    assert_eq!(ask(&mut two, 2), ServerChoice::Server(ServerIndex(0)));
     two.release(ServerIndex(1));
-    assert_eq!(ask(&mut two, 3), Choice::Full, "it came later");
+    assert_eq!(ask(&mut two, 3), ServerChoice::Full, "it came later");
     assert_eq!((two.call(0), two.call(0)), (Some(1), None));
 }
 
@@ -142,11 +146,17 @@ fn a_trial_without_an_end_lets_another_request_try_after_a_pause() {
     let mut two = with_paused();
     let now_ns = 10 * SECOND;
     assert_eq!(two.call(now_ns), Some(1));
-    assert_eq!(two.choose(1, &Wish::default(), now_ns), Choice::Server(ServerIndex(1)));
+    assert_eq!(
+        two.choose(1, &ServerPreference::default(), now_ns),
+        ServerChoice::Server(ServerIndex(1))
+    );
     assert_eq!(two.call(now_ns), None);
-    assert_eq!(two.views().nth(1).unwrap().standing, Standing::OnTrial);
+    assert_eq!(two.views().nth(1).unwrap().standing, ServerStanding::OnTrial);
     assert_eq!((two.call(2 * now_ns), two.call(2 * now_ns)), (Some(2), None));
-    assert_eq!(two.choose(2, &Wish::default(), 2 * now_ns), Choice::Server(ServerIndex(1)));
+    assert_eq!(
+        two.choose(2, &ServerPreference::default(), 2 * now_ns),
+        ServerChoice::Server(ServerIndex(1))
+    );
 }
 
 #[test]

@@ -7,16 +7,19 @@ mod line;
 mod properties;
 mod slow_start;
 
-use proxy::{Balance, Choice, HealthRules, Rules, ServerIndex, ServerRules, Upstream, Wish};
+use proxy::{
+    Balance, HealthRules, ServerChoice, ServerIndex, ServerPreference, ServerRules, Upstream,
+    UpstreamRules,
+};
 
 const SECOND: u64 = 1_000_000_000;
 
-fn rules(balance: Balance, weights: &[u16]) -> Rules {
+fn rules(balance: Balance, weights: &[u16]) -> UpstreamRules {
     let servers = weights.iter().enumerate().map(|(number, weight)| ServerRules {
         weight: *weight,
         identity: proxy::hash(format!("server {number}").as_bytes()),
     });
-    Rules {
+    UpstreamRules {
         servers: servers.collect(),
         balance,
         connections: 1000,
@@ -32,16 +35,16 @@ fn upstream(balance: Balance, weights: &[u16]) -> Upstream<u32> {
 }
 
 /// The server that a request gets.
-fn choose(upstream: &mut Upstream<u32>, wish: &Wish, now_ns: u64) -> u8 {
+fn choose(upstream: &mut Upstream<u32>, wish: &ServerPreference, now_ns: u64) -> u8 {
     match upstream.choose(0, wish, now_ns) {
-        Choice::Server(ServerIndex(number)) => number,
+        ServerChoice::Server(ServerIndex(number)) => number,
         other => panic!("{other:?}"),
     }
 }
 
 /// The same for a request that is over at once.
 fn visit(upstream: &mut Upstream<u32>, now_ns: u64) -> u8 {
-    let number = choose(upstream, &Wish::default(), now_ns);
+    let number = choose(upstream, &ServerPreference::default(), now_ns);
     upstream.release(ServerIndex(number));
     number
 }

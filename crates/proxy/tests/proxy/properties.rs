@@ -3,8 +3,8 @@
 
 use proptest::prelude::*;
 use proxy::{
-    Balance, Check, Choice, Outcome, Readiness, Reason, ServerIndex, Standing, Tried, Upstream,
-    Wish,
+    Balance, HealthCheck, HealthReason, Readiness, RequestOutcome, ServerChoice, ServerIndex,
+    ServerPreference, ServerStanding, Tried, Upstream,
 };
 
 use super::{SECOND, rules};
@@ -13,9 +13,9 @@ use super::{SECOND, rules};
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Ask(u32),
-    Finish(usize, Outcome),
+    Finish(usize, RequestOutcome),
     Head(usize),
-    Check(u8, Check),
+    Check(u8, HealthCheck),
     Leave(u32),
     Ready(u8, Readiness),
     Wait(u64),
@@ -23,12 +23,12 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     let outcome = prop_oneof![
-        Just(Outcome::Failed),
-        Just(Outcome::Cut),
-        Just(Outcome::Abandoned),
-        (0..3 * SECOND).prop_map(|first_byte_ns| Outcome::Answered { first_byte_ns }),
+        Just(RequestOutcome::Failed),
+        Just(RequestOutcome::Cut),
+        Just(RequestOutcome::Abandoned),
+        (0..3 * SECOND).prop_map(|first_byte_ns| RequestOutcome::Answered { first_byte_ns }),
     ];
-    let check = prop_oneof![Just(Check::Passed), Just(Check::Failed)];
+    let check = prop_oneof![Just(HealthCheck::Passed), Just(HealthCheck::Failed)];
     let ready = prop_oneof![Just(Readiness::Ready), Just(Readiness::Drained)];
     prop_oneof![
         4 => (0..20_u32).prop_map(Step::Ask),
@@ -73,20 +73,20 @@ impl Play {
             return;
         }
         let tried = tried(who);
-        let wish = Wish { key: Some(u64::from(who)), sticky: None, tried };
+        let wish = ServerPreference { key: Some(u64::from(who)), sticky: None, tried };
         match self.upstream.choose(who, &wish, self.now_ns) {
-            Choice::Server(server) => {
+            ServerChoice::Server(server) => {
                 assert_eq!(self.ready[usize::from(server.0)], Readiness::Ready);
                 assert!(!tried.has(server));
                 self.waiting.retain(|waiting| *waiting != who);
                 self.open.push((who, server));
             }
-            Choice::Full => {
+            ServerChoice::Full => {
                 let waits = self.upstream.wait(who, tried, self.now_ns).is_ok();
                 self.waiting.retain(|waiting| *waiting != who);
                 self.waiting.extend(waits.then_some(who));
             }
-            Choice::Nobody => {
+            ServerChoice::Nobody => {
                 let is_out = |(number, ready): (u8, &Readiness)| {
                     *ready == Readiness::Drained || tried.has(ServerIndex(number))
                 };
@@ -169,11 +169,11 @@ impl Play {
                 view.readiness == Readiness::Ready && !met.has(ServerIndex(*number))
             });
             let allowed: Vec<_> = allowed.map(|(_, view)| view).collect();
-            let is_healthy = |standing: Standing| match standing {
-                Standing::Up => Some(true),
-                Standing::Paused { until_ns } => Some(until_ns <= self.now_ns),
+            let is_healthy = |standing: ServerStanding| match standing {
+                ServerStanding::Up => Some(true),
+                ServerStanding::Paused { until_ns } => Some(until_ns <= self.now_ns),
                 // Whether another request may try it is not to be seen.
-                Standing::OnTrial => None,
+                ServerStanding::OnTrial => None,
             };
             let has_healthy = allowed.iter().any(|view| is_healthy(view.standing) != Some(false));
             let usable = allowed.iter().filter(|view| match is_healthy(view.standing) {
@@ -196,14 +196,14 @@ impl Play {
             assert!(view.open <= 2);
         }
         let ready = self.upstream.views().filter(|view| view.readiness == Readiness::Ready);
-        let standings: Vec<Standing> = ready.map(|view| view.standing).collect();
+        let standings: Vec<ServerStanding> = ready.map(|view| view.standing).collect();
         if let [only] = standings[..]
             && self.upstream.views().all(|view| {
                 // One that fails its checks may become the last one later.
-                view.failures == 0 && view.reason != Reason::CheckFailed
+                view.failures == 0 && view.reason != HealthReason::CheckFailed
             })
         {
-            assert_eq!(only, Standing::Up);
+            assert_eq!(only, ServerStanding::Up);
         }
     }
 }
@@ -231,10 +231,10 @@ proptest! {
             play.take(Step::Ready(server, Readiness::Ready));
         }
         for server in 0..3 {
-            play.take(Step::Check(server, Check::Passed));
+            play.take(Step::Check(server, HealthCheck::Passed));
         }
         for _ in 0..100 {
-            play.take(Step::Finish(0, Outcome::Answered { first_byte_ns: 1 }));
+            play.take(Step::Finish(0, RequestOutcome::Answered { first_byte_ns: 1 }));
         }
         prop_assert_eq!(play.waiting, Vec::<u32>::new());
     }

@@ -1,7 +1,9 @@
 //! A server that is well again gets its share of the requests little by little, however servers are chosen.
 
 use proptest::prelude::*;
-use proxy::{Balance, Check, Outcome, Readiness, ServerIndex, Upstream, Wish};
+use proxy::{
+    Balance, HealthCheck, Readiness, RequestOutcome, ServerIndex, ServerPreference, Upstream,
+};
 
 use super::{SECOND, choose, rules, visit};
 
@@ -59,23 +61,25 @@ fn only_a_server_that_was_not_well_is_warmed_up() {
     assert_eq!(to_first(&mut fresh(), 100, 0), 50);
 
     let mut failed = fresh();
-    let wish = Wish { sticky: Some(first), ..Wish::default() };
+    let wish = ServerPreference { sticky: Some(first), ..ServerPreference::default() };
     for _ in 0..3 {
         choose(&mut failed, &wish, 0);
-        failed.judge(first, Outcome::Failed, 0);
+        failed.judge(first, RequestOutcome::Failed, 0);
         failed.release(first);
     }
     let later_ns = 10 * SECOND;
     choose(&mut failed, &wish, later_ns);
-    failed.judge(first, Outcome::Answered { first_byte_ns: 1 }, later_ns);
+    failed.judge(first, RequestOutcome::Answered { first_byte_ns: 1 }, later_ns);
     failed.release(first);
     assert_eq!(to_first(&mut failed, 110, later_ns), 10);
     // Another answer does not begin it anew.
-    failed.judge(first, Outcome::Answered { first_byte_ns: 1 }, later_ns + SPAN / 2);
+    failed.judge(first, RequestOutcome::Answered { first_byte_ns: 1 }, later_ns + SPAN / 2);
     assert_eq!(to_first(&mut failed, 155, later_ns + SPAN / 2), 55);
 
     let mut unchecked = fresh();
-    for check in [Check::Failed, Check::Failed, Check::Failed, Check::Passed] {
+    for check in
+        [HealthCheck::Failed, HealthCheck::Failed, HealthCheck::Failed, HealthCheck::Passed]
+    {
         unchecked.on_check(first, check, SECOND);
     }
     assert_eq!(to_first(&mut unchecked, 110, SECOND), 10);
@@ -90,8 +94,10 @@ fn only_a_server_that_was_not_well_is_warmed_up() {
 
 #[test]
 fn keys_come_to_a_server_that_is_warmed_up_and_no_other_key_moves() {
-    let key =
-        |number: u32| Wish { key: Some(proxy::hash(&number.to_le_bytes())), ..Wish::default() };
+    let key = |number: u32| ServerPreference {
+        key: Some(proxy::hash(&number.to_le_bytes())),
+        ..ServerPreference::default()
+    };
     let mut three = warming(Balance::Hash, &[1, 1, 1], 7);
     let mut before = vec![u8::MAX; 3000];
     for (now_ns, percent) in [(0, 10), (SPAN / 3, 40), (SPAN, 100)] {
@@ -132,7 +138,7 @@ proptest! {
         now_ns in 0..=SPAN,
     ) {
         let mut two = warming(Balance::Least, &[1, 1], seed);
-        let first = (0..open).filter(|_| choose(&mut two, &Wish::default(), now_ns) == 0).count();
+        let first = (0..open).filter(|_| choose(&mut two, &ServerPreference::default(), now_ns) == 0).count();
         let others = open as usize - first;
         let percent = 10 + 90 * now_ns / SPAN;
         // One more than its share, because it gets the next one when it has less.
@@ -153,7 +159,7 @@ proptest! {
             if open.len() == at_a_time {
                 two.release(ServerIndex(open.pop_front().unwrap()));
             }
-            let chosen = choose(&mut two, &Wish::default(), now_ns);
+            let chosen = choose(&mut two, &ServerPreference::default(), now_ns);
             open.push_back(chosen);
             first += usize::from(chosen == 0);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use quota::{Limit, Limiter, Outcome, Pace, Rule, Table};
+use quota::{KeyTable, Limit, Limiter, QuotaDecision, QuotaPace, Rule};
 
 use crate::SECOND_NS;
 
@@ -14,7 +14,7 @@ const DAY_S: u64 = 24 * 60 * 60;
 
 /// So many uses in so many seconds, and so many at once.
 fn limit(name: &str, (units, seconds): (u64, u64), burst: u64) -> Limit {
-    let pace = Pace { units, window: Duration::from_secs(seconds), burst };
+    let pace = QuotaPace { units, window: Duration::from_secs(seconds), burst };
     Limit { name: Arc::from(name), rule: Rule::Uses(pace), patience: Duration::ZERO }
 }
 
@@ -31,7 +31,7 @@ fn limiter(keys: usize, limits: Vec<Limit>) -> Limiter {
 /// Whether an address may use a limit once more.
 fn passes(limiter: &mut Limiter, limit: usize, address: u64, now_ns: u64) -> bool {
     let key = limiter.key(limit, address);
-    limiter.take(limit, key, now_ns) == Outcome::Allowed
+    limiter.take(limit, key, now_ns) == QuotaDecision::Allowed
 }
 
 /// How often the attacker passes a limit, of one try after each twenty strangers, of whom 10,000 come in a second. Each
@@ -103,7 +103,8 @@ fn refused_key_stays_in_the_table_with_a_burst_of_one() {
 #[test]
 fn a_refusal_of_any_kind_keeps_a_key() {
     let now_ns = SECOND_NS;
-    let amounts = Rule::Amounts(Pace { units: 1, window: Duration::from_secs(DAY_S), burst: 1 });
+    let amounts =
+        Rule::Amounts(QuotaPace { units: 1, window: Duration::from_secs(DAY_S), burst: 1 });
     let bytes = Limit { name: Arc::from("bytes"), rule: amounts, patience: Duration::ZERO };
     let all = [limit("uses", (1, DAY_S), 1), bytes, open("open", 1)];
     // With a table for each limit in which all keys share a line.
@@ -111,11 +112,11 @@ fn a_refusal_of_any_kind_keeps_a_key() {
         let mut one = limiter(4, vec![one.clone()]);
         let key = one.key(0, ATTACKER);
         let used = |one: &mut Limiter, key| {
-            assert_eq!(one.take(0, key, now_ns), Outcome::Allowed);
+            assert_eq!(one.take(0, key, now_ns), QuotaDecision::Allowed);
             one.spend(0, key, 2, now_ns);
         };
         used(&mut one, key);
-        let is_refused = |outcome| matches!(outcome, Outcome::Refused(_));
+        let is_refused = |outcome| matches!(outcome, QuotaDecision::Refused(_));
         let refused = if looks { one.look(0, key, now_ns) } else { one.take(0, key, now_ns) };
         assert!(is_refused(refused));
         for stranger in 0..100 {
@@ -130,7 +131,7 @@ fn a_refusal_of_any_kind_keeps_a_key() {
 /// Marks are given back: clients that were refused once make room for a client that is refused now.
 #[test]
 fn marks_wear_off_where_all_have_one() {
-    let (mut table, now) = (Table::new(4), 10);
+    let (mut table, now) = (KeyTable::new(4), 10);
     for key in 1..=4 {
         *table.number(key, now) = 100 + key;
         table.mark_refused(key);
@@ -180,8 +181,8 @@ fn news_and_ends_find_their_limit_over_a_reload() {
     let mut here = Limiter::new(1024, 2, 7);
     here.set_limits(Arc::from(limits()));
     let (opened, used) = (here.key(0, 1_u64), here.key(1, 1_u64));
-    assert_eq!(here.take(0, opened, now_ns), Outcome::Allowed);
-    assert_eq!(here.take(1, used, now_ns), Outcome::Allowed);
+    assert_eq!(here.take(0, opened, now_ns), QuotaDecision::Allowed);
+    assert_eq!(here.take(1, used, now_ns), QuotaDecision::Allowed);
     // There, the reload was earlier: the limits have other numbers.
     let mut there = Limiter::new(1024, 2, 7);
     there.set_limits(limits().into_iter().rev().collect());

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use quota::{Meter, Outcome, Pace, Table};
+use quota::{KeyTable, Meter, QuotaDecision, QuotaPace};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-fn pace(units: u64, burst: u64) -> Pace {
-    Pace { units, window: Duration::from_secs(1), burst }
+fn pace(units: u64, burst: u64) -> QuotaPace {
+    QuotaPace { units, window: Duration::from_secs(1), burst }
 }
 
 /// A bucket that is full at first: units are taken from it, and it is refilled exactly, in units times nanoseconds.
@@ -24,7 +24,7 @@ struct Bucket {
 }
 
 impl Bucket {
-    fn take(&mut self, pace: &Pace, units: u64, now_ns: u64) -> bool {
+    fn take(&mut self, pace: &QuotaPace, units: u64, now_ns: u64) -> bool {
         let window = pace.window.as_nanos();
         let full = u128::from(pace.burst) * window;
         self.level =
@@ -57,8 +57,8 @@ proptest! {
             let bucket = buckets.entry(key).or_insert(Bucket { level: full, at_ns: now_ns });
             let expected = bucket.take(&pace, wanted, now_ns);
             let outcome = meter.take(key + 1, (&pace, wanted), now_ns, Duration::ZERO);
-            prop_assert_eq!(outcome == Outcome::Allowed, expected, "{:?} at {}", outcome, now_ns);
-            if let Outcome::Refused(wait) = outcome {
+            prop_assert_eq!(outcome == QuotaDecision::Allowed, expected, "{:?} at {}", outcome, now_ns);
+            if let QuotaDecision::Refused(wait) = outcome {
                 // That is when it would be allowed, and not a nanosecond earlier.
                 let wait_ns = u64::try_from(wait.as_nanos()).unwrap();
                 if wanted <= burst {
@@ -88,7 +88,7 @@ proptest! {
             for (scheduler, later_ns) in turn {
                 now_ns += later_ns;
                 let meter = &mut meters[scheduler % schedulers];
-                allowed += u64::from(meter.take(7, (&pace, 1), now_ns, Duration::ZERO) == Outcome::Allowed);
+                allowed += u64::from(meter.take(7, (&pace, 1), now_ns, Duration::ZERO) == QuotaDecision::Allowed);
             }
             let news: Vec<_> = meters.iter_mut().map(Meter::take_news).collect();
             for (from, news) in news.iter().enumerate() {
@@ -128,22 +128,22 @@ fn a_delay_is_counted_and_a_refusal_is_not() {
     let (pace, mut meter, now_ns) = (pace(10, 2), Meter::new(64, 1), SECOND_NS);
     let patience = Duration::from_millis(150);
     let mut take = |now_ns| meter.take(7, (&pace, 1), now_ns, patience);
-    assert_eq!([take(now_ns), take(now_ns)], [Outcome::Allowed; 2]);
-    assert_eq!(take(now_ns), Outcome::After(Duration::from_millis(100)));
+    assert_eq!([take(now_ns), take(now_ns)], [QuotaDecision::Allowed; 2]);
+    assert_eq!(take(now_ns), QuotaDecision::After(Duration::from_millis(100)));
     for _ in 0..3 {
-        assert_eq!(take(now_ns), Outcome::Refused(Duration::from_millis(200)));
+        assert_eq!(take(now_ns), QuotaDecision::Refused(Duration::from_millis(200)));
     }
-    assert_eq!(take(now_ns + SECOND_NS / 5), Outcome::Allowed);
+    assert_eq!(take(now_ns + SECOND_NS / 5), QuotaDecision::Allowed);
 }
 
 #[test]
 fn uses_that_another_scheduler_learns_late_are_owed() {
     let (pace, mut meter, now_ns) = (pace(1000, 1000), Meter::new(64, 1), SECOND_NS);
-    assert_eq!(meter.is_within(7, &pace, now_ns), Outcome::Allowed);
+    assert_eq!(meter.is_within(7, &pace, now_ns), QuotaDecision::Allowed);
     meter.spend(7, (&pace, 5000), now_ns);
-    assert_eq!(meter.is_within(7, &pace, now_ns), Outcome::Refused(Duration::from_secs(4)));
-    assert_eq!(meter.is_within(7, &pace, now_ns + 4 * SECOND_NS), Outcome::Allowed);
-    assert_eq!(meter.is_within(8, &pace, now_ns), Outcome::Allowed);
+    assert_eq!(meter.is_within(7, &pace, now_ns), QuotaDecision::Refused(Duration::from_secs(4)));
+    assert_eq!(meter.is_within(7, &pace, now_ns + 4 * SECOND_NS), QuotaDecision::Allowed);
+    assert_eq!(meter.is_within(8, &pace, now_ns), QuotaDecision::Allowed);
 }
 
 /// A stranger with a million addresses: the table stays as it is, and clients near their limit are not forgotten.
@@ -157,30 +157,36 @@ fn a_million_new_keys_take_no_memory_and_forget_nobody_who_is_near_a_limit() {
     let mut now_ns = SECOND_NS;
     for key in &known {
         for _ in 0..10 {
-            assert_eq!(meter.take(*key, (&pace, 1), now_ns, Duration::ZERO), Outcome::Allowed);
+            assert_eq!(
+                meter.take(*key, (&pace, 1), now_ns, Duration::ZERO),
+                QuotaDecision::Allowed
+            );
         }
     }
     for number in 0..1_000_000 {
         let outcome = meter.take(spread(number), (&pace, 1), now_ns, Duration::ZERO);
-        assert_eq!(outcome, Outcome::Allowed, "nobody pays for others");
+        assert_eq!(outcome, QuotaDecision::Allowed, "nobody pays for others");
     }
     for key in &known {
         let outcome = meter.take(*key, (&pace, 1), now_ns, Duration::ZERO);
-        assert!(matches!(outcome, Outcome::Refused(_)), "it is still known");
+        assert!(matches!(outcome, QuotaDecision::Refused(_)), "it is still known");
     }
     now_ns += SECOND_NS;
     for key in &known {
-        assert_eq!(meter.take(*key, (&pace, 10), now_ns, Duration::ZERO), Outcome::Allowed);
+        assert_eq!(meter.take(*key, (&pace, 10), now_ns, Duration::ZERO), QuotaDecision::Allowed);
     }
     assert_eq!(meter.bytes(), bytes);
 }
 
 #[test]
 fn sizes_are_bounded() {
-    assert_eq!(Table::new(0).bytes(), 64);
-    assert_eq!(Table::new(5).bytes(), 128);
-    assert_eq!(Table::new(usize::MAX).bytes(), 16 << 20);
-    let most = Pace { units: 1, window: Duration::MAX, burst: u64::MAX };
+    assert_eq!(KeyTable::new(0).bytes(), 64);
+    assert_eq!(KeyTable::new(5).bytes(), 128);
+    assert_eq!(KeyTable::new(usize::MAX).bytes(), 16 << 20);
+    let most = QuotaPace { units: 1, window: Duration::MAX, burst: u64::MAX };
     let mut until_ns = u64::MAX;
-    assert_eq!(most.take(&mut until_ns, u64::MAX, u64::MAX, Duration::ZERO), Outcome::Allowed);
+    assert_eq!(
+        most.take(&mut until_ns, u64::MAX, u64::MAX, Duration::ZERO),
+        QuotaDecision::Allowed
+    );
 }

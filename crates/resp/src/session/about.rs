@@ -5,9 +5,9 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use channels::{Matcher, check_pattern};
-use local::Need;
-use store::{Database, Failure, Outcome, Query};
+use channels::{ChannelMatcher, check_pattern};
+use local::AccessNeed;
+use store::{Database, Query, StepOutcome, StoreFailure};
 use sys::accounting::{process_usage, resident_bytes};
 use wire::resp::{write_array, write_bulk, write_error, write_map};
 
@@ -124,17 +124,17 @@ fn memory() -> Vec<(&'static str, String)> {
 }
 
 /// The databases that the client may read.
-fn keyspace(session: &Session, env: &Environment<'_>, now_ms: u64) -> Result<String, Failure> {
+fn keyspace(session: &Session, env: &Environment<'_>, now_ms: u64) -> Result<String, StoreFailure> {
     let mut text = "# Keyspace\r\n".to_owned();
     let Some(store) = &env.store else { return Ok(text) };
     for (number, name) in store.store().databases().iter().enumerate() {
         let database = Database(number as u8);
-        if store.check_access(Need::Read, database, &session.rights).is_err() {
+        if store.check_access(AccessNeed::Read, database, &session.rights).is_err() {
             continue;
         }
         let snapshot = store.snapshot()?;
         let count = |query: &Query| match snapshot.answer(database, query, now_ms)? {
-            Outcome::Number(count) => Ok::<i64, Failure>(count),
+            StepOutcome::Number(count) => Ok::<i64, StoreFailure>(count),
             _ => Ok(0),
         };
         let (keys, ending) = (count(&Query::Count)?, count(&Query::Ending)?);
@@ -181,7 +181,7 @@ fn known_parameters(call: &Call<'_, '_>) -> Result<Vec<(&'static str, &'static s
     let mut patterns = Vec::new();
     for pattern in call.command.arguments_from(2) {
         let pattern = check_pattern(pattern).map_err(|problem| format!("ERR {problem}"))?;
-        patterns.push(Matcher::new(&pattern.to_ascii_lowercase()));
+        patterns.push(ChannelMatcher::new(&pattern.to_ascii_lowercase()));
     }
     let fits = |name: &str| patterns.iter().any(|one| one.accepts(name.as_bytes(), &mut 0));
     Ok(KNOWN.into_iter().filter(|(name, _)| fits(name)).collect())

@@ -6,8 +6,8 @@
 use runtime::clock::Now;
 use runtime::output::Output;
 use runtime::service::Context;
-use store::Outcome;
-use wire::resp::{Limits, Parser};
+use store::StepOutcome;
+use wire::resp::{CommandLimits, Parser};
 
 use super::pending::write_outcome;
 use super::pending_reply::{Part, Quiet};
@@ -60,7 +60,7 @@ pub(super) fn go_on<M>(
 
 fn answer(
     session: &mut Session,
-    (part, outcome): (&Part, Option<&Outcome>),
+    (part, outcome): (&Part, Option<&StepOutcome>),
     env: &mut Environment<'_>,
     output: &mut Output,
     now: Now,
@@ -71,7 +71,7 @@ fn answer(
             write_outcome(shape, outcome, (session.version, now.unix_ms()), output.buffer());
         }
         Part::Command(command) => {
-            if let Ok(Some(command)) = Parser::default().parse(command, &Limits::default()) {
+            if let Ok(Some(command)) = Parser::default().parse(command, &CommandLimits::default()) {
                 return dispatch::run(session, &command, env, output, now);
             }
         }

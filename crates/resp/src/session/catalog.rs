@@ -3,7 +3,7 @@
 //! Owns the format of replies. The rows of the table say the rest.
 
 use wire::resp::{
-    Command, Version, write_array, write_bulk, write_error, write_integer, write_map,
+    RespCommand, RespVersion, write_array, write_bulk, write_error, write_integer, write_map,
     write_null_array, write_simple,
 };
 
@@ -61,7 +61,7 @@ fn find<'r>(rows: &'r [Row], name: &[u8]) -> Option<&'r Row> {
     rows.iter().find(|row| name.eq_ignore_ascii_case(row.name.as_bytes()))
 }
 
-fn write_docs(rows: &[&Row], version: Version, out: &mut Vec<u8>) {
+fn write_docs(rows: &[&Row], version: RespVersion, out: &mut Vec<u8>) {
     write_map(out, rows.len(), version);
     for row in rows {
         write_bulk(out, row.name.as_bytes());
@@ -72,7 +72,7 @@ fn write_docs(rows: &[&Row], version: Version, out: &mut Vec<u8>) {
 }
 
 /// `COMMAND GETKEYS name word ...`.
-fn write_keys(command: &Command<'_>, row: Option<&Row>, out: &mut Vec<u8>) {
+fn write_keys(command: &RespCommand<'_>, row: Option<&Row>, out: &mut Vec<u8>) {
     let Some(row) = row else { return write_error(out, "ERR Invalid command specified") };
     let count = command.len() - 2;
     if !row.words.contains(&count) {

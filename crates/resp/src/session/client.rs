@@ -6,7 +6,8 @@
 use std::net::SocketAddr;
 
 use wire::resp::{
-    Command, Version, write_array, write_bulk, write_error, write_integer, write_null, write_simple,
+    RespCommand, RespVersion, write_array, write_bulk, write_error, write_integer, write_null,
+    write_simple,
 };
 
 use super::reply::shown;
@@ -53,12 +54,12 @@ impl Session {
 }
 
 /// Whether the command ends its connection.
-fn ends(command: &Command<'_>) -> bool {
+fn ends(command: &RespCommand<'_>) -> bool {
     command.len() > 1 && command.argument(1).eq_ignore_ascii_case(b"kill")
 }
 
 /// Whether a command is `CLIENT REPLY`, which decides itself whether it is answered.
-pub(super) fn is_about_replies(command: &Command<'_>) -> bool {
+pub(super) fn is_about_replies(command: &RespCommand<'_>) -> bool {
     command.argument(0).eq_ignore_ascii_case(b"client")
         && command.argument(1).eq_ignore_ascii_case(b"reply")
 }
@@ -150,7 +151,7 @@ fn reply(session: &mut Session, wanted: &[u8], out: &mut Vec<u8>) {
 }
 
 /// `CLIENT KILL address`, or with filters. Ends this connection alone, if the filters name it.
-fn kill(session: &Session, command: &Command<'_>, out: &mut Vec<u8>) -> After {
+fn kill(session: &Session, command: &RespCommand<'_>, out: &mut Vec<u8>) -> After {
     let address = address(session);
     if command.len() == 3 {
         if command.argument(2) != address.as_bytes() {
@@ -210,7 +211,7 @@ fn info(session: &Session) -> String {
         if session.subscriptions() > 0 { "P" } else { "N" },
         session.database.0,
         session.subscriptions() - channels,
-        if session.version == Version::Three { 3 } else { 2 },
+        if session.version == RespVersion::Three { 3 } else { 2 },
     )
 }
 

@@ -2,9 +2,9 @@
 //!
 //! Owns their replies, and Redis' error texts for keys and tokens. The host decides which rights they give.
 
-use channels::Shown;
+use channels::Credential;
 use wire::resp::{
-    Version, write_array, write_bulk, write_error, write_integer, write_map, write_simple,
+    RespVersion, write_array, write_bulk, write_error, write_integer, write_map, write_simple,
 };
 
 use super::client::{self, ReplyMode};
@@ -21,7 +21,7 @@ pub(super) fn echo(call: &mut Call<'_, '_>) -> After {
 /// `PING [word]`.
 pub(super) fn ping(call: &mut Call<'_, '_>) -> After {
     let word = call.word(1);
-    if call.session.version == Version::Two && call.session.subscriptions() > 0 {
+    if call.session.version == RespVersion::Two && call.session.subscriptions() > 0 {
         write_array(call.out(), 2);
         write_bulk(call.out(), b"pong");
         write_bulk(call.out(), word);
@@ -63,12 +63,12 @@ pub(super) fn quit(call: &mut Call<'_, '_>) -> After {
 pub(super) fn reset(call: &mut Call<'_, '_>) -> After {
     let session = &mut *call.session;
     session.leave(&mut call.env.channels);
-    session.version = Version::Two;
+    session.version = RespVersion::Two;
     session.about = None;
     session.reply_mode = ReplyMode::On;
     session.pending = PendingReplies::default();
     session.database = store::Database(0);
-    session.rights.show(Shown::Nothing);
+    session.rights.show(Credential::Nothing);
     write_simple(call.out(), "RESET");
     After::More
 }
@@ -87,7 +87,7 @@ pub(super) fn hello(call: &mut Call<'_, '_>) -> After {
         write_bulk(out, value.as_bytes());
     }
     write_bulk(out, b"proto");
-    write_integer(out, if version == Version::Three { 3 } else { 2 });
+    write_integer(out, if version == RespVersion::Three { 3 } else { 2 });
     write_bulk(out, b"id");
     write_integer(out, i64::try_from(number).unwrap_or(i64::MAX));
     for word in [&b"mode"[..], b"standalone", b"role", b"master", b"modules"] {
@@ -101,8 +101,8 @@ pub(super) fn hello(call: &mut Call<'_, '_>) -> After {
 fn agree(call: &mut Call<'_, '_>) -> Result<(), String> {
     let version = match call.word(1) {
         b"" => call.session.version,
-        b"2" => Version::Two,
-        b"3" => Version::Three,
+        b"2" => RespVersion::Two,
+        b"3" => RespVersion::Three,
         _ => return Err("NOPROTO unsupported protocol version".to_owned()),
     };
     let (mut name, mut shown) = (None, None);
@@ -145,7 +145,7 @@ fn agree(call: &mut Call<'_, '_>) -> Result<(), String> {
 impl Session {
     /// Whether the client must authenticate before other commands.
     pub(super) fn must_authenticate(&self) -> bool {
-        self.is_asked && matches!(self.rights.shown(), Shown::Nothing)
+        self.is_asked && matches!(self.rights.shown(), Credential::Nothing)
     }
 }
 

@@ -5,7 +5,7 @@
 use channels::limits::SUBSCRIPTIONS_PER_CONNECTION;
 use runtime::clock::Now;
 use runtime::output::Output;
-use wire::resp::{Command, Version, write_error};
+use wire::resp::{RespCommand, RespVersion, write_error};
 
 use super::reply::{SHOWN_BYTES, shown};
 use super::table::{self, Access, Run};
@@ -15,13 +15,13 @@ use crate::limits::{AWAITED, AWAITED_SIZE};
 /// Runs one command.
 pub(super) fn run(
     session: &mut Session,
-    command: &Command<'_>,
+    command: &RespCommand<'_>,
     env: &mut Environment<'_>,
     output: &mut Output,
     now: Now,
 ) -> After {
     let found = table::find(command.argument(0));
-    let only_hears = session.version == Version::Two && session.subscriptions() > 0;
+    let only_hears = session.version == RespVersion::Two && session.subscriptions() > 0;
     let is_closed = only_hears || session.must_authenticate();
     let row = found.map(|(_, row)| row);
     let waits = match row {
@@ -137,7 +137,7 @@ fn carry_out(call: &mut Call<'_, '_>) -> After {
 }
 
 /// Redis' error text for an unknown command, with the first arguments.
-fn unknown(command: &Command<'_>) -> String {
+fn unknown(command: &RespCommand<'_>) -> String {
     let mut arguments = String::new();
     for argument in command.arguments_from(1) {
         if arguments.len() >= SHOWN_BYTES {

@@ -2,7 +2,7 @@
 //!
 //! Owns what it does then: its handshake, answers of the store, messages, the end of its rights and of its connection.
 
-use channels::{Channels, Rights, Shown};
+use channels::{Channels, Credential, Rights};
 use runtime::clock::milliseconds;
 use runtime::service::{Context, Event, Next};
 use runtime::trace;
@@ -44,7 +44,7 @@ impl Session {
     /// The handshake is over.
     pub fn on_agreed<M>(&mut self, context: &mut Context<'_, M>) -> Next {
         self.entrance = Entrance::Open;
-        self.rights = Rights::new(Shown::Nothing, context.agreed().as_deref());
+        self.rights = Rights::new(Credential::Nothing, context.agreed().as_deref());
         set_first_deadline(context);
         Next::Read
     }

@@ -2,8 +2,8 @@
 //!
 //! Owns Redis' error texts for invalid ones, and which of several errors comes first.
 
-use store::{Change, Expiry, ExpiryOnly};
-use wire::resp::Command;
+use store::{DatabaseChange, Expiry, ExpiryOnly};
+use wire::resp::RespCommand;
 
 use super::reply::{Shape, Unit};
 use super::requested::{Request, SYNTAX, Words, change};
@@ -25,7 +25,7 @@ pub(super) enum Lasting {
 pub(super) fn option(
     before: Option<Lasting>,
     option: &[u8],
-    command: &Command<'_>,
+    command: &RespCommand<'_>,
     at: &mut usize,
 ) -> Result<Lasting, String> {
     let value = *at + 1;
@@ -108,17 +108,17 @@ fn expire(words: &Words<'_>, unit: Unit, from_ms: u64) -> Result<Request, String
     let time = time.checked_add(i64::try_from(from_ms).unwrap_or(i64::MAX));
     // An expiry in the past deletes the key.
     let time = u64::try_from(time.ok_or_else(|| invalid(words.name))?).unwrap_or(0);
-    change(Change::Expire { key: words.key(), expiry: Expiry::At(time), only }, Shape::Flag)
+    change(DatabaseChange::Expire { key: words.key(), expiry: Expiry::At(time), only }, Shape::Flag)
 }
 
 /// `PERSIST key`.
 pub(super) fn persist(words: &Words<'_>) -> Result<Request, String> {
     let (expiry, only) = (Expiry::Never, ExpiryOnly::IfAny);
-    change(Change::Expire { key: words.key(), expiry, only }, Shape::Flag)
+    change(DatabaseChange::Expire { key: words.key(), expiry, only }, Shape::Flag)
 }
 
 /// The condition that the options of `EXPIRE` make together.
-fn condition(command: &Command<'_>) -> Result<ExpiryOnly, String> {
+fn condition(command: &RespCommand<'_>) -> Result<ExpiryOnly, String> {
     let (mut if_none, mut if_any, mut if_later, mut if_sooner) = (false, false, false, false);
     for option in command.arguments_from(3) {
         match &*option.to_ascii_lowercase() {

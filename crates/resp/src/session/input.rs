@@ -5,7 +5,7 @@
 use runtime::clock::Now;
 use runtime::output::Output;
 use runtime::service::{Context, Next, Progress};
-use wire::resp::{Command, Limits, Parser, write_error};
+use wire::resp::{CommandLimits, Parser, RespCommand, write_error};
 
 use super::after_exec::{self, Going};
 use super::client::{self, ReplyMode};
@@ -49,8 +49,11 @@ impl Session {
     ) -> Progress {
         let mut consumed = 0;
         loop {
-            let limits =
-                if self.must_authenticate() { Limits::of_strangers() } else { Limits::default() };
+            let limits = if self.must_authenticate() {
+                CommandLimits::of_strangers()
+            } else {
+                CommandLimits::default()
+            };
             if context.output_is_full() || self.pending.has_to_drain() {
                 // A client that does not read its messages must not keep others from a long reply.
                 env.clients.end_work(self.process);
@@ -103,7 +106,7 @@ impl Session {
 
     fn run<M>(
         &mut self,
-        command: &Command<'_>,
+        command: &RespCommand<'_>,
         env: &mut Environment<'_>,
         context: &mut Context<'_, M>,
     ) -> After {
@@ -128,7 +131,7 @@ impl Session {
     /// Runs a command whose reply the client does not want.
     fn run_silently(
         &mut self,
-        command: &Command<'_>,
+        command: &RespCommand<'_>,
         env: &mut Environment<'_>,
         now: Now,
     ) -> After {

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use runtime::clock::Now;
 use store::limits::RECORD_SIZE;
-use store::{Database, Failure, Record, Snapshot};
+use store::{Database, Record, Snapshot, StoreFailure};
 use wire::resp::{write_bulk, write_error, write_integer, write_null};
 
 use super::reply::write_failure;
@@ -94,7 +94,11 @@ pub(super) fn random_key(call: &mut Call<'_, '_>) -> After {
 }
 
 /// The first key behind a random place. Keys behind a gap are returned more often than others.
-fn some_key(snapshot: &Snapshot, database: Database, now: Now) -> Result<Option<Vec<u8>>, Failure> {
+fn some_key(
+    snapshot: &Snapshot,
+    database: Database,
+    now: Now,
+) -> Result<Option<Vec<u8>>, StoreFailure> {
     let (first, last) = snapshot.ends(database)?.unwrap_or_default();
     // A random place between the two ends: after what they have in common, any bytes.
     let common = first.iter().zip(&last).take_while(|(one, other)| one == other).count();

@@ -5,7 +5,7 @@
 
 use std::ops::ControlFlow;
 
-use channels::{Matcher, check_pattern};
+use channels::{ChannelMatcher, check_pattern};
 use wire::resp::{write_array, write_bulk, write_error};
 
 use super::reply::write_failure;
@@ -14,7 +14,7 @@ use crate::limits::{LISTING_SIZE, STEPS_PER_KEY};
 
 pub(super) fn run(call: &mut Call<'_, '_>) -> After {
     let pattern = match check_pattern(call.word(1)) {
-        Ok(pattern) => Matcher::new(pattern),
+        Ok(pattern) => ChannelMatcher::new(pattern),
         Err(problem) => return call.say_error(&format!("ERR {problem}")),
     };
     let Call { session, env, output, now, .. } = call;

@@ -38,12 +38,12 @@ use runtime::clock::Now;
 use runtime::limits::ENDPOINTS;
 use runtime::mailbox::Endpoint;
 use runtime::output::Output;
-use runtime::service::{Command as Order, Context, ServiceContext};
+use runtime::service::{Context, SchedulerCommand as Order, ServiceContext};
 use runtime::slots::ProcessId;
 use runtime::trace;
 use store::Database;
 use sys::socket::Peer;
-use wire::resp::{Command, Parser, Version, write_error};
+use wire::resp::{Parser, RespCommand, RespVersion, write_error};
 
 pub use self::table::{command_names, command_table};
 
@@ -56,7 +56,7 @@ use self::table::{Keys, Row};
 use crate::exclusive::Exclusive;
 use crate::gathering::Gathering;
 use crate::held_replies::HeldReplies;
-use crate::host::Host;
+use crate::host::RespHost;
 use crate::pace::Pace;
 use crate::scan_places::ScanPlaces;
 use crate::search::Search;
@@ -65,7 +65,7 @@ use crate::traced;
 
 /// What the sessions of one scheduler share.
 #[derive(Debug)]
-pub struct Clients {
+pub struct RespClients {
     parser: Parser,
     /// The number of connections so far, for their ids.
     count: u64,
@@ -83,7 +83,7 @@ pub struct Clients {
     kept: usize,
 }
 
-impl Clients {
+impl RespClients {
     /// No clients yet; they are counted here.
     #[must_use]
     pub fn new(counts: RespCounts) -> Self {
@@ -158,13 +158,13 @@ impl Clients {
 pub struct Environment<'e> {
     store: Option<RefMut<'e, StoreClient>>,
     channels: RefMut<'e, Channels>,
-    clients: &'e mut Clients,
-    host: &'e mut dyn Host,
+    clients: &'e mut RespClients,
+    host: &'e mut dyn RespHost,
 }
 
 impl<'e> Environment<'e> {
     /// Both parts of `local` are borrowed as long as this lives.
-    pub fn new(local: &'e Local, clients: &'e mut Clients, host: &'e mut dyn Host) -> Self {
+    pub fn new(local: &'e Local, clients: &'e mut RespClients, host: &'e mut dyn RespHost) -> Self {
         Self { store: local.store(), channels: local.channels(), clients, host }
     }
 }
@@ -175,7 +175,7 @@ pub struct Session {
     /// The process of the connection.
     process: ProcessId,
     number: u64,
-    version: Version,
+    version: RespVersion,
     /// What the client says about itself.
     about: Option<Box<About>>,
     listening: Listening,
@@ -215,7 +215,7 @@ enum After {
 /// One command while it runs.
 struct Call<'c, 'e> {
     session: &'c mut Session,
-    command: &'c Command<'c>,
+    command: &'c RespCommand<'c>,
     row: &'static Row,
     env: &'c mut Environment<'e>,
     output: &'c mut Output,
@@ -257,7 +257,11 @@ impl<'c> Call<'c, '_> {
 
 impl Session {
     /// A session for a connection that was just accepted.
-    pub fn new<M: Send>(peer: Peer, clients: &mut Clients, context: &mut Context<'_, M>) -> Self {
+    pub fn new<M: Send>(
+        peer: Peer,
+        clients: &mut RespClients,
+        context: &mut Context<'_, M>,
+    ) -> Self {
         clients.count += 1;
         clients.counts.count(Counter::Connections);
         // Unique among all schedulers.
@@ -266,7 +270,7 @@ impl Session {
         Self {
             process: context.id,
             number,
-            version: Version::Two,
+            version: RespVersion::Two,
             about: None,
             listening: Listening::default(),
             rights: Rights::ANYBODY,

@@ -6,8 +6,8 @@
 use std::collections::VecDeque;
 
 use ahash::HashMap;
-use store::{Condition, Database, Executed, Failure, Outcome};
-use wire::resp::{Version, write_array, write_error, write_null_array};
+use store::{Database, Executed, OrderCondition, StepOutcome, StoreFailure};
+use wire::resp::{RespVersion, write_array, write_error, write_null_array};
 
 use super::pending_reply::{Part, PendingReply, Quiet, Running, Transaction};
 use super::reply::{Shape, write_failure};
@@ -136,8 +136,8 @@ impl PendingReplies {
     /// Writes the reply of the oldest pending order, and the ready replies behind it.
     pub(super) fn tell(
         &mut self,
-        executed: Result<Executed, Failure>,
-        told: (Version, u64),
+        executed: Result<Executed, StoreFailure>,
+        told: (RespVersion, u64),
         out: &mut Vec<u8>,
     ) {
         let work = self.work();
@@ -227,10 +227,10 @@ impl PendingReplies {
     }
 
     /// Takes the next part of the executed transaction, with the outcomes of its steps. Many values become a part each.
-    pub(super) fn next_part(&mut self) -> Option<(Part, Quiet, &mut VecDeque<Outcome>)> {
+    pub(super) fn next_part(&mut self) -> Option<(Part, Quiet, &mut VecDeque<StepOutcome>)> {
         let running = self.0.as_mut()?.running.as_mut()?;
         let mut part = running.parts.pop_front()?;
-        if let (Part::Outcome(Shape::Bulks), Some(Outcome::Values(values))) =
+        if let (Part::Outcome(Shape::Bulks), Some(StepOutcome::Values(values))) =
             (&part, running.outcomes.front_mut())
         {
             let values = std::mem::take(values);
@@ -240,7 +240,7 @@ impl PendingReplies {
             part = Part::Said(head);
             for value in values.into_iter().rev() {
                 running.parts.push_front(Part::Outcome(Shape::Bulk));
-                running.outcomes.push_front(Outcome::Value(value));
+                running.outcomes.push_front(StepOutcome::Value(value));
             }
         }
         Some((part, running.quiet, &mut running.outcomes))
@@ -269,12 +269,12 @@ impl PendingReplies {
     }
 
     /// Takes the transaction and its conditions.
-    pub(super) fn end_transaction(&mut self) -> Option<(Transaction, Vec<Condition>)> {
+    pub(super) fn end_transaction(&mut self) -> Option<(Transaction, Vec<OrderCondition>)> {
         let work = self.0.as_mut()?;
         let mut transaction = work.transaction.take()?;
         let watched = std::mem::take(&mut work.watched).into_iter();
         let watched = watched
-            .map(|((database, key), version)| Condition { database, key, version })
+            .map(|((database, key), version)| OrderCondition { database, key, version })
             .collect();
         transaction.is_spoilt |= std::mem::take(&mut work.is_unguarded);
         self.settle();
@@ -319,15 +319,15 @@ impl PendingReplies {
     /// Bytes kept between commands.
     pub(super) fn kept(&self) -> usize {
         let Some(work) = &self.0 else { return 0 };
-        let watched = work.watched.keys().map(|(_, key)| size_of::<Condition>() + key.len());
+        let watched = work.watched.keys().map(|(_, key)| size_of::<OrderCondition>() + key.len());
         work.transaction.as_ref().map_or(0, |transaction| transaction.size) + watched.sum::<usize>()
     }
 }
 
 pub(super) fn write_outcome(
     shape: &Shape,
-    outcome: Option<&Outcome>,
-    told: (Version, u64),
+    outcome: Option<&StepOutcome>,
+    told: (RespVersion, u64),
     out: &mut Vec<u8>,
 ) {
     match outcome {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use store::{Database, Outcome, Step};
+use store::{Database, StepOutcome, StoreStep};
 
 use super::reply::Shape;
 
@@ -45,7 +45,7 @@ pub(super) enum Part {
 #[derive(Debug)]
 pub(super) struct Running {
     pub(super) parts: VecDeque<Part>,
-    pub(super) outcomes: VecDeque<Outcome>,
+    pub(super) outcomes: VecDeque<StepOutcome>,
     pub(super) quiet: Quiet,
     /// Bytes of the outcomes, if they are large.
     pub(super) held: usize,
@@ -54,7 +54,7 @@ pub(super) struct Running {
 /// The commands between `MULTI` and `EXEC`.
 #[derive(Debug, Default)]
 pub(super) struct Transaction {
-    pub(super) steps: Vec<(Database, Step)>,
+    pub(super) steps: Vec<(Database, StoreStep)>,
     /// The reply to each command.
     pub(super) parts: Vec<Part>,
     /// Bytes of the steps and the replies.

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use ahash::HashMap;
 use channels::limits::SUBSCRIPTIONS_PER_CONNECTION;
 use channels::{
-    Body, Format, Glob, Outcome, Published, Publisher, Question, Refusal, Sender, Standing,
-    Subscriber, Told, check_name, check_pattern,
+    ChannelGlob, ChannelRefusal, Format, Payload, PublishOutcome, PublishReceipt, Published,
+    Publisher, Sender, Subscriber, SubscriberQuery, SubscriptionState, check_name, check_pattern,
 };
 use wire::resp::{
-    Version, write_array, write_bulk, write_error, write_integer, write_null, write_push,
+    RespVersion, write_array, write_bulk, write_error, write_integer, write_null, write_push,
 };
 
 use super::listening::Named;
@@ -21,23 +21,27 @@ use crate::host::ChannelQuestion;
 
 fn format_of(session: &Session) -> Format {
     match session.version {
-        Version::Two => Format::Resp2,
-        Version::Three => Format::Resp3,
+        RespVersion::Two => Format::Resp2,
+        RespVersion::Three => Format::Resp3,
     }
 }
 
 fn begin(session: &Session, parts: usize, out: &mut Vec<u8>) {
     match session.version {
-        Version::Two => write_array(out, parts),
-        Version::Three => write_push(out, parts),
+        RespVersion::Two => write_array(out, parts),
+        RespVersion::Three => write_push(out, parts),
     }
 }
 
-fn refusal_text(refusal: Refusal) -> String {
+fn refusal_text(refusal: ChannelRefusal) -> String {
     match refusal {
-        Refusal::Denied | Refusal::NoToken | Refusal::NoCertificate => format!("NOPERM {refusal}"),
-        Refusal::Busy => format!("BUSY {refusal}"),
-        Refusal::TooLarge | Refusal::TooOften | Refusal::Full => format!("ERR {refusal}"),
+        ChannelRefusal::Denied | ChannelRefusal::NoToken | ChannelRefusal::NoCertificate => {
+            format!("NOPERM {refusal}")
+        }
+        ChannelRefusal::Busy => format!("BUSY {refusal}"),
+        ChannelRefusal::TooLarge | ChannelRefusal::TooOften | ChannelRefusal::Full => {
+            format!("ERR {refusal}")
+        }
     }
 }
 
@@ -48,16 +52,16 @@ pub(super) fn publish(call: &mut Call<'_, '_>) -> After {
         return After::More;
     }
     let result = match call.env.channels.outcome(call.session.process) {
-        Outcome::Awaited => return After::Wait,
-        Outcome::Known(result) => result.map_err(refusal_text),
-        Outcome::None => match publish_now(call) {
+        PublishOutcome::Awaited => return After::Wait,
+        PublishOutcome::Known(result) => result.map_err(refusal_text),
+        PublishOutcome::None => match publish_now(call) {
             Ok(None) => return After::Wait,
             Ok(Some(published)) => Ok(published),
             Err(problem) => Err(problem),
         },
     };
     let session = &mut *call.session;
-    if let (Ok(Published { receivers, .. }), Version::Three) = (&result, session.version)
+    if let (Ok(Published { receivers, .. }), RespVersion::Three) = (&result, session.version)
         && str::from_utf8(call.command.argument(1)).is_ok_and(|name| session.listening.hears(name))
     {
         // As in Redis, the client gets its own message before the reply. Messages are sent at the end of the turn.
@@ -75,7 +79,7 @@ pub(super) fn publish(call: &mut Call<'_, '_>) -> After {
 /// Publishes a message, unless its channel refuses it; `None` until a module or another scheduler has answered.
 fn publish_now(call: &mut Call<'_, '_>) -> Result<Option<Published>, String> {
     let name = check_name(call.word(1)).map_err(|problem| format!("ERR {problem}"))?;
-    let body = Body::of_bytes(call.word(2));
+    let body = Payload::of_bytes(call.word(2));
     // The rules are checked again when the message is published, and their refusals are counted there.
     if call.env.channels.may_publish(name, &call.session.rights).is_ok() {
         match ask(call, name, Some(&body)) {
@@ -84,7 +88,7 @@ fn publish_now(call: &mut Call<'_, '_>) -> Result<Option<Published>, String> {
         }
     }
     let (session, env) = (&*call.session, &mut *call.env);
-    let publisher = Publisher { process: session.process, told: Told::ByResuming };
+    let publisher = Publisher { process: session.process, told: PublishReceipt::ByResuming };
     let sender = Sender { rights: &session.rights, address: Some(session.arrival.peer.address) };
     let now_ms = call.now.monotonic_ms();
     env.host.publish_earlier(&mut env.channels, now_ms);
@@ -135,13 +139,13 @@ fn answer_subscribed(
         let problem = match named {
             Err(problem) => problem.clone(),
             Ok((place, named)) => match named.map(|named| call.env.channels.standing(&named.1)) {
-                Some(Standing::Awaited) => {
+                Some(SubscriptionState::Awaited) => {
                     let waiting = call.session.listening.waiting();
                     (waiting.before, waiting.answered) = (Some(before), index);
                     return After::Wait;
                 }
-                Some(Standing::NoRoom) => refusal_text(Refusal::Full),
-                Some(Standing::Active) | None => {
+                Some(SubscriptionState::NoRoom) => refusal_text(ChannelRefusal::Full),
+                Some(SubscriptionState::Active) | None => {
                     count = count.max(place + 1);
                     if index >= answered {
                         write_answer(call, Some(&String::from_utf8_lossy(name)), count + others);
@@ -162,7 +166,7 @@ fn answer_subscribed(
 /// Ends the subscriptions to patterns for which another scheduler has no room.
 fn leave_without_room(call: &mut Call<'_, '_>) {
     let (own, channels) = (call.session.listening.of_mut(call.row.name), &mut call.env.channels);
-    let has_none = |named: &mut Named| channels.standing(&named.1) == Standing::NoRoom;
+    let has_none = |named: &mut Named| channels.standing(&named.1) == SubscriptionState::NoRoom;
     let refused: Vec<Named> = own.extract_if(.., has_none).collect();
     for (_, subscription) in refused {
         channels.unsubscribe(subscription);
@@ -174,7 +178,7 @@ fn leave_without_room(call: &mut Call<'_, '_>) {
 fn ask(
     call: &mut Call<'_, '_>,
     channel: &str,
-    message: Option<&Body>,
+    message: Option<&Payload>,
 ) -> Option<Result<(), String>> {
     let (session, env) = (&mut *call.session, &mut *call.env);
     if env.channels.rulebook().of(channel).module.is_none() {
@@ -227,7 +231,7 @@ fn subscribe_to(call: &mut Call<'_, '_>, name: &[u8]) -> Result<usize, String> {
     let (process, format) = (session.process, format_of(session));
     let subscriber = Subscriber { process, format, rights: &session.rights };
     let made = if session.subscriptions() >= SUBSCRIPTIONS_PER_CONNECTION {
-        Err(Refusal::Full)
+        Err(ChannelRefusal::Full)
     } else if verb == "psubscribe" {
         channels.subscribe_to_pattern(name, subscriber)
     } else {
@@ -289,9 +293,9 @@ pub(super) fn about(call: &mut Call<'_, '_>) -> After {
     let verb = command.argument(1).to_ascii_lowercase();
     let name = |argument: &[u8]| Arc::from(String::from_utf8_lossy(argument));
     let question = match (&*verb, command.len()) {
-        (b"channels", 2) => Question::Channels(Glob::new("*")),
+        (b"channels", 2) => SubscriberQuery::Channels(ChannelGlob::new("*")),
         (b"channels", 3) => match check_pattern(command.argument(2)) {
-            Ok(pattern) => Question::Channels(Glob::new(&name(pattern))),
+            Ok(pattern) => SubscriberQuery::Channels(ChannelGlob::new(&name(pattern))),
             Err(problem) => {
                 write_error(out, &format!("ERR {problem}"));
                 return After::More;
@@ -302,8 +306,10 @@ pub(super) fn about(call: &mut Call<'_, '_>) -> After {
             write_error(out, &text);
             return After::More;
         }
-        (b"numsub", _) => Question::Subscribers(command.arguments_from(2).map(name).collect()),
-        (b"numpat", 2) => Question::Patterns,
+        (b"numsub", _) => {
+            SubscriberQuery::Subscribers(command.arguments_from(2).map(name).collect())
+        }
+        (b"numpat", 2) => SubscriberQuery::Patterns,
         _ => {
             let text = "ERR unknown subcommand or wrong number of arguments for 'pubsub'. Try PUBSUB HELP.";
             write_error(out, text);
@@ -315,13 +321,13 @@ pub(super) fn about(call: &mut Call<'_, '_>) -> After {
     let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     let found = found.counts;
     match question {
-        Question::Channels(..) => {
+        SubscriberQuery::Channels(..) => {
             write_array(out, found.len());
             for (name, _) in found {
                 write_bulk(out, name.as_bytes());
             }
         }
-        Question::Subscribers(names) => {
+        SubscriberQuery::Subscribers(names) => {
             write_array(out, 2 * names.len());
             let found: HashMap<Arc<str>, u64> = found.into_iter().collect();
             for name in names {
@@ -330,7 +336,7 @@ pub(super) fn about(call: &mut Call<'_, '_>) -> After {
                 write_integer(out, number(count));
             }
         }
-        Question::Patterns | Question::Members(..) | Question::Dismiss(..) => {
+        SubscriberQuery::Patterns | SubscriberQuery::Members(..) | SubscriberQuery::Dismiss(..) => {
             write_integer(out, number(found.len() as u64))
         }
     }

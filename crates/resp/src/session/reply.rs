@@ -5,9 +5,9 @@
 use std::ops::Range;
 
 use local::ValueBytes;
-use store::{Entry, Failure, Misuse, Outcome, Remaining};
+use store::{Misuse, Remaining, StepOutcome, StoreFailure, StoredEntry};
 use wire::resp::{
-    Version, write_array, write_bulk, write_error, write_integer, write_null, write_simple,
+    RespVersion, write_array, write_bulk, write_error, write_integer, write_null, write_simple,
 };
 
 /// The format of a command's reply.
@@ -59,17 +59,17 @@ impl Shape {
     /// Writes the reply. `told` is the protocol version and the current time.
     pub(super) fn write(
         &self,
-        outcome: &Outcome,
-        (version, now_ms): (Version, u64),
+        outcome: &StepOutcome,
+        (version, now_ms): (RespVersion, u64),
         out: &mut Vec<u8>,
     ) {
         match (self, outcome) {
-            (_, Outcome::Misuse(misuse)) => write_error(out, &text_of(*misuse)),
+            (_, StepOutcome::Misuse(misuse)) => write_error(out, &text_of(*misuse)),
             (Self::Ok, _) => write_simple(out, "OK"),
-            (Self::OkOrNull, Outcome::Put(true, _)) => write_simple(out, "OK"),
+            (Self::OkOrNull, StepOutcome::Put(true, _)) => write_simple(out, "OK"),
             (Self::OkOrNull, _) => write_null(out, version),
-            (Self::Old, Outcome::Put(_, entry)) => write_entry(out, entry.as_ref(), version),
-            (Self::Bulk | Self::Range(..), Outcome::Value(entry)) => {
+            (Self::Old, StepOutcome::Put(_, entry)) => write_entry(out, entry.as_ref(), version),
+            (Self::Bulk | Self::Range(..), StepOutcome::Value(entry)) => {
                 let value = entry.as_ref().map(|entry| ValueBytes::Copied(&entry.bytes));
                 match self.of_value(value) {
                     Some(ValueBytes::Copied(bytes)) => write_bulk(out, bytes),
@@ -77,25 +77,25 @@ impl Shape {
                     Some(ValueBytes::Lent(_)) | None => write_null(out, version),
                 }
             }
-            (Self::NullOrError(text), Outcome::Value(Some(_))) => write_error(out, text),
-            (Self::NullOrError(_), Outcome::Value(None)) => write_null(out, version),
-            (Self::Flag, Outcome::Put(made, _) | Outcome::Made(made)) => {
+            (Self::NullOrError(text), StepOutcome::Value(Some(_))) => write_error(out, text),
+            (Self::NullOrError(_), StepOutcome::Value(None)) => write_null(out, version),
+            (Self::Flag, StepOutcome::Put(made, _) | StepOutcome::Made(made)) => {
                 write_integer(out, i64::from(*made));
             }
-            (Self::Number, Outcome::Number(number)) => write_integer(out, *number),
-            (Self::Bulks, Outcome::Values(entries)) => {
+            (Self::Number, StepOutcome::Number(number)) => write_integer(out, *number),
+            (Self::Bulks, StepOutcome::Values(entries)) => {
                 write_array(out, entries.len());
                 for entry in entries {
                     write_entry(out, entry.as_ref(), version);
                 }
             }
-            (Self::Left(unit), Outcome::Remaining(remaining)) => {
+            (Self::Left(unit), StepOutcome::Remaining(remaining)) => {
                 write_integer(out, time(*remaining, *unit, now_ms));
             }
-            (Self::End(unit), Outcome::Remaining(remaining)) => {
+            (Self::End(unit), StepOutcome::Remaining(remaining)) => {
                 write_integer(out, time(*remaining, *unit, 0));
             }
-            (Self::Type, Outcome::Kind(kind)) => {
+            (Self::Type, StepOutcome::Kind(kind)) => {
                 write_simple(out, if kind.is_some() { "string" } else { "none" });
             }
             (shape, outcome) => {
@@ -105,7 +105,7 @@ impl Shape {
     }
 }
 
-fn write_entry(out: &mut Vec<u8>, entry: Option<&Entry>, version: Version) {
+fn write_entry(out: &mut Vec<u8>, entry: Option<&StoredEntry>, version: RespVersion) {
     match entry {
         Some(entry) => write_bulk(out, &entry.bytes),
         None => write_null(out, version),
@@ -114,10 +114,13 @@ fn write_entry(out: &mut Vec<u8>, entry: Option<&Entry>, version: Version) {
 
 /// The error of a store that has failed. Redis clients take `OOM` for a server that refuses writes but still serves
 /// reads.
-pub(super) fn write_failure(out: &mut Vec<u8>, failure: &Failure) {
+pub(super) fn write_failure(out: &mut Vec<u8>, failure: &StoreFailure) {
     let code = match failure {
-        Failure::Full | Failure::LargerThanStore | Failure::DiskFull => "OOM",
-        Failure::TooManyReaders | Failure::TooMuch | Failure::InUse | Failure::Storage(_) => "ERR",
+        StoreFailure::Full | StoreFailure::LargerThanStore | StoreFailure::DiskFull => "OOM",
+        StoreFailure::TooManyReaders
+        | StoreFailure::TooMuch
+        | StoreFailure::InUse
+        | StoreFailure::Storage(_) => "ERR",
     };
     write_error(out, &format!("{code} {failure}"));
 }

@@ -3,21 +3,21 @@
 //! Owns the form of integers and Redis' error texts for them.
 
 use runtime::clock::Now;
-use store::{Change, Query, Step};
-use wire::resp::Command;
+use store::{DatabaseChange, Query, StoreStep};
+use wire::resp::RespCommand;
 
 use super::reply::{Shape, text_of};
 
 /// A step, and the format of its reply.
 #[derive(Debug)]
 pub(super) struct Request {
-    pub(super) step: Step,
+    pub(super) step: StoreStep,
     pub(super) shape: Shape,
 }
 
 /// The words of a command whose number is valid.
 pub(super) struct Words<'w> {
-    pub(super) command: &'w Command<'w>,
+    pub(super) command: &'w RespCommand<'w>,
     /// The name of the command, for its error texts.
     pub(super) name: &'static str,
     pub(super) now: Now,
@@ -54,13 +54,13 @@ impl Words<'_> {
 }
 
 pub(super) fn ask(query: Query, shape: Shape) -> Result<Request, String> {
-    Ok(Request { step: Step::Query(query), shape })
+    Ok(Request { step: StoreStep::Query(query), shape })
 }
 
 /// A change whose sizes the store accepts. Others are refused here, before anything reserves space for them.
-pub(super) fn change(change: Change, shape: Shape) -> Result<Request, String> {
+pub(super) fn change(change: DatabaseChange, shape: Shape) -> Result<Request, String> {
     change.check().map_err(text_of)?;
-    Ok(Request { step: Step::Change(change), shape })
+    Ok(Request { step: StoreStep::Change(change), shape })
 }
 
 /// A 64-bit integer in the form that Redis accepts.

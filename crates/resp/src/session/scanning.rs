@@ -14,15 +14,15 @@
 
 use std::ops::ControlFlow;
 
-use channels::{Matcher, check_pattern};
+use channels::{ChannelMatcher, check_pattern};
 use local::StoreClient;
 use runtime::slots::ProcessId;
-use store::{Database, Failure, ScanNumber, Visited};
-use wire::resp::{Command, write_array, write_bulk};
+use store::{Database, ScanNumber, StoreFailure, Visited};
+use wire::resp::{RespCommand, write_array, write_bulk};
 
 use super::reply::write_failure;
 use super::requested::{SYNTAX, number};
-use super::{After, Call, Clients};
+use super::{After, Call, RespClients};
 use crate::limits::{SCAN_KEYS, SCAN_SIZE, STEPS_PER_KEY};
 
 /// Default number of keys that `SCAN` visits, as in Redis.
@@ -32,7 +32,7 @@ const SCAN_COUNT: usize = 10;
 struct Scan {
     /// The cursor; 0 begins a scan.
     cursor: u64,
-    pattern: Matcher,
+    pattern: ChannelMatcher,
     /// Keys to visit.
     count: usize,
     /// Whether keys of the type `string` are wanted, the only one.
@@ -45,7 +45,7 @@ struct Scanner<'s> {
     database: Database,
     now_ms: u64,
     store: &'s StoreClient,
-    clients: &'s mut Clients,
+    clients: &'s mut RespClients,
 }
 
 pub(super) fn run(call: &mut Call<'_, '_>) -> After {
@@ -74,7 +74,7 @@ pub(super) fn run(call: &mut Call<'_, '_>) -> After {
     After::More
 }
 
-fn read(command: &Command<'_>) -> Result<Scan, String> {
+fn read(command: &RespCommand<'_>) -> Result<Scan, String> {
     let cursor = str::from_utf8(command.argument(1)).ok().and_then(|text| text.parse().ok());
     let cursor: u64 = cursor.ok_or("ERR invalid cursor")?;
     let (mut pattern, mut count, mut wants_strings) = (&b"*"[..], SCAN_COUNT, true);
@@ -93,13 +93,13 @@ fn read(command: &Command<'_>) -> Result<Scan, String> {
         at += 2;
     }
     let pattern = check_pattern(pattern).map_err(|problem| format!("ERR {problem}"))?;
-    let pattern = Matcher::new(pattern);
+    let pattern = ChannelMatcher::new(pattern);
     Ok(Scan { cursor, pattern, count: count.min(SCAN_KEYS), wants_strings })
 }
 
 impl Scanner<'_> {
     /// The key at which the scan goes on; `None` if the search for it goes on in the next turn.
-    fn begin(&mut self, scan: &Scan) -> Result<Option<Vec<u8>>, Failure> {
+    fn begin(&mut self, scan: &Scan) -> Result<Option<Vec<u8>>, StoreFailure> {
         let number = ScanNumber(scan.cursor);
         if scan.cursor == 0 {
             return Ok(Some(Vec::new()));
@@ -145,7 +145,7 @@ impl Scanner<'_> {
     }
 
     /// Visits keys until there are enough, or the time of the turn is used up.
-    fn page_of(&mut self, scan: &Scan, begun: &[u8]) -> Result<Page, Failure> {
+    fn page_of(&mut self, scan: &Scan, begun: &[u8]) -> Result<Page, StoreFailure> {
         let mut page = Page::default();
         if !scan.wants_strings {
             return Ok(page);

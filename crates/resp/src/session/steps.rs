@@ -2,9 +2,9 @@
 //!
 //! Owns Redis' error texts for invalid words.
 
-use runtime::account::{Account, charged_to};
+use runtime::account::{TimeAccount, charged_to};
 use runtime::trace;
-use store::{Change, Expiry, Old, Only, Order, Query, Source, Step, Value};
+use store::{DatabaseChange, Expiry, Old, Only, Order, Query, SourceFate, StoreStep, Value};
 
 use super::expiries::{self, Lasting};
 use super::pending_reply::PendingReply;
@@ -29,18 +29,20 @@ pub(super) fn run(
     };
     call.trace_command();
     match step {
-        Step::Query(query) if call.session.pending.answers_now() => answer(call, &query, &shape),
+        StoreStep::Query(query) if call.session.pending.answers_now() => {
+            answer(call, &query, &shape)
+        }
         // The query waits until the earlier changes are answered, and then reads from the map. Sending it to the writer
         // would copy its result.
-        Step::Query(_) => After::Wait,
-        Step::Change(_) => order(call, step, shape),
+        StoreStep::Query(_) => After::Wait,
+        StoreStep::Change(_) => order(call, step, shape),
     }
 }
 
 fn answer(call: &mut Call<'_, '_>, query: &Query, shape: &Shape) -> After {
     let (session, now_ms) = (&*call.session, call.now.unix_ms());
     let Some(store) = &call.env.store else { return After::More };
-    let outcome = charged_to(Account::Store, || {
+    let outcome = charged_to(TimeAccount::Store, || {
         store.snapshot().and_then(|snapshot| snapshot.answer(session.database, query, now_ms))
     });
     let out = call.output.buffer();
@@ -55,7 +57,7 @@ fn answer(call: &mut Call<'_, '_>, query: &Query, shape: &Shape) -> After {
 }
 
 /// Sends a change to the writer.
-fn order(call: &mut Call<'_, '_>, step: Step, shape: Shape) -> After {
+fn order(call: &mut Call<'_, '_>, step: StoreStep, shape: Shape) -> After {
     let Call { session, env, .. } = call;
     let Some(store) = &mut env.store else { return After::More };
     if !store.has_room(session.process) {
@@ -74,7 +76,7 @@ fn order(call: &mut Call<'_, '_>, step: Step, shape: Shape) -> After {
 }
 
 /// `FLUSHDB [SYNC | ASYNC]` and `FLUSHALL`; both are the same here.
-pub(super) fn clear(words: &Words<'_>, cleared: Change) -> Result<Request, String> {
+pub(super) fn clear(words: &Words<'_>, cleared: DatabaseChange) -> Result<Request, String> {
     let option = words.at(1).to_ascii_lowercase();
     if !matches!(&*option, b"" | b"sync" | b"async") {
         return Err(SYNTAX.to_owned());
@@ -83,8 +85,8 @@ pub(super) fn clear(words: &Words<'_>, cleared: Change) -> Result<Request, Strin
 }
 
 /// The change that gives a key the value in the word with this index.
-fn put(words: &Words<'_>, at: usize, (expiry, only, old): (Expiry, Only, Old)) -> Change {
-    Change::Put { key: words.key(), value: Value::bytes(words.at(at)), expiry, only, old }
+fn put(words: &Words<'_>, at: usize, (expiry, only, old): (Expiry, Only, Old)) -> DatabaseChange {
+    DatabaseChange::Put { key: words.key(), value: Value::bytes(words.at(at)), expiry, only, old }
 }
 
 /// `SET key value [NX | XX] [GET] [EX … | PX … | EXAT … | PXAT … | KEEPTTL]`.
@@ -138,7 +140,7 @@ pub(super) fn get_and_expire(words: &Words<'_>) -> Result<Request, String> {
         return Err(SYNTAX.to_owned());
     }
     match expiry.read(words) {
-        Ok(expiry) => change(Change::Touch(words.key(), expiry), Shape::Bulk),
+        Ok(expiry) => change(DatabaseChange::Touch(words.key(), expiry), Shape::Bulk),
         // Redis checks the time only if the key exists.
         Err(text) => ask(Query::Get(words.key()), Shape::NullOrError(text)),
     }
@@ -147,19 +149,19 @@ pub(super) fn get_and_expire(words: &Words<'_>) -> Result<Request, String> {
 /// `DECRBY key number`.
 pub(super) fn subtract(words: &Words<'_>) -> Result<Request, String> {
     let amount = words.number(2)?.checked_neg().ok_or("ERR decrement would overflow")?;
-    change(Change::Add(words.key(), amount), Shape::Number)
+    change(DatabaseChange::Add(words.key(), amount), Shape::Number)
 }
 
 /// `SETRANGE key offset value`.
 pub(super) fn set_range(words: &Words<'_>) -> Result<Request, String> {
     let at = usize::try_from(words.number(2)?).map_err(|_| "ERR offset is out of range")?;
-    change(Change::Overwrite(words.key(), at, words.copy(3)), Shape::Number)
+    change(DatabaseChange::Overwrite(words.key(), at, words.copy(3)), Shape::Number)
 }
 
 /// `RENAME key new`, `RENAMENX key new`.
 pub(super) fn rename(words: &Words<'_>, only: Only, shape: Shape) -> Result<Request, String> {
     let (from, to) = (words.key(), words.copy(2));
-    change(Change::Copy { from, to, only, source: Source::Deleted }, shape)
+    change(DatabaseChange::Copy { from, to, only, source: SourceFate::Deleted }, shape)
 }
 
 /// `COPY source destination [REPLACE]`, within one database.
@@ -178,7 +180,7 @@ pub(super) fn copy(words: &Words<'_>) -> Result<Request, String> {
     if from == to {
         return Err("ERR source and destination objects are the same".to_owned());
     }
-    change(Change::Copy { from, to, only, source: Source::Kept }, Shape::Flag)
+    change(DatabaseChange::Copy { from, to, only, source: SourceFate::Kept }, Shape::Flag)
 }
 
 /// `MSET key value …`, `MSETNX key value …`.
@@ -188,5 +190,5 @@ pub(super) fn set_all(words: &Words<'_>, only: Only, shape: Shape) -> Result<Req
     }
     let pair = |at: usize| (words.copy(at), words.copy(at + 1));
     let pairs = (1..words.command.len()).step_by(2).map(pair).collect();
-    change(Change::PutAll { pairs, only }, shape)
+    change(DatabaseChange::PutAll { pairs, only }, shape)
 }

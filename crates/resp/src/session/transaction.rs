@@ -6,7 +6,7 @@
 //! them.
 
 use store::limits::ORDER_WORK_SIZE;
-use store::{Database, Failure, Order};
+use store::{Database, Order, StoreFailure};
 use wire::resp::{write_array, write_bulk, write_error, write_simple};
 
 use super::pending_reply::{Part, PendingReply, Transaction};
@@ -115,7 +115,7 @@ pub(super) fn exec(call: &mut Call<'_, '_>) -> After {
     let order = Order { conditions, steps: transaction.steps };
     let size = store.cost_of(&order);
     if size > ORDER_WORK_SIZE {
-        return call.say(|out| write_failure(out, &Failure::TooMuch));
+        return call.say(|out| write_failure(out, &StoreFailure::TooMuch));
     }
     let clients = &mut env.clients;
     let held = match store.reply_size(&order).and_then(|size| clients.held.hold(size)) {

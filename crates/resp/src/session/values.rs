@@ -7,8 +7,10 @@
 use local::ValueBytes;
 use runtime::output::Output;
 use runtime::trace;
-use store::{Failure, Query};
-use wire::resp::{Version, write_array, write_bulk, write_bulk_head, write_integer, write_null};
+use store::{Query, StoreFailure};
+use wire::resp::{
+    RespVersion, write_array, write_bulk, write_bulk_head, write_integer, write_null,
+};
 
 use super::reply::{Shape, write_failure};
 use super::requested::{Words, ask};
@@ -44,7 +46,7 @@ pub(super) fn run(
     let (session, output) = (&*call.session, &mut *call.output);
     let Some(store) = &call.env.store else { return After::More };
     let snapshot = store.snapshot();
-    let snapshot = snapshot.as_deref().map_err(Failure::clone);
+    let snapshot = snapshot.as_deref().map_err(StoreFailure::clone);
     let place = (session.database, call.command.argument(1));
     let value = snapshot.and_then(|snapshot| store.give(snapshot, place, call.now));
     count(&call.env.clients.counts, &value);
@@ -59,14 +61,14 @@ pub(super) fn run(
 }
 
 /// Counts the lookup of a key.
-fn count(counts: &RespCounts, value: &Result<Option<ValueBytes<'_>>, Failure>) {
+fn count(counts: &RespCounts, value: &Result<Option<ValueBytes<'_>>, StoreFailure>) {
     if let Ok(value) = value {
         counts.count(if value.is_some() { Counter::Hits } else { Counter::Misses });
     }
 }
 
 #[inline]
-fn write(value: Option<ValueBytes<'_>>, version: Version, output: &mut Output) {
+fn write(value: Option<ValueBytes<'_>>, version: RespVersion, output: &mut Output) {
     match value {
         None => write_null(output.buffer(), version),
         Some(ValueBytes::Copied(bytes)) => write_bulk(output.buffer(), bytes),
@@ -129,7 +131,7 @@ pub(super) fn run_many(call: &mut Call<'_, '_>, wanted: Wanted) -> After {
 }
 
 /// Looks up keys until there are no more, or the time of the turn is used up.
-fn gather(call: &mut Call<'_, '_>, wanted: Wanted) -> Result<Gathering, Failure> {
+fn gather(call: &mut Call<'_, '_>, wanted: Wanted) -> Result<Gathering, StoreFailure> {
     let (session, clients, now) = (&*call.session, &mut *call.env.clients, call.now);
     let store = call.env.store.as_ref().expect("commands of the store are refused without one");
     let mut gathering = match clients.gatherings.take(session.process) {
@@ -154,7 +156,7 @@ fn gather(call: &mut Call<'_, '_>, wanted: Wanted) -> Result<Gathering, Failure>
         count(&clients.counts, &value);
         let value = value?;
         if value.is_some() && gathering.copied > REPLY_SIZE {
-            return Err(Failure::TooMuch);
+            return Err(StoreFailure::TooMuch);
         }
         let copied = value.as_ref().map_or(0, |value| value.copied());
         gathering.copied += copied;

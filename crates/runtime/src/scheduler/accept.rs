@@ -9,7 +9,7 @@ use sys::pollset::{AcceptError, Pollset};
 use sys::socket::Peer;
 
 use super::Scheduler;
-use crate::account::{Account, charged_to};
+use crate::account::{TimeAccount, charged_to};
 use crate::diagnostic::{self, Level};
 use crate::limits::{ACCEPT_PAUSE_NS, ACCEPTS_PER_TURN, COMPLAINT_INTERVAL_NS};
 use crate::process::{Flags, Process};
@@ -93,7 +93,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 return;
             }
             let Some(listener) = &gate.listener else { return };
-            let accepted = charged_to(Account::Accept, || self.executor.pollset.accept(listener));
+            let accepted =
+                charged_to(TimeAccount::Accept, || self.executor.pollset.accept(listener));
             match accepted {
                 Ok((socket, peer)) => {
                     took_some = true;

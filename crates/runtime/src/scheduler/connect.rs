@@ -9,7 +9,7 @@ use sys::pollset::{ConnectOptions, Connecting, Pollset, Token};
 
 use super::Scheduler;
 use super::executor::{Executor, Lives, ProcessOf};
-use crate::account::{Account, charged_to};
+use crate::account::{TimeAccount, charged_to};
 use crate::limits::CONNECTS_PER_TURN;
 use crate::process::{Flags, Mode, Process};
 use crate::service::{Beginning, CloseReason, Connect, Event, Next, Service};
@@ -37,7 +37,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             Err(io::ErrorKind::QuotaExceeded)
         } else {
             let options = ConnectOptions { to, from };
-            charged_to(Account::Connect, || {
+            charged_to(TimeAccount::Connect, || {
                 self.executor.pollset.connect(&options, Token(id.to_bits()))
             })
         };

@@ -7,7 +7,7 @@ use sys::pollset::Pollset;
 use super::Scheduler;
 use super::drain::Drain;
 use super::executor::{Executor, ProcessOf, Running};
-use crate::account::{Account, change_to};
+use crate::account::{TimeAccount, change_to};
 use crate::clock::Clock;
 use crate::extras::{ExtraIndex, Extras};
 use crate::mailbox::Mailbox;
@@ -48,7 +48,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         process: &ProcessOf<P, S>,
         lent_bytes: usize,
     ) -> (&mut S, Context<'_, S::Message>) {
-        change_to(Account::Handler);
+        change_to(TimeAccount::Handler);
         self.running = Self::running(id, process, lent_bytes);
         let context = Self::context(
             id,

@@ -10,7 +10,7 @@ use sys::pollset::Pollset;
 
 use super::drain::Drain;
 use super::handshakes::Handshakes;
-use super::settings::Settings;
+use super::settings::SchedulerSettings;
 use crate::clock::Clock;
 use crate::extras::Extras;
 use crate::group::Group;
@@ -74,7 +74,7 @@ pub(super) struct Executor<P: Pollset, S: Service> {
     /// What each process uses, while somebody watches.
     pub(super) watch: Option<Watch>,
     pub(super) stats: Stats,
-    pub(super) settings: Settings,
+    pub(super) settings: SchedulerSettings,
     pub(super) drain: Option<Drain>,
     /// Bytes of queued output that may still be sent in this turn.
     pub(super) sends_left: usize,
@@ -86,7 +86,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         mut pollset: P,
         service: S,
         mailbox: Mailbox<S::Message>,
-        settings: Settings,
+        settings: SchedulerSettings,
     ) -> Self {
         let clock = Clock::new(&mut pollset);
         let sampler = Sampler::new(clock.now().monotonic_ns);

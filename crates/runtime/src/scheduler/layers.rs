@@ -5,7 +5,7 @@
 use sys::pollset::{Pollset, Rest};
 
 use super::executor::{Executor, Lives, ProcessOf};
-use crate::account::{Account, change_to};
+use crate::account::{TimeAccount, change_to};
 use crate::began::Began;
 use crate::extras::Extra;
 use crate::layer::{Layer, Opened};
@@ -104,13 +104,13 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         let Some(socket) = &process.socket else { return Ok(()) };
         let (before, began) = (layer.held_bytes(), layer.is_in_handshake());
         let begun = if began { self.pollset.tick_counter() } else { 0 };
-        change_to(Account::Receive);
+        change_to(TimeAccount::Receive);
         let opened = layer.receive(&mut self.pollset, socket, plain, &mut self.lent);
         self.stats.count_buffered(before, layer.held_bytes());
         if began {
             self.handshakes.charge(self.pollset.tick_counter().saturating_sub(begun));
         }
-        change_to(Account::Other);
+        change_to(TimeAccount::Other);
         match opened {
             Opened::Bytes(rest) => {
                 self.note_opened(id, process, plain.len(), rest);

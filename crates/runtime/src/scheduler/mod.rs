@@ -36,30 +36,21 @@ use std::sync::Arc;
 
 use sys::pollset::{ListenOptions, Pollset, Ready, Token};
 
-use crate::account::{self, Account, change_to};
+use crate::account::{self, TimeAccount, change_to};
 use crate::limits;
 use crate::mailbox::Mailbox;
 use crate::process::{Flags, Table};
 use crate::pulse::Pulse;
-use crate::service::{ClockUse, Command, Connect, ListenerIndex, Service};
+use crate::service::{ClockUse, Connect, ListenerIndex, SchedulerCommand, Service};
 use crate::slots::{ProcessId, Slots};
 use crate::stats::{KINDS_MAX, Stats};
 use crate::timer::Wheel;
 
-pub use settings::{Punctuality, Settings};
+pub use settings::{Punctuality, SchedulerSettings, TurnWait};
 
 use accept::Gate;
 use eviction::Idlers;
 use executor::Executor;
-
-/// Whether a turn may wait for events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting {
-    /// Until an event, a message or a deadline.
-    Allowed,
-    /// Not at all: the simulator runs the schedulers one after another.
-    Forbidden,
-}
 
 /// One scheduler.
 pub struct Scheduler<P: Pollset, S: Service> {
@@ -70,7 +61,7 @@ pub struct Scheduler<P: Pollset, S: Service> {
     idlers: Idlers,
     /// When all processes may be looked at again for those that hold most memory.
     sweeps_ns: u64,
-    commands: Vec<Command>,
+    commands: Vec<SchedulerCommand>,
     /// Connections to begin.
     connects: VecDeque<Connect>,
     /// What the service did at the end of the turn may need another call of it before the scheduler sleeps.
@@ -88,7 +79,12 @@ pub struct Scheduler<P: Pollset, S: Service> {
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// A scheduler without listeners.
-    pub fn new(pollset: P, service: S, mailbox: Mailbox<S::Message>, settings: Settings) -> Self {
+    pub fn new(
+        pollset: P,
+        service: S,
+        mailbox: Mailbox<S::Message>,
+        settings: SchedulerSettings,
+    ) -> Self {
         assert!(S::KINDS.len() <= KINDS_MAX, "a service names at most {KINDS_MAX} kinds");
         Self {
             table: Slots::new(settings.connections),
@@ -157,7 +153,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     }
 
     /// One turn. Returns whether there was anything to do.
-    pub fn turn(&mut self, waiting: Waiting) -> io::Result<bool> {
+    pub fn turn(&mut self, waiting: TurnWait) -> io::Result<bool> {
         if self.executor.stats.turns == 0 {
             self.begin();
         }
@@ -169,15 +165,15 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         account::begin_turn(started.monotonic_ns);
         self.pulse.begin_turn(started.monotonic_ns);
         self.note_sleep(started.monotonic_ns);
-        change_to(Account::Mail);
+        change_to(TimeAccount::Mail);
         self.executor.stats.turns += 1;
         self.executor.sends_left = limits::QUEUED_BYTES_SENT_PER_TURN;
         let tick = self.executor.pollset.tick_counter();
         self.executor.sampler.begin_turn(tick);
         let messages = self.take_messages();
-        change_to(Account::Timers);
+        change_to(TimeAccount::Timers);
         let expired = self.expire_deadlines();
-        change_to(Account::Other);
+        change_to(TimeAccount::Other);
         self.reopen_gates();
         self.relieve_memory();
         // Before the events: work that had to wait for this turn is older than theirs.
@@ -365,12 +361,12 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         {
             self.alarm_ns = None;
         }
-        change_to(Account::Handler);
+        change_to(TimeAccount::Handler);
         self.guarded(|scheduler| {
             let (service, mut context) = scheduler.service_context();
             service.on_turn_end(&mut context);
         });
-        change_to(Account::Other);
+        change_to(TimeAccount::Other);
         self.is_settled = true;
         if !self.commands.is_empty() {
             self.obey_commands();
@@ -383,9 +379,9 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         if self.executor.watch.is_some() {
             self.check_watch();
         }
-        change_to(Account::Mail);
+        change_to(TimeAccount::Mail);
         self.executor.mailbox.flush();
-        change_to(Account::Other);
+        change_to(TimeAccount::Other);
     }
 
     /// Sends everything that was posted in this turn, in one write for each process.

@@ -8,7 +8,7 @@ use sys::pollset::Pollset;
 use super::Scheduler;
 use super::executor::Executor;
 use crate::process::Flags;
-use crate::service::{CloseReason, Command, Service};
+use crate::service::{CloseReason, SchedulerCommand, Service};
 use crate::slots::ProcessId;
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
@@ -17,16 +17,18 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let mut commands = std::mem::take(&mut self.commands);
         for command in commands.drain(..) {
             match command {
-                Command::Resume(id) => self.queue_resumed(id),
-                Command::Run(id) => {
+                SchedulerCommand::Resume(id) => self.queue_resumed(id),
+                SchedulerCommand::Run(id) => {
                     self.recalled = true;
                     self.guarded(|scheduler| scheduler.visit(id, Executor::run_now));
                 }
-                Command::Close(id) => self.close(id, CloseReason::Aborted),
-                Command::Connect(connect) => self.connects.push_back(connect),
-                Command::Walk { from } => self.guarded(|scheduler| scheduler.walk(from)),
-                Command::SetPatience(patience) => self.executor.settings.set_patience(patience),
-                Command::Drain { deadline_ms, idle_grace_ms } => {
+                SchedulerCommand::Close(id) => self.close(id, CloseReason::Aborted),
+                SchedulerCommand::Connect(connect) => self.connects.push_back(connect),
+                SchedulerCommand::Walk { from } => self.guarded(|scheduler| scheduler.walk(from)),
+                SchedulerCommand::SetPatience(patience) => {
+                    self.executor.settings.set_patience(patience)
+                }
+                SchedulerCommand::Drain { deadline_ms, idle_grace_ms } => {
                     self.begin_drain(deadline_ms, idle_grace_ms);
                 }
             }

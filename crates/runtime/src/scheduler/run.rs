@@ -5,7 +5,7 @@
 use sys::pollset::{Pollset, Received, Rest, Token};
 
 use super::executor::{Executor, Lives, ProcessOf, Running};
-use crate::account::{Account, change_to};
+use crate::account::{TimeAccount, change_to};
 use crate::limits::{GROUP_RUN_TICKS, RECEIVES_PER_TURN};
 use crate::process::{Flags, Mode};
 use crate::service::{CloseReason, Context, Event, Next, Progress, Service};
@@ -83,9 +83,9 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         // Read before the bytes are received: they arrived no later than this.
         self.read_clock_for_run();
         let Some(socket) = &process.socket else { return Ok(()) };
-        change_to(Account::Receive);
+        change_to(TimeAccount::Receive);
         let received = self.pollset.receive(socket);
-        change_to(Account::Handler);
+        change_to(TimeAccount::Handler);
         let (bytes, rest) = match received {
             Received::Bytes(bytes, rest) => (bytes, rest),
             Received::Blocked => {
@@ -201,7 +201,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     ) -> Lives {
         let Some(Running { kind, held_bytes, .. }) = self.running.take() else { return Ok(()) };
         self.count_input(id, held_bytes, S::held_bytes(&process.state));
-        change_to(Account::Other);
+        change_to(TimeAccount::Other);
         let tick = self.pollset.tick_counter();
         let took = self.sampler.end_run(kind, tick);
         if took > GROUP_RUN_TICKS {

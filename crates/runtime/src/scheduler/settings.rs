@@ -3,12 +3,12 @@
 //! Owns the choices that are made once, at its start.
 
 use crate::limits;
-use crate::patience::Patience;
+use crate::patience::PeerPatience;
 use crate::uptake::Floor;
 
 /// How a scheduler is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct SchedulerSettings {
     /// Maximum number of connections.
     pub connections: usize,
     /// Nanoseconds to poll before blocking; 0 turns polling off.
@@ -37,15 +37,24 @@ pub enum Punctuality {
     Usual,
     /// To tens of microseconds: the time it takes to go to sleep and be woken.
     Exact,
-    /// To about a microsecond: the scheduler polls for the last [`Settings::spin_ns`] before an alarm. If alarms follow each
+    /// To about a microsecond: the scheduler polls for the last [`SchedulerSettings::spin_ns`] before an alarm. If alarms follow each
     /// other more closely than that, the core is always busy.
     Spinning,
 }
 
-impl Settings {
+/// Whether a turn may wait for events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TurnWait {
+    /// Until an event, a message or a deadline.
+    Allowed,
+    /// Not at all: the simulator runs the schedulers one after another.
+    Forbidden,
+}
+
+impl SchedulerSettings {
     /// Other numbers for what a service may change.
-    pub(super) fn set_patience(&mut self, patience: Patience) {
-        let Patience { send_idle_ns, send_rate, linger_bytes, linger_ms } = patience;
+    pub(super) fn set_patience(&mut self, patience: PeerPatience) {
+        let PeerPatience { send_idle_ns, send_rate, linger_bytes, linger_ms } = patience;
         *self = Self { send_idle_ns, send_rate, linger_bytes, linger_ms, ..*self };
     }
 
@@ -55,7 +64,7 @@ impl Settings {
     }
 }
 
-impl Default for Settings {
+impl Default for SchedulerSettings {
     fn default() -> Self {
         Self {
             connections: limits::CONNECTIONS,

@@ -5,11 +5,11 @@
 
 use std::io;
 
-use sys::pollset::{Patience, Pollset};
+use sys::pollset::{Pollset, WaitLimit};
 
 use super::executor::Executor;
-use super::{Punctuality, Scheduler, Waiting};
-use crate::account::{Account, change_to, skip};
+use super::{Punctuality, Scheduler, TurnWait};
+use crate::account::{TimeAccount, change_to, skip};
 use crate::service::Service;
 
 /// Polls between two checks whether the core is shared.
@@ -32,10 +32,10 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     ///
     /// The blocking call is made at once, even after work: if an event is already there it returns immediately,
     /// and a check beforehand would add a call to every sleep.
-    pub(super) fn wait(&mut self, waiting: Waiting) -> io::Result<usize> {
+    pub(super) fn wait(&mut self, waiting: TurnWait) -> io::Result<usize> {
         // Work after the end of the last turn may have sent something, and its receiver must not wait while this scheduler polls.
         self.executor.mailbox.flush();
-        let must_not_block = waiting == Waiting::Forbidden || self.has_more_to_do();
+        let must_not_block = waiting == TurnWait::Forbidden || self.has_more_to_do();
         if must_not_block || self.executor.mailbox.has_messages() {
             return self.look();
         }
@@ -54,15 +54,15 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     }
 
     fn look(&mut self) -> io::Result<usize> {
-        change_to(Account::Poll);
-        self.executor.pollset.wait(Patience::None)
+        change_to(TimeAccount::Poll);
+        self.executor.pollset.wait(WaitLimit::None)
     }
 
     /// Polls until an event arrives or the allowance is used up.
     fn spin(&mut self, since_ns: u64, allowance_ns: u64) -> io::Result<Spun> {
         let until_ns = since_ns + allowance_ns;
         loop {
-            let count = self.executor.pollset.wait(Patience::None)?;
+            let count = self.executor.pollset.wait(WaitLimit::None)?;
             let now_ns = self.executor.pollset.monotonic_ns();
             let came = count > 0 || self.executor.mailbox.has_messages();
             let over = now_ns > until_ns;
@@ -96,7 +96,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             return self.sleep(since_ns);
         }
         loop {
-            let count = self.executor.pollset.wait(Patience::None)?;
+            let count = self.executor.pollset.wait(WaitLimit::None)?;
             let now_ns = self.executor.pollset.monotonic_ns();
             if count > 0 || self.executor.mailbox.has_messages() || now_ns >= alarm_ns {
                 self.executor.stats.spun_ns += now_ns - since_ns;
@@ -128,7 +128,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
 
     fn sleep(&mut self, since_ns: u64) -> io::Result<usize> {
         let patience = self.patience();
-        change_to(Account::Poll);
+        change_to(TimeAccount::Poll);
         let Executor { mailbox, pollset, .. } = &mut self.executor;
         match mailbox.sleep(|| pollset.wait(patience)) {
             Some(waited) => {
@@ -152,16 +152,16 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     }
 
     /// The time until the next thing that is due: a deadline, a paused listener, a drain, an alarm.
-    fn patience(&self) -> Patience {
+    fn patience(&self) -> WaitLimit {
         let usual = self.due_without_alarm();
         match (usual, self.alarm_ns) {
             (usual, Some(alarm_ns))
                 if self.is_punctual() && usual.is_none_or(|due_ns| alarm_ns <= due_ns) =>
             {
-                Patience::UntilExactly(self.sleep_end_ns(alarm_ns))
+                WaitLimit::UntilExactly(self.sleep_end_ns(alarm_ns))
             }
-            (None, None) => Patience::Unbounded,
-            (usual, alarm) => Patience::Until(usual.into_iter().chain(alarm).min().unwrap_or(0)),
+            (None, None) => WaitLimit::Unbounded,
+            (usual, alarm) => WaitLimit::Until(usual.into_iter().chain(alarm).min().unwrap_or(0)),
         }
     }
 

@@ -8,7 +8,7 @@ use sys::pollset::{Interest, Pollset, Sent, Token};
 
 use super::executor::{Executor, Lives, ProcessOf};
 use super::run::Drained;
-use crate::account::{Account, change_to, charged_to};
+use crate::account::{TimeAccount, change_to, charged_to};
 use crate::limits::{FAST_PEER_TICKS, FAST_PEERS, OUTBOX_BYTES, QUEUED_BYTES_SENT_PER_RUN};
 use crate::outbox::{Outbox, Plain, Transmitted};
 use crate::posted::PostNumber;
@@ -51,14 +51,14 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             && let Some(bytes) = self.output.plain()
         {
             let follows = process.mode.follows();
-            change_to(Account::Send);
+            change_to(TimeAccount::Send);
             let sent = match self.extras.layer(process.extra) {
                 None => self.pollset.send_bytes(socket, bytes, follows),
                 Some(layer) => {
                     layer.send(&mut self.pollset, socket, bytes, follows, &mut self.lent)
                 }
             };
-            change_to(Account::Other);
+            change_to(TimeAccount::Other);
             self.stats.sends += 1;
             return match sent {
                 Sent::All => {
@@ -154,7 +154,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         let most = self.sends_left.min(QUEUED_BYTES_SENT_PER_RUN);
         let mut sent = 0;
         let pollset = &mut self.pollset;
-        change_to(Account::Send);
+        change_to(TimeAccount::Send);
         let outcome = match self.extras.layer(process.extra) {
             None => outbox.transmit(&mut Plain { pollset, socket }, (follows, most), &mut sent),
             Some(layer) => {
@@ -170,7 +170,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.stats.sends += 1;
         let after = outbox.queued_bytes();
         self.stats.count_buffered(before, after);
-        change_to(Account::Other);
+        change_to(TimeAccount::Other);
         if outcome != Transmitted::All {
             let begun = || Uptake::since(self.clock.now().monotonic_ns, sent as u64);
             outbox.uptake.get_or_insert_with(begun);
@@ -222,7 +222,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         let Some(socket) = &process.socket else { return Ok(()) };
         let bytes = self.posted.string(number);
         let follows = process.mode.follows();
-        let sent = charged_to(Account::Send, || self.pollset.send_bytes(socket, bytes, follows));
+        let sent =
+            charged_to(TimeAccount::Send, || self.pollset.send_bytes(socket, bytes, follows));
         self.stats.sends += 1;
         let count = match sent {
             Sent::All => bytes.len(),

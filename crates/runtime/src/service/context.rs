@@ -12,7 +12,7 @@ use crate::clock::Now;
 use crate::extras::{ExtraIndex, Extras};
 use crate::mailbox::Mailbox;
 use crate::output::Output;
-use crate::patience::Patience;
+use crate::patience::PeerPatience;
 use crate::post::{Post, Refused};
 use crate::sampler::{Remarkable, Sampler};
 use crate::slots::ProcessId;
@@ -210,7 +210,7 @@ pub struct Connect {
 /// assert_eq!(stage.exchange(client, "a"), "resumed");
 /// ```
 #[derive(Clone, Debug)]
-pub enum Command {
+pub enum SchedulerCommand {
     /// Run a parked process, before the next events. Does nothing if it has ended.
     Resume(ProcessId),
     /// Run a process now, parked or not: it gets [`Event::Resumed`](super::Event::Resumed). Does nothing if the process
@@ -230,7 +230,7 @@ pub enum Command {
         from: usize,
     },
     /// From now on wait for peers like this.
-    SetPatience(Patience),
+    SetPatience(PeerPatience),
     /// Stop accepting and connecting, let running work finish, and stop after this many milliseconds even if some still
     /// runs. With 0 everything is closed in this turn, and the scheduler ends.
     Drain {
@@ -243,7 +243,7 @@ pub enum Command {
 
 /// The scheduler as a service sees it outside the run of a process.
 ///
-/// See [`Command`] for an example.
+/// See [`SchedulerCommand`] for an example.
 pub struct ServiceContext<'a, M> {
     /// The time of the turn or of this call, as [`Service::CLOCK`](super::Service::CLOCK) says.
     pub now: Now,
@@ -255,7 +255,7 @@ pub struct ServiceContext<'a, M> {
     pub processes: usize,
     pub(crate) sampler: &'a mut Sampler,
     pub(crate) post: Post<'a>,
-    pub(crate) commands: &'a mut Vec<Command>,
+    pub(crate) commands: &'a mut Vec<SchedulerCommand>,
     pub(crate) alarm_ns: &'a mut Option<u64>,
 }
 
@@ -286,7 +286,7 @@ impl<M> ServiceContext<'_, M> {
     }
 
     /// Requests something. It happens after the handler has returned.
-    pub fn command(&mut self, command: Command) {
+    pub fn command(&mut self, command: SchedulerCommand) {
         self.commands.push(command);
     }
 

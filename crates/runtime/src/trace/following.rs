@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::step::{Content, Kind, LeftOut, Order, Step, Subject, What};
+use super::step::{
+    ContentShown, LeftOut, RecordedStep, StepAction, Subject, TraceCommand, TracedKind,
+};
 use crate::limits::{
     TRACE_BATCH_MS, TRACE_BATCH_STEPS, TRACE_FOLLOWED, TRACE_STEPS_HELD, TRACE_STEPS_OF_ONE,
 };
@@ -23,7 +25,7 @@ pub struct Batch {
     /// Who gets it.
     pub to: Endpoint,
     /// The steps.
-    pub steps: Vec<Step>,
+    pub steps: Vec<RecordedStep>,
     /// What was left out since the last batch.
     pub left_out: LeftOut,
     /// Whether the trace has ended on this scheduler.
@@ -33,8 +35,8 @@ pub struct Batch {
 impl Batch {
     /// What says that a trace has begun.
     #[must_use]
-    pub fn first(order: &Order) -> Self {
-        let Order { number, to, .. } = *order;
+    pub fn first(order: &TraceCommand) -> Self {
+        let TraceCommand { number, to, .. } = *order;
         Self { number, to, steps: Vec::new(), left_out: LeftOut::default(), is_last: false }
     }
 }
@@ -49,14 +51,14 @@ struct Followed {
 /// The trace of one scheduler.
 #[derive(Debug)]
 pub(super) struct Following {
-    order: Order,
+    order: TraceCommand,
     followed: BTreeMap<u64, Followed>,
     /// The number of the next thing.
     next: u32,
     /// What may still begin to be followed, in thousandths of a thing: a second's worth at most.
     credit: u64,
     credited_ns: u64,
-    steps: Vec<Step>,
+    steps: Vec<RecordedStep>,
     left_out: LeftOut,
     sent_ns: u64,
     is_stopped: bool,
@@ -65,7 +67,7 @@ pub(super) struct Following {
 }
 
 impl Following {
-    pub(super) fn new(order: Order, now_ns: u64) -> Self {
+    pub(super) fn new(order: TraceCommand, now_ns: u64) -> Self {
         let credit = u64::from(order.per_second) * 1_000;
         Self {
             order,
@@ -85,7 +87,7 @@ impl Following {
         self.is_stopped |= self.order.number == number;
     }
 
-    pub(super) fn seeks(&self, kind: Kind) -> bool {
+    pub(super) fn seeks(&self, kind: TracedKind) -> bool {
         self.order.kind == kind && !self.is_stopped
     }
 
@@ -93,7 +95,7 @@ impl Following {
         self.order.pattern.as_str().starts_with('/')
     }
 
-    pub(super) fn content(&self) -> Content {
+    pub(super) fn content(&self) -> ContentShown {
         self.order.content
     }
 
@@ -136,7 +138,7 @@ impl Following {
     pub(super) fn note_process(
         &mut self,
         process: ProcessId,
-        what: What,
+        what: StepAction,
         detail: String,
         now_ns: u64,
     ) {
@@ -150,7 +152,7 @@ impl Following {
             self.left_out.steps += 1;
             return;
         }
-        self.note(Step { subject, at_ns: now_ns, process: Some(process), what, detail });
+        self.note(RecordedStep { subject, at_ns: now_ns, process: Some(process), what, detail });
     }
 
     /// A message of a channel begins its way over this scheduler.
@@ -167,14 +169,14 @@ impl Following {
     }
 
     /// The message that was offered last makes a step.
-    pub(super) fn note_message(&mut self, what: What, detail: String, now_ns: u64) {
+    pub(super) fn note_message(&mut self, what: StepAction, detail: String, now_ns: u64) {
         if let Some((channel, position)) = self.message.clone() {
             let subject = Subject::Message(channel, position);
-            self.note(Step { subject, at_ns: now_ns, process: None, what, detail });
+            self.note(RecordedStep { subject, at_ns: now_ns, process: None, what, detail });
         }
     }
 
-    fn note(&mut self, step: Step) {
+    fn note(&mut self, step: RecordedStep) {
         if step.at_ns >= self.order.until_ns {
             return;
         }
@@ -186,7 +188,7 @@ impl Following {
     }
 
     pub(super) fn end(&mut self, process: ProcessId) {
-        if self.order.kind != Kind::Connection {
+        if self.order.kind != TracedKind::Connection {
             self.forget(process);
         }
     }
@@ -210,7 +212,7 @@ impl Following {
         self.sent_ns = now_ns;
         let (steps, left_out) =
             (std::mem::take(&mut self.steps), std::mem::take(&mut self.left_out));
-        let Order { number, to, .. } = self.order;
+        let TraceCommand { number, to, .. } = self.order;
         Some(Batch { number, to, steps, left_out, is_last })
     }
 
@@ -229,20 +231,20 @@ impl Following {
 
 #[cfg(test)]
 mod tests {
-    use super::super::pattern::Pattern;
+    use super::super::pattern::TracePattern;
     use super::*;
 
-    const WHAT: What = What::within("works");
+    const WHAT: StepAction = StepAction::within("works");
 
-    fn order(kind: Kind, per_second: u32) -> Order {
-        Order {
+    fn order(kind: TracedKind, per_second: u32) -> TraceCommand {
+        TraceCommand {
             number: 1,
             to: Endpoint(0),
             kind,
-            pattern: Pattern::new("/a*"),
+            pattern: TracePattern::new("/a*"),
             per_second,
             until_ns: 10 * SECOND_NS,
-            content: Content::LeftOut,
+            content: ContentShown::LeftOut,
         }
     }
 
@@ -252,7 +254,7 @@ mod tests {
 
     #[test]
     fn no_more_things_begin_to_be_followed_than_its_rate_allows() {
-        let mut following = Following::new(order(Kind::Url, 5), 0);
+        let mut following = Following::new(order(TracedKind::Url, 5), 0);
         // A second's worth at once, then as many as there are seconds.
         for number in 0..3_000 {
             let now_ns = number * SECOND_NS / 1_000;
@@ -269,7 +271,7 @@ mod tests {
 
     #[test]
     fn only_what_it_is_about_is_followed_and_only_until_its_end() {
-        let mut following = Following::new(order(Kind::Url, 100), 0);
+        let mut following = Following::new(order(TracedKind::Url, 100), 0);
         following.offer(process(1), "/b", 1);
         following.offer(process(2), "/a/x", 1);
         for number in [1, 2] {
@@ -288,7 +290,7 @@ mod tests {
 
     #[test]
     fn one_thing_and_all_together_have_so_many_steps_and_the_rest_is_counted() {
-        let mut following = Following::new(order(Kind::Connection, 1_000), 0);
+        let mut following = Following::new(order(TracedKind::Connection, 1_000), 0);
         let mut noted = 0;
         for number in 0..1_000 {
             following.offer(process(number), "/a", 0);
@@ -304,8 +306,8 @@ mod tests {
 
     #[test]
     fn the_steps_of_a_message_have_its_name_and_pay_once() {
-        let mut order = order(Kind::Channel, 1);
-        order.pattern = Pattern::new("news");
+        let mut order = order(TracedKind::Channel, 1);
+        order.pattern = TracePattern::new("news");
         let mut following = Following::new(order, 0);
         for message in [("olds", 7), ("news", 7), ("news", 8)] {
             following.offer_message(message, 0);

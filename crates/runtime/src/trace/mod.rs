@@ -25,14 +25,17 @@ use crate::transport::Agreed;
 use detail::text_of;
 pub use following::Batch;
 use following::Following;
-pub use pattern::Pattern;
+pub use pattern::TracePattern;
 use sampling::Sampling;
 pub use sampling::{Sampled, SampledStep};
-pub use step::{Actor, Content, Edge, Kind, LeftOut, Order, Step, Subject, What};
+pub use step::{
+    Actor, ContentShown, LeftOut, RecordedStep, SpanEdge, StepAction, Subject, TraceCommand,
+    TracedKind,
+};
 
-const ACCEPTED: What = What::between(Actor::Client, Actor::Scheduler, "connection");
-const AGREED: What = What::between(Actor::Client, Actor::Scheduler, "handshake over");
-const CLOSED: What = What::between(Actor::Scheduler, Actor::Client, "closed");
+const ACCEPTED: StepAction = StepAction::between(Actor::Client, Actor::Scheduler, "connection");
+const AGREED: StepAction = StepAction::between(Actor::Client, Actor::Scheduler, "handshake over");
+const CLOSED: StepAction = StepAction::between(Actor::Scheduler, Actor::Client, "closed");
 
 thread_local! {
     static IS_ON: Cell<bool> = const { Cell::new(false) };
@@ -49,7 +52,7 @@ pub fn is_on() -> bool {
 }
 
 /// Begins a trace, in place of one that is under way.
-pub fn begin(order: Order, now: Now) {
+pub fn begin(order: TraceCommand, now: Now) {
     FOLLOWING.with(|following| {
         *following.borrow_mut() = Some(Box::new(Following::new(order, now.monotonic_ns)));
     });
@@ -120,7 +123,7 @@ pub fn due_in_ms(now: Now) -> Option<u64> {
 /// Something of this kind is seen, of the process. If the trace is about it, and there is room, the process is followed
 /// from now on until [`end`].
 #[cold]
-pub fn offer(kind: Kind, process: ProcessId, name: fmt::Arguments<'_>) {
+pub fn offer(kind: TracedKind, process: ProcessId, name: fmt::Arguments<'_>) {
     with(|following| {
         if following.seeks(kind) {
             following.offer(process, &text_of(name), moment_ns());
@@ -132,7 +135,7 @@ pub fn offer(kind: Kind, process: ProcessId, name: fmt::Arguments<'_>) {
 #[cold]
 pub fn offer_url(process: ProcessId, host: &str, path: &str) {
     with(|following| {
-        if following.seeks(Kind::Url) {
+        if following.seeks(TracedKind::Url) {
             let host = if following.is_about_paths() { "" } else { host };
             following.offer(process, &text_of(format_args!("{host}{path}")), moment_ns());
         }
@@ -147,8 +150,8 @@ pub fn follows(process: ProcessId) -> bool {
 
 /// Whether steps may have what clients and pages have sent.
 #[cold]
-pub fn content() -> Content {
-    with(|following| following.content()).unwrap_or(Content::LeftOut)
+pub fn content() -> ContentShown {
+    with(|following| following.content()).unwrap_or(ContentShown::LeftOut)
 }
 
 /// Whether steps may name keys of the store, which are as good as passwords if they name sessions: the trace is about
@@ -156,7 +159,7 @@ pub fn content() -> Content {
 #[cold]
 pub fn names_keys() -> bool {
     let names = |following: &mut Following| {
-        following.seeks(Kind::Key) || following.content() == Content::Shown
+        following.seeks(TracedKind::Key) || following.content() == ContentShown::Shown
     };
     with(names).unwrap_or(false)
 }
@@ -164,7 +167,7 @@ pub fn names_keys() -> bool {
 /// A process makes a step. It is noted if the process is followed. The detail has nothing that a client or a page has
 /// sent as a field or a body, unless [`content`] says so.
 #[cold]
-pub fn step(process: ProcessId, what: What, detail: fmt::Arguments<'_>) {
+pub fn step(process: ProcessId, what: StepAction, detail: fmt::Arguments<'_>) {
     step_of_two(process, what, (detail, detail));
 }
 
@@ -172,7 +175,7 @@ pub fn step(process: ProcessId, what: What, detail: fmt::Arguments<'_>) {
 #[cold]
 pub fn step_of_two(
     process: ProcessId,
-    what: What,
+    what: StepAction,
     (plain, shown): (fmt::Arguments<'_>, fmt::Arguments<'_>),
 ) {
     with(|following| {
@@ -199,7 +202,7 @@ pub fn end(process: ProcessId) {
 #[cold]
 pub(crate) fn accept(process: ProcessId, peer: Peer) {
     let Peer { address, port } = peer;
-    offer(Kind::Connection, process, format_args!("{address}"));
+    offer(TracedKind::Connection, process, format_args!("{address}"));
     step(process, ACCEPTED, format_args!("{}", SocketAddr::new(address, port)));
 }
 
@@ -222,7 +225,7 @@ pub(crate) fn close(process: ProcessId, reason: CloseReason) {
 #[cold]
 pub fn offer_message(channel: &str, position: u64) {
     with(|following| {
-        if following.seeks(Kind::Channel) {
+        if following.seeks(TracedKind::Channel) {
             following.offer_message((channel, position), moment_ns());
         }
     });
@@ -230,9 +233,9 @@ pub fn offer_message(channel: &str, position: u64) {
 
 /// The message that was offered last makes a step.
 #[cold]
-pub fn message(what: What, detail: fmt::Arguments<'_>) {
+pub fn message(what: StepAction, detail: fmt::Arguments<'_>) {
     with(|following| {
-        if following.seeks(Kind::Channel) {
+        if following.seeks(TracedKind::Channel) {
             following.note_message(what, text_of(detail), moment_ns());
         }
     });

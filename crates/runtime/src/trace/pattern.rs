@@ -4,9 +4,9 @@
 
 /// A pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pattern(Box<str>);
+pub struct TracePattern(Box<str>);
 
-impl Pattern {
+impl TracePattern {
     /// The pattern that is written so.
     #[must_use]
     pub fn new(text: &str) -> Self {
@@ -50,7 +50,7 @@ mod tests {
             ("", &[""], &["x"]),
             ("*ab*ab", &["abab", "xabyab"], &["ab", "aab"]),
         ] {
-            let matches = |name: &&&str| Pattern::new(pattern).matches(name);
+            let matches = |name: &&&str| TracePattern::new(pattern).matches(name);
             assert!(names.iter().all(|name| matches(&name)), "{pattern}");
             assert!(!others.iter().any(|name| matches(&name)), "{pattern}");
         }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::step::{Edge, What};
+use super::step::{SpanEdge, StepAction};
 use crate::limits::{SPAN_STEPS, SPANS_FINISHED, SPANS_UNDER_WAY};
 use crate::slots::ProcessId;
 
@@ -15,7 +15,7 @@ pub struct SampledStep {
     /// When, on the monotonic clock.
     pub at_ns: u64,
     /// What happens.
-    pub what: What,
+    pub what: StepAction,
     /// More about it.
     pub detail: String,
 }
@@ -59,7 +59,7 @@ impl Sampling {
     /// A process makes a step, which is noted if its request is sampled.
     pub(super) fn note(&mut self, process: ProcessId, step: SampledStep) {
         if let Some(sampled) = self.under_way.get_mut(&process.to_bits())
-            && (sampled.steps.len() < SPAN_STEPS || step.what.edge == Edge::Last)
+            && (sampled.steps.len() < SPAN_STEPS || step.what.edge == SpanEdge::Last)
         {
             sampled.steps.push(step);
         }
@@ -90,7 +90,7 @@ impl Sampling {
 mod tests {
     use super::*;
 
-    fn step(what: What) -> SampledStep {
+    fn step(what: StepAction) -> SampledStep {
         SampledStep { at_ns: 1, what, detail: String::new() }
     }
 
@@ -102,9 +102,9 @@ mod tests {
         }
         let first = ProcessId::from_bits(0);
         for _ in 0..2 * SPAN_STEPS {
-            sampling.note(first, step(What::within("works")));
+            sampling.note(first, step(StepAction::within("works")));
         }
-        sampling.note(first, step(What::within("ends").last()));
+        sampling.note(first, step(StepAction::within("ends").last()));
         for number in 0..SPANS_UNDER_WAY as u64 {
             sampling.end(ProcessId::from_bits(number));
         }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::pattern::Pattern;
+use super::pattern::TracePattern;
 use crate::mailbox::Endpoint;
 use crate::slots::ProcessId;
 
 /// What the things are that a trace is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TracedKind {
     /// Connections, by the address of their client.
     Connection,
     /// Requests, by host and path.
@@ -23,7 +23,7 @@ pub enum Kind {
     Key,
 }
 
-impl Kind {
+impl TracedKind {
     /// All of them with their names.
     pub const ALL: [(&'static str, Self); 6] = [
         ("conn", Self::Connection),
@@ -43,7 +43,7 @@ impl Kind {
 
 /// Whether steps may have what clients and pages have sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content {
+pub enum ContentShown {
     /// They may not.
     LeftOut,
     /// The one who asked for the trace wants it.
@@ -52,21 +52,21 @@ pub enum Content {
 
 /// What one scheduler traces.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Order {
+pub struct TraceCommand {
     /// The number of the trace.
     pub number: u64,
     /// Who gets the steps.
     pub to: Endpoint,
     /// What it is about.
-    pub kind: Kind,
+    pub kind: TracedKind,
     /// The names of these things.
-    pub pattern: Pattern,
+    pub pattern: TracePattern,
     /// Things that this scheduler begins to follow, per second.
     pub per_second: u32,
     /// When it ends, on the monotonic clock.
     pub until_ns: u64,
     /// What steps may have.
-    pub content: Content,
+    pub content: ContentShown,
 }
 
 /// One side of a step.
@@ -90,7 +90,7 @@ pub enum Actor {
 
 /// What a step means for a span: the time that an actor spends on a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Edge {
+pub enum SpanEdge {
     /// Nothing.
     Within,
     /// A span of the actor to whom it leads begins.
@@ -103,7 +103,7 @@ pub enum Edge {
 
 /// What happens in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct What {
+pub struct StepAction {
     /// Who does it.
     pub from: Actor,
     /// To whom.
@@ -111,32 +111,32 @@ pub struct What {
     /// A word or two for it.
     pub word: &'static str,
     /// What it means for a span.
-    pub edge: Edge,
+    pub edge: SpanEdge,
 }
 
-impl What {
+impl StepAction {
     /// Something between two.
     #[must_use]
     pub const fn between(from: Actor, to: Actor, word: &'static str) -> Self {
-        Self { from, to, word, edge: Edge::Within }
+        Self { from, to, word, edge: SpanEdge::Within }
     }
 
     /// The same, with which a span begins.
     #[must_use]
     pub const fn begins(self) -> Self {
-        Self { edge: Edge::Begins, ..self }
+        Self { edge: SpanEdge::Begins, ..self }
     }
 
     /// The same, with which a span ends.
     #[must_use]
     pub const fn ends(self) -> Self {
-        Self { edge: Edge::Ends, ..self }
+        Self { edge: SpanEdge::Ends, ..self }
     }
 
     /// The same, with which a request ends.
     #[must_use]
     pub const fn last(self) -> Self {
-        Self { edge: Edge::Last, ..self }
+        Self { edge: SpanEdge::Last, ..self }
     }
 
     /// Something that the scheduler does by itself.
@@ -157,7 +157,7 @@ pub enum Subject {
 
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct RecordedStep {
     /// What makes it.
     pub subject: Subject,
     /// When, on the monotonic clock.
@@ -165,7 +165,7 @@ pub struct Step {
     /// The process, if one is meant.
     pub process: Option<ProcessId>,
     /// What happens.
-    pub what: What,
+    pub what: StepAction,
     /// More about it, in one short line.
     pub detail: String,
 }

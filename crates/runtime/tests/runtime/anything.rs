@@ -7,15 +7,15 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use proptest::prelude::*;
-use runtime::mailbox::{Role, Waking, mesh};
+use runtime::mailbox::{EndpointRole, Waking, mesh};
 use runtime::output::SharedBytes;
-use runtime::scheduler::{self, Scheduler, Settings};
+use runtime::scheduler::{self, Scheduler, SchedulerSettings};
 use runtime::service::{
-    CloseReason, Command, Connect, Context, Event, ListenerIndex, Next, Progress, Service,
+    CloseReason, Connect, Context, Event, ListenerIndex, Next, Progress, SchedulerCommand, Service,
     ServiceContext,
 };
 use runtime::slots::ProcessId;
-use runtime::streams::{NotHanded, StreamId, Streams, Waiting};
+use runtime::streams::{NotHanded, StreamId, StreamOffer, Streams};
 use runtime::{Peer, RemoteAddress};
 use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::ListenAddress;
@@ -119,12 +119,12 @@ impl Anything {
         let _consumed = streams.take_consumed(stream);
         let most = self.random.index(50_000);
         match streams.waiting(stream, most) {
-            Waiting::Head { bytes, .. } | Waiting::Body { bytes, .. } => {
+            StreamOffer::Head { bytes, .. } | StreamOffer::Body { bytes, .. } => {
                 assert!(bytes <= most.max(HEAD.len()), "at most so many bytes of a body");
                 let count = if self.random.below(2) == 0 { bytes } else { bytes / 2 };
                 streams.take(stream, count);
             }
-            Waiting::Nothing | Waiting::Ended(_) => {}
+            StreamOffer::Nothing | StreamOffer::Ended(_) => {}
         }
         if self.random.below(4) == 0 {
             streams.put_back(stream);
@@ -253,27 +253,26 @@ impl Service for Anything {
     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, ()>) {
         if self.is_over {
             for id in self.outbound.drain(..) {
-                context.command(Command::Close(id));
+                context.command(SchedulerCommand::Close(id));
             }
             return;
         }
         for _ in 0..self.random.below(4) {
-            if self.ids.is_empty() {
-                return;
-            }
-            let id = self.ids[self.random.index(self.ids.len())];
+            let place = self.random.index(self.ids.len().max(1));
+            let Some(&id) = self.ids.get(place) else { return };
             match self.random.below(10) {
-                0 => context.command(Command::Close(id)),
-                1 | 2 => context.command(Command::Run(id)),
+                0 => context.command(SchedulerCommand::Close(id)),
+                1 | 2 => context.command(SchedulerCommand::Run(id)),
                 3 => {
                     let to = RemoteAddress::Tcp(([10, 0, 0, 9], 9).into());
-                    context.command(Command::Connect(Connect { to, from: None, ticket: 0 }));
+                    let connect = Connect { to, from: None, ticket: 0 };
+                    context.command(SchedulerCommand::Connect(connect));
                 }
                 4 | 5 => {
                     let bytes: Rc<[u8]> = vec![b'z'; 1_000].into();
                     let _refused = context.queue(id, &bytes, 100_000);
                 }
-                _ => context.command(Command::Resume(id)),
+                _ => context.command(SchedulerCommand::Resume(id)),
             }
         }
     }
@@ -340,7 +339,7 @@ fn act(world: &World, address: &ListenAddress, clients: &mut Vec<ClientId>, act:
 /// One turn, which must end.
 fn turn(scheduler: &mut Scheduler<Sim, Anything>) -> Result<(), TestCaseError> {
     scheduler.service().runs = 0;
-    scheduler.turn(scheduler::Waiting::Forbidden).unwrap();
+    scheduler.turn(scheduler::TurnWait::Forbidden).unwrap();
     let most = RUNS_PER_PROCESS * (scheduler.processes() as u64 + 4);
     let runs = scheduler.service().runs;
     prop_assert!(runs <= most, "{} runs in a turn of {} processes", runs, scheduler.processes());
@@ -360,8 +359,9 @@ fn run(seed: u64, faults: Faults, acts: &[Act]) -> Result<(), TestCaseError> {
         runs: 0,
         is_over: false,
     };
-    let seat = mesh(&[Role::Scheduler], Waking::Driven).unwrap().remove(0);
-    let settings = Settings { connections: 8, buffered_bytes: 2_000_000, ..Settings::default() };
+    let seat = mesh(&[EndpointRole::Scheduler], Waking::Driven).unwrap().remove(0);
+    let few = SchedulerSettings { connections: 8, ..SchedulerSettings::default() };
+    let settings = SchedulerSettings { buffered_bytes: 2_000_000, ..few };
     let mut scheduler = Scheduler::new(world.pollset(0), service, seat.mailbox, settings);
     let address = ListenAddress::Tcp(([10, 0, 0, 1], 80).into());
     let first = Speaks::Either;

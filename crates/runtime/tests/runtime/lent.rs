@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use runtime::Peer;
 use runtime::output::{Referenced, SharedBytes};
-use runtime::scheduler::Waiting;
+use runtime::scheduler::TurnWait;
 use runtime::service::{CloseReason, Context, Event, ListenerIndex, Next, Progress, Service};
 use world::{ClientId, ClientState, Stage, Stall};
 
@@ -74,7 +74,7 @@ fn stage() -> (Stage<Library>, Rc<Loan>, ClientId) {
 }
 
 fn turn(stage: &mut Stage<Library>) {
-    stage.schedulers()[0].turn(Waiting::Forbidden).unwrap();
+    stage.schedulers()[0].turn(TurnWait::Forbidden).unwrap();
 }
 
 #[test]

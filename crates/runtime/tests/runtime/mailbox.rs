@@ -3,14 +3,14 @@
 use std::thread;
 
 use runtime::limits::MAILBOX_MESSAGES;
-use runtime::mailbox::{Endpoint, MailCounters, Role, Seat, Waking, mesh};
+use runtime::mailbox::{Endpoint, EndpointRole, MailCounters, MailboxSeat, Waking, mesh};
 
 const SENDERS: usize = 3;
 const MESSAGES: u64 = 20_000;
 
 /// Sends numbered messages as fast as they are taken; retries if the ring is full.
-fn send(seat: Seat<(usize, u64)>, number: usize) -> MailCounters {
-    let Seat { mut mailbox, wake } = seat;
+fn send(seat: MailboxSeat<(usize, u64)>, number: usize) -> MailCounters {
+    let MailboxSeat { mut mailbox, wake } = seat;
     let mut pending = 0;
     while pending < MESSAGES {
         match mailbox.send(Endpoint(0), (number, pending)) {
@@ -40,10 +40,10 @@ fn send(seat: Seat<(usize, u64)>, number: usize) -> MailCounters {
 
 #[test]
 fn many_threads_to_one_that_sleeps() {
-    let mut roles = vec![Role::Scheduler];
-    roles.resize(1 + SENDERS, Role::Helper);
+    let mut roles = vec![EndpointRole::Scheduler];
+    roles.resize(1 + SENDERS, EndpointRole::Helper);
     let mut seats = mesh(&roles, Waking::Descriptors).unwrap().into_iter();
-    let Seat { mut mailbox, wake } = seats.next().unwrap();
+    let MailboxSeat { mut mailbox, wake } = seats.next().unwrap();
     let wake = wake.unwrap();
     let senders = seats.enumerate().map(|(number, seat)| thread::spawn(move || send(seat, number)));
     let senders: Vec<_> = senders.collect();
@@ -78,7 +78,7 @@ fn many_threads_to_one_that_sleeps() {
 
 #[test]
 fn a_full_ring_holds_nobody_else_up() {
-    let roles = [Role::Scheduler, Role::Scheduler, Role::Scheduler];
+    let roles = [EndpointRole::Scheduler, EndpointRole::Scheduler, EndpointRole::Scheduler];
     let mut boxes: Vec<_> =
         mesh(&roles, Waking::Driven).unwrap().into_iter().map(|seat| seat.mailbox).collect();
     let [first, second, third] = boxes.as_mut_slice() else { panic!("three") };

@@ -6,12 +6,12 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::mpsc::{Sender, channel};
 
-use runtime::launch::{Launched, Pinning, Plan, Spread, Tables, launch};
-use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
-use runtime::scheduler::{Punctuality, Settings};
+use runtime::launch::{ConnectionSpread, LaunchPlan, Launched, Pinning, Tables, launch};
+use runtime::mailbox::{Endpoint, EndpointRole, Mailbox, Waking, mesh};
+use runtime::scheduler::{Punctuality, SchedulerSettings};
 use runtime::service::{
-    ClockUse, CloseReason, Command, Connect, Context, Event, ListenerIndex, Next, Progress,
-    Service, ServiceContext,
+    ClockUse, CloseReason, Connect, Context, Event, ListenerIndex, Next, Progress,
+    SchedulerCommand, Service, ServiceContext,
 };
 use runtime::slots::ProcessId;
 use runtime::stats::Stats;
@@ -19,19 +19,23 @@ use sys::connect::RemoteAddress;
 use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::{ListenAddress, Peer};
 
-const STOP: Command = Command::Drain { deadline_ms: 0, idle_grace_ms: 0 };
+const STOP: SchedulerCommand = SchedulerCommand::Drain { deadline_ms: 0, idle_grace_ms: 0 };
 
 /// A message that stops the scheduler.
 struct Stop;
 
-fn plan(listeners: Vec<ListenOptions>, punctuality: Punctuality) -> Plan {
-    Plan {
+fn plan(listeners: Vec<ListenOptions>, punctuality: Punctuality) -> LaunchPlan {
+    LaunchPlan {
         name: "test",
         pinning: Pinning::None,
         tables: Tables::Private,
-        spread: Spread::Hash,
+        spread: ConnectionSpread::Hash,
         listeners,
-        settings: Settings { connections: 1000, punctuality, ..Settings::default() },
+        settings: SchedulerSettings {
+            connections: 1000,
+            punctuality,
+            ..SchedulerSettings::default()
+        },
         keep: Vec::new(),
     }
 }
@@ -76,7 +80,8 @@ fn launch_echo() -> (Launched, SocketAddr, Mailbox<Stop>) {
     let address = ListenAddress::Tcp(SocketAddr::from(([0, 0, 0, 0], 0)));
     let options =
         ListenOptions { address, backlog: 1000, first: Speaks::Either, silent: Silence::Trusted };
-    let mut seats = mesh(&[Role::Scheduler, Role::Helper], Waking::Descriptors).unwrap();
+    let mut seats =
+        mesh(&[EndpointRole::Scheduler, EndpointRole::Helper], Waking::Descriptors).unwrap();
     let mailbox = seats.pop().unwrap().mailbox;
     let plan = plan(vec![options], Punctuality::Usual);
     let mut launched = launch(&plan, seats, |_| Ok(Echo)).unwrap();
@@ -133,7 +138,7 @@ impl Service for Caller {
         for ticket in 0..CALLS {
             let from = IpAddr::from([127, 0, 1, 1 + (ticket % 9) as u8]);
             let to = RemoteAddress::Tcp(self.to);
-            context.command(Command::Connect(Connect { to, from: Some(from), ticket }));
+            context.command(SchedulerCommand::Connect(Connect { to, from: Some(from), ticket }));
         }
     }
 
@@ -194,7 +199,7 @@ impl Service for Caller {
     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, Stop>) {
         self.asked_ns = context.now.monotonic_ns;
         for id in self.to_run.drain(..) {
-            context.command(Command::Run(id));
+            context.command(SchedulerCommand::Run(id));
         }
         if self.counted.answers == CALLS * ROUNDS || self.counted.lost > 0 {
             context.command(STOP);
@@ -210,7 +215,7 @@ impl Service for Caller {
 fn callers_without_listeners_reach_a_service_and_stop_by_themselves() {
     let (echo, to, mut mailbox) = launch_echo();
     let (end, ended) = channel();
-    let seats = mesh(&[Role::Scheduler; 2], Waking::Descriptors).unwrap();
+    let seats = mesh(&[EndpointRole::Scheduler; 2], Waking::Descriptors).unwrap();
     let make = move |_| {
         let counted = Counted::default();
         Ok(Caller { to, counted, to_run: Vec::new(), asked_ns: 0, end: end.clone() })
@@ -310,7 +315,7 @@ fn lateness_ns(
     calls: usize,
 ) -> (u64, Stats) {
     let (end, ended) = channel();
-    let seats = mesh(&[Role::Scheduler], Waking::Descriptors).unwrap();
+    let seats = mesh(&[EndpointRole::Scheduler], Waking::Descriptors).unwrap();
     let make = move |_| {
         let (late_ns, end) = (Vec::new(), end.clone());
         Ok(Clockwork { period_ns, punctual_ns, calls, due_ns: 0, late_ns, end })

@@ -3,13 +3,14 @@
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use runtime::fan::{Fan, Seat};
+use runtime::fan::{Fan, FanSeat};
 use runtime::limits::QUEUED_BYTES_SENT_PER_TURN;
-use runtime::mailbox::{Role, Waking, mesh};
+use runtime::mailbox::{EndpointRole, Waking, mesh};
 use runtime::post::Refused;
-use runtime::scheduler::{Scheduler, Settings, Waiting};
+use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
 use runtime::service::{
-    CloseReason, Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+    CloseReason, Context, Event, ListenerIndex, Next, Progress, SchedulerCommand, Service,
+    ServiceContext,
 };
 use runtime::slots::ProcessId;
 use sys::pollset::{ListenOptions, Silence, Speaks};
@@ -40,16 +41,16 @@ struct Room {
 }
 
 impl Service for Room {
-    type Process = Seat;
+    type Process = FanSeat;
     type Message = ();
 
     const KINDS: &'static [&'static str] = &["member"];
 
-    fn kind(_seat: &Seat) -> usize {
+    fn kind(_seat: &FanSeat) -> usize {
         0
     }
 
-    fn is_idle(_seat: &Seat) -> bool {
+    fn is_idle(_seat: &FanSeat) -> bool {
         false
     }
 
@@ -58,13 +59,13 @@ impl Service for Room {
         _listener: ListenerIndex,
         _peer: Peer,
         context: &mut Context<'_, ()>,
-    ) -> Option<Seat> {
+    ) -> Option<FanSeat> {
         Some(self.fan.join(context.id))
     }
 
     fn on_input(
         &mut self,
-        _seat: &mut Seat,
+        _seat: &mut FanSeat,
         input: &[u8],
         context: &mut Context<'_, ()>,
     ) -> Progress {
@@ -79,7 +80,12 @@ impl Service for Room {
         Progress { consumed: input.len(), next }
     }
 
-    fn on_event(&mut self, _seat: &mut Seat, event: Event, context: &mut Context<'_, ()>) -> Next {
+    fn on_event(
+        &mut self,
+        _seat: &mut FanSeat,
+        event: Event,
+        context: &mut Context<'_, ()>,
+    ) -> Next {
         match event {
             Event::Resumed => {
                 context.output.put(&[b'M'; MUCH]);
@@ -94,7 +100,7 @@ impl Service for Room {
         }
     }
 
-    fn on_close(&mut self, seat: Seat, reason: CloseReason) {
+    fn on_close(&mut self, seat: FanSeat, reason: CloseReason) {
         self.closed.push(reason);
         self.fan.leave(seat);
     }
@@ -104,7 +110,7 @@ impl Service for Room {
         let refused = &mut self.refused;
         self.fan.send(context, BOUND, |context, process, why| {
             refused.push((process, why));
-            context.command(Command::Close(process));
+            context.command(SchedulerCommand::Close(process));
         });
         for process in self.asking.drain(..) {
             for number in 0..ANSWERS {
@@ -113,7 +119,7 @@ impl Service for Room {
             }
         }
         for process in self.greedy.drain(..) {
-            context.command(Command::Run(process));
+            context.command(SchedulerCommand::Run(process));
         }
     }
 }
@@ -126,8 +132,8 @@ struct Stage {
 impl Stage {
     fn new(seed: u64, faults: Faults) -> Self {
         let world = World::new(seed, faults);
-        let mailbox = mesh(&[Role::Scheduler], Waking::Driven).unwrap().remove(0).mailbox;
-        let settings = Settings { connections: 300, ..Settings::default() };
+        let mailbox = mesh(&[EndpointRole::Scheduler], Waking::Driven).unwrap().remove(0).mailbox;
+        let settings = SchedulerSettings { connections: 300, ..SchedulerSettings::default() };
         let mut scheduler = Scheduler::new(world.pollset(0), Room::default(), mailbox, settings);
         let listen = ListenOptions {
             address: address(),
@@ -146,7 +152,7 @@ impl Stage {
     }
 
     fn rest(&mut self) {
-        while self.scheduler.turn(Waiting::Forbidden).unwrap() || self.world.is_ready(0) {}
+        while self.scheduler.turn(TurnWait::Forbidden).unwrap() || self.world.is_ready(0) {}
     }
 
     fn heard(&self, client: ClientId) -> String {
@@ -233,7 +239,7 @@ fn members_that_put_out_more_than_the_next_turns_send_are_not_taken_for_slow_rea
         stage.world.client_send(*client, b"m");
     }
     for _ in 0..100 {
-        stage.scheduler.turn(Waiting::Forbidden).unwrap();
+        stage.scheduler.turn(TurnWait::Forbidden).unwrap();
         stage.world.advance(100_000_000);
     }
     assert_eq!(stage.scheduler.service().closed, []);
@@ -271,7 +277,7 @@ fn everybody_who_stays_hears_everything_in_order_whatever_the_network_does() {
             stage.world.client_send(member, format!("{word:04} ").as_bytes());
             let nanoseconds = random.below(20_000_000);
             stage.world.advance(nanoseconds);
-            stage.scheduler.turn(Waiting::Forbidden).unwrap();
+            stage.scheduler.turn(TurnWait::Forbidden).unwrap();
         }
         for _ in 0..1000 {
             stage.world.advance(10_000_000);

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use runtime::Peer;
 use runtime::output::SharedBytes;
-use runtime::scheduler::Waiting;
+use runtime::scheduler::TurnWait;
 use runtime::service::{Context, Event, ListenerIndex, Next, Progress, Service};
 use world::{ClientId, Stage};
 
@@ -96,7 +96,7 @@ fn asked(asked: &str) -> (Stage<Producer>, ClientId) {
 }
 
 fn turn(stage: &mut Stage<Producer>) {
-    stage.schedulers()[0].turn(Waiting::Forbidden).unwrap();
+    stage.schedulers()[0].turn(TurnWait::Forbidden).unwrap();
 }
 
 #[test]

@@ -6,9 +6,9 @@
 use crate::engine::error::Fault;
 use crate::engine::ffi::{Argument, Coroutine};
 use crate::engine::load::NO_MEMORY;
-use crate::engine::state::State;
+use crate::engine::state::EngineState;
 
-impl State {
+impl EngineState {
     /// The fault in a run that raised this message.
     pub(super) fn fault_of(&mut self, coroutine: &Coroutine, message: &str) -> Fault {
         // A coroutine of the page ran out of memory, and the page passed LuaJIT's error on.

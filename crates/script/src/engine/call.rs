@@ -58,7 +58,7 @@ impl CallNumber {
         (usize::from(FIRST_CALL) + index) as f64
     }
 
-    /// Its place among [`Settings::calls`](crate::engine::Settings::calls).
+    /// Its place among [`EngineSettings::calls`](crate::engine::EngineSettings::calls).
     #[must_use]
     pub fn index(self) -> usize {
         usize::from(self.0)

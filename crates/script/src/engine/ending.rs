@@ -4,12 +4,12 @@
 
 use std::time::Duration;
 
-use crate::engine::error::{Frame, ScriptError};
+use crate::engine::error::{ScriptError, TracebackFrame};
 use crate::engine::report;
 use crate::engine::run::Run;
-use crate::engine::state::State;
+use crate::engine::state::EngineState;
 
-impl State {
+impl EngineState {
     /// Ends a run to make room for others. The error says where it was, and how much it held.
     pub fn end_for_room(&mut self, mut run: Run, held: u64) -> Box<ScriptError> {
         let coroutine = run.coroutine.take().expect("a run has its coroutine between calls");
@@ -27,7 +27,7 @@ impl State {
     }
 
     /// Where a suspended run is: the calls that led there, innermost first.
-    pub fn calls_of(&self, run: &Run) -> Vec<Frame> {
+    pub fn calls_of(&self, run: &Run) -> Vec<TracebackFrame> {
         run.coroutine.as_ref().map_or_else(Vec::new, |coroutine| report::calls(coroutine.stack()))
     }
 

@@ -80,7 +80,7 @@ impl Fault {
 
 /// One level of the traceback.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frame {
+pub struct TracebackFrame {
     /// The page or module, by the name under which it was loaded.
     pub page: String,
     /// The line, from 1; 0 if unknown.
@@ -91,7 +91,7 @@ pub struct Frame {
     pub times: usize,
 }
 
-impl fmt::Display for Frame {
+impl fmt::Display for TracebackFrame {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.page)?;
         if self.line != 0 {
@@ -116,7 +116,7 @@ pub struct ScriptError {
     /// What happened, without the place.
     pub message: String,
     /// The calls that led there, innermost first. Only pages and modules; the library's own levels are left out.
-    pub traceback: Vec<Frame>,
+    pub traceback: Vec<TracebackFrame>,
 }
 
 impl fmt::Display for ScriptError {

@@ -5,10 +5,10 @@
 //! ends a run: it reports when memory is short.
 
 use crate::engine::collection::{CYCLES, Collection};
-use crate::engine::state::State;
+use crate::engine::state::EngineState;
 use crate::limits;
 
-impl State {
+impl EngineState {
     /// Does one step; returns the ticks that it used.
     pub(super) fn collect_step(&mut self) -> u32 {
         let (is_cycle_over, ticks) = self.lua.collect_some();

@@ -1,13 +1,13 @@
 //! What a page gets from its host: the request, the time, a log.
 //!
-//! Owns the contract ([`Host`]). Never calls a page: a host answers and returns immediately.
+//! Owns the contract ([`PageHost`]). Never calls a page: a host answers and returns immediately.
 
 use std::time::Duration;
 
 /// What a server provides to a running page. Called while the page runs, so it answers at once from memory.
-pub trait Host {
+pub trait PageHost {
     /// Provides a part of the request; leaves `answer` unchanged if the request has no such part.
-    fn request(&mut self, part: Part, answer: &mut Answer);
+    fn request(&mut self, part: RequestPart, answer: &mut HostAnswer);
 
     /// The time since 1970.
     fn now(&mut self) -> Duration;
@@ -24,7 +24,7 @@ pub trait Host {
     fn pass_on(&mut self, _fields: &mut Vec<u8>) {}
 
     /// Takes a line of the page's log, in the page's own bytes.
-    fn log(&mut self, level: Level, text: &[u8]);
+    fn log(&mut self, level: PageLogLevel, text: &[u8]);
 
     /// Uses a limit for a key: returns the time after which that is allowed, zero if it is now; `None` if there is no
     /// such limit.
@@ -45,7 +45,7 @@ pub trait Host {
     ///
     /// # Errors
     /// Why it cannot be read, for the page.
-    fn record(&mut self, _: &[u8], _: &[u8], _: &mut Answer) -> Result<(), String> {
+    fn record(&mut self, _: &[u8], _: &[u8], _: &mut HostAnswer) -> Result<(), String> {
         Err("the store cannot be read here".to_owned())
     }
 
@@ -55,14 +55,14 @@ pub trait Host {
     ///
     /// # Errors
     /// Why they cannot be read, for the page.
-    fn records(&mut self, _: Records<'_>, _: &mut Answer) -> Result<(), String> {
+    fn records(&mut self, _: RecordScan<'_>, _: &mut HostAnswer) -> Result<(), String> {
         Err("the store cannot be read here".to_owned())
     }
 }
 
 /// Consecutive records of the store, in the order of their keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Records<'page> {
+pub struct RecordScan<'page> {
     /// The database.
     pub database: &'page [u8],
     /// The prefix of their keys.
@@ -95,7 +95,7 @@ pub enum PublishedValue<'v> {
 
 /// A part of a request. Parts that a page does not read are not copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum RequestPart {
     /// `request.method`: text.
     Method,
     /// `request.path`: text, decoded.
@@ -144,41 +144,41 @@ pub enum Part {
     Claims,
 }
 
-impl Part {
+impl RequestPart {
     /// All parts with their names in pages. A part's number is its position here, from 1.
-    pub const ALL: [(&'static str, Part); 22] = [
-        ("method", Part::Method),
-        ("path", Part::Path),
-        ("rest", Part::Rest),
-        ("query", Part::Query),
-        ("query_lists", Part::QueryLists),
-        ("query_text", Part::QueryText),
-        ("headers", Part::Headers),
-        ("cookies", Part::Cookies),
-        ("cookie_lists", Part::CookieLists),
-        ("body", Part::Body),
-        ("form", Part::Form),
-        ("form_lists", Part::FormLists),
-        ("files", Part::Files),
-        ("peer", Part::Peer),
-        ("scheme", Part::Scheme),
-        ("tls", Part::Tls),
-        ("id", Part::Id),
-        ("trace", Part::Trace),
-        ("user", Part::User),
-        ("channel", Part::Channel),
-        ("message", Part::Message),
-        ("claims", Part::Claims),
+    pub const ALL: [(&'static str, RequestPart); 22] = [
+        ("method", RequestPart::Method),
+        ("path", RequestPart::Path),
+        ("rest", RequestPart::Rest),
+        ("query", RequestPart::Query),
+        ("query_lists", RequestPart::QueryLists),
+        ("query_text", RequestPart::QueryText),
+        ("headers", RequestPart::Headers),
+        ("cookies", RequestPart::Cookies),
+        ("cookie_lists", RequestPart::CookieLists),
+        ("body", RequestPart::Body),
+        ("form", RequestPart::Form),
+        ("form_lists", RequestPart::FormLists),
+        ("files", RequestPart::Files),
+        ("peer", RequestPart::Peer),
+        ("scheme", RequestPart::Scheme),
+        ("tls", RequestPart::Tls),
+        ("id", RequestPart::Id),
+        ("trace", RequestPart::Trace),
+        ("user", RequestPart::User),
+        ("channel", RequestPart::Channel),
+        ("message", RequestPart::Message),
+        ("claims", RequestPart::Claims),
     ];
 
-    pub(super) fn of_number(number: f64) -> Option<Part> {
+    pub(super) fn of_number(number: f64) -> Option<RequestPart> {
         Self::ALL.get((number as usize).checked_sub(1)?).map(|(_, part)| *part)
     }
 }
 
 /// The severity of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum PageLogLevel {
     /// `log.debug`.
     Debug,
     /// `log.info` and `print`.
@@ -189,18 +189,18 @@ pub enum Level {
     Error,
 }
 
-impl Level {
-    pub(super) fn of_number(number: f64) -> Level {
+impl PageLogLevel {
+    pub(super) fn of_number(number: f64) -> PageLogLevel {
         match number as u8 {
-            1 => Level::Debug,
-            3 => Level::Warning,
-            4 => Level::Error,
-            _ => Level::Info,
+            1 => PageLogLevel::Debug,
+            3 => PageLogLevel::Warning,
+            4 => PageLogLevel::Error,
+            _ => PageLogLevel::Info,
         }
     }
 }
 
-/// The content of an [`Answer`].
+/// The content of an [`HostAnswer`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Shape {
     #[default]
@@ -212,14 +212,14 @@ pub(super) enum Shape {
 
 /// The answer of a host: one text, or any number of fields.
 #[derive(Debug, Default)]
-pub struct Answer {
+pub struct HostAnswer {
     shape: Shape,
     bytes: Vec<u8>,
     /// The ends of names and values in `bytes`.
     ends: Vec<(usize, usize)>,
 }
 
-impl Answer {
+impl HostAnswer {
     /// Answers with a text.
     pub fn text(&mut self, text: &[u8]) {
         self.clear();

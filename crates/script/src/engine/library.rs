@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::engine::call::CallNumber;
-use crate::engine::host::{Answer, Host, Level, Part};
-use crate::engine::settings::{Role, Sessions, Settings};
+use crate::engine::host::{HostAnswer, PageHost, PageLogLevel, RequestPart};
+use crate::engine::settings::{EngineRole, EngineSettings, Sessions};
 use crate::limits;
 
 /// The prefix of the names of the library's chunks; tracebacks leave them out.
@@ -81,7 +81,7 @@ pub(super) const KEPT: [&CStr; 14] = [
 ];
 
 /// The numbers that the library uses.
-pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 58] {
+pub(super) fn numbers(settings: &EngineSettings) -> [(&'static CStr, f64); 58] {
     [
         (c"buffer_kept", limits::BUFFER_KEPT_SIZE as f64),
         (c"load_size", limits::LOAD_SIZE as f64),
@@ -133,7 +133,7 @@ pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 58] {
         (c"traceback_levels", limits::TRACEBACK_LEVELS.into()),
         (c"tail_code", limits::TAIL_CODE_SIZE.into()),
         (c"fetch_timeout", limits::FETCH_TIMEOUT.as_secs_f64()),
-        (c"is_for_processes", f64::from(u8::from(settings.role == Role::Processes))),
+        (c"is_for_processes", f64::from(u8::from(settings.role == EngineRole::Processes))),
         (c"store_key", limits::STORE_KEY_SIZE as f64),
         (c"store_value", limits::STORE_VALUE_SIZE as f64),
         (c"store_scan", limits::STORE_SCAN_KEYS as f64),
@@ -145,8 +145,8 @@ pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 58] {
 }
 
 /// The tables of numbers by name that the library uses.
-pub(super) fn tables(settings: &Settings) -> [(&'static CStr, Vec<(&'static str, f64)>); 3] {
-    let parts = Part::ALL.iter().map(|(name, _)| *name).zip((1_u8..).map(f64::from));
+pub(super) fn tables(settings: &EngineSettings) -> [(&'static CStr, Vec<(&'static str, f64)>); 3] {
+    let parts = RequestPart::ALL.iter().map(|(name, _)| *name).zip((1_u8..).map(f64::from));
     let calls = settings.calls.iter();
     let answers = calls.clone().map(|call| (call.name, f64::from(call.answer as u8)));
     let calls = calls.enumerate().map(|(at, call)| (call.name, CallNumber::tag(at)));
@@ -172,21 +172,21 @@ pub(super) static IS_PROVEN: AtomicBool = AtomicBool::new(false);
 /// The host while there is no request.
 pub(super) struct NoHost;
 
-impl Host for NoHost {
-    fn request(&mut self, _: Part, _: &mut Answer) {}
+impl PageHost for NoHost {
+    fn request(&mut self, _: RequestPart, _: &mut HostAnswer) {}
 
     fn now(&mut self) -> Duration {
         Duration::ZERO
     }
 
-    fn log(&mut self, _: Level, _: &[u8]) {}
+    fn log(&mut self, _: PageLogLevel, _: &[u8]) {}
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::engine::ffi::{Lua, MemorySizes};
-    use crate::engine::state::State;
+    use crate::engine::state::EngineState;
 
     /// Runs Lua code with these parts of the library.
     fn check(names: &[&str], name: &'static CStr, code: &str) {
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_chunk_that_nobody_gives_an_environment_sees_what_pages_see() {
-        let mut state = State::new(Settings::default()).unwrap();
+        let mut state = EngineState::new(EngineSettings::default()).unwrap();
         let code =
             "for _, name in ipairs { 'io', 'ffi', 'debug', 'package', 'getfenv', 'dofile' } do
               assert(_G[name] == nil, name)

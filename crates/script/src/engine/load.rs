@@ -8,11 +8,11 @@ use std::rc::Rc;
 
 use crate::engine::error::{Fault, ScriptError};
 use crate::engine::ffi::{CallFault, Coroutine, Reference, Resumed};
-use crate::engine::host::Host;
+use crate::engine::host::PageHost;
 use crate::engine::library;
 use crate::engine::report;
 use crate::engine::run::{Handler, MemoryBudget, Purpose, Run};
-use crate::engine::state::State;
+use crate::engine::state::EngineState;
 use crate::engine::tag::LOADED;
 use crate::limits;
 
@@ -23,7 +23,7 @@ const LOAD_MODULE: f64 = 3.0;
 /// The compiler's message if it has no memory. A message about the text begins with a place.
 pub(super) const NO_MEMORY: &str = "not enough memory";
 
-impl State {
+impl EngineState {
     /// Loads a page: Lua text that returns a function `(output, escaped, raw, request, response, arguments)`. From then on
     /// other pages of its site can include it by its name without the `.page`, until it is withdrawn.
     ///
@@ -66,7 +66,7 @@ impl State {
         job: f64,
         (name, file): (&str, &str),
         number: f64,
-        host: &mut dyn Host,
+        host: &mut dyn PageHost,
     ) -> Result<Handler, Box<ScriptError>> {
         self.lua.pass_number(&mut coroutine, job);
         if !self.lua.pass_bytes(&mut coroutine, name.as_bytes()) {
@@ -174,7 +174,7 @@ impl State {
         name: &str,
         file: &str,
         purpose: Purpose,
-        host: &mut dyn Host,
+        host: &mut dyn PageHost,
     ) -> Result<Handler, Box<ScriptError>> {
         let number = match purpose {
             Purpose::Required => 0.0,

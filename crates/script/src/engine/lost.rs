@@ -4,9 +4,9 @@
 
 use crate::engine::ffi::{Argument, Coroutine};
 use crate::engine::seen::LostCall;
-use crate::engine::state::State;
+use crate::engine::state::EngineState;
 
-impl State {
+impl EngineState {
     /// The calls of a failed run that Lua no longer has; empty if there is no memory to search for them.
     pub(super) fn lost(&mut self, coroutine: &Coroutine) -> Vec<LostCall> {
         let told = self.lua.call_for_text(&self.kept.lost, Argument::Coroutine(coroutine));

@@ -1,7 +1,7 @@
 //! The engine: one Lua state per scheduler, pages as coroutines that run in slices.
 //!
 //! Owns running. Never does I/O, never reads a clock, knows nothing of HTTP beyond a status and
-//! header fields: a [`Host`] provides what a page asks for.
+//! header fields: a [`PageHost`] provides what a page asks for.
 
 mod blame;
 mod call;
@@ -35,13 +35,15 @@ mod utf8;
 
 pub use call::{AnswerForm, Arguments, CallNumber, Carries, HostCall};
 pub use crypto::fill_with_random;
-pub use error::{EngineError, Fault, Frame, ScriptError};
+pub use error::{EngineError, Fault, ScriptError, TracebackFrame};
 pub use ffi::NativeCode;
-pub use host::{Answer, Host, Level, Part, PublishedValue, RecordParts, Records};
+pub use host::{
+    HostAnswer, PageHost, PageLogLevel, PublishedValue, RecordParts, RecordScan, RequestPart,
+};
 pub use keys::Keys;
-pub use output::{Author, Output, PassedOn};
-pub use run::{Account, Handler, Purpose, Reply, Run, Step};
-pub use settings::{Code, Role, Sessions, Settings};
-pub use state::State;
+pub use output::{Author, PageOutput, PassedOn};
+pub use run::{CallResult, Handler, MemoryAccount, Purpose, Run, WaitReply};
+pub use settings::{Code, EngineRole, EngineSettings, Sessions};
+pub use state::EngineState;
 pub use stranger::{Stranger, Use};
-pub use usage::Usage;
+pub use usage::EngineUsage;

@@ -12,7 +12,7 @@ pub enum Author {
     Page,
     /// The server, with that status: a module has no handler for the request, or returned only an error status.
     Server,
-    /// A server of an upstream: [`Output::passed_on`].
+    /// A server of an upstream: [`PageOutput::passed_on`].
     Upstream,
 }
 
@@ -29,7 +29,7 @@ pub struct PassedOn<'o> {
 
 /// What a page wrote. It is reused and keeps its memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Output {
+pub struct PageOutput {
     /// The bytes of the body.
     pub body: Vec<u8>,
     /// The status, if the page set one.
@@ -40,7 +40,7 @@ pub struct Output {
     pub(super) fields: Vec<u8>,
 }
 
-impl Output {
+impl PageOutput {
     /// The fields that the page set, in no particular order. A value may be any bytes except control characters.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &[u8])> {
         let mut lines = self.fields.split(|byte| *byte == b'\n');

@@ -6,14 +6,14 @@
 use crate::engine::error::ScriptError;
 use crate::engine::ffi::{Coroutine, Resumed};
 use crate::engine::library::NoHost;
-use crate::engine::output::Output;
+use crate::engine::output::PageOutput;
 use crate::engine::report;
-use crate::engine::run::{Run, Step};
-use crate::engine::state::State;
+use crate::engine::run::{CallResult, Run};
+use crate::engine::state::EngineState;
 use crate::engine::tag::EXIT;
 use crate::limits;
 
-impl State {
+impl EngineState {
     pub(super) fn take_coroutine(&mut self, name: &str) -> Result<Coroutine, Box<ScriptError>> {
         let coroutine = match self.idle.pop() {
             Some(coroutine) => coroutine,
@@ -44,8 +44,8 @@ impl State {
         mut run: Run,
         mut coroutine: Coroutine,
         tag: u8,
-        output: &mut Output,
-    ) -> Step {
+        output: &mut PageOutput,
+    ) -> CallResult {
         output.take(&coroutine);
         coroutine.truncate(0);
         // A coroutine that exited is in the middle of something. A large output is freed now, because otherwise it would stay until the next run.
@@ -63,6 +63,6 @@ impl State {
         } else {
             self.lua.drop_coroutine(coroutine);
         }
-        Step::Done
+        CallResult::Done
     }
 }

@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::engine::error::{Fault, Frame, ScriptError};
+use crate::engine::error::{Fault, ScriptError, TracebackFrame};
 use crate::engine::ffi::{CallFault, NATIVE, Stack};
 use crate::engine::library;
 use crate::engine::seen::{LostCall, Seen};
@@ -173,7 +173,7 @@ pub(super) fn ended_by_operator(page: &str, stack: Stack) -> Box<ScriptError> {
 }
 
 /// Where a suspended run is: the calls that led there, innermost first.
-pub(super) fn calls(stack: Stack) -> Vec<Frame> {
+pub(super) fn calls(stack: Stack) -> Vec<TracebackFrame> {
     traceback(stack, &[])
 }
 
@@ -216,12 +216,12 @@ fn placed(
 
 /// A frame, and the number of levels from its first to its last one, including those that are not pages.
 struct Span {
-    frame: Frame,
+    frame: TracebackFrame,
     levels: usize,
 }
 
 /// The levels in pages or modules: of very many, the innermost and the outermost.
-fn traceback(stack: Stack, lost: &[LostCall]) -> Vec<Frame> {
+fn traceback(stack: Stack, lost: &[LostCall]) -> Vec<TracebackFrame> {
     let depth = stack.depth();
     let inner = depth.min(limits::TRACEBACK_LEVELS);
     let outer = inner.max(depth.saturating_sub(limits::TRACEBACK_OUTER_LEVELS));
@@ -246,7 +246,8 @@ fn spans(stack: Stack, levels: Range<i32>, lost: &[LostCall]) -> Vec<Span> {
         let is_library = point.chunk.starts_with(library::MARK);
         if !is_library && point.chunk != NATIVE {
             let page = point.chunk.trim_start_matches(['=', '@']).to_owned();
-            let frame = Frame { page, line: point.line, function: point.function, times: 1 };
+            let frame =
+                TracebackFrame { page, line: point.line, function: point.function, times: 1 };
             match spans.last_mut().filter(|inner| inner.frame.is_at(&frame)) {
                 Some(inner) => inner.frame.times += 1,
                 None => spans.push(Span { frame, levels: 0 }),
@@ -254,7 +255,7 @@ fn spans(stack: Stack, levels: Range<i32>, lost: &[LostCall]) -> Vec<Span> {
         }
         if let Some(call) = lost.iter().find(|call| call.level == level) {
             let (page, line) = (call.page.clone(), call.line);
-            let frame = Frame { page, line, function: String::new(), times: 1 };
+            let frame = TracebackFrame { page, line, function: String::new(), times: 1 };
             spans.push(Span { frame, levels: 0 });
         }
         let Some(inner) = spans.last_mut() else { continue };
@@ -278,8 +279,8 @@ fn spans(stack: Stack, levels: Range<i32>, lost: &[LostCall]) -> Vec<Span> {
     joined
 }
 
-impl Frame {
-    fn is_at(&self, other: &Frame) -> bool {
+impl TracebackFrame {
+    fn is_at(&self, other: &TracebackFrame) -> bool {
         (self.line, &self.page, &self.function) == (other.line, &other.page, &other.function)
     }
 }

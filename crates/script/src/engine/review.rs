@@ -6,9 +6,9 @@ use crate::engine::error::ScriptError;
 use crate::engine::ffi::{Coroutine, Resumed};
 use crate::engine::report;
 use crate::engine::run::{Review, Run};
-use crate::engine::state::State;
+use crate::engine::state::EngineState;
 
-impl State {
+impl EngineState {
     /// Collects garbage instead of continuing a run, at the run's expense, and decides when it is known what the run holds. Then the
     /// review ends, and the run returns as it did before.
     #[cold]

@@ -65,12 +65,12 @@ pub enum Purpose {
 }
 
 /// The shared memory account of several runs. It is closed when the last of them has ended.
-pub struct Account {
+pub struct MemoryAccount {
     pub(super) number: AccountNumber,
     pub(super) bin: Bin,
 }
 
-impl Drop for Account {
+impl Drop for MemoryAccount {
     fn drop(&mut self) {
         self.bin.borrow_mut().accounts.push(self.number);
     }
@@ -90,7 +90,7 @@ pub struct Run {
     /// What it allocated.
     pub(super) meter: Meter,
     /// The account it shares with others, if any.
-    pub(super) account: Option<Rc<Account>>,
+    pub(super) account: Option<Rc<MemoryAccount>>,
     /// Bytes held above which it is reviewed.
     pub(super) review_above: u64,
     /// The current review, if it may hold too much.
@@ -114,7 +114,7 @@ pub(super) enum MemoryBudget {
     /// This many bytes.
     Bytes(u64),
     /// What the runs of its account may hold, as long as there is room.
-    Shared(Meter, Rc<Account>),
+    Shared(Meter, Rc<MemoryAccount>),
     /// All of it, because it loads what others use.
     All,
 }
@@ -187,7 +187,7 @@ impl Drop for Run {
 
 /// How a call to a page returned.
 #[must_use]
-pub enum Step {
+pub enum CallResult {
     /// The page has finished; the output has what it wrote.
     Done,
     /// The page waits for this call of its host. Resume it with the answer.
@@ -200,7 +200,7 @@ pub enum Step {
 
 /// The answer to a call, or the value with which a slice is resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reply<'text> {
+pub enum WaitReply<'text> {
     /// Continue.
     Nothing,
     /// The wait failed; raised in the page as an error with this text.

@@ -1,4 +1,4 @@
-//! The settings of a [`State`](crate::engine::State).
+//! The settings of a [`EngineState`](crate::engine::EngineState).
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub enum Code {
 
 /// What an engine runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum EngineRole {
     /// Pages and modules that answer requests.
     Requests,
     /// Spawned processes.
@@ -35,9 +35,9 @@ pub enum Sessions {
 
 /// The settings of an engine.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub struct EngineSettings {
     /// What the engine runs.
-    pub role: Role,
+    pub role: EngineRole,
     /// How long a page may run before others run.
     pub slice: Duration,
     /// How long a page may run without a point where it can be interrupted. Beyond: it is ended at the next such point.
@@ -64,10 +64,10 @@ pub struct Settings {
     pub calls: &'static [HostCall],
 }
 
-impl Default for Settings {
+impl Default for EngineSettings {
     fn default() -> Self {
         Self {
-            role: Role::Requests,
+            role: EngineRole::Requests,
             slice: limits::SLICE,
             uninterrupted: limits::UNINTERRUPTED,
             cpu_budget: limits::CPU_BUDGET,

@@ -3,22 +3,22 @@
 //! Owns the one slice allowed for that. Never fails: without a text, the type is shown.
 
 use crate::engine::ffi::{Coroutine, Resumed};
-use crate::engine::host::Host;
+use crate::engine::host::PageHost;
 use crate::engine::report::shortened;
 use crate::engine::run::Run;
-use crate::engine::state::State;
+use crate::engine::state::EngineState;
 use crate::engine::tag::LOADED;
 
 /// What the loop of run.lua takes after a value to show.
 const SHOW: f64 = 4.0;
 
-impl State {
+impl EngineState {
     /// The message of the value that a failed run raised, which is removed from its stack.
     pub(super) fn message_of(
         &mut self,
         run: &mut Run,
         failed: &mut Coroutine,
-        host: &mut dyn Host,
+        host: &mut dyn PageHost,
     ) -> String {
         if let Some(bytes) = failed.stack().bytes_at(-1) {
             return shortened(bytes);
@@ -32,7 +32,7 @@ impl State {
         &mut self,
         run: &mut Run,
         failed: &mut Coroutine,
-        host: &mut dyn Host,
+        host: &mut dyn PageHost,
     ) -> Option<String> {
         let mut coroutine = self.take_coroutine(&run.name).ok()?;
         self.lua.move_value(failed, &mut coroutine);

@@ -5,33 +5,38 @@
 
 use std::rc::Rc;
 
-use crate::engine::run::{Account, MemoryBudget, Run};
-use crate::engine::state::State;
+use crate::engine::run::{MemoryAccount, MemoryBudget, Run};
+use crate::engine::state::EngineState;
 
 /// What the loop of run.lua takes after a job that is a process: spawned by a page, or a module.
 const SPAWNED: f64 = 2.0;
 const OF_MODULE: f64 = 5.0;
 
-impl State {
+impl EngineState {
     /// An account for the processes of one request.
-    pub fn open_account(&mut self) -> Rc<Account> {
-        Rc::new(Account { number: self.lua.open_account(), bin: self.bin.clone() })
+    pub fn open_account(&mut self) -> Rc<MemoryAccount> {
+        Rc::new(MemoryAccount { number: self.lua.open_account(), bin: self.bin.clone() })
     }
 
     /// Bytes that the runs of an account hold.
     #[must_use]
-    pub fn held_by_account(&self, account: &Account) -> u64 {
+    pub fn held_by_account(&self, account: &MemoryAccount) -> u64 {
         self.lua.held_by(account.number)
     }
 
     /// Begins a process from what `spawn` gives its host (copying.lua). Its memory is charged to an account of this
     /// engine. The caller resumes it, now or later. `name` is the page's. `None` if there is no room for it.
-    pub fn spawn(&mut self, name: &str, body: &[u8], account: &Rc<Account>) -> Option<Run> {
+    pub fn spawn(&mut self, name: &str, body: &[u8], account: &Rc<MemoryAccount>) -> Option<Run> {
         self.begin_process(name, (body, SPAWNED), account)
     }
 
     /// Begins a process from a module of the current set, with this file, in the same way.
-    pub fn spawn_module(&mut self, file: &str, module: &str, account: &Rc<Account>) -> Option<Run> {
+    pub fn spawn_module(
+        &mut self,
+        file: &str,
+        module: &str,
+        account: &Rc<MemoryAccount>,
+    ) -> Option<Run> {
         self.begin_process(file, (module.as_bytes(), OF_MODULE), account)
     }
 
@@ -39,7 +44,7 @@ impl State {
         &mut self,
         name: &str,
         (job, kind): (&[u8], f64),
-        account: &Rc<Account>,
+        account: &Rc<MemoryAccount>,
     ) -> Option<Run> {
         assert!(Rc::ptr_eq(&self.bin, &account.bin), "a process runs in the engine of its account");
         self.sweep();

@@ -13,14 +13,14 @@ use crate::engine::error::{EngineError, Fault, ScriptError};
 use crate::engine::ffi::{
     CallFault, Coroutine, Lua, MemorySizes, Meter, NativeCode, Reference, Resumed,
 };
-use crate::engine::host::Host;
+use crate::engine::host::PageHost;
 use crate::engine::keys::Keys;
 use crate::engine::library;
-use crate::engine::output::Output;
+use crate::engine::output::PageOutput;
 use crate::engine::report;
-use crate::engine::run::{Bin, Handler, MemoryBudget, Reply, Review, Run, Step};
+use crate::engine::run::{Bin, CallResult, Handler, MemoryBudget, Review, Run, WaitReply};
 use crate::engine::seen::Seen;
-use crate::engine::settings::{Code, Settings};
+use crate::engine::settings::{Code, EngineSettings};
 use crate::engine::tag::{self, DONE, EXIT};
 use crate::limits;
 
@@ -40,7 +40,7 @@ pub(super) struct Kept {
 }
 
 /// An engine. It belongs to the thread that created it.
-pub struct State {
+pub struct EngineState {
     pub(super) lua: Lua,
     pub(super) kept: Kept,
     pub(super) idle: Vec<Coroutine>,
@@ -65,13 +65,13 @@ pub struct State {
     pub(super) held: u64,
 }
 
-impl State {
+impl EngineState {
     /// Creates an engine. The first one in the process proves that it can interrupt native code.
     ///
     /// # Errors
     ///
     /// If that is not possible.
-    pub fn new(settings: Settings) -> Result<State, EngineError> {
+    pub fn new(settings: EngineSettings) -> Result<EngineState, EngineError> {
         let mut lua = open(&settings)?;
         let mut numbers = library::numbers(&settings).to_vec();
         numbers.extend(tag::ALL.iter().map(|(name, tag)| (*name, f64::from(*tag))));
@@ -97,7 +97,7 @@ impl State {
         let tick = (settings.slice.as_nanos() / 2).max(1);
         let ticks = |time: Duration| u32::try_from(time.as_nanos() / tick).unwrap_or(u32::MAX);
         let ticks_max = ticks(settings.cpu_budget);
-        let mut state = State {
+        let mut state = EngineState {
             lua,
             kept: Kept {
                 body,
@@ -148,15 +148,15 @@ impl State {
             _ => EngineError::Library(error.to_string()),
         };
         let page = self.load(u16::MAX, "proof", library::PROOF).map_err(fault)?;
-        let mut output = Output::default();
+        let mut output = PageOutput::default();
         let mut step = self.start(&page, &mut library::NoHost, &mut output);
         for _ in 0..library::PROOF_SLICES {
             step = match step {
-                Step::Sliced(run) => {
-                    self.resume(run, Reply::Nothing, &mut library::NoHost, &mut output)
+                CallResult::Sliced(run) => {
+                    self.resume(run, WaitReply::Nothing, &mut library::NoHost, &mut output)
                 }
-                Step::Failed(error) => return Err(fault(error)),
-                Step::Done | Step::Waits(..) => {
+                CallResult::Failed(error) => return Err(fault(error)),
+                CallResult::Done | CallResult::Waits(..) => {
                     return Err(EngineError::NoHookChecks);
                 }
             };
@@ -188,14 +188,19 @@ impl State {
     }
 
     /// Starts a page.
-    pub fn start(&mut self, page: &Handler, host: &mut dyn Host, output: &mut Output) -> Step {
+    pub fn start(
+        &mut self,
+        page: &Handler,
+        host: &mut dyn PageHost,
+        output: &mut PageOutput,
+    ) -> CallResult {
         assert!(Rc::ptr_eq(&self.bin, &page.bin), "a page runs in the engine that loaded it");
         self.sweep();
         self.held = 0;
-        let Some(reference) = &page.reference else { return Step::Done };
+        let Some(reference) = &page.reference else { return CallResult::Done };
         let mut coroutine = match self.take_coroutine(&page.name) {
             Ok(coroutine) => coroutine,
-            Err(error) => return Step::Failed(error),
+            Err(error) => return CallResult::Failed(error),
         };
         self.lua.pass(&mut coroutine, reference);
         let name = page.name.clone();
@@ -203,18 +208,21 @@ impl State {
         self.go_on(run, 1, host, output)
     }
 
-    /// Continues a page with the reply to its wait. A page whose slice ended, or that begins, takes [`Reply::Nothing`].
+    /// Continues a page with the reply to its wait. A page whose slice ended, or that begins, takes [`WaitReply::Nothing`].
     pub fn resume(
         &mut self,
         mut run: Run,
-        reply: Reply<'_>,
-        host: &mut dyn Host,
-        output: &mut Output,
-    ) -> Step {
+        reply: WaitReply<'_>,
+        host: &mut dyn PageHost,
+        output: &mut PageOutput,
+    ) -> CallResult {
         assert!(Rc::ptr_eq(&self.bin, &run.bin), "a run goes on in the engine that started it");
         self.sweep();
         self.held = 0;
-        debug_assert!(run.review.is_none() || reply == Reply::Nothing, "it was said to be sliced");
+        debug_assert!(
+            run.review.is_none() || reply == WaitReply::Nothing,
+            "it was said to be sliced"
+        );
         run.forget_arguments();
         let before = run.meter.allocated();
         let passed = match &mut run.coroutine {
@@ -229,7 +237,7 @@ impl State {
             }
             None => {
                 self.note_refused();
-                Step::Failed(report::out_of_memory(&run.name))
+                CallResult::Failed(report::out_of_memory(&run.name))
             }
         }
     }
@@ -238,18 +246,18 @@ impl State {
     fn pass_reply(
         &mut self,
         coroutine: &mut Coroutine,
-        reply: Reply<'_>,
+        reply: WaitReply<'_>,
         meter: &mut Meter,
     ) -> Option<i32> {
-        if reply != Reply::Nothing && !self.lua.has_room(coroutine) {
+        if reply != WaitReply::Nothing && !self.lua.has_room(coroutine) {
             return None;
         }
         match reply {
-            Reply::Nothing => Some(0),
-            Reply::Failed(text) => {
+            WaitReply::Nothing => Some(0),
+            WaitReply::Failed(text) => {
                 self.lua.pass_charged(coroutine, text.as_bytes(), meter).then_some(1)
             }
-            Reply::Texts(texts) => {
+            WaitReply::Texts(texts) => {
                 debug_assert!(texts.len() <= limits::REPLY_TEXTS, "there is room on the stack");
                 self.lua.pass_nil(coroutine);
                 let mut passed = 1;
@@ -265,16 +273,16 @@ impl State {
         &mut self,
         mut run: Run,
         passed: i32,
-        host: &mut dyn Host,
-        output: &mut Output,
-    ) -> Step {
+        host: &mut dyn PageHost,
+        output: &mut PageOutput,
+    ) -> CallResult {
         let advanced = match run.review {
             None => self.advance(&mut run, passed, host),
             Some(review) => self.review(&mut run, review),
         };
         let (coroutine, outcome) = match advanced {
             Ok(advanced) => advanced,
-            Err(error) => return Step::Failed(error),
+            Err(error) => return CallResult::Failed(error),
         };
         // A finished run gives back all it can.
         let tag = match outcome {
@@ -287,13 +295,13 @@ impl State {
         }
         if outcome == Resumed::Sliced || run.review.is_some() {
             run.coroutine = Some(coroutine);
-            return Step::Sliced(run);
+            return CallResult::Sliced(run);
         }
         if !is_done && run.ticks > self.ticks_max {
             // A run that waits before each slice ends uses up its time too.
             let error = report::out_of_time(&run.name, coroutine.stack(), self.cpu_budget);
             self.lua.drop_coroutine(coroutine);
-            return Step::Failed(error);
+            return CallResult::Failed(error);
         }
         match tag {
             DONE | EXIT => self.done(run, coroutine, tag, output),
@@ -303,7 +311,7 @@ impl State {
                     output.take(&coroutine);
                 }
                 run.coroutine = Some(coroutine);
-                Step::Waits(run, number)
+                CallResult::Waits(run, number)
             }
         }
     }
@@ -314,7 +322,7 @@ impl State {
         &mut self,
         run: &mut Run,
         passed: i32,
-        host: &mut dyn Host,
+        host: &mut dyn PageHost,
     ) -> Result<(Coroutine, Resumed), Box<ScriptError>> {
         let mut coroutine = run.coroutine.take().expect("a run has its coroutine between calls");
         let before = run.meter.allocated();
@@ -358,7 +366,7 @@ impl State {
 }
 
 /// A state without the library.
-fn open(settings: &Settings) -> Result<Lua, EngineError> {
+fn open(settings: &EngineSettings) -> Result<Lua, EngineError> {
     let sizes = MemorySizes { whole: settings.memory_bytes, table: settings.table_bytes };
     let opened = Lua::open(sizes, limits::SLICE).map_err(EngineError::Timer)?;
     let mut lua = opened.ok_or(EngineError::Memory { bytes: settings.memory_bytes })?;

@@ -9,7 +9,7 @@ use crate::engine::error::ScriptError;
 use crate::engine::ffi::{Argument, CallFault};
 use crate::engine::report;
 use crate::engine::run::Handler;
-use crate::engine::state::State;
+use crate::engine::state::EngineState;
 
 /// How a global is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl fmt::Display for Stranger {
     }
 }
 
-impl State {
+impl EngineState {
     /// The undefined globals of a page, by line, each name once for reading and once for setting. Names
     /// computed at run time (`_G[name]`, `load`) are not found.
     ///

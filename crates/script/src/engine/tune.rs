@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
-use super::state::State;
+use super::state::EngineState;
 
-impl State {
+impl EngineState {
     /// From now on a run may use this much CPU time, and hold this many bytes.
     pub fn tune(&mut self, cpu_budget: Duration, run_memory_bytes: usize) {
         let ticks = cpu_budget.as_nanos() / u128::from(self.tick_ns.max(1));

@@ -4,11 +4,11 @@
 
 use crate::engine::ffi::Traces;
 use crate::engine::run::Run;
-use crate::engine::state::State;
+use crate::engine::state::EngineState;
 
 /// What the calls of an engine have used since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct EngineUsage {
     /// CPU time, sampled.
     pub cpu_ns: u64,
     /// Bytes that runs have allocated, most of which were freed.
@@ -19,7 +19,7 @@ pub struct Usage {
     pub traces_aborted: u64,
 }
 
-impl Usage {
+impl EngineUsage {
     /// The sum of both.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
@@ -43,7 +43,7 @@ impl Usage {
     }
 }
 
-impl State {
+impl EngineState {
     /// Bytes that Lua uses: pages, their code, and uncollected garbage.
     #[must_use]
     pub fn memory_used(&self) -> usize {
@@ -58,9 +58,9 @@ impl State {
 
     /// What all calls together have used so far.
     #[must_use]
-    pub fn usage(&self) -> Usage {
+    pub fn usage(&self) -> EngineUsage {
         let Traces { made, aborted } = self.lua.traces();
-        Usage {
+        EngineUsage {
             cpu_ns: self.used_ns(),
             allocated_bytes: self.allocated,
             traces: made,

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::template::error::{Problem, TemplateError};
+use crate::template::error::{TemplateError, TemplateProblem};
 use crate::template::nesting::Nesting;
 use crate::template::place::{LineCounter, line_breaks};
 use crate::template::split::Tag;
@@ -78,8 +78,9 @@ impl<'a> Reader<'a> {
                 && token.lexeme == Lexeme::Comma
                 && self.nesting.is_level()
             {
-                let value =
-                    draft.take().ok_or_else(|| self.error(empty_at, Problem::EmptyValue))?;
+                let value = draft
+                    .take()
+                    .ok_or_else(|| self.error(empty_at, TemplateProblem::EmptyValue))?;
                 fragments.push(self.finish(value, grammar)?);
                 empty_at = token.start;
                 continue;
@@ -88,7 +89,7 @@ impl<'a> Reader<'a> {
                 && matches!(token.lexeme, Lexeme::Return | Lexeme::Break)
                 && self.nesting.is_level()
             {
-                return Err(self.error(token.start, Problem::StatementAsValue));
+                return Err(self.error(token.start, TemplateProblem::StatementAsValue));
             }
             let draft = draft.get_or_insert_with(|| Draft::new(self.source, token, line));
             self.on_token(token, draft)?;
@@ -96,7 +97,7 @@ impl<'a> Reader<'a> {
         match draft {
             Some(draft) => fragments.push(self.finish(draft, grammar)?),
             None if grammar == Grammar::Values => {
-                return Err(self.error(empty_at, Problem::EmptyValue));
+                return Err(self.error(empty_at, TemplateProblem::EmptyValue));
             }
             None => {}
         }
@@ -126,7 +127,7 @@ impl<'a> Reader<'a> {
                 draft.insert(token.end, " end");
             }
             Lexeme::Name if RESERVED.contains(&&self.source[token.start..token.end]) => {
-                return Err(self.error(token.start, Problem::ReservedName));
+                return Err(self.error(token.start, TemplateProblem::ReservedName));
             }
             _ => {}
         }
@@ -138,7 +139,7 @@ impl<'a> Reader<'a> {
     fn finish(&mut self, mut draft: Draft, grammar: Grammar) -> Result<Fragment, TemplateError> {
         let last = draft.last;
         if grammar == Grammar::Values && last.lexeme.awaits_value() {
-            return Err(self.error(last.start, Problem::UnfinishedCode));
+            return Err(self.error(last.start, TemplateProblem::UnfinishedCode));
         }
         draft.copy_to(last.end);
         draft.trim();
@@ -156,12 +157,12 @@ impl<'a> Reader<'a> {
             byte => byte == 0,
         };
         match (0..code.len()).find(is_bad) {
-            Some(at) => Err(self.error(inside.start + at, Problem::ControlByte)),
+            Some(at) => Err(self.error(inside.start + at, TemplateProblem::ControlByte)),
             None => Ok(()),
         }
     }
 
-    pub(crate) fn error(&self, offset: usize, what: Problem) -> TemplateError {
+    pub(crate) fn error(&self, offset: usize, what: TemplateProblem) -> TemplateError {
         TemplateError::at(self.source.as_bytes(), offset, what)
     }
 }

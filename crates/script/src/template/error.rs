@@ -13,12 +13,12 @@ pub struct TemplateError {
     /// The column, from 1, in characters.
     pub column: u32,
     /// The reason.
-    pub what: Problem,
+    pub what: TemplateProblem,
 }
 
 /// Why a page cannot be compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Problem {
+pub enum TemplateProblem {
     /// The page has more than [`PAGE_BYTES_MAX`] bytes.
     PageTooLong,
     /// The page has more than [`TAGS_MAX`] tags.
@@ -75,7 +75,7 @@ pub enum Problem {
 
 impl TemplateError {
     /// The problem at a byte of the page.
-    pub(crate) fn at(source: &[u8], offset: usize, what: Problem) -> TemplateError {
+    pub(crate) fn at(source: &[u8], offset: usize, what: TemplateProblem) -> TemplateError {
         let Place { line, column } = Place::of(source, offset);
         TemplateError { line, column, what }
     }
@@ -89,69 +89,72 @@ impl fmt::Display for TemplateError {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for TemplateProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
         let text = match *self {
-            Problem::PageTooLong => {
+            TemplateProblem::PageTooLong => {
                 let megabytes = PAGE_BYTES_MAX / (1024 * 1024);
                 return write!(
                     formatter,
                     "the page is longer than {megabytes} MiB: serve it as a file, or include parts"
                 );
             }
-            Problem::TooManyTags => {
+            TemplateProblem::TooManyTags => {
                 return write!(
                     formatter,
                     "the page has more than {TAGS_MAX} tags: split it with include, or use a loop"
                 );
             }
-            Problem::NestedTooDeep => {
+            TemplateProblem::NestedTooDeep => {
                 return write!(
                     formatter,
                     "more than {NESTING_MAX} blocks and brackets are open: make parts of the inner ones"
                 );
             }
-            Problem::NothingToClose { closer } => {
+            TemplateProblem::NothingToClose { closer } => {
                 return write!(formatter, "`{closer}` has nothing to close here: take it away");
             }
-            Problem::Mismatched { closer, opener, opened_on } => {
+            TemplateProblem::Mismatched { closer, opener, opened_on } => {
                 return write!(
                     formatter,
                     "`{closer}` does not close the `{opener}` of line {opened_on}: close that first"
                 );
             }
-            Problem::NeverClosed { opener } => {
-                return write!(
-                    formatter,
-                    "`{opener}` is never closed: add `{}`",
-                    closer_of(opener)
-                );
+            TemplateProblem::NeverClosed { opener } => {
+                let closer = closer_of(opener);
+                return write!(formatter, "`{opener}` is never closed: add `{closer}`");
             }
-            Problem::PrintedWithin { opener, opened_on } => {
+            TemplateProblem::PrintedWithin { opener, opened_on } => {
                 return write!(
                     formatter,
                     "text is not allowed inside the `{opener}` of line {opened_on}: close that first"
                 );
             }
-            Problem::NotUtf8 => "the page is not UTF-8: save it in that encoding",
-            Problem::UnclosedTag => "the tag is not closed: add `%>`",
-            Problem::TagWithinCode => "`<%` within code: close the tag before it with `%>`",
-            Problem::EmptyValue => "there is no value to print: write one, or use `<% %>` for code",
-            Problem::StatementAsValue => {
+            TemplateProblem::NotUtf8 => "the page is not UTF-8: save it in that encoding",
+            TemplateProblem::UnclosedTag => "the tag is not closed: add `%>`",
+            TemplateProblem::TagWithinCode => "`<%` within code: close the tag before it with `%>`",
+            TemplateProblem::EmptyValue => {
+                "there is no value to print: write one, or use `<% %>` for code"
+            }
+            TemplateProblem::StatementAsValue => {
                 "a statement where a value is printed: write the value alone, or `<% %>` for code"
             }
-            Problem::ControlByte => {
+            TemplateProblem::ControlByte => {
                 "a NUL byte, or a carriage return without line feed, within code: take it away"
             }
-            Problem::UnfinishedString => {
+            TemplateProblem::UnfinishedString => {
                 "the string has no end: close it, and write `%%>` for a `%>` in it"
             }
-            Problem::UnfinishedLongBracket => {
+            TemplateProblem::UnfinishedLongBracket => {
                 "the long string or comment has no end in its tag: close it, and write `%%>` for a \
                  `%>` in it"
             }
-            Problem::ReservedName => "this name is taken by the page itself: choose another",
-            Problem::UnfinishedCode => "the code is not finished here: a value has to follow",
+            TemplateProblem::ReservedName => {
+                "this name is taken by the page itself: choose another"
+            }
+            TemplateProblem::UnfinishedCode => {
+                "the code is not finished here: a value has to follow"
+            }
         };
         formatter.write_str(text)
     }

@@ -5,7 +5,7 @@
 
 use crate::limits::PAGE_BYTES_MAX;
 use crate::template::code::Reader;
-use crate::template::error::{Problem, TemplateError};
+use crate::template::error::{TemplateError, TemplateProblem};
 use crate::template::escape::Escape;
 use crate::template::split::{Kind, Piece, Splitter, Tag};
 use crate::template::token::Token;
@@ -24,11 +24,12 @@ pub struct Lowered {
 /// Generates the Lua text of a page. Nothing is run, and text that Lua's compiler would refuse may get through.
 pub fn lower(source: &[u8], escape: Escape) -> Result<Lowered, TemplateError> {
     if source.len() > PAGE_BYTES_MAX {
-        return Err(TemplateError::at(source, PAGE_BYTES_MAX, Problem::PageTooLong));
+        return Err(TemplateError::at(source, PAGE_BYTES_MAX, TemplateProblem::PageTooLong));
     }
     let source = source.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(source);
-    let text = std::str::from_utf8(source)
-        .map_err(|error| TemplateError::at(source, error.valid_up_to(), Problem::NotUtf8))?;
+    let text = std::str::from_utf8(source).map_err(|error| {
+        TemplateError::at(source, error.valid_up_to(), TemplateProblem::NotUtf8)
+    })?;
     let mut lowering = Lowering::new(text, escape);
     let mut splitter = Splitter::new(text);
     while let Some(piece) = splitter.next_piece()? {
@@ -94,7 +95,7 @@ impl<'a> Lowering<'a> {
         self.reader.nesting.assert_statement(offset)?;
         match self.last.take() {
             Some(last) if last.lexeme.awaits_value() => {
-                Err(self.reader.error(last.start, Problem::UnfinishedCode))
+                Err(self.reader.error(last.start, TemplateProblem::UnfinishedCode))
             }
             _ => Ok(()),
         }

@@ -35,8 +35,8 @@ mod split;
 mod token;
 mod write;
 
-pub use error::{Problem, TemplateError};
+pub use error::{TemplateError, TemplateProblem};
 pub use escape::Escape;
 pub use lower::{Lowered, lower};
-pub use named::{Named, named};
+pub use named::{NamedCall, named};
 pub use near::near_name;

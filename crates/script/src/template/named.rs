@@ -7,7 +7,7 @@ use super::token::{Lexeme, Lexer};
 
 /// A name, and the function that was called with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Named<'l> {
+pub struct NamedCall<'l> {
     /// The function.
     pub function: &'l str,
     /// The name.
@@ -24,14 +24,14 @@ enum Place<'l> {
     /// After its parenthesis.
     Open(&'l str),
     /// After a text within it.
-    Argument(Named<'l>),
+    Argument(NamedCall<'l>),
 }
 
 /// The names with which a Lua text calls one of these functions, up to the first invalid place. A function that the text
 /// declares itself (`local include`) is another function, and its names are left out.
-pub fn named<'l>(lua: &'l str, functions: &[&str]) -> Vec<Named<'l>> {
+pub fn named<'l>(lua: &'l str, functions: &[&str]) -> Vec<NamedCall<'l>> {
     let mut lexer = Lexer::new(lua, 0);
-    let (mut found, mut declared): (Vec<Named<'l>>, Vec<&str>) = (Vec::new(), Vec::new());
+    let (mut found, mut declared): (Vec<NamedCall<'l>>, Vec<&str>) = (Vec::new(), Vec::new());
     let (mut place, mut before) = (Place::Elsewhere, "");
     let (mut line, mut counted) = (1, 0);
     while let Ok(Some(token)) = lexer.next_token() {
@@ -45,7 +45,7 @@ pub fn named<'l>(lua: &'l str, functions: &[&str]) -> Vec<Named<'l>> {
             let passed = lua.get(counted..token.start).unwrap_or_default();
             line += passed.bytes().filter(|byte| *byte == b'\n').count();
             counted = token.start;
-            Some(Named { function, name, line: u32::try_from(line).unwrap_or(u32::MAX) })
+            Some(NamedCall { function, name, line: u32::try_from(line).unwrap_or(u32::MAX) })
         };
         place = match place {
             Place::Function(function) if text == "(" => Place::Open(function),

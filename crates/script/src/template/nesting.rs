@@ -3,7 +3,7 @@
 //! Owns the balance: a page can neither end the function around it nor leave it open.
 
 use crate::limits::NESTING_MAX;
-use crate::template::error::{Problem, TemplateError};
+use crate::template::error::{TemplateError, TemplateProblem};
 use crate::template::place::Place;
 use crate::template::token::{Closer, Opener, Token};
 
@@ -51,10 +51,10 @@ impl<'a> Nesting<'a> {
         match self.open.get(self.floor) {
             None => Ok(()),
             Some(Open::Page(opener, at)) => {
-                Err(self.error(*at, Problem::NeverClosed { opener: opener.text() }))
+                Err(self.error(*at, TemplateProblem::NeverClosed { opener: opener.text() }))
             }
             Some(Open::Return(at)) => {
-                Err(self.error(*at, Problem::NeverClosed { opener: "return" }))
+                Err(self.error(*at, TemplateProblem::NeverClosed { opener: "return" }))
             }
         }
     }
@@ -64,7 +64,8 @@ impl<'a> Nesting<'a> {
         match self.open.last() {
             Some(Open::Page(opener, opened_at)) if opener.is_bracket() => {
                 let opened_on = self.line(*opened_at);
-                Err(self.error(at, Problem::PrintedWithin { opener: opener.text(), opened_on }))
+                Err(self
+                    .error(at, TemplateProblem::PrintedWithin { opener: opener.text(), opened_on }))
             }
             _ => Ok(()),
         }
@@ -82,7 +83,7 @@ impl<'a> Nesting<'a> {
 
     fn push(&mut self, open: Open, token: Token) -> Result<(), TemplateError> {
         if self.open.len() >= NESTING_MAX {
-            return Err(self.error(token.start, Problem::NestedTooDeep));
+            return Err(self.error(token.start, TemplateProblem::NestedTooDeep));
         }
         self.open.push(open);
         Ok(())
@@ -116,13 +117,13 @@ impl<'a> Nesting<'a> {
         matches: impl Fn(Opener) -> bool,
     ) -> Result<(), TemplateError> {
         let (opener, opened_at) = match self.top() {
-            None => return Err(self.error(token.start, Problem::NothingToClose { closer })),
+            None => return Err(self.error(token.start, TemplateProblem::NothingToClose { closer })),
             Some(Open::Page(opener, _)) if matches(opener) => return Ok(()),
             Some(Open::Page(opener, opened_at)) => (opener.text(), opened_at),
             Some(Open::Return(opened_at)) => ("return", opened_at),
         };
         let opened_on = self.line(opened_at);
-        Err(self.error(token.start, Problem::Mismatched { closer, opener, opened_on }))
+        Err(self.error(token.start, TemplateProblem::Mismatched { closer, opener, opened_on }))
     }
 
     /// The innermost of what can be closed.
@@ -134,7 +135,7 @@ impl<'a> Nesting<'a> {
         Place::of(self.source.as_bytes(), offset).line
     }
 
-    fn error(&self, offset: usize, what: Problem) -> TemplateError {
+    fn error(&self, offset: usize, what: TemplateProblem) -> TemplateError {
         TemplateError::at(self.source.as_bytes(), offset, what)
     }
 }

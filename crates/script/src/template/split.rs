@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use crate::limits::TAGS_MAX;
-use crate::template::error::{Problem, TemplateError};
+use crate::template::error::{TemplateError, TemplateProblem};
 
 /// The kind of a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl<'a> Splitter<'a> {
         let error = |what| TemplateError::at(self.source.as_bytes(), opened_at, what);
         self.tags += 1;
         if self.tags > TAGS_MAX {
-            return Err(error(Problem::TooManyTags));
+            return Err(error(TemplateProblem::TooManyTags));
         }
         let (kind, mark) = match self.source.as_bytes().get(opened_at + 2) {
             Some(b'=') => (Kind::Value, 1),
@@ -85,7 +85,7 @@ impl<'a> Splitter<'a> {
             _ => (Kind::Code, 0),
         };
         let start = opened_at + 2 + mark;
-        let end = self.closing(start).ok_or_else(|| error(Problem::UnclosedTag))?;
+        let end = self.closing(start).ok_or_else(|| error(TemplateProblem::UnclosedTag))?;
         let inside = &self.source[start..end];
         let after = &self.source[end + 2..];
         let (inside, line_end) = match inside.strip_suffix('-') {
@@ -180,7 +180,7 @@ mod tests {
             let mut splitter = Splitter::new(source);
             splitter.next_piece().unwrap();
             let error = splitter.next_piece().unwrap_err();
-            let expected = TemplateError { line: 2, column: 2, what: Problem::UnclosedTag };
+            let expected = TemplateError { line: 2, column: 2, what: TemplateProblem::UnclosedTag };
             assert_eq!(error, expected, "{source}");
         }
     }
@@ -198,7 +198,7 @@ mod tests {
         };
         assert_eq!(last(&"<% %>".repeat(TAGS_MAX)), Ok(None));
         let error = last(&"<% %>".repeat(TAGS_MAX + 1)).unwrap_err();
-        assert_eq!(error.what, Problem::TooManyTags);
+        assert_eq!(error.what, TemplateProblem::TooManyTags);
         assert_eq!(error.column, u32::try_from(TAGS_MAX * 5 + 1).unwrap());
     }
 }

@@ -3,7 +3,7 @@
 //! Owns where strings, comments and names begin and end. Never judges whether code is valid Lua:
 //! everything else is left to Lua's compiler.
 
-use crate::template::error::{Problem, TemplateError};
+use crate::template::error::{TemplateError, TemplateProblem};
 
 /// What opens a block or a bracket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -200,7 +200,7 @@ impl<'a> Lexer<'a> {
             b'.' => self.dots(),
             b'?' => self.question(),
             b'<' if self.peek(1) == Some(b'%') => {
-                return Err(self.error_at(start, Problem::TagWithinCode));
+                return Err(self.error_at(start, TemplateProblem::TagWithinCode));
             }
             _ if is_name(first) => {
                 self.skip(is_name);
@@ -224,7 +224,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn error_at(&self, offset: usize, what: Problem) -> TemplateError {
+    fn error_at(&self, offset: usize, what: TemplateProblem) -> TemplateError {
         TemplateError::at(self.code, offset, what)
     }
 
@@ -244,7 +244,9 @@ impl<'a> Lexer<'a> {
         self.at += 1;
         loop {
             match self.peek(0) {
-                None | Some(b'\n') => return Err(self.error_at(start, Problem::UnfinishedString)),
+                None | Some(b'\n') => {
+                    return Err(self.error_at(start, TemplateProblem::UnfinishedString));
+                }
                 Some(b'\\') => self.escape(),
                 Some(byte) => {
                     self.at += 1;
@@ -288,7 +290,7 @@ impl<'a> Lexer<'a> {
                 && window[1..=level].iter().all(|byte| *byte == b'=')
         };
         let Some(found) = rest.windows(level + 2).position(is_end) else {
-            return Err(self.error_at(start, Problem::UnfinishedLongBracket));
+            return Err(self.error_at(start, TemplateProblem::UnfinishedLongBracket));
         };
         self.at = inside + found + level + 2;
         Ok(())

@@ -3,7 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use script::engine::{Answer, Fault, Host, Level, Output, Part, Reply, Settings};
+use script::engine::{
+    EngineSettings, Fault, HostAnswer, PageHost, PageLogLevel, PageOutput, RequestPart, WaitReply,
+};
 
 use crate::stage::Stage;
 use crate::waits::{Step, Wait};
@@ -19,13 +21,13 @@ fn a_part_of_the_request_is_asked_for_once_and_when_it_is_looked_at() {
         r#"GET /hello /hello 2 Grace &amp; &lt;co&gt; example.org nil|{"a":[1,2]}|nilnil"#
     );
     let expected = [
-        Part::Method,
-        Part::Path,
-        Part::Query,
-        Part::Headers,
-        Part::Cookies,
-        Part::Body,
-        Part::Peer,
+        RequestPart::Method,
+        RequestPart::Path,
+        RequestPart::Query,
+        RequestPart::Headers,
+        RequestPart::Cookies,
+        RequestPart::Body,
+        RequestPart::Peer,
     ];
     assert_eq!(stage.desk.asked, expected);
 }
@@ -62,7 +64,7 @@ fn forms_and_json_are_read_and_cookies_set() {
         stage.body("_b:put(request.form.agreed, #request.json.a, request.json.a[2])"),
         "yes22"
     );
-    assert_eq!(stage.desk.asked, [Part::Form, Part::Body]);
+    assert_eq!(stage.desk.asked, [RequestPart::Form, RequestPart::Body]);
     stage.body(
         "response:cookie('id', 'a1') response:cookie('n', 2, { path = '/x', max_age = 60, http_only = false,
             secure = true, same_site = 'None', domain = 'example.org' })",
@@ -127,8 +129,8 @@ fn nothing_goes_past_the_checks() {
 /// A host that runs an engine of its own for every call.
 struct Nested(Stage);
 
-impl Host for Nested {
-    fn request(&mut self, _: Part, answer: &mut Answer) {
+impl PageHost for Nested {
+    fn request(&mut self, _: RequestPart, answer: &mut HostAnswer) {
         let page = self.0.load("_b:put('inner')");
         let body = self.0.play(&page).unwrap().body;
         answer.text(body.as_bytes());
@@ -138,18 +140,18 @@ impl Host for Nested {
         Duration::ZERO
     }
 
-    fn log(&mut self, _: Level, _: &[u8]) {}
+    fn log(&mut self, _: PageLogLevel, _: &[u8]) {}
 }
 
 #[test]
 fn a_host_may_run_an_engine_of_its_own() {
-    let mut stage = Stage::with(Settings::default());
+    let mut stage = Stage::with(EngineSettings::default());
     let mut host = Nested(Stage::new());
     let page = stage.load("assert(request.path == 'inner') while true do end");
-    let mut output = Output::default();
+    let mut output = PageOutput::default();
     assert!(matches!(
         stage.state.start(&page, &mut host, &mut output),
-        script::engine::Step::Sliced(_)
+        script::engine::CallResult::Sliced(_)
     ));
 }
 
@@ -189,9 +191,9 @@ fn a_failed_wait_is_an_error_in_the_page() {
     let mut stage = Stage::new();
     let page = stage.load("local ok, e = pcall(sleep, 1) _b:put(e)\n\nsleep(2)");
     let Step::Waits(run, _) = stage.start(&page) else { panic!("it waits") };
-    let step = stage.reply(run, Reply::Failed("no timer"));
+    let step = stage.reply(run, WaitReply::Failed("no timer"));
     let Step::Waits(run, _) = step else { panic!("it waits again") };
-    let step = stage.reply(run, Reply::Failed("no timer"));
+    let step = stage.reply(run, WaitReply::Failed("no timer"));
     let Step::Failed(error) = step else { panic!("nobody catches it") };
     assert_eq!(error.to_string(), "test.page.html:3: no timer");
 }
@@ -201,7 +203,7 @@ fn results_of_wait_are_strings() {
     let mut stage = Stage::new();
     let page = stage.load("local one, other, none = sleep(1) _b:put(#one, other, type(none))");
     let Step::Waits(run, _) = stage.start(&page) else { panic!("it waits") };
-    let reply = Reply::Texts(&[&b"a\0\xff"[..], b"b"]);
+    let reply = WaitReply::Texts(&[&b"a\0\xff"[..], b"b"]);
     let step = stage.reply(run, reply);
     assert!(matches!(step, Step::Done));
     assert_eq!(stage.output.body, b"3bnil");
@@ -254,11 +256,11 @@ fn the_log_takes_any_values() {
     let lines: Vec<_> =
         stage.desk.log.iter().map(|(level, text)| (*level, text.as_str())).collect();
     let expected = [
-        (Level::Info, "a 1 nil true"),
-        (Level::Warning, "b"),
-        (Level::Error, ""),
-        (Level::Info, "c true"),
-        (Level::Debug, "d"),
+        (PageLogLevel::Info, "a 1 nil true"),
+        (PageLogLevel::Warning, "b"),
+        (PageLogLevel::Error, ""),
+        (PageLogLevel::Info, "c true"),
+        (PageLogLevel::Debug, "d"),
     ];
     assert_eq!(lines, expected);
 }
@@ -305,8 +307,8 @@ fn texts_are_parts_of_urls() {
 /// A host whose answers panic.
 struct Broken;
 
-impl Host for Broken {
-    fn request(&mut self, _: Part, _: &mut Answer) {
+impl PageHost for Broken {
+    fn request(&mut self, _: RequestPart, _: &mut HostAnswer) {
         panic!("the host broke");
     }
 
@@ -314,14 +316,14 @@ impl Host for Broken {
         Duration::ZERO
     }
 
-    fn log(&mut self, _: Level, _: &[u8]) {}
+    fn log(&mut self, _: PageLogLevel, _: &[u8]) {}
 }
 
 #[test]
 fn a_panic_of_the_host_goes_through_to_who_runs_the_page() {
     let mut stage = Stage::new();
     let page = stage.load("pcall(function() return request.path end) _b:put('on')");
-    let mut output = Output::default();
+    let mut output = PageOutput::default();
     let caught = catch_unwind(AssertUnwindSafe(|| {
         let _ = stage.state.start(&page, &mut Broken, &mut output);
     }));
@@ -331,9 +333,11 @@ fn a_panic_of_the_host_goes_through_to_who_runs_the_page() {
 
 #[test]
 fn two_engines_share_a_thread() {
-    let mut one = Stage::with(Settings::default());
-    let mut other =
-        Stage::with(Settings { slice: Duration::from_millis(4), ..Settings::default() });
+    let mut one = Stage::with(EngineSettings::default());
+    let mut other = Stage::with(EngineSettings {
+        slice: Duration::from_millis(4),
+        ..EngineSettings::default()
+    });
     let first = one.load("while true do end");
     let second = other.load("while true do end");
     for _ in 0..5 {

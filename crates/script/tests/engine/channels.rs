@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use script::engine::Reply;
+use script::engine::WaitReply;
 
 use crate::stage::Stage;
 use crate::waits::{Step, Wait};
 
 /// Plays a page with these replies in turn; returns its waits and its output.
-fn played(code: &str, replies: &[Reply<'_>]) -> (Vec<String>, String) {
+fn played(code: &str, replies: &[WaitReply<'_>]) -> (Vec<String>, String) {
     let mut stage = Stage::new();
     let page = stage.load(code);
     let (mut waits, mut replies) = (Vec::new(), replies.iter());
@@ -46,13 +46,13 @@ fn messages_come_as_the_values_that_were_published() {
     let [one, two, three] =
         [hear(b"1", b"text", b"{}"), hear(b"2", b"json", b"{\"a\":1}"), hear(b"3", b"json", b"[]")];
     let replies = [
-        Reply::Texts(&[b"7"]),
-        Reply::Texts(&one),
-        Reply::Texts(&two),
-        Reply::Texts(&three),
-        Reply::Nothing,
-        Reply::Nothing,
-        Reply::Failed("closed"),
+        WaitReply::Texts(&[b"7"]),
+        WaitReply::Texts(&one),
+        WaitReply::Texts(&two),
+        WaitReply::Texts(&three),
+        WaitReply::Nothing,
+        WaitReply::Nothing,
+        WaitReply::Failed("closed"),
     ];
     let (waits, written) = played(code, &replies);
     let hear = |time: Option<Duration>| format!("hear 7 {time:?}");
@@ -74,7 +74,7 @@ fn messages_come_as_the_values_that_were_published() {
 fn a_subscription_that_is_refused_or_misused_is_told() {
     let (_, written) = played(
         "response:write(tostring(channel.subscribe('c')), select(2, channel.subscribe('d')))",
-        &[Reply::Texts(&[b"", b"full"]), Reply::Texts(&[b"", b"full"])],
+        &[WaitReply::Texts(&[b"", b"full"]), WaitReply::Texts(&[b"", b"full"])],
     );
     assert_eq!(written, "nilfull");
     for (code, problem) in [
@@ -82,7 +82,7 @@ fn a_subscription_that_is_refused_or_misused_is_told() {
         ("local m = channel.subscribe('c') m:receive('x')", "receive takes seconds"),
         ("local m = channel.subscribe('c') m.close()", "close is called with a colon"),
     ] {
-        let (waits, _) = played(code, &[Reply::Texts(&[b"7"])]);
+        let (waits, _) = played(code, &[WaitReply::Texts(&[b"7"])]);
         assert!(waits.last().unwrap().contains(problem), "{code}: {waits:?}");
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use script::engine::{Fault, Keys, Settings};
+use script::engine::{EngineSettings, Fault, Keys};
 use script::limits::COOKIES_TRIED;
 
 use crate::stage::Stage;
@@ -160,11 +160,11 @@ fn invalid_cookie_is_error_of_page() {
 
 #[test]
 fn cookies_are_for_tls_alone_where_it_is_configured() {
-    let settings = Settings {
+    let settings = EngineSettings {
         slice: Duration::from_secs(3600),
         secure_cookies: true,
         session_age: Duration::from_secs(5),
-        ..Settings::default()
+        ..EngineSettings::default()
     };
     let mut stage = Stage::with(settings);
     stage.state.set_keys(Keys::random().unwrap());

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use script::engine::{Fault, Settings};
+use script::engine::{EngineSettings, Fault};
 
 use crate::stage::Stage;
 
@@ -91,12 +91,12 @@ fn wrong_arguments_are_errors_of_the_page() {
 
 #[test]
 fn long_texts_are_interrupted_and_come_out_right() {
-    let settings = Settings {
+    let settings = EngineSettings {
         slice: Duration::from_micros(200),
         cpu_budget: Duration::from_secs(600),
         memory_bytes: 512 << 20,
         run_memory_bytes: 512 << 20,
-        ..Settings::default()
+        ..EngineSettings::default()
     };
     let mut stage = Stage::with(settings);
     let page = stage.load(
@@ -117,7 +117,7 @@ fn long_texts_are_interrupted_and_come_out_right() {
 #[test]
 fn a_page_that_hashes_for_ever_is_ended() {
     let budget = Duration::from_millis(20);
-    let mut stage = Stage::with(Settings { cpu_budget: budget, ..Settings::default() });
+    let mut stage = Stage::with(EngineSettings { cpu_budget: budget, ..EngineSettings::default() });
     for code in [
         "local text = string.rep('a', 1e6) while true do text = text:sub(33) .. crypto.sha256(text) end",
         "while true do crypto.random(1024) end",

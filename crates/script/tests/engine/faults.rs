@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use script::engine::{Fault, Frame, Settings};
+use script::engine::{EngineSettings, Fault, TracebackFrame};
 
 use crate::stage::Stage;
 
@@ -55,7 +55,8 @@ fn few_levels_are_counted_as_they_are() {
 
 #[test]
 fn builtin_lua_code_is_no_page_position() {
-    let settings = Settings { cpu_budget: Duration::from_millis(20), ..Settings::default() };
+    let settings =
+        EngineSettings { cpu_budget: Duration::from_millis(20), ..EngineSettings::default() };
     let mut stage = Stage::with(settings);
     for call in ["table.move(t, 1, 1e5, 2)", "table.insert(t, 1, 0) table.remove(t, 1)"] {
         let code = format!(
@@ -72,7 +73,8 @@ fn builtin_lua_code_is_no_page_position() {
 fn want_of_memory_has_a_line() {
     // Within one slice: after the end of one, which may be in native code, the line need not be known.
     let slice = Duration::from_secs(5);
-    let mut stage = Stage::with(Settings { memory_bytes: 4 << 20, slice, ..Settings::default() });
+    let mut stage =
+        Stage::with(EngineSettings { memory_bytes: 4 << 20, slice, ..EngineSettings::default() });
     for code in [
         "local function grow()\nlocal t = {} for n = 1, 1e9 do t[n] = { n } end\nend\n\ngrow()",
         "local s = 'x'\nlocal function double() s = s .. s end\nfor n = 1, 40 do\ndouble() end",
@@ -121,7 +123,8 @@ fn tostring_and_error_handlers_may_wait() {
 
 #[test]
 fn frames_read_as_places() {
-    let frame = |line, times| Frame { page: "a".to_owned(), line, function: String::new(), times };
+    let frame =
+        |line, times| TracebackFrame { page: "a".to_owned(), line, function: String::new(), times };
     assert_eq!(
         (frame(3, 1).to_string(), frame(3, 2).to_string()),
         ("a:3".to_owned(), "a:3 (2 times)".to_owned())
@@ -225,9 +228,10 @@ end }";
 #[test]
 fn want_of_memory_in_the_page_itself_has_the_line_it_was_last_seen_at() {
     // A run may use all memory, so that it runs out of it.
-    let run_memory_bytes = Settings::default().memory_bytes;
+    let run_memory_bytes = EngineSettings::default().memory_bytes;
     let cpu_budget = Duration::from_secs(3600);
-    let mut stage = Stage::with(Settings { run_memory_bytes, cpu_budget, ..Settings::default() });
+    let mut stage =
+        Stage::with(EngineSettings { run_memory_bytes, cpu_budget, ..EngineSettings::default() });
     for code in [
         "local t = {}\nfor n = 1, 1e9 do\nt = { t, {} } end",
         "local t = {}\nwhile true do\nt = { t, ('x'):rep(2000) } end",

@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use script::engine::Reply;
+use script::engine::WaitReply;
 
 use crate::stage::Stage;
 use crate::waits::{Fetch, Step, Wait};
 
-const ANSWER: Reply<'_> = Reply::Texts(&[b"200", b"x-a\nb c\nx-empty\n\nx-a\nlast\n", b"[1, 2]"]);
+const ANSWER: WaitReply<'_> =
+    WaitReply::Texts(&[b"200", b"x-a\nb c\nx-empty\n\nx-a\nlast\n", b"[1, 2]"]);
 
 /// Plays a page that fetches, with this reply to each fetch; returns the fetches and the output.
-fn played(code: &str, reply: Reply<'_>) -> (Vec<Fetch>, String) {
+fn played(code: &str, reply: WaitReply<'_>) -> (Vec<Fetch>, String) {
     let mut stage = Stage::new();
     let page = stage.load(code);
     let mut fetches = Vec::new();
@@ -68,15 +69,15 @@ fn an_answer_is_a_table_and_a_failure_nil_and_why() {
     let code = "local a, why = fetch('u') _b:put(tostring(a and a.status), tostring(why))
         if a then _b:put(' ', a.headers['x-a'], ' [', a.headers['x-empty'], '] ', a.body, ' ', a:json()[2]) end";
     assert_eq!(played(code, ANSWER).1, "200nil b c, last [] [1, 2] 2");
-    assert_eq!(played(code, Reply::Failed("timeout")).1, "niltimeout");
+    assert_eq!(played(code, WaitReply::Failed("timeout")).1, "niltimeout");
     // Joined cookies could not be separated again.
     let cookies = b"set-cookie\na=1\nvary\na\nset-cookie\nb=2\nvary\nb\nvary\nc\n";
     let code =
         "local answer = fetch('u') local headers = answer.headers _b:put(headers['set-cookie'], ' ', headers.vary)
         _b:put(' ', #answer.cookies, answer.cookies[1])";
-    assert_eq!(played(code, Reply::Texts(&[b"200", cookies, b""])).1, "b=2 a, b, c 2a=1");
+    assert_eq!(played(code, WaitReply::Texts(&[b"200", cookies, b""])).1, "b=2 a, b, c 2a=1");
     let code = "local f, why = pcall(function() return assert(fetch('u')) end) _b:put(why)";
-    assert_eq!(played(code, Reply::Failed("timeout")).1, "timeout");
+    assert_eq!(played(code, WaitReply::Failed("timeout")).1, "timeout");
 }
 
 #[test]
@@ -93,7 +94,7 @@ fn it_waits_wherever_it_stands() {
 }
 
 /// Plays a page that reads an answer piece by piece, with these replies in turn; returns its requests and its output.
-fn streamed(code: &str, replies: &[Reply<'_>]) -> (Vec<String>, String) {
+fn streamed(code: &str, replies: &[WaitReply<'_>]) -> (Vec<String>, String) {
     let mut stage = Stage::new();
     let page = stage.load(code);
     let (mut asked, mut replies) = (Vec::new(), replies.iter());
@@ -122,14 +123,19 @@ fn streamed(code: &str, replies: &[Reply<'_>]) -> (Vec<String>, String) {
 
 #[test]
 fn a_stream_is_read_to_its_end_or_closed() {
-    let head = Reply::Texts(&[b"200", b"x-a\n1\n", b"", b"7"]);
+    let head = WaitReply::Texts(&[b"200", b"x-a\n1\n", b"", b"7"]);
     let code = "local a = fetch('u', { stream = true })
         _b:put(a.status, a.headers['x-a'], tostring(a.body), ' ')
         for piece in a:pieces() do _b:put(piece, ';') end
         _b:put(tostring(a:read())) a:close()";
-    let replies =
-        [head, Reply::Texts(&[b"one"]), Reply::Texts(&[b"two"]), Reply::Nothing, Reply::Nothing];
-    let (asked, written) = streamed(code, &[&replies[..], &[Reply::Nothing]].concat());
+    let replies = [
+        head,
+        WaitReply::Texts(&[b"one"]),
+        WaitReply::Texts(&[b"two"]),
+        WaitReply::Nothing,
+        WaitReply::Nothing,
+    ];
+    let (asked, written) = streamed(code, &[&replies[..], &[WaitReply::Nothing]].concat());
     assert_eq!(written, "2001nil one;two;nil", "{asked:?}");
     assert_eq!(asked, ["streamed true", "read 7", "read 7", "read 7", "read 7", "close 7"]);
     let whole = streamed("fetch('u', { stream = false })", &[ANSWER]).0;
@@ -138,8 +144,8 @@ fn a_stream_is_read_to_its_end_or_closed() {
 
 #[test]
 fn a_stream_that_breaks_says_why_with_the_line_of_its_page() {
-    let head = Reply::Texts(&[b"200", b"", b"", b"7"]);
-    let failed = Reply::Failed("timeout");
+    let head = WaitReply::Texts(&[b"200", b"", b"", b"7"]);
+    let failed = WaitReply::Failed("timeout");
     let code = "local a = fetch('u', { stream = true })
         local piece, why = a:read() _b:put(tostring(piece), why)";
     assert_eq!(streamed(code, &[head, failed]).1, "niltimeout");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use script::engine::{Fault, Keys, Reply, Run, Settings};
+use script::engine::{EngineSettings, Fault, Keys, Run, WaitReply};
 
 use crate::parts::site;
 use crate::stage::Stage;
@@ -161,7 +161,7 @@ fn a_flush_that_fails_is_raised_where_it_stands() {
     let page = stage.load("_b:put('one')\nresponse:flush()");
     let step = stage.start(&page);
     let run = flushed(step);
-    let reply = Reply::Failed("nobody is there");
+    let reply = WaitReply::Failed("nobody is there");
     match stage.reply(run, reply) {
         Step::Failed(error) => {
             assert_eq!(error.to_string(), "test.page.html:2: nobody is there");
@@ -172,7 +172,8 @@ fn a_flush_that_fails_is_raised_where_it_stands() {
 
 #[test]
 fn waiting_often_does_not_save_the_cpu_budget_and_renewing_it_does() {
-    let settings = Settings { cpu_budget: Duration::from_millis(100), ..Settings::default() };
+    let settings =
+        EngineSettings { cpu_budget: Duration::from_millis(100), ..EngineSettings::default() };
     // Some 0.2 ms: no slice ends within it.
     let turn = "for index = 1, 100000 do sum = sum + index end";
     for wait in ["sleep(0)", "response:flush()"] {

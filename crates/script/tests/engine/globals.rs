@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use script::engine::{Part, Stranger, Use};
+use script::engine::{RequestPart, Stranger, Use};
 
 use crate::stage::Stage;
 
@@ -232,7 +232,7 @@ fn the_definitions_have_every_part_of_a_request_and_what_a_response_does() {
     fields.sort_unstable();
     rows.sort_unstable();
     assert_eq!(fields, rows);
-    for (part, _) in Part::ALL {
+    for (part, _) in RequestPart::ALL {
         assert!(fields.contains(&part), "{part}");
     }
     let mut stage = Stage::new();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use script::engine::{Fault, Handler, Run, ScriptError, Settings};
+use script::engine::{EngineSettings, Fault, Handler, Run, ScriptError};
 
 use crate::stage::Stage;
 use crate::waits::Step;
@@ -10,12 +10,12 @@ use crate::waits::Step;
 const MIB: usize = 1 << 20;
 
 /// Memory for four runs that hold the maximum, and no end of a slice by the clock.
-fn settings() -> Settings {
-    Settings {
+fn settings() -> EngineSettings {
+    EngineSettings {
         memory_bytes: 64 * MIB,
         run_memory_bytes: 8 * MIB,
         slice: Duration::from_secs(3600),
-        ..Settings::default()
+        ..EngineSettings::default()
     }
 }
 
@@ -73,8 +73,9 @@ fn only_run_above_memory_bound_is_ended() {
 
 #[test]
 fn interrupted_run_is_measured() {
-    let settings = Settings { slice: Duration::from_millis(1), ..settings() };
-    let mut stage = Stage::with(Settings { cpu_budget: Duration::from_secs(3600), ..settings });
+    let settings = EngineSettings { slice: Duration::from_millis(1), ..settings() };
+    let mut stage =
+        Stage::with(EngineSettings { cpu_budget: Duration::from_secs(3600), ..settings });
     for code in [
         "local t = {} while true do t = { t } end",
         "local t = {} for i = 1, math.huge do t[#t + 1] = ('x'):rep(500) .. i end",
@@ -133,7 +134,7 @@ fn memory_of_run_is_measured_within_some_percent() {
         // Nothing is left of what it wrote and dropped.
         "local t = {} for i = 1, 6e5 do t[i % 6e4] = { i } end sleep(0) return t",
     ] {
-        let mut stage = Stage::with(Settings { run_memory_bytes: 64 * MIB, ..settings() });
+        let mut stage = Stage::with(EngineSettings { run_memory_bytes: 64 * MIB, ..settings() });
         let page = stage.load(code);
         stage.state.collect_garbage();
         let before = stage.state.memory_used();
@@ -169,7 +170,7 @@ fn input_of_run_is_charged_to_it() {
     let page = stage.load("local t = fetch('http://example.org/') sleep(0) _b:put(#t.body)");
     let run = waiting(&mut stage, &page);
     let body = vec![b'x'; 3 * MIB];
-    let step = stage.reply(run, script::engine::Reply::Texts(&[b"200", b"", &body]));
+    let step = stage.reply(run, script::engine::WaitReply::Texts(&[b"200", b"", &body]));
     let Step::Waits(run, _) = step else { panic!("it waits") };
     let held = stage.state.held_by(&run);
     assert!(held > 3 * MIB as u64, "{held} bytes");

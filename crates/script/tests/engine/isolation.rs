@@ -1,6 +1,6 @@
 //! Functions that one run keeps in a module are useless for it and for others once another run is active.
 
-use script::engine::{Output, Reply, Run, Settings};
+use script::engine::{EngineSettings, PageOutput, Run, WaitReply};
 
 use crate::stage::Stage;
 use crate::waits::Step;
@@ -86,11 +86,11 @@ fn page_cannot_forge_reply_of_host() {
     );
     let forged = "_b:put(select(2, coroutine.resume(require('kept').co, nil, 'forged')))";
     assert_eq!(stage.body(forged), NOT_OWN);
-    let reply = Reply::Texts(&[b"true"]);
-    let mut output = Output::default();
+    let reply = WaitReply::Texts(&[b"true"]);
+    let mut output = PageOutput::default();
     assert!(matches!(
         stage.state.resume(waits, reply, &mut stage.desk, &mut output),
-        script::engine::Step::Done
+        script::engine::CallResult::Done
     ));
     assert_eq!(output.body, b"true");
     // Nor can any run use it when its maker has ended.
@@ -194,7 +194,7 @@ fn a_function_that_prints_prints_into_no_other_page() {
 
 #[test]
 fn runs_that_take_turns_write_each_into_its_own_answer() {
-    let mut stage = Stage::with(Settings::default());
+    let mut stage = Stage::with(EngineSettings::default());
     let page = |letter: &str| {
         format!(
             "for i = 1, 1e6 do response:write('{letter}') end sleep(1) response:write('{letter}', '.')"

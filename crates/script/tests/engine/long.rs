@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use script::engine::Settings;
+use script::engine::EngineSettings;
 
 use crate::stage::{Course, Stage};
 
 /// Plays a page without a time limit.
 fn played(code: &str) -> Course {
-    let mut stage = Stage::with(Settings {
+    let mut stage = Stage::with(EngineSettings {
         cpu_budget: Duration::from_secs(3600),
         memory_bytes: 512 << 20,
         run_memory_bytes: 512 << 20,
-        ..Settings::default()
+        ..EngineSettings::default()
     });
     let page = stage.load(code);
     stage.play(&page).unwrap()

@@ -2,13 +2,17 @@
 
 use std::time::Duration;
 
-use script::engine::{Code, Fault, Settings};
+use script::engine::{Code, EngineSettings, Fault};
 
 use crate::stage::Stage;
 use crate::waits::Step;
 
-fn small() -> Settings {
-    Settings { memory_bytes: 8 << 20, cpu_budget: Duration::from_secs(3600), ..Settings::default() }
+fn small() -> EngineSettings {
+    EngineSettings {
+        memory_bytes: 8 << 20,
+        cpu_budget: Duration::from_secs(3600),
+        ..EngineSettings::default()
+    }
 }
 
 #[test]
@@ -47,7 +51,7 @@ fn endless_allocation_ends_the_page_only() {
 fn an_allocation_that_fails_in_assembler_writes_over_no_frame() {
     for ask in ["text:sub(i)", "text:sub(i):reverse()", "text:sub(i):upper()"] {
         for before in ["", "1, ", "1, 2, ", "1, 2, 3, "] {
-            let mut stage = Stage::with(Settings { code: Code::Bytecode, ..small() });
+            let mut stage = Stage::with(EngineSettings { code: Code::Bytecode, ..small() });
             let page = stage.load(&format!(
                 "local text, kept = ('x'):rep(60000), {{}}
                 local function keep(...) kept[#kept + 1] = select(-1, ...) end
@@ -81,7 +85,7 @@ fn memory_that_is_missing_within_a_coroutine_is_missing_memory() {
 #[test]
 fn a_function_whose_upvalues_find_no_room_is_given_back_whole() {
     let names = (1..=50).map(|number| format!("v{number}")).collect::<Vec<_>>().join(",");
-    let mut stage = Stage::with(Settings { code: Code::Bytecode, ..small() });
+    let mut stage = Stage::with(EngineSettings { code: Code::Bytecode, ..small() });
     let page = stage.load(&format!(
         "local last
         while true do
@@ -107,11 +111,11 @@ fn a_function_whose_upvalues_find_no_room_is_given_back_whole() {
 
 #[test]
 fn want_of_memory_is_no_table_after_a_table_was_refused() {
-    let mut stage = Stage::with(Settings {
+    let mut stage = Stage::with(EngineSettings {
         cpu_budget: Duration::from_secs(60),
         memory_bytes: 16 << 20,
         run_memory_bytes: 16 << 20,
-        ..Settings::default()
+        ..EngineSettings::default()
     });
     let caught = "local fine, why = pcall(function() local t = {} for i = 1, 2e6 do t[i * 3] = i end end) _b:put(tostring(fine))";
     assert_eq!(stage.body(caught), "false");
@@ -132,8 +136,10 @@ fn a_table_that_grows_too_large_is_an_error_with_its_line() {
         "local t = {}\nfor i = 1, 2e6 do t[i] = i end",
         "local t = {}\nfor i = 1, 2e6 do table.insert(t, i) end",
     ] {
-        let mut stage =
-            Stage::with(Settings { cpu_budget: Duration::from_secs(60), ..Settings::default() });
+        let mut stage = Stage::with(EngineSettings {
+            cpu_budget: Duration::from_secs(60),
+            ..EngineSettings::default()
+        });
         let error = stage.failure(code);
         assert_eq!(error.fault, Fault::TableSize, "{code}: {error}");
         assert_eq!(
@@ -154,7 +160,7 @@ fn a_table_that_grows_too_large_is_an_error_with_its_line() {
 #[test]
 fn runs_that_fill_the_memory_together_leave_room_for_the_next() {
     let slice = Duration::from_micros(200);
-    let mut stage = Stage::with(Settings { slice, ..Settings::default() });
+    let mut stage = Stage::with(EngineSettings { slice, ..EngineSettings::default() });
     let pages = [
         "local t = {} while true do t[#t + 1] = { #t } end",
         "local t = {} while true do t[#t + 1] = ('x'):rep(100) .. #t end",
@@ -180,7 +186,7 @@ fn runs_that_fill_the_memory_together_leave_room_for_the_next() {
 
 #[test]
 fn a_caught_refusal_does_not_help_for_ever() {
-    let settings = Settings { cpu_budget: Duration::from_millis(50), ..small() };
+    let settings = EngineSettings { cpu_budget: Duration::from_millis(50), ..small() };
     let mut stage = Stage::with(settings);
     let error = stage.failure(
         "while true do pcall(function() local t = {} while true do t = { t } end end) end",
@@ -226,7 +232,7 @@ fn a_module_that_is_taken_back_is_not_in_the_next_set() {
 #[test]
 fn failed_or_dropped_run_leaves_only_garbage() {
     // It reaches its wait in one slice.
-    let mut stage = Stage::with(Settings { slice: Duration::from_secs(3600), ..small() });
+    let mut stage = Stage::with(EngineSettings { slice: Duration::from_secs(3600), ..small() });
     let keeps = "local t = {} for i = 1, 5000 do t[i] = i end
         request.rows = coroutine.wrap(function() coroutine.yield(#t) end) request.rows()";
     let bad = stage.load(&format!("{keeps} error('no')"));
@@ -242,7 +248,7 @@ fn failed_or_dropped_run_leaves_only_garbage() {
 /// Where little room is left, garbage is collected in steps between the runs, and none of them waits for the whole of it.
 #[test]
 fn garbage_behind_runs_is_collected_in_steps() {
-    let mut stage = Stage::with(Settings { memory_bytes: 96 << 20, ..small() });
+    let mut stage = Stage::with(EngineSettings { memory_bytes: 96 << 20, ..small() });
     let hoard = stage.load("local t = {} for i = 1, 1e5 do t[i] = { i, {}, {}, {} } end sleep(1)");
     let small = stage.load("_b:put('on')");
     let mut hoards = Vec::new();
@@ -272,8 +278,11 @@ fn garbage_behind_runs_is_collected_in_steps() {
 /// What runs held that are over does not stay until somebody is refused for want of it.
 #[test]
 fn garbage_of_large_runs_is_collected() {
-    let mut stage =
-        Stage::with(Settings { memory_bytes: 64 << 20, run_memory_bytes: 32 << 20, ..small() });
+    let mut stage = Stage::with(EngineSettings {
+        memory_bytes: 64 << 20,
+        run_memory_bytes: 32 << 20,
+        ..small()
+    });
     let large = stage.load(
         "local piece = ('y'):rep(1000000)
         for _ = 1, 10 do response:write(piece) end",

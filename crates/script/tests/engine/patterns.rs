@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
-use script::engine::{Fault, Settings};
+use script::engine::{EngineSettings, Fault};
 
 use crate::stage::Stage;
 
 fn patient() -> Stage {
-    Stage::with(Settings { cpu_budget: Duration::from_secs(3600), ..Settings::default() })
+    Stage::with(EngineSettings {
+        cpu_budget: Duration::from_secs(3600),
+        ..EngineSettings::default()
+    })
 }
 
 #[test]
@@ -24,7 +27,8 @@ fn pathological_patterns_are_interrupted_and_ended() {
         "string.match(11111111111111, ('1?'):rep(40) .. 'x')",
         "for x in string.gmatch(11111111111111, ('1?'):rep(40) .. 'x') do end",
     ] {
-        let settings = Settings { cpu_budget: Duration::from_millis(20), ..Settings::default() };
+        let settings =
+            EngineSettings { cpu_budget: Duration::from_millis(20), ..EngineSettings::default() };
         let mut stage = Stage::with(settings);
         let page = stage.load(code);
         let error = stage.play(&page).err().unwrap_or_else(|| panic!("{code}: it ended"));

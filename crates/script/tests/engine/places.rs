@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use script::engine::{Keys, Purpose, Reply};
+use script::engine::{Keys, Purpose, WaitReply};
 
 use crate::stage::Stage;
 use crate::waits::{Step, Wait};
@@ -314,7 +314,7 @@ fn invalid_json_answer_is_error_at_call() {
     let mut stage = Stage::new();
     let page = stage.load("local answer = fetch('http://a/')\n\nreturn (answer:json())");
     let Step::Waits(run, _) = stage.start(&page) else { panic!("it waits") };
-    let reply = Reply::Texts(&[b"200", b"", b"["]);
+    let reply = WaitReply::Texts(&[b"200", b"", b"["]);
     let step = stage.reply(run, reply);
     let Step::Failed(error) = step else { panic!("it fails") };
     assert!(error.to_string().starts_with("test.page.html:3: json.decode: "), "{error}");

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use script::engine::{Account, Reply, Role, Run, Settings};
+use script::engine::{EngineRole, EngineSettings, MemoryAccount, Run, WaitReply};
 
 use crate::stage::Stage;
 use crate::waits::{Step, Wait};
@@ -11,16 +11,16 @@ use crate::waits::{Step, Wait};
 /// An engine for processes, with one account for all.
 pub(crate) struct ProcessEngine {
     pub(crate) stage: Stage,
-    pub(crate) account: Rc<Account>,
+    pub(crate) account: Rc<MemoryAccount>,
 }
 
 impl ProcessEngine {
     pub(crate) fn new() -> Self {
-        Self::with(Settings { slice: Duration::from_secs(3600), ..Settings::default() })
+        Self::with(EngineSettings { slice: Duration::from_secs(3600), ..EngineSettings::default() })
     }
 
-    pub(crate) fn with(settings: Settings) -> Self {
-        let mut stage = Stage::with(Settings { role: Role::Processes, ..settings });
+    pub(crate) fn with(settings: EngineSettings) -> Self {
+        let mut stage = Stage::with(EngineSettings { role: EngineRole::Processes, ..settings });
         let account = stage.state.open_account();
         Self { stage, account }
     }
@@ -60,5 +60,5 @@ pub(crate) fn spawned(
 
 /// Continues with the result of a wait.
 pub(crate) fn resume_with(stage: &mut Stage, run: Run, text: &[u8]) -> Step {
-    stage.reply(run, Reply::Texts(&[text]))
+    stage.reply(run, WaitReply::Texts(&[text]))
 }

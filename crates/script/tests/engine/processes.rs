@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use script::engine::{Fault, Level, Reply, Settings};
+use script::engine::{EngineSettings, Fault, PageLogLevel, WaitReply};
 
 use crate::process_engine::{ProcessEngine, resume_with, spawned};
 use crate::stage::Stage;
@@ -100,7 +100,7 @@ fn the_reason_of_a_message_that_did_not_arrive_is_a_value() {
     let page =
         stage.load("local ok, why = send('1.2.3', 1) _b:put(tostring(ok), ' ', tostring(why))");
     let Step::Waits(run, _) = stage.start(&page) else { panic!("it sends") };
-    assert!(matches!(stage.reply(run, Reply::Texts(&[b"", b"it has ended"])), Step::Done));
+    assert!(matches!(stage.reply(run, WaitReply::Texts(&[b"", b"it has ended"])), Step::Done));
     assert_eq!(stage.output.body, b"nil it has ended");
     let Step::Waits(run, _) = stage.start(&page) else { panic!("it sends") };
     assert!(matches!(stage.resume(run), Step::Done));
@@ -120,7 +120,7 @@ fn a_process_runs_beside_its_page() {
     assert!(matches!(resume_with(&mut stage, parent, b"0.5.1"), Step::Done));
     assert_eq!(stage.output.body, b"made 0.5.1");
     assert!(matches!(process_engine.resume(child), Step::Done));
-    assert_eq!(process_engine.stage.desk.log, [(Level::Info, "3 a nil c".to_owned())]);
+    assert_eq!(process_engine.stage.desk.log, [(PageLogLevel::Info, "3 a nil c".to_owned())]);
 }
 
 #[test]
@@ -155,7 +155,8 @@ fn processes_of_account_share_memory_sum() {
 
 #[test]
 fn a_process_that_fails_or_loops_is_told_with_its_line() {
-    let settings = Settings { cpu_budget: Duration::from_millis(20), ..Settings::default() };
+    let settings =
+        EngineSettings { cpu_budget: Duration::from_millis(20), ..EngineSettings::default() };
     let (mut stage, mut process_engine) = (Stage::with(settings), ProcessEngine::with(settings));
     let (parent, child) =
         spawned(&mut stage, &mut process_engine, "spawn(function()\n error('no') end)");
@@ -175,7 +176,8 @@ fn a_process_that_fails_or_loops_is_told_with_its_line() {
 #[test]
 fn the_budget_of_a_process_is_used_up_as_its_host_says() {
     // Each round takes a fortieth of it, and a third where its loop did not become native code; all take more than it.
-    let settings = Settings { cpu_budget: Duration::from_millis(250), ..Settings::default() };
+    let settings =
+        EngineSettings { cpu_budget: Duration::from_millis(250), ..EngineSettings::default() };
     let mut stage = Stage::with(settings);
     let work = "local sum = 0 for i = 1, 8e6 do sum = sum + i % 3 end sleep(1)";
     let rounds = format!("for round = 1, 60 do {work} end");

@@ -1,6 +1,6 @@
 //! Random numbers: a run's use of them does not affect other runs.
 
-use script::engine::Settings;
+use script::engine::EngineSettings;
 
 use crate::stage::Stage;
 use crate::waits::Step;
@@ -14,7 +14,7 @@ fn numbers(stage: &mut Stage, code: &str) -> Vec<f64> {
 fn a_seed_is_of_the_run_that_chose_it() {
     let seeded = "math.randomseed(7)";
     let [mut one, mut other] =
-        [1, 2].map(|seed| Stage::with(Settings { seed, ..Settings::default() }));
+        [1, 2].map(|seed| Stage::with(EngineSettings { seed, ..EngineSettings::default() }));
     let chosen = numbers(&mut one, seeded);
     assert_eq!(chosen, numbers(&mut other, seeded), "the same seed, the same numbers");
     assert_eq!(chosen, numbers(&mut one, seeded));
@@ -23,7 +23,7 @@ fn a_seed_is_of_the_run_that_chose_it() {
     // A run without a seed of its own gets the engine's numbers, as if no other run had set one.
     let (after, free) = (numbers(&mut one, ""), numbers(&mut other, ""));
     assert_ne!(after, free, "the seeds of the engines");
-    let mut alone = Stage::with(Settings { seed: 1, ..Settings::default() });
+    let mut alone = Stage::with(EngineSettings { seed: 1, ..EngineSettings::default() });
     assert_eq!(after, numbers(&mut alone, ""));
 }
 

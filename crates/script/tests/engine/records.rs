@@ -1,7 +1,7 @@
 //! Goal: a page reads and writes values of the store with their types, and retries an update after a conflict. Method: a host with
 //! records, which answers each wait in turn.
 
-use script::engine::Reply;
+use script::engine::WaitReply;
 
 use crate::stage::Stage;
 use crate::waits::{Step, Wait};
@@ -21,7 +21,7 @@ fn stage() -> Stage {
 }
 
 /// Plays a page with these replies in turn; returns its waits, and its output or error.
-fn played(stage: &mut Stage, code: &str, replies: &[Reply<'_>]) -> (Vec<String>, String) {
+fn played(stage: &mut Stage, code: &str, replies: &[WaitReply<'_>]) -> (Vec<String>, String) {
     let page = stage.load(code);
     let (mut waits, mut replies) = (Vec::new(), replies.iter());
     let mut step = stage.start(&page);
@@ -58,8 +58,8 @@ fn written(code: &str) -> String {
     written
 }
 
-const DONE: Reply<'_> = Reply::Texts(&[b"done", b"1"]);
-const REFUSED: Reply<'_> = Reply::Texts(&[b"refused", b""]);
+const DONE: WaitReply<'_> = WaitReply::Texts(&[b"done", b"1"]);
+const REFUSED: WaitReply<'_> = WaitReply::Texts(&[b"refused", b""]);
 
 #[test]
 fn values_are_read_as_what_they_are() {
@@ -94,7 +94,7 @@ fn a_scan_gives_all_keys_page_by_page_and_no_more_than_it_is_asked_for() {
 
 #[test]
 fn changes_cross_as_items_and_their_outcomes_come_back() {
-    let order = |code: &str, reply: Reply<'_>| {
+    let order = |code: &str, reply: WaitReply<'_>| {
         let code =
             format!("local one, two = {code} response:write(tostring(one), ' ', tostring(two))");
         let (waits, written) = played(&mut stage(), &code, &[reply]);
@@ -123,20 +123,20 @@ fn changes_cross_as_items_and_their_outcomes_come_back() {
     assert_eq!(sent, put("0", "x", "1000000002750", "absent"));
     let (sent, gave) = order(
         "store.put('k', 'x', { keep_expiry = true, version = '7' })",
-        Reply::Texts(&[b"done", b"0"]),
+        WaitReply::Texts(&[b"done", b"0"]),
     );
     assert_eq!((sent, gave), (put("0", "x", "keep", "7"), "false nil".to_owned()));
-    let full = Reply::Texts(&[b"failed", b"the disk is full"]);
+    let full = WaitReply::Texts(&[b"failed", b"the disk is full"]);
     for call in
         ["store.put('k', 1)", "store.delete('k')", "store.add('k')", "store.transaction(print)"]
     {
         assert_eq!(order(call, full).1, "nil the disk is full", "{call}");
     }
-    let sum = order("store.database('cards'):add('k', -2)", Reply::Texts(&[b"done", b"40"]));
+    let sum = order("store.database('cards'):add('k', -2)", WaitReply::Texts(&[b"done", b"40"]));
     assert_eq!(sum, ("order 1:03:add5:cards1:k2:-2".to_owned(), "40 nil".to_owned()));
     let deleted = order("store.delete('k', { version = '7' })", DONE);
     assert_eq!(deleted, ("order 1:06:delete1:01:k1:7".to_owned(), "true nil".to_owned()));
-    let (_, told) = order("store.put('k', 1)", Reply::Texts(&[b"wrong", b"there is no store"]));
+    let (_, told) = order("store.put('k', 1)", WaitReply::Texts(&[b"wrong", b"there is no store"]));
     assert_eq!(told, "test.page.html:1: store.put: there is no store");
 }
 
@@ -147,7 +147,7 @@ fn an_update_that_others_come_before_is_tried_again_in_line() {
     let sent = "order 1:11:06:number2:113:put1:06:number1:12:-24:keep0:";
     let (waits, wrote) = played(&mut stage(), code, &[DONE]);
     assert_eq!((waits, wrote.as_str()), (vec![sent.to_owned()], "-2 1"));
-    let replies = [REFUSED, Reply::Nothing, REFUSED, DONE, Reply::Nothing];
+    let replies = [REFUSED, WaitReply::Nothing, REFUSED, DONE, WaitReply::Nothing];
     let (waits, wrote) = played(&mut stage(), code, &replies);
     assert_eq!(waits, [sent, "line 0/number", sent, sent, "line "]);
     assert_eq!(wrote, "-2 3");
@@ -160,14 +160,15 @@ fn an_update_that_others_come_before_is_tried_again_in_line() {
           if calls == 2 then error('enough', 0) end
           return 1
         end))))";
-    let (waits, wrote) = played(&mut stage(), code, &[REFUSED, Reply::Nothing, Reply::Nothing]);
+    let (waits, wrote) =
+        played(&mut stage(), code, &[REFUSED, WaitReply::Nothing, WaitReply::Nothing]);
     assert_eq!(
         (waits.len(), waits.last().unwrap().as_str(), wrote.as_str()),
         (3, "line ", "enough")
     );
-    let mut replies = vec![REFUSED, Reply::Nothing];
+    let mut replies = vec![REFUSED, WaitReply::Nothing];
     replies.extend([REFUSED; 99]);
-    replies.push(Reply::Nothing);
+    replies.push(WaitReply::Nothing);
     let code = "response:write(select(2, store.update('number', function() return 1 end)))";
     let (_, wrote) = played(&mut stage(), code, &replies);
     assert_eq!(wrote, "others changed what it had read, each time that it was tried");
@@ -186,7 +187,7 @@ fn a_transaction_sees_what_it_wrote_and_depends_on_what_it_read() {
         end)
         response:write(tostring(done), was, runs, ' ', (select(2, pcall(kept.get, kept, 'a'))))";
     let (waits, wrote) =
-        played(&mut stage(), code, &[REFUSED, Reply::Nothing, DONE, Reply::Nothing]);
+        played(&mut stage(), code, &[REFUSED, WaitReply::Nothing, DONE, WaitReply::Nothing]);
     assert_eq!(
         wrote,
         "true-32 test.page.html:10: get is called with a colon, within its transaction: t:get(...)"
@@ -216,11 +217,11 @@ fn a_watch_gives_what_others_have_changed_and_nothing_else() {
           if seen.new and seen.json and seen.bytes then break end
         end
         response:write(seen.bytes, seen.json, seen.new, tostring(seen.number), ' ', tostring(watch:receive(0)))";
-    let (waits, wrote) = played(&mut stage(), code, &[Reply::Nothing]);
+    let (waits, wrote) = played(&mut stage(), code, &[WaitReply::Nothing]);
     assert_eq!((waits, wrote.as_str()), (vec!["commit 7 None".to_owned()], "goneother1nil nil"));
     // Time passes with each look of the stage at its clock: 250 us.
     let code = "response:write(tostring(store.watch('x'):receive(0.0006)))";
-    let (waits, wrote) = played(&mut stage(), code, &[Reply::Nothing, Reply::Nothing]);
+    let (waits, wrote) = played(&mut stage(), code, &[WaitReply::Nothing, WaitReply::Nothing]);
     assert_eq!((waits.len(), wrote.as_str()), (2, "nil"), "{waits:?}");
     let mut stage = stage();
     for number in 0..1001 {

@@ -1,6 +1,6 @@
 //! Code that calls itself through C functions: it ends with an error, and never with an overflow of the native stack.
 
-use script::engine::{Fault, Settings};
+use script::engine::{EngineSettings, Fault};
 
 use crate::stage::Stage;
 
@@ -49,10 +49,10 @@ const ENDLESS: &[&str] = &[
 
 #[test]
 fn recursion_through_c_functions_is_error() {
-    let settings = Settings {
+    let settings = EngineSettings {
         cpu_budget: std::time::Duration::from_secs(60),
         slice: std::time::Duration::from_secs(3600),
-        ..Settings::default()
+        ..EngineSettings::default()
     };
     let mut stage = Stage::with(settings);
     for code in ENDLESS {

@@ -1,7 +1,7 @@
 //! App modules: which handler answers a request, its middleware, and what its result becomes.
 
 use proptest::prelude::*;
-use script::engine::{Author, Fault, Handler, Purpose, ScriptError, Settings};
+use script::engine::{Author, EngineSettings, Fault, Handler, Purpose, ScriptError};
 
 use crate::stage::Stage;
 use crate::waits::{Step, Wait};
@@ -57,7 +57,7 @@ impl App {
 
 fn refused(text: &str) -> String {
     // With slices that end: one of the modules would run for ever.
-    let error = module(&mut Stage::with(Settings::default()), text).err().expect(text);
+    let error = module(&mut Stage::with(EngineSettings::default()), text).err().expect(text);
     error.to_string()
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use script::engine::{Code, Fault, Purpose, Settings};
+use script::engine::{Code, EngineSettings, Fault, Purpose};
 
 use crate::stage::Stage;
 use crate::waits::{Step, Wait};
@@ -99,8 +99,10 @@ fn an_error_may_begin_with_what_looks_like_a_place_and_is_none() {
 
 #[test]
 fn an_error_that_is_no_text_says_what_it_shows_itself_as() {
-    let mut stage =
-        Stage::with(Settings { slice: Duration::from_millis(1), ..Settings::default() });
+    let mut stage = Stage::with(EngineSettings {
+        slice: Duration::from_millis(1),
+        ..EngineSettings::default()
+    });
     let raise = |shows: &str| {
         format!(
             "\nlocal meta = {{ __tostring = function(e) {shows} end }} error(setmetatable({{ code = 7 }}, meta))"
@@ -138,7 +140,8 @@ fn the_state_lives_on_after_errors() {
 
 #[test]
 fn byte_code_gives_the_same() {
-    let mut stage = Stage::with(Settings { code: Code::Bytecode, ..Settings::default() });
+    let mut stage =
+        Stage::with(EngineSettings { code: Code::Bytecode, ..EngineSettings::default() });
     assert_eq!(stage.body("for i = 1, 1000 do _b:put(i % 10) end").len(), 1000);
     assert_eq!(stage.body("_b:put(_e('<'))"), "&lt;");
 }
@@ -161,7 +164,7 @@ fn a_text_that_gives_no_function_is_no_page() {
 
 #[test]
 fn a_text_that_does_not_end_is_no_page() {
-    let mut stage = Stage::with(Settings::default());
+    let mut stage = Stage::with(EngineSettings::default());
     let error = stage.state.load(0, "a", "while true do end").err().unwrap();
     assert_eq!((error.fault, error.page.as_str(), error.line), (Fault::CpuBudget, "a", 1));
     let page = stage.state.load(
@@ -201,8 +204,8 @@ fn a_run_outlives_its_engine_as_a_handle_only() {
 
 #[test]
 fn too_little_memory_is_refused_at_start() {
-    let settings = Settings { memory_bytes: 100_000, ..Settings::default() };
-    let error = script::engine::State::new(settings).err().unwrap();
+    let settings = EngineSettings { memory_bytes: 100_000, ..EngineSettings::default() };
+    let error = script::engine::EngineState::new(settings).err().unwrap();
     assert_eq!(
         error.to_string(),
         "100000 bytes are not enough for the page engine: raise its memory"

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use script::engine::{Fault, Keys, Settings};
+use script::engine::{EngineSettings, Fault, Keys};
 
 use crate::stage::Stage;
 
@@ -183,11 +183,11 @@ fn parts_and_coroutines_see_the_same_session() {
 
 #[test]
 fn a_session_is_as_it_is_configured() {
-    let settings = Settings {
+    let settings = EngineSettings {
         slice: Duration::from_secs(3600),
         session_age: Duration::from_secs(10),
         secure_cookies: true,
-        ..Settings::default()
+        ..EngineSettings::default()
     };
     let mut stage = Stage::with(settings);
     stage.state.set_keys(Keys::random().unwrap());

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use script::engine::{Code, Fault, Settings};
+use script::engine::{Code, EngineSettings, Fault};
 
 use crate::stage::Stage;
 use crate::waits::Step;
@@ -14,12 +14,12 @@ const SLICES: usize = 40;
 /// Resumes in which they must have come.
 const RESUMES_MAX: usize = 60;
 
-fn patient() -> Settings {
-    Settings { cpu_budget: Duration::from_secs(3600), ..Settings::default() }
+fn patient() -> EngineSettings {
+    EngineSettings { cpu_budget: Duration::from_secs(3600), ..EngineSettings::default() }
 }
 
 /// Checks that the page is interrupted repeatedly, and that the engine runs others in between.
-fn yields_for_ever(settings: Settings, code: &str) {
+fn yields_for_ever(settings: EngineSettings, code: &str) {
     let mut stage = Stage::with(settings);
     let endless = stage.load(code);
     let other = stage.load("local t = {} for i = 1, 50 do t[i] = i end _b:put(#t)");
@@ -48,7 +48,8 @@ fn yields_for_ever(settings: Settings, code: &str) {
 
 /// Checks that the page is ended when its CPU time is used up, and that the engine continues.
 fn is_ended(code: &str) {
-    let settings = Settings { cpu_budget: Duration::from_millis(20), ..Settings::default() };
+    let settings =
+        EngineSettings { cpu_budget: Duration::from_millis(20), ..EngineSettings::default() };
     let mut stage = Stage::with(settings);
     let error = stage.failure(code);
     assert_eq!(error.fault, Fault::CpuBudget, "{code}: {error}");
@@ -83,7 +84,7 @@ fn endless_native_code_is_interrupted() {
 #[test]
 fn endless_byte_code_is_interrupted() {
     for code in ENDLESS {
-        yields_for_ever(Settings { code: Code::Bytecode, ..patient() }, code);
+        yields_for_ever(EngineSettings { code: Code::Bytecode, ..patient() }, code);
     }
 }
 
@@ -150,7 +151,7 @@ fn the_results_of_interrupted_work_are_right() {
 
 #[test]
 fn where_it_cannot_be_interrupted_it_is_stopped() {
-    let settings = Settings { slice: Duration::from_micros(200), ..patient() };
+    let settings = EngineSettings { slice: Duration::from_micros(200), ..patient() };
     let mut stage = Stage::with(settings);
     let code = "local t = setmetatable({}, { __tostring = function() while true do end end })
         while true do pcall(_b.put, _b, t) end";
@@ -161,7 +162,7 @@ fn where_it_cannot_be_interrupted_it_is_stopped() {
 
 #[test]
 fn run_without_interruption_point_is_ended_with_line() {
-    let settings = Settings {
+    let settings = EngineSettings {
         slice: Duration::from_micros(100),
         // Several ticks of the slowest kernel (4 ms): the CPU clock of a thread advances in such steps if other threads use its
         // CPU as well.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use script::engine::{
-    Answer, Handler, Host, Level, Output, Part, Records, Reply, Run, ScriptError, Settings, State,
+    EngineSettings, EngineState, Handler, HostAnswer, PageHost, PageLogLevel, PageOutput,
+    RecordScan, RequestPart, Run, ScriptError, WaitReply,
 };
 
 use crate::waits::{CALLS, Step, Wait};
@@ -15,8 +16,8 @@ const STEPS_MAX: usize = 100_000;
 /// A host with one request, a clock that stands unless it is moved, and a log that is kept.
 #[derive(Default)]
 pub(crate) struct Desk {
-    pub(crate) asked: Vec<Part>,
-    pub(crate) log: Vec<(Level, String)>,
+    pub(crate) asked: Vec<RequestPart>,
+    pub(crate) log: Vec<(PageLogLevel, String)>,
     /// Of the next request.
     pub(crate) cookies: Vec<(String, String)>,
     /// The time by which the clock was moved.
@@ -35,39 +36,39 @@ fn is_broken(key: &[u8]) -> Result<(), String> {
     if key.starts_with(b"broken") { Err("the disk is on fire".to_owned()) } else { Ok(()) }
 }
 
-impl Host for Desk {
-    fn request(&mut self, part: Part, answer: &mut Answer) {
+impl PageHost for Desk {
+    fn request(&mut self, part: RequestPart, answer: &mut HostAnswer) {
         self.asked.push(part);
         match part {
-            Part::Method => answer.text(self.method.unwrap_or("GET").as_bytes()),
-            Part::Path => answer.text(b"/hello"),
-            Part::Query => {
+            RequestPart::Method => answer.text(self.method.unwrap_or("GET").as_bytes()),
+            RequestPart::Path => answer.text(b"/hello"),
+            RequestPart::Query => {
                 answer.field(b"name", b"Ada");
                 answer.field(b"name", b"Grace & <co>");
                 answer.field(b"page", b"2");
             }
-            Part::QueryLists => {
+            RequestPart::QueryLists => {
                 answer.field(b"1.name", b"Ada");
                 answer.field(b"2.name", b"Grace & <co>");
                 answer.field(b"3.page", b"2");
             }
-            Part::FormLists => answer.field(b"1.agreed", b"yes"),
-            Part::Headers => answer.field(b"host", b"example.org"),
-            Part::Cookies => {
+            RequestPart::FormLists => answer.field(b"1.agreed", b"yes"),
+            RequestPart::Headers => answer.field(b"host", b"example.org"),
+            RequestPart::Cookies => {
                 answer.fields();
                 for (name, value) in &self.cookies {
                     answer.field(name.as_bytes(), value.as_bytes());
                 }
             }
-            Part::CookieLists => {
+            RequestPart::CookieLists => {
                 answer.fields();
                 for (index, (name, value)) in self.cookies.iter().enumerate() {
                     answer.field(format!("{}.{name}", index + 1).as_bytes(), value.as_bytes());
                 }
             }
-            Part::Body => answer.text(br#"{"a":[1,2]}"#),
-            Part::Form => answer.field(b"agreed", b"yes"),
-            Part::Files => {
+            RequestPart::Body => answer.text(br#"{"a":[1,2]}"#),
+            RequestPart::Form => answer.field(b"agreed", b"yes"),
+            RequestPart::Files => {
                 let facts = [
                     ("form", "7"),
                     ("count", "2"),
@@ -83,12 +84,17 @@ impl Host for Desk {
                     answer.field(name.as_bytes(), value.as_bytes());
                 }
             }
-            Part::Rest => answer.text(self.rest.as_bytes()),
-            Part::Scheme => answer.text(self.scheme.as_bytes()),
-            Part::QueryText | Part::Peer | Part::Tls | Part::Id | Part::Trace | Part::User => {}
-            Part::Channel => answer.text(b"room.1"),
-            Part::Message => answer.field(b"json", br#"{"a":[1,2]}"#),
-            Part::Claims => answer.text(br#"{"sub":"ann"}"#),
+            RequestPart::Rest => answer.text(self.rest.as_bytes()),
+            RequestPart::Scheme => answer.text(self.scheme.as_bytes()),
+            RequestPart::QueryText
+            | RequestPart::Peer
+            | RequestPart::Tls
+            | RequestPart::Id
+            | RequestPart::Trace
+            | RequestPart::User => {}
+            RequestPart::Channel => answer.text(b"room.1"),
+            RequestPart::Message => answer.field(b"json", br#"{"a":[1,2]}"#),
+            RequestPart::Claims => answer.text(br#"{"sub":"ann"}"#),
         }
     }
 
@@ -101,7 +107,7 @@ impl Host for Desk {
         Duration::from_micros(250) * self.clock_reads
     }
 
-    fn record(&mut self, _: &[u8], key: &[u8], answer: &mut Answer) -> Result<(), String> {
+    fn record(&mut self, _: &[u8], key: &[u8], answer: &mut HostAnswer) -> Result<(), String> {
         is_broken(key)?;
         if let Some([kind, bytes, version, end]) = self.records.get(key) {
             answer.field(kind, bytes);
@@ -110,7 +116,7 @@ impl Host for Desk {
         Ok(())
     }
 
-    fn records(&mut self, wanted: Records<'_>, answer: &mut Answer) -> Result<(), String> {
+    fn records(&mut self, wanted: RecordScan<'_>, answer: &mut HostAnswer) -> Result<(), String> {
         is_broken(wanted.prefix)?;
         let from = wanted.after.unwrap_or(wanted.prefix);
         let found = self.records.range(from.to_vec()..).filter(|(key, _)| {
@@ -130,16 +136,16 @@ impl Host for Desk {
         Ok(())
     }
 
-    fn log(&mut self, level: Level, text: &[u8]) {
+    fn log(&mut self, level: PageLogLevel, text: &[u8]) {
         self.log.push((level, String::from_utf8_lossy(text).into_owned()));
     }
 }
 
 /// An engine and its parts in a server.
 pub(crate) struct Stage {
-    pub(crate) state: State,
+    pub(crate) state: EngineState,
     pub(crate) desk: Desk,
-    pub(crate) output: Output,
+    pub(crate) output: PageOutput,
 }
 
 /// The result of a page, and its events.
@@ -155,12 +161,12 @@ pub(crate) struct Course {
 impl Stage {
     /// An engine whose slices are too long to end while a test watches.
     pub(crate) fn new() -> Stage {
-        Self::with(Settings { slice: Duration::from_secs(3600), ..Settings::default() })
+        Self::with(EngineSettings { slice: Duration::from_secs(3600), ..EngineSettings::default() })
     }
 
-    pub(crate) fn with(settings: Settings) -> Stage {
-        let state = State::new(Settings { calls: CALLS, ..settings }).unwrap();
-        Stage { state, desk: Desk::default(), output: Output::default() }
+    pub(crate) fn with(settings: EngineSettings) -> Stage {
+        let state = EngineState::new(EngineSettings { calls: CALLS, ..settings }).unwrap();
+        Stage { state, desk: Desk::default(), output: PageOutput::default() }
     }
 
     /// Loads a page from the inside of its function.
@@ -178,11 +184,11 @@ impl Stage {
     }
 
     pub(crate) fn resume(&mut self, run: Run) -> Step {
-        self.reply(run, Reply::Nothing)
+        self.reply(run, WaitReply::Nothing)
     }
 
     /// Continues with the answer to a wait.
-    pub(crate) fn reply(&mut self, run: Run, reply: Reply<'_>) -> Step {
+    pub(crate) fn reply(&mut self, run: Run, reply: WaitReply<'_>) -> Step {
         Step::of(self.state.resume(run, reply, &mut self.desk, &mut self.output))
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use script::engine::{Run, Settings};
+use script::engine::{EngineSettings, Run};
 
 use crate::stage::Stage;
 use crate::waits::Step;
@@ -46,10 +46,10 @@ const PAGES: [(&str, &str); 6] = [
 
 #[test]
 fn very_short_slices_change_no_result() {
-    let settings = Settings {
+    let settings = EngineSettings {
         slice: Duration::from_micros(60),
         cpu_budget: Duration::from_secs(3600),
-        ..Settings::default()
+        ..EngineSettings::default()
     };
     let mut stage = Stage::with(settings);
     let pages: Vec<_> = PAGES.iter().map(|(code, _)| stage.load(code)).collect();

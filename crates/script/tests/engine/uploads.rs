@@ -1,6 +1,6 @@
 //! `request.files`: how the host's values are presented, and a page's operations on files.
 
-use script::engine::{Reply, Run};
+use script::engine::{Run, WaitReply};
 
 use crate::stage::Stage;
 use crate::waits::{Step, Wait};
@@ -16,7 +16,7 @@ fn first_wait(stage: &mut Stage, code: &str) -> (Run, Wait) {
 }
 
 /// The output of a page when its wait gets this reply.
-fn printed(stage: &mut Stage, run: Run, reply: Reply<'_>) -> String {
+fn printed(stage: &mut Stage, run: Run, reply: WaitReply<'_>) -> String {
     let step = stage.reply(run, reply);
     assert!(matches!(step, Step::Done));
     String::from_utf8(stage.output.body.clone()).unwrap()
@@ -40,12 +40,12 @@ fn a_file_is_saved_and_what_became_of_it_is_told() {
     let step = stage.resume(run);
     let Step::Waits(run, wait) = step else { panic!("it waits again") };
     assert_eq!(wait, wish(0));
-    assert_eq!(printed(&mut stage, run, Reply::Nothing), "1true");
+    assert_eq!(printed(&mut stage, run, WaitReply::Nothing), "1true");
 
     let code = "_b:put(tostring(select(2, request.files.photo:save('n', { replace = true }))))";
     let (run, wait) = first_wait(&mut stage, code);
     assert_eq!(wait, wish(1));
-    assert_eq!(printed(&mut stage, run, Reply::Texts(&[b"", b"no room"])), "no room");
+    assert_eq!(printed(&mut stage, run, WaitReply::Texts(&[b"", b"no room"])), "no room");
 }
 
 #[test]
@@ -55,10 +55,10 @@ fn the_first_bytes_of_a_file_are_read() {
         let code = format!("_b:put(request.files[1]:read({argument}))");
         let (run, wait) = first_wait(&mut stage, &code);
         assert_eq!(wait, Wait::ReadFile { form: 7, number: 1, most });
-        assert_eq!(printed(&mut stage, run, Reply::Texts(&[b"by\0tes"])), "by\0tes");
+        assert_eq!(printed(&mut stage, run, WaitReply::Texts(&[b"by\0tes"])), "by\0tes");
     }
     let (run, _) = first_wait(&mut stage, "local _, why = request.files[1]:read() _b:put(why)");
-    assert_eq!(printed(&mut stage, run, Reply::Texts(&[b"", b"gone"])), "gone");
+    assert_eq!(printed(&mut stage, run, WaitReply::Texts(&[b"", b"gone"])), "gone");
 }
 
 #[test]

@@ -13,15 +13,15 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    pub(crate) fn of(step: script::engine::Step) -> Self {
+    pub(crate) fn of(step: script::engine::CallResult) -> Self {
         match step {
-            script::engine::Step::Done => Self::Done,
-            script::engine::Step::Waits(run, call) => {
+            script::engine::CallResult::Done => Self::Done,
+            script::engine::CallResult::Waits(run, call) => {
                 let wait = Wait::of(CALLS[call.index()].name, &run);
                 Self::Waits(run, wait)
             }
-            script::engine::Step::Sliced(run) => Self::Sliced(run),
-            script::engine::Step::Failed(error) => Self::Failed(error),
+            script::engine::CallResult::Sliced(run) => Self::Sliced(run),
+            script::engine::CallResult::Failed(error) => Self::Failed(error),
         }
     }
 }

@@ -1,60 +1,60 @@
 //! Pages that are refused: at which place, and with which message.
 
 use script::limits::NESTING_MAX;
-use script::template::{Escape, Problem, lower};
+use script::template::{Escape, TemplateProblem, lower};
 
 use super::{body, refused};
 
 #[test]
 fn tags_have_to_end() {
-    assert_eq!(refused("a\n  <% f()"), (2, 3, Problem::UnclosedTag));
-    assert_eq!(refused("<% if a then\n <p> <%= b %>"), (2, 6, Problem::TagWithinCode));
+    assert_eq!(refused("a\n  <% f()"), (2, 3, TemplateProblem::UnclosedTag));
+    assert_eq!(refused("<% if a then\n <p> <%= b %>"), (2, 6, TemplateProblem::TagWithinCode));
     assert_eq!(body("<% x = '<%' %>"), "x = '<%'");
 }
 
 #[test]
 fn value_tags_need_values() {
-    assert_eq!(refused("<%=%>"), (1, 1, Problem::EmptyValue));
-    assert_eq!(refused("a<%- %>"), (1, 2, Problem::EmptyValue));
-    assert_eq!(refused("<%= -- comment %>"), (1, 1, Problem::EmptyValue));
-    assert_eq!(refused("<%= a,, b %>"), (1, 6, Problem::EmptyValue));
-    assert_eq!(refused("<%= a, %>"), (1, 6, Problem::EmptyValue));
-    assert_eq!(refused("<%= , a %>"), (1, 1, Problem::EmptyValue));
-    assert_eq!(refused("<%= a + %>"), (1, 7, Problem::UnfinishedCode));
-    assert_eq!(refused("<%= a .. -- b %>"), (1, 7, Problem::UnfinishedCode));
-    assert_eq!(refused("a <%= return 1 %>"), (1, 7, Problem::StatementAsValue));
-    assert_eq!(refused("<%- a, break %>"), (1, 8, Problem::StatementAsValue));
+    assert_eq!(refused("<%=%>"), (1, 1, TemplateProblem::EmptyValue));
+    assert_eq!(refused("a<%- %>"), (1, 2, TemplateProblem::EmptyValue));
+    assert_eq!(refused("<%= -- comment %>"), (1, 1, TemplateProblem::EmptyValue));
+    assert_eq!(refused("<%= a,, b %>"), (1, 6, TemplateProblem::EmptyValue));
+    assert_eq!(refused("<%= a, %>"), (1, 6, TemplateProblem::EmptyValue));
+    assert_eq!(refused("<%= , a %>"), (1, 1, TemplateProblem::EmptyValue));
+    assert_eq!(refused("<%= a + %>"), (1, 7, TemplateProblem::UnfinishedCode));
+    assert_eq!(refused("<%= a .. -- b %>"), (1, 7, TemplateProblem::UnfinishedCode));
+    assert_eq!(refused("a <%= return 1 %>"), (1, 7, TemplateProblem::StatementAsValue));
+    assert_eq!(refused("<%- a, break %>"), (1, 8, TemplateProblem::StatementAsValue));
     assert!(lower(b"<%= f(function() return 1 end) %>", Escape::Markup).is_ok());
 }
 
 #[test]
 fn strings_and_comments_have_to_end_in_their_tag() {
-    assert_eq!(refused("<% x = 'a%>' %>"), (1, 8, Problem::UnfinishedString));
-    assert_eq!(refused("<% x = 'a\n' %>"), (1, 8, Problem::UnfinishedString));
-    assert_eq!(refused("<% x = \"a\r\n\" %>"), (1, 8, Problem::UnfinishedString));
-    assert_eq!(refused("<% x = 'a\\%>"), (1, 8, Problem::UnfinishedString));
-    assert_eq!(refused("<% x = [=[ ]] %>"), (1, 8, Problem::UnfinishedLongBracket));
-    assert_eq!(refused("<% --[[ %>text<% ]] %>"), (1, 4, Problem::UnfinishedLongBracket));
+    assert_eq!(refused("<% x = 'a%>' %>"), (1, 8, TemplateProblem::UnfinishedString));
+    assert_eq!(refused("<% x = 'a\n' %>"), (1, 8, TemplateProblem::UnfinishedString));
+    assert_eq!(refused("<% x = \"a\r\n\" %>"), (1, 8, TemplateProblem::UnfinishedString));
+    assert_eq!(refused("<% x = 'a\\%>"), (1, 8, TemplateProblem::UnfinishedString));
+    assert_eq!(refused("<% x = [=[ ]] %>"), (1, 8, TemplateProblem::UnfinishedLongBracket));
+    assert_eq!(refused("<% --[[ %>text<% ]] %>"), (1, 4, TemplateProblem::UnfinishedLongBracket));
 }
 
 #[test]
 fn control_bytes_are_for_text_only() {
-    assert_eq!(refused("\0\r<% x = '\0' %>"), (1, 11, Problem::ControlByte));
-    assert_eq!(refused("<% a()\rb() %>"), (1, 7, Problem::ControlByte));
-    assert_eq!(refused("<% a()\r%>"), (1, 7, Problem::ControlByte));
+    assert_eq!(refused("\0\r<% x = '\0' %>"), (1, 11, TemplateProblem::ControlByte));
+    assert_eq!(refused("<% a()\rb() %>"), (1, 7, TemplateProblem::ControlByte));
+    assert_eq!(refused("<% a()\r%>"), (1, 7, TemplateProblem::ControlByte));
 }
 
 #[test]
 fn reserved_names_of_template_cannot_be_assigned() {
-    assert_eq!(refused("<% local __output = 1 %>"), (1, 10, Problem::ReservedName));
-    assert_eq!(refused("<%= __raw %>"), (1, 5, Problem::ReservedName));
+    assert_eq!(refused("<% local __output = 1 %>"), (1, 10, TemplateProblem::ReservedName));
+    assert_eq!(refused("<%= __raw %>"), (1, 5, TemplateProblem::ReservedName));
     assert_eq!(body("<% __outputs = '__raw' %>"), "__outputs = '__raw'");
 }
 
 #[test]
 fn blocks_and_brackets_are_balanced() {
-    let nothing = |closer| Problem::NothingToClose { closer };
-    let never = |opener| Problem::NeverClosed { opener };
+    let nothing = |closer| TemplateProblem::NothingToClose { closer };
+    let never = |opener| TemplateProblem::NeverClosed { opener };
     assert_eq!(refused("a\n<% end %>"), (2, 4, nothing("end")));
     assert_eq!(refused("<% end return function() %>"), (1, 4, nothing("end")));
     assert_eq!(refused("<% f()) %>"), (1, 7, nothing(")")));
@@ -64,36 +64,36 @@ fn blocks_and_brackets_are_balanced() {
     assert_eq!(refused("<% f( %>"), (1, 5, never("(")));
     assert_eq!(
         refused("<% f(\n end %>"),
-        (2, 2, Problem::Mismatched { closer: "end", opener: "(", opened_on: 1 })
+        (2, 2, TemplateProblem::Mismatched { closer: "end", opener: "(", opened_on: 1 })
     );
     assert_eq!(
         refused("<% if a then\nuntil b %>"),
-        (2, 1, Problem::Mismatched { closer: "until", opener: "if", opened_on: 1 })
+        (2, 1, TemplateProblem::Mismatched { closer: "until", opener: "if", opened_on: 1 })
     );
     assert_eq!(
         refused("<% while a do\n elseif b then end %>"),
-        (2, 2, Problem::Mismatched { closer: "elseif", opener: "do", opened_on: 1 })
+        (2, 2, TemplateProblem::Mismatched { closer: "elseif", opener: "do", opened_on: 1 })
     );
     assert_eq!(
         refused("<% f(return) %>"),
-        (1, 12, Problem::Mismatched { closer: ")", opener: "return", opened_on: 1 })
+        (1, 12, TemplateProblem::Mismatched { closer: ")", opener: "return", opened_on: 1 })
     );
 }
 
 #[test]
 fn a_value_is_balanced_by_itself() {
-    let nothing = |closer| Problem::NothingToClose { closer };
+    let nothing = |closer| TemplateProblem::NothingToClose { closer };
     assert_eq!(refused("<%= a) .. (b %>"), (1, 6, nothing(")")));
     assert_eq!(refused("<% if a then %><%= b end %>"), (1, 22, nothing("end")));
     assert_eq!(
         refused("<%= f(function() %>x<% end) %>"),
-        (1, 6, Problem::NeverClosed { opener: "(" })
+        (1, 6, TemplateProblem::NeverClosed { opener: "(" })
     );
 }
 
 #[test]
 fn printing_stands_between_statements() {
-    let within = |opener| Problem::PrintedWithin { opener, opened_on: 1 };
+    let within = |opener| TemplateProblem::PrintedWithin { opener, opened_on: 1 };
     assert_eq!(refused("<% f(a, %>x<% b) %>"), (1, 11, within("(")));
     assert_eq!(refused("<% t = { %>\n<% } %>"), (1, 12, within("{")));
     assert_eq!(refused("<% t[ %><%= a %><% ] %>"), (1, 9, within("[")));
@@ -107,7 +107,7 @@ fn printing_stands_between_statements() {
         ("x = a ??", 10),
         ("x = a?.", 9),
     ] {
-        let expected = (1, column, Problem::UnfinishedCode);
+        let expected = (1, column, TemplateProblem::UnfinishedCode);
         assert_eq!(refused(&format!("<% {code} -- c %>x<% 5 %>")), expected, "{code}");
         assert_eq!(refused(&format!("<% {code} %><%= x %>")), expected, "{code}");
     }
@@ -121,7 +121,7 @@ fn printing_stands_between_statements() {
         "x = a ?",
         "x = a &&",
     ] {
-        assert_eq!(refused(&format!("<% {code} %>x")).2, Problem::UnfinishedCode, "{code}");
+        assert_eq!(refused(&format!("<% {code} %>x")).2, TemplateProblem::UnfinishedCode, "{code}");
     }
 }
 
@@ -130,7 +130,7 @@ fn nesting_is_bounded() {
     let nested = |depth: usize| format!("<% x = {}{} %>", "(".repeat(depth), ")".repeat(depth));
     assert!(lower(nested(NESTING_MAX).as_bytes(), Escape::Markup).is_ok());
     let column = u32::try_from(8 + NESTING_MAX).unwrap();
-    assert_eq!(refused(&nested(NESTING_MAX + 1)), (1, column, Problem::NestedTooDeep));
+    assert_eq!(refused(&nested(NESTING_MAX + 1)), (1, column, TemplateProblem::NestedTooDeep));
 }
 
 #[test]

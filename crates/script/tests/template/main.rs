@@ -7,7 +7,7 @@ mod lines;
 mod properties;
 mod text;
 
-use script::template::{Escape, Problem, lower};
+use script::template::{Escape, TemplateProblem, lower};
 
 use evaluate::{Event, evaluate};
 
@@ -37,7 +37,7 @@ fn printed(source: &str) -> String {
 
 /// Line, column and problem of a page that is refused.
 #[track_caller]
-fn refused(source: &str) -> (u32, u32, Problem) {
+fn refused(source: &str) -> (u32, u32, TemplateProblem) {
     let error = lower(source.as_bytes(), Escape::Markup).expect_err("a page with a mistake");
     (error.line, error.column, error.what)
 }

@@ -1,7 +1,7 @@
 //! Text, tags and their ends.
 
 use script::limits::{LITERAL_BYTES_MAX, PAGE_BYTES_MAX, SOURCE_SIZE};
-use script::template::{Escape, Problem, lower};
+use script::template::{Escape, TemplateProblem, lower};
 
 use super::{body, printed};
 
@@ -96,7 +96,7 @@ fn the_size_of_a_page_is_bounded() {
     let page = "é".repeat(PAGE_BYTES_MAX / 2);
     assert!(lower(page.as_bytes(), Escape::Markup).is_ok());
     let error = lower(format!("{page}\n").as_bytes(), Escape::Markup).unwrap_err();
-    assert_eq!(error.what, Problem::PageTooLong);
+    assert_eq!(error.what, TemplateProblem::PageTooLong);
     assert_eq!(error.column, u32::try_from(PAGE_BYTES_MAX / 2 + 1).unwrap());
     // The translation of the largest page fits, even if each byte becomes four.
     for byte in ["\u{1}", "\n", "\"", "<%%"] {
@@ -109,5 +109,5 @@ fn the_size_of_a_page_is_bounded() {
 #[test]
 fn pages_that_are_not_text_are_refused_at_their_first_bad_byte() {
     let error = lower(b"ab\n\xc3\xa9 \xff<% %>", Escape::Markup).unwrap_err();
-    assert_eq!((error.line, error.column, error.what), (2, 3, Problem::NotUtf8));
+    assert_eq!((error.line, error.column, error.what), (2, 3, TemplateProblem::NotUtf8));
 }

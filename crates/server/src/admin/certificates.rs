@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
-use acme::{CertificateStatus, Moment};
-use metric::Kind;
+use acme::{CertificateStatus, UtcSecond};
+use metric::MetricKind;
 use serde_json::{Value, json};
 
 use super::exposition::{head, line};
-use crate::site_tls::{Origin, Shown, SiteTls};
+use crate::site_tls::{CertificateSource, ShownCertificate, SiteTls};
 
 /// The certificates of the server, as the control scheduler was told last.
 #[derive(Debug, Default)]
@@ -37,11 +37,11 @@ impl Certificates {
     /// The certificates that listeners show, at this time in seconds since 1970.
     pub(super) fn shown(&self, now: u64) -> Vec<Value> {
         let now = i64::try_from(now).unwrap_or(i64::MAX);
-        let one = |shown: &Shown| {
+        let one = |shown: &ShownCertificate| {
             let (origin, file) = match shown.origin() {
-                Origin::File(path) => ("file", Some(path.display().to_string())),
-                Origin::Start => ("start", None),
-                Origin::Order => ("order", None),
+                CertificateSource::File(path) => ("file", Some(path.display().to_string())),
+                CertificateSource::Start => ("start", None),
+                CertificateSource::Order => ("order", None),
             };
             json!({
                 "names": shown.names(),
@@ -58,7 +58,7 @@ impl Certificates {
 
     /// The certificates that the server orders, at this time.
     pub(super) fn orders(&self, now: u64) -> Vec<Value> {
-        let now = Moment::from_unix(i64::try_from(now).unwrap_or(i64::MAX));
+        let now = UtcSecond::from_unix(i64::try_from(now).unwrap_or(i64::MAX));
         let one = |order: &CertificateStatus| {
             json!({
                 "names": order.names.to_string(),
@@ -75,7 +75,7 @@ impl Certificates {
 
     /// Writes their metrics. Times are in seconds since 1970, as Prometheus has them.
     pub(super) fn write(&self, out: &mut String) {
-        let one = |shown: &Shown| {
+        let one = |shown: &ShownCertificate| {
             let names = shown.names().join(",");
             let fingerprint = shown.certificate().fingerprint_text();
             let labels = format!("names=\"{names}\",fingerprint=\"{fingerprint}\"");
@@ -107,7 +107,7 @@ impl Certificates {
 }
 
 /// The state of an order in one line.
-fn summary(order: &CertificateStatus, now: Moment) -> String {
+fn summary(order: &CertificateStatus, now: UtcSecond) -> String {
     let mut line = format!("{}: ", order.names);
     match (order.days_left(now), &order.issuer) {
         (Some(days), Some(issuer)) => line += &format!("{days} days left, from {issuer}"),
@@ -129,7 +129,7 @@ fn gauge(out: &mut String, name: &str, help: &str, values: impl Iterator<Item = 
     if values.peek().is_none() {
         return;
     }
-    head(out, name, Kind::Gauge, help);
+    head(out, name, MetricKind::Gauge, help);
     for (labels, value) in values {
         line(out, name, &labels, value);
     }

@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use live::{Histogram, Latency};
+use live::{LatencyFigures, LiveHistogram};
 
 use super::round::Round;
 
@@ -62,7 +62,7 @@ pub(super) fn write(out: &mut String, round: &Round) {
     for told in [ROUTES, PAGES, COMMANDS, CHANNELS, UPSTREAMS, FETCHES] {
         let all = round.reports.iter().enumerate();
         let all = all.filter_map(|(number, report)| Some((number, report.as_ref()?)));
-        let timed: Vec<(usize, &Latency)> = all
+        let timed: Vec<(usize, &LatencyFigures)> = all
             .flat_map(|(number, report)| report.shown.times.iter().map(move |it| (number, it)))
             .filter(|(_, latency)| latency.of.starts_with(told.of))
             .collect();
@@ -85,7 +85,7 @@ pub(super) fn write(out: &mut String, round: &Round) {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "Prometheus values are doubles")]
-fn one(out: &mut String, name: &str, labels: &str, times: &Histogram) {
+fn one(out: &mut String, name: &str, labels: &str, times: &LiveHistogram) {
     let mut buckets = times.buckets.iter().peekable();
     let mut count = 0;
     for end in ENDS {
@@ -113,7 +113,7 @@ mod tests {
     fn buckets_add_up_and_no_time_is_told_shorter() {
         let buckets = vec![(4_999_999, 3), (5_100_000, 2), (20_000_000_000, 1)];
         let mut out = String::new();
-        one(&mut out, "t", "a=\"b\"", &Histogram { sum_ns: 1_500_000_000, buckets });
+        one(&mut out, "t", "a=\"b\"", &LiveHistogram { sum_ns: 1_500_000_000, buckets });
         let lines: Vec<&str> = out.lines().collect();
         assert_eq!(lines[0], "t_bucket{a=\"b\",le=\"0.005\"} 3");
         assert_eq!(lines[1], "t_bucket{a=\"b\",le=\"0.01\"} 5");

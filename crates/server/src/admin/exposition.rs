@@ -4,19 +4,19 @@
 
 use std::fmt::Write;
 
-use metric::Kind;
+use metric::MetricKind;
 
 /// Begins a metric.
-pub(super) fn head(out: &mut String, name: &str, kind: Kind, help: &str) {
+pub(super) fn head(out: &mut String, name: &str, kind: MetricKind, help: &str) {
     writeln!(out, "# HELP {name} {help}\n# TYPE {name} {}", word(kind))
         .expect("a String takes every text");
 }
 
 /// The word for a kind of metric.
-pub(super) fn word(kind: Kind) -> &'static str {
+pub(super) fn word(kind: MetricKind) -> &'static str {
     match kind {
-        Kind::Counter => "counter",
-        Kind::Gauge => "gauge",
+        MetricKind::Counter => "counter",
+        MetricKind::Gauge => "gauge",
     }
 }
 

@@ -4,7 +4,7 @@
 
 /// Facts known at start that never change.
 #[derive(Clone, Debug)]
-pub struct Facts {
+pub struct StartFacts {
     /// The served directory.
     pub directory: String,
     /// The addresses of the listeners.
@@ -25,7 +25,7 @@ pub struct Facts {
     pub process: u32,
 }
 
-impl Facts {
+impl StartFacts {
     /// The CPUs of the schedulers; none if they are not pinned.
     pub(super) fn pinned_cpus(&self) -> Option<Vec<usize>> {
         self.cpus.iter().copied().collect()

@@ -9,7 +9,7 @@ use config::Protocol;
 use http::Request;
 use runtime::service::ListenerIndex;
 use runtime::transport::Transport;
-use wire::http::url::{Authority, Host};
+use wire::http::url::{Authority, UrlHost};
 
 use crate::conn::door::Door;
 use crate::program_keys::{ProgramKeys, bearer_of};
@@ -23,12 +23,12 @@ pub enum Entrance {
     /// An address for programs with a key.
     Keyed,
     /// An address that only serves metrics.
-    Metrics(Reach),
+    Metrics(AddressReach),
 }
 
 /// Where the clients of an address are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum AddressReach {
     /// On this machine.
     Machine,
     /// Anywhere.
@@ -70,7 +70,7 @@ impl Gate {
         self.entrances
             .get(usize::from(listener.0))
             .copied()
-            .unwrap_or(Entrance::Metrics(Reach::Machine))
+            .unwrap_or(Entrance::Metrics(AddressReach::Machine))
     }
 
     /// The actions that a request may take.
@@ -97,7 +97,7 @@ impl Gate {
             Entrance::Socket => true,
             // A certificate shows the browser whose server it is.
             Entrance::Keyed => self.tls.admin_acceptor().is_none(),
-            Entrance::Metrics(reach) => reach == Reach::Machine,
+            Entrance::Metrics(reach) => reach == AddressReach::Machine,
         };
         // Every browser names a host.
         !is_near || request.host().is_none_or(|host| host.is_empty() || is_of_this_machine(host))
@@ -116,8 +116,8 @@ impl Gate {
 /// Whether a host is an address, `localhost`, or a name without a dot, which nobody can register.
 fn is_of_this_machine(host: &str) -> bool {
     match Authority::parse(host).map(|authority| authority.host) {
-        Ok(Host::Address(_)) => true,
-        Ok(Host::Name(name)) => {
+        Ok(UrlHost::Address(_)) => true,
+        Ok(UrlHost::Name(name)) => {
             let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
             !name.contains('.') || name.ends_with(".localhost")
         }

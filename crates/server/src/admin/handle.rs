@@ -7,7 +7,7 @@ mod settings;
 use std::sync::Arc;
 
 use runtime::mailbox::{Endpoint, Mailbox};
-use runtime::service::{Command, ListenerIndex, ServiceContext};
+use runtime::service::{ListenerIndex, SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use runtime::transport::Transport;
 use sys::signal::{Signal, send_to_self};
@@ -17,21 +17,21 @@ use wire::http::status::Status;
 use super::certificates::Certificates;
 use super::dashboard::{self, Streams};
 use super::events::Events;
-use super::facts::{Facts, Phase};
+use super::facts::{Phase, StartFacts};
 use super::gate::{Gate, Permission};
 use super::profiling::Profiling;
 use super::round::{Expected, PATIENCE_MS, Round};
 use super::settings::Settings;
 use super::tracing::Tracing;
 use super::{memory, metrics, status};
-use crate::maintenance::{Source, Switches};
+use crate::maintenance::{MaintenanceSource, Switches};
 use crate::message::{
     Inquiry, Message, PagesRead, ReloadReport, ToCacheDisk, ToControl, ToLogWriter, ToScheduler,
 };
 use crate::origin::is_forged;
 use crate::site_data::SiteData;
 use http::{
-    Answer, AnswerContext, Application, BodyPolicy, Http, Interest, Patience, Reply, Request,
+    Answer, AnswerContext, Application, BodyPolicy, ClientInterest, Http, Patience, Reply, Request,
 };
 
 /// The answer to a request that names a host elsewhere.
@@ -39,7 +39,7 @@ const MISDIRECTED: &[u8] = b"Host has to be an address, localhost, or a name wit
 
 /// The endpoints that the control scheduler talks to.
 #[derive(Clone, Debug)]
-pub struct Peers {
+pub struct ControlPeers {
     /// The number of schedulers; their endpoints are numbered from 0.
     pub schedulers: usize,
     /// The log writer, if there is one.
@@ -54,8 +54,8 @@ pub struct Peers {
 
 /// The admin application.
 pub struct Admin {
-    facts: Arc<Facts>,
-    peers: Peers,
+    facts: Arc<StartFacts>,
+    peers: ControlPeers,
     round: Round,
     waiting: Vec<ProcessId>,
     /// Requests that wait for a reload, each with the number of reloads at that time.
@@ -77,7 +77,12 @@ pub struct Admin {
 
 impl Admin {
     /// An admin service for these schedulers, which begin with this configuration.
-    pub fn new(facts: Arc<Facts>, peers: Peers, gate: Gate, data: Arc<SiteData>) -> Self {
+    pub fn new(
+        facts: Arc<StartFacts>,
+        peers: ControlPeers,
+        gate: Gate,
+        data: Arc<SiteData>,
+    ) -> Self {
         let events = Events::new(&peers);
         Self {
             facts,
@@ -246,7 +251,7 @@ impl Admin {
 
     fn wake_waiting(&mut self, context: &mut ServiceContext<'_, Message>) {
         for process in self.waiting.drain(..) {
-            context.command(Command::Resume(process));
+            context.command(SchedulerCommand::Resume(process));
         }
     }
 }
@@ -325,7 +330,7 @@ impl Application for Admin {
             ToControl::StoreWriter(stats) => admin.round.store = Some(*stats),
             ToControl::Profiled(profiled) => {
                 if let Some(process) = admin.profiling.take(*profiled) {
-                    context.command(Command::Resume(process));
+                    context.command(SchedulerCommand::Resume(process));
                 }
             }
             ToControl::CacheDisk(report) => admin.round.disk = Some(report),
@@ -337,7 +342,7 @@ impl Application for Admin {
             ToControl::Reloaded(report) => {
                 admin.last_reload = report;
                 for (process, _) in &admin.reloading {
-                    context.command(Command::Resume(*process));
+                    context.command(SchedulerCommand::Resume(*process));
                 }
             }
             ToControl::PagesLoaded(report) => admin.pages = report,
@@ -346,10 +351,12 @@ impl Application for Admin {
                 admin.certificates.on_shown(tls);
             }
             ToControl::Orders(orders) => admin.certificates.on_orders(orders),
-            ToControl::Maintenance(switch) => admin.maintenance.set(Source::File, switch),
+            ToControl::Maintenance(switch) => {
+                admin.maintenance.set(MaintenanceSource::File, switch)
+            }
             ToControl::Draining => admin.phase = Phase::Draining,
             ToControl::Stop => {
-                context.command(Command::Drain { deadline_ms: 0, idle_grace_ms: 0 });
+                context.command(SchedulerCommand::Drain { deadline_ms: 0, idle_grace_ms: 0 });
             }
         }
     }
@@ -375,9 +382,9 @@ impl Application for Admin {
         }
     }
 
-    fn on_peer_finished(&mut self, process: ProcessId) -> Interest {
+    fn on_peer_finished(&mut self, process: ProcessId) -> ClientInterest {
         // A stream has no end that its client could wait for.
-        if self.is_endless(process) { Interest::Lost } else { Interest::Kept }
+        if self.is_endless(process) { ClientInterest::Lost } else { ClientInterest::Kept }
     }
 
     fn on_gone(&mut self, process: ProcessId) {

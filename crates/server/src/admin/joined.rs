@@ -4,18 +4,18 @@
 
 use std::collections::BTreeMap;
 
-use live::{Latency, Row, Value};
+use live::{CellValue, LatencyFigures, TableRow};
 
 use super::round::Round;
 
 /// The times of all schedulers together; those of routes also by class of status over all routes.
-pub(super) fn latencies(round: &Round) -> Vec<Latency> {
-    let mut all: BTreeMap<(String, String), Latency> = BTreeMap::new();
-    let mut add = |of: &str, name: &str, latency: &Latency| {
-        let known = all.entry((of.to_owned(), name.to_owned())).or_insert_with(|| Latency {
+pub(super) fn latencies(round: &Round) -> Vec<LatencyFigures> {
+    let mut all: BTreeMap<(String, String), LatencyFigures> = BTreeMap::new();
+    let mut add = |of: &str, name: &str, latency: &LatencyFigures| {
+        let known = all.entry((of.to_owned(), name.to_owned())).or_insert_with(|| LatencyFigures {
             of: of.to_owned(),
             name: name.to_owned(),
-            ..Latency::default()
+            ..LatencyFigures::default()
         });
         known.times.add(&latency.times);
     };
@@ -32,8 +32,8 @@ pub(super) fn latencies(round: &Round) -> Vec<Latency> {
 }
 
 /// Rows of one id as one row: numbers are added up.
-pub(super) fn together(rows: impl Iterator<Item = Row>) -> Vec<Row> {
-    let mut all: BTreeMap<String, Row> = BTreeMap::new();
+pub(super) fn together(rows: impl Iterator<Item = TableRow>) -> Vec<TableRow> {
+    let mut all: BTreeMap<String, TableRow> = BTreeMap::new();
     for row in rows {
         match all.get_mut(&row.id) {
             Some(known) => add_up(known, row),
@@ -45,10 +45,10 @@ pub(super) fn together(rows: impl Iterator<Item = Row>) -> Vec<Row> {
     all.into_values().collect()
 }
 
-fn add_up(known: &mut Row, row: Row) {
+fn add_up(known: &mut TableRow, row: TableRow) {
     for (key, value) in row.values {
         match (known.values.get_mut(&key), value) {
-            (Some(Value::Number(sum)), Value::Number(number)) => *sum += number,
+            (Some(CellValue::Number(sum)), CellValue::Number(number)) => *sum += number,
             (Some(_), _) => {}
             (None, value) => {
                 known.values.insert(key, value);

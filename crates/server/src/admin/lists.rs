@@ -4,21 +4,21 @@
 
 use std::collections::BTreeMap;
 
-use live::{Column, Counts, FETCHED, Latency, List, Row, Unit};
+use live::{Column, ColumnGrowth, ColumnUnit, FETCHED, LatencyFigures, List, TableRow};
 
-use super::facts::Facts;
+use super::facts::StartFacts;
 use super::joined::{latencies, together};
 use super::round::Round;
 use crate::store_writer_stats::StoreWriterStats;
 
 /// A column whose values are what is now.
-fn now(key: &str, title: &str, unit: Unit) -> Column {
-    Column::new(key, title, unit, Counts::Now)
+fn now(key: &str, title: &str, unit: ColumnUnit) -> Column {
+    Column::new(key, title, unit, ColumnGrowth::Now)
 }
 
 /// A column whose values only grow.
-fn up(key: &str, title: &str, unit: Unit) -> Column {
-    Column::new(key, title, unit, Counts::Up)
+fn up(key: &str, title: &str, unit: ColumnUnit) -> Column {
+    Column::new(key, title, unit, ColumnGrowth::Up)
 }
 
 /// The column by which the rows of a list are chosen if nobody says, and its columns.
@@ -31,7 +31,7 @@ pub(super) fn columns(list: List) -> (&'static str, Vec<Column>) {
 }
 
 fn of_traffic(list: List) -> (&'static str, Vec<Column>) {
-    use Unit::{Bytes, Count, Microseconds, Milliseconds, Text};
+    use ColumnUnit::{Bytes, Count, Microseconds, Milliseconds, Text};
     match list {
         List::Connections => (
             "cpu_us",
@@ -82,7 +82,7 @@ fn of_traffic(list: List) -> (&'static str, Vec<Column>) {
 }
 
 fn of_applications(list: List) -> (&'static str, Vec<Column>) {
-    use Unit::{Bytes, Count, Microseconds, Text};
+    use ColumnUnit::{Bytes, Count, Microseconds, Text};
     match list {
         List::Pages => (
             "cpu_us",
@@ -142,7 +142,7 @@ fn of_applications(list: List) -> (&'static str, Vec<Column>) {
 }
 
 fn of_schedulers(list: List) -> (&'static str, Vec<Column>) {
-    use Unit::{Bytes, Count, Microseconds, Milliseconds, Text};
+    use ColumnUnit::{Bytes, Count, Microseconds, Milliseconds, Text};
     match list {
         List::Mailboxes => (
             "received",
@@ -180,7 +180,7 @@ fn of_schedulers(list: List) -> (&'static str, Vec<Column>) {
 }
 
 /// The rows of a list that is made of reports.
-pub(super) fn rows(list: List, facts: &Facts, round: &Round, at_ms: u64) -> Vec<Row> {
+pub(super) fn rows(list: List, facts: &StartFacts, round: &Round, at_ms: u64) -> Vec<TableRow> {
     match list {
         List::Routes => routes(round),
         List::Pages => pages(round),
@@ -188,7 +188,7 @@ pub(super) fn rows(list: List, facts: &Facts, round: &Round, at_ms: u64) -> Vec<
         List::Listeners => facts
             .listeners
             .iter()
-            .map(|address| Row::new(format!("l-{address}")).text("address", &**address))
+            .map(|address| TableRow::new(format!("l-{address}")).text("address", &**address))
             .collect(),
         List::Mailboxes => mailboxes(round),
         List::Store => store(round, at_ms),
@@ -196,13 +196,13 @@ pub(super) fn rows(list: List, facts: &Facts, round: &Round, at_ms: u64) -> Vec<
     }
 }
 
-fn routes(round: &Round) -> Vec<Row> {
+fn routes(round: &Round) -> Vec<TableRow> {
     let mut rows = BTreeMap::new();
     for report in round.reports.iter().flatten() {
         for latency in &report.shown.times {
             let Some(class) = latency.of.strip_prefix("route ") else { continue };
             let count = latency.times.count();
-            let row = Row::new(format!("r-{}", latency.name)).text("name", &*latency.name);
+            let row = TableRow::new(format!("r-{}", latency.name)).text("name", &*latency.name);
             let row = row.number("requests", count).number(class, count);
             rows.entry(latency.name.clone()).or_insert_with(Vec::new).push(row);
         }
@@ -211,12 +211,12 @@ fn routes(round: &Round) -> Vec<Row> {
     with_times(List::Routes, rows, round)
 }
 
-fn pages(round: &Round) -> Vec<Row> {
+fn pages(round: &Round) -> Vec<TableRow> {
     let reports = round.reports.iter().flatten().filter_map(|report| report.pages.as_ref());
     let one = |page: &pages::PageReport| {
         let name = page.page.as_deref().unwrap_or("others");
         let kills: u64 = page.counts.kills().iter().map(|(_, count)| count).sum();
-        Row::new(format!("g-{name}"))
+        TableRow::new(format!("g-{name}"))
             .text("page", name)
             .number("requests", page.counts.requests)
             .number("cpu_us", metric::microseconds(page.counts.cpu_ns))
@@ -232,10 +232,11 @@ fn pages(round: &Round) -> Vec<Row> {
 }
 
 /// Rows with the times of what they name.
-pub(super) fn with_times(list: List, rows: Vec<Row>, round: &Round) -> Vec<Row> {
+pub(super) fn with_times(list: List, rows: Vec<TableRow>, round: &Round) -> Vec<TableRow> {
     let times = latencies(round);
-    let with = |row: Row| {
-        let is_its = |latency: &&Latency| list.timed_as(&row) == Some((&latency.of, &latency.name));
+    let with = |row: TableRow| {
+        let is_its =
+            |latency: &&LatencyFigures| list.timed_as(&row) == Some((&latency.of, &latency.name));
         let known = times.iter().find(is_its);
         let Some(told) = known.map(|latency| latency.times.quantiles()) else { return row };
         row.number("p50_us", told.p50_ns / 1_000)
@@ -245,7 +246,7 @@ pub(super) fn with_times(list: List, rows: Vec<Row>, round: &Round) -> Vec<Row> 
     rows.into_iter().map(with).collect()
 }
 
-fn upstreams(round: &Round) -> Vec<Row> {
+fn upstreams(round: &Round) -> Vec<TableRow> {
     let all = round.reports.iter().flatten().map(|report| &*report.upstreams);
     let mut rows = Vec::new();
     for upstream in crate::upstream_report::together(all).as_array().into_iter().flatten() {
@@ -254,7 +255,7 @@ fn upstreams(round: &Round) -> Vec<Row> {
             let address = server["address"].as_str().unwrap_or_default();
             let number = |key: &str| server[key].as_u64().unwrap_or(0);
             rows.push(
-                Row::new(format!("u-{name}-{address}"))
+                TableRow::new(format!("u-{name}-{address}"))
                     .text("server", address)
                     .text("upstream", name)
                     .text("state", server["state"].as_str().unwrap_or_default())
@@ -266,7 +267,7 @@ fn upstreams(round: &Round) -> Vec<Row> {
     }
     let fetched = latencies(round).into_iter().filter(|latency| latency.of == "fetch");
     rows.extend(fetched.map(|latency| {
-        Row::new(format!("f-{}", latency.name))
+        TableRow::new(format!("f-{}", latency.name))
             .text("server", latency.name)
             .text("upstream", FETCHED)
             .number("requests", latency.times.count())
@@ -274,12 +275,12 @@ fn upstreams(round: &Round) -> Vec<Row> {
     with_times(List::Upstreams, rows, round)
 }
 
-fn mailboxes(round: &Round) -> Vec<Row> {
+fn mailboxes(round: &Round) -> Vec<TableRow> {
     let numbered = round.reports.iter().enumerate();
     let answered = numbered.filter_map(|(number, report)| Some((number, report.as_ref()?)));
     let one = |(number, report): (usize, &crate::message::SchedulerReport)| {
         let mail = &report.runtime.mail;
-        Row::new(format!("m-{number}"))
+        TableRow::new(format!("m-{number}"))
             .text("scheduler", number.to_string())
             .number("received", mail.received)
             .number("sent", mail.sent)
@@ -290,11 +291,11 @@ fn mailboxes(round: &Round) -> Vec<Row> {
     answered.map(one).collect()
 }
 
-fn store(round: &Round, at_ms: u64) -> Vec<Row> {
+fn store(round: &Round, at_ms: u64) -> Vec<TableRow> {
     let numbered = round.reports.iter().enumerate();
     let answered = numbered.filter_map(|(number, report)| Some((number, report.as_ref()?)));
     let one = |(number, report): (usize, &crate::message::SchedulerReport)| {
-        Row::new(format!("s-{number}"))
+        TableRow::new(format!("s-{number}"))
             .text("scheduler", number.to_string())
             .number("orders", report.store.orders)
             .number("messages", report.store.messages)
@@ -307,9 +308,10 @@ fn store(round: &Round, at_ms: u64) -> Vec<Row> {
 }
 
 /// The writer of the store, of all schedulers. An age is there once there is something that has an age.
-fn store_writer(stats: &StoreWriterStats, at_ms: u64) -> Row {
-    let row = Row::new("s-writer").text("scheduler", "writer").number("commits", stats.commits);
-    let ago = |row: Row, key, then_ms: u64| match then_ms {
+fn store_writer(stats: &StoreWriterStats, at_ms: u64) -> TableRow {
+    let row =
+        TableRow::new("s-writer").text("scheduler", "writer").number("commits", stats.commits);
+    let ago = |row: TableRow, key, then_ms: u64| match then_ms {
         0 => row,
         then_ms => row.number(key, at_ms.saturating_sub(then_ms)),
     };

@@ -5,28 +5,28 @@
 
 use std::collections::BTreeMap;
 
-use live::{List, Scheduler, Server, Snapshot, Table};
+use live::{List, LiveTable, SchedulerInfo, ServerInfo, ServerSnapshot};
 
-use super::facts::{Facts, Phase};
+use super::facts::{Phase, StartFacts};
 use super::joined::{latencies, together};
 use super::lists;
 use super::numbers::{LABELLED, of_scheduler};
 use super::round::Round;
-use crate::live::{Choice, Wish};
+use crate::live::{Choice, ViewRequest};
 use crate::message::SchedulerReport;
 
 /// What the server shows of itself.
 pub(super) fn snapshot(
-    facts: &Facts,
+    facts: &StartFacts,
     phase: Phase,
     round: &Round,
-    wish: &Wish,
+    wish: &ViewRequest,
     at_ms: u64,
-) -> Snapshot {
-    Snapshot {
+) -> ServerSnapshot {
+    ServerSnapshot {
         format: live::FORMAT,
         at_ms,
-        server: Server {
+        server: ServerInfo {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             process: facts.process,
             started: facts.started,
@@ -41,18 +41,18 @@ pub(super) fn snapshot(
     }
 }
 
-fn schedulers(facts: &Facts, round: &Round) -> Vec<Scheduler> {
+fn schedulers(facts: &StartFacts, round: &Round) -> Vec<SchedulerInfo> {
     let one = |(number, report): (usize, &Option<SchedulerReport>)| match report {
         Some(report) => scheduler(facts, number, report),
-        None => Scheduler { number, ..Scheduler::default() },
+        None => SchedulerInfo { number, ..SchedulerInfo::default() },
     };
     round.reports.iter().enumerate().map(one).collect()
 }
 
-fn scheduler(facts: &Facts, number: usize, report: &SchedulerReport) -> Scheduler {
+fn scheduler(facts: &StartFacts, number: usize, report: &SchedulerReport) -> SchedulerInfo {
     let us = metric::microseconds;
     let mut accounts_us = BTreeMap::from([("wait".to_owned(), us(report.accounts.wait_ns))]);
-    let names = runtime::account::Account::NAMES.into_iter().zip(report.accounts.ns);
+    let names = runtime::account::TimeAccount::NAMES.into_iter().zip(report.accounts.ns);
     accounts_us.extend(names.map(|(name, ns)| (name.to_owned(), us(ns))));
     let mut numbers: BTreeMap<String, u64> = of_scheduler(report)
         .into_iter()
@@ -66,7 +66,7 @@ fn scheduler(facts: &Facts, number: usize, report: &SchedulerReport) -> Schedule
     let processes = facts.kinds.iter().zip(report.runtime.processes);
     let longest = report.shown.longest_run;
     let ran = longest.and_then(|longest| facts.kinds.get(longest.kind));
-    Scheduler {
+    SchedulerInfo {
         number,
         answers: true,
         wall_us: us(report.accounts.wall_ns),
@@ -78,8 +78,8 @@ fn scheduler(facts: &Facts, number: usize, report: &SchedulerReport) -> Schedule
     }
 }
 
-pub(super) fn list(facts: &Facts, round: &Round, wish: &Wish, at_ms: u64) -> Table {
-    let Some(list) = wish.list else { return Table::default() };
+pub(super) fn list(facts: &StartFacts, round: &Round, wish: &ViewRequest, at_ms: u64) -> LiveTable {
+    let Some(list) = wish.list else { return LiveTable::default() };
     let (usual, columns) = lists::columns(list);
     let mut left_out = 0;
     let rows = match list {
@@ -96,14 +96,14 @@ pub(super) fn list(facts: &Facts, round: &Round, wish: &Wish, at_ms: u64) -> Tab
     let sorted_by = choice.sort().to_owned();
     let (rows, also_left_out) = choice.finish();
     left_out += also_left_out;
-    Table { name: list.name().to_owned(), columns, rows, sorted_by, left_out }
+    LiveTable { name: list.name().to_owned(), columns, rows, sorted_by, left_out }
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
     fn the_accounts_that_are_drawn_are_those_that_are_counted() {
-        let counted = std::iter::once("wait").chain(runtime::account::Account::NAMES);
+        let counted = std::iter::once("wait").chain(runtime::account::TimeAccount::NAMES);
         let mut counted: Vec<&str> = counted.collect();
         let mut drawn = live::ACCOUNTS.to_vec();
         counted.sort_unstable();

@@ -5,14 +5,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::facts::Facts;
+use super::facts::StartFacts;
 use super::round::Round;
 use crate::message::SchedulerReport;
 
 /// An owner: its name, and its bytes on one scheduler.
 struct Owner {
     name: &'static str,
-    bytes: fn(&Facts, &SchedulerReport) -> u64,
+    bytes: fn(&StartFacts, &SchedulerReport) -> u64,
 }
 
 /// The owners.
@@ -43,7 +43,7 @@ const OWNERS: &[Owner] = &[
 ];
 
 /// The memory of the process.
-pub(super) fn shown(facts: &Facts, round: &Round) -> Value {
+pub(super) fn shown(facts: &StartFacts, round: &Round) -> Value {
     let reports = || round.reports.iter().flatten();
     let sum = |owner: &Owner| reports().map(|report| (owner.bytes)(facts, report)).sum::<u64>();
     let owners: Vec<(&str, u64)> = OWNERS.iter().map(|owner| (owner.name, sum(owner))).collect();

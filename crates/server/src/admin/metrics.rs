@@ -3,13 +3,13 @@
 //! Owns the format; the content comes from `numbers`. Counters end in `_total`, units are part of
 //! the name, and every metric has help and type.
 
-use metric::{Kind, Metric, Unit};
+use metric::{Metric, MetricKind, MetricUnit};
 use pages::{EngineMemory, PageReport};
 
 use super::certificates::Certificates;
 use super::durations;
 use super::exposition::{head, line};
-use super::facts::Facts;
+use super::facts::StartFacts;
 use super::numbers::{
     KILLS, LABELLED, Labelled, Number, of_disks, of_engines, of_page, of_scheduler,
     of_store_writer, together,
@@ -22,7 +22,11 @@ use crate::upstream_report::NUMBERS;
 pub(super) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Writes all metrics.
-pub(super) fn write<'r>(facts: &'r Facts, round: &'r Round, certificates: &Certificates) -> String {
+pub(super) fn write<'r>(
+    facts: &'r StartFacts,
+    round: &'r Round,
+    certificates: &Certificates,
+) -> String {
     let mut out = String::with_capacity(32 * 1024);
     each(&mut out, round, of_scheduler);
     each(&mut out, round, |report| {
@@ -109,13 +113,13 @@ fn labelled<'r>(
 /// The full name of a number.
 fn name(metric: &Metric) -> String {
     let unit = match metric.unit {
-        Unit::Count => "",
-        Unit::Bytes => "_bytes",
-        Unit::Nanoseconds | Unit::Microseconds | Unit::Ticks => "_seconds",
+        MetricUnit::Count => "",
+        MetricUnit::Bytes => "_bytes",
+        MetricUnit::Nanoseconds | MetricUnit::Microseconds | MetricUnit::Ticks => "_seconds",
     };
     let kind = match metric.kind {
-        Kind::Counter => "_total",
-        Kind::Gauge => "",
+        MetricKind::Counter => "_total",
+        MetricKind::Gauge => "",
     };
     format!("velodrome_{}{unit}{kind}", metric.name)
 }
@@ -124,20 +128,25 @@ fn name(metric: &Metric) -> String {
 #[expect(clippy::cast_precision_loss, reason = "Prometheus values are doubles")]
 fn scaled(metric: &Metric, number: u64) -> f64 {
     match metric.unit {
-        Unit::Count | Unit::Bytes => number as f64,
-        Unit::Nanoseconds => number as f64 / 1e9,
-        Unit::Microseconds | Unit::Ticks => number as f64 / 1e6,
+        MetricUnit::Count | MetricUnit::Bytes => number as f64,
+        MetricUnit::Nanoseconds => number as f64 / 1e9,
+        MetricUnit::Microseconds | MetricUnit::Ticks => number as f64 / 1e6,
     }
 }
 
-fn process(out: &mut String, facts: &Facts, round: &Round) {
+fn process(out: &mut String, facts: &StartFacts, round: &Round) {
     let up = answering(round).count() as f64;
-    head(out, "velodrome_schedulers_answering", Kind::Gauge, "Schedulers that answered in time.");
+    head(
+        out,
+        "velodrome_schedulers_answering",
+        MetricKind::Gauge,
+        "Schedulers that answered in time.",
+    );
     line(out, "velodrome_schedulers_answering", "", up);
-    head(out, "process_start_time_seconds", Kind::Gauge, "Start of the process since 1970.");
+    head(out, "process_start_time_seconds", MetricKind::Gauge, "Start of the process since 1970.");
     line(out, "process_start_time_seconds", "", facts.started as f64);
     if let Ok(bytes) = sys::accounting::resident_bytes() {
-        head(out, "process_resident_memory_bytes", Kind::Gauge, "Resident memory.");
+        head(out, "process_resident_memory_bytes", MetricKind::Gauge, "Resident memory.");
         line(out, "process_resident_memory_bytes", "", bytes as f64);
     }
 }

@@ -27,6 +27,6 @@ mod status;
 mod tracing;
 mod wish;
 
-pub use facts::Facts;
-pub use gate::{Entrance, Gate, Reach};
-pub use handle::{Admin, Peers};
+pub use facts::StartFacts;
+pub use gate::{AddressReach, Entrance, Gate};
+pub use handle::{Admin, ControlPeers};

@@ -6,18 +6,18 @@
 
 use cache::CacheStats as UpstreamCacheStats;
 use channels::ChannelStats;
-use files::cache::CacheStats;
+use files::cache::PathCacheStats;
 use http::HttpStats;
 use local::StoreStats;
-use metric::{Kind, Metric, Row, Unit};
+use metric::{Metric, MetricKind, MetricRow, MetricUnit};
 use pages::{EngineMemory, PageCounts, PageReport, PagesReport};
 use resp::RespStats;
-use runtime::account::Account;
+use runtime::account::TimeAccount;
 use runtime::mailbox::MailCounters;
 use runtime::service::CloseReason;
 use runtime::stats::Stats;
 
-use super::facts::Facts;
+use super::facts::StartFacts;
 use crate::disk_order::DiskReport;
 use crate::message::SchedulerReport;
 use crate::span_stats::SpanStats;
@@ -34,7 +34,7 @@ pub(super) struct Number {
 pub(super) struct Labelled {
     pub(super) label: &'static str,
     pub(super) metric: Metric,
-    pub(super) read: for<'r> fn(&'r Facts, &'r SchedulerReport) -> Vec<(&'r str, u64)>,
+    pub(super) read: for<'r> fn(&'r StartFacts, &'r SchedulerReport) -> Vec<(&'r str, u64)>,
 }
 
 /// The numbers of a scheduler.
@@ -45,7 +45,7 @@ pub(super) fn of_scheduler(report: &SchedulerReport) -> Vec<Number> {
         .chain(read(Stats::ROWS, runtime))
         .chain(read(MailCounters::ROWS, &runtime.mail))
         .chain(read(HttpStats::ROWS, http))
-        .chain(read(CacheStats::ROWS, cache))
+        .chain(read(PathCacheStats::ROWS, cache))
         .chain(read(UpstreamCacheStats::ROWS, upstream_caches))
         .chain(read(ChannelStats::ROWS, channels))
         .chain(read(StoreStats::ROWS, store))
@@ -74,12 +74,12 @@ pub(super) fn of_engines(memory: &EngineMemory) -> Vec<Number> {
     read(EngineMemory::ROWS, memory).collect()
 }
 
-fn read<'a, T>(rows: &'static [Row<T>], counted: &'a T) -> impl Iterator<Item = Number> + 'a {
+fn read<'a, T>(rows: &'static [MetricRow<T>], counted: &'a T) -> impl Iterator<Item = Number> + 'a {
     rows.iter().map(|row| {
         let value = (row.read)(counted);
         match row.metric.unit {
-            Unit::Ticks => Number {
-                metric: Metric { unit: Unit::Microseconds, ..row.metric },
+            MetricUnit::Ticks => Number {
+                metric: Metric { unit: MetricUnit::Microseconds, ..row.metric },
                 value: microseconds(value),
             },
             _ => Number { metric: row.metric, value },
@@ -101,8 +101,8 @@ pub(super) const LABELLED: &[Labelled] = &[
         metric: Metric {
             stats: "http.by_class",
             name: "responses",
-            kind: Kind::Counter,
-            unit: Unit::Count,
+            kind: MetricKind::Counter,
+            unit: MetricUnit::Count,
             help: "Replies by class of status.",
         },
         read: |_, report| {
@@ -114,8 +114,8 @@ pub(super) const LABELLED: &[Labelled] = &[
         metric: Metric {
             stats: "handshake_failures",
             name: "handshake_failures",
-            kind: Kind::Counter,
-            unit: Unit::Count,
+            kind: MetricKind::Counter,
+            unit: MetricUnit::Count,
             help: "TLS handshakes of clients that failed, by reason.",
         },
         read: |_, report| report.handshake_failures.reasons(),
@@ -125,8 +125,8 @@ pub(super) const LABELLED: &[Labelled] = &[
         metric: Metric {
             stats: "handshake_alerts",
             name: "handshake_alerts",
-            kind: Kind::Counter,
-            unit: Unit::Count,
+            kind: MetricKind::Counter,
+            unit: MetricUnit::Count,
             help: "TLS handshakes that clients ended by an alert, by its name (RFC 8446 section 6).",
         },
         read: |_, report| report.handshake_failures.alerts(),
@@ -136,8 +136,8 @@ pub(super) const LABELLED: &[Labelled] = &[
         metric: Metric {
             stats: "limit_refusals",
             name: "limit_refusals",
-            kind: Kind::Counter,
-            unit: Unit::Count,
+            kind: MetricKind::Counter,
+            unit: MetricUnit::Count,
             help: "Uses refused by a `[[limit]]`, by its name.",
         },
         read: |_, report| report.limits.iter().map(|limit| (&*limit.name, limit.refused)).collect(),
@@ -147,8 +147,8 @@ pub(super) const LABELLED: &[Labelled] = &[
         metric: Metric {
             stats: "limit_delays",
             name: "limit_delays",
-            kind: Kind::Counter,
-            unit: Unit::Count,
+            kind: MetricKind::Counter,
+            unit: MetricUnit::Count,
             help: "Requests delayed by a `[[limit]]`, by its name.",
         },
         read: |_, report| report.limits.iter().map(|limit| (&*limit.name, limit.delayed)).collect(),
@@ -158,8 +158,8 @@ pub(super) const LABELLED: &[Labelled] = &[
         metric: Metric {
             stats: "limit_forgotten",
             name: "limit_forgotten",
-            kind: Kind::Counter,
-            unit: Unit::Count,
+            kind: MetricKind::Counter,
+            unit: MetricUnit::Count,
             help: "Clients that a `[[limit]]` forgot before they had all back, because `limit_keys` is too small, by its name.",
         },
         read: |_, report| {
@@ -171,8 +171,8 @@ pub(super) const LABELLED: &[Labelled] = &[
         metric: Metric {
             stats: "closed",
             name: "closed",
-            kind: Kind::Counter,
-            unit: Unit::Count,
+            kind: MetricKind::Counter,
+            unit: MetricUnit::Count,
             help: "Connections closed, by reason.",
         },
         read: |_, report| CloseReason::NAMES.into_iter().zip(report.runtime.closed).collect(),
@@ -182,8 +182,8 @@ pub(super) const LABELLED: &[Labelled] = &[
         metric: Metric {
             stats: "processes",
             name: "processes",
-            kind: Kind::Gauge,
-            unit: Unit::Count,
+            kind: MetricKind::Gauge,
+            unit: MetricUnit::Count,
             help: "Processes that live, by kind.",
         },
         read: |facts, report| facts.kinds.iter().copied().zip(report.runtime.processes).collect(),
@@ -193,13 +193,13 @@ pub(super) const LABELLED: &[Labelled] = &[
         metric: Metric {
             stats: "time.accounts_us",
             name: "time",
-            kind: Kind::Counter,
-            unit: Unit::Microseconds,
+            kind: MetricKind::Counter,
+            unit: MetricUnit::Microseconds,
             help: "Time of schedulers by account; the accounts add up to the time since the start.",
         },
         read: |_, report| {
             let wait = ("wait", report.accounts.wait_ns);
-            let others = Account::NAMES.into_iter().zip(report.accounts.ns);
+            let others = TimeAccount::NAMES.into_iter().zip(report.accounts.ns);
             let all = std::iter::once(wait).chain(others);
             all.map(|(name, ns)| (name, metric::microseconds(ns))).collect()
         },
@@ -210,8 +210,8 @@ pub(super) const LABELLED: &[Labelled] = &[
 pub(super) const KILLS: Metric = Metric {
     stats: "kills",
     name: "page_kills",
-    kind: Kind::Counter,
-    unit: Unit::Count,
+    kind: MetricKind::Counter,
+    unit: MetricUnit::Count,
     help: "Runs of pages ended by a bound, by reason.",
 };
 

@@ -9,7 +9,7 @@ use script::engine::Code;
 use serde_json::{Value, json};
 
 use super::certificates::Certificates;
-use super::facts::{Facts, Phase};
+use super::facts::{Phase, StartFacts};
 use super::numbers::{
     KILLS, LABELLED, Labelled, Number, of_disks, of_engines, of_page, of_scheduler,
     of_store_writer, together,
@@ -21,7 +21,7 @@ use crate::upstream_report;
 
 /// The part of the status that needs no query.
 pub(super) struct Known<'a> {
-    pub(super) facts: &'a Facts,
+    pub(super) facts: &'a StartFacts,
     pub(super) phase: Phase,
     pub(super) maintenance: Switches,
     pub(super) reload: &'a ReloadReport,
@@ -138,7 +138,7 @@ pub(super) fn reload(report: &ReloadReport) -> Value {
 }
 
 /// `/stats`: every counter, by scheduler.
-pub(super) fn stats(facts: &Facts, round: &Round) -> Value {
+pub(super) fn stats(facts: &StartFacts, round: &Round) -> Value {
     let one = |(number, report): (usize, &Option<SchedulerReport>)| match report {
         Some(report) => scheduler(facts, number, report),
         None => json!({ "scheduler": number, "answering": false }),
@@ -151,7 +151,7 @@ pub(super) fn stats(facts: &Facts, round: &Round) -> Value {
     value
 }
 
-fn scheduler(facts: &Facts, number: usize, report: &SchedulerReport) -> Value {
+fn scheduler(facts: &StartFacts, number: usize, report: &SchedulerReport) -> Value {
     let culprit = report.runtime.longest_turn_kind.and_then(|kind| facts.kinds.get(kind));
     let mut value = json!({
         "scheduler": number,

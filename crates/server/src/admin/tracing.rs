@@ -7,9 +7,9 @@ use http::{Added, Answer, AnswerContext, Reply, Request};
 use live::{TraceBegun, TraceEnded, TraceLine, TraceStep};
 use runtime::clock::Now;
 use runtime::mailbox::{Endpoint, Mailbox};
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
-use runtime::trace::{Actor, Batch, LeftOut, Order, Pattern, Step, Subject};
+use runtime::trace::{Actor, Batch, LeftOut, RecordedStep, Subject, TraceCommand, TracePattern};
 use wire::http::status::Status;
 
 use super::wish::TraceWish;
@@ -117,11 +117,11 @@ impl Tracing {
         let schedulers = begun.schedulers;
         let now_ns = context.now.monotonic_ns;
         let among = u32::try_from(schedulers).unwrap_or(u32::MAX).max(1);
-        let order = Order {
+        let order = TraceCommand {
             number: self.number,
             to: context.mail.endpoint(),
             kind: wish.kind,
-            pattern: Pattern::new(&wish.pattern),
+            pattern: TracePattern::new(&wish.pattern),
             per_second: (wish.per_second / among).max(1),
             until_ns: now_ns.saturating_add(wish.seconds.saturating_mul(1_000_000_000)),
             content: wish.content,
@@ -211,7 +211,7 @@ impl Tracing {
             None => trace.is_over || !trace.lines.is_empty(),
         };
         if has_news {
-            context.command(Command::Resume(trace.reader));
+            context.command(SchedulerCommand::Resume(trace.reader));
         } else if trace.first.is_some() {
             context.wake_after_ms(TRACE_GRACE_MS);
         } else {
@@ -264,7 +264,7 @@ fn write(line: &TraceLine, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-fn line_of(step: &Step, scheduler: usize, began_ns: u64) -> TraceStep {
+fn line_of(step: &RecordedStep, scheduler: usize, began_ns: u64) -> TraceStep {
     let name = |actor: Actor| match actor {
         Actor::Client => "client".to_owned(),
         Actor::Scheduler => format!("scheduler {scheduler}"),

@@ -2,18 +2,18 @@
 //!
 //! Owns its bounds, and what is told about a wish that is none.
 
-use runtime::trace::{Content, Kind};
+use runtime::trace::{ContentShown, TracedKind};
 
 use crate::limits::{TRACE_PATTERN_BYTES, TRACE_RATE_MAX, TRACE_SECONDS_MAX};
 
 /// A trace that is wished.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TraceWish {
-    pub(super) kind: Kind,
+    pub(super) kind: TracedKind,
     pub(super) pattern: String,
     pub(super) per_second: u32,
     pub(super) seconds: u64,
-    pub(super) content: Content,
+    pub(super) content: ContentShown,
 }
 
 impl TraceWish {
@@ -23,17 +23,17 @@ impl TraceWish {
     /// The word that is not understood, and what may stand in its place.
     pub(super) fn parse(query: &str) -> Result<Self, String> {
         let mut wish = Self {
-            kind: Kind::Url,
+            kind: TracedKind::Url,
             pattern: String::new(),
             per_second: 100,
             seconds: 30,
-            content: Content::LeftOut,
+            content: ContentShown::LeftOut,
         };
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*name {
                 "what" => {
-                    let found = Kind::ALL.iter().find(|(name, _)| *name == value);
-                    let names = Kind::ALL.map(|(name, _)| name).join(", ");
+                    let found = TracedKind::ALL.iter().find(|(name, _)| *name == value);
+                    let names = TracedKind::ALL.map(|(name, _)| name).join(", ");
                     let unknown = || format!("nothing is called `{value}`; there are {names}");
                     wish.kind = found.ok_or_else(unknown)?.1;
                 }
@@ -55,8 +55,8 @@ impl TraceWish {
                     let wrong = || format!("`for={value}` is not 1 to {TRACE_SECONDS_MAX} seconds");
                     wish.seconds = seconds.ok_or_else(wrong)?;
                 }
-                "content" if value == "yes" => wish.content = Content::Shown,
-                "content" if value == "no" => wish.content = Content::LeftOut,
+                "content" if value == "yes" => wish.content = ContentShown::Shown,
+                "content" if value == "no" => wish.content = ContentShown::LeftOut,
                 other => {
                     return Err(format!(
                         "unknown `{other}={value}`; there are what, pattern, max, for and content=yes"
@@ -79,7 +79,7 @@ mod tests {
     fn a_wish_is_read_or_refused_with_its_mend() {
         let wish = TraceWish::parse("what=channel&pattern=news.*&max=7&for=2&content=yes").unwrap();
         let read = (wish.kind, &*wish.pattern, wish.per_second, wish.seconds, wish.content);
-        assert_eq!(read, (Kind::Channel, "news.*", 7, 2, Content::Shown));
+        assert_eq!(read, (TracedKind::Channel, "news.*", 7, 2, ContentShown::Shown));
         for (query, told) in [
             ("what=dog&pattern=*", "nothing is called `dog`; there are conn, url, "),
             ("", "the pattern is missing"),

@@ -7,7 +7,7 @@
 use std::hash::{DefaultHasher, Hasher};
 
 use cache::record;
-use sys::file::{FileHandle, Kind};
+use sys::file::{FileHandle, FileKind};
 
 use super::limits::CACHE_RECORD_SIZE;
 
@@ -69,7 +69,7 @@ impl Opened {
     /// Reads the beginning of a file that has to be of this size.
     pub(super) fn read(handle: FileHandle, size: u64) -> Result<Self, Damaged> {
         let found = handle.stat().map_err(|_| Damaged)?;
-        if found.kind != Kind::Regular || found.size != size {
+        if found.kind != FileKind::Regular || found.size != size {
             return Err(Damaged);
         }
         let first = usize::try_from(size).unwrap_or(usize::MAX).min(FIRST_READ);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ahash::HashMap;
 use runtime::diagnostic::{self, Level};
-use runtime::helper::{Handle, Onward, send_patiently};
+use runtime::helper::{HelperHandler, Onward, send_patiently};
 use runtime::mailbox::{Endpoint, Mailbox};
 
 use super::place::Place;
@@ -97,7 +97,7 @@ fn without_place(order: &DiskOrder) -> Option<DiskAnswer> {
     }
 }
 
-impl Handle<Message> for CacheDisk {
+impl HelperHandler<Message> for CacheDisk {
     fn on_message(
         &mut self,
         from: Endpoint,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use ahash::HashMap;
-use cache::{Elsewhere, Key, Label, Ledger, Pattern, Record, Time, record};
+use cache::{AnswerKey, DiskRecord, Elsewhere, Label, LabelLedger, PurgePattern, Time, record};
 use http::FieldList;
 use runtime::diagnostic::{self, Level};
 use runtime::mailbox::Endpoint;
@@ -29,7 +29,7 @@ pub(super) struct Place {
     directory: Arc<Path>,
     spool: Spool,
     files: Directory,
-    ledger: Ledger,
+    ledger: LabelLedger,
     transfers: HashMap<(Endpoint, SaveId), Transfer>,
     evictions: u64,
     damaged: u64,
@@ -42,7 +42,7 @@ struct Transfer {
     file: SpoolFile,
     part: String,
     label: Label,
-    key: Key,
+    key: AnswerKey,
     room: usize,
     sum: Sum,
     is_long: bool,
@@ -57,7 +57,7 @@ impl Place {
             spool: Spool::open(directory)?,
             files: Directory::open(directory)?,
             // What is there stays until the limits are known.
-            ledger: Ledger::new(u64::MAX, usize::MAX),
+            ledger: LabelLedger::new(u64::MAX, usize::MAX),
             transfers: HashMap::default(),
             evictions: 0,
             damaged: 0,
@@ -90,7 +90,7 @@ impl Place {
             Ok(text) => self.ledger.restore_purges(&text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             // It may have been any purge.
-            Err(_) => self.ledger.purge(Pattern::everything(), unix_ns()),
+            Err(_) => self.ledger.purge(PurgePattern::everything(), unix_ns()),
         }
         Ok(())
     }
@@ -155,7 +155,7 @@ impl Place {
     pub(super) fn begin(
         &mut self,
         id: (Endpoint, SaveId),
-        record: &Record,
+        record: &DiskRecord,
         (is_long, now): (bool, Time),
     ) -> Option<DiskAnswer> {
         let room = record.bytes.len() + if is_long { ROOM_FOR_LATER } else { 0 };
@@ -248,7 +248,7 @@ impl Place {
 
     /// What has this name was validated: its record changes, and its body does not. Whoever reads it at this moment reads
     /// only the body.
-    pub(super) fn refresh(&mut self, name: &str, record: &Record) {
+    pub(super) fn refresh(&mut self, name: &str, record: &DiskRecord) {
         let Some(label) = Label::parse(name) else { return };
         if !self.ledger.of(label.text).contains(&label) {
             return;
@@ -275,7 +275,7 @@ impl Place {
     }
 
     /// Forgets what a pattern includes. Files leave in the calls of [`sweep`](Self::sweep) that follow.
-    pub(super) fn purge(&mut self, pattern: &Pattern) {
+    pub(super) fn purge(&mut self, pattern: &PurgePattern) {
         self.spoil(|transfer| pattern.includes(&transfer.key));
         self.ledger.purge(pattern.clone(), unix_ns());
         self.keep_purges();

@@ -5,7 +5,7 @@
 
 use std::net::IpAddr;
 
-use channels::{Format, Position, Refusal, Subscriber, Subscription};
+use channels::{ChannelRefusal, Format, Position, Subscriber, Subscription};
 use runtime::arrival::Arrival;
 use runtime::service::{Context, Event, Next, Progress};
 
@@ -30,7 +30,7 @@ impl EventStream {
         lease: Lease,
         site: &mut Site,
         context: &mut Context<'_, Message>,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, ChannelRefusal> {
         let format = Format::EventStream;
         let subscriber = Subscriber { process: context.id, format, rights: lease.rights() };
         let out = context.output.buffer();

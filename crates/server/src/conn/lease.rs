@@ -5,8 +5,8 @@
 
 use std::net::IpAddr;
 
-use channels::{Rights, Sender, Shown};
-use pages::{KeptRequest, Wish};
+use channels::{Credential, Rights, Sender};
+use pages::{KeptRequest, RequestedAction};
 use runtime::arrival::Arrival;
 use runtime::clock::Now;
 use runtime::service::Context;
@@ -46,7 +46,7 @@ impl Lease {
     /// Asks the module of a channel whether the client may do this.
     pub(super) fn ask(
         &self,
-        (channel, wish): (&str, Wish<'_>),
+        (channel, wish): (&str, RequestedAction<'_>),
         site: &mut Site,
         context: &Context<'_, Message>,
     ) -> Verdict {
@@ -67,7 +67,7 @@ impl Lease {
     }
 
     /// Replaces the credential of the client.
-    pub(super) fn show(&mut self, shown: Shown) {
+    pub(super) fn show(&mut self, shown: Credential) {
         self.rights.show(shown);
     }
 

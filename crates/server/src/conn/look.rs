@@ -4,13 +4,13 @@
 
 use std::net::SocketAddr;
 
-use live::{Latency, List, Row};
+use live::{LatencyFigures, List, TableRow};
 use runtime::mailbox::Endpoint;
-use runtime::service::{Command, Seen, ServiceContext};
+use runtime::service::{SchedulerCommand, Seen, ServiceContext};
 use runtime::slots::ProcessId;
 
 use super::{Connections, Process};
-use crate::live::{Choice, Id, LongestRun, Shown, Wish, info_of_row, latency};
+use crate::live::{Choice, Id, LiveAnswer, LongestRun, ViewRequest, info_of_row, latency};
 use crate::message::{Inquiry, Message, SchedulerReport, ToControl};
 
 /// A walk over the processes.
@@ -56,9 +56,9 @@ impl Connections {
                 self.http.application_mut().list_shown(wish, here, now_ms)
             }
             Inquiry::Info(id) | Inquiry::End(id) => match Id::parse(id) {
-                Some(id) if id.scheduler() != context.mail.endpoint() => Shown::default(),
+                Some(id) if id.scheduler() != context.mail.endpoint() => LiveAnswer::default(),
                 Some(Id::Connection(_, process)) => {
-                    let wish = Wish { most: 1, ..Wish::default() };
+                    let wish = ViewRequest { most: 1, ..ViewRequest::default() };
                     let choice = Choice::new(&wish, "");
                     let (here, next) = (context.mail.endpoint(), Some(process.index()));
                     let of = Of::One(process);
@@ -66,9 +66,9 @@ impl Connections {
                     return;
                 }
                 Some(Id::Run(here, name)) => self.look_at_run(&inquiry, here, name, context),
-                None => Shown::default(),
+                None => LiveAnswer::default(),
             },
-            Inquiry::Counters | Inquiry::NativeCode => Shown::default(),
+            Inquiry::Counters | Inquiry::NativeCode => LiveAnswer::default(),
         };
         self.send_report(from, &inquiry, shown, context);
     }
@@ -80,13 +80,13 @@ impl Connections {
         here: Endpoint,
         name: &str,
         context: &mut ServiceContext<'_, Message>,
-    ) -> Shown {
+    ) -> LiveAnswer {
         let site = self.http.application_mut();
         let info = site.page_info(here, name);
         if matches!(inquiry, Inquiry::End(_)) && site.end_run(name) {
             context.wake_after_ms(0);
         }
-        Shown { info, ..Shown::default() }
+        LiveAnswer { info, ..LiveAnswer::default() }
     }
 
     /// At the end of a turn: a walk goes on.
@@ -94,7 +94,7 @@ impl Connections {
         let Some(walk) = &mut self.walk else { return };
         walk.now_ms = context.now.monotonic_ms();
         if let Some(from) = walk.next.take() {
-            context.command(Command::Walk { from });
+            context.command(SchedulerCommand::Walk { from });
         }
     }
 
@@ -122,21 +122,21 @@ impl Connections {
         }
         let (rows, left_out) = walk.choice.finish();
         let shown = match walk.of {
-            Of::All => Shown { rows, left_out, ..Shown::default() },
+            Of::All => LiveAnswer { rows, left_out, ..LiveAnswer::default() },
             Of::One(process) => {
                 let info = rows.first().map(|row| info_of_row("connection", row));
                 if info.is_some() && matches!(walk.inquiry, Inquiry::End(_)) {
-                    context.command(Command::Close(process));
+                    context.command(SchedulerCommand::Close(process));
                     context.wake_after_ms(0);
                 }
-                Shown { info, ..Shown::default() }
+                LiveAnswer { info, ..LiveAnswer::default() }
             }
         };
         self.send_report(walk.from, &walk.inquiry, shown, context);
     }
 
     /// The times of requests and of commands of Redis clients.
-    fn times(&self) -> Vec<Latency> {
+    fn times(&self) -> Vec<LatencyFigures> {
         let site = self.http.application();
         let mut told = site.times_told(self.http.times());
         told.extend(self.local.channels().lags().map(|(pattern, times)| {
@@ -152,7 +152,7 @@ impl Connections {
         &mut self,
         to: Endpoint,
         inquiry: &Inquiry,
-        mut shown: Shown,
+        mut shown: LiveAnswer,
         context: &mut ServiceContext<'_, Message>,
     ) {
         if matches!(inquiry, Inquiry::Counters | Inquiry::Live(_)) {
@@ -171,7 +171,7 @@ impl Connections {
     fn report(
         &self,
         inquiry: &Inquiry,
-        shown: Shown,
+        shown: LiveAnswer,
         context: &mut ServiceContext<'_, Message>,
     ) -> Box<SchedulerReport> {
         let accounts = context.accounts();
@@ -202,10 +202,10 @@ impl Connections {
 }
 
 /// The row of a process.
-fn row_of((here, now_ms): (Endpoint, u64), seen: &Seen<'_, Process>) -> Row {
+fn row_of((here, now_ms): (Endpoint, u64), seen: &Seen<'_, Process>) -> TableRow {
     let used = seen.used;
     let us = used.ticks / sys::clock::ticks_per_microsecond();
-    let row = Row::new(format!("c-{}-{}", here.0, seen.id.to_bits()))
+    let row = TableRow::new(format!("c-{}-{}", here.0, seen.id.to_bits()))
         .text("peer", peer_of(seen.process))
         .text("kind", seen.process.kind_name())
         .text("state", seen.state)

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use acme::Confirmation;
 use files::Warmed;
-use files::absence::Failure;
+use files::absence::FileFailure;
 use runtime::mailbox::Endpoint;
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 
 use super::{Connections, traced};
 use crate::message::{Message, ToScheduler};
@@ -27,10 +27,12 @@ impl Connections {
         }
         match message {
             ToScheduler::Found(found) => site.on_found(*found, context),
-            ToScheduler::Warmed(process, Warmed::Read(_)) => site.on_warmed(process, context),
-            ToScheduler::Warmed(process, Warmed::Failed(Failure::Exhausted | Failure::Storage)) => {
-                context.command(Command::Close(process));
-            }
+            ToScheduler::Warmed(process, warmed) => match warmed {
+                Warmed::Read(_) => site.on_warmed(process, context),
+                Warmed::Failed(FileFailure::Exhausted | FileFailure::Storage) => {
+                    context.command(SchedulerCommand::Close(process));
+                }
+            },
             ToScheduler::Password(checked) => {
                 site.on_password(checked, context);
             }
@@ -54,7 +56,7 @@ impl Connections {
             ToScheduler::Drain { deadline_ms, idle_grace_ms } => {
                 site.local.channels().end_polls(context);
                 site.caches.drain(site.client.exchanges(), &mut site.proxies);
-                context.command(Command::Drain { deadline_ms, idle_grace_ms });
+                context.command(SchedulerCommand::Drain { deadline_ms, idle_grace_ms });
             }
             ToScheduler::AskReport(inquiry) => self.answer_inquiry(from, inquiry, context),
             ToScheduler::AskVitals => self.send_vitals(from, context),
@@ -75,12 +77,7 @@ impl Connections {
                 site.caches.obey(&order, site.client.exchanges(), &mut site.proxies);
             }
             ToScheduler::Trace(order) => traced::obey(*order, context),
-            ToScheduler::CacheDisk(answers) => {
-                let now_ns = context.now.monotonic_ns;
-                site.caches.set_now(context.now);
-                let (client, proxies) = (site.client.exchanges(), &mut site.proxies);
-                site.caches.hear_disk(*answers, client, proxies, now_ns);
-            }
+            ToScheduler::CacheDisk(answers) => site.hear_disk(*answers, context.now),
             ToScheduler::GiveMemoryBack => sys::heap::trim_own(),
             ToScheduler::Pages { generation, sets } => site.on_pages(generation, &sets),
         }
@@ -99,6 +96,6 @@ impl Connections {
     fn tune(&mut self, data: &Arc<SiteData>, context: &mut ServiceContext<'_, Message>) {
         self.http.set_settings(Arc::clone(&data.settings));
         self.handshakes.set_most(data.config.limits.handshakes_per_address);
-        context.command(Command::SetPatience(patience(&data.config.limits)));
+        context.command(SchedulerCommand::SetPatience(patience(&data.config.limits)));
     }
 }

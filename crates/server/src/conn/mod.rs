@@ -34,7 +34,7 @@ use runtime::transport::{Transport, Violation};
 use sys::pollset::epoll::Epoll;
 use sys::socket::Peer;
 
-use channels::{Receipt, Told};
+use channels::{PublishReceipt, Receipt};
 use config::{Authentication, Protocol};
 
 pub use self::process::Process;
@@ -44,14 +44,14 @@ use self::log::When;
 use self::look::Walk;
 use self::proxy_lead::ProxyLead;
 use self::socket::Sockets;
-use crate::events::Bounds;
+use crate::events::SchedulerBounds;
 use crate::handshakes::Handshakes;
 use crate::limits::SOCKET_BEHIND_BYTES;
 use crate::message::Message;
 use crate::site::Site;
 use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
-use ::resp::{Clients, RespCounts};
+use ::resp::{RespClients, RespCounts};
 use http::{AccessLog, Connection, Http};
 use local::Local;
 
@@ -63,7 +63,7 @@ pub struct Connections {
     http: Http<Site>,
     sockets: Sockets,
     /// What the Redis clients share.
-    clients: Clients,
+    clients: RespClients,
     /// The store and the channels, which all protocols share.
     local: Rc<Local>,
     /// The configured listener for each listener of this scheduler; empty if they are the same.
@@ -76,7 +76,7 @@ pub struct Connections {
     /// The walk over its processes that is under way.
     walk: Option<Walk>,
     /// What it may have at most.
-    bounds: Bounds,
+    bounds: SchedulerBounds,
 }
 
 impl Connections {
@@ -89,7 +89,7 @@ impl Connections {
         Self {
             http,
             sockets: Sockets::default(),
-            clients: Clients::new(RespCounts::new(1)),
+            clients: RespClients::new(RespCounts::new(1)),
             local,
             listeners: Vec::new(),
             protocols: data
@@ -101,7 +101,7 @@ impl Connections {
             tls: Arc::clone(&data.tls),
             handshakes: Handshakes::of(data.config.limits.handshakes_per_address),
             walk: None,
-            bounds: Bounds::default(),
+            bounds: SchedulerBounds::default(),
         }
     }
 
@@ -129,11 +129,11 @@ impl Connections {
 
     /// Sets where Redis clients are counted, for all schedulers.
     pub fn count_redis_clients(&mut self, counts: RespCounts) {
-        self.clients = Clients::new(counts);
+        self.clients = RespClients::new(counts);
     }
 
     /// Sets what the scheduler may have at most. Fetches get a share of the connections.
-    pub fn set_bounds(&mut self, bounds: Bounds) {
+    pub fn set_bounds(&mut self, bounds: SchedulerBounds) {
         self.bounds = bounds;
         self.http.application_mut().client.set_connections(bounds.connections);
     }
@@ -157,7 +157,7 @@ impl Connections {
     fn tell_receipts(&mut self, context: &mut ServiceContext<'_, Message>) {
         let receipts = self.local.channels().take_receipts();
         for Receipt { publisher, result } in receipts {
-            if let Told::ByReceipt(number) = publisher.told {
+            if let PublishReceipt::ByReceipt(number) = publisher.told {
                 let frame = socket::receipt(number, result);
                 // A socket that has closed or does not read is not told.
                 let _told = context.queue(publisher.process, &frame.into(), SOCKET_BEHIND_BYTES);

@@ -18,7 +18,7 @@ use sys::socket::Peer;
 use super::Connections;
 use super::events::EventStream;
 use super::lease::Lease;
-use super::socket::{self, Socket};
+use super::socket::{self, WebSocket};
 use super::tunnel::Tunnel;
 use crate::message::Message;
 use crate::site::{Upgrade, Upgraded};
@@ -33,7 +33,7 @@ pub enum Process {
     /// A connection to another server.
     Outbound(Box<Outbound>),
     /// A WebSocket of a client.
-    Socket(Box<Socket>),
+    Socket(Box<WebSocket>),
     /// An event stream of a client.
     Events(Box<EventStream>),
     /// A Redis client.
@@ -288,12 +288,12 @@ impl Process {
         };
         let lease = Lease::new(rights, arrival(address)).with_request(request);
         let changed = match to {
-            Upgrade::Socket(name) => Socket::plain(name, (lease, extension), site, context)
+            Upgrade::Socket(name) => WebSocket::plain(name, (lease, extension), site, context)
                 .map(|socket| Self::Socket(Box::new(socket))),
-            Upgrade::JsonSocket(name) => Socket::json(name, (lease, extension), site, context)
+            Upgrade::JsonSocket(name) => WebSocket::json(name, (lease, extension), site, context)
                 .map(|socket| Self::Socket(Box::new(socket))),
             Upgrade::Talk => {
-                Ok(Self::Socket(Box::new(Socket::talking((lease, extension), context))))
+                Ok(Self::Socket(Box::new(WebSocket::talking((lease, extension), context))))
             }
             Upgrade::Events(name, since) => {
                 // Its head was sent: a client that gets no event reconnects.

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use runtime::transport::{Agreed, Transport, Violation};
-use wire::proxy::{self, Parsed};
+use wire::proxy::{self, ParsedProxyHeader};
 
 /// A transport with a PROXY header before it.
 pub(super) struct ProxyLead {
@@ -36,8 +36,8 @@ impl ProxyLead {
         let before = self.header.len();
         self.header.extend_from_slice(bytes);
         match proxy::parse(&self.header) {
-            Ok(Parsed::Partial) => Ok(bytes.len()),
-            Ok(Parsed::Complete { length, .. }) => {
+            Ok(ParsedProxyHeader::Partial) => Ok(bytes.len()),
+            Ok(ParsedProxyHeader::Complete { length, .. }) => {
                 self.stage = Stage::Handshake;
                 self.header.truncate(length);
                 self.header.shrink_to_fit();

@@ -2,10 +2,10 @@
 //!
 //! Owns what their sessions are lent, and what they ask of the site. Never reads a command: the crate `resp` does.
 
-use channels::{Channels, Shown, TokenProblem};
+use channels::{Channels, Credential, TokenProblem};
 use local::StoreStats;
-use pages::{KeptRequest, Wish};
-use resp::{ChannelQuestion, Environment, Host, Session};
+use pages::{KeptRequest, RequestedAction};
+use resp::{ChannelQuestion, Environment, RespHost, Session};
 use runtime::service::Context;
 use runtime::slots::ProcessId;
 use sys::socket::Peer;
@@ -15,18 +15,18 @@ use crate::message::Message;
 use crate::site::{Question, Site, Verdict, wish_of};
 use config::Authentication;
 
-impl Host for Site {
+impl RespHost for Site {
     fn has_keys(&self) -> bool {
         self.has_channel_keys()
     }
 
-    fn read_shown(&self, text: &[u8], unix_seconds: u64) -> Result<Shown, TokenProblem> {
+    fn read_shown(&self, text: &[u8], unix_seconds: u64) -> Result<Credential, TokenProblem> {
         Self::read_shown(self, text, unix_seconds)
     }
 
     fn ask_module(&mut self, question: &ChannelQuestion<'_>) -> Option<Result<(), String>> {
         let ChannelQuestion { process, here, channel, message, rights, address, now } = *question;
-        let wish = message.map_or(Wish::Subscribe, wish_of);
+        let wish = message.map_or(RequestedAction::Subscribe, wish_of);
         let request = &KeptRequest::of_address(address);
         let question = Question { process, channel, wish, rights, request };
         match self.ask(question, (now, here)) {

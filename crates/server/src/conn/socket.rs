@@ -11,13 +11,13 @@ mod talk;
 
 use std::net::IpAddr;
 
-use channels::{Format, Refusal, Subscriber, Subscription};
+use channels::{ChannelRefusal, Format, Subscriber, Subscription};
 use runtime::arrival::Arrival;
-use runtime::service::{Command, Context, Event, Next, Progress, ServiceContext};
+use runtime::service::{Context, Event, Next, Progress, SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use wire::websocket::{
-    CloseCode, Extension, Kind, Limits, Opcode, Reader, Role, Step, write_close, write_control,
-    write_frame,
+    CloseCode, Extension, MessageKind, MessageLimits, MessageReader, Opcode, PeerRole, ReadStep,
+    write_close, write_control, write_frame,
 };
 
 use self::endings::{EXPIRED, TOO_SLOW};
@@ -43,15 +43,15 @@ impl Sockets {
     pub(super) fn end_turn(&mut self, context: &mut ServiceContext<'_, Message>) {
         self.inflated_bytes = 0;
         for process in self.resting.drain(..) {
-            context.command(Command::Resume(process));
+            context.command(SchedulerCommand::Resume(process));
         }
     }
 }
 
 /// A WebSocket.
 #[derive(Debug)]
-pub struct Socket {
-    reader: Reader,
+pub struct WebSocket {
+    reader: MessageReader,
     speaks: Speaks,
     subscriptions: Vec<Subscription>,
     sign: Sign,
@@ -100,14 +100,14 @@ enum Sign {
     Asked,
 }
 
-impl Socket {
+impl WebSocket {
     /// A socket that gets the messages of one channel as they were published, and publishes what it sends.
     pub(super) fn plain(
         name: Box<str>,
         client: (Lease, Extension),
         site: &mut Site,
         context: &mut Context<'_, Message>,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, ChannelRefusal> {
         let mut socket = Self::new(Speaks::Plain(name), client, context);
         let Speaks::Plain(name) = &socket.speaks else { return Ok(socket) };
         let format = socket.format();
@@ -125,7 +125,7 @@ impl Socket {
         client: (Lease, Extension),
         site: &mut Site,
         context: &mut Context<'_, Message>,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, ChannelRefusal> {
         let mut socket = Self::new(Speaks::Json(Vec::new()), client, context);
         if let Some(name) = name {
             socket.subscribe(name, None, site, context)?;
@@ -139,7 +139,7 @@ impl Socket {
         context: &mut Context<'_, Message>,
     ) -> Self {
         context.set_deadline_after_ms(lease.quiet_ms(context.now));
-        let (reader, sign) = (Reader::new(extension), Sign::Heard);
+        let (reader, sign) = (MessageReader::new(extension), Sign::Heard);
         Self {
             reader,
             speaks,
@@ -201,7 +201,7 @@ impl Socket {
         (input, scratch): (&[u8], &mut Vec<u8>),
         context: &mut Context<'_, Message>,
     ) -> Progress {
-        let limits = Limits::default();
+        let limits = MessageLimits::default();
         let mut consumed = 0;
         loop {
             if context.output_is_full() {
@@ -212,7 +212,7 @@ impl Socket {
                 sockets.resting.push(context.id);
                 return Progress { consumed, next: Next::Park };
             }
-            let step = self.reader.next(Role::Server, &limits, &input[consumed..], scratch);
+            let step = self.reader.next(PeerRole::Server, &limits, &input[consumed..], scratch);
             let (used, step) = match step {
                 Ok(step) => step,
                 Err(failure) => {
@@ -223,18 +223,18 @@ impl Socket {
             };
             consumed += used;
             let after = match step {
-                Step::NeedMore => return Progress { consumed, next: Next::Read },
-                Step::Pong => After::More,
-                Step::Ping(payload) => {
+                ReadStep::NeedMore => return Progress { consumed, next: Next::Read },
+                ReadStep::Pong => After::More,
+                ReadStep::Ping(payload) => {
                     write_control(context.output.buffer(), Opcode::Pong, payload);
                     After::More
                 }
-                Step::Close(code) => {
+                ReadStep::Close(code) => {
                     self.end = code.map_or(NO_CODE, CloseCode::number);
                     write_close(context.output.buffer(), code, "");
                     return Progress { consumed: input.len(), next: Next::Finish };
                 }
-                Step::Message(kind, bytes) => {
+                ReadStep::Message(kind, bytes) => {
                     if self.reader.extension() == Extension::Deflate {
                         sockets.inflated_bytes += bytes.len();
                     }
@@ -288,7 +288,7 @@ impl Socket {
             }
             Event::Overloaded => {
                 self.end = CloseCode::TRY_AGAIN_LATER.number();
-                self.reader = Reader::new(self.reader.extension());
+                self.reader = MessageReader::new(self.reader.extension());
                 close(CloseCode::TRY_AGAIN_LATER, "no memory", context)
             }
             // The client can neither close the WebSocket nor answer a close (RFC 6455, section 7.1.1), so the module's
@@ -330,7 +330,7 @@ impl Socket {
     /// Handles a message of the client.
     fn on_message(
         &mut self,
-        kind: Kind,
+        kind: MessageKind,
         bytes: &[u8],
         site: &mut Site,
         context: &mut Context<'_, Message>,
@@ -338,8 +338,8 @@ impl Socket {
         match &self.speaks {
             Speaks::Plain(name) => {
                 let body = match kind {
-                    Kind::Text => channels::Body::of_bytes(bytes),
-                    Kind::Binary => channels::Body::of_binary(bytes),
+                    MessageKind::Text => channels::Payload::of_bytes(bytes),
+                    MessageKind::Binary => channels::Payload::of_binary(bytes),
                 };
                 let wish = (&**name, wish_of(&body));
                 let allowed = site.local.channels().may_publish(name, self.lease.rights());
@@ -354,19 +354,23 @@ impl Socket {
                 let now_ms = context.now.monotonic_ms();
                 match site.publish_in_order(name, body, self.lease.sender(), None, now_ms) {
                     Ok(_) => After::More,
-                    Err(Refusal::Denied | Refusal::NoToken | Refusal::NoCertificate) => {
-                        After::Close(CloseCode::POLICY, "publishing is not allowed")
+                    Err(
+                        ChannelRefusal::Denied
+                        | ChannelRefusal::NoToken
+                        | ChannelRefusal::NoCertificate,
+                    ) => After::Close(CloseCode::POLICY, "publishing is not allowed"),
+                    Err(ChannelRefusal::TooOften) => {
+                        After::Close(CloseCode::POLICY, "too many messages")
                     }
-                    Err(Refusal::TooOften) => After::Close(CloseCode::POLICY, "too many messages"),
-                    Err(Refusal::TooLarge) => {
+                    Err(ChannelRefusal::TooLarge) => {
                         After::Close(CloseCode::TOO_BIG, "message is too large")
                     }
-                    Err(Refusal::Full | Refusal::Busy) => {
+                    Err(ChannelRefusal::Full | ChannelRefusal::Busy) => {
                         After::Close(CloseCode::TRY_AGAIN_LATER, "the channel has no room")
                     }
                 }
             }
-            Speaks::Json(_) if kind == Kind::Binary => {
+            Speaks::Json(_) if kind == MessageKind::Binary => {
                 After::Close(CloseCode::UNSUPPORTED, "orders are text")
             }
             Speaks::Json(_) => self.obey(bytes, site, context),
@@ -387,7 +391,7 @@ fn tell(text: &str, context: &mut Context<'_, Message>) {
 }
 
 /// The frame that tells a publisher the result of a message that went to another scheduler.
-pub(super) fn receipt(number: u64, result: Result<channels::Published, Refusal>) -> Vec<u8> {
+pub(super) fn receipt(number: u64, result: Result<channels::Published, ChannelRefusal>) -> Vec<u8> {
     let mut out = Vec::new();
     write_frame(&mut out, Opcode::Text, orders::published(number, result).as_bytes());
     out

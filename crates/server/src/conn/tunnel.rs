@@ -4,7 +4,7 @@
 
 use std::net::IpAddr;
 
-use client::News;
+use client::ExchangeNews;
 use http::FieldList;
 use runtime::arrival::Arrival;
 use runtime::service::{Context, Event, Next, Progress};
@@ -74,13 +74,18 @@ impl Tunnel {
         loop {
             let room = PROXY_PART_SIZE.saturating_sub(context.queued_bytes());
             match site.client.exchanges().next(id, room, now_ns) {
-                Some(News::Body(bytes)) => {
+                Some(ExchangeNews::Body(bytes)) => {
                     context.output.put(&bytes);
                     has_written = true;
                 }
-                Some(News::End) => return Next::Finish,
-                Some(News::Failed(_)) => return Next::Abort,
-                Some(News::Room | News::Interim(_) | News::Head(_) | News::Trailers(_)) => {}
+                Some(ExchangeNews::End) => return Next::Finish,
+                Some(ExchangeNews::Failed(_)) => return Next::Abort,
+                Some(
+                    ExchangeNews::Room
+                    | ExchangeNews::Interim(_)
+                    | ExchangeNews::Head(_)
+                    | ExchangeNews::Trailers(_),
+                ) => {}
                 None => break,
             }
         }

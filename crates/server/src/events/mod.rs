@@ -8,7 +8,7 @@ mod vitals;
 
 pub(crate) use kind::Line;
 pub use kind::{Kind, Weight};
-pub use vitals::{Bounds, Vitals};
+pub use vitals::{SchedulerBounds, Vitals};
 
 /// Something that was found, before it is an event: it may be one of many of its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]

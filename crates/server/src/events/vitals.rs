@@ -29,7 +29,7 @@ pub struct Vitals {
     /// Processes that live.
     pub processes: usize,
     /// What it may have.
-    pub bounds: Bounds,
+    pub bounds: SchedulerBounds,
     /// Lines of the access log that it lost.
     pub lost_lines: u64,
     /// Answers of 5xx.
@@ -58,7 +58,7 @@ pub struct Vitals {
 
 /// What a scheduler may have at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Bounds {
+pub struct SchedulerBounds {
     /// Connections.
     pub connections: usize,
     /// Bytes of inboxes and outboxes.

@@ -2,9 +2,9 @@
 //!
 //! Owns the rows chosen so far, at most twice as many as are wanted.
 
-use live::{Row, Value};
+use live::{CellValue, TableRow};
 
-use super::Wish;
+use super::ViewRequest;
 
 /// The rows chosen so far.
 #[derive(Clone, Debug)]
@@ -12,13 +12,13 @@ pub(crate) struct Choice {
     sort: String,
     filter: String,
     most: usize,
-    rows: Vec<Row>,
+    rows: Vec<TableRow>,
     left_out: u64,
 }
 
 impl Choice {
     /// Chooses by what a wish says; by this column if it says none.
-    pub(crate) fn new(wish: &Wish, usual: &str) -> Self {
+    pub(crate) fn new(wish: &ViewRequest, usual: &str) -> Self {
         let sort = if wish.sort.is_empty() { usual } else { &wish.sort };
         Self {
             sort: sort.to_owned(),
@@ -35,7 +35,7 @@ impl Choice {
     }
 
     /// Offers a row.
-    pub(crate) fn offer(&mut self, row: Row) {
+    pub(crate) fn offer(&mut self, row: TableRow) {
         if !self.filter.is_empty() && !has_text(&row, &self.filter) {
             return;
         }
@@ -58,17 +58,17 @@ impl Choice {
     }
 
     /// The chosen rows, largest first, and how many were left out.
-    pub(crate) fn finish(mut self) -> (Vec<Row>, u64) {
+    pub(crate) fn finish(mut self) -> (Vec<TableRow>, u64) {
         self.cut();
         (self.rows, self.left_out)
     }
 }
 
 /// Larger numbers first; texts in their order; rows without a value last.
-fn compare(one: Option<&Value>, other: Option<&Value>) -> std::cmp::Ordering {
+fn compare(one: Option<&CellValue>, other: Option<&CellValue>) -> std::cmp::Ordering {
     use std::cmp::Ordering;
     match (one, other) {
-        (Some(Value::Text(one)), Some(Value::Text(other))) => one.cmp(other),
+        (Some(CellValue::Text(one)), Some(CellValue::Text(other))) => one.cmp(other),
         (Some(one), Some(other)) => number(other).total_cmp(&number(one)),
         (Some(_), None) => Ordering::Less,
         (None, Some(_)) => Ordering::Greater,
@@ -77,18 +77,18 @@ fn compare(one: Option<&Value>, other: Option<&Value>) -> std::cmp::Ordering {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "only compared")]
-fn number(value: &Value) -> f64 {
+fn number(value: &CellValue) -> f64 {
     match value {
-        Value::Number(number) => *number as f64,
-        Value::Fraction(number) => *number,
-        Value::Text(_) => f64::NEG_INFINITY,
+        CellValue::Number(number) => *number as f64,
+        CellValue::Fraction(number) => *number,
+        CellValue::Text(_) => f64::NEG_INFINITY,
     }
 }
 
-fn has_text(row: &Row, filter: &str) -> bool {
+fn has_text(row: &TableRow, filter: &str) -> bool {
     row.values.values().any(|value| match value {
-        Value::Text(text) => text.to_lowercase().contains(filter),
-        Value::Number(_) | Value::Fraction(_) => false,
+        CellValue::Text(text) => text.to_lowercase().contains(filter),
+        CellValue::Number(_) | CellValue::Fraction(_) => false,
     })
 }
 
@@ -98,12 +98,14 @@ mod tests {
 
     #[test]
     fn the_largest_of_many_rows_are_chosen() {
-        let wish = Wish { most: 3, filter: "B".into(), ..Wish::default() };
+        let wish = ViewRequest { most: 3, filter: "B".into(), ..ViewRequest::default() };
         let mut choice = Choice::new(&wish, "size");
         for number in 0..100 {
             let name = if number % 2 == 0 { "ab" } else { "c" };
             choice.offer(
-                Row::new(number.to_string()).text("name", name).number("size", number * 7 % 100),
+                TableRow::new(number.to_string())
+                    .text("name", name)
+                    .number("size", number * 7 % 100),
             );
         }
         let (rows, left_out) = choice.finish();

@@ -1,6 +1,6 @@
 //! What a scheduler shows of itself to those who look: the times of requests, and one list of what it has.
 //!
-//! Owns what can be asked for ([`Wish`]), and the shape of the part of the answer that only the scheduler knows. `conn/look`
+//! Owns what can be asked for ([`ViewRequest`]), and the shape of the part of the answer that only the scheduler knows. `conn/look`
 //! and `site/shown` fill it, `admin/live` puts the parts of all schedulers together.
 
 mod choice;
@@ -8,7 +8,7 @@ mod one;
 
 use runtime::account::nanoseconds_of;
 
-use live::{Histogram, Info, Latency, List, Row};
+use live::{Info, LatencyFigures, List, LiveHistogram, TableRow};
 
 pub(crate) use choice::Choice;
 pub(crate) use one::{Id, info_of_row};
@@ -17,7 +17,7 @@ use crate::limits::LIVE_ROWS_MAX;
 
 /// What somebody wants to see.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wish {
+pub struct ViewRequest {
     /// The list, if one is wanted.
     pub list: Option<List>,
     /// The key of the column by which its rows are chosen; empty: that of the list.
@@ -28,7 +28,7 @@ pub struct Wish {
     pub most: usize,
 }
 
-impl Wish {
+impl ViewRequest {
     /// Reads a query such as `list=connections&sort=cpu_us&most=50`.
     ///
     /// # Errors
@@ -62,11 +62,11 @@ impl Wish {
 
 /// What a scheduler answers.
 #[derive(Clone, Debug, Default)]
-pub struct Shown {
+pub struct LiveAnswer {
     /// The times of requests, by what was timed.
-    pub times: Vec<Latency>,
+    pub times: Vec<LatencyFigures>,
     /// Rows of the list, if only the scheduler knows them.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TableRow>,
     /// Rows that were not chosen.
     pub left_out: u64,
     /// The longest run of one process since the last question.
@@ -85,10 +85,10 @@ pub struct LongestRun {
 }
 
 /// Times that were counted in ticks, as they are told.
-pub(crate) fn latency(of: &str, name: &str, counted: &metric::Histogram) -> Latency {
+pub(crate) fn latency(of: &str, name: &str, counted: &metric::Histogram) -> LatencyFigures {
     let buckets = counted.filled().map(|(most, count)| (nanoseconds_of(most), count));
-    let times = Histogram { sum_ns: nanoseconds_of(counted.sum()), buckets: buckets.collect() };
-    Latency { of: of.to_owned(), name: name.to_owned(), times }
+    let times = LiveHistogram { sum_ns: nanoseconds_of(counted.sum()), buckets: buckets.collect() };
+    LatencyFigures { of: of.to_owned(), name: name.to_owned(), times }
 }
 
 #[cfg(test)]
@@ -97,19 +97,19 @@ mod tests {
 
     #[test]
     fn a_query_is_read_or_refused_with_its_mend() {
-        let wish = Wish::parse("list=pages&sort=cpu_us&most=7&filter=a%20b").unwrap();
+        let wish = ViewRequest::parse("list=pages&sort=cpu_us&most=7&filter=a%20b").unwrap();
         assert_eq!(
             (wish.list, &*wish.sort, &*wish.filter, wish.most),
             (Some(List::Pages), "cpu_us", "a b", 7)
         );
-        assert_eq!(Wish::parse("").unwrap().list, None);
+        assert_eq!(ViewRequest::parse("").unwrap().list, None);
         for (query, told) in [
             ("list=dogs", "no list `dogs`; there are connections, "),
             ("most=0", "`most=0` is not 1 to "),
             ("most=x", "`most=x` is not 1 to "),
             ("colour=red", "unknown `colour`"),
         ] {
-            let error = Wish::parse(query).unwrap_err();
+            let error = ViewRequest::parse(query).unwrap_err();
             assert!(error.starts_with(told), "{error}");
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Owns the reading of ids, and the form in which a row is told. Ends nothing itself.
 
-use live::{Info, Row, Value};
+use live::{CellValue, Info, TableRow};
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 
@@ -37,12 +37,12 @@ impl<'a> Id<'a> {
 }
 
 /// What is told of a thing that has only a row.
-pub(crate) fn info_of_row(kind: &str, row: &Row) -> Info {
-    let fact = |(key, value): (&String, &Value)| {
+pub(crate) fn info_of_row(kind: &str, row: &TableRow) -> Info {
+    let fact = |(key, value): (&String, &CellValue)| {
         let text = match value {
-            Value::Text(text) => text.clone(),
-            Value::Number(number) => number.to_string(),
-            Value::Fraction(number) => number.to_string(),
+            CellValue::Text(text) => text.clone(),
+            CellValue::Number(number) => number.to_string(),
+            CellValue::Fraction(number) => number.to_string(),
         };
         (key.clone(), text)
     };

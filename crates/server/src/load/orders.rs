@@ -9,11 +9,14 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use acme::{
-    ChallengeKind, ExternalAccount, Issuer, Name, NameError, Place, Settings, SettingsError, Terms,
+    ChallengeKind, ExternalAccount, Issuer, Name, NameError, RenewalSettings, SettingsError,
+    StatePlace, TermsAgreement,
 };
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use config::{AcmeChallenge, AcmeIssuer, AcmeSettings, AcmeState, Address, Config, Listener};
+use config::{
+    AcmeChallenge, AcmeIssuer, AcmeSettings, AcmeState, Config, ListenerAddress, ListenerSettings,
+};
 use sys::credentials::is_root;
 use sys::regular_file;
 use sys::socket::has_ipv6;
@@ -71,17 +74,19 @@ impl std::error::Error for OrdersError {}
 
 /// Leaves out default listeners of a family of addresses that this machine does not have.
 pub(super) fn settle(config: &mut Config) {
-    let is_default =
-        |one: &Listener| one.place.is_none() && one.address == Address::Tcp(EVERYWHERE);
+    let is_default = |one: &ListenerSettings| {
+        one.place.is_none() && one.address == ListenerAddress::Tcp(EVERYWHERE)
+    };
     let has_defaults = config.orders_certificates() && config.listeners.iter().any(is_default);
     if has_defaults && !has_ipv6() {
-        let is_other = |one: &Listener| matches!(one.address, Address::Tcp(SocketAddr::V6(_)));
+        let is_other =
+            |one: &ListenerSettings| matches!(one.address, ListenerAddress::Tcp(SocketAddr::V6(_)));
         config.listeners.retain(|one| one.place.is_some() || !is_other(one));
     }
 }
 
 /// The settings of the orders; `None`: no listener shows ordered certificates.
-pub(super) fn settings_of(config: &Config) -> Result<Option<Settings>, OrdersError> {
+pub(super) fn settings_of(config: &Config) -> Result<Option<RenewalSettings>, OrdersError> {
     if !config.orders_certificates() {
         return Ok(None);
     }
@@ -90,17 +95,17 @@ pub(super) fn settings_of(config: &Config) -> Result<Option<Settings>, OrdersErr
         |name: &String| Name::parse(name).map_err(|error| OrdersError::Name(name.clone(), error));
     let names = names.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
     let state = match state {
-        AcmeState::Directory(path) => Place::Directory(path.clone()),
+        AcmeState::Directory(path) => StatePlace::Directory(path.clone()),
         AcmeState::Store => {
             let store = config.store.path.as_ref().ok_or(OrdersError::NoState)?;
-            Place::Server { lock: store.join(LOCK) }
+            StatePlace::Server { lock: store.join(LOCK) }
         }
         AcmeState::Usual => {
             let directory = state_directory(config.user.is_some() || is_root());
             directory.ok_or(OrdersError::NoState)?.into()
         }
     };
-    let settings = Settings {
+    let settings = RenewalSettings {
         issuers: issuers.iter().map(issuer).collect::<Result<_, _>>()?,
         email: email.clone(),
         profile: profile.clone(),
@@ -109,8 +114,8 @@ pub(super) fn settings_of(config: &Config) -> Result<Option<Settings>, OrdersErr
             Some(path) => tls::read_certificates(path).map_err(OrdersError::Ca)?,
             None => Vec::new(),
         },
-        terms: Terms::Agreed,
-        ..Settings::new(names, state).map_err(OrdersError::Settings)?
+        terms: TermsAgreement::Agreed,
+        ..RenewalSettings::new(names, state).map_err(OrdersError::Settings)?
     };
     settings.check().map_err(OrdersError::Settings)?;
     Ok(Some(settings))

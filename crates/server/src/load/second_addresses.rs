@@ -4,7 +4,7 @@
 
 use config::HostId;
 use config::RouteAction;
-use config::route::{Found, RouteRequest};
+use config::route::{FoundRoute, RouteRequest};
 
 use crate::site_data::SiteData;
 
@@ -42,14 +42,14 @@ pub fn second_addresses(data: &SiteData) -> Vec<String> {
 /// What is decided about a path that leads to files.
 struct Rules<'d> {
     path: &'d str,
-    found: Found<'d>,
+    found: FoundRoute<'d>,
     /// Whether each limit counts it.
     limits: Vec<bool>,
 }
 
 fn rules_of<'d>(data: &'d SiteData, host: Option<&'d str>, path: &'d str) -> Option<Rules<'d>> {
     let found = data.table.find(&RouteRequest::new(host, "GET", path, None));
-    let counts = |quota: &config::Quota| {
+    let counts = |quota: &config::LimitRule| {
         quota.paths.is_empty() || quota.paths.iter().any(|glob| glob.is_match(path))
     };
     let limits = data.config.quotas.iter().map(counts).collect();

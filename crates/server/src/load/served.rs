@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use config::AccessLog;
+use config::AccessLogTarget;
 
 use super::{LoadError, absolute};
 use crate::site_data::SiteData;
@@ -17,8 +17,8 @@ const CACHE: &str = "`directory` of `cache`";
 /// Ensures that neither the store, the keys of certificates, stored answers, the access log nor a part of the configuration is served.
 pub(super) fn look_at_served(data: &SiteData) -> Result<(), LoadError> {
     let log = match &data.config.log.access {
-        AccessLog::File(path) => Some(path.as_path()),
-        AccessLog::Off | AccessLog::Stdout | AccessLog::Stderr => None,
+        AccessLogTarget::File(path) => Some(path.as_path()),
+        AccessLogTarget::Off | AccessLogTarget::Stdout | AccessLogTarget::Stderr => None,
     };
     let store = data.config.store.path.as_deref();
     let orders = data.orders.as_ref().and_then(|settings| settings.state.directory());

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use config::{AccessLog, Address, Config, RouteAction};
+use config::{AccessLogTarget, Config, ListenerAddress, RouteAction};
 
 use super::place_of;
 use crate::access::paths_of;
@@ -16,7 +16,7 @@ use crate::site_tls::files_of;
 
 /// Why a directory cannot be used for uploads.
 #[derive(Debug)]
-pub enum Taken {
+pub enum UploadsTaken {
     /// It contains, at any depth, something that the server uses: the configuration, keys, the log or a socket.
     Own(PathBuf),
     /// It is, is in, or contains the directory of the store.
@@ -33,7 +33,7 @@ pub enum Taken {
     App(PathBuf),
 }
 
-impl fmt::Display for Taken {
+impl fmt::Display for UploadsTaken {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Own(path)
         | Self::Store(path)
@@ -55,7 +55,7 @@ impl fmt::Display for Taken {
     }
 }
 
-impl Taken {
+impl UploadsTaken {
     /// The reason why this directory cannot be used, if any. A directory inside a served one is allowed if it contains no page.
     pub(super) fn of(uploads: &Path, config: Option<&Path>, data: &SiteData) -> Option<Self> {
         let place = uploads.canonicalize().ok()?;
@@ -108,15 +108,15 @@ fn own_files(config: &Config) -> impl Iterator<Item = &Path> {
         keys.api_keys.as_deref(),
         config.admin.keys.as_deref(),
         match &config.log.access {
-            AccessLog::File(path) => Some(path.as_path()),
-            AccessLog::Off | AccessLog::Stdout | AccessLog::Stderr => None,
+            AccessLogTarget::File(path) => Some(path.as_path()),
+            AccessLogTarget::Off | AccessLogTarget::Stdout | AccessLogTarget::Stderr => None,
         },
     ];
     let accounts = config.acme.issuers.iter().filter_map(|issuer| issuer.account.as_ref());
     let of_orders = accounts.map(|account| &*account.key_file).chain(config.acme.ca.as_deref());
     let sockets = config.listeners.iter().filter_map(|listener| match &listener.address {
-        Address::Unix(path) => Some(path.as_path()),
-        Address::Tcp(_) | Address::Systemd(_) => None,
+        ListenerAddress::Unix(path) => Some(path.as_path()),
+        ListenerAddress::Tcp(_) | ListenerAddress::Systemd(_) => None,
     });
     let upstreams = config.upstreams.iter().filter_map(|upstream| upstream.tls.as_ref());
     let of_listeners = files_of(config).into_iter().chain(paths_of(config));

@@ -17,7 +17,7 @@ use crate::issued::Issued;
 use crate::limits::{CERTIFICATE_LOOK, CERTIFICATE_SOON};
 use crate::message::{ToControl, ToScheduler};
 use crate::site_data::SiteData;
-use crate::site_tls::{Origin, Shown, SiteTls, files_of};
+use crate::site_tls::{CertificateSource, ShownCertificate, SiteTls, files_of};
 
 /// The certificates in force, and the files they came from.
 pub(super) struct Certificates {
@@ -104,7 +104,9 @@ impl Certificates {
         match SiteTls::load(&data.config, &self.current) {
             Ok(read) => {
                 self.replace(read, &[], post);
-                let is_file = |shown: &&Shown| matches!(shown.origin(), Origin::File(_));
+                let is_file = |shown: &&ShownCertificate| {
+                    matches!(shown.origin(), CertificateSource::File(_))
+                };
                 for shown in self.current.shown().iter().filter(is_file) {
                     let line = format_args!("certificate read again: {}", shown.summary());
                     diagnostic::write(Level::Info, line);
@@ -172,7 +174,7 @@ impl Certificates {
     }
 }
 
-fn nearness_of(shown: &Shown, now: i64) -> Nearness {
+fn nearness_of(shown: &ShownCertificate, now: i64) -> Nearness {
     let certificate = shown.certificate();
     let life = certificate.not_after.saturating_sub(certificate.not_before);
     let left = certificate.not_after.saturating_sub(now);

@@ -37,7 +37,7 @@ pub enum ServeError {
         /// Its directory.
         path: PathBuf,
         /// The error.
-        failure: store::Failure,
+        failure: store::StoreFailure,
     },
     /// No certificates can be ordered.
     Orders {
@@ -82,7 +82,7 @@ pub enum ServeError {
 
 impl ServeError {
     /// The error of a control scheduler that was not launched.
-    pub(super) fn of_control(admin: &config::Admin, error: LaunchError) -> Self {
+    pub(super) fn of_control(admin: &config::AdminSettings, error: LaunchError) -> Self {
         let LaunchError::Listen { address, error } = error else { return Self::Launch(error) };
         match address {
             ListenAddress::Unix(socket) => Self::Control(ControlPlace::Socket(socket.path), error),

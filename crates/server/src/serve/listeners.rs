@@ -9,9 +9,9 @@ use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::{ListenAddress, UnixAddress};
 
 use super::error::ServeError;
-use crate::admin::{Entrance, Reach};
+use crate::admin::{AddressReach, Entrance};
 use crate::limits;
-use config::{Address, Config, Listener, Protocol};
+use config::{Config, ListenerAddress, ListenerSettings, Protocol};
 
 /// Whether connections of a listener are encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ impl DataListeners {
     /// The protocol of each, and whether it is encrypted.
     pub(super) fn protocols(&self, config: &Config) -> Vec<(Protocol, Security)> {
         let configured = self.configured.iter().filter_map(|place| config.listeners.get(*place));
-        let protocol = |listener: &Listener| {
+        let protocol = |listener: &ListenerSettings| {
             let security = if listener.tls.is_some() { Security::Tls } else { Security::None };
             (listener.protocol, security)
         };
@@ -101,14 +101,14 @@ pub(super) fn data(config: &Config, inherited: &Inherited) -> Result<DataListene
         };
         let options = |address| ListenOptions { address, backlog: listener.backlog, first, silent };
         match &listener.address {
-            Address::Tcp(address) => {
+            ListenerAddress::Tcp(address) => {
                 listeners.add(options(ListenAddress::Tcp(*address)), place);
             }
-            Address::Unix(path) => {
+            ListenerAddress::Unix(path) => {
                 let address = UnixAddress { path: path.clone(), mode: listener.mode };
                 listeners.add(options(ListenAddress::Unix(address)), place);
             }
-            Address::Systemd(name) => {
+            ListenerAddress::Systemd(name) => {
                 let wanted = |known: &str| name.as_ref().is_none_or(|name| name == known);
                 let before = listeners.opened.len();
                 for (number, known) in &inherited.0 {
@@ -168,7 +168,8 @@ pub(super) fn control(config: &Config, socket: Option<&Path>) -> Vec<(Entrance, 
     let socket = socket.map(|path| (Entrance::Socket, ListenAddress::Unix(unix(path))));
     let keyed = config.admin.listen.map(|address| (Entrance::Keyed, ListenAddress::Tcp(address)));
     let metrics = config.admin.metrics.map(|address| {
-        let reach = if address.ip().is_loopback() { Reach::Machine } else { Reach::Network };
+        let reach =
+            if address.ip().is_loopback() { AddressReach::Machine } else { AddressReach::Network };
         (Entrance::Metrics(reach), ListenAddress::Tcp(address))
     });
     let all = [socket, keyed, metrics].into_iter().flatten();

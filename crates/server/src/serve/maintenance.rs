@@ -5,7 +5,7 @@
 use runtime::diagnostic::{self, Level};
 
 use super::post::Post;
-use crate::maintenance::{Source, Switch};
+use crate::maintenance::{MaintenanceSource, Switch};
 use crate::message::{ToControl, ToScheduler};
 use crate::site_data::SiteData;
 
@@ -31,7 +31,7 @@ impl MaintenanceFile {
         }
         self.told = now;
         for scheduler in post.schedulers() {
-            post.send(scheduler, ToScheduler::Maintenance(Source::File, now));
+            post.send(scheduler, ToScheduler::Maintenance(MaintenanceSource::File, now));
         }
         post.tell_control(ToControl::Maintenance(now));
         let text = match now {

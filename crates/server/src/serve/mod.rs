@@ -30,10 +30,10 @@ use std::time::SystemTime;
 
 use resp::RespCounts;
 use runtime::diagnostic::{self, Level};
-use runtime::launch::{self, Launched, Pinning, Plan, Spread, Tables};
+use runtime::launch::{self, ConnectionSpread, LaunchPlan, Launched, Pinning, Tables};
 use runtime::mailbox::Endpoint;
 use runtime::outlet;
-use runtime::scheduler::{Scheduler, Settings as SchedulerSettings};
+use runtime::scheduler::{Scheduler, SchedulerSettings};
 use runtime::service::Service;
 use store::Store;
 use sys::pollset::epoll::Epoll;
@@ -48,12 +48,12 @@ use self::settings::scheduler_settings;
 use self::signals::{Dumps, Live};
 use self::threads::{Threads, Wanted};
 use self::watch::Watch;
-use crate::admin::{Admin, Facts, Gate, Peers};
+use crate::admin::{Admin, ControlPeers, Gate, StartFacts};
 use crate::conn::Connections;
 use crate::control_path::control_socket;
-use crate::events::Bounds;
+use crate::events::SchedulerBounds;
 use crate::limits;
-use crate::load::Source;
+use crate::load::ConfigSource;
 use crate::message_level::{form_of, level_of};
 use crate::sandbox::{self, Sandbox};
 use crate::site::Site;
@@ -61,7 +61,7 @@ use crate::site_data::SiteData;
 use config::{DescriptorTables, PageErrors, Protocol, Steering};
 use http::{AccessLog, Http};
 use pages::AtWork;
-use pages::uploads::Room;
+use pages::uploads::UploadRoom;
 
 pub use listeners::Security;
 
@@ -77,9 +77,9 @@ pub use watch::NamesOf;
 /// # Errors
 /// Everything that prevents the start, with its place and the fix.
 pub fn serve(
-    source: &Source,
+    source: &ConfigSource,
     names: NamesOf,
-    announce: impl FnOnce(&Started),
+    announce: impl FnOnce(&StartedServer),
 ) -> Result<(), ServeError> {
     prepare_process()?;
     let Met { data, user, schedulers, descriptors, log } = requirements::meet(source)?;
@@ -118,10 +118,10 @@ pub fn serve(
     let opened = (listeners, store.clone(), names);
     let (mut launched, watch) =
         launch_schedulers(&data, &mut threads, opened, &inherited, descriptors)?;
-    let standing = Started::of(&data, &launched, protocols, sandbox);
+    let standing = StartedServer::of(&data, &launched, protocols, sandbox);
     let control = launch_control(&data, &mut threads, &standing, control_path.clone())?;
     let state = store.as_ref().map_or(Ok(None), |store| threads.state(store))?;
-    let room = Arc::new(Room::new(config.pages.uploads_size));
+    let room = Arc::new(UploadRoom::new(config.pages.uploads_size));
     let store = store.map(|store| (store, config.store.clone()));
     let uploads = uploads.map(|directory| (directory, room));
     let helpers = threads.start_helpers(log, store, uploads, &data.cache_directories)?;
@@ -162,7 +162,7 @@ fn prepare_process() -> Result<(), ServeError> {
 
 /// The server when everything is open.
 #[derive(Clone, Debug)]
-pub struct Started {
+pub struct StartedServer {
     /// The served directory.
     pub directory: String,
     /// The addresses of the listeners.
@@ -171,10 +171,10 @@ pub struct Started {
     pub protocols: Vec<(Protocol, Security)>,
     /// The number of schedulers.
     pub schedulers: usize,
-    facts: Facts,
+    facts: StartFacts,
 }
 
-impl Started {
+impl StartedServer {
     fn of(
         data: &SiteData,
         launched: &Launched,
@@ -183,7 +183,7 @@ impl Started {
     ) -> Self {
         let addresses: Vec<String> = launched.addresses.iter().map(ToString::to_string).collect();
         let directory = data.config.default_host.files.root.display().to_string();
-        let facts = Facts {
+        let facts = StartFacts {
             directory: directory.clone(),
             listeners: addresses.clone(),
             cpus: launched.cpus.clone(),
@@ -209,7 +209,7 @@ fn open_outlet() {
 }
 
 /// Logs what clients see of faults, and what was found at start, for finding them.
-fn tell(facts: &Facts, errors: PageErrors, control: Option<&Path>) {
+fn tell(facts: &StartFacts, errors: PageErrors, control: Option<&Path>) {
     if errors == PageErrors::Shown {
         diagnostic::write(
             Level::Warn,
@@ -241,7 +241,7 @@ fn launch_schedulers(
     descriptors: u64,
 ) -> Result<(Launched, Watch), ServeError> {
     let config = &data.config;
-    let plan = Plan {
+    let plan = LaunchPlan {
         name: "velodrome",
         pinning: if config.pin { Pinning::EachToItsCpu } else { Pinning::None },
         tables: match config.descriptor_tables {
@@ -249,14 +249,14 @@ fn launch_schedulers(
             DescriptorTables::Shared => Tables::Shared,
         },
         spread: match config.steering {
-            Steering::Hash => Spread::Hash,
-            Steering::Cpu => Spread::ReceivingCpu,
+            Steering::Hash => ConnectionSpread::Hash,
+            Steering::Cpu => ConnectionSpread::ReceivingCpu,
         },
         listeners: listeners.opened().to_vec(),
         settings: scheduler_settings(config, threads.schedulers, descriptors)?,
         keep: inherited.descriptors(),
     };
-    let bounds = Bounds {
+    let bounds = SchedulerBounds {
         connections: plan.settings.connections,
         buffered_bytes: plan.settings.buffered_bytes,
     };
@@ -292,7 +292,7 @@ fn launch_schedulers(
 fn launch_control(
     data: &Arc<SiteData>,
     threads: &mut Threads,
-    standing: &Started,
+    standing: &StartedServer,
     socket: Option<PathBuf>,
 ) -> Result<Option<Launched>, ServeError> {
     let admin = &data.config.admin;
@@ -305,7 +305,7 @@ fn launch_control(
     let keys = Arc::clone(&data.admin_keys.keys);
     let gate = Gate::new(entrances, keys, Arc::clone(&data.tls));
     let facts = Arc::new(standing.facts.clone());
-    let peers = Peers {
+    let peers = ControlPeers {
         schedulers: threads.schedulers,
         log: threads.log,
         cache_disk: threads.cache_disk,
@@ -313,11 +313,11 @@ fn launch_control(
         keeps_profile: threads.keeps_profile,
     };
     let seat = threads.control()?;
-    let plan = Plan {
+    let plan = LaunchPlan {
         name: "control",
         pinning: Pinning::None,
         tables: Tables::Shared,
-        spread: Spread::Hash,
+        spread: ConnectionSpread::Hash,
         listeners,
         settings: SchedulerSettings {
             connections: limits::ADMIN_CONNECTIONS,
@@ -330,7 +330,7 @@ fn launch_control(
     let make = move |_| {
         let (facts, data) = (Arc::clone(&facts), Arc::clone(&begun_with));
         let admin = Admin::new(facts, peers.clone(), gate.clone(), data);
-        Ok(Http::new(admin, Arc::new(http::Settings::default()), None))
+        Ok(Http::new(admin, Arc::new(http::HttpSettings::default()), None))
     };
     match launch::launch(&plan, vec![seat], make) {
         Ok(mut launched) => {

@@ -10,7 +10,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 
 use acme::StartError;
-use config::{AcmeState, Address, Config, FetchRules, StoreSync};
+use config::{AcmeState, Config, FetchRules, ListenerAddress, StoreSync};
 use pages::uploads;
 use runtime::diagnostic::{self, Level};
 use store::Store;
@@ -23,7 +23,7 @@ use super::stored_state;
 use crate::access::paths_of;
 use crate::cache_disk;
 use crate::limits::STORE_OPEN_PATIENCE;
-use crate::load::Source;
+use crate::load::ConfigSource;
 use crate::log_writer::LogTarget;
 use crate::sandbox::{self, Openings};
 use crate::site_data::SiteData;
@@ -71,8 +71,8 @@ fn others(user: Option<&User>) -> Option<&User> {
 pub(super) fn give_sockets(config: &Config, control: Option<&Path>, user: &User) {
     let Some(user) = others(Some(user)) else { return };
     let listeners = config.listeners.iter().filter_map(|listener| match &listener.address {
-        Address::Unix(path) => Some(path.as_path()),
-        Address::Tcp(_) | Address::Systemd(_) => None,
+        ListenerAddress::Unix(path) => Some(path.as_path()),
+        ListenerAddress::Tcp(_) | ListenerAddress::Systemd(_) => None,
     });
     for path in listeners.chain(control) {
         if let Err(error) = user.own_directory_or_socket(path) {
@@ -126,7 +126,7 @@ pub(super) fn open_store(
 ) -> Result<Option<Store>, ServeError> {
     let Some(directory) = &config.store.path else { return Ok(None) };
     let is_of_state = config.acme.state == AcmeState::Store;
-    let settings = store::Settings {
+    let settings = store::StoreOptions {
         databases: config.store.all_databases(),
         size: Some(config.store.size),
         own_databases: is_of_state.then(|| stored_state::DATABASE.to_owned()).into_iter().collect(),
@@ -138,7 +138,7 @@ pub(super) fn open_store(
             StoreSync::Interval => store::Sync::Interval,
             StoreSync::None => store::Sync::Never,
         },
-        ..store::Settings::new(directory)
+        ..store::StoreOptions::new(directory)
     };
     let failed = |failure| ServeError::Store { path: directory.clone(), failure };
     if let Some(user) = others(user) {
@@ -200,7 +200,7 @@ fn hold_caches(data: &SiteData) -> Result<Vec<sys::spool::Spool>, ServeError> {
 
 /// The exceptions from the sandbox.
 pub(super) fn of(
-    source: &Source,
+    source: &ConfigSource,
     data: &SiteData,
     log: Option<&LogTarget>,
     control: Option<&Path>,
@@ -257,7 +257,7 @@ pub(super) fn of(
         openings.write.extend(directories_of(path));
     }
     for listener in &data.config.listeners {
-        if let Address::Unix(path) = &listener.address {
+        if let ListenerAddress::Unix(path) = &listener.address {
             openings.write.extend(directories_of(path));
         }
     }

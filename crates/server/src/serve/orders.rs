@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use acme::{
-    Answer, CertificateStatus, Confirmation, Event, Handle, IssuedCertificate, Records, Settings,
-    Severity, Sink, StartError,
+    AcmeEvent, AcmeThread, CertificateStatus, ChallengeAnswer, Confirmation, IssuedCertificate,
+    RecordKeeper, RenewalSettings, Severity, Sink, StartError,
 };
 use runtime::diagnostic::{self, Level};
 use tls::Identity;
@@ -31,16 +31,16 @@ pub(super) struct Orders {
 }
 
 struct Running {
-    settings: Settings,
-    handle: Handle,
+    settings: RenewalSettings,
+    handle: AcmeThread,
     news: Receiver<News>,
 }
 
 /// News of the control thread of ACME.
 enum News {
     Certificate(IssuedCertificate),
-    Answer(Answer, Confirmation),
-    Withdraw(Answer),
+    Answer(ChallengeAnswer, Confirmation),
+    Withdraw(ChallengeAnswer),
 }
 
 /// The server, as that thread sees it.
@@ -58,15 +58,15 @@ impl Sink for Desk {
         self.say(News::Certificate(certificate));
     }
 
-    fn answer(&mut self, answer: Answer, confirmation: Confirmation) {
+    fn answer(&mut self, answer: ChallengeAnswer, confirmation: Confirmation) {
         self.say(News::Answer(answer, confirmation));
     }
 
-    fn withdraw(&mut self, answer: &Answer) {
+    fn withdraw(&mut self, answer: &ChallengeAnswer) {
         self.say(News::Withdraw(answer.clone()));
     }
 
-    fn tell(&mut self, event: Event) {
+    fn tell(&mut self, event: AcmeEvent) {
         let level = match event.severity() {
             Severity::Info => Level::Info,
             Severity::Warning => Level::Warn,
@@ -142,14 +142,14 @@ impl Orders {
         self.running = None;
     }
 
-    fn start(&self, settings: &Settings) -> Result<Running, StartError> {
+    fn start(&self, settings: &RenewalSettings) -> Result<Running, StartError> {
         let (desk, news) = channel();
-        let records = self.state.clone().map(|state| Box::new(state) as Box<dyn Records>);
+        let records = self.state.clone().map(|state| Box::new(state) as Box<dyn RecordKeeper>);
         let handle = acme::start(settings.clone(), records, Box::new(Desk(desk)))?;
         Ok(Running { settings: settings.clone(), handle, news })
     }
 
-    fn runs_with(&self, settings: &Settings) -> bool {
+    fn runs_with(&self, settings: &RenewalSettings) -> bool {
         self.running.as_ref().is_some_and(|running| running.settings == *settings)
     }
 

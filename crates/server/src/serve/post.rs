@@ -4,7 +4,7 @@
 
 use runtime::diagnostic::{self, Level};
 use runtime::helper::send_patiently;
-use runtime::mailbox::{Endpoint, Mailbox, Seat};
+use runtime::mailbox::{Endpoint, Mailbox, MailboxSeat};
 
 use crate::message::{Message, ToControl, ToScheduler};
 
@@ -22,7 +22,11 @@ pub(super) struct Post {
 
 impl Post {
     /// The connection of this seat to so many schedulers, and to the control scheduler if there is one.
-    pub(super) fn new(seat: Seat<Message>, schedulers: usize, control: Option<Endpoint>) -> Self {
+    pub(super) fn new(
+        seat: MailboxSeat<Message>,
+        schedulers: usize,
+        control: Option<Endpoint>,
+    ) -> Self {
         Self { mailbox: seat.mailbox, schedulers, control }
     }
 

@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use acme::StartError;
-use config::{AccessLog, Address, Config};
+use config::{AccessLogTarget, Config, ListenerAddress};
 use pages::Before;
 use runtime::launch::{self, LaunchError};
 use sys::credentials::User;
@@ -20,7 +20,7 @@ use sys::socket::{ListenAddress, UnixAddress, may_listen};
 use super::error::{ControlPlace, ServeError};
 use super::settings::scheduler_settings;
 use crate::cache_disk;
-use crate::load::Source;
+use crate::load::ConfigSource;
 use crate::log_writer::LogTarget;
 use crate::site_data::SiteData;
 
@@ -41,11 +41,11 @@ pub(super) struct Met {
 ///
 /// # Errors
 /// What would prevent the start.
-pub fn check(source: &Source) -> Result<SiteData, ServeError> {
+pub fn check(source: &ConfigSource) -> Result<SiteData, ServeError> {
     meet(source).map(|met| met.data)
 }
 
-pub(super) fn meet(source: &Source) -> Result<Met, ServeError> {
+pub(super) fn meet(source: &ConfigSource) -> Result<Met, ServeError> {
     let name = source.user()?;
     let user = name.map(|name| User::look_up(&name)).transpose().map_err(ServeError::User)?;
     let data = as_user(user.as_ref(), || Ok(source.load(1, Before::default())?))?;
@@ -89,11 +89,11 @@ pub(super) fn as_user<T: Send>(
 fn look_at_addresses(config: &Config) -> Result<(), ServeError> {
     for listener in &config.listeners {
         let address = match &listener.address {
-            Address::Tcp(address) => ListenAddress::Tcp(*address),
-            Address::Unix(path) => {
+            ListenerAddress::Tcp(address) => ListenAddress::Tcp(*address),
+            ListenerAddress::Unix(path) => {
                 ListenAddress::Unix(UnixAddress { path: path.clone(), mode: listener.mode })
             }
-            Address::Systemd(_) => continue,
+            ListenerAddress::Systemd(_) => continue,
         };
         may_listen(&address)
             .map_err(|error| ServeError::Launch(LaunchError::Listen { address, error }))?;
@@ -116,7 +116,7 @@ fn look_at_addresses(config: &Config) -> Result<(), ServeError> {
 
 /// Opens the access log if it is there, which says what no permission tells: that no program reads a FIFO, for example.
 fn look_at_log(config: &Config, user: Option<&User>) -> Result<Option<LogFile>, ServeError> {
-    let AccessLog::File(path) = &config.log.access else { return Ok(None) };
+    let AccessLogTarget::File(path) = &config.log.access else { return Ok(None) };
     let named =
         |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
     let refused = |error| ServeError::Log(named(error));
@@ -183,9 +183,9 @@ fn directory_of(path: &Path) -> &Path {
 /// Where the access log is written.
 pub(super) fn log_target(config: &Config) -> Option<LogTarget> {
     match &config.log.access {
-        AccessLog::Off => None,
-        AccessLog::File(path) => Some(LogTarget::File(PathBuf::from(path))),
-        AccessLog::Stdout => Some(LogTarget::StandardOutput),
-        AccessLog::Stderr => Some(LogTarget::StandardError),
+        AccessLogTarget::Off => None,
+        AccessLogTarget::File(path) => Some(LogTarget::File(PathBuf::from(path))),
+        AccessLogTarget::Stdout => Some(LogTarget::StandardOutput),
+        AccessLogTarget::Stderr => Some(LogTarget::StandardError),
     }
 }

@@ -5,8 +5,8 @@
 
 use config::{Config, DescriptorTables};
 use runtime::clock::nanoseconds;
-use runtime::patience::Patience;
-use runtime::scheduler::Settings as SchedulerSettings;
+use runtime::patience::PeerPatience;
+use runtime::scheduler::SchedulerSettings;
 
 use super::error::ServeError;
 use crate::limits;
@@ -28,7 +28,8 @@ pub(super) fn scheduler_settings(
     let reserved = part.clamp(limits::DESCRIPTORS_RESERVED_MIN, limits::DESCRIPTORS_RESERVED_MAX);
     let most = config.limits.connections.div_ceil(schedulers as u64);
     let connections = most.min(share - reserved);
-    let Patience { send_idle_ns, send_rate, linger_bytes, linger_ms } = patience(&config.limits);
+    let PeerPatience { send_idle_ns, send_rate, linger_bytes, linger_ms } =
+        patience(&config.limits);
     Ok(SchedulerSettings {
         connections: usize::try_from(connections).unwrap_or(usize::MAX),
         spin_ns: nanoseconds(config.spin),

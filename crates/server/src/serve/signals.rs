@@ -15,7 +15,7 @@ use runtime::helper::HelperThread;
 use runtime::launch::Launched;
 use runtime::mailbox::Endpoint;
 use sys::clock::monotonic_ns;
-use sys::signal::{Arrival, Inbox, Signal, SignalSet};
+use sys::signal::{Inbox, Signal, SignalArrival, SignalSet};
 
 use super::certificates::Certificates;
 use super::error::ServeError;
@@ -29,7 +29,7 @@ use super::watch::Watch;
 use crate::dump;
 use crate::events::{Kind, Trouble};
 use crate::limits;
-use crate::load::Source;
+use crate::load::ConfigSource;
 use crate::message::{
     ReloadReport, ToCacheDisk, ToControl, ToLogWriter, ToScheduler, ToStoreWriter,
 };
@@ -106,7 +106,7 @@ pub(super) struct Live {
 
 /// Waits for signals until the server has drained.
 pub(super) fn run(
-    source: &Source,
+    source: &ConfigSource,
     mut live: Live,
     mut post: Post,
     (launched, mut watch): (Launched, Watch),
@@ -134,8 +134,8 @@ pub(super) fn run(
         maintenance.look(&live.data, &mut post);
         dumps.look();
         let signal = match arrival.map_err(ServeError::Signals)? {
-            Arrival::Signal(signal) => signal,
-            Arrival::Readable | Arrival::Nothing => {
+            SignalArrival::Signal(signal) => signal,
+            SignalArrival::Readable | SignalArrival::Nothing => {
                 live.pages.look();
                 // Also when changes keep coming and there is always something to read.
                 if live.pages.due_in().is_some_and(|left| left.is_zero()) {
@@ -184,7 +184,7 @@ fn missing_cache(data: &SiteData) -> Option<String> {
 
 /// Reloads the configuration. If it has errors it is refused, and the old one stays.
 fn reload(
-    source: &Source,
+    source: &ConfigSource,
     Live { data, pages, certificates, orders }: &mut Live,
     reloads: &mut ReloadReport,
     post: &mut Post,

@@ -8,13 +8,13 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use acme::Records;
+use acme::RecordKeeper;
 use runtime::helper::send_patiently;
-use runtime::mailbox::{Endpoint, Seat};
-use store::{Change, Database, Executed, Failure, Order, Outcome, Store, Value};
+use runtime::mailbox::{Endpoint, MailboxSeat};
+use store::{Database, DatabaseChange, Executed, Order, StepOutcome, Store, StoreFailure, Value};
 
 use crate::limits::ORDERS_STATE_WAIT;
-use crate::message::{Message, OrderedBy, Orders, ToScheduler, ToStoreWriter};
+use crate::message::{Message, OrderedBy, StoreOrders, ToScheduler, ToStoreWriter};
 
 /// The name of the database. The configuration refuses names that begin with a dot, and `Store::databases` does not
 /// have it.
@@ -35,27 +35,27 @@ pub(super) struct StoredState {
 
 /// The seat, and the number of the last order.
 struct Desk {
-    seat: Seat<Message>,
+    seat: MailboxSeat<Message>,
     last: u64,
 }
 
 impl StoredState {
     /// The state in this store, if the store was opened for it.
     #[expect(clippy::disallowed_types, reason = "as above")]
-    pub(super) fn of(store: &Store, writer: Endpoint, seat: Seat<Message>) -> Option<Self> {
+    pub(super) fn of(store: &Store, writer: Endpoint, seat: MailboxSeat<Message>) -> Option<Self> {
         let desk = Arc::new(std::sync::Mutex::new(Desk { seat, last: 0 }));
         Some(Self { store: store.clone(), database: store.own_database(DATABASE)?, writer, desk })
     }
 
     /// Has a change made, and waits until it is.
-    fn change(&self, change: Change) -> io::Result<()> {
+    fn change(&self, change: DatabaseChange) -> io::Result<()> {
         let order = Order::of(self.database, change);
         // A thread that panicked has sent its order or not; the next one has another number.
         let mut desk = self.desk.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         match desk.execute(self.writer, order)? {
             Executed::Done(outcomes) => {
                 let misuse = outcomes.into_iter().find_map(|outcome| match outcome {
-                    Outcome::Misuse(misuse) => Some(io::Error::other(misuse.to_string())),
+                    StepOutcome::Misuse(misuse) => Some(io::Error::other(misuse.to_string())),
                     _ => None,
                 });
                 misuse.map_or(Ok(()), Err)
@@ -74,8 +74,8 @@ impl Desk {
         self.last += 1;
         let waiting = vec![OrderedBy::State(self.last)];
         // None of these records expires.
-        let orders = Box::new(Orders { now_ms: 0, waiting, orders: vec![order] });
-        let Seat { mailbox, wake } = &mut self.seat;
+        let orders = Box::new(StoreOrders { now_ms: 0, waiting, orders: vec![order] });
+        let MailboxSeat { mailbox, wake } = &mut self.seat;
         let wake = wake.as_ref().expect("the mesh of a server has wake descriptors");
         send_patiently(mailbox, writer, ToStoreWriter::Orders(orders).into())
             .map_err(|_| late())?;
@@ -98,15 +98,17 @@ impl Desk {
     }
 }
 
-fn answer_to(number: u64, message: Message) -> Option<Result<Executed, Failure>> {
+fn answer_to(number: u64, message: Message) -> Option<Result<Executed, StoreFailure>> {
     let Message::Scheduler(ToScheduler::Stored(stored)) = message else { return None };
     let of_it = |(by, _): &(OrderedBy, _)| *by == OrderedBy::State(number);
     stored.into_iter().find(of_it).map(|(_, executed)| executed)
 }
 
-fn error_of(failure: &Failure) -> io::Error {
+fn error_of(failure: &StoreFailure) -> io::Error {
     let kind = match failure {
-        Failure::Full | Failure::DiskFull | Failure::LargerThanStore => io::ErrorKind::StorageFull,
+        StoreFailure::Full | StoreFailure::DiskFull | StoreFailure::LargerThanStore => {
+            io::ErrorKind::StorageFull
+        }
         _ => io::ErrorKind::Other,
     };
     io::Error::new(kind, failure.to_string())
@@ -117,9 +119,9 @@ fn now() -> Instant {
     Instant::now()
 }
 
-impl Records for StoredState {
+impl RecordKeeper for StoredState {
     fn read(&self, name: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
-        let failed = |failure: Failure| error_of(&failure);
+        let failed = |failure: StoreFailure| error_of(&failure);
         let snapshot = self.store.snapshot().map_err(failed)?;
         let record = snapshot.get(self.database, name.as_bytes(), 0).map_err(failed)?;
         let most = usize::try_from(most).unwrap_or(usize::MAX);
@@ -131,11 +133,11 @@ impl Records for StoredState {
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        self.change(Change::put(name.as_bytes(), Value::bytes(bytes)))
+        self.change(DatabaseChange::put(name.as_bytes(), Value::bytes(bytes)))
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        self.change(Change::Delete(vec![name.as_bytes().into()]))
+        self.change(DatabaseChange::Delete(vec![name.as_bytes().into()]))
     }
 }
 

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use client::NameHelper;
 use config::StoreSettings;
-use pages::uploads::{Room, UploadWriter};
+use pages::uploads::{UploadRoom, UploadWriter};
 use runtime::helper::{self, HelperThread};
-use runtime::mailbox::{Endpoint, Role, Seat, Waking, mesh};
+use runtime::mailbox::{Endpoint, EndpointRole, MailboxSeat, Waking, mesh};
 use store::Store;
 use sys::log_file::LogFile;
 
@@ -54,15 +54,15 @@ pub(super) struct Threads {
     uploads: Vec<Endpoint>,
     pub(super) profiler: Endpoint,
     pub(super) keeps_profile: bool,
-    seats: Vec<Option<Seat<Message>>>,
+    seats: Vec<Option<MailboxSeat<Message>>>,
 }
 
 impl Threads {
     pub(super) fn plan(wanted: &Wanted<'_>) -> Result<Self, ServeError> {
         let schedulers = wanted.schedulers;
-        let mut roles = vec![Role::Scheduler; schedulers + 1];
+        let mut roles = vec![EndpointRole::Scheduler; schedulers + 1];
         let mut helper = || {
-            roles.push(Role::Helper);
+            roles.push(EndpointRole::Helper);
             Endpoint(u16::try_from(roles.len() - 1).unwrap_or(u16::MAX))
         };
         let files = (0..limits::FILE_HELPERS).map(|_| helper()).collect();
@@ -77,8 +77,8 @@ impl Threads {
         // are helpers, and helpers do not reach each other.
         let keeps_state = wanted.store.is_some_and(|store| store.own_database(DATABASE).is_some());
         let state = keeps_state.then(|| Endpoint(u16::try_from(roles.len()).unwrap_or(u16::MAX)));
-        roles.extend(state.map(|_| Role::Scheduler));
-        roles.push(Role::Scheduler);
+        roles.extend(state.map(|_| EndpointRole::Scheduler));
+        roles.push(EndpointRole::Scheduler);
         let seats = mesh(&roles, Waking::Descriptors).map_err(ServeError::Mailboxes)?;
         let seats = seats.into_iter().map(Some).collect();
         Ok(Self {
@@ -109,20 +109,20 @@ impl Threads {
         spawned.map(drop).map_err(ServeError::Thread)
     }
 
-    fn take(&mut self, endpoint: usize) -> Result<Seat<Message>, ServeError> {
+    fn take(&mut self, endpoint: usize) -> Result<MailboxSeat<Message>, ServeError> {
         let seat = self.seats.get_mut(endpoint).and_then(Option::take);
         seat.ok_or_else(|| ServeError::Mailboxes(io::Error::other("a seat was taken twice")))
     }
 
-    pub(super) fn of_schedulers(&mut self) -> Result<Vec<Seat<Message>>, ServeError> {
+    pub(super) fn of_schedulers(&mut self) -> Result<Vec<MailboxSeat<Message>>, ServeError> {
         (0..self.schedulers).map(|number| self.take(number)).collect()
     }
 
-    pub(super) fn control(&mut self) -> Result<Seat<Message>, ServeError> {
+    pub(super) fn control(&mut self) -> Result<MailboxSeat<Message>, ServeError> {
         self.take(self.schedulers)
     }
 
-    pub(super) fn main(&mut self) -> Result<Seat<Message>, ServeError> {
+    pub(super) fn main(&mut self) -> Result<MailboxSeat<Message>, ServeError> {
         self.take(self.seats.len() - 1)
     }
 
@@ -149,7 +149,7 @@ impl Threads {
         &mut self,
         log: Option<(LogTarget, LogFile)>,
         store: Option<(Store, StoreSettings)>,
-        uploads: Option<(&Path, Arc<Room>)>,
+        uploads: Option<(&Path, Arc<UploadRoom>)>,
         caches: &[PathBuf],
     ) -> Result<signals::Helpers, ServeError> {
         for (number, endpoint) in self.uploads.clone().into_iter().enumerate() {

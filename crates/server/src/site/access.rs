@@ -3,10 +3,10 @@
 //! Owns the order of the rules, the credentials in a request, and the refusal. Never verifies a password: a helper
 //! does.
 
-use config::route::Found;
-use config::{AccessRule, Admission, Clients, Names};
+use config::route::FoundRoute;
+use config::{AcceptedNames, AccessRule, Admission, Clients};
 use http::{Answer, AnswerContext, FieldList, Request};
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::trace;
 use wire::http::status::Status;
 use wire::http::target;
@@ -90,7 +90,7 @@ impl Site {
     #[inline]
     pub(super) fn let_in(
         &mut self,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Option<Answer> {
@@ -103,7 +103,7 @@ impl Site {
     #[inline(never)]
     fn check_rules(
         &mut self,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Option<Answer> {
@@ -214,7 +214,7 @@ impl Site {
     /// The user of the token in a request; `None` for an API key. An error says whether another token would help.
     fn user_of_token(
         &self,
-        names: &Names,
+        names: &AcceptedNames,
         request: &Request<'_>,
         context: &AnswerContext<'_, Message>,
     ) -> Result<Option<Box<str>>, Option<TokenWanted>> {
@@ -223,16 +223,16 @@ impl Site {
         let rights = rights.map_err(|_| Some(TokenWanted::Invalid))?;
         let user = rights.pass().and_then(|pass| pass.user());
         match (names, user) {
-            _ if matches!(rights.shown(), channels::Shown::Nothing) => {
+            _ if matches!(rights.shown(), channels::Credential::Nothing) => {
                 Err(Some(TokenWanted::Missing))
             }
             _ if rights.are_all() => Ok(None),
-            (Names::Any, user) => Ok(user.map(Box::from)),
-            (Names::These(known), Some(user)) if known.iter().any(|name| name == user) => {
+            (AcceptedNames::Any, user) => Ok(user.map(Box::from)),
+            (AcceptedNames::These(known), Some(user)) if known.iter().any(|name| name == user) => {
                 Ok(Some(user.into()))
             }
             // It is valid, but of somebody else.
-            (Names::These(_), _) => Err(None),
+            (AcceptedNames::These(_), _) => Err(None),
         }
     }
 
@@ -243,7 +243,7 @@ impl Site {
         context: &mut ServiceContext<'_, Message>,
     ) {
         self.passwords.learn(checked, context.now.monotonic_ms());
-        context.command(Command::Resume(checked.process));
+        context.command(SchedulerCommand::Resume(checked.process));
     }
 
     fn send_password(
@@ -302,11 +302,11 @@ fn are_among(request: &Request<'_>, clients: &[Clients]) -> bool {
 }
 
 /// Whether the connection has a certificate of one of these. The handshake has verified it.
-fn has_certificate(request: &Request<'_>, names: &Names) -> bool {
+fn has_certificate(request: &Request<'_>, names: &AcceptedNames) -> bool {
     let shown = request.secured.and_then(|agreed| agreed.client.as_ref());
     shown.is_some_and(|certificate| match names {
-        Names::Any => true,
-        Names::These(names) => names.iter().any(|name| certificate.is_named(name)),
+        AcceptedNames::Any => true,
+        AcceptedNames::These(names) => names.iter().any(|name| certificate.is_named(name)),
     })
 }
 

@@ -5,11 +5,11 @@
 
 use std::rc::Rc;
 
-use config::route::{Found, Refusal};
+use config::route::{FoundRoute, RouteRefusal};
 use config::{Logging, Respond, RouteAction};
 use http::{Answer, AnswerContext, FieldList, Notes, Reply, Request, Unanswered};
 use runtime::trace;
-use wire::http::head::{Framing, Target};
+use wire::http::head::{Framing, RequestTarget};
 use wire::http::method::Method;
 use wire::http::status::Status;
 use wire::http::target;
@@ -48,7 +48,7 @@ impl Site {
             // Only pages and other servers answer in parts, and this one no longer does.
             return Answer::Cut;
         }
-        if request.head.target == Target::Asterisk {
+        if request.head.target == RequestTarget::Asterisk {
             return answer_server_options(reply);
         }
         let data = Rc::clone(&self.data);
@@ -105,7 +105,7 @@ impl Site {
     fn answer_found(
         &mut self,
         path: &str,
-        found: Found<'_>,
+        found: FoundRoute<'_>,
         (request, reply): (&Request<'_>, &mut Reply<'_>),
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
@@ -155,7 +155,7 @@ impl Site {
     fn proceed(
         &mut self,
         path: &str,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
@@ -194,7 +194,7 @@ impl Site {
     fn answer_permitted(
         &mut self,
         path: &str,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
@@ -241,7 +241,7 @@ impl Site {
 
     fn act(
         &mut self,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         query: Option<&[u8]>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
@@ -278,10 +278,10 @@ impl Site {
             Ok(RouteAction::Json(text)) => {
                 answer_fixed(Status::OK, "application/json", text.as_bytes(), exchange)
             }
-            Ok(RouteAction::Rewrite { .. }) | Err(Refusal::NotFound) => {
+            Ok(RouteAction::Rewrite { .. }) | Err(RouteRefusal::NotFound) => {
                 self.refuse(Status::NOT_FOUND, &FieldList::new(), found, exchange, context)
             }
-            Err(Refusal::MethodNotAllowed { allow }) => {
+            Err(RouteRefusal::MethodNotAllowed { allow }) => {
                 let fields = exchange::allow(allow);
                 if exchange.request.method() == Method::Options {
                     exchange.reply.begin(Status::NO_CONTENT);
@@ -293,10 +293,10 @@ impl Site {
                 let status = Status::METHOD_NOT_ALLOWED;
                 self.refuse(status, &fields, found, exchange, context)
             }
-            Err(Refusal::NoHost) => {
+            Err(RouteRefusal::NoHost) => {
                 self.refuse(Status::BAD_REQUEST, &FieldList::new(), found, exchange, context)
             }
-            Err(Refusal::RewriteLoop) => {
+            Err(RouteRefusal::RewriteLoop) => {
                 let status = Status::INTERNAL_SERVER_ERROR;
                 self.refuse(status, &FieldList::new(), found, exchange, context)
             }
@@ -314,7 +314,7 @@ fn note_passed_on(exchange: &Exchange<'_, '_>, notes: &mut Notes) {
 }
 
 /// Tells the access log which route answers, and whom, and the times of requests which route it is.
-fn note(found: &Found<'_>, user: Option<&str>, notes: &mut Notes) {
+fn note(found: &FoundRoute<'_>, user: Option<&str>, notes: &mut Notes) {
     notes.timed_as.route = number_of(found.rule);
     if !notes.are_wanted() {
         return;

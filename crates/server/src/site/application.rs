@@ -8,21 +8,21 @@ use std::sync::Arc;
 
 use channels::Channels;
 use files::Warm;
-use files::cache::Cache;
+use files::cache::PathCache;
 use files::error_page::{self, ErrorPages};
 use files::roots::Roots;
 use http::{
-    Answer, AnswerContext, Application, BodyPolicy, Intake, Interest, Patience, Reply, Request,
-    Slow, Unanswered, Urgency,
+    Answer, AnswerContext, Application, BodyPolicy, ClientInterest, Intake, Patience, Reply,
+    Request, SlowRequest, Unanswered, Urgency,
 };
 use local::Local;
-use pages::fetch::Client;
+use pages::fetch::PageFetches;
 use pages::uploads::Desk;
-use pages::{Letter, PageSet, Undelivered};
+use pages::{PageLetter, PageSet, Undelivered};
 use runtime::diagnostic::{self, Level};
 use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;
-use runtime::service::{Command, Context, ServiceContext};
+use runtime::service::{Context, SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
@@ -58,7 +58,7 @@ impl Site {
         let local = Local::new(channels);
         let uploads = Desk::new(helpers.uploads.clone());
         let limiter = new_limiter(&data, 1, unique as u64);
-        let mut client = Client::default();
+        let mut client = PageFetches::default();
         client.set_rules(data.config.pages.fetch.clone());
         client.set_trust(&data.trust);
         let proxies = Proxies::new(unique as u64);
@@ -68,7 +68,7 @@ impl Site {
         Ok(Self {
             data: Rc::new(data),
             helpers,
-            cache: Cache::new(size),
+            cache: PathCache::new(size),
             roots,
             waiting: Waiting::default(),
             error_pages: ErrorPages::new(),
@@ -104,7 +104,7 @@ impl Site {
     pub(crate) fn begin(&mut self, context: &mut ServiceContext<'_, Message>) {
         self.proxies.load(&self.data, context.now.monotonic_ns);
         self.tune();
-        let is_checked = |upstream: &config::Upstream| upstream.check.is_some();
+        let is_checked = |upstream: &config::UpstreamSettings| upstream.check.is_some();
         let has_checks = self.data.config.upstreams.iter().any(is_checked);
         if has_checks || !self.data.processes.is_empty() {
             context.wake_after_ms(0);
@@ -115,7 +115,7 @@ impl Site {
     /// that will still be answered, so every waiting request is eventually resumed.
     pub(crate) fn resume_postponed(&mut self, context: &mut ServiceContext<'_, Message>) {
         if let Some(process) = self.postponed.pop_front() {
-            context.command(Command::Resume(process));
+            context.command(SchedulerCommand::Resume(process));
         }
     }
 
@@ -127,7 +127,7 @@ impl Site {
             self.cache.insert(key, found, context.now.monotonic_ms());
         }
         for process in self.waiting.take(key) {
-            context.command(Command::Resume(process));
+            context.command(SchedulerCommand::Resume(process));
         }
     }
 
@@ -158,13 +158,13 @@ impl Site {
         self.proxies.load(&data, context.now.monotonic_ns);
         self.caches.load(&data.config.upstreams, &self.helpers);
         self.data = Rc::new(data);
-        self.cache = Cache::new(0);
+        self.cache = PathCache::new(0);
         self.tune();
         self.root_of_rule.clear();
         self.passwords.forget_known();
         self.limiter.borrow_mut().set_limits(Arc::clone(&self.data.limits));
         for process in self.waiting.take_all() {
-            context.command(Command::Resume(process));
+            context.command(SchedulerCommand::Resume(process));
         }
     }
 
@@ -179,13 +179,13 @@ impl Site {
     pub(crate) fn on_letter(
         &mut self,
         from: Endpoint,
-        letter: Letter,
+        letter: PageLetter,
         context: &mut ServiceContext<'_, Message>,
     ) {
         if let Some(runner) = &mut self.runner {
             runner.take_letter(from, letter);
-        } else if let Letter::Message { from: to, number, .. } = letter {
-            let receipt = Letter::Receipt { to, number, outcome: Err(Undelivered::Ended) };
+        } else if let PageLetter::Message { from: to, number, .. } = letter {
+            let receipt = PageLetter::Receipt { to, number, outcome: Err(Undelivered::Ended) };
             // If there is no room, the sender's deadline tells it that there is no answer.
             let _told = context.mail.send_part(from, Box::new(receipt));
         }
@@ -198,7 +198,7 @@ impl Site {
         context: &mut ServiceContext<'_, Message>,
     ) {
         remember(&mut self.warmed, process);
-        context.command(Command::Resume(process));
+        context.command(SchedulerCommand::Resume(process));
     }
 
     /// Ends a turn.
@@ -247,7 +247,7 @@ impl Site {
 impl Application for Site {
     type Message = Message;
 
-    fn on_slow(&mut self, request: &Request<'_>, slow: &Slow<'_>) {
+    fn on_slow(&mut self, request: &Request<'_>, slow: &SlowRequest<'_>) {
         self.write_slow(request, slow);
     }
 
@@ -343,14 +343,14 @@ impl Application for Site {
         error_page::MEDIA_TYPE
     }
 
-    fn on_peer_finished(&mut self, process: ProcessId) -> Interest {
+    fn on_peer_finished(&mut self, process: ProcessId) -> ClientInterest {
         let is_proxied = self.proxies.carries(process) || self.caches.has(process);
         if self.local.channels().is_polling(process) || is_proxied {
-            return Interest::Doubted;
+            return ClientInterest::Doubted;
         }
         let runs_page = self.runner.as_ref().is_some_and(|runner| runner.is_underway(process));
         // A page may run for a long time.
-        if runs_page { Interest::Doubted } else { Interest::Kept }
+        if runs_page { ClientInterest::Doubted } else { ClientInterest::Kept }
     }
 
     fn on_unanswered(&mut self, request: &Request<'_>, unanswered: Unanswered<'_>) {

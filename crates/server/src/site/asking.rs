@@ -6,11 +6,11 @@
 use std::rc::Rc;
 
 use channels::Rights;
-use pages::{AskHost, KeptRequest, Moment, RunResult, Wish, Writer};
+use pages::{AskHost, KeptRequest, LineWriter, Moment, RequestedAction, RunResult};
 use runtime::clock::Now;
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
-use script::engine::{Author, Output};
+use script::engine::{Author, PageOutput};
 use wire::http::status::Status;
 
 use super::state::Site;
@@ -22,7 +22,7 @@ pub(crate) struct Question<'q> {
     /// The process of its connection, which is resumed when the answer is known.
     pub(crate) process: ProcessId,
     pub(crate) channel: &'q str,
-    pub(crate) wish: Wish<'q>,
+    pub(crate) wish: RequestedAction<'q>,
     /// The rights it has shown.
     pub(crate) rights: &'q Rights,
     /// The kept part of its request.
@@ -84,7 +84,7 @@ impl Site {
         let Some(runner) = self.runner.as_mut() else { return failed() };
         let (gate, publications) = (Rc::clone(runner.log_gate()), Rc::clone(runner.publications()));
         let claims = rights.pass().map(|pass| &*pass.claims);
-        let gate = (&*gate, Writer::Requests(place.0.0, place.1));
+        let gate = (&*gate, LineWriter::Requests(place.0.0, place.1));
         let records = Rc::clone(runner.records());
         let (publications, records) = (&*publications, &*records);
         let mut host = AskHost { wish, channel, claims, request, gate, now, publications, records };
@@ -116,7 +116,7 @@ impl Site {
     }
 }
 
-fn verdict_of(output: &Output) -> Verdict {
+fn verdict_of(output: &PageOutput) -> Verdict {
     let status = match output.author {
         Author::Page => output.status.filter(|status| *status >= 400),
         // A server that answers a request has no answer to a question.

@@ -6,12 +6,12 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use config::route::Found;
+use config::route::FoundRoute;
 use files::error_page::ErrorPages;
-use files::job::Content;
-use files::representation::Body;
-use files::{Form, error_page, form_of, policy};
-use files::{Key, RootIndex};
+use files::job::PathContent;
+use files::representation::BodySource;
+use files::{EntryKey, RootIndex};
+use files::{ListingForm, error_page, form_of, policy};
 use http::{Answer, AnswerContext, FieldList, Fields, Reply};
 use runtime::output::{FileName, FileRegion, SharedBytes};
 use runtime::trace;
@@ -44,7 +44,7 @@ impl Site {
         &mut self,
         status: Status,
         fields: &FieldList,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
@@ -85,7 +85,7 @@ impl Site {
     fn configured_page(
         &mut self,
         status: Status,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Result<Option<Page>, Answer> {
@@ -95,22 +95,22 @@ impl Site {
             return Ok(None);
         };
         let Some(RootIndex(root)) = data.root_of(&host.files) else { return Ok(None) };
-        let key = Key { root: RootIndex(root), path: &page.path };
+        let key = EntryKey { root: RootIndex(root), path: &page.path };
         let entry = match self.look(key, &Accepted::default(), context) {
             Ok(entry) => entry,
             Err(NotNow::Wait) => return Err(Answer::Wait),
             // The built-in page of this error is better than another error.
             Err(NotNow::Busy) => return Ok(None),
         };
-        let Content::File(file) = entry.content() else { return Ok(None) };
+        let PathContent::File(file) = entry.content() else { return Ok(None) };
         let Some(identity) = file.representations.first() else { return Ok(None) };
         let media_type = Arc::clone(&identity.media_type);
         let body = match &identity.body {
-            Body::Memory(bytes) => PageBody::Memory(Arc::clone(bytes)),
-            Body::Large(large) if !exchange.reply.sends_body() => {
+            BodySource::Memory(bytes) => PageBody::Memory(Arc::clone(bytes)),
+            BodySource::Large(large) if !exchange.reply.sends_body() => {
                 PageBody::File(None, large.metadata.size)
             }
-            Body::Large(large) => match self.open_large(key, large, context) {
+            BodySource::Large(large) => match self.open_large(key, large, context) {
                 Ok(file) => {
                     let name = FileName { root, relative: Arc::clone(&large.relative) };
                     let length = large.metadata.size;
@@ -146,7 +146,7 @@ impl Site {
     ) -> Answer {
         exchange.reply.begin(status);
         exchange.reply.fields(fields.fields());
-        if form_of(exchange.request.field("accept")) == Form::Json {
+        if form_of(exchange.request.field("accept")) == ListingForm::Json {
             exchange.configured_fields_beside(fields.fields());
             let _valid = exchange.reply.field("Vary", b"Accept");
             let problem = match status.code() {

@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 
 use config::RouteAction;
-use config::route::{self, Circumstances, Found, RouteRequest};
+use config::route::{self, Circumstances, FoundRoute, RouteRequest};
 use files::policy;
 use http::{FieldList, Fields, Reply, Request, Scheme};
 use wire::http::target::{Backslash, DotFiles, EncodedSlash, PathRules};
@@ -29,8 +29,8 @@ pub(super) fn route_request<'a>(
 ) -> RouteRequest<'a> {
     let listener = data.config.listeners.get(usize::from(request.listener.0));
     let scheme = match request.scheme() {
-        Scheme::Https => route::Scheme::Https,
-        Scheme::Http => route::Scheme::Http,
+        Scheme::Https => route::ClientScheme::Https,
+        Scheme::Http => route::ClientScheme::Http,
     };
     RouteRequest {
         host: request.host(),
@@ -66,7 +66,7 @@ impl<'a> Asked<'a> {
     }
 
     /// The path for the action of a route.
-    pub(super) fn by(found: &'a Found<'_>) -> Self {
+    pub(super) fn by(found: &'a FoundRoute<'_>) -> Self {
         let path = &*found.path;
         if !matches!(found.action, Ok(RouteAction::Module(_))) {
             return Self::whole(path);
@@ -97,7 +97,7 @@ impl<'a, 'r> Exchange<'a, 'r> {
     pub(super) fn new(
         (request, path): (&'a Request<'a>, &'a str),
         reply: &'a mut Reply<'r>,
-        found: &Found<'a>,
+        found: &FoundRoute<'a>,
         place: AnswerPlace,
     ) -> Self {
         let (headers, cache_control) = (found.headers, found.cache_control);

@@ -11,12 +11,12 @@ use super::client;
 use super::exchange::PATH_RULES;
 use crate::limits::APP_MAIN;
 use crate::site_data::SiteData;
-use config::route::{Circumstances, Explanation, Found, RouteRequest, RuleId};
+use config::route::{Circumstances, Explanation, FoundRoute, RouteRequest, RuleId};
 use config::{self, FILE_NAME, PageName};
-use config::{RouteAction, Target};
+use config::{RouteAction, TargetTemplate};
 use files::absence::Absence;
 use files::rules::FileRules;
-use files::{Content, Disk, Errand, Found as Looked, Job, Key, RootIndex};
+use files::{Disk, EntryKey, Errand, Job, LookupResult as Looked, PathContent, RootIndex};
 use pages::{PageSet, SetIndex};
 
 impl SiteData {
@@ -83,9 +83,9 @@ impl SiteData {
     fn first_of(
         &self,
         rules: &config::FileSettings,
-        tries: &[Target],
+        tries: &[TargetTemplate],
         method: &str,
-        (found, explanation): (&Found<'_>, &mut Explanation),
+        (found, explanation): (&FoundRoute<'_>, &mut Explanation),
     ) -> Option<String> {
         let root = self.root_of(rules)?;
         let set = self.set_of(root)?;
@@ -99,7 +99,7 @@ impl SiteData {
             let is_there = is_page
                 || matches!(
                     self.content_of(root, &path)?,
-                    Content::File(_) | Content::Listing(_) | Content::Failed(_)
+                    PathContent::File(_) | PathContent::Listing(_) | PathContent::Failed(_)
                 );
             if is_there {
                 explanation.steps.push(step(&format!("`{path}` is there")));
@@ -116,7 +116,7 @@ impl SiteData {
         rules: &config::FileSettings,
         path: &str,
         method: &str,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
     ) -> Option<String> {
         let root = self.root_of(rules)?;
         let set = self.set_of(root)?;
@@ -131,18 +131,18 @@ impl SiteData {
             return Some(main.unwrap_or_else(own));
         }
         let missing = match self.content_of(root, path)? {
-            Content::File(file) => {
+            PathContent::File(file) => {
                 let directory = rules.root.display();
                 return Some(format!("the file `/{}` below {directory}", file.known.relative));
             }
-            Content::Listing(_) => {
+            PathContent::Listing(_) => {
                 return Some(format!("the listing of `{path}` below {}", rules.root.display()));
             }
-            Content::Redirect => {
+            PathContent::Redirect => {
                 return Some(format!("redirected to `{path}/`: it is a directory"));
             }
-            Content::Failed(failure) => return Some(failure.status().to_string()),
-            Content::Missing(absence) => absence,
+            PathContent::Failed(failure) => return Some(failure.status().to_string()),
+            PathContent::Missing(absence) => absence,
         };
         let rules = self.rules.get(usize::from(root.0))?;
         let why = why_missing(missing, relative, rules, self.pages.get(usize::from(set.0))?);
@@ -153,7 +153,7 @@ impl SiteData {
     }
 
     /// The main module, if it answers paths without a file.
-    fn main_of(&self, found: &Found<'_>) -> Option<String> {
+    fn main_of(&self, found: &FoundRoute<'_>) -> Option<String> {
         // As in `script.rs`: a route that serves files means that files answer below it.
         let set = self.app_set().filter(|_| self.table.place_of(found.rule).is_none())?;
         Some(format!("the module `{APP_MAIN}`: {}", self.state_of(set, APP_MAIN)?))
@@ -169,10 +169,10 @@ impl SiteData {
         Some(format!("`{}`{broken}", file.display()))
     }
 
-    fn content_of(&self, root: RootIndex, path: &str) -> Option<Content> {
+    fn content_of(&self, root: RootIndex, path: &str) -> Option<PathContent> {
         let rules = self.rules.get(usize::from(root.0))?;
         let errand = Errand { known: None, wanted: wire::http::encoding::Available::default() };
-        let job = Job::new(Key { root, path }, rules, errand, clock::realtime().0 * 1000);
+        let job = Job::new(EntryKey { root, path }, rules, errand, clock::realtime().0 * 1000);
         match Disk::open(&self.roots).ok()?.look_up(&job) {
             Looked::Content(content) => Some(content),
             Looked::Unchanged => None,

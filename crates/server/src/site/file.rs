@@ -6,10 +6,10 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use config::route::Found;
+use config::route::FoundRoute;
 use config::{FileSettings, RouteAction};
-use files::Key;
-use files::answer::{self, AnswerFields, FileAnswer, FileRequest, Part};
+use files::EntryKey;
+use files::answer::{self, AnswerFields, BodyPart, FileAnswer, FileRequest};
 use http::{Answer, AnswerContext, FieldList, Fields, Request};
 use runtime::output::{FileName, FileRegion, SharedBytes};
 use sys::file::FileHandle;
@@ -32,7 +32,7 @@ impl Site {
         &mut self,
         rules: &FileSettings,
         query: Option<&[u8]>,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
@@ -44,7 +44,7 @@ impl Site {
             return self.answer_with_page(page, Asked::whole(path), found, exchange, context);
         }
         if matches!(exchange.request.method(), Method::Get | Method::Head) {
-            return self.answer_file(Key { root, path }, query, found, exchange, context);
+            return self.answer_file(EntryKey { root, path }, query, found, exchange, context);
         }
         // A method that files do not support may be handled by the main module.
         match self.main_module(found) {
@@ -56,9 +56,9 @@ impl Site {
     /// Answers with the file at a path.
     pub(super) fn answer_file(
         &mut self,
-        key: Key<'_>,
+        key: EntryKey<'_>,
         query: Option<&[u8]>,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
@@ -109,7 +109,7 @@ impl Site {
     /// Answers a method that files do not support.
     pub(super) fn answer_other_method(
         &mut self,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
@@ -128,7 +128,7 @@ impl Site {
     pub(super) fn put_off(
         &mut self,
         not_now: NotNow,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
@@ -169,13 +169,13 @@ impl Site {
 }
 
 /// Whether the path of a file is shorter than the one that the client asked for, which a redirect has to lengthen.
-pub(super) fn is_below_own_root(found: &Found<'_>) -> bool {
+pub(super) fn is_below_own_root(found: &FoundRoute<'_>) -> bool {
     matches!(found.action, Ok(RouteAction::Files { own_root: true, .. }))
 }
 
 fn write(
     answer: &FileAnswer<'_>,
-    key: Key<'_>,
+    key: EntryKey<'_>,
     file: Option<&Rc<FileHandle>>,
     exchange: &mut Exchange<'_, '_>,
 ) {
@@ -188,12 +188,12 @@ fn write(
     exchange.reply.end_head_of_length(answer.length);
     for part in answer.parts.as_slice() {
         match part {
-            Part::Memory { bytes, range } => exchange.reply.body_shared(SharedBytes {
+            BodyPart::Memory { bytes, range } => exchange.reply.body_shared(SharedBytes {
                 bytes: Arc::clone(bytes).into(),
                 start: range.start,
                 end: range.end,
             }),
-            Part::File { offset, length } => {
+            BodyPart::File { offset, length } => {
                 let (Some(file), Some(large)) = (file, answer.large) else { continue };
                 exchange.reply.body_file(FileRegion {
                     file: Rc::clone(file),

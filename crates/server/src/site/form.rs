@@ -6,11 +6,11 @@ use std::path::Path;
 use std::rc::Rc;
 
 use config::RouteAction;
-use config::route::Found;
-use files::{Key, RootIndex};
+use config::route::FoundRoute;
+use files::{EntryKey, RootIndex};
 use http::{AnswerContext, BodyPolicy, Intake, Request};
 use pages::SetIndex;
-use pages::uploads::{Files, Report};
+use pages::uploads::{FileAcceptance, UploadReport};
 use runtime::service::ServiceContext;
 use wire::http::multipart::{Boundary, MultipartError};
 
@@ -25,7 +25,7 @@ impl Site {
     /// The body of a request is collected for a page, up to the limit of its route.
     pub(super) fn body_policy_of(
         &mut self,
-        (path, found): (&str, &Found<'_>),
+        (path, found): (&str, &FoundRoute<'_>),
         request: &Request<'_>,
         judged: HeadJudgement,
         place: &mut AnswerPlace,
@@ -49,23 +49,23 @@ impl Site {
     }
 
     /// The room for the body of a request with this route, if a page or a module answers it.
-    fn room_at(&mut self, found: &Found<'_>, request: &Request<'_>) -> Option<Room> {
+    fn room_at(&mut self, found: &FoundRoute<'_>, request: &Request<'_>) -> Option<Room> {
         let place = self.place_of_page(found)?;
         let reads = |(set, index)| self.runner.as_ref()?.takes_files(set, index).then_some(());
         // Only a form has files, so the texts of pages are not looked at for other bodies.
         let place = place.filter(|_| boundary_of(request) != Ok(None));
         let files = match place.and_then(reads) {
-            None => Files::NotRead,
+            None => FileAcceptance::NotRead,
             Some(()) if is_forged(request, &self.data.config.channel_settings.origins) => {
-                Files::Forged
+                FileAcceptance::Forged
             }
-            Some(()) => Files::Taken,
+            Some(()) => FileAcceptance::Taken,
         };
         Some(Room::of(found, files))
     }
 
     /// The page or module that answers; `Some(None)` for a module that does not exist.
-    fn place_of_page(&mut self, found: &Found<'_>) -> Option<Option<(SetIndex, usize)>> {
+    fn place_of_page(&mut self, found: &FoundRoute<'_>) -> Option<Option<(SetIndex, usize)>> {
         let (rules, tries) = match &found.action {
             Ok(RouteAction::Files { rules, tries, .. }) => (rules, tries),
             Ok(RouteAction::Module(name)) => {
@@ -94,7 +94,7 @@ impl Site {
         if let Some(kept) = kept {
             context.keep(kept);
         }
-        let (files, allowance) = room.map_or((Files::NotRead, 0), |room| room.of_form());
+        let (files, allowance) = room.map_or((FileAcceptance::NotRead, 0), |room| room.of_form());
         let boundary = boundary_of(request);
         let boundary = match &boundary {
             Ok(Some(boundary)) => Ok(boundary),
@@ -107,7 +107,7 @@ impl Site {
     /// An upload helper has reported.
     pub(crate) fn on_uploaded(
         &mut self,
-        report: Report,
+        report: UploadReport,
         context: &mut ServiceContext<'_, Message>,
     ) {
         let Some(answered) = self.uploads.on_report(report, context) else { return };
@@ -129,7 +129,7 @@ impl Site {
             let Some(below) = below else { continue };
             let directory = if below.is_empty() { "/".to_owned() } else { format!("/{below}/") };
             for path in [&format!("{directory}{name}"), &directory] {
-                self.cache.expire(Key { root: RootIndex(number), path });
+                self.cache.expire(EntryKey { root: RootIndex(number), path });
             }
         }
     }

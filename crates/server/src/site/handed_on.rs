@@ -2,10 +2,10 @@
 //!
 //! Owns the shape: a route as the configuration could have it. Never passes a request on.
 
-use config::route::Found;
-use config::{Header, HeaderEdits, Place, ProxiedPath, ProxyRoute};
+use config::route::FoundRoute;
+use config::{Header, HeaderEdits, ProxiedPath, ProxyRoute, TextPosition};
 use http::{FieldList, Request};
-use script::engine::Output;
+use script::engine::PageOutput;
 
 /// What a module has said of a request that goes on to a server.
 #[derive(Debug)]
@@ -21,8 +21,8 @@ pub(in crate::site) struct HandedOn {
 impl HandedOn {
     /// What a module has said; `None` if it is not text. Of its fields, those that a page may set go out.
     pub(super) fn of(
-        output: &Output,
-        found: &Found<'_>,
+        output: &PageOutput,
+        found: &FoundRoute<'_>,
         is_of_page: fn(&str) -> bool,
     ) -> Option<Self> {
         let passed_on = output.passed_on()?;
@@ -31,7 +31,7 @@ impl HandedOn {
             .iter()
             .map(|(name, value)| Header { name: (*name).to_owned(), value: (*value).to_owned() });
         let route = ProxyRoute {
-            place: Place::default(),
+            place: TextPosition::default(),
             upstream: passed_on.upstream.to_owned(),
             path: ProxiedPath::Whole,
             // The module has decided for this request only.

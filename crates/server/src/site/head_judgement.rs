@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use config::route::Found;
+use config::route::FoundRoute;
 use http::{AnswerContext, BodyPolicy, Request};
 use wire::http::status::Status;
 use wire::http::target;
@@ -70,7 +70,7 @@ impl Site {
     fn judge_head(
         &mut self,
         path: &str,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         request: &Request<'_>,
         place: &mut AnswerPlace,
         context: &mut AnswerContext<'_, Message>,

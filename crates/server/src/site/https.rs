@@ -4,7 +4,7 @@
 //! Owns which requests are redirected, and where to; and the answers to challenges. Never looks at an encrypted
 //! connection.
 
-use config::route::Found;
+use config::route::FoundRoute;
 use http::{Answer, Request, Scheme};
 use wire::http::status::Status;
 
@@ -20,7 +20,11 @@ const DEFAULT_PORT: u16 = 443;
 
 impl Site {
     /// Whether a request should come over an encrypted connection, and did not.
-    pub(super) fn leads_to_https(path: &str, found: &Found<'_>, request: &Request<'_>) -> bool {
+    pub(super) fn leads_to_https(
+        path: &str,
+        found: &FoundRoute<'_>,
+        request: &Request<'_>,
+    ) -> bool {
         let is_plain = request.scheme() != Scheme::Https;
         found.https.redirect && is_plain && !path.starts_with(CHALLENGES)
     }
@@ -29,7 +33,7 @@ impl Site {
     pub(super) fn answer_before_access(
         &mut self,
         path: &str,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
     ) -> Option<Answer> {
         let to_authority = self.answer_authority(path, exchange);
@@ -54,7 +58,7 @@ impl Site {
     fn redirect_to_https(
         &mut self,
         path: &str,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
     ) -> Option<Answer> {
         if !Self::leads_to_https(path, found, exchange.request) || exchange.reply.is_begun() {

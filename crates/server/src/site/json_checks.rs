@@ -6,16 +6,16 @@
 use std::collections::VecDeque;
 
 use ahash::HashMap;
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
-use wire::json::{self, Check, Problem};
+use wire::json::{self, JsonCheck, JsonProblem};
 
 use crate::limits::{JSON_PIECE_SIZE, JSON_PIECES_PER_TURN};
 
 /// The checks of a scheduler that are not at their end.
 #[derive(Debug, Default)]
 pub(super) struct JsonChecks {
-    under_way: HashMap<ProcessId, Check>,
+    under_way: HashMap<ProcessId, JsonCheck>,
     /// Requests that wait for a later turn, in the order in which they get it.
     waiting: VecDeque<ProcessId>,
     /// Pieces that were checked in this turn.
@@ -25,7 +25,11 @@ pub(super) struct JsonChecks {
 impl JsonChecks {
     /// Checks the body of a request, which is the same each time until the request is forgotten; `None` if the request
     /// has to wait.
-    pub(super) fn check(&mut self, process: ProcessId, body: &[u8]) -> Option<Result<(), Problem>> {
+    pub(super) fn check(
+        &mut self,
+        process: ProcessId,
+        body: &[u8],
+    ) -> Option<Result<(), JsonProblem>> {
         if body.len() <= JSON_PIECE_SIZE {
             return Some(json::check(body).map(drop));
         }
@@ -54,7 +58,7 @@ impl JsonChecks {
     /// At the end of a turn: as many requests go on in the next as it has pieces.
     pub(super) fn end_turn<M>(&mut self, context: &mut ServiceContext<'_, M>) {
         for process in self.next_turn() {
-            context.command(Command::Resume(process));
+            context.command(SchedulerCommand::Resume(process));
         }
     }
 

@@ -7,11 +7,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use config::route::Found;
-use config::{Quota, QuotaKey};
+use config::route::FoundRoute;
+use config::{LimitRule, QuotaKey};
 use http::{Answer, AnswerContext, FieldList, Method, Reply, Request, Unanswered};
-use quota::{Limit, LimitCounts, Limiter, News, Outcome, Pace, Rule};
-use runtime::service::{Command, ServiceContext};
+use quota::{Limit, LimitCounts, Limiter, QuotaDecision, QuotaPace, RemoteUses, Rule};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
@@ -40,7 +40,7 @@ impl Site {
         &mut self,
         path: &str,
         stage: Stage,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Option<Answer> {
@@ -77,7 +77,7 @@ impl Site {
         }
         place.note_metered(stage);
         let data = Rc::clone(&self.data);
-        let of_stage = |quota: &&Quota| {
+        let of_stage = |quota: &&LimitRule| {
             stage_of(quota) == Some(stage) && counts(quota, path, request.method())
         };
         let quotas = || data.config.quotas.iter().enumerate().filter(|(_, quota)| of_stage(quota));
@@ -86,7 +86,7 @@ impl Site {
             for (limit, quota) in quotas() {
                 let key = self.key_of(limit, quota, path, (request, place));
                 let mut limiter = self.limiter.borrow_mut();
-                if let Outcome::Refused(wait) = limiter.look(limit, key, now_ns) {
+                if let QuotaDecision::Refused(wait) = limiter.look(limit, key, now_ns) {
                     limiter.count_refusal(limit, wait);
                     return Metering::Refused(self.fields_of_refusal(limit, wait));
                 }
@@ -97,9 +97,9 @@ impl Site {
             let key = self.key_of(limit, quota, path, (request, place));
             let outcome = self.limiter.borrow_mut().take(limit, key, now_ns);
             match outcome {
-                Outcome::Allowed => self.charge_later(limit, key, context.id),
-                Outcome::After(wait) => longest = longest.max(wait),
-                Outcome::Refused(wait) => {
+                QuotaDecision::Allowed => self.charge_later(limit, key, context.id),
+                QuotaDecision::After(wait) => longest = longest.max(wait),
+                QuotaDecision::Refused(wait) => {
                     return Metering::Refused(self.fields_of_refusal(limit, wait));
                 }
             }
@@ -136,7 +136,7 @@ impl Site {
     fn key_of(
         &self,
         limit: usize,
-        quota: &Quota,
+        quota: &LimitRule,
         path: &str,
         (request, place): (&Request<'_>, &AnswerPlace),
     ) -> u64 {
@@ -205,7 +205,7 @@ impl Site {
         }
         loop {
             match self.metered.take_due(context.now.monotonic_ms()) {
-                Ok(process) => context.command(Command::Resume(process)),
+                Ok(process) => context.command(SchedulerCommand::Resume(process)),
                 Err(Some(milliseconds)) => {
                     context.wake_after_ms(milliseconds);
                     break;
@@ -231,7 +231,7 @@ impl Site {
     }
 
     /// Another scheduler tells what was used there.
-    pub(crate) fn on_used(&mut self, news: &News, context: &ServiceContext<'_, Message>) {
+    pub(crate) fn on_used(&mut self, news: &RemoteUses, context: &ServiceContext<'_, Message>) {
         self.limiter.borrow_mut().learn(news, context.now.monotonic_ns);
     }
 
@@ -249,7 +249,7 @@ fn spend(limiter: &mut Limiter, owed: Owed, data: &SiteData, now_ns: u64) {
 }
 
 /// When a limit is applied; `None`: only pages use it.
-fn stage_of(quota: &Quota) -> Option<Stage> {
+fn stage_of(quota: &LimitRule) -> Option<Stage> {
     match quota.by {
         QuotaKey::Pages => None,
         QuotaKey::User => Some(Stage::User),
@@ -260,7 +260,7 @@ fn stage_of(quota: &Quota) -> Option<Stage> {
 }
 
 /// Whether a limit counts such a request.
-fn counts(quota: &Quota, path: &str, method: Method) -> bool {
+fn counts(quota: &LimitRule, path: &str, method: Method) -> bool {
     // GET includes HEAD, as in routes.
     let meant = if method == Method::Head { Method::Get } else { method };
     let is_one =
@@ -292,7 +292,8 @@ fn fields_of(limit: &Limit, wait: Duration) -> FieldList {
     let seconds = |time: Duration| time.as_nanos().div_ceil(1_000_000_000).max(1);
     let wait = seconds(wait);
     let name = &limit.name;
-    let refilled = |pace: &Pace| seconds(Duration::from_nanos(pace.nanoseconds_of(pace.burst)));
+    let refilled =
+        |pace: &QuotaPace| seconds(Duration::from_nanos(pace.nanoseconds_of(pace.burst)));
     let policy = match &limit.rule {
         Rule::Uses(pace) => format!("\"{name}\";q={};w={}", pace.burst, refilled(pace)),
         Rule::Amounts(pace) => {

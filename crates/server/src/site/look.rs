@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use config::FileSettings;
 use config::route::RuleId;
-use files::cache::Looked;
-use files::entry::Entry;
+use files::cache::PathLookup;
+use files::entry::CachedEntry;
 use files::representation::Large;
-use files::roots::{LargeOpen, Patience};
-use files::{Key, RootIndex, Warm};
+use files::roots::{LargeOpen, OpenWait};
+use files::{EntryKey, RootIndex, Warm};
 use http::AnswerContext;
 use runtime::slots::ProcessId;
 use sys::file::FileHandle;
@@ -48,43 +48,43 @@ impl Site {
     /// The entry for a path, or whether the request has to wait or cannot be served.
     pub(super) fn look(
         &mut self,
-        key: Key<'_>,
+        key: EntryKey<'_>,
         accepted: &Accepted,
         context: &mut AnswerContext<'_, Message>,
-    ) -> Result<Rc<Entry>, NotNow> {
+    ) -> Result<Rc<CachedEntry>, NotNow> {
         let now_ms = context.now.monotonic_ms();
         let unix_ms = context.now.unix_seconds * 1000;
         match self.cache.look(key, accepted, now_ms) {
-            Looked::Fresh(entry) => Ok(entry),
-            Looked::Refresh(entry, errand) => {
+            PathLookup::Fresh(entry) => Ok(entry),
+            PathLookup::Refresh(entry, errand) => {
                 // If it is not sent, the entry is still valid for its second, and the next request tries again.
                 let _later = self.send_look_up(key, errand, unix_ms, context.mail);
                 Ok(entry)
             }
-            Looked::Missing(errand) => {
+            PathLookup::Missing(errand) => {
                 if !self.send_look_up(key, errand, unix_ms, context.mail) {
                     return Err(NotNow::Busy);
                 }
                 self.waiting.add(key, context.id);
                 Err(NotNow::Wait)
             }
-            Looked::Pending => {
+            PathLookup::Pending => {
                 self.waiting.add(key, context.id);
                 Err(NotNow::Wait)
             }
-            Looked::Busy => Err(NotNow::Busy),
+            PathLookup::Busy => Err(NotNow::Busy),
         }
     }
 
     /// Opens a file too large for memory, without waiting for the disk.
     pub(super) fn open_large(
         &mut self,
-        key: Key<'_>,
+        key: EntryKey<'_>,
         large: &Large,
         context: &mut AnswerContext<'_, Message>,
     ) -> Result<Rc<FileHandle>, NotNow> {
         let patience =
-            if forget(&mut self.warmed, context.id) { Patience::Warmed } else { Patience::None };
+            if forget(&mut self.warmed, context.id) { OpenWait::Warmed } else { OpenWait::None };
         let now_ms = context.now.monotonic_ms();
         match self.roots.open_large(key.root, large, patience, now_ms) {
             LargeOpen::Ready(file) => Ok(file),

@@ -2,19 +2,19 @@
 //!
 //! Owns that answer, and who is served as ever. Never decides that it is maintained: `crate::maintenance` adds that up.
 
-use config::route::Found;
+use config::route::FoundRoute;
 use http::{Answer, AnswerContext, FieldList, Request};
 use wire::http::status::Status;
 
 use super::exchange::{Exchange, address_of};
 use super::state::Site;
-use crate::maintenance::{Source, Switch};
+use crate::maintenance::{MaintenanceSource, Switch};
 use crate::message::Message;
 use crate::site_data::SiteData;
 
 impl Site {
     /// A source says whether the site is maintained.
-    pub(crate) fn set_maintenance(&mut self, source: Source, switch: Switch) {
+    pub(crate) fn set_maintenance(&mut self, source: MaintenanceSource, switch: Switch) {
         self.maintenance.set(source, switch);
     }
 
@@ -28,7 +28,7 @@ impl Site {
     /// begins meanwhile: a page that waits, or a write that is on its way to the store.
     pub(super) fn refuse_maintained(
         &mut self,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Option<Answer> {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use ahash::HashMap;
 use channels::limits::KEY_SIZE;
-use channels::{Body, Glob, Offer, Position, check_name, check_pattern};
-use runtime::service::{Command, ServiceContext};
+use channels::{ChannelGlob, Offer, Payload, Position, check_name, check_pattern};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -34,7 +34,7 @@ impl Programs {
     /// At the end of a turn: requests that have used their share continue in the next.
     pub(super) fn end_turn<M>(&mut self, context: &mut ServiceContext<'_, M>) {
         for process in self.yielded.drain(..) {
-            context.command(Command::Resume(process));
+            context.command(SchedulerCommand::Resume(process));
         }
     }
 }
@@ -54,7 +54,7 @@ pub(super) enum Order {
     Publish { channel: Box<str>, offer: Offer },
     Members(Arc<str>),
     History { channel: Box<str>, since: Option<Position> },
-    Channels(Glob),
+    Channels(ChannelGlob),
     Dismiss { user: Arc<str>, channel: Option<Arc<str>> },
     Wrong(String),
 }
@@ -137,7 +137,7 @@ impl Written<'_> {
         }
         if let Some(pattern) = self.channels {
             check_pattern(pattern.as_bytes()).map_err(|problem| problem.to_string())?;
-            return Ok(vec![Order::Channels(Glob::new(&pattern))]);
+            return Ok(vec![Order::Channels(ChannelGlob::new(&pattern))]);
         }
         if let Some(user) = self.disconnect {
             return Ok(vec![Order::Dismiss { user: user.into(), channel: None }]);
@@ -156,9 +156,10 @@ pub(crate) fn written_value<'de, D: Deserializer<'de>>(
 }
 
 /// The message in the field `data` of an order.
-pub(crate) fn message_of(data: Option<&RawValue>) -> Result<Body, String> {
+pub(crate) fn message_of(data: Option<&RawValue>) -> Result<Payload, String> {
     let data = data.ok_or("`data` is missing")?;
-    Body::of_json(data.get().as_bytes()).map_err(|problem| format!("`data` is not JSON: {problem}"))
+    Payload::of_json(data.get().as_bytes())
+        .map_err(|problem| format!("`data` is not JSON: {problem}"))
 }
 
 fn checked(name: &str) -> Result<&str, String> {

@@ -7,7 +7,7 @@ use files::media_type::is_compressible;
 use http::{Answer, Reply, Request};
 use pages::Page;
 use runtime::slots::ProcessId;
-use script::engine::Output;
+use script::engine::PageOutput;
 use wire::http::encoding::{Accepted, Coding};
 use wire::http::status::Status;
 
@@ -23,7 +23,7 @@ const AS_IT_IS: [&str; 3] = ["content-encoding", "content-range", "etag"];
 pub(super) fn write(
     packer: &mut Packer,
     process: ProcessId,
-    (output, page): (&Output, &Page),
+    (output, page): (&PageOutput, &Page),
     exchange: &mut Exchange<'_, '_>,
 ) -> Option<Answer> {
     let status = status_set(output);
@@ -74,7 +74,7 @@ pub(super) fn go_on(
 }
 
 fn write_fields_with(
-    output: &Output,
+    output: &PageOutput,
     page: &Page,
     coding: Coding,
     exchange: &mut Exchange<'_, '_>,
@@ -89,7 +89,7 @@ fn write_fields_with(
 
 fn may_be_compressed(
     status: Status,
-    output: &Output,
+    output: &PageOutput,
     page: &Page,
     exchange: &Exchange<'_, '_>,
 ) -> bool {

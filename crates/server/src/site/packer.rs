@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use ahash::HashMap;
 use flate2::{Compress, Compression, FlushCompress, Status};
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use wire::http::encoding::{Available, Coding};
 use zstd::stream::raw::{Encoder as ZstdEncoder, InBuffer, Operation, OutBuffer};
@@ -138,7 +138,7 @@ impl Packer {
             return;
         }
         for process in self.go_on() {
-            context.command(Command::Resume(process));
+            context.command(SchedulerCommand::Resume(process));
         }
         if !self.queue.is_empty() {
             context.wake_at_ns(context.now.monotonic_ns);

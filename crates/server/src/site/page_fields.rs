@@ -4,7 +4,7 @@
 //! runs a page.
 
 use pages::Page;
-use script::engine::Output;
+use script::engine::PageOutput;
 use wire::http::status::Status;
 
 use super::exchange::Exchange;
@@ -27,14 +27,14 @@ pub(super) fn is_of_page(name: &str) -> bool {
 }
 
 /// The status that a page has set.
-pub(super) fn status_set(output: &Output) -> Status {
+pub(super) fn status_set(output: &PageOutput) -> Status {
     output.status.and_then(Status::from_code).unwrap_or(Status::OK)
 }
 
 /// Writes the fields of the configuration and of the page, which takes precedence for equal names, and the default type if the
 /// page set none.
 pub(super) fn write_fields(
-    output: &Output,
+    output: &PageOutput,
     typed_by: Option<&Page>,
     exchange: &mut Exchange<'_, '_>,
 ) {

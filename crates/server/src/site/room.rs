@@ -2,9 +2,9 @@
 //!
 //! Owns the limits of one body, from its route until it begins to arrive. Never receives it.
 
-use config::route::Found;
+use config::route::FoundRoute;
 use http::BodyPolicy;
-use pages::uploads::Files;
+use pages::uploads::FileAcceptance;
 use wire::http::head::Framing;
 
 /// The limits of a body.
@@ -14,7 +14,7 @@ pub(super) struct Room {
     body: u64,
     /// Of a form with files.
     form: u64,
-    files: Files,
+    files: FileAcceptance,
 }
 
 /// What a body is.
@@ -30,13 +30,13 @@ pub(super) enum BodyKind {
 
 impl Room {
     /// The limits of this route.
-    pub(super) fn of(found: &Found<'_>, files: Files) -> Self {
+    pub(super) fn of(found: &FoundRoute<'_>, files: FileAcceptance) -> Self {
         Self { body: found.body_size, form: found.form_size, files }
     }
 
     /// How to handle a body of this kind.
     pub(super) fn policy(&self, kind: BodyKind, framing: Framing) -> BodyPolicy {
-        let takes_files = kind == BodyKind::StorableForm && self.files == Files::Taken;
+        let takes_files = kind == BodyKind::StorableForm && self.files == FileAcceptance::Taken;
         let most = if takes_files { self.form } else { self.body };
         match framing {
             // It is refused as by its host, which accepts no body.
@@ -47,7 +47,7 @@ impl Room {
     }
 
     /// Whether the files of a form are taken, and how many bytes its fields may have.
-    pub(super) fn of_form(&self) -> (Files, u64) {
+    pub(super) fn of_form(&self) -> (FileAcceptance, u64) {
         (self.files, self.body)
     }
 }

@@ -4,8 +4,8 @@
 
 use std::rc::Rc;
 
-use config::route::{Found, KeptRoute, RuleId};
-use http::{FieldList, PassedOn};
+use config::route::{FoundRoute, KeptRoute, RuleId};
+use http::{FieldList, ProxiedNotes};
 use pages::SetIndex;
 use wire::http::status::Status;
 
@@ -36,7 +36,7 @@ pub(super) struct AnswerPlace {
     /// What a module has said of it, if a module has it go there.
     handed_on: Option<Rc<HandedOn>>,
     /// How it went there, for the access log.
-    passed_on: Option<Box<PassedOn>>,
+    passed_on: Option<Box<ProxiedNotes>>,
     permission: Permission,
     refusal: Option<Refusal>,
     /// How many paths of `try` are known to have no file.
@@ -199,12 +199,12 @@ impl AnswerPlace {
     }
 
     /// Servers of an upstream have had it.
-    pub(super) fn note_passed_on(&mut self, account: PassedOn) {
+    pub(super) fn note_passed_on(&mut self, account: ProxiedNotes) {
         self.passed_on = Some(Box::new(account));
     }
 
     /// How it went there.
-    pub(super) fn passed_on(&self) -> Option<&PassedOn> {
+    pub(super) fn passed_on(&self) -> Option<&ProxiedNotes> {
         self.passed_on.as_deref()
     }
 
@@ -229,7 +229,7 @@ impl Kept {
     /// Keeps a route of the configuration with this number.
     pub(super) fn new(
         path: &str,
-        found: Found<'_>,
+        found: FoundRoute<'_>,
         place: AnswerPlace,
         generation: u64,
     ) -> Box<Self> {
@@ -283,7 +283,7 @@ impl Kept {
     }
 
     /// The route, in the configuration that it is of.
-    pub(super) fn route<'k>(&'k self, data: &'k SiteData) -> Found<'k> {
+    pub(super) fn route<'k>(&'k self, data: &'k SiteData) -> FoundRoute<'k> {
         data.table.recall(&self.route, &self.path)
     }
 }

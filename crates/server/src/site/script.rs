@@ -9,17 +9,17 @@ use std::sync::Arc;
 
 use config::PageErrors;
 use config::RouteAction;
-use config::route::Found;
+use config::route::FoundRoute;
 use files::RootIndex;
 use http::{Added, Answer, AnswerContext, FieldList};
 use pages::uploads::UploadState;
 use pages::{
-    FaultReport, Moment, Page, PageKind, PageSet, RequestHost, RunResult, SetIndex, Writer,
+    FaultReport, LineWriter, Moment, Page, PageKind, PageSet, RequestHost, RunResult, SetIndex,
 };
 use runtime::diagnostic::{self, Level};
 use runtime::slots::ProcessId;
 use runtime::trace;
-use script::engine::{Author, Fault, Output, ScriptError};
+use script::engine::{Author, Fault, PageOutput, ScriptError};
 use wire::http::method::Method;
 use wire::http::status::Status;
 
@@ -47,7 +47,7 @@ impl Site {
     }
 
     /// The app module that answers requests without a route or file, if there is one.
-    pub(super) fn main_module(&self, found: &Found<'_>) -> Option<(SetIndex, usize)> {
+    pub(super) fn main_module(&self, found: &FoundRoute<'_>) -> Option<(SetIndex, usize)> {
         let (runner, set) = (self.runner.as_ref()?, self.data.app_set()?);
         // A route that serves files means that files answer below it.
         let is_routed = self.data.table.place_of(found.rule).is_some();
@@ -65,7 +65,7 @@ impl Site {
         &mut self,
         (set, index): (SetIndex, usize),
         asked: Asked<'_>,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
@@ -95,7 +95,7 @@ impl Site {
         &mut self,
         place: (SetIndex, usize),
         Asked { path, rest }: Asked<'_>,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Option<RunResult> {
@@ -104,7 +104,7 @@ impl Site {
         let site = self.data.config.site_name(found.host);
         let form = self.uploads.form(context.id);
         let gate = Rc::clone(runner.log_gate());
-        let gate = (&*gate, Writer::Requests(place.0.0, place.1));
+        let gate = (&*gate, LineWriter::Requests(place.0.0, place.1));
         let publications = Rc::clone(runner.publications());
         let records = Rc::clone(runner.records());
         let (publications, records) = (&*publications, &*records);
@@ -167,7 +167,7 @@ impl Site {
         &mut self,
         run_result: Option<RunResult>,
         set: SetIndex,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
@@ -250,7 +250,8 @@ impl Site {
         let file = &page.name.file;
         let gate = self.runner.as_ref().map(|runner| runner.log_gate());
         let name = format!("{kind} {file}");
-        if gate.is_none_or(|gate| gate.admits(level, Writer::Failures(file), &name, what.len())) {
+        if gate.is_none_or(|gate| gate.admits(level, LineWriter::Failures(file), &name, what.len()))
+        {
             diagnostic::write(
                 level,
                 format_args!("{name}: {}", what.replace(char::is_control, " ")),
@@ -268,7 +269,7 @@ impl Site {
         &mut self,
         status: Status,
         fields: &FieldList,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
@@ -300,7 +301,7 @@ impl Site {
         &mut self,
         status: Status,
         shown: Option<Vec<u8>>,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
@@ -313,7 +314,7 @@ impl Site {
 }
 
 /// What a module has set for an answer that the server gives in its place: the status, and fields.
-fn said_by_module(output: &Output) -> (Status, FieldList) {
+fn said_by_module(output: &PageOutput) -> (Status, FieldList) {
     let status = output.status.and_then(Status::from_code).unwrap_or(Status::NOT_FOUND);
     let mut fields = FieldList::new();
     for (name, value) in output.fields().filter(|(name, _)| is_of_page(name)) {
@@ -358,7 +359,7 @@ pub(super) fn level_of(fault: Fault) -> Level {
 }
 
 /// The whole answer of a page, or the rest of one that was begun.
-fn write(output: &Output, page: &Page, exchange: &mut Exchange<'_, '_>) {
+fn write(output: &PageOutput, page: &Page, exchange: &mut Exchange<'_, '_>) {
     if exchange.reply.is_begun() {
         exchange.reply.part(&output.body);
         return;
@@ -376,7 +377,7 @@ fn write(output: &Output, page: &Page, exchange: &mut Exchange<'_, '_>) {
 }
 
 /// A part of a page's answer, with the head if it was not sent yet.
-fn write_part(output: &Output, page: &Page, exchange: &mut Exchange<'_, '_>) -> Added {
+fn write_part(output: &PageOutput, page: &Page, exchange: &mut Exchange<'_, '_>) -> Added {
     if !exchange.reply.is_begun() {
         let status = status_set(output);
         exchange.reply.begin_parts(status);
@@ -392,8 +393,8 @@ mod tests {
     use std::net::SocketAddr;
     use std::path::PathBuf;
 
-    use runtime::mailbox::{Role, Waking, mesh};
-    use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
+    use runtime::mailbox::{EndpointRole, Waking, mesh};
+    use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
     use sys::pollset::{ListenOptions, Silence, Speaks};
     use sys::socket::ListenAddress;
     use world::{ClientId, Faults, Sim, World};
@@ -401,7 +402,7 @@ mod tests {
     use super::super::endpoints::Helpers;
     use super::*;
     use crate::conn::Connections;
-    use crate::load::Source;
+    use crate::load::ConfigSource;
     use pages::Before;
 
     /// A server with these pages, in a simulated world.
@@ -420,13 +421,13 @@ mod tests {
             for (file, text) in pages {
                 std::fs::write(directory.join(file), text).unwrap();
             }
-            let source = Source { directory: directory.clone(), ..Source::default() };
+            let source = ConfigSource { directory: directory.clone(), ..ConfigSource::default() };
             let data = Arc::new(source.load(1, Before::default()).unwrap());
             let helpers = Helpers::of_files(1, Vec::new());
             let site = Site::open(Arc::clone(&data), helpers, 1).unwrap();
             let service = Connections::new(site, &data, None);
             let world = World::new(1, Faults::none());
-            let seat = mesh(&[Role::Scheduler], Waking::Driven).unwrap().remove(0);
+            let seat = mesh(&[EndpointRole::Scheduler], Waking::Driven).unwrap().remove(0);
             let settings = SchedulerSettings { connections: 10, ..SchedulerSettings::default() };
             let mut scheduler = Scheduler::new(world.pollset(0), service, seat.mailbox, settings);
             let address = ListenAddress::Tcp(SocketAddr::from(([10, 0, 0, 1], 80)));
@@ -452,7 +453,7 @@ mod tests {
         fn answer(&mut self, client: ClientId, after_ns: u64) -> String {
             self.world.advance(after_ns);
             for _ in 0..10 {
-                self.scheduler.turn(Waiting::Forbidden).unwrap();
+                self.scheduler.turn(TurnWait::Forbidden).unwrap();
             }
             String::from_utf8(self.world.client_received(client)).unwrap()
         }

@@ -4,8 +4,8 @@
 
 use channels::ChannelView;
 use config::HostId;
-use http::Times;
-use live::{Info, Latency, List, Row};
+use http::RequestTimes;
+use live::{Info, LatencyFigures, List, TableRow};
 use pages::Suspended;
 use runtime::mailbox::Endpoint;
 use store::Database;
@@ -13,11 +13,16 @@ use store::Database;
 use super::route::number_of;
 use super::state::Site;
 use crate::limits::{LIVE_SEEN_MAX, ROUTES_ERRING};
-use crate::live::{Choice, Shown, Wish, info_of_row, latency};
+use crate::live::{Choice, LiveAnswer, ViewRequest, info_of_row, latency};
 
 impl Site {
     /// The rows of a list that the site knows.
-    pub(crate) fn list_shown(&mut self, wish: &Wish, here: Endpoint, now_ms: u64) -> Shown {
+    pub(crate) fn list_shown(
+        &mut self,
+        wish: &ViewRequest,
+        here: Endpoint,
+        now_ms: u64,
+    ) -> LiveAnswer {
         let (choice, beyond) = match wish.list {
             Some(List::Channels) => {
                 let mut choice = Choice::new(wish, "subscribers");
@@ -43,10 +48,10 @@ impl Site {
                 }
                 (choice, 0)
             }
-            _ => return Shown::default(),
+            _ => return LiveAnswer::default(),
         };
         let (rows, left_out) = choice.finish();
-        Shown { rows, left_out: left_out + beyond as u64, ..Shown::default() }
+        LiveAnswer { rows, left_out: left_out + beyond as u64, ..LiveAnswer::default() }
     }
 
     /// What is told of a suspended page or a process of a page.
@@ -67,7 +72,7 @@ impl Site {
     }
 
     /// These times, by route and class of status, and by page.
-    pub(crate) fn times_told(&self, times: &Times) -> Vec<Latency> {
+    pub(crate) fn times_told(&self, times: &RequestTimes) -> Vec<LatencyFigures> {
         let mut told = Vec::new();
         for (number, host, name) in self.timed_routes() {
             for class in 1..=5 {
@@ -87,7 +92,7 @@ impl Site {
     }
 
     /// Routes with answers of 5xx, each with their number since the start.
-    pub(crate) fn erring_routes(&self, times: &Times) -> Vec<(String, u64)> {
+    pub(crate) fn erring_routes(&self, times: &RequestTimes) -> Vec<(String, u64)> {
         let erring = self.timed_routes().filter_map(|(number, host, name)| {
             let count = times.of_route(number, 5)?.filled().map(|(_, count)| count).sum();
             Some((self.route_name(host, name), count))
@@ -111,8 +116,8 @@ impl Site {
 }
 
 /// The row of a channel. Its rows on all schedulers have one id, and are added up.
-fn channel_row(channel: &ChannelView<'_>) -> Row {
-    let row = Row::new(format!("n-{}", channel.name)).text("name", channel.name);
+fn channel_row(channel: &ChannelView<'_>) -> TableRow {
+    let row = TableRow::new(format!("n-{}", channel.name)).text("name", channel.name);
     let row = row.number("subscribers", channel.subscribers as u64);
     let pattern = if channel.pattern.is_empty() { "(none)" } else { channel.pattern };
     let row = row.text("pattern", pattern).number("dropped", channel.dropped);
@@ -126,8 +131,8 @@ fn channel_row(channel: &ChannelView<'_>) -> Row {
 }
 
 /// The row of a suspended run.
-fn run_row(here: Endpoint, run: &Suspended) -> Row {
-    Row::new(format!("p-{}-{}", here.0, run.id))
+fn run_row(here: Endpoint, run: &Suspended) -> TableRow {
+    TableRow::new(format!("p-{}-{}", here.0, run.id))
         .text("page", &*run.page)
         .text("kind", run.kind)
         .text("state", run.state)
@@ -140,10 +145,10 @@ fn run_row(here: Endpoint, run: &Suspended) -> Row {
 }
 
 /// The row of a key. Its rows on all schedulers have one id, and are added up.
-fn key_row((database, key, uses): (Database, &[u8], u64)) -> Row {
+fn key_row((database, key, uses): (Database, &[u8], u64)) -> TableRow {
     let Database(database) = database;
     let key = String::from_utf8_lossy(key);
-    Row::new(format!("k-{database}-{key}"))
+    TableRow::new(format!("k-{database}-{key}"))
         .text("key", &*key)
         .number("database", u64::from(database))
         .number("uses", uses)

@@ -2,7 +2,7 @@
 //!
 //! Owns the line. Never measures: the library and the pages do.
 
-use http::{Notes, PassedOn, Request, Slow};
+use http::{Notes, ProxiedNotes, Request, SlowRequest};
 use pages::Spent;
 use runtime::diagnostic::{self, Level};
 use wire::escape::escape_log;
@@ -12,7 +12,7 @@ use crate::limits::SLOW_PATH_SIZE;
 
 impl Site {
     /// A request took long.
-    pub(super) fn write_slow(&mut self, request: &Request<'_>, slow: &Slow<'_>) {
+    pub(super) fn write_slow(&mut self, request: &Request<'_>, slow: &SlowRequest<'_>) {
         let runner = self.runner.as_mut();
         let spent = runner.and_then(|runner| runner.take_spent(slow.process, slow.began_ns));
         let Some(left_out) = self.slow_lines.admit(slow.began_ns + slow.took_ns) else { return };
@@ -24,8 +24,8 @@ impl Site {
     }
 }
 
-fn line_of(request: &Request<'_>, slow: &Slow<'_>, spent: Option<&Spent>) -> String {
-    let Slow { status, took_ns, notes, .. } = slow;
+fn line_of(request: &Request<'_>, slow: &SlowRequest<'_>, spent: Option<&Spent>) -> String {
+    let SlowRequest { status, took_ns, notes, .. } = slow;
     let (path, _) = request.head.split_target();
     let mut shown = Vec::new();
     escape_log(&mut shown, &path[..path.len().min(SLOW_PATH_SIZE)]);
@@ -47,7 +47,7 @@ fn named(notes: &Notes) -> &str {
 }
 
 /// Where its time went, in the order in which it was spent as far as that is known. What is in no part is the rest.
-fn parts_of(slow: &Slow<'_>, spent: Option<&Spent>) -> Vec<String> {
+fn parts_of(slow: &SlowRequest<'_>, spent: Option<&Spent>) -> Vec<String> {
     let mut known: Vec<(String, u64)> = Vec::new();
     if let Some(spent) = spent {
         let queued_ns = spent.began_ns.saturating_sub(slow.began_ns);
@@ -63,8 +63,8 @@ fn parts_of(slow: &Slow<'_>, spent: Option<&Spent>) -> Vec<String> {
     known.iter().map(|(name, ns)| format!("{name} {}", ms(*ns))).collect()
 }
 
-fn parts_passed_on(slow: &Slow<'_>, passed_on: &PassedOn) -> Vec<(String, u64)> {
-    let PassedOn { upstream, began_ns, ended_ns, .. } = passed_on;
+fn parts_passed_on(slow: &SlowRequest<'_>, passed_on: &ProxiedNotes) -> Vec<(String, u64)> {
+    let ProxiedNotes { upstream, began_ns, ended_ns, .. } = passed_on;
     let end_ns = ended_ns.unwrap_or(slow.began_ns + slow.took_ns);
     let server_ns = end_ns.saturating_sub(*began_ns);
     vec![
@@ -88,7 +88,8 @@ mod tests {
         let notes = Notes::default();
         let status = wire::http::status::Status::OK;
         let process = runtime::slots::ProcessId::from_bits(1);
-        let slow = Slow { process, status, began_ns: 100 * ms, took_ns: 60 * ms, notes: &notes };
+        let slow =
+            SlowRequest { process, status, began_ns: 100 * ms, took_ns: 60 * ms, notes: &notes };
         let waits = vec![("the store", 30 * ms)];
         let mut spent = Spent::default();
         (spent.began_ns, spent.ran_ns, spent.waits) = (105 * ms, 20 * ms, waits);
@@ -96,15 +97,15 @@ mod tests {
         let expected =
             ["before the page began 5.0", "page 20.0", "waiting for the store 30.0", "rest 5.0"];
         assert_eq!(parts, expected);
-        let passed_on = PassedOn {
+        let passed_on = ProxiedNotes {
             upstream: "api".to_owned(),
             began_ns: 101 * ms,
             ended_ns: Some(151 * ms),
-            ..PassedOn::default()
+            ..ProxiedNotes::default()
         };
         let mut notes = Notes::default();
         notes.passed_on = Some(passed_on);
-        let parts = parts_of(&Slow { notes: &notes, ..slow }, None);
+        let parts = parts_of(&SlowRequest { notes: &notes, ..slow }, None);
         assert_eq!(parts, ["before it was passed on 1.0", "upstream api 50.0", "rest 9.0"]);
     }
 }

@@ -5,11 +5,13 @@
 
 use std::rc::Rc;
 
-use client::{Anywhere, Body, Deadlines, ExchangeId, News, Request, Requester, Url};
+use client::{
+    Anywhere, Deadlines, ExchangeId, ExchangeNews, OutgoingBody, OutgoingRequest, Requester, Url,
+};
 use config::TraceSettings;
 use runtime::clock::Now;
 use runtime::service::ServiceContext;
-use runtime::trace::{self, Actor, Edge, Sampled, SampledStep};
+use runtime::trace::{self, Actor, Sampled, SampledStep, SpanEdge};
 use serde_json::{Value, json};
 
 use crate::limits::{SPANS_AT_ONCE, SPANS_PAUSE_NS, SPANS_QUEUED, SPANS_TIME};
@@ -64,9 +66,11 @@ impl Spans {
         loop {
             match exchanges.next(id, usize::MAX, now_ns) {
                 None => return,
-                Some(News::Head(head)) => self.is_accepted = (200..300).contains(&head.status),
-                Some(News::End) => break,
-                Some(News::Failed(_)) => {
+                Some(ExchangeNews::Head(head)) => {
+                    self.is_accepted = (200..300).contains(&head.status)
+                }
+                Some(ExchangeNews::End) => break,
+                Some(ExchangeNews::Failed(_)) => {
                     self.is_accepted = false;
                     break;
                 }
@@ -125,9 +129,10 @@ impl Spans {
             }],
         }] });
         let reach = Rc::new(Anywhere);
-        let plain = Request::new("POST", self.collector.clone(), reach, Requester::Service);
-        let body = Body::Whole(body.to_string().into_bytes());
-        let mut request = Request { body, deadlines: Deadlines::whole(SPANS_TIME), ..plain };
+        let plain = OutgoingRequest::new("POST", self.collector.clone(), reach, Requester::Service);
+        let body = OutgoingBody::Whole(body.to_string().into_bytes());
+        let mut request =
+            OutgoingRequest { body, deadlines: Deadlines::whole(SPANS_TIME), ..plain };
         let is_json = request.fields.add("Content-Type", b"application/json").is_ok();
         debug_assert!(is_json, "it is a field");
         match exchanges.begin(request, now_ns) {
@@ -190,11 +195,11 @@ fn spans_of(request: &Sampled, now: Moment) -> Vec<Value> {
         ),
     )];
     for (number, step) in (1_u64..).zip(&request.steps) {
-        if step.what.edge != Edge::Begins {
+        if step.what.edge != SpanEdge::Begins {
             continue;
         }
         let later = request.steps.iter().skip(number as usize);
-        let mut ends = later.filter(|end| end.what.edge == Edge::Ends);
+        let mut ends = later.filter(|end| end.what.edge == SpanEdge::Ends);
         let end = ends.find(|end| end.what.from == step.what.to).unwrap_or(last);
         let kind = if step.what.to == Actor::Server { KIND_CLIENT } else { KIND_INTERNAL };
         let id = request.span.wrapping_add(number).max(1);
@@ -233,7 +238,7 @@ fn server_span(request: &Sampled, mut span: Value) -> Value {
     let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let mut attributes =
         vec![attribute("http.request.method", method), attribute("url.path", path)];
-    let answer = request.steps.last().filter(|step| step.what.edge == Edge::Last);
+    let answer = request.steps.last().filter(|step| step.what.edge == SpanEdge::Last);
     let status = answer.and_then(|step| step.detail.split(',').next()?.parse::<u64>().ok());
     if let Some(status) = status {
         attributes.push(whole("http.response.status_code", status));
@@ -247,11 +252,11 @@ fn server_span(request: &Sampled, mut span: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use runtime::trace::What;
+    use runtime::trace::StepAction;
 
     use super::*;
 
-    fn step(at_ns: u64, what: What, detail: &str) -> SampledStep {
+    fn step(at_ns: u64, what: StepAction, detail: &str) -> SampledStep {
         SampledStep { at_ns, what, detail: detail.to_owned() }
     }
 
@@ -263,17 +268,25 @@ mod tests {
             span: 0x10,
             parent: 0x7,
             steps: vec![
-                step(1_000, What::between(client, here, "request"), "GET /x of a"),
-                step(2_000, What::within("route"), "/x*"),
-                step(3_000, What::between(here, Actor::Page, "page begins").begins(), "x.html"),
+                step(1_000, StepAction::between(client, here, "request"), "GET /x of a"),
+                step(2_000, StepAction::within("route"), "/x*"),
+                step(
+                    3_000,
+                    StepAction::between(here, Actor::Page, "page begins").begins(),
+                    "x.html",
+                ),
                 step(
                     4_000,
-                    What::between(Actor::Page, Actor::Server, "fetch").begins(),
+                    StepAction::between(Actor::Page, Actor::Server, "fetch").begins(),
                     "GET http://b/",
                 ),
-                step(6_000, What::between(Actor::Server, Actor::Page, "fetched").ends(), "200"),
-                step(7_000, What::between(Actor::Page, here, "page ends").ends(), ""),
-                step(9_000, What::between(here, client, "answer").last(), "503, 4 bytes"),
+                step(
+                    6_000,
+                    StepAction::between(Actor::Server, Actor::Page, "fetched").ends(),
+                    "200",
+                ),
+                step(7_000, StepAction::between(Actor::Page, here, "page ends").ends(), ""),
+                step(9_000, StepAction::between(here, client, "answer").last(), "503, 4 bytes"),
             ],
         };
         // The last steps are of the turn that began at this moment.

@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use channels::{ChannelStats, Channels, ListenerNumber};
 use config::route::RuleId;
-use files::cache::{Cache, CacheStats};
+use files::cache::{PathCache, PathCacheStats};
 use files::error_page::ErrorPages;
 use files::roots::Roots;
-use files::{Errand, Job, Key, Warm};
+use files::{EntryKey, Errand, Job, Warm};
 use local::{Local, StoreClient};
-use pages::fetch::Client;
+use pages::fetch::PageFetches;
 use pages::uploads::Desk;
 use pages::{AtWork, PagesReport, Runner};
 use quota::Limiter;
@@ -52,7 +52,7 @@ pub struct Site {
     )]
     pub(super) data: Rc<Arc<SiteData>>,
     pub(super) helpers: Helpers,
-    pub(super) cache: Cache,
+    pub(super) cache: PathCache,
     pub(super) roots: Roots,
     pub(super) waiting: Waiting,
     pub(super) error_pages: ErrorPages,
@@ -74,7 +74,7 @@ pub struct Site {
     /// Answers of pages that are being compressed.
     pub(super) packer: Packer,
     /// The requests to other servers: of pages, and those that are passed on.
-    pub(crate) client: Client,
+    pub(crate) client: PageFetches,
     /// The upstreams, and the requests that are passed on to them.
     pub(crate) proxies: Proxies,
     /// The answers of upstreams that are stored.
@@ -111,7 +111,7 @@ impl Site {
     /// Sends a lookup to a helper. `false`: none has room, and no request has to wait.
     pub(super) fn send_look_up(
         &mut self,
-        key: Key<'_>,
+        key: EntryKey<'_>,
         errand: Errand,
         unix_ms: u64,
         mail: &mut Mailbox<Message>,
@@ -171,7 +171,7 @@ impl Site {
     }
 
     /// The counters of the file cache.
-    pub(crate) fn cache_stats(&self) -> CacheStats {
+    pub(crate) fn cache_stats(&self) -> PathCacheStats {
         self.cache.stats()
     }
 

@@ -3,24 +3,25 @@
 //!
 //! Owns what is said of them. Called only while there is a trace.
 
-use config::route::Found;
+use config::route::FoundRoute;
 use http::{Request, traced};
 use runtime::slots::ProcessId;
-use runtime::trace::{self, Actor, Kind, What};
+use runtime::trace::{self, Actor, StepAction, TracedKind};
 use wire::http::status::Status;
 
-const ROUTE: What = What::within("route");
-const LET_IN: What = What::within("let in");
-const REFUSED: What = What::within("refused");
-const PAGE: What = What::between(Actor::Scheduler, Actor::Page, "page begins").begins();
-const SENT: What = What::between(Actor::Scheduler, Actor::Server, "passed on").begins();
-const ANSWERED: What = What::between(Actor::Server, Actor::Scheduler, "answer begins");
-const COMPLETE: What = What::between(Actor::Server, Actor::Scheduler, "answer complete").ends();
-const FAILED: What = What::between(Actor::Server, Actor::Scheduler, "failed").ends();
+const ROUTE: StepAction = StepAction::within("route");
+const LET_IN: StepAction = StepAction::within("let in");
+const REFUSED: StepAction = StepAction::within("refused");
+const PAGE: StepAction = StepAction::between(Actor::Scheduler, Actor::Page, "page begins").begins();
+const SENT: StepAction = StepAction::between(Actor::Scheduler, Actor::Server, "passed on").begins();
+const ANSWERED: StepAction = StepAction::between(Actor::Server, Actor::Scheduler, "answer begins");
+const COMPLETE: StepAction =
+    StepAction::between(Actor::Server, Actor::Scheduler, "answer complete").ends();
+const FAILED: StepAction = StepAction::between(Actor::Server, Actor::Scheduler, "failed").ends();
 
 /// The route of a request is found.
 #[cold]
-pub(super) fn route(process: ProcessId, found: &Found<'_>) {
+pub(super) fn route(process: ProcessId, found: &FoundRoute<'_>) {
     let name = if found.name.is_empty() { "(files)" } else { found.name };
     trace::step(process, ROUTE, format_args!("{name}"));
 }
@@ -29,7 +30,7 @@ pub(super) fn route(process: ProcessId, found: &Found<'_>) {
 #[cold]
 pub(super) fn let_in(process: ProcessId, request: &Request<'_>, user: Option<&str>) {
     let user = user.unwrap_or_default();
-    traced::know(Kind::User, process, request, format_args!("{user}"));
+    traced::know(TracedKind::User, process, request, format_args!("{user}"));
     trace::step(process, LET_IN, format_args!("{user}"));
 }
 
@@ -42,7 +43,7 @@ pub(super) fn refused(process: ProcessId, status: Status) {
 /// A page begins to answer a request.
 #[cold]
 pub(super) fn page(process: ProcessId, request: &Request<'_>, file: &str) {
-    traced::know(Kind::Page, process, request, format_args!("{file}"));
+    traced::know(TracedKind::Page, process, request, format_args!("{file}"));
     trace::step(process, PAGE, format_args!("{file}"));
 }
 
@@ -50,7 +51,7 @@ pub(super) fn page(process: ProcessId, request: &Request<'_>, file: &str) {
 #[cold]
 pub(super) fn key(process: ProcessId, request: &Request<'_>, key: &[u8]) {
     let key = String::from_utf8_lossy(key);
-    traced::know(Kind::Key, process, request, format_args!("{key}"));
+    traced::know(TracedKind::Key, process, request, format_args!("{key}"));
 }
 
 /// A request is passed on to a server of an upstream.
@@ -73,6 +74,6 @@ pub(super) fn complete(process: ProcessId) {
 
 /// The server has failed.
 #[cold]
-pub(super) fn failed(process: ProcessId, failure: &client::Failure) {
+pub(super) fn failed(process: ProcessId, failure: &client::ExchangeFailure) {
     trace::step(process, FAILED, format_args!("{failure}"));
 }

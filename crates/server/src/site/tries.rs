@@ -2,9 +2,9 @@
 //!
 //! Owns the order, and what of a directory counts. Never writes a reply: `file` and `script` do.
 
-use config::route::Found;
-use config::{FileSettings, Target};
-use files::{Content, Key, RootIndex};
+use config::route::FoundRoute;
+use config::{FileSettings, TargetTemplate};
+use files::{EntryKey, PathContent, RootIndex};
 use http::{Answer, AnswerContext, FieldList};
 use pages::SetIndex;
 use wire::http::encoding::Accepted;
@@ -21,9 +21,9 @@ impl Site {
     /// it was: what a path had when it was looked at decides, so a request ends however the files change.
     pub(super) fn answer_first(
         &mut self,
-        (rules, tries): (&FileSettings, &[Target]),
+        (rules, tries): (&FileSettings, &[TargetTemplate]),
         query: Option<&[u8]>,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
@@ -49,7 +49,7 @@ impl Site {
                 let asked = Asked::whole(&found.path);
                 return self.answer_with_page(page, asked, found, exchange, context);
             }
-            let key = Key { root, path: &path };
+            let key = EntryKey { root, path: &path };
             let content = match self.look(key, &Accepted::default(), context) {
                 Ok(entry) => Standing::of(entry.content()),
                 Err(not_now) => return self.put_off(not_now, found, exchange, context),
@@ -74,7 +74,7 @@ impl Site {
     pub(super) fn page_of_tries(
         &self,
         root: RootIndex,
-        tries: &[Target],
+        tries: &[TargetTemplate],
         path: &str,
     ) -> Option<(SetIndex, usize)> {
         tries
@@ -112,11 +112,11 @@ pub(super) enum Standing {
 }
 
 impl Standing {
-    pub(super) fn of(content: &Content) -> Self {
+    pub(super) fn of(content: &PathContent) -> Self {
         match content {
-            Content::File(_) | Content::Listing(_) => Self::There,
-            Content::Redirect | Content::Missing(_) => Self::Missing,
-            Content::Failed(_) => Self::Failed,
+            PathContent::File(_) | PathContent::Listing(_) => Self::There,
+            PathContent::Redirect | PathContent::Missing(_) => Self::Missing,
+            PathContent::Failed(_) => Self::Failed,
         }
     }
 }

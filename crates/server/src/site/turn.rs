@@ -3,7 +3,9 @@
 //! Owns the order: first pages that received something continue, then their new requests are
 //! started.
 
-use channels::{Channels, NameProblem, Offer, Published, Publisher, Refusal, Sender, check_name};
+use channels::{
+    ChannelRefusal, Channels, NameProblem, Offer, Published, Publisher, Sender, check_name,
+};
 use pages::ChannelWish;
 use runtime::diagnostic::Level;
 use runtime::mailbox::Mailbox;
@@ -38,8 +40,9 @@ impl Site {
             match wish {
                 ChannelWish::Listen(number, name) => {
                     let listens = check_name(&name).map_err(NameProblem::as_str);
-                    let listens = listens
-                        .and_then(|name| channels.listen(name, number).map_err(Refusal::as_str));
+                    let listens = listens.and_then(|name| {
+                        channels.listen(name, number).map_err(ChannelRefusal::as_str)
+                    });
                     match listens {
                         Ok(()) => self.joining.push(number),
                         Err(why) => {
@@ -84,7 +87,7 @@ impl Site {
         sender: Sender<'_>,
         publisher: Option<Publisher>,
         now_ms: u64,
-    ) -> Result<Option<Published>, Refusal> {
+    ) -> Result<Option<Published>, ChannelRefusal> {
         let mut channels = self.local.channels();
         self.publish_of_pages(&mut channels, now_ms);
         channels.publish(name, offer, sender, publisher, now_ms)

@@ -1,7 +1,7 @@
 //! Requests that wait for files.
 
 use ahash::HashMap;
-use files::{Key, RootIndex};
+use files::{EntryKey, RootIndex};
 use runtime::slots::ProcessId;
 
 /// Waiting processes, by root and path.
@@ -12,7 +12,7 @@ pub(super) struct Waiting {
 
 impl Waiting {
     /// A process waits for a path.
-    pub(super) fn add(&mut self, key: Key<'_>, process: ProcessId) {
+    pub(super) fn add(&mut self, key: EntryKey<'_>, process: ProcessId) {
         let paths = self.by_root.entry(key.root).or_default();
         match paths.get_mut(key.path) {
             Some(processes) => processes.push(process),
@@ -23,7 +23,7 @@ impl Waiting {
     }
 
     /// Removes all processes that wait for a path.
-    pub(super) fn take(&mut self, key: Key<'_>) -> Vec<ProcessId> {
+    pub(super) fn take(&mut self, key: EntryKey<'_>) -> Vec<ProcessId> {
         let paths = self.by_root.get_mut(&key.root);
         paths.and_then(|paths| paths.remove(key.path)).unwrap_or_default()
     }

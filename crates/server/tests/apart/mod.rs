@@ -8,11 +8,11 @@ use std::io::{self, IoSlice};
 use sys::allocation::{allocations_of_this_thread, live_bytes_of_this_thread};
 use sys::file::FileHandle;
 use sys::pollset::{
-    AcceptError, ConnectOptions, Connecting, Follows, Interest, ListenOptions, Patience, Pollset,
-    Ready, Received, Sent, Token,
+    AcceptError, ConnectOptions, Connecting, Interest, ListenOptions, MoreOutput, Pollset, Ready,
+    Received, Sent, Token, WaitLimit,
 };
 use sys::socket::Peer;
-use world::{Listener, Sim, Socket};
+use world::{Sim, SimulatedListener, SimulatedSocket};
 
 /// Allocations and live bytes of a piece of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,10 +59,10 @@ fn set_aside(before: Memory) {
 }
 
 /// A socket whose close counts as the world's work.
-pub(crate) struct ApartSocket(Option<Socket>);
+pub(crate) struct ApartSocket(Option<SimulatedSocket>);
 
 impl ApartSocket {
-    fn socket(&self) -> &Socket {
+    fn socket(&self) -> &SimulatedSocket {
         self.0.as_ref().expect("it is there until it is dropped")
     }
 }
@@ -88,14 +88,14 @@ impl Apart {
 }
 
 impl Pollset for Apart {
-    type Listener = Listener;
+    type Listener = SimulatedListener;
     type Socket = ApartSocket;
 
-    fn listen(&mut self, options: &ListenOptions, token: Token) -> io::Result<Listener> {
+    fn listen(&mut self, options: &ListenOptions, token: Token) -> io::Result<SimulatedListener> {
         self.call(|sim| sim.listen(options, token))
     }
 
-    fn accept(&mut self, listener: &Listener) -> Result<(ApartSocket, Peer), AcceptError> {
+    fn accept(&mut self, listener: &SimulatedListener) -> Result<(ApartSocket, Peer), AcceptError> {
         let (socket, peer) = self.call(|sim| sim.accept(listener))?;
         Ok((ApartSocket(Some(socket)), peer))
     }
@@ -113,11 +113,11 @@ impl Pollset for Apart {
         self.call(|sim| sim.outcome(socket.socket()))
     }
 
-    fn pause(&mut self, listener: &Listener, token: Token) -> io::Result<()> {
+    fn pause(&mut self, listener: &SimulatedListener, token: Token) -> io::Result<()> {
         self.call(|sim| sim.pause(listener, token))
     }
 
-    fn resume(&mut self, listener: &Listener, token: Token) -> io::Result<()> {
+    fn resume(&mut self, listener: &SimulatedListener, token: Token) -> io::Result<()> {
         self.call(|sim| sim.resume(listener, token))
     }
 
@@ -149,11 +149,11 @@ impl Pollset for Apart {
         received
     }
 
-    fn send(&mut self, socket: &ApartSocket, parts: &[IoSlice<'_>], follows: Follows) -> Sent {
+    fn send(&mut self, socket: &ApartSocket, parts: &[IoSlice<'_>], follows: MoreOutput) -> Sent {
         self.call(|sim| sim.send(socket.socket(), parts, follows))
     }
 
-    fn send_bytes(&mut self, socket: &ApartSocket, bytes: &[u8], follows: Follows) -> Sent {
+    fn send_bytes(&mut self, socket: &ApartSocket, bytes: &[u8], follows: MoreOutput) -> Sent {
         self.call(|sim| sim.send_bytes(socket.socket(), bytes, follows))
     }
 
@@ -179,7 +179,7 @@ impl Pollset for Apart {
         self.call(|sim| sim.reset_on_close(socket.socket()));
     }
 
-    fn wait(&mut self, patience: Patience) -> io::Result<usize> {
+    fn wait(&mut self, patience: WaitLimit) -> io::Result<usize> {
         self.call(|sim| sim.wait(patience))
     }
 

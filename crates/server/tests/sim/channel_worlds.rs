@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use runtime::mailbox::Endpoint;
-use runtime::scheduler::Settings as SchedulerSettings;
+use runtime::scheduler::SchedulerSettings;
 use runtime::service::CloseReason;
 use server::conn::Connections;
 use server::message::ToScheduler;

@@ -1,6 +1,6 @@
 //! Limits: connections, descriptors, memory, and clients that use up any of them.
 
-use runtime::scheduler::Settings as SchedulerSettings;
+use runtime::scheduler::SchedulerSettings;
 use runtime::service::CloseReason;
 use sys::pollset::Speaks;
 use world::{ALWAYS, Faults};
@@ -9,17 +9,17 @@ use crate::client::{Client, Ending, Step};
 use crate::expected::Expected;
 use crate::small::{Small, get, pattern, post, stage};
 use crate::world::{MILLISECOND_NS, SECOND_NS, Setting, Stage};
-use http::{Http, Settings};
+use http::{Http, HttpSettings};
 
 fn hello() -> [Step; 2] {
     [Step::Send(get("/plaintext")), Step::Expect(Expected::new(200, *b"Hello, World!"))]
 }
 
 fn crowded(connections: usize) -> Stage<Http<Small>> {
-    crowded_with(connections, Settings::default())
+    crowded_with(connections, HttpSettings::default())
 }
 
-fn crowded_with(connections: usize, settings: Settings) -> Stage<Http<Small>> {
+fn crowded_with(connections: usize, settings: HttpSettings) -> Stage<Http<Small>> {
     let scheduler = SchedulerSettings { connections, ..SchedulerSettings::default() };
     stage(&Setting { scheduler, first: Speaks::CLIENT, ..Setting::quiet(1) }, settings)
 }
@@ -32,7 +32,7 @@ fn the_longest_idle_makes_room() {
 /// Connections that are kept for ever have no deadline by which to find them.
 #[test]
 fn the_longest_idle_makes_room_when_connections_are_kept_for_ever() {
-    let stage = crowded_with(10, Settings { keep_alive_ms: None, ..Settings::default() });
+    let stage = crowded_with(10, HttpSettings { keep_alive_ms: None, ..HttpSettings::default() });
     stage.world.advance(SECOND_NS);
     the_longest_idle_of(stage);
 }
@@ -55,7 +55,7 @@ fn the_longest_idle_of(mut stage: Stage<Http<Small>>) {
 #[test]
 fn new_request_renews_idle_order() {
     let scheduler = SchedulerSettings { connections: 10, ..SchedulerSettings::default() };
-    let mut stage = stage(&Setting { scheduler, ..Setting::quiet(1) }, Settings::default());
+    let mut stage = stage(&Setting { scheduler, ..Setting::quiet(1) }, HttpSettings::default());
     let begin_ns = stage.now_ns();
     let idle = |number: u64| {
         let start_ns = begin_ns + number * SECOND_NS;
@@ -83,7 +83,7 @@ fn without_memory_who_has_sent_most_of_a_body_is_answered_503_and_all_others_are
             buffered_bytes: 1_000_000,
             ..SchedulerSettings::default()
         };
-        let mut stage = stage(&Setting { scheduler, ..Setting::quiet(1) }, Settings::default());
+        let mut stage = stage(&Setting { scheduler, ..Setting::quiet(1) }, HttpSettings::default());
         let begin_ns = stage.now_ns();
         let hoarder = || {
             let mut request = post(target, &pattern(150_000));

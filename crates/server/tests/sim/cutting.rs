@@ -7,11 +7,11 @@ use world::{ClientId, ClientState, Random};
 use crate::seeds;
 use crate::small::{Small, exchange, stage};
 use crate::world::{Setting, Stage, address};
-use http::{Http, Settings};
+use http::{Http, HttpSettings};
 
 /// The answers when the pieces are sent one after the other, each when the server has nothing left to do.
 fn answers(pieces: &[&[u8]]) -> Vec<u8> {
-    let mut stage = stage(&Setting::quiet(1), Settings::default());
+    let mut stage = stage(&Setting::quiet(1), HttpSettings::default());
     let client = stage.world.connect(&address()).unwrap();
     let mut received = Vec::new();
     for piece in pieces {

@@ -2,7 +2,7 @@
 //!
 //! Each test is one client in a quiet world, in which only the server's deadlines advance the time.
 
-use http::{Http, Settings};
+use http::{Http, HttpSettings};
 use runtime::limits::TICK_MS;
 use runtime::service::CloseReason;
 
@@ -16,7 +16,7 @@ const LATE_NS: u64 = 2 * TICK_MS * MILLISECOND_NS + MILLISECOND_NS;
 
 /// A client that does this from the beginning of its world.
 fn alone(script: Vec<Step>) -> (Stage<Http<Small>>, Vec<Client>) {
-    let stage = stage(&Setting::quiet(1), Settings::default());
+    let stage = stage(&Setting::quiet(1), HttpSettings::default());
     let client = Client::new(stage.now_ns(), script);
     (stage, vec![client])
 }

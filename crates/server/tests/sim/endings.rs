@@ -15,7 +15,7 @@ use crate::seeds;
 use crate::site;
 use crate::small::{self, Order, get};
 use crate::world::{MILLISECOND_NS, SECOND_NS, Setting, Stage, address};
-use http::Settings;
+use http::HttpSettings;
 
 const IDLE_GRACE_MS: u64 = 500;
 
@@ -87,7 +87,7 @@ fn drain<S: Service>(
 fn a_drain_of_a_small_application_drops_nothing_that_was_begun() {
     seeds::run("a_drain_of_a_small_application_drops_nothing_that_was_begun", 60, |seed| {
         let mut random = Random::new(!seed);
-        let stage = small::stage(&setting(seed, &mut random), Settings::default());
+        let stage = small::stage(&setting(seed, &mut random), HttpSettings::default());
         let repertoire = Repertoire { exchange: &small::exchange, last: &small::last_exchange };
         let order = || Order::Drain { deadline_ms: 60_000, idle_grace_ms: IDLE_GRACE_MS };
         drain(stage, &mut random, &repertoire, order);
@@ -108,7 +108,7 @@ fn a_drain_of_the_site_drops_nothing_that_was_begun() {
 
 #[test]
 fn a_drain_says_so_to_who_still_asks() {
-    let mut stage = small::stage(&Setting::quiet(1), Settings::default());
+    let mut stage = small::stage(&Setting::quiet(1), HttpSettings::default());
     let hello = || Expected::new(200, *b"Hello, World!");
     let script = [
         Step::Send(get("/plaintext")),
@@ -145,7 +145,7 @@ fn a_drain_says_so_to_who_still_asks() {
 fn connection_begun_before_drain_is_served() {
     // The listener learns of a connection when its first bytes arrive: here while it does not accept.
     let setting = Setting { first: Speaks::CLIENT, ..Setting::quiet(1) };
-    let mut stage = small::stage(&setting, Settings::default());
+    let mut stage = small::stage(&setting, HttpSettings::default());
     let begin_ns = stage.now_ns();
     let hello = || Expected::new(200, *b"Hello, World!");
     let slow = [
@@ -177,7 +177,7 @@ fn connection_begun_before_drain_is_served() {
 #[test]
 fn a_drain_does_not_shorten_the_last_words() {
     // Refused while it still sends: an early close would be a reset, and the answer could be lost.
-    let mut stage = small::stage(&Setting::quiet(1), Settings::default());
+    let mut stage = small::stage(&Setting::quiet(1), HttpSettings::default());
     let refused = Expected::status(400).last();
     let script = [
         Step::Send(b"nonsense\r\n\r\n".to_vec()),

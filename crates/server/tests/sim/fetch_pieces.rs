@@ -7,13 +7,13 @@ use world::{ClientId, Faults};
 use crate::fetcher::{Stage, get, get_pieces};
 use crate::small::pattern;
 use crate::world::SECOND_NS;
-use pages::fetch::{Answer, Asked, Failure, Got};
+use pages::fetch::{ExchangeFailure, FetchRequest, FetchedAnswer, Got};
 
-fn head(fields: &str) -> Result<Got, Failure> {
-    Ok(Got::Head(Answer { status: 200, fields: fields.into(), body: Vec::new() }))
+fn head(fields: &str) -> Result<Got, ExchangeFailure> {
+    Ok(Got::Head(FetchedAnswer { status: 200, fields: fields.into(), body: Vec::new() }))
 }
 
-fn piece(bytes: &[u8]) -> Result<Got, Failure> {
+fn piece(bytes: &[u8]) -> Result<Got, ExchangeFailure> {
     Ok(Got::Piece(bytes.into()))
 }
 
@@ -79,7 +79,7 @@ fn parts_before_broken_answer_are_delivered_before_its_error() {
     stage.world.client_close(client);
     stage.turn();
     assert_eq!(stage.gots().len(), 1, "the head");
-    for expected in [piece(b"abc"), Err(Failure::Closed)] {
+    for expected in [piece(b"abc"), Err(ExchangeFailure::Closed)] {
         stage.read_on_in(1);
         stage.turn();
         assert_eq!(stage.gots(), [(1, expected)]);
@@ -98,7 +98,7 @@ fn a_piece_has_its_time_and_what_is_given_up_is_gone() {
     stage.turn_for(9 * SECOND_NS);
     assert_eq!(stage.gots(), []);
     stage.turn_for(2 * SECOND_NS);
-    assert_eq!(stage.gots(), [(1, Err(Failure::Timeout(Deadline::Whole)))]);
+    assert_eq!(stage.gots(), [(1, Err(ExchangeFailure::Timeout(Deadline::Whole)))]);
     assert_eq!((stage.under_way(), stage.outbound()), (0, 0));
 
     let (mut stage, _) = begun("Content-Length: 10\r\n");
@@ -114,9 +114,9 @@ fn before_the_head_it_fails_as_others_do() {
     let client = stage.accept();
     stage.answer(client, b"SSH-2.0-OpenSSH\r\n");
     let got = stage.gots();
-    assert!(matches!(got[..], [(1, Err(Failure::NotAnAnswer(_)))]), "{got:?}");
-    stage.begin(2, &Asked { timeout: std::time::Duration::from_secs(1), ..get_pieces("/") });
+    assert!(matches!(got[..], [(1, Err(ExchangeFailure::NotAnAnswer(_)))]), "{got:?}");
+    stage.begin(2, &FetchRequest { timeout: std::time::Duration::from_secs(1), ..get_pieces("/") });
     stage.turn_for(2 * SECOND_NS);
-    assert_eq!(stage.gots(), [(2, Err(Failure::Timeout(Deadline::Whole)))]);
+    assert_eq!(stage.gots(), [(2, Err(ExchangeFailure::Timeout(Deadline::Whole)))]);
     assert_eq!(stage.under_way(), 0);
 }

@@ -6,7 +6,7 @@ use crate::fetcher::{Stage, get, get_pieces};
 use crate::seeds;
 use crate::small::pattern;
 use crate::world::{MILLISECOND_NS, SECOND_NS};
-use pages::fetch::Asked;
+use pages::fetch::FetchRequest;
 
 /// Whatever a network does, every fetch ends once, in time, with the complete answer or none.
 #[test]
@@ -78,7 +78,7 @@ fn every_fetch_ends_once_and_answers_are_whole() {
 }
 
 /// A request of any kind; the path contains the length of its answer.
-fn any_request(random: &mut Random) -> Asked {
+fn any_request(random: &mut Random) -> FetchRequest {
     if random.below(3) == 0 {
         // Longer than what is buffered.
         return get_pieces(&format!("/{}", random.index(400_000)));
@@ -87,7 +87,7 @@ fn any_request(random: &mut Random) -> Asked {
     if random.below(2) == 0 {
         return plain;
     }
-    Asked { body: Some(pattern(random.index(100_000))), method: "POST".into(), ..plain }
+    FetchRequest { body: Some(pattern(random.index(100_000))), method: "POST".into(), ..plain }
 }
 
 /// Answers the complete requests.

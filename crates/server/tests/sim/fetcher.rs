@@ -7,10 +7,11 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use runtime::mailbox::{Role, Waking, mesh};
-use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
+use runtime::mailbox::{EndpointRole, Waking, mesh};
+use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
 use runtime::service::{
-    CloseReason, Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+    CloseReason, Context, Event, ListenerIndex, Next, Progress, SchedulerCommand, Service,
+    ServiceContext,
 };
 use server::limits::FETCHES;
 use sys::connect::RemoteAddress;
@@ -18,14 +19,17 @@ use sys::socket::Peer;
 use world::{ClientId, Faults, Sim, World};
 
 use client::Outbound;
-use pages::fetch::{Answer, Asked, Client, Failure, FetchResult, Got, Number, Wanted};
+use pages::fetch::{
+    ExchangeFailure, FetchRequest, FetchResult, FetchedAnswer, Got, Number, PageFetches,
+    ResponseDelivery,
+};
 
 /// A service that only fetches, and keeps the results.
 #[derive(Default)]
 pub(crate) struct Fetcher {
-    client: Client,
+    client: PageFetches,
     outcomes: Vec<FetchResult>,
-    commands: Vec<Command>,
+    commands: Vec<SchedulerCommand>,
 }
 
 /// A message type without values.
@@ -102,7 +106,7 @@ pub(crate) struct Stage {
     /// The tests' names for fetches.
     names: Vec<(Number, u64)>,
     /// The received parts of answers that are read piece by piece.
-    parts: BTreeMap<u64, Answer>,
+    parts: BTreeMap<u64, FetchedAnswer>,
 }
 
 /// The address of the other server.
@@ -115,26 +119,26 @@ pub(crate) fn address(ip: [u8; 4]) -> RemoteAddress {
 }
 
 /// A GET request to it.
-pub(crate) fn get(path: &str) -> Asked {
-    Asked {
+pub(crate) fn get(path: &str) -> FetchRequest {
+    FetchRequest {
         method: "GET".into(),
         url: format!("http://10.0.0.9{path}").into_bytes(),
         fields: Vec::new(),
         body: None,
         timeout: Duration::from_secs(10),
-        ..Asked::default()
+        ..FetchRequest::default()
     }
 }
 
 /// The same with the answer piece by piece.
-pub(crate) fn get_pieces(path: &str) -> Asked {
-    Asked { wanted: Wanted::Pieces, ..get(path) }
+pub(crate) fn get_pieces(path: &str) -> FetchRequest {
+    FetchRequest { wanted: ResponseDelivery::Pieces, ..get(path) }
 }
 
 impl Stage {
     pub(crate) fn new(seed: u64, faults: Faults) -> Self {
         let world = World::new(seed, faults);
-        let mut seats = mesh::<NoMessage>(&[Role::Scheduler], Waking::Driven).unwrap();
+        let mut seats = mesh::<NoMessage>(&[EndpointRole::Scheduler], Waking::Driven).unwrap();
         let mailbox = seats.remove(0).mailbox;
         let settings = SchedulerSettings { connections: 2000, ..SchedulerSettings::default() };
         let scheduler = Scheduler::new(world.pollset(0), Fetcher::default(), mailbox, settings);
@@ -142,18 +146,18 @@ impl Stage {
         Self { world, scheduler, names: Vec::new(), parts: BTreeMap::new() }
     }
 
-    pub(crate) fn client(&mut self) -> &mut Client {
+    pub(crate) fn client(&mut self) -> &mut PageFetches {
         &mut self.scheduler.service().client
     }
 
     /// Begins a fetch and runs turns until there is nothing to do.
-    pub(crate) fn begin(&mut self, name: u64, asked: &Asked) {
+    pub(crate) fn begin(&mut self, name: u64, asked: &FetchRequest) {
         self.begin_only(name, asked);
         self.turn();
     }
 
     /// Begins a fetch.
-    pub(crate) fn begin_only(&mut self, name: u64, asked: &Asked) {
+    pub(crate) fn begin_only(&mut self, name: u64, asked: &FetchRequest) {
         let now_ns = self.world.now_ns();
         let number = self.client().begin(asked, now_ns);
         self.names.push((number, name));
@@ -173,14 +177,14 @@ impl Stage {
     }
 
     pub(crate) fn drain(&mut self) {
-        let command = Command::Drain { deadline_ms: 10_000, idle_grace_ms: 5_000 };
+        let command = SchedulerCommand::Drain { deadline_ms: 10_000, idle_grace_ms: 5_000 };
         self.scheduler.service().commands.push(command);
         self.turn();
     }
 
     pub(crate) fn turn(&mut self) {
         for _ in 0..10_000 {
-            self.scheduler.turn(Waiting::Forbidden).unwrap();
+            self.scheduler.turn(TurnWait::Forbidden).unwrap();
             if self.scheduler.next_due_ns() != Some(0) && !self.world.is_ready(0) {
                 return;
             }
@@ -223,7 +227,7 @@ impl Stage {
     }
 
     /// The results of fetches since the last call. Answers that come piece by piece are read further, and are returned when they are complete.
-    pub(crate) fn outcomes(&mut self) -> Vec<(u64, Result<Answer, Failure>)> {
+    pub(crate) fn outcomes(&mut self) -> Vec<(u64, Result<FetchedAnswer, ExchangeFailure>)> {
         let mut outcomes = Vec::new();
         for (name, result) in self.gots() {
             let more = match result {
@@ -253,7 +257,9 @@ impl Stage {
     }
 
     /// Runs turns, and returns the results.
-    pub(crate) fn outcomes_of_turn(&mut self) -> Vec<(u64, Result<Answer, Failure>)> {
+    pub(crate) fn outcomes_of_turn(
+        &mut self,
+    ) -> Vec<(u64, Result<FetchedAnswer, ExchangeFailure>)> {
         self.turn();
         self.outcomes()
     }
@@ -276,7 +282,7 @@ impl Stage {
     }
 
     /// The events of fetches since the last call, as they came.
-    pub(crate) fn gots(&mut self) -> Vec<(u64, Result<Got, Failure>)> {
+    pub(crate) fn gots(&mut self) -> Vec<(u64, Result<Got, ExchangeFailure>)> {
         let outcomes = std::mem::take(&mut self.scheduler.service().outcomes);
         let name_of =
             |number| self.names.iter().find(|(of, _)| *of == number).expect("it was begun").1;
@@ -286,7 +292,7 @@ impl Stage {
     /// The number of running fetches, measured by how many more are accepted.
     pub(crate) fn under_way(&mut self) -> usize {
         let now_ns = self.world.now_ns();
-        let probe = Asked { url: b"http://probe.test/".into(), ..get("/") };
+        let probe = FetchRequest { url: b"http://probe.test/".into(), ..get("/") };
         let client = self.client();
         let probes = (0..FETCHES).map(|_| client.begin(&probe, now_ns));
         let probes: Vec<Number> = probes.collect();
@@ -298,7 +304,7 @@ impl Stage {
         let is_of_probe =
             |(number, _): &FetchResult| probes.first().is_some_and(|first| number >= first);
         let (refused, others): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(is_of_probe);
-        assert!(refused.iter().all(|(_, outcome)| *outcome == Err(Failure::TooMany)));
+        assert!(refused.iter().all(|(_, outcome)| *outcome == Err(ExchangeFailure::TooMany)));
         self.scheduler.service().outcomes.extend(others);
         refused.len()
     }

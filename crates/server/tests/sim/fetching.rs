@@ -12,7 +12,10 @@ use crate::small::pattern;
 use crate::world::{MILLISECOND_NS, SECOND_NS};
 use client::Deadline;
 use config::{Config, FetchRules, Overrides};
-use pages::fetch::{Answer, Asked, Failure, Owner};
+use pages::fetch::ExchangeFailure::{
+    Closed, NameNotFound, NotAllowed, Refused, Stopping, Timeout, TooMany,
+};
+use pages::fetch::{ExchangeFailure, FetchOwner, FetchRequest, FetchedAnswer};
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -20,13 +23,13 @@ fn quiet() -> Stage {
     Stage::new(1, Faults::none())
 }
 
-fn ok() -> Result<Answer, Failure> {
+fn ok() -> Result<FetchedAnswer, ExchangeFailure> {
     let fields = b"content-length\n2\n".to_vec();
-    Ok(Answer { status: 200, fields, body: b"ok".to_vec() })
+    Ok(FetchedAnswer { status: 200, fields, body: b"ok".to_vec() })
 }
 
-fn post() -> Asked {
-    Asked { method: "POST".into(), body: Some(b"body".into()), ..get("/") }
+fn post() -> FetchRequest {
+    FetchRequest { method: "POST".into(), body: Some(b"body".into()), ..get("/") }
 }
 
 /// A stage with one idle connection, and its other end.
@@ -111,20 +114,20 @@ fn idempotent_request_is_repeated_after_reused_connection_ends() {
         // Once is enough: this connection was new.
         stage.world.client_end_output(other);
         stage.turn();
-        assert_eq!(stage.outcomes(), [(2, Err(Failure::Closed))], "{end}");
+        assert_eq!(stage.outcomes(), [(2, Err(Closed))], "{end}");
     }
     let (mut stage, client) = with_idle();
     stage.begin(2, &post());
     stage.world.client_end_output(client);
     stage.turn();
-    assert_eq!((stage.outcomes(), stage.accepted()), (vec![(2, Err(Failure::Closed))], None));
+    assert_eq!((stage.outcomes(), stage.accepted()), (vec![(2, Err(Closed))], None));
     // An answer has begun: the request was received.
     let (mut stage, client) = with_idle();
     stage.begin(2, &get("/"));
     stage.answer(client, b"H");
     stage.world.client_end_output(client);
     stage.turn();
-    assert_eq!((stage.outcomes(), stage.accepted()), (vec![(2, Err(Failure::Closed))], None));
+    assert_eq!((stage.outcomes(), stage.accepted()), (vec![(2, Err(Closed))], None));
 }
 
 #[test]
@@ -147,10 +150,10 @@ fn a_body_lasts_until_an_orderly_end_and_no_other() {
 
 #[test]
 fn whatever_takes_too_long_is_a_timeout_and_its_connection_is_closed() {
-    let brief = |asked: Asked| Asked { timeout: Duration::from_millis(500), ..asked };
+    let brief = |asked: FetchRequest| FetchRequest { timeout: Duration::from_millis(500), ..asked };
     // The name is not resolved.
     let mut stage = quiet();
-    stage.begin(1, &brief(Asked { url: b"http://a.test/".into(), ..get("/") }));
+    stage.begin(1, &brief(FetchRequest { url: b"http://a.test/".into(), ..get("/") }));
     assert_eq!(std::mem::take(stage.client().exchanges().questions()), ["a.test".into()]);
     // The connection is not established.
     let unanswered = Faults { unanswered: ALWAYS, ..Faults::none() };
@@ -167,7 +170,7 @@ fn whatever_takes_too_long_is_a_timeout_and_its_connection_is_closed() {
     assert_eq!(stage.outbound(), 3);
     stage.turn_for(2 * MILLISECOND_NS);
     let outcomes = stage.outcomes();
-    assert_eq!(outcomes, [1, 2, 3, 4].map(|owner| (owner, Err(Failure::Timeout(Deadline::Whole)))));
+    assert_eq!(outcomes, [1, 2, 3, 4].map(|owner| (owner, Err(Timeout(Deadline::Whole)))));
     assert_eq!((stage.outbound(), stage.under_way()), (0, 0));
     for client in [silent, slow] {
         assert_ne!(stage.world.client_state(client), ClientState::Open);
@@ -207,14 +210,11 @@ fn abandoned_fetch_delivers_nothing() {
 #[test]
 fn addresses_are_tried_in_their_order() {
     let mut stage = quiet();
-    let named = Asked { url: b"http://a.test/".into(), ..get("/") };
+    let named = FetchRequest { url: b"http://a.test/".into(), ..get("/") };
     stage.begin(1, &named);
     stage.begin(2, &named);
-    assert_eq!(
-        std::mem::take(stage.client().exchanges().questions()),
-        ["a.test".into()],
-        "asked once"
-    );
+    let questions = std::mem::take(stage.client().exchanges().questions());
+    assert_eq!(questions, ["a.test".into()], "asked once");
     stage.learn("a.test", Some(&[[10, 0, 0, 8].into(), [10, 0, 0, 9].into()]));
     for _ in 0..2 {
         let client = stage.accept();
@@ -226,23 +226,23 @@ fn addresses_are_tried_in_their_order() {
     stage.begin(3, &named);
     assert_eq!((stage.accepted(), stage.outbound()), (None, 2));
     // Nothing listens at these.
-    stage.begin(4, &Asked { url: b"http://b.test/".into(), ..get("/") });
+    stage.begin(4, &FetchRequest { url: b"http://b.test/".into(), ..get("/") });
     stage.learn("b.test", Some(&[[10, 0, 0, 7].into(), [10, 0, 0, 8].into()]));
-    assert_eq!(stage.outcomes(), [(4, Err(Failure::Refused))]);
-    stage.begin(5, &Asked { url: b"http://c.test/".into(), ..get("/") });
+    assert_eq!(stage.outcomes(), [(4, Err(Refused))]);
+    stage.begin(5, &FetchRequest { url: b"http://c.test/".into(), ..get("/") });
     stage.learn("c.test", None);
-    assert_eq!(stage.outcomes(), [(5, Err(Failure::NameNotFound))]);
+    assert_eq!(stage.outcomes(), [(5, Err(NameNotFound))]);
 }
 
 #[test]
 fn a_name_whose_answer_was_lost_is_asked_for_again() {
     let mut stage = quiet();
-    let named = Asked { url: b"http://a.test/".into(), ..get("/") };
+    let named = FetchRequest { url: b"http://a.test/".into(), ..get("/") };
     for (owner, asked) in [(1, 1), (2, 0), (3, 0), (4, 1)] {
         stage.begin(owner, &named);
         assert_eq!(std::mem::take(stage.client().exchanges().questions()).len(), asked, "{owner}");
         stage.turn_for(10 * SECOND_NS);
-        assert_eq!(stage.outcomes(), [(owner, Err(Failure::Timeout(Deadline::Whole)))]);
+        assert_eq!(stage.outcomes(), [(owner, Err(Timeout(Deadline::Whole)))]);
     }
     stage.begin(5, &named);
     stage.learn("a.test", Some(&[[10, 0, 0, 9].into()]));
@@ -258,7 +258,7 @@ fn there_is_room_for_so_many_and_no_more() {
         stage.begin_only(name, &get("/"));
     }
     stage.turn();
-    assert_eq!(stage.outcomes(), [(1024, Err(Failure::TooMany))]);
+    assert_eq!(stage.outcomes(), [(1024, Err(TooMany))]);
     assert_eq!((stage.under_way(), stage.outbound()), (1024, 1024));
     let mut clients = Vec::new();
     while let Some(client) = stage.accepted() {
@@ -271,20 +271,20 @@ fn there_is_room_for_so_many_and_no_more() {
 
 #[test]
 fn fetches_have_a_part_of_the_connections_and_leave_each_other_room() {
-    let process = |asked: Asked| Asked { owner: Owner::Process, ..asked };
+    let process = |asked: FetchRequest| FetchRequest { owner: FetchOwner::Process, ..asked };
     let mut stage = quiet();
     stage.client().set_connections(20);
     for name in 0..3 {
         stage.begin_only(name, &process(get("/")));
     }
-    assert_eq!(stage.outcomes_of_turn(), [(2, Err(Failure::TooMany))], "half for processes");
+    assert_eq!(stage.outcomes_of_turn(), [(2, Err(TooMany))], "half for processes");
     for name in 3..6 {
         stage.begin_only(name, &get_pieces("/"));
     }
-    assert_eq!(stage.outcomes_of_turn(), [(5, Err(Failure::TooMany))], "half for streams");
+    assert_eq!(stage.outcomes_of_turn(), [(5, Err(TooMany))], "half for streams");
     stage.begin_only(6, &get("/"));
     stage.begin_only(7, &get("/"));
-    assert_eq!(stage.outcomes_of_turn(), [(7, Err(Failure::TooMany))], "a quarter of all");
+    assert_eq!(stage.outcomes_of_turn(), [(7, Err(TooMany))], "a quarter of all");
     (0..7).for_each(|name| stage.give_up(name));
     stage.begin_only(8, &process(get_pieces("/")));
     assert_eq!(stage.outcomes_of_turn(), []);
@@ -299,7 +299,7 @@ fn fetches_have_a_part_of_the_connections_and_leave_each_other_room() {
 fn a_request_longer_than_an_outbox_is_sent_as_it_is_taken() {
     let mut stage = quiet();
     let body = pattern(3_000_000);
-    stage.begin(1, &Asked { method: "POST".into(), body: Some(body.clone()), ..get("/") });
+    stage.begin(1, &FetchRequest { method: "POST".into(), body: Some(body.clone()), ..get("/") });
     let client = stage.accept();
     let mut received = Vec::new();
     loop {
@@ -349,13 +349,13 @@ fn running_page_may_fetch_during_drain() {
     assert_eq!(stage.outcomes().len(), 1, "the first one, which is never answered");
     assert_eq!(stage.outbound(), 0);
     stage.begin(3, &get("/"));
-    assert_eq!(stage.outcomes(), [(3, Err(Failure::Stopping))]);
+    assert_eq!(stage.outcomes(), [(3, Err(Stopping))]);
 }
 
 #[test]
 fn an_address_that_never_answers_leaves_the_next_its_part_of_the_time() {
     let mut stage = quiet();
-    stage.begin(1, &Asked { url: b"http://a.test/".into(), ..get("/") });
+    stage.begin(1, &FetchRequest { url: b"http://a.test/".into(), ..get("/") });
     stage.world.set_faults(Faults { unanswered: ALWAYS, connect_late: 0, ..Faults::none() });
     stage.learn("a.test", Some(&[[10, 0, 0, 8].into(), [10, 0, 0, 9].into()]));
     stage.world.set_faults(Faults::none());
@@ -375,12 +375,12 @@ fn only_what_is_allowed_is_asked_and_connected_to() {
     let mut stage = quiet();
     stage.world.listen_remote(&address([10, 0, 0, 8]));
     stage.client().set_rules(rules("[pages]\nfetch = [\"a.test\", \"10.0.0.9\"]\n"));
-    let to = |host: &str| Asked { url: format!("http://{host}/").into_bytes(), ..get("/") };
+    let to = |host: &str| FetchRequest { url: format!("http://{host}/").into_bytes(), ..get("/") };
     stage.begin(1, &to("10.0.0.8"));
-    assert_eq!(stage.outcomes(), [(1, Err(Failure::NotAllowed))]);
+    assert_eq!(stage.outcomes(), [(1, Err(NotAllowed))]);
     stage.begin(2, &to("b.test"));
     stage.learn("b.test", Some(&[[10, 0, 0, 8].into(), [127, 0, 0, 1].into()]));
-    assert_eq!(stage.outcomes(), [(2, Err(Failure::NotAllowed))]);
+    assert_eq!(stage.outcomes(), [(2, Err(NotAllowed))]);
     // One of its addresses is.
     stage.begin(3, &to("c.test"));
     stage.learn("c.test", Some(&[[10, 0, 0, 8].into(), [10, 0, 0, 9].into()]));

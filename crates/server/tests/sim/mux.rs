@@ -13,7 +13,7 @@ use runtime::output::FileRegion;
 use runtime::service::{
     CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
-use runtime::streams::{Ending, StreamId, Then, Waiting};
+use runtime::streams::{Ending, OutputEnd, StreamId, StreamOffer};
 use sys::socket::Peer;
 
 use crate::mux_frames::{
@@ -173,13 +173,13 @@ impl Carrier {
         }
         let (kind, bytes, then) =
             match context.streams().waiting(held.id, held.window.min(DATA_BYTES)) {
-                Waiting::Nothing | Waiting::Body { bytes: 0, .. } => return,
-                Waiting::Head { bytes, then } => (HEAD, bytes, then),
-                Waiting::Body { bytes, then } => {
+                StreamOffer::Nothing | StreamOffer::Body { bytes: 0, .. } => return,
+                StreamOffer::Head { bytes, then } => (HEAD, bytes, then),
+                StreamOffer::Body { bytes, then } => {
                     held.window -= bytes;
                     (DATA, bytes, then)
                 }
-                Waiting::Ended(ending) => {
+                StreamOffer::Ended(ending) => {
                     let kind = if ending == Ending::Finished { END } else { RESET };
                     frame(kind, number, b"", context.output.buffer());
                     return self.forget(number);
@@ -187,7 +187,7 @@ impl Carrier {
             };
         frame_head(kind, number, bytes, context.output.buffer());
         context.streams().take(held.id, bytes);
-        if then == Then::Ends {
+        if then == OutputEnd::Ends {
             frame(END, number, b"", context.output.buffer());
             self.forget(number);
         }

@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use runtime::scheduler::Settings as SchedulerSettings;
+use runtime::scheduler::SchedulerSettings;
 use runtime::service::{CloseReason, Service};
 use sys::pollset::Speaks;
 use world::{Faults, Random};
@@ -17,7 +17,7 @@ use crate::small::{self, Exchange, Small};
 use crate::world::{MILLISECOND_NS, SECOND_NS, Setting, Stage};
 use crate::worlds::reasons;
 use crate::{seeds, site, whole_site};
-use http::{Http, Settings};
+use http::{Http, HttpSettings};
 use server::conn::Connections;
 
 /// Whether the network may lose a connection.
@@ -92,7 +92,7 @@ pub(crate) fn play<S: Service>(
 
 fn small_world(seed: u64) -> u64 {
     let Drawn { setting, weather, mut clients } = draw(seed, small::exchange);
-    let settings = Arc::new(Settings::default());
+    let settings = Arc::new(HttpSettings::default());
     let mut stage: Stage<Mux<SmallOnStreams>> = Stage::new(&setting, Vec::new(), |_, _| {
         Mux::new(SmallOnStreams(Http::new(Small::default(), Arc::clone(&settings), None)))
     });

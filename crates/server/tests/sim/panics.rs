@@ -9,7 +9,7 @@ use crate::expected::Expected;
 use crate::seeds;
 use crate::small::{self, Order, get, post};
 use crate::world::{SECOND_NS, Setting, address};
-use http::Settings;
+use http::HttpSettings;
 
 fn hello() -> Step {
     Step::Expect(Expected::new(200, *b"Hello, World!"))
@@ -21,7 +21,7 @@ fn others_go_on() {
         let mut random = Random::new(!seed);
         let faults = Faults { no_descriptor: 0, ..Faults::gentle() };
         let setting = Setting { faults, schedulers: 2, ..Setting::quiet(seed) };
-        let mut stage = small::stage(&setting, Settings::default());
+        let mut stage = small::stage(&setting, HttpSettings::default());
         let repertoire = Repertoire { exchange: &small::exchange, last: &small::last_exchange };
         let begin_ns = stage.now_ns();
         let mut clients = Vec::new();
@@ -46,7 +46,7 @@ fn others_go_on() {
 
 #[test]
 fn a_panic_in_a_drain_ends_one_connection() {
-    let mut stage = small::stage(&Setting::quiet(1), Settings::default());
+    let mut stage = small::stage(&Setting::quiet(1), HttpSettings::default());
     let begin_ns = stage.now_ns();
     let mut clients =
         vec![Client::new(begin_ns, [Step::Send(get("/plaintext")), hello(), Step::ExpectEnd])];

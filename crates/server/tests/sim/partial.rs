@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use runtime::mailbox::Endpoint;
-use runtime::scheduler::Settings as SchedulerSettings;
+use runtime::scheduler::SchedulerSettings;
 use server::conn::Connections;
 use server::message::ToScheduler;
 use server::site::{Helpers, Site};

@@ -12,7 +12,7 @@ use crate::client::{Client, Step};
 use crate::expected::Expected;
 use crate::small::{Order, Small, get, number, pattern, stage};
 use crate::world::{MILLISECOND_NS, SECOND_NS, Setting, Stage, address};
-use http::{Answer, Http, Interest, Reply, Request, Settings, Status};
+use http::{Answer, ClientInterest, Http, HttpSettings, Reply, Request, Status};
 
 /// Bytes of a part.
 const PART_BYTES: usize = 1000;
@@ -87,9 +87,9 @@ impl Parts {
     }
 
     /// For a client that has ended its side, only finite answers continue.
-    pub(crate) fn interest(&self, process: ProcessId) -> Interest {
+    pub(crate) fn interest(&self, process: ProcessId) -> ClientInterest {
         let is_stuck = self.stuck.contains(&process.to_bits());
-        if is_stuck { Interest::Lost } else { Interest::Kept }
+        if is_stuck { ClientInterest::Lost } else { ClientInterest::Kept }
     }
 
     /// Its request is not asked about again.
@@ -107,7 +107,7 @@ struct Pair {
 
 impl Pair {
     fn asking(request: &[u8]) -> Self {
-        let stage = stage(&Setting::quiet(1), Settings::default());
+        let stage = stage(&Setting::quiet(1), HttpSettings::default());
         let client = stage.world.connect(&address()).unwrap();
         stage.world.client_send(client, request);
         Self { stage, client, received: Vec::new() }
@@ -138,7 +138,7 @@ fn parts(stage: &mut Stage<Http<Small>>) -> &Parts {
 }
 
 fn play(script: Vec<Step>) {
-    let mut stage = stage(&Setting::quiet(1), Settings::default());
+    let mut stage = stage(&Setting::quiet(1), HttpSettings::default());
     let mut clients = vec![Client::new(stage.now_ns(), script)];
     assert!(stage.run_until(&mut clients, |_, clients| clients[0].is_over()), "{:?}", clients[0]);
     assert!(clients[0].ending() == Some(crate::client::Ending::Satisfied), "{:?}", clients[0]);

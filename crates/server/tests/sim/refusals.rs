@@ -1,6 +1,6 @@
 //! Refusals as the refused client sees them.
 
-use http::Settings;
+use http::HttpSettings;
 
 use crate::client::{Client, Ending, Step};
 use crate::expected::Expected;
@@ -9,7 +9,7 @@ use crate::world::Setting;
 
 /// Plays one request that is refused: the client reads the answer by its own method, then nothing more comes.
 fn refuse(request: &str, expected: Expected) {
-    let mut stage = stage(&Setting::quiet(1), Settings::default());
+    let mut stage = stage(&Setting::quiet(1), HttpSettings::default());
     let script = [
         Step::Send(request.replace('\n', "\r\n").into_bytes()),
         Step::Expect(expected.last()),

@@ -6,9 +6,9 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use http::{Http, Settings};
+use http::{Http, HttpSettings};
 use runtime::transport::Transport;
-use tls::{Acceptor, Certificates, ClientCertificates, Connector, Peers, Tickets};
+use tls::{Acceptor, Certificates, ClientCertificates, Connector, Tickets, TrustedServers};
 
 use crate::small::Small;
 use crate::world::{Setting, Stage};
@@ -29,12 +29,12 @@ fn make_sides() -> (Acceptor, Connector) {
     let tickets = Tickets::new().unwrap();
     let acceptor =
         Acceptor::new(certificates, &["http/1.1"], &ClientCertificates::Ignored, &tickets);
-    (acceptor.unwrap(), Connector::new(&Peers::Any, &["http/1.1"], None).unwrap())
+    (acceptor.unwrap(), Connector::new(&TrustedServers::Any, &["http/1.1"], None).unwrap())
 }
 
 /// A server of the small application behind TLS.
 pub(crate) fn stage(setting: &Setting, acceptor: &Acceptor) -> Stage<Http<Small>> {
-    let settings = Arc::new(Settings::default());
+    let settings = Arc::new(HttpSettings::default());
     Stage::new(setting, Vec::new(), |_, _| {
         let mut small = Small::default();
         small.acceptor = Some(acceptor.clone());

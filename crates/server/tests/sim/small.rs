@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use runtime::mailbox::Endpoint;
-use runtime::service::{Command, ListenerIndex, ServiceContext};
+use runtime::service::{ListenerIndex, SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use runtime::transport::Transport;
 use tls::Acceptor;
@@ -18,8 +18,8 @@ use crate::expected::Expected;
 use crate::parts::{Due, Parts};
 use crate::world::{MILLISECOND_NS, Setting, Stage};
 use http::{
-    Answer, AnswerContext, Application, BodyPolicy, FieldList, Http, Intake, Interest, Reply,
-    Request, Settings, Status,
+    Answer, AnswerContext, Application, BodyPolicy, ClientInterest, FieldList, Http, HttpSettings,
+    Intake, Reply, Request, Status,
 };
 
 /// Messages of the main thread to a scheduler.
@@ -196,7 +196,7 @@ impl Application for Small {
         Answer::Wait
     }
 
-    fn on_peer_finished(&mut self, process: ProcessId) -> Interest {
+    fn on_peer_finished(&mut self, process: ProcessId) -> ClientInterest {
         self.parts.interest(process)
     }
 
@@ -213,7 +213,7 @@ impl Application for Small {
         context: &mut ServiceContext<'_, Order>,
     ) {
         let Order::Drain { deadline_ms, idle_grace_ms } = message;
-        context.command(Command::Drain { deadline_ms, idle_grace_ms });
+        context.command(SchedulerCommand::Drain { deadline_ms, idle_grace_ms });
     }
 
     fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, Order>) {
@@ -222,7 +222,7 @@ impl Application for Small {
         let due = |(due_ns, id): &(u64, ProcessId)| (*due_ns <= now_ns).then_some(*id);
         for id in small.waiting.iter().filter_map(due) {
             small.ready.push(id);
-            context.command(Command::Resume(id));
+            context.command(SchedulerCommand::Resume(id));
         }
         small.waiting.retain(|(due_ns, _)| *due_ns > now_ns);
         if let Some(next_ns) = small.waiting.iter().map(|(due_ns, _)| *due_ns).min() {
@@ -232,7 +232,7 @@ impl Application for Small {
 }
 
 /// A server of this application.
-pub(crate) fn stage(setting: &Setting, settings: Settings) -> Stage<Http<Small>> {
+pub(crate) fn stage(setting: &Setting, settings: HttpSettings) -> Stage<Http<Small>> {
     let settings = Arc::new(settings);
     Stage::new(setting, Vec::new(), |_, _| Http::new(Small::default(), Arc::clone(&settings), None))
 }

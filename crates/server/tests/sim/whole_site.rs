@@ -9,11 +9,11 @@ use std::sync::{Arc, OnceLock};
 use pages::Before;
 use runtime::mailbox::Endpoint;
 use server::conn::Connections;
-use server::load::Source;
-use server::message::{Message, Orders, ToScheduler, ToStoreWriter};
+use server::load::ConfigSource;
+use server::message::{Message, StoreOrders, ToScheduler, ToStoreWriter};
 use server::site::{Helpers, Site};
 use server::site_data::SiteData;
-use store::{Settings as StoreSettings, Store, Sync};
+use store::{Store, StoreOptions as StoreSettings, Sync};
 use world::Random;
 
 use crate::expected::{Body, Expected};
@@ -109,7 +109,7 @@ fn root() -> &'static Path {
 pub(crate) fn data() -> Arc<SiteData> {
     static DATA: OnceLock<Arc<SiteData>> = OnceLock::new();
     let load = || {
-        let source = Source { directory: root().to_owned(), ..Source::default() };
+        let source = ConfigSource { directory: root().to_owned(), ..ConfigSource::default() };
         Arc::new(source.load(1, Before::default()).unwrap())
     };
     Arc::clone(DATA.get_or_init(load))
@@ -120,7 +120,7 @@ fn store_helper(store: &Store) -> Errand<Message> {
     let mut writer = store.writer();
     Box::new(move |message| {
         let Message::StoreWriter(ToStoreWriter::Orders(orders)) = message else { return None };
-        let Orders { now_ms, waiting, orders } = *orders;
+        let StoreOrders { now_ms, waiting, orders } = *orders;
         let executed = writer.execute(&orders, now_ms);
         Some(ToScheduler::Stored(Box::new(waiting.into_iter().zip(executed).collect())).into())
     })

@@ -7,8 +7,8 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
-use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
+use runtime::mailbox::{Endpoint, EndpointRole, Mailbox, Waking, mesh};
+use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
 use runtime::service::{CloseReason, Service};
 use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::ListenAddress;
@@ -96,8 +96,8 @@ impl<S: Service> Stage<S> {
         mut make: impl FnMut(usize, &[Endpoint]) -> S,
     ) -> Self {
         let world = World::new(setting.seed, setting.faults.clone());
-        let mut roles = vec![Role::Scheduler; setting.schedulers];
-        roles.resize(setting.schedulers + errands.len() + 1, Role::Helper);
+        let mut roles = vec![EndpointRole::Scheduler; setting.schedulers];
+        roles.resize(setting.schedulers + errands.len() + 1, EndpointRole::Helper);
         let seats = mesh(&roles, Waking::Driven).unwrap();
         let mut mailboxes: VecDeque<_> = seats.into_iter().map(|seat| seat.mailbox).collect();
         let endpoint = |number: usize| Endpoint(u16::try_from(number).unwrap());
@@ -217,7 +217,7 @@ impl<S: Service> Stage<S> {
     fn turn(&mut self, number: usize) {
         self.turns += 1;
         assert!(self.turns < TURNS_MAXIMUM, "it spins: {TURNS_MAXIMUM} turns");
-        self.schedulers[number].turn(Waiting::Forbidden).unwrap();
+        self.schedulers[number].turn(TurnWait::Forbidden).unwrap();
     }
 
     /// One helper takes a message or returns answers.

@@ -1,6 +1,6 @@
 //! Worlds full of clients: every well-behaved client gets its answers, and nothing is left behind.
 
-use runtime::scheduler::Settings as SchedulerSettings;
+use runtime::scheduler::SchedulerSettings;
 use runtime::service::{CloseReason, Service};
 use sys::pollset::Speaks;
 use world::{ClientState, Faults, Random};
@@ -13,7 +13,7 @@ use crate::seeds;
 use crate::site;
 use crate::small;
 use crate::world::{MILLISECOND_NS, SECOND_NS, Setting, Stage, waiting};
-use http::Settings;
+use http::HttpSettings;
 
 /// The faults of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +130,7 @@ pub(crate) fn reasons<S: Service>(stage: &Stage<S>) -> String {
 fn small_world(seed: u64) -> u64 {
     let repertoire = Repertoire { exchange: &small::exchange, last: &small::last_exchange };
     let drawn = draw(seed, &repertoire);
-    let mut stage = small::stage(&drawn.setting, Settings::default());
+    let mut stage = small::stage(&drawn.setting, HttpSettings::default());
     let digest = play(&mut stage, drawn);
     for scheduler in &mut stage.schedulers {
         let taken = &scheduler.service().application().taken;

@@ -10,7 +10,7 @@ use heed::{Env, RoTxn, WithoutTls};
 
 use super::record::Meta;
 use super::{Checkpoints, Role};
-use crate::failure::Failure;
+use crate::failure::StoreFailure;
 use crate::limits::CHECKPOINT_ATTEMPTS;
 
 /// A checkpoint that is not on disk yet. Commits continue meanwhile.
@@ -26,7 +26,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// If the disk fails.
-    pub fn wait(self) -> Result<MadeCheckpoint, Failure> {
+    pub fn wait(self) -> Result<MadeCheckpoint, StoreFailure> {
         self.checkpoints.save(self.meta)?;
         Ok(MadeCheckpoint { snapshot: self.snapshot })
     }
@@ -50,7 +50,7 @@ pub(crate) struct Keeper {
     /// The snapshot of the last checkpoint.
     snapshot: Option<RoTxn<'static, WithoutTls>>,
     /// The disk failure after which nothing is written any more.
-    broken: Option<Failure>,
+    broken: Option<StoreFailure>,
 }
 
 impl Keeper {
@@ -65,7 +65,7 @@ impl Keeper {
     }
 
     /// Makes the first checkpoint, before anything is written.
-    pub(crate) fn begin(&mut self, map: &Env<WithoutTls>) -> Result<(), Failure> {
+    pub(crate) fn begin(&mut self, map: &Env<WithoutTls>) -> Result<(), StoreFailure> {
         match (&self.broken, &self.snapshot) {
             (Some(failure), _) => Err(failure.clone()),
             (None, Some(_)) => Ok(()),
@@ -74,7 +74,7 @@ impl Keeper {
     }
 
     /// Makes a checkpoint of the last commit, and waits for it.
-    pub(crate) fn keep(&mut self, map: &Env<WithoutTls>) -> Result<(), Failure> {
+    pub(crate) fn keep(&mut self, map: &Env<WithoutTls>) -> Result<(), StoreFailure> {
         let next = self.next(map)?;
         self.hurry();
         let made = next.wait();
@@ -82,7 +82,7 @@ impl Keeper {
     }
 
     /// Starts a checkpoint of the last commit.
-    pub(crate) fn next(&self, map: &Env<WithoutTls>) -> Result<Checkpoint, Failure> {
+    pub(crate) fn next(&self, map: &Env<WithoutTls>) -> Result<Checkpoint, StoreFailure> {
         if let Some(failure) = &self.broken {
             return Err(failure.clone());
         }
@@ -97,7 +97,10 @@ impl Keeper {
     }
 
     /// Completes a checkpoint: the pages of the previous one can be reused. If the disk has failed, nothing is written any more. Returns the commit of the checkpoint.
-    pub(crate) fn end(&mut self, made: Result<MadeCheckpoint, Failure>) -> Result<u64, Failure> {
+    pub(crate) fn end(
+        &mut self,
+        made: Result<MadeCheckpoint, StoreFailure>,
+    ) -> Result<u64, StoreFailure> {
         match made {
             Ok(made) => {
                 let commit = made.commit();
@@ -107,7 +110,7 @@ impl Keeper {
                 }
                 Ok(commit)
             }
-            Err(Failure::DiskFull) => Err(Failure::DiskFull),
+            Err(StoreFailure::DiskFull) => Err(StoreFailure::DiskFull),
             Err(failure) => {
                 self.broken = Some(failure.clone());
                 self.checkpoints.distrust()?;
@@ -117,8 +120,8 @@ impl Keeper {
     }
 
     /// Handles a log entry that could not be written. Unless the disk was full, nothing is written any more, because the state of the log is unknown. Every answered change is in it.
-    pub(crate) fn on_log_failure(&mut self, failure: &Failure) {
-        if !matches!(failure, Failure::DiskFull | Failure::Full) {
+    pub(crate) fn on_log_failure(&mut self, failure: &StoreFailure) {
+        if !matches!(failure, StoreFailure::DiskFull | StoreFailure::Full) {
             self.broken = Some(failure.clone());
         }
     }
@@ -129,7 +132,7 @@ impl Keeper {
     }
 
     /// Removes the checkpoint of a writer that stops.
-    pub(crate) fn finish(&mut self) -> Result<(), Failure> {
+    pub(crate) fn finish(&mut self) -> Result<(), StoreFailure> {
         if let Some(failure) = &self.broken {
             return Err(failure.clone());
         }
@@ -139,7 +142,10 @@ impl Keeper {
     }
 
     /// Takes a snapshot of the last commit and reads its meta page.
-    fn newest(&self, map: &Env<WithoutTls>) -> Result<(RoTxn<'static, WithoutTls>, Meta), Failure> {
+    fn newest(
+        &self,
+        map: &Env<WithoutTls>,
+    ) -> Result<(RoTxn<'static, WithoutTls>, Meta), StoreFailure> {
         let mut snapshot = map.clone().static_read_txn()?;
         for _ in 0..CHECKPOINT_ATTEMPTS {
             let is_its = |meta: &Meta| meta.transaction() == snapshot.id() as u64;
@@ -151,6 +157,8 @@ impl Keeper {
                 _ => snapshot = after,
             }
         }
-        Err(Failure::Storage("other programs commit faster than a checkpoint is made".to_owned()))
+        Err(StoreFailure::Storage(
+            "other programs commit faster than a checkpoint is made".to_owned(),
+        ))
     }
 }

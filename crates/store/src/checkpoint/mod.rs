@@ -41,11 +41,11 @@ pub use self::keeper::{Checkpoint, MadeCheckpoint};
 use self::pieces::write_pieces;
 use self::record::{BOOT, Meta, Record, Saved};
 pub(crate) use self::write_lock::WriteLock;
-use crate::failure::Failure;
+use crate::failure::StoreFailure;
 use crate::file::{DATA_FILE, open};
 use crate::limits::FULL_DISK;
 use crate::log::{clear, has_entries, replay};
-use crate::readers::{LockFile, Reader};
+use crate::readers::{LockFile, SnapshotReader};
 
 /// The file of the records.
 const RECORDS: &str = "checkpoint";
@@ -88,7 +88,7 @@ pub(crate) struct Checkpoints {
 
 impl Checkpoints {
     /// Called before the map is opened: restores the store after a power failure. Creates missing files.
-    pub(crate) fn open(directory: &Path, role: Role) -> Result<Self, Failure> {
+    pub(crate) fn open(directory: &Path, role: Role) -> Result<Self, StoreFailure> {
         let (own, records) = (File::open(directory)?, open(&directory.join(RECORDS))?);
         let data = Arc::new(open(&directory.join(DATA_FILE))?);
         let mut opened = Self {
@@ -131,7 +131,7 @@ impl Checkpoints {
         mut self,
         directory: &Path,
         lock_file: &Arc<LockFile>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, StoreFailure> {
         self.data = Arc::new(open(&directory.join(DATA_FILE))?);
         self.lock_file = Some(Arc::clone(lock_file));
         Ok(self)
@@ -151,7 +151,7 @@ impl Checkpoints {
     pub(crate) fn begin<'m>(
         &self,
         map: &'m Env<WithoutTls>,
-    ) -> Result<(WriteLock, RwTxn<'m>), Failure> {
+    ) -> Result<(WriteLock, RwTxn<'m>), StoreFailure> {
         let lock = WriteLock::take(&self.data, &self.waits_for_another_program)?;
         let transaction = map.write_txn()?;
         // If the previous writer was killed, LMDB has just freed the snapshots of its program.
@@ -160,7 +160,7 @@ impl Checkpoints {
     }
 
     /// Called before pages are written or snapshots are freed: removes the checkpoint of a killed keeper. Returns whether another program, which is alive, has a checkpoint.
-    pub(crate) fn settle(&self) -> Result<bool, Failure> {
+    pub(crate) fn settle(&self) -> Result<bool, StoreFailure> {
         if self.boot.is_some() || Record::newest(&self.records)?.saved.is_none() {
             return Ok(false);
         }
@@ -179,12 +179,12 @@ impl Checkpoints {
     }
 
     /// Whether there is a checkpoint without a snapshot that protects its pages.
-    fn is_without_snapshot(&self) -> Result<bool, Failure> {
+    fn is_without_snapshot(&self) -> Result<bool, StoreFailure> {
         let Some(lock_file) = &self.lock_file else { return Ok(false) };
         let saved = || Record::newest(&self.records).map(|record| record.saved);
         let mut checkpoint = saved()?;
         while let Some(Saved { meta, .. }) = &checkpoint {
-            let is_its = |reader: &Reader| reader.commit == meta.transaction();
+            let is_its = |reader: &SnapshotReader| reader.commit == meta.transaction();
             if lock_file.readers()?.iter().any(is_its) {
                 return Ok(false);
             }
@@ -199,7 +199,10 @@ impl Checkpoints {
     }
 
     /// Runs a function under the lock of the directory.
-    fn alone<T>(&self, what: impl FnOnce(&Self) -> Result<T, Failure>) -> Result<T, Failure> {
+    fn alone<T>(
+        &self,
+        what: impl FnOnce(&Self) -> Result<T, StoreFailure>,
+    ) -> Result<T, StoreFailure> {
         let lock = || flock(&self.directory, FlockOperation::LockExclusive);
         retry_on_intr(lock).map_err(io::Error::from)?;
         let done = what(self);
@@ -208,7 +211,7 @@ impl Checkpoints {
     }
 
     /// Tries to take the keeper's lock. Returns whether it succeeded.
-    fn takes_keepers_lock(&self) -> Result<bool, Failure> {
+    fn takes_keepers_lock(&self) -> Result<bool, StoreFailure> {
         match flock(&self.records, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(true),
             Err(Errno::WOULDBLOCK) => Ok(false),
@@ -217,22 +220,22 @@ impl Checkpoints {
     }
 
     /// Why a commit failed. LMDB reports a short write as `EIO`, so the free space tells whether the disk is full.
-    pub(crate) fn why_not_written(&self, error: heed::Error) -> Failure {
+    pub(crate) fn why_not_written(&self, error: heed::Error) -> StoreFailure {
         let is_short = |error: &io::Error| error.raw_os_error() == Some(Errno::IO.raw_os_error());
         let is_full =
             || fstatvfs(&self.data).is_ok_and(|disk| disk.f_bavail * disk.f_frsize < FULL_DISK);
         match &error {
-            heed::Error::Io(failed) if is_short(failed) && is_full() => Failure::DiskFull,
+            heed::Error::Io(failed) if is_short(failed) && is_full() => StoreFailure::DiskFull,
             _ => error.into(),
         }
     }
 
     /// Refuses to begin a new store in place of one whose file is gone.
-    fn check_for_loss(&self, directory: &Path) -> Result<(), Failure> {
+    fn check_for_loss(&self, directory: &Path) -> Result<(), StoreFailure> {
         let has_history = Record::newest(&self.records)?.number > 0 || has_entries(directory)?;
         if has_history && Meta::of(&self.data)? == [None, None] {
             let directory = directory.display();
-            return Err(Failure::Storage(format!(
+            return Err(StoreFailure::Storage(format!(
                 "`{DATA_FILE}` in `{directory}` is missing or empty, and `{RECORDS}` or a log beside it is of the \
                  store that was there: restore a backup, or delete them to begin a new store"
             )));
@@ -241,7 +244,7 @@ impl Checkpoints {
     }
 
     /// Returns to the checkpoint if the machine has booted since. Returns its transaction. The record stays, so that a second power failure can do this again.
-    fn restore(&self, directory: &Path) -> Result<Option<u64>, Failure> {
+    fn restore(&self, directory: &Path) -> Result<Option<u64>, StoreFailure> {
         let Some(saved) = Record::newest(&self.records)?.saved else { return Ok(None) };
         if saved.boot == start_of_kernel()? {
             return Ok(None);
@@ -255,7 +258,7 @@ impl Checkpoints {
         }
         if self.data.metadata()?.ino() != saved.inode {
             let directory = directory.display();
-            return Err(Failure::Storage(format!(
+            return Err(StoreFailure::Storage(format!(
                 "the file `{RECORDS}` in `{directory}` is of another file than `{DATA_FILE}`, which was copied while \
                  it was open or when its power failed: open the store where it was, or take a backup; delete \
                  `{RECORDS}` if you know that `{DATA_FILE}` is whole"
@@ -267,7 +270,7 @@ impl Checkpoints {
 
     /// Extends the file to the last page of its tree. After a power failure its end may be missing, and reading a mapped page beyond the
     /// end of the file kills the process (SIGBUS, mmap(2)). LMDB reports empty pages as damaged instead.
-    fn fill(&self) -> Result<(), Failure> {
+    fn fill(&self) -> Result<(), StoreFailure> {
         let metas = Meta::of(&self.data)?.into_iter().flatten();
         let Some(newest) = metas.max_by_key(Meta::transaction) else { return Ok(()) };
         if self.data.metadata()?.len() < newest.size() {
@@ -277,10 +280,10 @@ impl Checkpoints {
     }
 
     /// Removes the checkpoint: syncs the file, which is complete without it then.
-    fn end(&self) -> Result<(), Failure> {
+    fn end(&self) -> Result<(), StoreFailure> {
         match Record::newest(&self.records)?.saved {
             None => Ok(()),
-            Some(saved) if saved.boot == DISTRUSTED => Err(Failure::Storage(
+            Some(saved) if saved.boot == DISTRUSTED => Err(StoreFailure::Storage(
                 "its disk failed: end all programs that have it open, and start them again"
                     .to_owned(),
             )),
@@ -291,13 +294,13 @@ impl Checkpoints {
         }
     }
 
-    fn write_end(&self) -> Result<(), Failure> {
+    fn write_end(&self) -> Result<(), StoreFailure> {
         let number = Record::newest(&self.records)?.number + 1;
         Ok(Record { number, saved: None }.write(&self.records)?)
     }
 
     /// Marks the checkpoint after a disk failure: the kernel may show later data that the disk does not have, so the next program that opens the store returns to it.
-    fn distrust(&self) -> Result<(), Failure> {
+    fn distrust(&self) -> Result<(), StoreFailure> {
         let Record { number, saved } = Record::newest(&self.records)?;
         let Some(saved) = saved else { return Ok(()) };
         let saved = Some(Saved { boot: DISTRUSTED, ..saved });
@@ -305,7 +308,7 @@ impl Checkpoints {
     }
 
     /// Writes a tree to disk and records it as the checkpoint, unless a later one is recorded.
-    fn save(&self, meta: Meta) -> Result<(), Failure> {
+    fn save(&self, meta: Meta) -> Result<(), StoreFailure> {
         let Some(boot) = self.boot else { return Ok(()) };
         let _one_at_a_time = self.saving.lock().unwrap_or_else(PoisonError::into_inner);
         let recorded = Record::newest(&self.records)?.saved;
@@ -321,16 +324,16 @@ impl Checkpoints {
 }
 
 /// Restores a store after a power failure, before a program opens it exclusively.
-pub(crate) fn recover(directory: &Path) -> Result<(), Failure> {
+pub(crate) fn recover(directory: &Path) -> Result<(), StoreFailure> {
     Checkpoints::open(directory, Role::Other).map(drop)
 }
 
-fn start_of_kernel() -> Result<[u8; BOOT], Failure> {
+fn start_of_kernel() -> Result<[u8; BOOT], StoreFailure> {
     let text = std::fs::read(BOOT_FILE).unwrap_or_default();
     let number = text.first_chunk().copied();
-    number.ok_or_else(|| Failure::Storage(format!("`{BOOT_FILE}` does not say when the kernel started, which checkpoints need: use `sync = \"commit\"`")))
+    number.ok_or_else(|| StoreFailure::Storage(format!("`{BOOT_FILE}` does not say when the kernel started, which checkpoints need: use `sync = \"commit\"`")))
 }
 
-fn unlock(file: impl AsFd) -> Result<(), Failure> {
+fn unlock(file: impl AsFd) -> Result<(), StoreFailure> {
     Ok(flock(file, FlockOperation::Unlock).map_err(io::Error::from)?)
 }

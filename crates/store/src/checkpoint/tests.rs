@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::*;
 use crate::limits::{CHECKPOINT_GROWTH, VALUE_SIZE};
 use crate::{
-    Change, Database, Executed, LoadFailure, Order, Outcome, Row, Settings, Store, Sync, Value,
-    Writer,
+    Database, DatabaseChange, Executed, LoadFailure, LoadedRow, Order, StepOutcome, Store,
+    StoreOptions, Sync, Value, Writer,
 };
 
 const LOCK_FILE: &str = "lock.mdb";
@@ -17,7 +17,7 @@ const LOCK_FILE: &str = "lock.mdb";
 /// Offset of the commit counter in LMDB's lock file.
 const LAST_COMMIT: usize = 8;
 
-struct Place(Settings);
+struct Place(StoreOptions);
 
 impl Place {
     fn new() -> Self {
@@ -25,8 +25,8 @@ impl Place {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("velodrome-checkpoint-{}-{number}", std::process::id());
         let databases = vec!["0".to_owned()];
-        let settings = Settings::new(&std::env::temp_dir().join(name));
-        Self(Settings { databases, sync: Sync::Interval, ..settings })
+        let settings = StoreOptions::new(&std::env::temp_dir().join(name));
+        Self(StoreOptions { databases, sync: Sync::Interval, ..settings })
     }
 
     fn open(&self) -> Store {
@@ -102,7 +102,7 @@ impl Drop for Place {
 }
 
 fn write(writer: &mut Writer, key: &str) {
-    let change = Change::put(key.as_bytes(), Value::bytes(b"value"));
+    let change = DatabaseChange::put(key.as_bytes(), Value::bytes(b"value"));
     writer.execute(&[Order::of(Database(0), change)], 0).pop().unwrap().unwrap();
 }
 
@@ -181,7 +181,7 @@ fn while_a_program_writes_the_others_wait_for_its_lock() {
     let store = place.open();
     let data = open(&place.path(DATA_FILE)).unwrap();
     let take = || flock(&data, FlockOperation::NonBlockingLockExclusive);
-    let row = Row { key: b"key"[..].into(), value: Value::bytes(b"value"), expiry_ms: None };
+    let row = LoadedRow { key: b"key"[..].into(), value: Value::bytes(b"value"), expiry_ms: None };
     let rows = std::iter::once_with(|| take().map(|()| row.clone()));
     let loaded = store.writer().load(Database(0), rows);
     assert!(matches!(loaded, Err(LoadFailure::Source(Errno::WOULDBLOCK))));
@@ -267,7 +267,7 @@ fn a_file_that_is_written_over_and_over_grows_no_more_than_the_bound() {
     let mut writer = store.writer();
     let bytes = vec![1; VALUE_SIZE];
     for _ in 0..50 {
-        let order = Order::of(Database(0), Change::put(b"key", Value::bytes(&bytes)));
+        let order = Order::of(Database(0), DatabaseChange::put(b"key", Value::bytes(&bytes)));
         writer.execute(&[order], 0).pop().unwrap().unwrap();
         if writer.wants_checkpoint() {
             let begun = writer.begin_checkpoint().unwrap().unwrap();
@@ -306,9 +306,9 @@ fn a_deletion_without_the_log_survives_a_power_failure() {
         write(&mut writer, key);
     }
     let running = writer.begin_checkpoint().unwrap().unwrap();
-    let delete = Change::Delete(vec![b"1"[..].into()]);
+    let delete = DatabaseChange::Delete(vec![b"1"[..].into()]);
     let deleted = writer.delete_without_log(&Order::of(Database(0), delete), 0);
-    assert_eq!(deleted, Ok(Executed::Done(vec![Outcome::Number(1)])));
+    assert_eq!(deleted, Ok(Executed::Done(vec![StepOutcome::Number(1)])));
     writer.end_checkpoint(running.wait()).unwrap();
     // Later entries of the log follow.
     write(&mut writer, "late");
@@ -325,12 +325,12 @@ fn after_a_failure_of_the_disk_nothing_is_written_and_the_store_goes_back() {
     write(&mut writer, "0");
     writer.sync().unwrap();
     write(&mut writer, "1");
-    let full = writer.end_checkpoint(Err(Failure::DiskFull));
-    assert_eq!(full, Err(Failure::DiskFull));
+    let full = writer.end_checkpoint(Err(StoreFailure::DiskFull));
+    assert_eq!(full, Err(StoreFailure::DiskFull));
     write(&mut writer, "2");
-    let failure = Failure::Storage("it is broken".to_owned());
+    let failure = StoreFailure::Storage("it is broken".to_owned());
     assert_eq!(writer.end_checkpoint(Err(failure.clone())), Err(failure.clone()));
-    let order = Order::of(Database(0), Change::put(b"late", Value::bytes(b"value")));
+    let order = Order::of(Database(0), DatabaseChange::put(b"late", Value::bytes(b"value")));
     assert_eq!(writer.execute(&[order], 0), [Err(failure.clone())]);
     assert_eq!(writer.sync(), Err(failure.clone()));
     assert_eq!(writer.finish(), Err(failure));

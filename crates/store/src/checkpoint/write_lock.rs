@@ -19,14 +19,14 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::unlock;
-use crate::failure::Failure;
+use crate::failure::StoreFailure;
 
 /// Keeps other programs from writing until it is dropped. Threads of this program are kept out by LMDB's mutex only.
 pub(crate) struct WriteLock(Arc<File>);
 
 impl WriteLock {
     /// Waits until no other program writes; `waits` is true meanwhile.
-    pub(super) fn take(data: &Arc<File>, waits: &AtomicBool) -> Result<Self, Failure> {
+    pub(super) fn take(data: &Arc<File>, waits: &AtomicBool) -> Result<Self, StoreFailure> {
         let mut locked = flock(data, FlockOperation::NonBlockingLockExclusive);
         if locked == Err(Errno::WOULDBLOCK) {
             waits.store(true, Ordering::Relaxed);

@@ -5,7 +5,7 @@
 //! new block, so that a block with an answered entry is never written again.
 
 use crate::checksum::{sum, word};
-use crate::failure::Failure;
+use crate::failure::StoreFailure;
 use crate::limits::{LOG_BLOCK, LOG_BUFFER};
 
 /// Bytes of the header: checksum of the rest, length of the changes, transaction, transaction of the previous entry.
@@ -95,7 +95,9 @@ impl<'l> ReadEntry<'l> {
     }
 
     /// The changes in order, each with the name of its database.
-    pub(crate) fn changes(self) -> impl Iterator<Item = Result<(&'l str, Logged<'l>), Failure>> {
+    pub(crate) fn changes(
+        self,
+    ) -> impl Iterator<Item = Result<(&'l str, Logged<'l>), StoreFailure>> {
         let mut rest = self.changes;
         std::iter::from_fn(move || {
             (!rest.is_empty()).then(|| change(&mut rest).ok_or_else(damaged))
@@ -103,8 +105,8 @@ impl<'l> ReadEntry<'l> {
     }
 }
 
-fn damaged() -> Failure {
-    Failure::Storage("its log has a change that this version does not know".to_owned())
+fn damaged() -> StoreFailure {
+    StoreFailure::Storage("its log has a change that this version does not know".to_owned())
 }
 
 fn change<'l>(rest: &mut &'l [u8]) -> Option<(&'l str, Logged<'l>)> {

@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use self::entry::HEAD;
 pub(crate) use self::entry::{Entry, Logged};
 pub(crate) use self::replay::replay;
-use crate::failure::Failure;
+use crate::failure::StoreFailure;
 use crate::file::open;
 use crate::limits::{LOG_PIECE, LOG_SIZE};
 
@@ -49,7 +49,7 @@ pub(crate) struct LogFiles {
 
 impl LogFiles {
     /// Opens the files; creates missing ones.
-    pub(crate) fn open(directory: &Path) -> Result<Self, Failure> {
+    pub(crate) fn open(directory: &Path) -> Result<Self, StoreFailure> {
         let files = [open(&directory.join(FILES[0]))?, open(&directory.join(FILES[1]))?];
         // Otherwise a power failure could lose the new files with their contents.
         File::open(directory)?.sync_all()?;
@@ -69,7 +69,7 @@ impl LogFiles {
 }
 
 /// Whether there is a log that is not empty.
-pub(crate) fn has_entries(directory: &Path) -> Result<bool, Failure> {
+pub(crate) fn has_entries(directory: &Path) -> Result<bool, StoreFailure> {
     for name in FILES {
         match std::fs::metadata(directory.join(name)) {
             Ok(found) if found.len() > 0 => return Ok(true),
@@ -81,7 +81,7 @@ pub(crate) fn has_entries(directory: &Path) -> Result<bool, Failure> {
 }
 
 /// Drops all entries of a store that may have no log.
-pub(crate) fn clear(directory: &Path) -> Result<(), Failure> {
+pub(crate) fn clear(directory: &Path) -> Result<(), StoreFailure> {
     let are_there = FILES.iter().any(|name| directory.join(name).exists());
     if are_there { Ok(LogFiles::open(directory)?.clear()?) } else { Ok(()) }
 }
@@ -128,7 +128,11 @@ impl Log {
     }
 
     /// Writes an entry and waits for the disk. Removes it if that fails.
-    pub(crate) fn append(&mut self, entry: &mut Entry, transaction: u64) -> Result<(), Failure> {
+    pub(crate) fn append(
+        &mut self,
+        entry: &mut Entry,
+        transaction: u64,
+    ) -> Result<(), StoreFailure> {
         let bytes = entry.bytes(transaction, self.last);
         let length = bytes.len() as u64;
         let grown = self.grow(self.current, self.size + length);
@@ -184,7 +188,7 @@ impl Log {
     }
 
     /// Removes the last entry, whose transaction was not committed.
-    pub(crate) fn take_back(&mut self) -> Result<(), Failure> {
+    pub(crate) fn take_back(&mut self) -> Result<(), StoreFailure> {
         (self.size, self.last, self.has_leftover) = (self.before.0, self.before.1, true);
         let file = &self.files.files[self.current];
         if self.size < self.room[self.current] {
@@ -219,7 +223,7 @@ impl Log {
     }
 
     /// Drops all entries: the tree is completely on disk.
-    pub(crate) fn clear(&mut self) -> Result<(), Failure> {
+    pub(crate) fn clear(&mut self) -> Result<(), StoreFailure> {
         self.files.clear()?;
         (self.size, self.last, self.room, self.has_leftover) = (0, 0, [0, 0], false);
         Ok(())

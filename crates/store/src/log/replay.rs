@@ -12,7 +12,7 @@ use heed::RwTxn;
 
 use super::FILES;
 use super::entry::{Logged, ReadEntry};
-use crate::failure::Failure;
+use crate::failure::StoreFailure;
 use crate::ffi::{MapOptions, open};
 use crate::file;
 use crate::record::Record;
@@ -43,7 +43,7 @@ pub(super) fn entries(logs: &[Vec<u8>], checkpoint: u64) -> Vec<ReadEntry<'_>> {
 }
 
 /// Replays the log of a store that is at this transaction, and waits for the disk. The store must not be open.
-pub(crate) fn replay(directory: &Path, checkpoint: u64) -> Result<(), Failure> {
+pub(crate) fn replay(directory: &Path, checkpoint: u64) -> Result<(), StoreFailure> {
     let mut logs = Vec::new();
     for path in FILES.map(|name| directory.join(name)) {
         if path.exists() {
@@ -80,7 +80,11 @@ pub(crate) fn replay(directory: &Path, checkpoint: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-fn repeat(table: Table, transaction: &mut RwTxn<'_>, change: Logged<'_>) -> Result<(), Failure> {
+fn repeat(
+    table: Table,
+    transaction: &mut RwTxn<'_>,
+    change: Logged<'_>,
+) -> Result<(), StoreFailure> {
     match change {
         Logged::Put(key, stored) => {
             let before = table.find(transaction, key)?.and_then(|record| record.expiry_ms);

@@ -9,7 +9,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::entry::{Entry, HEAD, Logged, ReadEntry};
 use super::{Log, LogFiles, clear};
-use crate::failure::Failure;
+use crate::failure::StoreFailure;
 
 struct Place(PathBuf);
 
@@ -56,7 +56,7 @@ fn a_file_that_cannot_be_a_log_is_named() {
     let place = Place::new("odd");
     let path = place.0.join("log.1");
     std::fs::create_dir(&path).unwrap();
-    let of = |text: &str| Failure::Storage(format!("`{}`: {text}", path.display()));
+    let of = |text: &str| StoreFailure::Storage(format!("`{}`: {text}", path.display()));
     assert_eq!(LogFiles::open(&place.0).unwrap_err(), of("Is a directory (os error 21)"));
     std::fs::remove_dir(&path).unwrap();
     // Data written to a pipe is lost when it is read.

@@ -3,7 +3,7 @@
 //! Owns how many at a time. Never decides when to search for them.
 
 use super::Writer;
-use crate::failure::Failure;
+use crate::failure::StoreFailure;
 use crate::limits::EXPIRED_PER_COMMIT;
 use crate::table::Table;
 
@@ -12,7 +12,7 @@ impl Writer {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn delete_expired(&mut self, now_ms: u64) -> Result<bool, Failure> {
+    pub fn delete_expired(&mut self, now_ms: u64) -> Result<bool, StoreFailure> {
         // Usually no key has expired, and an empty commit would cost time.
         let mut due = Vec::new();
         let snapshot = self.map.read_txn()?;
@@ -28,7 +28,7 @@ impl Writer {
         self.insist(|writer| writer.delete_due(&due, now_ms))
     }
 
-    fn delete_due(&mut self, due: &[Table], now_ms: u64) -> Result<bool, Failure> {
+    fn delete_due(&mut self, due: &[Table], now_ms: u64) -> Result<bool, StoreFailure> {
         let map = self.map.clone();
         let (_lock, mut transaction) = self.begin(&map)?;
         let mut is_left = false;

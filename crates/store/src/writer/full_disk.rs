@@ -6,15 +6,20 @@
 use std::sync::atomic::Ordering;
 
 use super::{Done, Writer};
-use crate::failure::Failure;
+use crate::failure::StoreFailure;
 use crate::order::{Database, Order};
 use crate::snapshot::table;
 
 impl Writer {
     /// The result of an order whose transaction failed: a full disk prevents no order that only deletes, nor one for
     /// which earlier ones have made room.
-    pub(super) fn after_failure(&mut self, order: &Order, failure: Failure, now_ms: u64) -> Done {
-        if failure != Failure::DiskFull {
+    pub(super) fn after_failure(
+        &mut self,
+        order: &Order,
+        failure: StoreFailure,
+        now_ms: u64,
+    ) -> Done {
+        if failure != StoreFailure::DiskFull {
             return Err(failure);
         }
         if order.growth() == 0 {
@@ -31,9 +36,10 @@ impl Writer {
     /// them, and it gets room from the reserve.
     pub(super) fn insist<T>(
         &mut self,
-        mut delete: impl FnMut(&mut Self) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        let is_hindered = |done: &Result<T, Failure>| matches!(done, Err(Failure::DiskFull));
+        mut delete: impl FnMut(&mut Self) -> Result<T, StoreFailure>,
+    ) -> Result<T, StoreFailure> {
+        let is_hindered =
+            |done: &Result<T, StoreFailure>| matches!(done, Err(StoreFailure::DiskFull));
         let mut done = delete(self);
         if is_hindered(&done) && self.last_commit() != self.settled && self.settle_pages().is_ok() {
             done = delete(self);
@@ -50,7 +56,7 @@ impl Writer {
     /// Makes the pages reusable that the last commit has freed. LMDB gives them to the second transaction after it, so
     /// one without a change comes between; a checkpoint frees what the last one kept. On a full disk no order would
     /// ever commit that transaction, because each would need more pages than there are.
-    fn settle_pages(&mut self) -> Result<(), Failure> {
+    fn settle_pages(&mut self) -> Result<(), StoreFailure> {
         let map = self.map.clone();
         let (lock, mut transaction) = self.begin(&map)?;
         table(&self.tables, Database(0))?.dirty(&mut transaction)?;

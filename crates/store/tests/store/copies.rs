@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use store::{Failure, Order, Settings, Store, Writer};
+use store::{Order, Store, StoreFailure, StoreOptions, Writer};
 
 use crate::place::{FIRST, Place, put, text};
 
@@ -43,7 +43,10 @@ fn a_copy_never_uses_a_version_again() {
     }
     let refused = copy.copy_to(&target.settings.directory);
     let there = target.settings.directory.join(store::DATA_FILE);
-    assert_eq!(refused, Err(Failure::Storage(format!("`{}` is there already", there.display()))));
+    assert_eq!(
+        refused,
+        Err(StoreFailure::Storage(format!("`{}` is there already", there.display())))
+    );
     let mut names: Vec<_> = std::fs::read_dir(&last.settings.directory)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -54,7 +57,7 @@ fn a_copy_never_uses_a_version_again() {
 }
 
 /// A store of three values and much free space.
-fn loose(settings: &Settings) -> u64 {
+fn loose(settings: &StoreOptions) -> u64 {
     let store = Store::open(settings).unwrap();
     let mut writer = store.writer();
     for number in 0..500 {
@@ -63,7 +66,7 @@ fn loose(settings: &Settings) -> u64 {
     let orders: Vec<Order> = (0..497)
         .map(|number| {
             let key = format!("{number}").repeat(100).into_bytes().into();
-            Order::of(FIRST, store::Change::Delete(vec![key]))
+            Order::of(FIRST, store::DatabaseChange::Delete(vec![key]))
         })
         .collect();
     for executed in writer.execute(&orders, 0) {

@@ -2,8 +2,8 @@
 
 use store::limits::{LENT_SNAPSHOTS, LENT_TIME_MS, LENT_TOGETHER_MS};
 use store::{
-    Change, Executed, Failure, LentValue, Misuse, Order, Outcome, Settings, Store, TurnStore,
-    Writer,
+    DatabaseChange, Executed, LentValue, Misuse, Order, StepOutcome, Store, StoreFailure,
+    StoreOptions, TurnStore, Writer,
 };
 
 use crate::place::{FIRST, Place, put};
@@ -14,7 +14,7 @@ fn lend(turn: &TurnStore, key: &str, now_ms: u64) -> Option<LentValue> {
     turn.lend(FIRST, key.as_bytes(), version, now_ms).unwrap()
 }
 
-fn write(writer: &mut Writer, key: &str, bytes: &str) -> Result<(), Failure> {
+fn write(writer: &mut Writer, key: &str, bytes: &str) -> Result<(), StoreFailure> {
     writer.execute(&[Order::of(FIRST, put(key, bytes))], 0).pop().unwrap().map(drop)
 }
 
@@ -101,16 +101,16 @@ fn a_thread_lends_from_so_many_snapshots_and_no_more() {
 #[test]
 fn loans_go_on_after_an_order_that_never_fits() {
     let place = Place::new();
-    let settings = Settings { size: Some(1 << 20), ..place.settings.clone() };
+    let settings = StoreOptions { size: Some(1 << 20), ..place.settings.clone() };
     let store = Store::open(&settings).unwrap();
     let (mut writer, turn) = (store.writer(), TurnStore::new(store));
     write(&mut writer, "a", "first").unwrap();
     let lent = lend(&turn, "a", 0).unwrap();
     let refused = write(&mut writer, "b", &"x".repeat(1 << 20));
-    assert_eq!(refused, Err(Failure::LargerThanStore));
-    let far = Change::Overwrite(b"b"[..].into(), usize::MAX, b"x"[..].into());
+    assert_eq!(refused, Err(StoreFailure::LargerThanStore));
+    let far = DatabaseChange::Overwrite(b"b"[..].into(), usize::MAX, b"x"[..].into());
     let executed = writer.execute(&[Order::of(FIRST, far)], 0).pop().unwrap();
-    assert_eq!(executed, Ok(Executed::Done(vec![Outcome::Misuse(Misuse::ValueSize)])));
+    assert_eq!(executed, Ok(Executed::Done(vec![StepOutcome::Misuse(Misuse::ValueSize)])));
     turn.end_turn(0);
     assert_eq!(lent.as_ref(), b"first");
 }
@@ -118,7 +118,7 @@ fn loans_go_on_after_an_order_that_never_fits() {
 #[test]
 fn loans_end_by_their_age_and_when_the_store_is_full() {
     let place = Place::new();
-    let settings = Settings { size: Some(1 << 20), ..place.settings.clone() };
+    let settings = StoreOptions { size: Some(1 << 20), ..place.settings.clone() };
     let store = Store::open(&settings).unwrap();
     let (mut writer, turn) = (store.writer(), TurnStore::new(store));
     write(&mut writer, "a", "first").unwrap();

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use store::{
-    Change, Expiry, ExpiryOnly, Kind, Misuse, Old, Only, Outcome, PageOf, Query, Remaining, Source,
-    Step, Value, With,
+    DatabaseChange, Expiry, ExpiryOnly, Misuse, Old, Only, PageOf, Query, Remaining, SourceFate,
+    StepOutcome, StoreStep, Value, ValueKind, With,
 };
 
 use crate::place::{Place, ask, change, run};
@@ -88,17 +88,23 @@ impl Model {
         Seen::Number(all.len() as i64)
     }
 
-    fn copy(&mut self, (from, to): (&[u8], &[u8]), only: Only, source: Source, now: u64) -> Seen {
+    fn copy(
+        &mut self,
+        (from, to): (&[u8], &[u8]),
+        only: Only,
+        source: SourceFate,
+        now: u64,
+    ) -> Seen {
         let Some(kept) = self.get(from, now).cloned() else {
             return match source {
-                Source::Kept => Seen::Made(false),
-                Source::Deleted => Seen::Misuse(Misuse::NoSuchKey),
+                SourceFate::Kept => Seen::Made(false),
+                SourceFate::Deleted => Seen::Misuse(Misuse::NoSuchKey),
             };
         };
         let made = holds(self.get(to, now).is_some(), only);
         if made && from != to {
             self.keys.insert(to.to_vec(), kept);
-            if source == Source::Deleted {
+            if source == SourceFate::Deleted {
                 self.delete(from, now);
             }
         }
@@ -139,9 +145,9 @@ impl Model {
     }
 
     /// The outcome without versions.
-    pub(crate) fn apply(&mut self, change: &Change, now: u64) -> Seen {
+    pub(crate) fn apply(&mut self, change: &DatabaseChange, now: u64) -> Seen {
         match change {
-            Change::Put { key, value, expiry, only, old } => {
+            DatabaseChange::Put { key, value, expiry, only, old } => {
                 let before = self.get(key, now).map(|kept| kept.bytes.clone());
                 let made = holds(before.is_some(), *only);
                 if made {
@@ -149,41 +155,45 @@ impl Model {
                 }
                 Seen::Put(made, before.filter(|_| *old == Old::Given))
             }
-            Change::PutAll { pairs, only } => {
+            DatabaseChange::PutAll { pairs, only } => {
                 let made = pairs.iter().all(|(key, _)| holds(self.get(key, now).is_some(), *only));
                 for (key, bytes) in pairs.iter().filter(|_| made) {
                     self.put(key, bytes, Expiry::Never, now);
                 }
                 Seen::Made(made)
             }
-            Change::Delete(keys) => {
+            DatabaseChange::Delete(keys) => {
                 Seen::Number(keys.iter().filter(|key| self.delete(key, now)).count() as i64)
             }
-            Change::DeleteVersion(..) => Seen::Made(false),
-            Change::Take(key) => {
+            DatabaseChange::DeleteVersion(..) => Seen::Made(false),
+            DatabaseChange::Take(key) => {
                 let value = self.get(key, now).map(|kept| kept.bytes.clone());
                 self.delete(key, now);
                 Seen::Value(value)
             }
-            Change::Add(key, amount) => self.add(key, *amount, now),
-            Change::Append(key, bytes) => {
+            DatabaseChange::Add(key, amount) => self.add(key, *amount, now),
+            DatabaseChange::Append(key, bytes) => {
                 let mut all = self.get(key, now).map_or(Vec::new(), |kept| kept.bytes.clone());
                 all.extend_from_slice(bytes);
                 self.put(key, &all, Expiry::Keep, now);
                 Seen::Number(all.len() as i64)
             }
-            Change::Expire { key, expiry, only } => self.expire_if(key, *expiry, *only, now),
-            Change::Touch(key, expiry) => {
+            DatabaseChange::Expire { key, expiry, only } => {
+                self.expire_if(key, *expiry, *only, now)
+            }
+            DatabaseChange::Touch(key, expiry) => {
                 let value = self.get(key, now).map(|kept| kept.bytes.clone());
                 if value.is_some() {
                     self.expire(key, *expiry, now);
                 }
                 Seen::Value(value)
             }
-            Change::Overwrite(key, at, bytes) => self.overwrite(key, *at, bytes, now),
-            Change::AddDecimal(key, amount) => self.add_decimal(key, amount, now),
-            Change::Copy { from, to, only, source } => self.copy((from, to), *only, *source, now),
-            Change::Clear | Change::ClearAll => {
+            DatabaseChange::Overwrite(key, at, bytes) => self.overwrite(key, *at, bytes, now),
+            DatabaseChange::AddDecimal(key, amount) => self.add_decimal(key, amount, now),
+            DatabaseChange::Copy { from, to, only, source } => {
+                self.copy((from, to), *only, *source, now)
+            }
+            DatabaseChange::Clear | DatabaseChange::ClearAll => {
                 self.keys.clear();
                 Seen::Made(true)
             }
@@ -200,14 +210,14 @@ pub(crate) enum Seen {
     Misuse(Misuse),
 }
 
-fn seen(outcome: Outcome) -> Seen {
-    let bytes = |entry: Option<store::Entry>| entry.map(|entry| entry.bytes.to_vec());
+fn seen(outcome: StepOutcome) -> Seen {
+    let bytes = |entry: Option<store::StoredEntry>| entry.map(|entry| entry.bytes.to_vec());
     match outcome {
-        Outcome::Made(made) => Seen::Made(made),
-        Outcome::Number(number) => Seen::Number(number),
-        Outcome::Value(entry) => Seen::Value(bytes(entry)),
-        Outcome::Put(made, entry) => Seen::Put(made, bytes(entry)),
-        Outcome::Misuse(misuse) => Seen::Misuse(misuse),
+        StepOutcome::Made(made) => Seen::Made(made),
+        StepOutcome::Number(number) => Seen::Number(number),
+        StepOutcome::Value(entry) => Seen::Value(bytes(entry)),
+        StepOutcome::Put(made, entry) => Seen::Put(made, bytes(entry)),
+        StepOutcome::Misuse(misuse) => Seen::Misuse(misuse),
         other => panic!("no change gives {other:?}"),
     }
 }
@@ -236,7 +246,7 @@ fn only() -> impl Strategy<Value = Only> {
     prop_oneof![Just(Only::Always), Just(Only::IfAbsent), Just(Only::IfPresent)]
 }
 
-fn changes() -> impl Strategy<Value = Change> {
+fn changes() -> impl Strategy<Value = DatabaseChange> {
     let old = prop_oneof![Just(Old::Dropped), Just(Old::Given)];
     let expiry_only = prop_oneof![
         Just(ExpiryOnly::Always),
@@ -248,26 +258,26 @@ fn changes() -> impl Strategy<Value = Change> {
     ];
     prop_oneof![
         4 => (key(), bytes(), expiry(), only(), old).prop_map(|(key, bytes, expiry, only, old)| {
-            let value = Value { kind: Kind::Bytes, bytes };
-            Change::Put { key, value, expiry, only, old }
+            let value = Value { kind: ValueKind::Bytes, bytes };
+            DatabaseChange::Put { key, value, expiry, only, old }
         }),
         1 => (prop::collection::vec((key(), bytes()), 1..4), only())
-            .prop_map(|(pairs, only)| Change::PutAll { pairs, only }),
-        1 => prop::collection::vec(key(), 1..4).prop_map(Change::Delete),
-        1 => key().prop_map(Change::Take),
+            .prop_map(|(pairs, only)| DatabaseChange::PutAll { pairs, only }),
+        1 => prop::collection::vec(key(), 1..4).prop_map(DatabaseChange::Delete),
+        1 => key().prop_map(DatabaseChange::Take),
         2 => (key(), prop_oneof![Just(1), Just(-3), Just(i64::MIN)])
-            .prop_map(|(key, amount)| Change::Add(key, amount)),
-        1 => (key(), bytes()).prop_map(|(key, bytes)| Change::Append(key, bytes)),
+            .prop_map(|(key, amount)| DatabaseChange::Add(key, amount)),
+        1 => (key(), bytes()).prop_map(|(key, bytes)| DatabaseChange::Append(key, bytes)),
         1 => (key(), 0_usize..10, bytes())
-            .prop_map(|(key, at, bytes)| Change::Overwrite(key, at, bytes)),
-        1 => (key(), bytes()).prop_map(|(key, bytes)| Change::AddDecimal(key, bytes)),
-        2 => (key(), key(), only(), prop_oneof![Just(Source::Kept), Just(Source::Deleted)])
-            .prop_map(|(from, to, only, source)| Change::Copy { from, to, only, source }),
+            .prop_map(|(key, at, bytes)| DatabaseChange::Overwrite(key, at, bytes)),
+        1 => (key(), bytes()).prop_map(|(key, bytes)| DatabaseChange::AddDecimal(key, bytes)),
+        2 => (key(), key(), only(), prop_oneof![Just(SourceFate::Kept), Just(SourceFate::Deleted)])
+            .prop_map(|(from, to, only, source)| DatabaseChange::Copy { from, to, only, source }),
         2 => (key(), expiry(), expiry_only)
             .prop_filter("the writer is not asked to keep what is", |(_, expiry, _)| *expiry != Expiry::Keep)
-            .prop_map(|(key, expiry, only)| Change::Expire { key, expiry, only }),
-        1 => (key(), expiry()).prop_map(|(key, expiry)| Change::Touch(key, expiry)),
-        1 => prop_oneof![Just(Change::Clear), Just(Change::ClearAll)],
+            .prop_map(|(key, expiry, only)| DatabaseChange::Expire { key, expiry, only }),
+        1 => (key(), expiry()).prop_map(|(key, expiry)| DatabaseChange::Touch(key, expiry)),
+        1 => prop_oneof![Just(DatabaseChange::Clear), Just(DatabaseChange::ClearAll)],
     ]
 }
 
@@ -275,8 +285,8 @@ fn changes() -> impl Strategy<Value = Change> {
 pub(crate) fn kept_is(
     model: &Model,
     (key, now): (&[u8], u64),
-    get: &Outcome,
-    remaining: &Outcome,
+    get: &StepOutcome,
+    remaining: &StepOutcome,
 ) -> bool {
     let kept = model.get(key, now);
     let end = match kept {
@@ -284,11 +294,11 @@ pub(crate) fn kept_is(
         Some(kept) => kept.expiry.map_or(Remaining::Endless, Remaining::Until),
     };
     seen(get.clone()) == Seen::Value(kept.map(|kept| kept.bytes.clone()))
-        && *remaining == Outcome::Remaining(end)
+        && *remaining == StepOutcome::Remaining(end)
 }
 
 /// A change after this many milliseconds, and whether expired keys are removed before.
-pub(crate) fn steps() -> impl Strategy<Value = Vec<(u64, bool, Change)>> {
+pub(crate) fn steps() -> impl Strategy<Value = Vec<(u64, bool, DatabaseChange)>> {
     prop::collection::vec((0_u64..8, any::<bool>(), changes()), 1..25)
 }
 
@@ -306,7 +316,7 @@ proptest! {
             if removes {
                 prop_assert!(!writer.delete_expired(now).unwrap());
                 model.keys.retain(|_, kept| kept.expiry.is_none_or(|expiry| now < expiry));
-                prop_assert_eq!(ask(&opened, &Query::Count, now), Outcome::Number(model.keys.len() as i64));
+                prop_assert_eq!(ask(&opened, &Query::Count, now), StepOutcome::Number(model.keys.len() as i64));
             }
             let expected = model.apply(&step, now);
             prop_assert_eq!(seen(change(&mut writer, step, now)), expected);
@@ -317,14 +327,14 @@ proptest! {
         for key in [&b"a"[..], b"ab", b"b", &[0xff; 503]] {
             let get = Query::Get(key.into());
             let remaining = ask(&opened, &Query::Remaining(key.into()), now);
-            for get in [ask(&opened, &get, now), run(&mut writer, Step::Query(get.clone()), now)] {
+            for get in [ask(&opened, &get, now), run(&mut writer, StoreStep::Query(get.clone()), now)] {
                 prop_assert!(kept_is(&model, (key, now), &get, &remaining), "{get:?}, {remaining:?}");
             }
         }
         // At a later time everything with an expiry has expired, and nothing of it is left in the file.
         while writer.delete_expired(u64::MAX - 1).unwrap() {}
         model.keys.retain(|_, kept| kept.expiry.is_none());
-        prop_assert_eq!(ask(&opened, &Query::Count, now), Outcome::Number(model.keys.len() as i64));
+        prop_assert_eq!(ask(&opened, &Query::Count, now), StepOutcome::Number(model.keys.len() as i64));
     }
 
     #[test]
@@ -338,12 +348,12 @@ proptest! {
         let store = place.open();
         let mut writer = store.writer();
         let pairs = keys.iter().map(|key| (key.as_bytes().into(), key.as_bytes().into())).collect();
-        change(&mut writer, Change::PutAll { pairs, only: Only::Always }, 0);
+        change(&mut writer, DatabaseChange::PutAll { pairs, only: Only::Always }, 0);
         let mut found = Vec::new();
         let mut after = None;
         loop {
             let page = PageOf { prefix: prefix.as_bytes().into(), after, keys: size, with };
-            let Outcome::Page(page) = ask(&store, &Query::Page(page), 0) else { panic!("a page") };
+            let StepOutcome::Page(page) = ask(&store, &Query::Page(page), 0) else { panic!("a page") };
             prop_assert!(page.keys.len() <= size);
             for (key, entry) in page.keys {
                 prop_assert_eq!(entry.is_some(), with == With::Values);

@@ -1,11 +1,13 @@
 //! Orders of several steps, their conditions, and what readers see in the meantime.
 
-use store::{Change, Condition, Executed, Order, Outcome, Query, Step, Store, Sync};
+use store::{
+    DatabaseChange, Executed, Order, OrderCondition, Query, StepOutcome, Store, StoreStep, Sync,
+};
 
 use crate::place::{FIRST, Place, SECOND, change, put, text};
 
-fn order(conditions: Vec<Condition>, changes: Vec<Change>) -> Order {
-    let steps = changes.into_iter().map(|change| (FIRST, Step::Change(change))).collect();
+fn order(conditions: Vec<OrderCondition>, changes: Vec<DatabaseChange>) -> Order {
+    let steps = changes.into_iter().map(|change| (FIRST, StoreStep::Change(change))).collect();
     Order { conditions, steps }
 }
 
@@ -32,16 +34,16 @@ fn a_snapshot_stays_as_it_was() {
 fn an_order_reads_what_it_wrote() {
     let place = Place::new();
     let store = place.open();
-    let get = Step::Query(Query::Get(b"a"[..].into()));
+    let get = StoreStep::Query(Query::Get(b"a"[..].into()));
     let steps = vec![
-        (FIRST, Step::Change(put("a", "1"))),
+        (FIRST, StoreStep::Change(put("a", "1"))),
         (FIRST, get),
-        (SECOND, Step::Query(Query::Count)),
+        (SECOND, StoreStep::Query(Query::Count)),
     ];
     let done = store.writer().execute(&[Order { conditions: Vec::new(), steps }], 0).pop().unwrap();
     let Executed::Done(outcomes) = done.unwrap() else { panic!("it has no condition") };
-    assert!(matches!(&outcomes[1], Outcome::Value(Some(entry)) if *entry.bytes == *b"1"));
-    assert_eq!(outcomes[2], Outcome::Number(0));
+    assert!(matches!(&outcomes[1], StepOutcome::Value(Some(entry)) if *entry.bytes == *b"1"));
+    assert_eq!(outcomes[2], StepOutcome::Number(0));
 }
 
 #[test]
@@ -49,7 +51,8 @@ fn a_condition_is_about_the_version_also_within_a_commit() {
     let place = Place::new();
     let store = place.open();
     let mut writer = store.writer();
-    let if_version = |version| vec![Condition { database: FIRST, key: b"a"[..].into(), version }];
+    let if_version =
+        |version| vec![OrderCondition { database: FIRST, key: b"a"[..].into(), version }];
     change(&mut writer, put("a", "1"), 0);
     let seen = version(&store, "a");
     assert_ne!(seen, 0);
@@ -58,7 +61,7 @@ fn a_condition_is_about_the_version_also_within_a_commit() {
         order(if_version(seen), vec![put("a", "1")]),
         order(if_version(seen), vec![put("a", "2")]),
         order(if_version(0), vec![put("a", "3")]),
-        order(Vec::new(), vec![Change::Delete(vec![b"a"[..].into()])]),
+        order(Vec::new(), vec![DatabaseChange::Delete(vec![b"a"[..].into()])]),
         order(if_version(0), vec![put("a", "4")]),
     ];
     let executed: Vec<bool> = writer

@@ -1,7 +1,7 @@
 //! Databases of the program itself: clients that are given the names cannot name them, and no change of theirs reaches
 //! one.
 
-use store::{Change, Order, Settings, Store, Sync, Value};
+use store::{DatabaseChange, Order, Store, StoreOptions, Sync, Value};
 
 use crate::place::{FIRST, Place, change, put, text};
 
@@ -16,10 +16,10 @@ fn a_database_of_the_program_is_not_named_and_outlives_the_deletion_of_all_other
         assert_eq!((store.own_database("first"), store.own_database(".other")), (None, None));
         let own = store.own_database(".keys").unwrap();
         let mut writer = store.writer();
-        let secret = Change::put(b"a", Value::bytes(b"secret"));
+        let secret = DatabaseChange::put(b"a", Value::bytes(b"secret"));
         writer.execute(&[Order::of(own, secret)], 0).pop().unwrap().unwrap();
         change(&mut writer, put("a", "seen"), 0);
-        change(&mut writer, Change::ClearAll, 0);
+        change(&mut writer, DatabaseChange::ClearAll, 0);
         assert_eq!(text(&store, "a"), None);
         let kept = |store: &Store| {
             let own = store.own_database(".keys").unwrap();
@@ -31,7 +31,7 @@ fn a_database_of_the_program_is_not_named_and_outlives_the_deletion_of_all_other
         // It is the same one with other databases before it, and not there for a program that does not ask for it.
         place.settings.databases.push("third".to_owned());
         assert_eq!(kept(&place.open()).as_deref(), Some(&b"secret"[..]));
-        let others = Settings { own_databases: Vec::new(), ..place.settings.clone() };
+        let others = StoreOptions { own_databases: Vec::new(), ..place.settings.clone() };
         let store = Store::open(&others).unwrap();
         assert_eq!((store.own_database(".keys"), store.databases().len()), (None, 3));
         assert!(store.snapshot().unwrap().get(FIRST, b"a", 0).unwrap().is_none());

@@ -4,14 +4,15 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use store::{
-    Change, Database, Executed, Order, Outcome, Query, Settings, Step, Store, Value, Writer,
+    Database, DatabaseChange, Executed, Order, Query, StepOutcome, Store, StoreOptions, StoreStep,
+    Value, Writer,
 };
 
 pub(crate) const FIRST: Database = Database(0);
 pub(crate) const SECOND: Database = Database(1);
 
 pub(crate) struct Place {
-    pub(crate) settings: Settings,
+    pub(crate) settings: StoreOptions,
 }
 
 impl Place {
@@ -21,7 +22,7 @@ impl Place {
         let name = format!("velodrome-store-{}-{number}", std::process::id());
         let directory: PathBuf = std::env::temp_dir().join(name);
         let databases = vec!["first".to_owned(), "second".to_owned()];
-        Self { settings: Settings { databases, ..Settings::new(&directory) } }
+        Self { settings: StoreOptions { databases, ..StoreOptions::new(&directory) } }
     }
 
     pub(crate) fn open(&self) -> Store {
@@ -35,12 +36,12 @@ impl Drop for Place {
     }
 }
 
-pub(crate) fn put(key: &str, bytes: &str) -> Change {
-    Change::put(key.as_bytes(), Value::bytes(bytes.as_bytes()))
+pub(crate) fn put(key: &str, bytes: &str) -> DatabaseChange {
+    DatabaseChange::put(key.as_bytes(), Value::bytes(bytes.as_bytes()))
 }
 
 /// Executes one step alone.
-pub(crate) fn run(writer: &mut Writer, step: Step, now_ms: u64) -> Outcome {
+pub(crate) fn run(writer: &mut Writer, step: StoreStep, now_ms: u64) -> StepOutcome {
     let order = Order { conditions: Vec::new(), steps: vec![(FIRST, step)] };
     match writer.execute(&[order], now_ms).pop().unwrap().unwrap() {
         Executed::Done(mut outcomes) => outcomes.pop().unwrap(),
@@ -48,11 +49,11 @@ pub(crate) fn run(writer: &mut Writer, step: Step, now_ms: u64) -> Outcome {
     }
 }
 
-pub(crate) fn change(writer: &mut Writer, change: Change, now_ms: u64) -> Outcome {
-    run(writer, Step::Change(change), now_ms)
+pub(crate) fn change(writer: &mut Writer, change: DatabaseChange, now_ms: u64) -> StepOutcome {
+    run(writer, StoreStep::Change(change), now_ms)
 }
 
-pub(crate) fn ask(store: &Store, query: &Query, now_ms: u64) -> Outcome {
+pub(crate) fn ask(store: &Store, query: &Query, now_ms: u64) -> StepOutcome {
     store.snapshot().unwrap().answer(FIRST, query, now_ms).unwrap()
 }
 

@@ -1,6 +1,6 @@
 //! The table of readers of a store.
 
-use store::{Order, Reader};
+use store::{Order, SnapshotReader};
 
 use crate::place::{FIRST, Place, put};
 
@@ -20,10 +20,11 @@ fn each_snapshot_is_a_reader() {
     let second = store.snapshot().unwrap();
     let mut readers = store.readers().unwrap();
     readers.sort_unstable();
-    let expected = [first.commit(), second.commit()].map(|commit| Reader { commit, process: own });
+    let expected =
+        [first.commit(), second.commit()].map(|commit| SnapshotReader { commit, process: own });
     assert_eq!(readers, expected);
     assert!(readers[0].name().contains("/store-"), "{}", readers[0].name());
-    let nobody = Reader { commit: 1, process: u32::MAX };
+    let nobody = SnapshotReader { commit: 1, process: u32::MAX };
     assert_eq!(nobody.name(), "its name cannot be read");
     assert!(first.commit() < second.commit());
     drop((first, second));

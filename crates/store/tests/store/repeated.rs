@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use proptest::prelude::*;
-use store::{Database, Outcome, Query, Sync};
+use store::{Database, Query, StepOutcome, Sync};
 
 use crate::model::{Model, kept_is, steps};
 use crate::place::{FIRST, Place, ask, change, put, run};
@@ -66,7 +66,7 @@ proptest! {
             opened = place.open();
             writer = opened.writer();
             for key in [&b"a"[..], b"ab", b"b", &[0xff; 503]] {
-                let get = run(&mut writer, store::Step::Query(Query::Get(key.into())), now);
+                let get = run(&mut writer, store::StoreStep::Query(Query::Get(key.into())), now);
                 let remaining = ask(&opened, &Query::Remaining(key.into()), now);
                 prop_assert!(kept_is(&model, (key, now), &get, &remaining), "{key:?}: {get:?}, {remaining:?}");
             }
@@ -92,6 +92,6 @@ fn a_store_whose_log_was_repeated_can_lose_its_power_again() {
         start_kernel(&place.settings.directory);
     }
     let opened = place.open();
-    assert_eq!(ask(&opened, &Query::Count, 0), Outcome::Number(100));
+    assert_eq!(ask(&opened, &Query::Count, 0), StepOutcome::Number(100));
     assert_eq!(opened.writer().check(FIRST).unwrap(), Ok(100));
 }

@@ -12,7 +12,7 @@ use std::num::NonZeroUsize;
 use rustix::thread::{CpuSet as KernelSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
 use crate::limits::CPUS_MAXIMUM;
-pub use quota::Quota;
+pub use quota::CpuQuota;
 
 const _: () = assert!(CPUS_MAXIMUM == KernelSet::MAX_CPU);
 
@@ -68,7 +68,7 @@ pub struct CpuFacts {
     /// The processors that may be used.
     pub allowed: CpuSet,
     /// The CPU time that may be used, if a control group limits it.
-    pub quota: Option<Quota>,
+    pub quota: Option<CpuQuota>,
 }
 
 impl CpuFacts {

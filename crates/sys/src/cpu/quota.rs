@@ -11,14 +11,14 @@ use crate::text::of_kernel_file;
 
 /// CPU time allowed within each period, all processors together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Quota {
+pub struct CpuQuota {
     /// CPU time allowed, in microseconds.
     pub quota_us: NonZeroU64,
     /// Length of the period, in microseconds.
     pub period_us: NonZeroU64,
 }
 
-impl Quota {
+impl CpuQuota {
     /// How many processors the quota can keep busy, rounded up.
     pub fn whole_cpus(&self) -> usize {
         let cpus = self.quota_us.get().div_ceil(self.period_us.get());
@@ -35,7 +35,7 @@ impl Quota {
 }
 
 /// The tightest limit of this process's groups.
-pub(super) fn of_this_process() -> Option<Quota> {
+pub(super) fn of_this_process() -> Option<CpuQuota> {
     let groups = of_kernel_file("/proc/self/cgroup").ok()?;
     let mounts = of_kernel_file("/proc/self/mountinfo").ok()?;
     tightest(&groups, &mounts, |file| of_kernel_file(file).ok())
@@ -43,7 +43,11 @@ pub(super) fn of_this_process() -> Option<Quota> {
 
 /// The tightest limit among all groups from this process's own to the root of each hierarchy: a limit applies to
 /// everything below it, so it need not be in the innermost group.
-fn tightest(groups: &str, mounts: &str, read: impl Fn(&Path) -> Option<String>) -> Option<Quota> {
+fn tightest(
+    groups: &str,
+    mounts: &str,
+    read: impl Fn(&Path) -> Option<String>,
+) -> Option<CpuQuota> {
     [Version::Two, Version::One]
         .into_iter()
         .filter_map(|version| Some((version, own_group(groups, version)?)))
@@ -51,7 +55,7 @@ fn tightest(groups: &str, mounts: &str, read: impl Fn(&Path) -> Option<String>) 
             directories(mounts, version, group).into_iter().map(move |at| (version, at))
         })
         .filter_map(|(version, directory)| limit_in(&directory, version, &read))
-        .min_by(Quota::compare)
+        .min_by(CpuQuota::compare)
 }
 
 /// The two generations of control groups; both can be mounted at once.
@@ -149,7 +153,7 @@ fn limit_in(
     directory: &Path,
     version: Version,
     read: &impl Fn(&Path) -> Option<String>,
-) -> Option<Quota> {
+) -> Option<CpuQuota> {
     match version {
         Version::Two => parse_maximum(&read(&directory.join("cpu.max"))?),
         Version::One => parse_pair(
@@ -160,27 +164,27 @@ fn limit_in(
 }
 
 /// `cpu.max`: `max 100000` or `150000 100000`.
-fn parse_maximum(text: &str) -> Option<Quota> {
+fn parse_maximum(text: &str) -> Option<CpuQuota> {
     let (quota, period) = text.trim().split_once(' ')?;
     parse_pair(quota, period)
 }
 
 /// A quota of `max`, -1 or zero means no limit.
-fn parse_pair(quota: &str, period: &str) -> Option<Quota> {
-    Some(Quota { quota_us: quota.trim().parse().ok()?, period_us: period.trim().parse().ok()? })
+fn parse_pair(quota: &str, period: &str) -> Option<CpuQuota> {
+    Some(CpuQuota { quota_us: quota.trim().parse().ok()?, period_us: period.trim().parse().ok()? })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn quota(quota_us: u64, period_us: u64) -> Quota {
+    fn quota(quota_us: u64, period_us: u64) -> CpuQuota {
         let positive = |number| NonZeroU64::new(number).expect("tests give positive numbers");
-        Quota { quota_us: positive(quota_us), period_us: positive(period_us) }
+        CpuQuota { quota_us: positive(quota_us), period_us: positive(period_us) }
     }
 
     /// Runs `tightest` over files given as pairs of path and text.
-    fn tightest_of(groups: &str, mounts: &str, files: &[(&str, &str)]) -> Option<Quota> {
+    fn tightest_of(groups: &str, mounts: &str, files: &[(&str, &str)]) -> Option<CpuQuota> {
         tightest(groups, mounts, |wanted| {
             let file = files.iter().find(|(path, _)| Path::new(path) == wanted)?;
             Some(file.1.to_owned())

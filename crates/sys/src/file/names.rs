@@ -18,7 +18,7 @@ pub(crate) const RECORDS_SIZE: usize = 32 * 1024;
 
 /// A name in a directory and its metadata; links are not followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedFile {
     /// The name, in the bytes of the file system.
     pub name: OsString,
     /// The metadata of the file with that name.
@@ -27,9 +27,9 @@ pub struct Named {
 
 /// The names in a directory, in no particular order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names {
+pub struct DirectoryNames {
     /// Without `.` and `..`.
-    pub entries: Vec<Named>,
+    pub entries: Vec<NamedFile>,
     /// Whether the directory has more names than were requested.
     pub cut: bool,
 }
@@ -43,8 +43,8 @@ impl FileHandle {
     pub fn read_names(
         &self,
         most: usize,
-        order: impl Fn(&Entry, &Entry) -> Ordering,
-    ) -> io::Result<Names> {
+        order: impl Fn(&DirectoryEntry, &DirectoryEntry) -> Ordering,
+    ) -> io::Result<DirectoryNames> {
         let mut found = Vec::new();
         let mut cut = false;
         let mut records = vec![MaybeUninit::uninit(); RECORDS_SIZE];
@@ -56,23 +56,23 @@ impl FileHandle {
                 continue;
             }
             let is_directory = record.file_type() == rustix::fs::FileType::Directory;
-            found.push(Entry { name: OsString::from_vec(name.to_vec()), is_directory });
+            found.push(DirectoryEntry { name: OsString::from_vec(name.to_vec()), is_directory });
             // For a directory of any size, no more than twice as many are held.
             if found.len() > most.saturating_mul(2) {
                 cut |= keep_first(&mut found, most, &order);
             }
         }
         cut |= keep_first(&mut found, most, &order);
-        let mut names = Names { entries: Vec::with_capacity(found.len()), cut };
+        let mut names = DirectoryNames { entries: Vec::with_capacity(found.len()), cut };
         for entry in found {
             names.entries.extend(self.look_at(entry.name)?);
         }
         Ok(names)
     }
 
-    fn look_at(&self, name: OsString) -> io::Result<Option<Named>> {
+    fn look_at(&self, name: OsString) -> io::Result<Option<NamedFile>> {
         match rustix::fs::statat(&self.descriptor, &name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Ok(Some(Named { name, metadata: Metadata::new(&stat) })),
+            Ok(stat) => Ok(Some(NamedFile { name, metadata: Metadata::new(&stat) })),
             Err(Errno::NOENT | Errno::ACCESS) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -81,9 +81,9 @@ impl FileHandle {
 
 /// Keeps the first `most` entries; `true` if it left some out.
 fn keep_first(
-    found: &mut Vec<Entry>,
+    found: &mut Vec<DirectoryEntry>,
     most: usize,
-    order: impl Fn(&Entry, &Entry) -> Ordering,
+    order: impl Fn(&DirectoryEntry, &DirectoryEntry) -> Ordering,
 ) -> bool {
     if found.len() <= most {
         return false;
@@ -97,7 +97,7 @@ fn keep_first(
 
 /// A name in a directory, before its metadata was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct DirectoryEntry {
     /// The name.
     pub name: OsString,
     /// Whether it is a directory, according to the directory that contains the name. A link is not.

@@ -21,8 +21,8 @@ use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
 use super::exact::{self, ExactCall};
 use super::polling::set_busy_polling_us;
 use super::{
-    AcceptError, ConnectOptions, Connecting, Follows, Interest, ListenOptions, Patience, Pollset,
-    Ready, Received, Rest, Sent, Silence, Token,
+    AcceptError, ConnectOptions, Connecting, Interest, ListenOptions, MoreOutput, Pollset, Ready,
+    Received, Rest, Sent, Silence, Token, WaitLimit,
 };
 use crate::clock;
 use crate::connect;
@@ -116,10 +116,10 @@ fn connection_flags(interest: Interest) -> epoll::EventFlags {
     }
 }
 
-fn send_flags(follows: Follows) -> SendFlags {
+fn send_flags(follows: MoreOutput) -> SendFlags {
     match follows {
-        Follows::Nothing => SendFlags::NOSIGNAL,
-        Follows::More => SendFlags::NOSIGNAL | SendFlags::MORE,
+        MoreOutput::Nothing => SendFlags::NOSIGNAL,
+        MoreOutput::More => SendFlags::NOSIGNAL | SendFlags::MORE,
     }
 }
 
@@ -233,14 +233,14 @@ impl Pollset for Epoll {
         }
     }
 
-    fn send(&mut self, socket: &Socket, parts: &[IoSlice<'_>], follows: Follows) -> Sent {
+    fn send(&mut self, socket: &Socket, parts: &[IoSlice<'_>], follows: MoreOutput) -> Sent {
         let asked = parts.iter().map(|part| part.len()).sum();
         let mut control = SendAncillaryBuffer::default();
         sent(rustix::net::sendmsg(socket, parts, &mut control, send_flags(follows)), asked)
     }
 
     #[inline]
-    fn send_bytes(&mut self, socket: &Socket, bytes: &[u8], follows: Follows) -> Sent {
+    fn send_bytes(&mut self, socket: &Socket, bytes: &[u8], follows: MoreOutput) -> Sent {
         sent(rustix::net::send(socket, bytes, send_flags(follows)), bytes.len())
     }
 
@@ -275,14 +275,14 @@ impl Pollset for Epoll {
         let _gone = crate::descriptor::set_reset_on_close(socket.as_fd());
     }
 
-    fn wait(&mut self, patience: Patience) -> io::Result<usize> {
+    fn wait(&mut self, patience: WaitLimit) -> io::Result<usize> {
         self.events.clear();
         let left_ns = |deadline_ns: u64| deadline_ns.saturating_sub(clock::monotonic_ns());
         let waited = match patience {
-            Patience::None => self.wait_coarsely(Some(0)),
-            Patience::Unbounded => self.wait_coarsely(None),
-            Patience::Until(deadline_ns) => self.wait_coarsely(Some(left_ns(deadline_ns))),
-            Patience::UntilExactly(deadline_ns) => self.wait_exactly(deadline_ns),
+            WaitLimit::None => self.wait_coarsely(Some(0)),
+            WaitLimit::Unbounded => self.wait_coarsely(None),
+            WaitLimit::Until(deadline_ns) => self.wait_coarsely(Some(left_ns(deadline_ns))),
+            WaitLimit::UntilExactly(deadline_ns) => self.wait_exactly(deadline_ns),
         };
         match waited {
             Ok(()) => {}

@@ -28,7 +28,7 @@
 //! 7. **Accept distinguishes three problems** ([`AcceptError`]): nothing there, no room for a descriptor, a
 //!    connection that died in the queue. [`AcceptError::NoDescriptor`] means that a connection waits.
 //! 8. **Time.** [`Pollset::monotonic_ns`] never goes back; [`Pollset::wait`] returns no later than its bound, as
-//!    exactly as [`Patience`] says.
+//!    exactly as [`WaitLimit`] says.
 //! 9. **Connecting never waits.** [`Pollset::connect`] returns a socket that is established ([`Connecting::Done`]: it is like
 //!    an accepted one, and not watched) or one that is not yet ([`Connecting::Pending`]). The latter is already watched,
 //!    under the given token and with [`Interest::ReadWrite`], which stays until it is changed.
@@ -120,7 +120,7 @@ pub enum Sent {
 /// Whether more output, or its end, follows at once, so that a small head travels with the body after it, and a
 /// small answer with the end of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Follows {
+pub enum MoreOutput {
     /// Nothing: transmit now.
     Nothing,
     /// More output or [`Pollset::end_output`]: the kernel may hold a partial segment back (`MSG_MORE`).
@@ -193,7 +193,7 @@ impl Speaks {
 
 /// How long a wait may last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Patience {
+pub enum WaitLimit {
     /// Check and return.
     None,
     /// Until this monotonic time in nanoseconds; a kernel may take a few milliseconds more.
@@ -263,10 +263,10 @@ pub trait Pollset {
     fn receive(&mut self, socket: &Self::Socket) -> Received<'_>;
 
     /// Sends several pieces in one write.
-    fn send(&mut self, socket: &Self::Socket, parts: &[IoSlice<'_>], follows: Follows) -> Sent;
+    fn send(&mut self, socket: &Self::Socket, parts: &[IoSlice<'_>], follows: MoreOutput) -> Sent;
 
     /// Sends one piece: the plain path.
-    fn send_bytes(&mut self, socket: &Self::Socket, bytes: &[u8], follows: Follows) -> Sent;
+    fn send_bytes(&mut self, socket: &Self::Socket, bytes: &[u8], follows: MoreOutput) -> Sent;
 
     /// Sends a region of a file that is in the page cache; [`Sent::Cold`] if it is not.
     fn send_file(
@@ -287,7 +287,7 @@ pub trait Pollset {
     fn reset_on_close(&mut self, socket: &Self::Socket);
 
     /// Waits for events and returns their number; [`Pollset::event`] reads them.
-    fn wait(&mut self, patience: Patience) -> io::Result<usize>;
+    fn wait(&mut self, patience: WaitLimit) -> io::Result<usize>;
 
     /// Event `index` of the last wait.
     fn event(&self, index: usize) -> Ready;

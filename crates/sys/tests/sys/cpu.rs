@@ -3,14 +3,16 @@
 use std::num::NonZeroU64;
 use std::thread;
 
-use sys::cpu::{CpuFacts, CpuSet, Quota, current_cpu, pin_current_thread, scheduler_count_default};
+use sys::cpu::{
+    CpuFacts, CpuQuota, CpuSet, current_cpu, pin_current_thread, scheduler_count_default,
+};
 use sys::limits::CPUS_MAXIMUM;
 
-fn quota(quota_us: u64, period_us: u64) -> Option<Quota> {
-    Some(Quota { quota_us: NonZeroU64::new(quota_us)?, period_us: NonZeroU64::new(period_us)? })
+fn quota(quota_us: u64, period_us: u64) -> Option<CpuQuota> {
+    Some(CpuQuota { quota_us: NonZeroU64::new(quota_us)?, period_us: NonZeroU64::new(period_us)? })
 }
 
-fn count(cpus: usize, quota: Option<Quota>) -> usize {
+fn count(cpus: usize, quota: Option<CpuQuota>) -> usize {
     scheduler_count_default(&CpuFacts { allowed: (0..cpus).collect(), quota }).get()
 }
 

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use sys::file::{Directory, Kind, Obstacle, Symlinks, look_at_root};
+use sys::file::{Directory, FileKind, Obstacle, Symlinks, look_at_root};
 
 /// A separate directory for each test, removed when dropped.
 struct TempDir(PathBuf);
@@ -52,7 +52,7 @@ fn a_file_beneath_is_read() {
     for relative in ["inner/a.txt", "inner/../inner/./a.txt"] {
         let file = root.open_beneath(Path::new(relative), Symlinks::Refuse).unwrap();
         let metadata = file.stat().unwrap();
-        assert_eq!((metadata.kind, metadata.size), (Kind::Regular, 5));
+        assert_eq!((metadata.kind, metadata.size), (FileKind::Regular, 5));
         assert!(metadata.modified.seconds > 1_600_000_000);
         let mut buffer = [0; 8];
         assert_eq!(file.read_at(&mut buffer, 1).unwrap(), 4);
@@ -136,16 +136,16 @@ fn opening_fifo_or_device_does_not_block() {
     let _listener = UnixListener::bind(temp.0.join("root/socket")).unwrap();
     for relative in ["fifo", "socket"] {
         let looked = root.look_beneath(Path::new(relative), Symlinks::Refuse).unwrap();
-        assert_eq!(looked.kind, Kind::Other, "{relative}");
+        assert_eq!(looked.kind, FileKind::Other, "{relative}");
     }
     let opened = root.open_beneath(Path::new("fifo"), Symlinks::Refuse).unwrap();
-    assert_eq!(opened.stat().unwrap().kind, Kind::Other);
+    assert_eq!(opened.stat().unwrap().kind, FileKind::Other);
     let opened = obstacle(root.open_beneath(Path::new("socket"), Symlinks::Refuse));
     assert_eq!(opened, Some(Obstacle::NotRegular));
 
     let devices = Directory::open(Path::new("/dev")).unwrap();
     let looked = devices.look_beneath(Path::new("null"), Symlinks::Refuse).unwrap();
-    assert_eq!(looked.kind, Kind::Other);
+    assert_eq!(looked.kind, FileKind::Other);
 }
 
 #[test]
@@ -195,9 +195,9 @@ fn names_are_read_with_a_bound_and_without_following_links() {
     let kind = |name: &str| {
         names.entries.iter().find(|named| named.name == name).map(|named| named.metadata.kind)
     };
-    assert_eq!(kind("link"), Some(Kind::Symlink));
-    assert_eq!(kind("directory"), Some(Kind::Directory));
-    assert_eq!(kind("file7"), Some(Kind::Regular));
+    assert_eq!(kind("link"), Some(FileKind::Symlink));
+    assert_eq!(kind("directory"), Some(FileKind::Directory));
+    assert_eq!(kind("file7"), Some(FileKind::Regular));
     assert_eq!(kind(".."), None);
 
     let again = root.open_beneath(Path::new("inner"), Symlinks::Refuse).unwrap();

@@ -19,7 +19,7 @@ use std::net::IpAddr;
 use std::num::NonZeroU64;
 
 use sys::pollset::epoll::Epoll;
-use sys::pollset::{AcceptError, ConnectOptions, Patience, Pollset, Token};
+use sys::pollset::{AcceptError, ConnectOptions, Pollset, Token, WaitLimit};
 use world::{ALWAYS, Faults};
 
 use accepting::no_descriptor_leaves_the_connection_waiting;
@@ -153,7 +153,7 @@ fn kernel_an_exact_wait_is_exact() {
             let mut epoll = Epoll::new(None).unwrap();
             (0..MANY).any(|_| {
                 let bound_ns = epoll.monotonic_ns() + 300_000;
-                assert_eq!(epoll.wait(Patience::UntilExactly(bound_ns)).unwrap(), 0);
+                assert_eq!(epoll.wait(WaitLimit::UntilExactly(bound_ns)).unwrap(), 0);
                 epoll.monotonic_ns() - bound_ns < late_most_ns
             })
         })
@@ -210,10 +210,10 @@ fn kernel_a_listener_that_does_not_listen_is_broken() {
 fn kernel_a_wake_ends_a_wait_without_bound() {
     let (waker, source) = sys::wake::wake_pair().unwrap();
     let mut epoll = Epoll::new(Some(source)).unwrap();
-    assert_eq!(epoll.wait(Patience::None).unwrap(), 0);
+    assert_eq!(epoll.wait(WaitLimit::None).unwrap(), 0);
     let other = std::thread::spawn(move || waker.wake());
-    assert_eq!(epoll.wait(Patience::Unbounded).unwrap(), 1);
+    assert_eq!(epoll.wait(WaitLimit::Unbounded).unwrap(), 1);
     assert_eq!(epoll.event(0).token, Token::WAKE);
     other.join().unwrap();
-    assert_eq!(epoll.wait(Patience::None).unwrap(), 0, "one wake, one event");
+    assert_eq!(epoll.wait(WaitLimit::None).unwrap(), 0, "one wake, one event");
 }

@@ -3,7 +3,7 @@
 //! Owns where an element ends. Borrows; never copies and never descends by itself, so nesting cannot exhaust the
 //! stack. Tags above 30 and lengths of more than four bytes, which no certificate has, are malformed.
 
-use super::Malformed;
+use super::MalformedCertificate;
 
 pub(super) const BOOLEAN: u8 = 0x01;
 pub(super) const INTEGER: u8 = 0x02;
@@ -49,46 +49,46 @@ impl<'b> Reader<'b> {
     }
 
     /// Nothing may follow.
-    pub(super) fn end(&self) -> Result<(), Malformed> {
-        if self.is_empty() { Ok(()) } else { Err(Malformed) }
+    pub(super) fn end(&self) -> Result<(), MalformedCertificate> {
+        if self.is_empty() { Ok(()) } else { Err(MalformedCertificate) }
     }
 
     /// The next element.
-    pub(super) fn next(&mut self) -> Result<Element<'b>, Malformed> {
-        let (&tag, rest) = self.rest.split_first().ok_or(Malformed)?;
+    pub(super) fn next(&mut self) -> Result<Element<'b>, MalformedCertificate> {
+        let (&tag, rest) = self.rest.split_first().ok_or(MalformedCertificate)?;
         if tag & 0x1f == 0x1f {
-            return Err(Malformed);
+            return Err(MalformedCertificate);
         }
-        let (&first, rest) = rest.split_first().ok_or(Malformed)?;
+        let (&first, rest) = rest.split_first().ok_or(MalformedCertificate)?;
         let (length, rest) = length(first, rest)?;
-        let (body, rest) = rest.split_at_checked(length).ok_or(Malformed)?;
+        let (body, rest) = rest.split_at_checked(length).ok_or(MalformedCertificate)?;
         self.rest = rest;
         Ok(Element { tag, body })
     }
 
     /// The body of the next element, which has to have this tag.
-    pub(super) fn expect(&mut self, tag: u8) -> Result<&'b [u8], Malformed> {
+    pub(super) fn expect(&mut self, tag: u8) -> Result<&'b [u8], MalformedCertificate> {
         let element = self.next()?;
-        if element.tag == tag { Ok(element.body) } else { Err(Malformed) }
+        if element.tag == tag { Ok(element.body) } else { Err(MalformedCertificate) }
     }
 
     /// The body of the next element if it has this tag; otherwise the element stays.
-    pub(super) fn optional(&mut self, tag: u8) -> Result<Option<&'b [u8]>, Malformed> {
+    pub(super) fn optional(&mut self, tag: u8) -> Result<Option<&'b [u8]>, MalformedCertificate> {
         if self.rest.first() == Some(&tag) { self.expect(tag).map(Some) } else { Ok(None) }
     }
 }
 
 /// A length: below 128 one byte, otherwise the number of bytes that hold it (X.690 section 8.1.3). DER has only the
 /// shortest form.
-fn length(first: u8, rest: &[u8]) -> Result<(usize, &[u8]), Malformed> {
+fn length(first: u8, rest: &[u8]) -> Result<(usize, &[u8]), MalformedCertificate> {
     if first < 0x80 {
         return Ok((usize::from(first), rest));
     }
     let count = usize::from(first & 0x7f);
-    let (bytes, rest) = rest.split_at_checked(count).ok_or(Malformed)?;
+    let (bytes, rest) = rest.split_at_checked(count).ok_or(MalformedCertificate)?;
     if count == 0 || count > 4 || bytes.first() == Some(&0) {
-        return Err(Malformed);
+        return Err(MalformedCertificate);
     }
     let length = bytes.iter().fold(0_usize, |length, byte| length << 8 | usize::from(*byte));
-    if length < 0x80 { Err(Malformed) } else { Ok((length, rest)) }
+    if length < 0x80 { Err(MalformedCertificate) } else { Ok((length, rest)) }
 }

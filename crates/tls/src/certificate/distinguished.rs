@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::Malformed;
+use super::MalformedCertificate;
 use super::der::{self, Reader};
 
 /// The attributes that have a short name (RFC 4514 section 3), by the content of their object identifier.
@@ -25,7 +25,7 @@ const ATTRIBUTES: [(&[u8], &str); 9] = [
 const TEXTS: [u8; 5] = [0x0c, 0x12, 0x13, 0x16, 0x1a];
 
 /// The text of a name: the last part first, as `CN=Ada,O=Example`.
-pub(super) fn text(sequence: &[u8]) -> Result<String, Malformed> {
+pub(super) fn text(sequence: &[u8]) -> Result<String, MalformedCertificate> {
     let mut parts = Vec::new();
     let mut sets = Reader::new(sequence);
     while !sets.is_empty() {
@@ -43,7 +43,7 @@ pub(super) fn text(sequence: &[u8]) -> Result<String, Malformed> {
     Ok(parts.join(","))
 }
 
-fn write_attribute(attribute: &[u8], out: &mut String) -> Result<(), Malformed> {
+fn write_attribute(attribute: &[u8], out: &mut String) -> Result<(), MalformedCertificate> {
     let mut attribute = Reader::new(attribute);
     let kind = attribute.expect(der::OBJECT_IDENTIFIER)?;
     let encoded = attribute.rest();
@@ -95,11 +95,11 @@ fn write_hex(byte: u8, out: &mut String) {
 }
 
 /// An object identifier with dots (X.690 section 8.19).
-fn write_identifier(encoded: &[u8], out: &mut String) -> Result<(), Malformed> {
+fn write_identifier(encoded: &[u8], out: &mut String) -> Result<(), MalformedCertificate> {
     let mut number = 0_u64;
     let mut is_first = true;
     for byte in encoded {
-        number = number.checked_mul(128).ok_or(Malformed)? + u64::from(byte & 0x7f);
+        number = number.checked_mul(128).ok_or(MalformedCertificate)? + u64::from(byte & 0x7f);
         if byte & 0x80 != 0 {
             continue;
         }
@@ -111,5 +111,5 @@ fn write_identifier(encoded: &[u8], out: &mut String) -> Result<(), Malformed> {
         }
         (number, is_first) = (0, false);
     }
-    if is_first { Err(Malformed) } else { Ok(()) }
+    if is_first { Err(MalformedCertificate) } else { Ok(()) }
 }

@@ -1,6 +1,6 @@
 //! The kind and the size of a certificate's key (RFC 5280 section 4.1.2.7), in the words of certificates' tools.
 
-use super::Malformed;
+use super::MalformedCertificate;
 use super::der::{self, Reader};
 
 /// `rsaEncryption`, 1.2.840.113549.1.1.1.
@@ -18,7 +18,7 @@ const CURVES: [(&[u8], &str); 3] = [
 ];
 
 /// Reads `SubjectPublicKeyInfo` without its outer tag: `ECDSA P-256`, `RSA 2048`, `Ed25519`, or `another kind`.
-pub(super) fn kind(info: &[u8]) -> Result<String, Malformed> {
+pub(super) fn kind(info: &[u8]) -> Result<String, MalformedCertificate> {
     let mut info = Reader::new(info);
     let mut algorithm = Reader::new(info.expect(der::SEQUENCE)?);
     let kind = algorithm.expect(der::OBJECT_IDENTIFIER)?;
@@ -26,7 +26,7 @@ pub(super) fn kind(info: &[u8]) -> Result<String, Malformed> {
     match kind {
         RSA => {
             // The first byte counts unused bits: none.
-            let mut key = Reader::new(bits.get(1..).ok_or(Malformed)?);
+            let mut key = Reader::new(bits.get(1..).ok_or(MalformedCertificate)?);
             let modulus = Reader::new(key.expect(der::SEQUENCE)?).expect(der::INTEGER)?;
             let significant = modulus.iter().skip_while(|byte| **byte == 0).count();
             Ok(format!("RSA {}", significant * 8))

@@ -4,7 +4,7 @@ use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, DnValue, IsCa, Issuer, KeyPair,
     SerialNumber, date_time_ymd,
 };
-use tls::{Certificate, Malformed};
+use tls::{Certificate, MalformedCertificate};
 
 /// A certificate with everything that is read.
 fn certificate() -> Vec<u8> {
@@ -89,11 +89,11 @@ fn a_certificate_is_identified_as_rfc_9773_section_4_1_says() {
 fn nothing_but_a_whole_certificate_is_one() {
     let bytes = certificate();
     for end in 0..bytes.len() {
-        assert_eq!(Certificate::read(&bytes[..end]), Err(Malformed), "{end}");
+        assert_eq!(Certificate::read(&bytes[..end]), Err(MalformedCertificate), "{end}");
     }
     let mut longer = bytes.clone();
     longer.push(0);
-    assert_eq!(Certificate::read(&longer), Err(Malformed));
+    assert_eq!(Certificate::read(&longer), Err(MalformedCertificate));
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tls::{
-    Acceptor, Certificate, Certificates, Challenge, ClientCertificates, Connector, Identity, Peers,
-    Tickets,
+    Acceptor, Certificate, Certificates, Challenge, ClientCertificates, Connector, Identity,
+    Tickets, TrustedServers,
 };
 
 use super::pair::Pair;
@@ -18,7 +18,7 @@ fn a_name_chooses_its_certificate_and_another_one_the_first() {
         [&["one.example"], &["*.two.example", "two.example"], &["three.example"]];
     let identities: Vec<Identity> = names.iter().map(|names| authority.identity(names)).collect();
     let server = acceptor(&identities);
-    let anyone = Connector::new(&Peers::Any, &[], None).unwrap();
+    let anyone = Connector::new(&TrustedServers::Any, &[], None).unwrap();
     for (asked, expected) in [
         ("one.example", 0),
         ("ONE.example", 0),
@@ -40,7 +40,7 @@ fn a_client_that_asks_for_no_name_gets_a_certificate_for_an_address() {
     let names: [&[&str]; 3] = [&["one.example"], &["two.example", "127.0.0.1"], &["::1"]];
     let identities: Vec<Identity> = names.iter().map(|names| authority.identity(names)).collect();
     let server = acceptor(&identities);
-    let anyone = Connector::new(&Peers::Any, &[], None).unwrap();
+    let anyone = Connector::new(&TrustedServers::Any, &[], None).unwrap();
     for (asked, expected) in [("127.0.0.1", 1), ("other.example", 0)] {
         let shown = shown_to(&anyone, &server, asked);
         assert_eq!(&shown, identities[expected].certificate(), "{asked}");
@@ -67,7 +67,7 @@ fn an_authority_that_asks_for_a_proof_gets_it_and_nobody_else_does() {
         let certificates = Certificates::Ordered(identities, challenges);
         Acceptor::new(certificates, &["http/1.1"], &ClientCertificates::Ignored, &tickets).unwrap()
     };
-    let with = |protocols: &[&str]| Connector::new(&Peers::Any, protocols, None).unwrap();
+    let with = |protocols: &[&str]| Connector::new(&TrustedServers::Any, protocols, None).unwrap();
     let identities = std::slice::from_ref(&identity);
     let asked = server(identities, std::slice::from_ref(&challenge));
     let (checks, browses) = (with(&["acme-tls/1"]), with(&["http/1.1"]));

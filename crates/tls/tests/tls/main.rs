@@ -13,7 +13,9 @@ mod trust;
 use std::rc::Rc;
 
 use runtime::transport::{Agreed, Resumption, Transport};
-use tls::{Acceptor, Certificates, ClientCertificates, Connector, Identity, Peers, Tickets};
+use tls::{
+    Acceptor, Certificates, ClientCertificates, Connector, Identity, Tickets, TrustedServers,
+};
 
 use authority::Authority;
 use pair::Pair;
@@ -34,7 +36,7 @@ fn acceptor(identities: &[Identity]) -> Acceptor {
 
 /// A client that trusts an authority and offers two protocols.
 fn connector(authority: &Authority) -> Connector {
-    let peers = Peers::Known(authority.trusted());
+    let peers = TrustedServers::Known(authority.trusted());
     Connector::new(&peers, &["h2", "http/1.1"], None).unwrap()
 }
 

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 
 use runtime::transport::{CertificateFault, Violation};
-use tls::{Acceptor, Connector, Peers, Stream, StreamError};
+use tls::{Acceptor, Connector, StreamError, TlsStream, TrustedServers};
 
 use super::{NAME, acceptor, connector};
 use crate::authority::Authority;
@@ -15,11 +15,11 @@ use crate::authority::Authority;
 fn with_server(
     client: &Connector,
     server: Acceptor,
-    work: impl FnOnce(Result<Stream<UnixStream>, StreamError>) + Send + 'static,
-) -> Result<Stream<UnixStream>, StreamError> {
+    work: impl FnOnce(Result<TlsStream<UnixStream>, StreamError>) + Send + 'static,
+) -> Result<TlsStream<UnixStream>, StreamError> {
     let (near, far) = UnixStream::pair().unwrap();
-    thread::spawn(move || work(Stream::accept(&server, far)));
-    Stream::connect(client, NAME, near)
+    thread::spawn(move || work(TlsStream::accept(&server, far)));
+    TlsStream::connect(client, NAME, near)
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn an_end_that_is_not_announced_is_an_error() {
 fn a_handshake_that_fails_says_why_on_both_sides() {
     let (authority, other) = (Authority::new("Test"), Authority::new("Other"));
     let server = acceptor(&[authority.identity(&[NAME])]);
-    let trusts_other = Connector::new(&Peers::Known(other.trusted()), &[], None).unwrap();
+    let trusts_other = Connector::new(&TrustedServers::Known(other.trusted()), &[], None).unwrap();
     let (told, tells) = std::sync::mpsc::channel();
     let client = with_server(&trusts_other, server, move |stream| {
         let violation = match stream {

@@ -2,7 +2,9 @@
 
 use rcgen::{KeyPair, date_time_ymd};
 use runtime::transport::{CertificateFault, Violation};
-use tls::{Acceptor, Certificates, ClientCertificates, Connector, Identity, Peers, Tickets};
+use tls::{
+    Acceptor, Certificates, ClientCertificates, Connector, Identity, Tickets, TrustedServers,
+};
 
 use super::pair::Pair;
 use super::{NAME, acceptor, connector};
@@ -46,7 +48,7 @@ fn a_client_names_what_is_wrong_with_a_certificate() {
     let own = acceptor(&[tls::self_signed(&[NAME]).unwrap()]);
     assert!(matches!(failure(&client, &own, NAME), Violation::Certificate(_)));
     for server in [old, early, good, stranger, own] {
-        let anyone = Connector::new(&Peers::Any, &[], None).unwrap();
+        let anyone = Connector::new(&TrustedServers::Any, &[], None).unwrap();
         let mut pair = Pair::new(anyone.connect("x.example").unwrap(), server.accept());
         pair.agree();
     }
@@ -60,7 +62,7 @@ fn clients_show_certificates_where_they_are_asked_for() {
         Acceptor::new(Certificates::Fixed(&identities), &[], &wanted, &Tickets::new().unwrap())
             .unwrap()
     };
-    let peers = Peers::Known(authority.trusted());
+    let peers = TrustedServers::Known(authority.trusted());
     let known = clients.identity(&["ann"]);
     let stranger = authority.identity(&["bob"]);
     let shake = |server: &Acceptor, own: Option<&Identity>| {

@@ -5,7 +5,7 @@ use crate::answers::{HANDOVERS, number_of};
 use crate::check::{Check, Gain, Risk};
 use crate::connections::Sockets;
 use crate::finding::Finding;
-use crate::host::Host;
+use crate::host::HostReading;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -76,7 +76,7 @@ const ENOUGH: u64 = 8;
 /// Share of connections that may be elsewhere: the kernel moves some when it balances.
 const ELSEWHERE: f64 = 0.15;
 
-fn sockets(host: &Host) -> Result<Sockets, Finding> {
+fn sockets(host: &HostReading) -> Result<Sockets, Finding> {
     if host.process.is_none() {
         return Err(Finding::unknown(super::NO_PROCESS));
     }
@@ -87,7 +87,7 @@ fn sockets(host: &Host) -> Result<Sockets, Finding> {
     })
 }
 
-fn elsewhere(host: &Host) -> Finding {
+fn elsewhere(host: &HostReading) -> Finding {
     let Sockets { connections, elsewhere, .. } = match sockets(host) {
         Ok(sockets) => sockets,
         Err(finding) => return finding,
@@ -105,7 +105,7 @@ fn elsewhere(host: &Host) -> Finding {
     if share > ELSEWHERE { Finding::seen(text, share) } else { Finding::good(text) }
 }
 
-fn waiting(host: &Host) -> Finding {
+fn waiting(host: &HostReading) -> Finding {
     match sockets(host) {
         Ok(Sockets { waiting: 0, .. }) => Finding::good("none"),
         Ok(Sockets { waiting, .. }) => {
@@ -118,7 +118,7 @@ fn waiting(host: &Host) -> Finding {
 /// Connections that a queue should have room for.
 const BACKLOG: u64 = 256;
 
-fn backlog(host: &Host) -> Finding {
+fn backlog(host: &HostReading) -> Finding {
     match sockets(host) {
         Ok(Sockets { backlog: None, .. }) => Finding::unknown("no listener of it was seen"),
         Ok(Sockets { backlog: Some(backlog), .. }) if backlog < BACKLOG => {
@@ -135,7 +135,7 @@ const WOKEN: f64 = 20_000.0;
 /// Wake-ups of a thread in a second that take most of a CPU.
 const WOKEN_MOST: f64 = 100_000.0;
 
-fn wake_ups(host: &Host) -> Finding {
+fn wake_ups(host: &HostReading) -> Finding {
     if host.process.is_none() {
         return Finding::unknown(super::NO_PROCESS);
     }
@@ -151,7 +151,7 @@ fn wake_ups(host: &Host) -> Finding {
     if most > WOKEN { Finding::seen(text, most / WOKEN_MOST) } else { Finding::good(text) }
 }
 
-fn interrupted(host: &Host) -> Finding {
+fn interrupted(host: &HostReading) -> Finding {
     match sockets(host) {
         Ok(Sockets { polling_us: 0, .. }) => return Finding::good("it does not poll devices"),
         Ok(_) => {}

@@ -4,7 +4,7 @@ use crate::changes::faster_clock;
 use crate::check::{Check, Gain, Risk};
 use crate::files::Look;
 use crate::finding::Finding;
-use crate::host::Host;
+use crate::host::HostReading;
 use crate::processes::{Process, cpu_list};
 
 use super::process::busy;
@@ -132,7 +132,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn mitigations(host: &Host) -> Finding {
+fn mitigations(host: &HostReading) -> Finding {
     const PLACE: &str = "/sys/devices/system/cpu/vulnerabilities";
     let names = host.names(PLACE);
     if names.is_empty() {
@@ -163,7 +163,7 @@ fn is_free(name: &str, state: &str) -> bool {
     }
 }
 
-fn auditing(host: &Host) -> Finding {
+fn auditing(host: &HostReading) -> Finding {
     if host.text("/proc/cmdline").is_some_and(|line| line.split(' ').any(|word| word == "audit=0"))
     {
         return Finding::good("switched off at boot");
@@ -174,7 +174,7 @@ fn auditing(host: &Host) -> Finding {
     }
 }
 
-fn clocksource(host: &Host) -> Finding {
+fn clocksource(host: &HostReading) -> Finding {
     const PLACE: &str = "/sys/devices/system/clocksource/clocksource0";
     let Some(current) = host.text(&format!("{PLACE}/current_clocksource")) else {
         return Finding::unknown("the kernel does not say");
@@ -195,7 +195,7 @@ fn clocksource(host: &Host) -> Finding {
     Finding::set(text, 1.0)
 }
 
-fn governor(host: &Host) -> Finding {
+fn governor(host: &HostReading) -> Finding {
     const PLACE: &str = "/sys/devices/system/cpu/cpufreq";
     let policies = host.names(PLACE);
     let of = |name: &String| host.text(&format!("{PLACE}/{name}/scaling_governor"));
@@ -215,7 +215,7 @@ fn governor(host: &Host) -> Finding {
 /// Exit latency of an idle state, in microseconds, from which it counts as long.
 const LONG_US: u64 = 50;
 
-fn idle(host: &Host) -> Finding {
+fn idle(host: &HostReading) -> Finding {
     const PLACE: &str = "/sys/devices/system/cpu/cpu0/cpuidle";
     let states = host.names(PLACE);
     if states.is_empty() {
@@ -235,7 +235,7 @@ fn idle(host: &Host) -> Finding {
     }
 }
 
-fn numa(host: &Host) -> Finding {
+fn numa(host: &HostReading) -> Finding {
     let nodes = host.names("/sys/devices/system/node");
     let count = nodes
         .iter()
@@ -251,7 +251,7 @@ fn numa(host: &Host) -> Finding {
     }
 }
 
-fn noise(host: &Host) -> Finding {
+fn noise(host: &HostReading) -> Finding {
     match host.look("/proc/sys/kernel/nmi_watchdog") {
         Look::Text(text) if text == "1" => Finding::set("kernel.nmi_watchdog is on", 1.0),
         Look::Text(_) => Finding::good("the watchdog is off"),
@@ -260,7 +260,7 @@ fn noise(host: &Host) -> Finding {
     }
 }
 
-fn siblings(host: &Host) -> Finding {
+fn siblings(host: &HostReading) -> Finding {
     let of = |cpu: usize| {
         let list = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
         host.text(&list).map(|text| cpu_list(&text))
@@ -288,7 +288,7 @@ fn siblings(host: &Host) -> Finding {
     }
 }
 
-fn isolated(host: &Host) -> Finding {
+fn isolated(host: &HostReading) -> Finding {
     let isolated = host.text("/sys/devices/system/cpu/isolated").unwrap_or_default();
     let cpus = cpu_list(&isolated);
     if cpus.is_empty() {
@@ -314,7 +314,7 @@ fn isolated(host: &Host) -> Finding {
 /// Kernel releases from which servers profit.
 const RELEASES: [(u32, u32); 3] = [(5, 11), (6, 2), (6, 9)];
 
-fn release(host: &Host) -> Finding {
+fn release(host: &HostReading) -> Finding {
     let kernel = host.kernel();
     if kernel == (0, 0) {
         return Finding::unknown("its release cannot be read");

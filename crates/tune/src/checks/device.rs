@@ -3,7 +3,7 @@
 use crate::changes::{TOGETHER, has_own_times};
 use crate::check::{Check, Gain, Risk};
 use crate::finding::Finding;
-use crate::host::Host;
+use crate::host::HostReading;
 use crate::settings::place;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -94,7 +94,7 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// The values of a setting, for hardware devices: name and value.
-fn told(host: &Host, name: &str) -> Vec<(String, String)> {
+fn told(host: &HostReading, name: &str) -> Vec<(String, String)> {
     let value = |device: String| {
         let value = host.text(&place(&device, name))?;
         Some((device, value))
@@ -103,7 +103,7 @@ fn told(host: &Host, name: &str) -> Vec<(String, String)> {
 }
 
 /// The same as numbers: the value and its maximum.
-fn numbers(host: &Host, name: &str) -> Vec<(String, u64, u64)> {
+fn numbers(host: &HostReading, name: &str) -> Vec<(String, u64, u64)> {
     let most = format!("{name}-most");
     let number = |(device, value): (String, String)| {
         let value = value.parse().ok()?;
@@ -117,7 +117,7 @@ fn not_told() -> Finding {
     Finding::unknown("no hardware device reports it")
 }
 
-fn channels(host: &Host) -> Finding {
+fn channels(host: &HostReading) -> Finding {
     let told = numbers(host, "queues");
     let cpus = host.now.cpus.len().max(1) as u64;
     for (device, now, most) in &told {
@@ -133,7 +133,7 @@ fn channels(host: &Host) -> Finding {
     }
 }
 
-fn coalescing(host: &Host) -> Finding {
+fn coalescing(host: &HostReading) -> Finding {
     let told = numbers(host, "rx-usecs");
     for (device, time, _) in &told {
         let adapts = host.text(&place(device, "adaptive-rx")).is_some_and(|value| value == "on")
@@ -148,7 +148,7 @@ fn coalescing(host: &Host) -> Finding {
     if told.is_empty() { not_told() } else { Finding::good("devices wait for several packets") }
 }
 
-fn rings(host: &Host) -> Finding {
+fn rings(host: &HostReading) -> Finding {
     let told = numbers(host, "rx-ring");
     for (device, now, most) in &told {
         let missed = ["rx_missed_errors", "rx_fifo_errors", "rx_over_errors"].into_iter();
@@ -165,24 +165,24 @@ fn rings(host: &Host) -> Finding {
     if told.is_empty() { not_told() } else { Finding::good("no packet was missed") }
 }
 
-fn offload(host: &Host) -> Finding {
+fn offload(host: &HostReading) -> Finding {
     switched(host, "gro", "on", 0.5)
 }
 
-fn cut_early(host: &Host) -> Finding {
+fn cut_early(host: &HostReading) -> Finding {
     switched(host, "gso", "off", 1.0)
 }
 
-fn cut_by_cpu(host: &Host) -> Finding {
+fn cut_by_cpu(host: &HostReading) -> Finding {
     switched(host, "tso", "off", 1.0)
 }
 
-fn large(host: &Host) -> Finding {
+fn large(host: &HostReading) -> Finding {
     switched(host, "lro", "on", 0.5)
 }
 
 /// The finding for a switch that costs if it has this value.
-fn switched(host: &Host, name: &str, costly: &str, share: f64) -> Finding {
+fn switched(host: &HostReading, name: &str, costly: &str, share: f64) -> Finding {
     let told = told(host, name);
     let devices: Vec<&str> =
         told.iter().filter(|(_, value)| value == costly).map(|(device, _)| &**device).collect();

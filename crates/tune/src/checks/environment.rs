@@ -3,7 +3,7 @@
 use crate::check::{Check, Gain, Risk};
 use crate::counters::{Cpu, control_group};
 use crate::finding::Finding;
-use crate::host::Host;
+use crate::host::HostReading;
 use crate::processes::Process;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -57,7 +57,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn quota(host: &Host) -> Finding {
+fn quota(host: &HostReading) -> Finding {
     let Some(group) = control_group(host, host.process) else {
         return Finding::unknown("the control group (version 2) of the process is not known");
     };
@@ -85,7 +85,7 @@ fn quota(host: &Host) -> Finding {
 /// Steal time of a CPU, in percent, from which it costs.
 const STOLEN: f64 = 1.0;
 
-fn steal(host: &Host) -> Finding {
+fn steal(host: &HostReading) -> Finding {
     let sum = |kind: fn(&Cpu) -> u64| {
         host.moved(|counters| Some(counters.cpus.iter().map(kind).sum())).unwrap_or(0)
     };
@@ -101,7 +101,7 @@ fn steal(host: &Host) -> Finding {
 /// Share of a CPU from which a program counts as a noisy neighbour.
 const BUSY: f64 = 0.1;
 
-fn neighbours(host: &Host) -> Finding {
+fn neighbours(host: &HostReading) -> Finding {
     let Some(seconds) = host.seconds else {
         return Finding::unknown("needs two readings of counters");
     };
@@ -135,7 +135,7 @@ fn neighbours(host: &Host) -> Finding {
 /// Pressure stall, in percent of ten seconds, from which it costs.
 const WAITED: f64 = 10.0;
 
-fn pressure(host: &Host) -> Finding {
+fn pressure(host: &HostReading) -> Finding {
     let Some(text) = host.text("/proc/pressure/cpu") else {
         return Finding::unknown("the kernel does not count waits for a CPU");
     };

@@ -3,7 +3,7 @@
 use crate::check::{Check, Gain, Risk};
 use crate::counters::named;
 use crate::finding::Finding;
-use crate::host::Host;
+use crate::host::HostReading;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -80,7 +80,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn swap(host: &Host) -> Finding {
+fn swap(host: &HostReading) -> Finding {
     let Some(swappiness) = host.sysctl("vm.swappiness") else {
         return Finding::unknown("vm.swappiness cannot be read");
     };
@@ -98,7 +98,7 @@ fn swap(host: &Host) -> Finding {
     Finding::good(format!("vm.swappiness is {swappiness}"))
 }
 
-fn huge_pages(host: &Host) -> Finding {
+fn huge_pages(host: &HostReading) -> Finding {
     match host.text("/sys/kernel/mm/transparent_hugepage/enabled") {
         None => Finding::not_here("the kernel has no huge pages of its own"),
         Some(text) if text.contains("[always]") => {
@@ -117,7 +117,7 @@ fn huge_pages(host: &Host) -> Finding {
 /// Memory pressure stall, in percent of a minute, from which it costs.
 const WAITED: f64 = 1.0;
 
-fn pressure(host: &Host) -> Finding {
+fn pressure(host: &HostReading) -> Finding {
     let Some(text) = host.text("/proc/pressure/memory") else {
         return Finding::unknown("the kernel does not count waits for memory");
     };
@@ -133,7 +133,7 @@ fn pressure(host: &Host) -> Finding {
     }
 }
 
-fn stalls(host: &Host) -> Finding {
+fn stalls(host: &HostReading) -> Finding {
     if host.seconds.is_none() {
         return Finding::unknown("needs two readings of counters");
     }
@@ -146,7 +146,7 @@ fn stalls(host: &Host) -> Finding {
     Finding::good(format!("never {}", host.span()))
 }
 
-fn dirty(host: &Host) -> Finding {
+fn dirty(host: &HostReading) -> Finding {
     let (dirty, bound) = (
         host.now.memory("nr_dirty"),
         host.now.memory("nr_dirty_threshold").filter(|bound| *bound > 0),
@@ -159,7 +159,7 @@ fn dirty(host: &Host) -> Finding {
     if share > 0.8 { Finding::seen(text, share) } else { Finding::good(text) }
 }
 
-fn reserved(host: &Host) -> Finding {
+fn reserved(host: &HostReading) -> Finding {
     let Some(text) = host.text("/proc/meminfo") else {
         return Finding::unknown("/proc/meminfo cannot be read");
     };

@@ -2,7 +2,7 @@
 
 use crate::check::{Check, Gain, Risk};
 use crate::finding::Finding;
-use crate::host::Host;
+use crate::host::HostReading;
 use crate::interrupts::{Interrupt, interrupts_of};
 use crate::processes::{Process, cpu_list};
 use crate::settings::place;
@@ -107,7 +107,7 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// The receive queues of a device.
-fn queues(host: &Host, device: &str, kind: &str) -> Vec<String> {
+fn queues(host: &HostReading, device: &str, kind: &str) -> Vec<String> {
     let mut names = host.names(&format!("/sys/class/net/{device}/queues"));
     names.retain(|name| name.starts_with(kind));
     names
@@ -117,7 +117,7 @@ fn no_hardware() -> Finding {
     Finding::not_here("no hardware device was found")
 }
 
-fn interrupts(host: &Host) -> Finding {
+fn interrupts(host: &HostReading) -> Finding {
     let devices = host.hardware();
     if devices.is_empty() {
         return no_hardware();
@@ -168,7 +168,7 @@ fn is_zero(mask: &str) -> bool {
     mask.chars().all(|one| one == '0' || one == ',')
 }
 
-fn steering(host: &Host) -> Finding {
+fn steering(host: &HostReading) -> Finding {
     let devices = host.hardware();
     if devices.is_empty() {
         return no_hardware();
@@ -191,7 +191,7 @@ fn steering(host: &Host) -> Finding {
     Finding::good("as many queues as are used, or steering")
 }
 
-fn steering_twice(host: &Host) -> Finding {
+fn steering_twice(host: &HostReading) -> Finding {
     let devices = host.hardware();
     if devices.is_empty() {
         return no_hardware();
@@ -215,7 +215,7 @@ fn steering_twice(host: &Host) -> Finding {
     Finding::good("none")
 }
 
-fn sending(host: &Host) -> Finding {
+fn sending(host: &HostReading) -> Finding {
     let devices = host.hardware();
     if devices.is_empty() {
         return no_hardware();
@@ -245,7 +245,7 @@ fn sending(host: &Host) -> Finding {
     }
 }
 
-fn balancing(host: &Host) -> Finding {
+fn balancing(host: &HostReading) -> Finding {
     let many = host.hardware().iter().any(|device| queues(host, device, "rx-").len() > 1);
     match Process::named(host, "irqbalance") {
         Some(process) if many => Finding::set(format!("irqbalance runs (process {process})"), 1.0),
@@ -254,7 +254,7 @@ fn balancing(host: &Host) -> Finding {
     }
 }
 
-fn budget(host: &Host) -> Finding {
+fn budget(host: &HostReading) -> Finding {
     if host.now.softnet.is_none() {
         return Finding::unknown("/proc/net/softnet_stat cannot be read");
     }
@@ -278,7 +278,7 @@ fn budget(host: &Host) -> Finding {
     Finding::good("none waited")
 }
 
-fn polling(host: &Host) -> Finding {
+fn polling(host: &HostReading) -> Finding {
     if host.hardware().is_empty() {
         return no_hardware();
     }
@@ -292,7 +292,7 @@ fn polling(host: &Host) -> Finding {
     }
 }
 
-fn single(host: &Host) -> Finding {
+fn single(host: &HostReading) -> Finding {
     let devices = host.hardware();
     if devices.is_empty() {
         return no_hardware();

@@ -3,7 +3,7 @@
 use crate::check::{Check, Gain, Risk};
 use crate::counters::Cpu;
 use crate::finding::Finding;
-use crate::host::Host;
+use crate::host::HostReading;
 use crate::processes::Process;
 
 use super::NO_PROCESS;
@@ -108,7 +108,7 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// Threads that were busy at least half of the time between the two readings.
-pub(super) fn busy(host: &Host) -> Result<Vec<u32>, Finding> {
+pub(super) fn busy(host: &HostReading) -> Result<Vec<u32>, Finding> {
     if host.process.is_none() {
         return Err(Finding::unknown(NO_PROCESS));
     }
@@ -127,7 +127,7 @@ pub(super) fn busy(host: &Host) -> Result<Vec<u32>, Finding> {
 const SPARE: usize = 16;
 const SPARE_FOR_EACH_CPU: usize = 4;
 
-fn idle_threads(host: &Host) -> Finding {
+fn idle_threads(host: &HostReading) -> Finding {
     if host.process.is_none() {
         return Finding::unknown(NO_PROCESS);
     }
@@ -147,7 +147,7 @@ fn idle_threads(host: &Host) -> Finding {
 const ENOUGH_IDLE: f64 = 0.5;
 
 /// The number of idle CPUs between the two readings; a CPU without ticks was idle.
-fn idle(host: &Host) -> f64 {
+fn idle(host: &HostReading) -> f64 {
     let share = |(before, now): (&Cpu, &Cpu)| {
         let (all, idle) =
             (now.all.saturating_sub(before.all), now.idle.saturating_sub(before.idle));
@@ -156,7 +156,7 @@ fn idle(host: &Host) -> f64 {
     host.before.cpus.iter().zip(&host.now.cpus).map(share).sum()
 }
 
-fn workers(host: &Host) -> Finding {
+fn workers(host: &HostReading) -> Finding {
     let busy = match busy(host) {
         Ok(busy) => busy.len(),
         Err(finding) => return finding,
@@ -183,7 +183,7 @@ fn workers(host: &Host) -> Finding {
     Finding::good(format!("{busy} of its threads are busy on {cpus} CPUs"))
 }
 
-fn pin(host: &Host) -> Finding {
+fn pin(host: &HostReading) -> Finding {
     let Some(process) = host.process else { return Finding::unknown(NO_PROCESS) };
     let busy = match busy(host) {
         Ok(busy) if busy.is_empty() => return Finding::good("no thread of it was busy"),
@@ -204,7 +204,7 @@ fn pin(host: &Host) -> Finding {
     Finding::seen(text, free as f64 / busy.len() as f64)
 }
 
-fn nofile(host: &Host) -> Finding {
+fn nofile(host: &HostReading) -> Finding {
     let Some(process) = host.process else { return Finding::unknown(NO_PROCESS) };
     let Some(limits) = host.text(&format!("/proc/{process}/limits")) else {
         return Finding::unknown("its limits cannot be read");
@@ -226,7 +226,7 @@ fn nofile(host: &Host) -> Finding {
     Finding::good(format!("{soft}, of which {seen} are open"))
 }
 
-fn seccomp(host: &Host) -> Finding {
+fn seccomp(host: &HostReading) -> Finding {
     let Some(process) = host.process else { return Finding::unknown(NO_PROCESS) };
     match Process::status(host, process, "Seccomp").as_deref() {
         None => Finding::unknown("its status cannot be read"),
@@ -240,7 +240,7 @@ fn seccomp(host: &Host) -> Finding {
     }
 }
 
-fn ssbd(host: &Host) -> Finding {
+fn ssbd(host: &HostReading) -> Finding {
     let Some(process) = host.process else { return Finding::unknown(NO_PROCESS) };
     match Process::status(host, process, "Speculation_Store_Bypass").as_deref() {
         None => Finding::unknown("its status does not say"),
@@ -255,7 +255,7 @@ fn ssbd(host: &Host) -> Finding {
 const NICE: usize = 16;
 const POLICY: usize = 38;
 
-fn politeness(host: &Host) -> Finding {
+fn politeness(host: &HostReading) -> Finding {
     let Some(process) = host.process else { return Finding::unknown(NO_PROCESS) };
     let stat = host.text(&format!("/proc/{process}/stat")).unwrap_or_default();
     let fields: Vec<i64> = match stat.rsplit_once(')') {
@@ -276,7 +276,7 @@ fn politeness(host: &Host) -> Finding {
 /// Memory in huge pages (KiB) from which it counts.
 const MUCH_KIB: u64 = 256 << 10;
 
-fn huge_pages(host: &Host) -> Finding {
+fn huge_pages(host: &HostReading) -> Finding {
     let Some(process) = host.process else { return Finding::unknown(NO_PROCESS) };
     let Some(text) = host.text(&format!("/proc/{process}/smaps_rollup")) else {
         return Finding::unknown("its memory may not be inspected");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::check::{Check, Gain, Risk};
 use crate::finding::Finding;
-use crate::host::Host;
+use crate::host::HostReading;
 use crate::settings::place;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -97,7 +97,7 @@ pub(super) const CHECKS: &[Check] = &[
 /// Share of a CPU's time in softirq from which it costs.
 const BURDEN: f64 = 0.25;
 
-fn one_cpu(host: &Host) -> Finding {
+fn one_cpu(host: &HostReading) -> Finding {
     if host.seconds.is_none() {
         return Finding::unknown("needs two readings of counters");
     }
@@ -132,7 +132,7 @@ const UNEVEN: f64 = 1.5;
 /// Packets that are needed to judge how even the queues are.
 const ENOUGH: u64 = 10_000;
 
-fn uneven(host: &Host) -> Finding {
+fn uneven(host: &HostReading) -> Finding {
     let counts = moved(host, |name| {
         let is_received =
             name.contains("rx") && (name.ends_with("packets") || name.ends_with("_cnt"));
@@ -165,7 +165,7 @@ fn uneven(host: &Host) -> Finding {
 
 /// The increase of driver statistics with these names, by device.
 fn moved(
-    host: &Host,
+    host: &HostReading,
     is_wanted: impl Fn(&str) -> Option<()>,
 ) -> BTreeMap<String, Vec<(String, u64)>> {
     let mut all: BTreeMap<String, Vec<(String, u64)>> = BTreeMap::new();
@@ -180,7 +180,7 @@ fn moved(
     all
 }
 
-fn allowance(host: &Host) -> Finding {
+fn allowance(host: &HostReading) -> Finding {
     let counts = moved(host, |name| name.ends_with("_allowance_exceeded").then_some(()));
     if counts.is_empty() {
         return Finding::not_here("no device reports allowances");
@@ -195,7 +195,7 @@ fn allowance(host: &Host) -> Finding {
     }
 }
 
-fn threaded(host: &Host) -> Finding {
+fn threaded(host: &HostReading) -> Finding {
     let is_so = |device: &&String| {
         host.text(&format!("/sys/class/net/{device}/threaded")).is_some_and(|value| value != "0")
     };
@@ -205,7 +205,7 @@ fn threaded(host: &Host) -> Finding {
     }
 }
 
-fn half_set(host: &Host) -> Finding {
+fn half_set(host: &HostReading) -> Finding {
     let Some(all) = host.sysctl("net.core.rps_sock_flow_entries") else {
         return Finding::not_here("the kernel has no such table");
     };
@@ -219,7 +219,7 @@ fn half_set(host: &Host) -> Finding {
 }
 
 /// Whether a queue of a device has a flow table (RPS flow count).
-fn has_flows_for_queues(host: &Host) -> bool {
+fn has_flows_for_queues(host: &HostReading) -> bool {
     host.hardware().iter().any(|device| {
         let place = format!("/sys/class/net/{device}/queues");
         host.names(&place).iter().any(|queue| {
@@ -228,7 +228,7 @@ fn has_flows_for_queues(host: &Host) -> bool {
     })
 }
 
-fn by_kernel(host: &Host) -> Finding {
+fn by_kernel(host: &HostReading) -> Finding {
     let is_on = host.sysctl("net.core.rps_sock_flow_entries").is_some_and(|all| all > 0);
     if !is_on || !has_flows_for_queues(host) {
         return Finding::good("packets are not steered to threads");
@@ -244,7 +244,7 @@ fn by_kernel(host: &Host) -> Finding {
 /// Nanoseconds for which GRO may hold a packet back.
 const KEPT: u64 = 200_000;
 
-fn kept_back(host: &Host) -> Finding {
+fn kept_back(host: &HostReading) -> Finding {
     for device in host.hardware() {
         let time = host.number(&format!("/sys/class/net/{device}/gro_flush_timeout"));
         if let Some(time) = time.filter(|time| *time > KEPT) {

@@ -3,7 +3,7 @@
 use crate::check::{Check, Gain, Risk};
 use crate::counters::named;
 use crate::finding::Finding;
-use crate::host::Host;
+use crate::host::HostReading;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -116,7 +116,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn somaxconn(host: &Host) -> Finding {
+fn somaxconn(host: &HostReading) -> Finding {
     let most = host.sysctl("net.core.somaxconn");
     let dropped = host.moved(|counters| counters.network("TcpExt.ListenOverflows"));
     if let (Some(dropped @ 1..), Some(_)) = (dropped, host.seconds) {
@@ -134,7 +134,7 @@ fn somaxconn(host: &Host) -> Finding {
     }
 }
 
-fn handshakes(host: &Host) -> Finding {
+fn handshakes(host: &HostReading) -> Finding {
     let drops = ["TcpExt.TCPReqQFullDrop", "TcpExt.TCPReqQFullDoCookies"];
     let dropped: u64 =
         drops.iter().filter_map(|name| host.moved(|counters| counters.network(name))).sum();
@@ -151,14 +151,14 @@ fn handshakes(host: &Host) -> Finding {
 }
 
 /// The `TCP:` line of `/proc/net/sockstat`.
-fn sockets(host: &Host) -> Option<std::collections::BTreeMap<String, u64>> {
+fn sockets(host: &HostReading) -> Option<std::collections::BTreeMap<String, u64>> {
     let text = host.text("/proc/net/sockstat")?;
     let line = text.lines().find_map(|line| line.strip_prefix("TCP:"))?;
     let words: Vec<&str> = line.split_whitespace().collect();
     Some(named(&words.chunks(2).map(|pair| pair.join(" ")).collect::<Vec<_>>().join("\n")))
 }
 
-fn ports(host: &Host) -> Finding {
+fn ports(host: &HostReading) -> Finding {
     let Some(range) = host.text("/proc/sys/net/ipv4/ip_local_port_range") else {
         return Finding::unknown("net.ipv4.ip_local_port_range cannot be read");
     };
@@ -180,7 +180,7 @@ fn ports(host: &Host) -> Finding {
     Finding::good(format!("{count} ports, {ended} connections have just ended"))
 }
 
-fn ended(host: &Host) -> Finding {
+fn ended(host: &HostReading) -> Finding {
     let Some(most) = host.sysctl("net.ipv4.tcp_max_tw_buckets") else {
         return Finding::unknown("net.ipv4.tcp_max_tw_buckets cannot be read");
     };
@@ -189,7 +189,7 @@ fn ended(host: &Host) -> Finding {
     if ended * 10 > most * 8 { Finding::seen(text, 1.0) } else { Finding::good(text) }
 }
 
-fn memory(host: &Host) -> Finding {
+fn memory(host: &HostReading) -> Finding {
     let Some(bounds) = host.text("/proc/sys/net/ipv4/tcp_mem") else {
         return Finding::unknown("net.ipv4.tcp_mem cannot be read here");
     };
@@ -206,7 +206,7 @@ fn memory(host: &Host) -> Finding {
     Finding::good(text)
 }
 
-fn files(host: &Host) -> Finding {
+fn files(host: &HostReading) -> Finding {
     let Some(text) = host.text("/proc/sys/fs/file-nr") else {
         return Finding::unknown("fs.file-nr cannot be read");
     };
@@ -227,7 +227,7 @@ fn files(host: &Host) -> Finding {
 /// The bit of `net.ipv4.tcp_fastopen` for servers.
 const OF_SERVERS: u64 = 2;
 
-fn first_packet(host: &Host) -> Finding {
+fn first_packet(host: &HostReading) -> Finding {
     match host.sysctl("net.ipv4.tcp_fastopen") {
         None => Finding::unknown("net.ipv4.tcp_fastopen cannot be read"),
         Some(bits) if bits & OF_SERVERS == 0 => {
@@ -237,7 +237,7 @@ fn first_packet(host: &Host) -> Finding {
     }
 }
 
-fn unsent(host: &Host) -> Finding {
+fn unsent(host: &HostReading) -> Finding {
     match host.sysctl("net.ipv4.tcp_notsent_lowat") {
         None => Finding::unknown("net.ipv4.tcp_notsent_lowat cannot be read"),
         Some(bound) if bound >= u64::from(u32::MAX) => {
@@ -253,7 +253,7 @@ const BEGINNING: u64 = 512 << 10;
 /// Maximum buffer bytes that each direction should be allowed.
 const LONG_WAY: u64 = 4 << 20;
 
-fn buffers(host: &Host) -> Finding {
+fn buffers(host: &HostReading) -> Finding {
     let numbers = |name: &str| -> Vec<u64> {
         let text = host.text(&format!("/proc/sys/net/ipv4/{name}")).unwrap_or_default();
         text.split_whitespace().filter_map(|word| word.parse().ok()).collect()

@@ -4,7 +4,7 @@ use crate::answers::{HOOKS, NO_HOOKS, PROGRAMS, QUEUES, TABLES};
 use crate::check::{Check, Gain, Risk};
 use crate::files::Look;
 use crate::finding::Finding;
-use crate::host::Host;
+use crate::host::HostReading;
 use crate::processes::Process;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -130,7 +130,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn netfilter(host: &Host) -> Finding {
+fn netfilter(host: &HostReading) -> Finding {
     match host.text(HOOKS) {
         Some(hooks) => of_hooks(&hooks),
         None => of_tables(host),
@@ -161,7 +161,7 @@ fn of_hooks(hooks: &str) -> Finding {
     }
 }
 
-fn of_tables(host: &Host) -> Finding {
+fn of_tables(host: &HostReading) -> Finding {
     let tables = match host.look("/proc/net/ip_tables_names") {
         Look::Text(text) => text,
         Look::Denied => {
@@ -189,7 +189,7 @@ fn of_tables(host: &Host) -> Finding {
     }
 }
 
-fn conntrack_size(host: &Host) -> Finding {
+fn conntrack_size(host: &HostReading) -> Finding {
     let count = host.sysctl("net.netfilter.nf_conntrack_count");
     let (Some(count), Some(most)) = (count, host.sysctl("net.netfilter.nf_conntrack_max")) else {
         return Finding::not_here("connections are not tracked");
@@ -202,7 +202,7 @@ fn conntrack_size(host: &Host) -> Finding {
 /// Tracked connections from which tracking does more than the kernel's own traffic.
 const TRACKED: u64 = 100;
 
-fn tracked(host: &Host) -> Finding {
+fn tracked(host: &HostReading) -> Finding {
     match host.sysctl("net.netfilter.nf_conntrack_count") {
         None => Finding::not_here("connections are not tracked"),
         Some(count) if count > TRACKED => {
@@ -212,7 +212,7 @@ fn tracked(host: &Host) -> Finding {
     }
 }
 
-fn docker(host: &Host) -> Finding {
+fn docker(host: &HostReading) -> Finding {
     if let Some(process) = Process::named(host, "dockerd") {
         return Finding::set(format!("dockerd runs (process {process})"), 1.0);
     }
@@ -224,7 +224,7 @@ fn docker(host: &Host) -> Finding {
     }
 }
 
-fn taps(host: &Host) -> Finding {
+fn taps(host: &HostReading) -> Finding {
     let Some(table) = host.text("/proc/net/packet") else {
         return Finding::unknown("/proc/net/packet cannot be read");
     };
@@ -251,7 +251,7 @@ fn taps(host: &Host) -> Finding {
     Finding::set(format!("{} sockets, one of {name}", sockets.len()), 1.0)
 }
 
-fn program(host: &Host) -> Finding {
+fn program(host: &HostReading) -> Finding {
     match host.text(PROGRAMS).as_deref() {
         None => Finding::unknown("the kernel was not asked, or does not say"),
         Some("") => Finding::good("none"),
@@ -264,7 +264,7 @@ fn is_locked(kind: &str) -> bool {
     matches!(kind, "fq_codel" | "fq" | "cake" | "sfq" | "htb" | "tbf" | "netem" | "prio")
 }
 
-fn qdisc(host: &Host) -> Finding {
+fn qdisc(host: &HostReading) -> Finding {
     if let Some(queues) = host.text(QUEUES) {
         let devices = host.devices();
         let is_ours = |line: &&str| {
@@ -285,7 +285,7 @@ fn qdisc(host: &Host) -> Finding {
     }
 }
 
-fn congestion(host: &Host) -> Finding {
+fn congestion(host: &HostReading) -> Finding {
     match host.text("/proc/sys/net/ipv4/tcp_congestion_control") {
         None => Finding::unknown("net.ipv4.tcp_congestion_control cannot be read"),
         Some(kind) if kind.starts_with("bbr") => Finding::set(kind, 1.0),
@@ -293,7 +293,7 @@ fn congestion(host: &Host) -> Finding {
     }
 }
 
-fn popular(host: &Host) -> Finding {
+fn popular(host: &HostReading) -> Finding {
     let names = ["net.ipv4.tcp_timestamps", "net.ipv4.tcp_sack", "net.ipv4.tcp_syncookies"];
     let off: Vec<&str> = names.into_iter().filter(|name| host.sysctl(name) == Some(0)).collect();
     match &*off {
@@ -302,7 +302,7 @@ fn popular(host: &Host) -> Finding {
     }
 }
 
-fn slow_start(host: &Host) -> Finding {
+fn slow_start(host: &HostReading) -> Finding {
     match host.sysctl("net.ipv4.tcp_slow_start_after_idle") {
         None => Finding::unknown("net.ipv4.tcp_slow_start_after_idle cannot be read"),
         Some(0) => Finding::good("off"),

@@ -1,7 +1,7 @@
 //! A ladder as an HTML page: the staircase, and its tables.
 
 use bench::report::figures::{duration, rate};
-use bench::report::html::{Page, document, section, write_table};
+use bench::report::html::{HtmlPage, document, section, write_table};
 
 use super::text::{Stair, gain, noise, stairs, subject};
 use super::{Conclusion, LadderReport};
@@ -41,7 +41,7 @@ pub fn write_html(report: &LadderReport) -> String {
 }
 
 /// Draws a bar for each step: filled if the step was kept, an outline if it was reverted.
-fn draw(report: &LadderReport, page: &mut Page) {
+fn draw(report: &LadderReport, page: &mut HtmlPage) {
     let all: Vec<Stair> = stairs(report).collect();
     let highest = all.iter().map(|stair| stair.rate).fold(1.0, f64::max);
     let view = format!("0 0 {WIDTH} {}", STAIR * all.len() as f64);
@@ -62,7 +62,7 @@ fn draw(report: &LadderReport, page: &mut Page) {
     );
 }
 
-fn draw_stair(page: &mut Page, stair: &Stair, top: f64, share: f64) {
+fn draw_stair(page: &mut HtmlPage, stair: &Stair, top: f64, share: f64) {
     let middle = top + STAIR / 2.0 + 4.0;
     let length = share * (WIDTH - NAMES - LABEL);
     let (y, height) = (top + 6.0, STAIR - 12.0);
@@ -86,7 +86,7 @@ fn draw_stair(page: &mut Page, stair: &Stair, top: f64, share: f64) {
     page.leaf("text", &[("x", &x), ("y", &middle), ("fill", &"currentColor")], told);
 }
 
-fn steps(report: &LadderReport, page: &mut Page) {
+fn steps(report: &LadderReport, page: &mut HtmlPage) {
     let measured = stairs(report).skip(1).map(|stair| {
         let step = report.steps.iter().find(|step| step.name == stair.name);
         let change = step.map_or_else(String::new, |step| step.change.clone());
@@ -103,7 +103,7 @@ fn steps(report: &LadderReport, page: &mut Page) {
     write_table(page, &columns, measured.chain(refused));
 }
 
-fn without(report: &LadderReport, page: &mut Page) {
+fn without(report: &LadderReport, page: &mut HtmlPage) {
     if let Some(total) = &report.total {
         page.leaf("p", &[], format!("All against the baseline: {}.", gain(total)));
     }

@@ -18,15 +18,15 @@ use serde::Serialize;
 
 pub use command::{CommandLineError, command_line};
 pub use html::write_html;
-pub use rung::{Rung, RungError, What};
-pub use server::{Server, ServerError};
+pub use rung::{Rung, RungChange, RungError};
+pub use server::{LadderServer, ServerError};
 pub use state::HostState;
 pub use text::write_text;
 use turns::Turns;
 
 /// The outcome of one measurement in one state.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum StateOutcome {
     /// A report, valid or not.
     Measured(Box<Report>),
     /// The state cannot be set up, or the server does not run in it: the reason.
@@ -147,7 +147,7 @@ pub fn climb<E>(
     rungs: &[Rung],
     rounds: u32,
     title: Title,
-    measure: impl FnMut(&[usize], &str) -> Result<Outcome, E>,
+    measure: impl FnMut(&[usize], &str) -> Result<StateOutcome, E>,
 ) -> Result<LadderReport, ClimbError<E>> {
     let mut turns = Turns::new(rounds, measure);
     let noise = baseline(&mut turns)?;
@@ -182,7 +182,7 @@ pub fn climb<E>(
 
 fn baseline<E, M>(turns: &mut Turns<M>) -> Result<Comparison, ClimbError<E>>
 where
-    M: FnMut(&[usize], &str) -> Result<Outcome, E>,
+    M: FnMut(&[usize], &str) -> Result<StateOutcome, E>,
 {
     let same = turns.compare(["baseline", "baseline again"], [&[], &[]], None)?;
     if let Some(why) = same.refused {
@@ -204,7 +204,7 @@ fn steps<E, M>(
     report: &mut LadderReport,
 ) -> Result<Vec<usize>, E>
 where
-    M: FnMut(&[usize], &str) -> Result<Outcome, E>,
+    M: FnMut(&[usize], &str) -> Result<StateOutcome, E>,
 {
     let mut kept: Vec<usize> = Vec::new();
     let mut before = "baseline".to_owned();
@@ -242,7 +242,7 @@ fn attribute<E, M>(
     report: &mut LadderReport,
 ) -> Result<(), E>
 where
-    M: FnMut(&[usize], &str) -> Result<Outcome, E>,
+    M: FnMut(&[usize], &str) -> Result<StateOutcome, E>,
 {
     if kept.is_empty() {
         return Ok(());

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::command::{CommandLineError, with_words};
-use crate::plan::Step;
+use crate::plan::PlanStep;
 
 /// A step.
 #[derive(Debug)]
@@ -11,16 +11,16 @@ pub struct Rung {
     /// Its name.
     pub name: String,
     /// What it changes.
-    pub what: What,
+    pub what: RungChange,
 }
 
 /// What a step changes.
 #[derive(Debug)]
-pub enum What {
+pub enum RungChange {
     /// The server's command line: flags, or a line with `{}` for the command.
     Words(Vec<String>),
     /// The host.
-    Host(Step),
+    Host(PlanStep),
 }
 
 /// Why a text is not a step.
@@ -56,30 +56,30 @@ impl Rung {
         if name.trim().is_empty() || words.is_empty() {
             return Err(RungError::Form);
         }
-        Ok(Self { name: name.trim().to_owned(), what: What::Words(words) })
+        Ok(Self { name: name.trim().to_owned(), what: RungChange::Words(words) })
     }
 
     /// A step of the host's plan.
     #[must_use]
-    pub fn of_host(step: Step) -> Self {
-        Self { name: step.check.id.to_owned(), what: What::Host(step) }
+    pub fn of_host(step: PlanStep) -> Self {
+        Self { name: step.check.id.to_owned(), what: RungChange::Host(step) }
     }
 
     /// The command line with this step.
     pub(super) fn command(&self, command: Vec<String>) -> Vec<String> {
         match &self.what {
-            What::Words(words) => with_words(command, words),
-            What::Host(_) => command,
+            RungChange::Words(words) => with_words(command, words),
+            RungChange::Host(_) => command,
         }
     }
 }
 
-impl fmt::Display for What {
+impl fmt::Display for RungChange {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Words(words) => formatter.write_str(&words.join(" ")),
             Self::Host(step) => {
-                let one = |change: &crate::Change| {
+                let one = |change: &crate::FileChange| {
                     format!("{}: {} -> {}", change.path, change.old, change.new).replace('\t', " ")
                 };
                 let changes: Vec<String> = step.changes.iter().map(one).collect();

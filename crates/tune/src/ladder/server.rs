@@ -12,8 +12,8 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
-use bench::plan::Address;
-use bench::run::{Interrupts, Wish};
+use bench::plan::LoadAddress;
+use bench::run::{Continuation, Interrupts};
 use sys::signal::{Signal, send};
 
 use crate::limits::{
@@ -25,13 +25,13 @@ use crate::limits::{
 #[derive(Debug)]
 pub enum ServerError {
     /// Another program answers at this address.
-    Taken(Address),
+    Taken(LoadAddress),
     /// The kernel did not start it.
     Start(String, io::Error),
     /// It ended before it accepted a connection; with its status and last lines.
     Ended(ExitStatus, String),
     /// It did not accept a connection in time.
-    Silent(Address),
+    Silent(LoadAddress),
     /// The user ended the ladder.
     Stopped,
 }
@@ -63,20 +63,20 @@ impl std::error::Error for ServerError {}
 
 /// A server that accepts connections.
 #[derive(Debug)]
-pub struct Server {
+pub struct LadderServer {
     child: Child,
     /// Its last lines, available when its standard error is closed.
     told: Option<Receiver<String>>,
 }
 
-impl Server {
+impl LadderServer {
     /// Starts it, and waits until it accepts connections at this address.
     ///
     /// # Errors
     /// It does not accept connections.
     pub fn start(
         command: &[String],
-        address: &Address,
+        address: &LoadAddress,
         interrupts: &Interrupts,
     ) -> Result<Self, ServerError> {
         free(address, interrupts)?;
@@ -109,7 +109,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for LadderServer {
     fn drop(&mut self) {
         // A server that has ended already cannot be told to end.
         let _told = send(self.child.id(), Signal::Terminate);
@@ -126,7 +126,7 @@ impl Drop for Server {
 }
 
 /// Waits until nothing answers at the address any more: the previous server may need a moment to end.
-fn free(address: &Address, interrupts: &Interrupts) -> Result<(), ServerError> {
+fn free(address: &LoadAddress, interrupts: &Interrupts) -> Result<(), ServerError> {
     for _ in 0..SERVER_FREE_LOOKS {
         // A server that does not answer in time still holds the address.
         if connect(address).is_err_and(|error| error.kind() != io::ErrorKind::TimedOut) {
@@ -139,15 +139,15 @@ fn free(address: &Address, interrupts: &Interrupts) -> Result<(), ServerError> {
 
 fn wait(interrupts: &Interrupts) -> Result<(), ServerError> {
     match interrupts.wait(SERVER_LOOK) {
-        Ok(Wish::GoOn) => Ok(()),
-        Ok(Wish::End) | Err(_) => Err(ServerError::Stopped),
+        Ok(Continuation::GoOn) => Ok(()),
+        Ok(Continuation::End) | Err(_) => Err(ServerError::Stopped),
     }
 }
 
-fn connect(address: &Address) -> io::Result<()> {
+fn connect(address: &LoadAddress) -> io::Result<()> {
     match address {
-        Address::Tcp(address) => TcpStream::connect_timeout(address, SERVER_CONNECT).map(drop),
-        Address::Unix(path) => UnixStream::connect(path).map(drop),
+        LoadAddress::Tcp(address) => TcpStream::connect_timeout(address, SERVER_CONNECT).map(drop),
+        LoadAddress::Unix(path) => UnixStream::connect(path).map(drop),
     }
 }
 

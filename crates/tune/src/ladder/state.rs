@@ -6,7 +6,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Rung, What};
+use super::{Rung, RungChange};
 use crate::apply::{Done, Which, apply, revert};
 use crate::journal::Journal;
 
@@ -37,8 +37,8 @@ impl HostState {
         let steps: Vec<_> = rungs
             .into_iter()
             .filter_map(|rung| match &rung.what {
-                What::Host(step) => Some(step),
-                What::Words(_) => None,
+                RungChange::Host(step) => Some(step),
+                RungChange::Words(_) => None,
             })
             .collect();
         while let Some(at) =

@@ -5,9 +5,9 @@
 
 use bench::compare::{Comparison, Side};
 use bench::limits::COMPARE_RERUNS_PER_ROUND;
-use bench::report::{Ended, Report, State};
+use bench::report::{Ended, Report, ResultTrust};
 
-use super::Outcome;
+use super::StateOutcome;
 
 /// Alternating measurements, and whether the user has ended them.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl<M> Turns<M> {
         noise: Option<&Comparison>,
     ) -> Result<Compared, E>
     where
-        M: FnMut(&[usize], &str) -> Result<Outcome, E>,
+        M: FnMut(&[usize], &str) -> Result<StateOutcome, E>,
     {
         let mut sides: [Vec<Report>; 2] = Default::default();
         let mut bad = Bad { reruns: self.rounds * COMPARE_RERUNS_PER_ROUND, ..Bad::default() };
@@ -94,18 +94,18 @@ impl<M> Turns<M> {
 
     fn once<E>(&mut self, state: &[usize], label: &str, bad: &mut Bad) -> Result<Run, E>
     where
-        M: FnMut(&[usize], &str) -> Result<Outcome, E>,
+        M: FnMut(&[usize], &str) -> Result<StateOutcome, E>,
     {
         loop {
             let report = match (self.measure)(state, label)? {
-                Outcome::Measured(report) if report.ended == Ended::Interrupted => {
+                StateOutcome::Measured(report) if report.ended == Ended::Interrupted => {
                     return Ok(Run::Stopped);
                 }
-                Outcome::Measured(report) => report,
-                Outcome::Refused(why) => return Ok(Run::Refused(why)),
-                Outcome::Stopped => return Ok(Run::Stopped),
+                StateOutcome::Measured(report) => report,
+                StateOutcome::Refused(why) => return Ok(Run::Refused(why)),
+                StateOutcome::Stopped => return Ok(Run::Stopped),
             };
-            if report.verdict.state == State::Valid {
+            if report.verdict.state == ResultTrust::Valid {
                 return Ok(Run::Valid(report));
             }
             bad.count += 1;

@@ -3,7 +3,7 @@
 
 use bench::report::{Ended, Report};
 use tune::ladder::{
-    ClimbError, Conclusion, LadderReport, Outcome, Rung, Title, climb, write_html, write_text,
+    ClimbError, Conclusion, LadderReport, Rung, StateOutcome, Title, climb, write_html, write_text,
 };
 
 const ROUNDS: u32 = 5;
@@ -37,8 +37,8 @@ fn climbed(
     climb(&rungs(names), ROUNDS, title, |state, _| {
         turn += 1;
         Ok(match rate(state) {
-            Some(rate) => Outcome::Measured(Box::new(result(rate, turn))),
-            None => Outcome::Refused("it is read-only".to_owned()),
+            Some(rate) => StateOutcome::Measured(Box::new(result(rate, turn))),
+            None => StateOutcome::Refused("it is read-only".to_owned()),
         })
     })
 }
@@ -110,7 +110,7 @@ fn a_run_that_is_not_valid_is_measured_again_or_thrown_away() {
             (false, 0) => invalid(),
             _ => result(1_000.0, runs),
         };
-        Ok::<_, ()>(Outcome::Measured(Box::new(outcome)))
+        Ok::<_, ()>(StateOutcome::Measured(Box::new(outcome)))
     });
     let report = report.unwrap();
     assert_eq!(conclusions(&report), [Conclusion::NoDifference]);
@@ -120,12 +120,12 @@ fn a_run_that_is_not_valid_is_measured_again_or_thrown_away() {
 
     let report = climb(&rungs(&["never"]), ROUNDS, title.clone(), |state, _| {
         let outcome = if state.is_empty() { result(1_000.0, 1) } else { invalid() };
-        Ok::<_, ()>(Outcome::Measured(Box::new(outcome)))
+        Ok::<_, ()>(StateOutcome::Measured(Box::new(outcome)))
     });
     assert_eq!(conclusions(&report.unwrap()), [Conclusion::TooFewRuns]);
 
     let report = climb(&rungs(&["a"]), ROUNDS, title, |_, _| {
-        Ok::<_, ()>(Outcome::Measured(Box::new(invalid())))
+        Ok::<_, ()>(StateOutcome::Measured(Box::new(invalid())))
     });
     assert!(matches!(report, Err(ClimbError::Invalid(_))));
 }
@@ -139,8 +139,8 @@ fn stopped_ladder_reports_measurements_so_far() {
             runs += 1;
             let rate = 1_000.0 * (1.0 + state.len() as f64);
             Ok::<_, ()>(match runs <= after {
-                true => Outcome::Measured(Box::new(result(rate, runs))),
-                false => Outcome::Stopped,
+                true => StateOutcome::Measured(Box::new(result(rate, runs))),
+                false => StateOutcome::Stopped,
             })
         });
         match (after, report) {

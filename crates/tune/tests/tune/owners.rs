@@ -1,6 +1,6 @@
 //! Goal: a plan names the files that set the same kernel file, by the rules of the programs that read them. Method: fake hosts with such files.
 
-use tune::{Files, owners_of};
+use tune::{HostFiles, owners_of};
 
 use crate::fake::poor::poor;
 
@@ -14,7 +14,7 @@ fn sysctl_files_are_named_in_the_order_in_which_they_are_read() {
                 text => fake.write(path, text),
             }
         }
-        let owners = owners_of("/proc/sys/net/core/somaxconn", &Files::below(fake.path()));
+        let owners = owners_of("/proc/sys/net/core/somaxconn", &HostFiles::below(fake.path()));
         owners.into_iter().map(|owner| format!("{} {}", owner.name, owner.when)).collect()
     };
     let line = "net.core.somaxconn = 128\n";
@@ -78,7 +78,7 @@ fn a_comment_that_is_not_utf_8_hides_nothing() {
     fake.write("etc/sysctl.d/50-a.conf", "");
     let path = fake.path().join("etc/sysctl.d/50-a.conf");
     std::fs::write(path, b"# f\xfcr uns\nnet.core.somaxconn = 128\n").unwrap();
-    let owners = owners_of("/proc/sys/net/core/somaxconn", &Files::below(fake.path()));
+    let owners = owners_of("/proc/sys/net/core/somaxconn", &HostFiles::below(fake.path()));
     assert_eq!(owners.len(), 1);
 }
 
@@ -93,7 +93,7 @@ fn profiles_of_tuned_are_followed_through_their_main_section() {
         let path = format!("usr/lib/tuned/profiles/{name}/tuned.conf");
         fake.write(&path, "[sysctl]\nnet.core.somaxconn=1\n");
     }
-    let owners = owners_of("/proc/sys/net/core/somaxconn", &Files::below(fake.path()));
+    let owners = owners_of("/proc/sys/net/core/somaxconn", &HostFiles::below(fake.path()));
     let mut names: Vec<String> = owners.into_iter().map(|owner| owner.name).collect();
     names.sort_unstable();
     let path = |name: &str| format!("/usr/lib/tuned/profiles/{name}/tuned.conf");

@@ -1,13 +1,13 @@
 //! Goal: a plan contains nothing that its host cannot do. Method: fake hosts with one fact of the hardware changed.
 
 use crate::fake::Fake;
-use tune::{Allowed, Finding, Host, Load, audit, changes_of, plan};
+use tune::{Allowed, Finding, HostReading, Load, audit, changes_of, plan};
 
 const CLOCKS: &str = "sys/devices/system/clocksource/clocksource0";
 
 /// What a plan writes for a check: the ends of paths, and the new values.
 fn written(fake: &Fake, check: &str) -> Vec<(String, String)> {
-    let changes = changes_of(check, &Host::of(fake.path(), None));
+    let changes = changes_of(check, &HostReading::of(fake.path(), None));
     changes.into_iter().map(|change| (change.path, change.new)).collect()
 }
 
@@ -62,7 +62,7 @@ fn a_device_that_cannot_adapt_waits_and_a_driver_that_does_so_by_itself_is_left_
 
 /// The finding of a check.
 fn finding(fake: &Fake, check: &str) -> Finding {
-    let report = audit(&Host::of(fake.path(), None), Load::Throughput);
+    let report = audit(&HostReading::of(fake.path(), None), Load::Throughput);
     report.findings.into_iter().find(|audited| audited.check.id == check).unwrap().finding
 }
 
@@ -72,7 +72,7 @@ fn a_device_gets_its_queues_before_they_are_set() {
     fake.one_queue();
     fake.device(&[("queues", "1"), ("queues-most", "4")]);
     fake.write("sys/class/net/eth0/queues/rx-0/rps_cpus", "0");
-    let host = Host::of(fake.path(), None);
+    let host = HostReading::of(fake.path(), None);
     let report = audit(&host, Load::Throughput);
     let names = |allowed: &[u8]| -> Vec<&str> {
         let steps = plan(&host, &report, &Allowed::of(allowed)).steps;

@@ -1,7 +1,7 @@
 //! Goal: a cause is listed first or second, and a host on which nothing costs gets no finding. Method: the files of a clean host in a directory, and
 //! one cause set up in each copy. `cargo test -p velodrome-tune --test tune planted -- --nocapture` prints the table.
 
-use tune::{Finding, Host, Load, audit};
+use tune::{Finding, HostReading, Load, audit};
 
 use crate::fake::Fake;
 
@@ -294,8 +294,8 @@ fn of_connections() -> Vec<Cause> {
 }
 
 /// Reads twice, with this change in between.
-fn looked(fake: &Fake, happens: fn(&Fake)) -> Host {
-    let mut host = Host::of(fake.path(), Some(100));
+fn looked(fake: &Fake, happens: fn(&Fake)) -> HostReading {
+    let mut host = HostReading::of(fake.path(), Some(100));
     happens(fake);
     host.look_again(1.0);
     host
@@ -368,7 +368,7 @@ fn every_check_is_told_wholly_and_has_a_cause() {
 fn a_host_without_files_cannot_be_judged_and_nothing_fails() {
     let fake = Fake::empty();
     for process in [None, Some(1)] {
-        let mut host = Host::of(fake.path(), process);
+        let mut host = HostReading::of(fake.path(), process);
         host.look_again(1.0);
         let report = audit(&host, Throughput);
         assert!(

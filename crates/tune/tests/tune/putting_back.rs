@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use tune::apply::{Done, Which, again, apply, drifted, is_persisted, persist, revert};
-use tune::ladder::{HostState, Rung, What};
-use tune::{Allowed, Files, Host, Journal, Load, Risk, Step, audit, is_same, plan};
+use tune::ladder::{HostState, Rung, RungChange};
+use tune::{Allowed, HostFiles, HostReading, Journal, Load, PlanStep, Risk, audit, is_same, plan};
 
 use crate::fake::poor::{BOOT, journal, plain, poor, put, state, steps};
 
@@ -24,7 +24,7 @@ fn applied_change_is_reverted_once() {
     assert!(before.iter().all(|(path, old)| changed[path] != *old), "{changed:?}");
     assert_eq!(persist(fake.path(), &journal).unwrap(), 7);
     assert!(is_persisted(fake.path()));
-    let files = Files::below(fake.path());
+    let files = HostFiles::below(fake.path());
     assert!(journal.standing().all(|entry| drifted(&files, entry).is_none()));
     for _ in 0..2 {
         revert(fake.path(), Which::All, &mut journal).unwrap();
@@ -46,7 +46,7 @@ fn value_changed_by_others_is_not_reverted() {
         apply(fake.path(), step, &mut journal).unwrap();
     }
     fake.sysctl("net/core/somaxconn", "9999");
-    let files = Files::below(fake.path());
+    let files = HostFiles::below(fake.path());
     let drift: Vec<Done> = journal.standing().filter_map(|entry| drifted(&files, entry)).collect();
     assert_eq!(drift, [Done::Theirs("9999".to_owned())]);
     let done = revert(fake.path(), Which::Check("stack.somaxconn"), &mut journal).unwrap();
@@ -94,7 +94,7 @@ fn a_plan_names_who_else_sets_the_same_and_what_is_left_out() {
         "usr/lib/tuned/profiles/network-throughput/tuned.conf",
         "[sysctl]\nnet.ipv4.tcp_max_syn_backlog = 8192\n",
     );
-    let host = Host::of(fake.path(), Some(100));
+    let host = HostReading::of(fake.path(), Some(100));
     let report = audit(&host, Load::Latency);
     let found = plan(&host, &report, &Allowed::up_to(Risk::Reversible));
     let of = |id: &str| found.steps.iter().find(|step| step.check.id == id).unwrap();
@@ -125,7 +125,7 @@ fn a_ladder_leaves_the_host_as_it_was() {
     let rungs: Vec<Rung> = steps(&fake).into_iter().map(Rung::of_host).collect();
     assert!(rungs.len() > 4);
     let holds = |rung: &Rung| {
-        let What::Host(step) = &rung.what else { panic!("a step of the host") };
+        let RungChange::Host(step) = &rung.what else { panic!("a step of the host") };
         step.changes.iter().all(|change| {
             let path = fake.path().join(change.path.trim_start_matches('/'));
             is_same(&std::fs::read_to_string(path).unwrap(), &change.new)
@@ -217,7 +217,7 @@ fn one_changes_a_host_at_a_time() {
 fn a_ladder_ends_where_another_program_changes_its_files() {
     let fake = poor();
     let rungs: Vec<Rung> = steps(&fake).into_iter().map(Rung::of_host).collect();
-    let What::Host(step) = &rungs[0].what else { panic!("a step of the host") };
+    let RungChange::Host(step) = &rungs[0].what else { panic!("a step of the host") };
     let mut host = HostState::new(fake.path(), Some(journal(&fake)));
     host.set([&rungs[0]]).unwrap().unwrap();
     put(&fake, &step.changes[0].path, "77");
@@ -228,8 +228,8 @@ fn a_ladder_ends_where_another_program_changes_its_files() {
 #[test]
 fn another_device_of_the_same_name_is_left_alone() {
     let fake = poor();
-    let wanted = |step: &&Step| ["net.irq", "net.coalesce"].contains(&step.check.id);
-    let host = Host::of(fake.path(), Some(100));
+    let wanted = |step: &&PlanStep| ["net.irq", "net.coalesce"].contains(&step.check.id);
+    let host = HostReading::of(fake.path(), Some(100));
     let all = plan(&host, &audit(&host, Load::Throughput), &Allowed::of(&[])).steps;
     let mut log = journal(&fake);
     for step in all.iter().filter(wanted) {
@@ -258,7 +258,7 @@ fn another_device_of_the_same_name_is_left_alone() {
 fn risky_setting_is_reapplied_only_if_confirmed() {
     let fake = poor();
     fake.device(&[("queues", "1")]);
-    let host = Host::of(fake.path(), Some(100));
+    let host = HostReading::of(fake.path(), Some(100));
     let found = plan(&host, &audit(&host, Load::Throughput), &Allowed::of(&[3]));
     let step = found.steps.iter().find(|step| step.check.id == "net.queues").unwrap();
     let mut log = journal(&fake);

@@ -1,7 +1,7 @@
 //! Goal: an audit of a recorded host has the same findings as one of the host, and a page has all of them. Method: the files of a host in a
 //! directory, recorded and unpacked.
 
-use tune::{Allowed, Host, Load, Risk, audit, plan, record, to_html, to_json, to_text};
+use tune::{Allowed, HostReading, Load, Risk, audit, plan, record, to_html, to_json, to_text};
 
 use crate::fake::Fake;
 
@@ -12,11 +12,11 @@ fn a_recorded_host_is_judged_as_the_host_itself() {
     fake.program(812, "irqbalance");
     fake.link("sys/class/net/eth0/device/driver", "../../bus/virtio/drivers/virtio_net");
     let mut archive = Vec::new();
-    let count = record(&Host::of(fake.path(), Some(100)), &mut archive).unwrap();
+    let count = record(&HostReading::of(fake.path(), Some(100)), &mut archive).unwrap();
     assert!(count > 50, "{count}");
     let copy = Fake::empty();
     tar::Archive::new(&*archive).unpack(copy.path()).unwrap();
-    let host = |fake: &Fake| Host::of(fake.path(), Some(100));
+    let host = |fake: &Fake| HostReading::of(fake.path(), Some(100));
     for load in [Load::Throughput, Load::Latency, Load::Connections, Load::Density] {
         let [one, other] = [&fake, &copy].map(|fake| to_json(&audit(&host(fake), load)));
         assert_eq!(one, other, "{}", load.name());
@@ -34,7 +34,7 @@ fn a_recorded_host_is_judged_as_the_host_itself() {
 fn a_page_has_all_checks_and_explains_what_costs() {
     let fake = Fake::new();
     fake.sysctl("net/core/somaxconn", "16");
-    let report = audit(&Host::of(fake.path(), None), Load::Connections);
+    let report = audit(&HostReading::of(fake.path(), None), Load::Connections);
     let page = to_html(&report);
     for audited in &report.findings {
         assert!(page.contains(audited.check.id), "{}", audited.check.id);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tune::Step;
+use tune::PlanStep;
 use tune::apply::{Which, apply, revert};
 
 use crate::fake::Fake;
@@ -69,7 +69,7 @@ impl Dice {
 
 /// Applies a step and crashes somewhere in it: the journal is truncated; files without an entry were not written, and the file of the last entry may
 /// have been.
-fn apply_and_crash(fake: &Fake, step: &Step, dice: &mut Dice) {
+fn apply_and_crash(fake: &Fake, step: &PlanStep, dice: &mut Dice) {
     let place = fake.path().join("state/journal");
     let read = || std::fs::read(&place).unwrap_or_default();
     let (known, before) = (journal(fake).last(), read().len());

@@ -31,7 +31,7 @@ impl Default for BodyLimits {
 
 /// What the next bytes of the input are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Piece<'b> {
+pub enum BodyPiece<'b> {
     /// Data, never empty. It is the last part of the consumed bytes.
     Data(&'b [u8]),
     /// All input was consumed and the body is incomplete.
@@ -171,9 +171,9 @@ impl BodyDecoder {
     }
 
     /// Takes the next piece from the front of the input and returns how many bytes were consumed for it. Call it
-    /// again with the rest, until [`Piece::NeedMore`] or [`Piece::End`].
+    /// again with the rest, until [`BodyPiece::NeedMore`] or [`BodyPiece::End`].
     #[inline]
-    pub fn next<'b>(&mut self, input: &'b [u8]) -> Result<(usize, Piece<'b>), Refusal> {
+    pub fn next<'b>(&mut self, input: &'b [u8]) -> Result<(usize, BodyPiece<'b>), Refusal> {
         self.next_with(input, |_byte| {})
     }
 
@@ -186,7 +186,7 @@ impl BodyDecoder {
         &mut self,
         input: &'b [u8],
         mut trailer_byte: impl FnMut(u8),
-    ) -> Result<(usize, Piece<'b>), Refusal> {
+    ) -> Result<(usize, BodyPiece<'b>), Refusal> {
         let mut at = 0;
         loop {
             if matches!(self.place, BodyState::Counted | BodyState::Chunk) {
@@ -194,9 +194,9 @@ impl BodyDecoder {
                 return Ok((end, piece));
             }
             if self.place == BodyState::Over {
-                return Ok((at, Piece::End));
+                return Ok((at, BodyPiece::End));
             }
-            let Some(&byte) = input.get(at) else { return Ok((at, Piece::NeedMore)) };
+            let Some(&byte) = input.get(at) else { return Ok((at, BodyPiece::NeedMore)) };
             let is_trailer = self.place.is_in_trailers();
             self.place = self.step(byte)?;
             if is_trailer {
@@ -206,10 +206,10 @@ impl BodyDecoder {
         }
     }
 
-    fn take_data<'b>(&mut self, input: &'b [u8], at: usize) -> (usize, Piece<'b>) {
+    fn take_data<'b>(&mut self, input: &'b [u8], at: usize) -> (usize, BodyPiece<'b>) {
         let rest = input.get(at..).unwrap_or_default();
         if rest.is_empty() {
-            return (at, Piece::NeedMore);
+            return (at, BodyPiece::NeedMore);
         }
         let size = usize::try_from(self.remaining).map_or(rest.len(), |most| rest.len().min(most));
         self.remaining -= size as u64;
@@ -220,7 +220,7 @@ impl BodyDecoder {
                 BodyState::Over
             };
         }
-        (at + size, Piece::Data(rest.get(..size).unwrap_or_default()))
+        (at + size, BodyPiece::Data(rest.get(..size).unwrap_or_default()))
     }
 
     /// Takes one byte of framing and returns the position after it.
@@ -356,12 +356,12 @@ mod tests {
             let (consumed, piece) = decoder.next(&input[at..]).map_err(Refusal::reason)?;
             at += consumed;
             match piece {
-                Piece::Data(piece) => data.extend_from_slice(piece),
-                Piece::NeedMore => {
+                BodyPiece::Data(piece) => data.extend_from_slice(piece),
+                BodyPiece::NeedMore => {
                     assert_eq!(at, input.len(), "all of the input is consumed");
                     return Ok(None);
                 }
-                Piece::End => return Ok(Some((data, at))),
+                BodyPiece::End => return Ok(Some((data, at))),
             }
         }
     }

@@ -53,7 +53,7 @@ pub struct Forwarded<'b> {
 
 /// Why the fields tell nothing: malformed, contradictory, or without the address that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed;
+pub struct MalformedForwarded;
 
 /// The first letters of all fields that tell of a client.
 const FIRST: Initials = Initials::of(b"forwarded").and(Initials::of(b"x"));
@@ -100,7 +100,7 @@ pub fn read<'b>(
     fields: &Fields<'b, '_>,
     believed: &[ForwardingField],
     is_trusted: impl Fn(IpAddr) -> bool,
-) -> Result<Forwarded<'b>, Malformed> {
+) -> Result<Forwarded<'b>, MalformedForwarded> {
     let believes = |field| believed.contains(&field);
     let newer =
         if believes(ForwardingField::Forwarded) { read_newer(fields, &is_trusted)? } else { None };
@@ -108,7 +108,7 @@ pub fn read<'b>(
     let Some(newer) = newer else { return Ok(older) };
     if newer.client.is_none() && older.client.is_some() {
         // Where a proxy hides the client, nobody else names it.
-        return Err(Malformed);
+        return Err(MalformedForwarded);
     }
     Ok(Forwarded {
         client: one_of(newer.client, older.client, SocketAddr::ip)?,
@@ -122,9 +122,9 @@ fn one_of<T, C: PartialEq>(
     newer: Option<T>,
     older: Option<T>,
     compared: impl Fn(&T) -> C,
-) -> Result<Option<T>, Malformed> {
+) -> Result<Option<T>, MalformedForwarded> {
     match (&newer, &older) {
-        (Some(one), Some(other)) if compared(one) != compared(other) => Err(Malformed),
+        (Some(one), Some(other)) if compared(one) != compared(other) => Err(MalformedForwarded),
         _ => Ok(newer.or(older)),
     }
 }
@@ -136,7 +136,7 @@ fn one_of<T, C: PartialEq>(
 fn read_newer<'b>(
     fields: &Fields<'b, '_>,
     is_trusted: &impl Fn(IpAddr) -> bool,
-) -> Result<Option<Forwarded<'b>>, Malformed> {
+) -> Result<Option<Forwarded<'b>>, MalformedForwarded> {
     let mut counts: Option<Element<'b>> = None;
     // The proxy behind it.
     let mut next = None;
@@ -146,7 +146,7 @@ fn read_newer<'b>(
             let element = element?;
             elements += 1;
             if elements > FORWARDERS_MAX {
-                return Err(Malformed);
+                return Err(MalformedForwarded);
             }
             let address = element.node.and_then(node);
             if counts.is_none() || address.is_none_or(|address| !is_trusted(address.ip())) {
@@ -158,8 +158,8 @@ fn read_newer<'b>(
     }
     let Some(element) = counts else { return Ok(None) };
     // An element without a node says nothing of who sent the request.
-    let text = element.node.ok_or(Malformed)?;
-    let client = if is_hidden(text) { next } else { Some(node(text).ok_or(Malformed)?) };
+    let text = element.node.ok_or(MalformedForwarded)?;
+    let client = if is_hidden(text) { next } else { Some(node(text).ok_or(MalformedForwarded)?) };
     let scheme = element.proto.map(scheme_of).transpose()?;
     Ok(Some(Forwarded { client, scheme, host: element.host.map(host_of).transpose()? }))
 }
@@ -170,15 +170,15 @@ fn read_older<'b>(
     fields: &Fields<'b, '_>,
     believes: impl Fn(ForwardingField) -> bool,
     is_trusted: &impl Fn(IpAddr) -> bool,
-) -> Result<Forwarded<'b>, Malformed> {
+) -> Result<Forwarded<'b>, MalformedForwarded> {
     let mut client = None;
     let mut hops = 0;
     if believes(ForwardingField::For) {
         for (index, text) in from_the_end(fields, ForwardingField::For).enumerate() {
             if index == FORWARDERS_MAX {
-                return Err(Malformed);
+                return Err(MalformedForwarded);
             }
-            let address = node(text).ok_or(Malformed)?;
+            let address = node(text).ok_or(MalformedForwarded)?;
             (client, hops) = (Some(address), index);
             if !is_trusted(address.ip()) {
                 break;
@@ -209,17 +209,17 @@ fn from_the_end<'b>(
 }
 
 /// `http` or `https`; some proxies tell `ws` or `wss` for a WebSocket.
-fn scheme_of(text: &[u8]) -> Result<Scheme, Malformed> {
+fn scheme_of(text: &[u8]) -> Result<Scheme, MalformedForwarded> {
     let is = |known: &[u8]| text.eq_ignore_ascii_case(known);
     if is(b"https") || is(b"wss") {
         return Ok(Scheme::Https);
     }
-    if is(b"http") || is(b"ws") { Ok(Scheme::Http) } else { Err(Malformed) }
+    if is(b"http") || is(b"ws") { Ok(Scheme::Http) } else { Err(MalformedForwarded) }
 }
 
-fn host_of(text: &[u8]) -> Result<&[u8], Malformed> {
+fn host_of(text: &[u8]) -> Result<&[u8], MalformedForwarded> {
     let is_host = !text.is_empty() && super::head::authority::is_valid(text);
-    if is_host { Ok(text) } else { Err(Malformed) }
+    if is_host { Ok(text) } else { Err(MalformedForwarded) }
 }
 
 /// Whether a node hides its address: `unknown`, or a name that begins with `_`, perhaps with a port (RFC 7239 section
@@ -287,7 +287,7 @@ struct Elements<'b> {
 }
 
 impl<'b> Iterator for Elements<'b> {
-    type Item = Result<Element<'b>, Malformed>;
+    type Item = Result<Element<'b>, MalformedForwarded>;
 
     fn next(&mut self) -> Option<Self::Item> {
         while let [b' ' | b'\t' | b',', rest @ ..] = self.rest {
@@ -302,7 +302,7 @@ impl<'b> Iterator for Elements<'b> {
 
 impl<'b> Elements<'b> {
     /// Pairs with semicolons between them, up to a comma or the end.
-    fn element(&mut self) -> Result<Element<'b>, Malformed> {
+    fn element(&mut self) -> Result<Element<'b>, MalformedForwarded> {
         let mut element = Element::default();
         loop {
             let (name, value) = self.pair()?;
@@ -314,36 +314,36 @@ impl<'b> Elements<'b> {
             };
             // RFC 7239, 4: each parameter once.
             if place.is_some_and(|place| place.replace(value).is_some()) {
-                return Err(Malformed);
+                return Err(MalformedForwarded);
             }
             self.rest = trim(self.rest);
             match self.rest {
                 [] | [b',', ..] => return Ok(element),
                 [b';', rest @ ..] => self.rest = trim(rest),
-                _ => return Err(Malformed),
+                _ => return Err(MalformedForwarded),
             }
         }
     }
 
     /// A name, and a token or quoted text. Addresses with colons are accepted without quotes, as some proxies send
     /// them.
-    fn pair(&mut self) -> Result<(&'b [u8], &'b [u8]), Malformed> {
+    fn pair(&mut self) -> Result<(&'b [u8], &'b [u8]), MalformedForwarded> {
         let (name, after) =
-            self.rest.split_at_checked(scan::token(self.rest, 0)).ok_or(Malformed)?;
-        let [b'=', value @ ..] = after else { return Err(Malformed) };
+            self.rest.split_at_checked(scan::token(self.rest, 0)).ok_or(MalformedForwarded)?;
+        let [b'=', value @ ..] = after else { return Err(MalformedForwarded) };
         if name.is_empty() {
-            return Err(Malformed);
+            return Err(MalformedForwarded);
         }
         let (value, rest) = match value {
             [b'"', quoted @ ..] => {
-                quoted.split_at_checked(end_of_quoted(quoted)?).ok_or(Malformed)?
+                quoted.split_at_checked(end_of_quoted(quoted)?).ok_or(MalformedForwarded)?
             }
             _ => {
                 let ends = |byte: &u8| matches!(byte, b',' | b';' | b' ' | b'\t' | b'"');
                 let end = value.iter().position(ends).unwrap_or(value.len());
-                let (value, rest) = value.split_at_checked(end).ok_or(Malformed)?;
+                let (value, rest) = value.split_at_checked(end).ok_or(MalformedForwarded)?;
                 if value.is_empty() || rest.first() == Some(&b'"') {
-                    return Err(Malformed);
+                    return Err(MalformedForwarded);
                 }
                 self.rest = rest;
                 return Ok((name, value));
@@ -355,7 +355,7 @@ impl<'b> Elements<'b> {
 }
 
 /// Where a quoted text ends.
-fn end_of_quoted(text: &[u8]) -> Result<usize, Malformed> {
+fn end_of_quoted(text: &[u8]) -> Result<usize, MalformedForwarded> {
     let mut bytes = text.iter().enumerate();
     while let Some((index, byte)) = bytes.next() {
         match byte {
@@ -366,5 +366,5 @@ fn end_of_quoted(text: &[u8]) -> Result<usize, Malformed> {
             _ => {}
         }
     }
-    Err(Malformed)
+    Err(MalformedForwarded)
 }

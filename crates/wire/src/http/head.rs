@@ -56,7 +56,7 @@ pub enum Head<'b, 's> {
     /// A request.
     Complete {
         /// The request.
-        request: Request<'b, 's>,
+        request: RequestHead<'b, 's>,
         /// Bytes of the head, including empty lines before it. The body begins after them.
         length: usize,
     },
@@ -64,17 +64,17 @@ pub enum Head<'b, 's> {
 
 /// A request with a valid head.
 #[derive(Clone, Debug)]
-pub struct Request<'b, 's> {
+pub struct RequestHead<'b, 's> {
     /// The method.
     pub method: Method,
     /// The request target.
-    pub target: Target<'b>,
-    /// Bytes of the target before its query: see [`Request::split_target`].
+    pub target: RequestTarget<'b>,
+    /// Bytes of the target before its query: see [`RequestHead::split_target`].
     pub(super) path_size: usize,
     /// Whether the connection it came over is encrypted.
     pub scheme: Scheme,
     /// The client's version.
-    pub version: Version,
+    pub version: HttpVersion,
     /// All field lines in order.
     pub fields: Fields<'b, 's>,
     /// The authority of an absolute target, otherwise Host. `None` only in HTTP/1.0.
@@ -89,14 +89,14 @@ pub struct Request<'b, 's> {
     pub upgrade: Option<&'b [u8]>,
 }
 
-impl<'b> Request<'b, '_> {
+impl<'b> RequestHead<'b, '_> {
     /// Splits the target into path and query (without its question mark). The path is empty for an absolute target without a path;
     /// [`resolve`](super::target::resolve) treats that as `/`.
     #[inline]
     pub fn split_target(&self) -> (&'b [u8], Option<&'b [u8]>) {
         let target = match self.target {
-            Target::Origin(target) => target,
-            Target::Asterisk => b"*",
+            RequestTarget::Origin(target) => target,
+            RequestTarget::Asterisk => b"*",
         };
         let (path, rest) = target.split_at_checked(self.path_size).unwrap_or((target, b""));
         (path, rest.get(1..))
@@ -110,7 +110,7 @@ impl<'b> Request<'b, '_> {
 
 /// The request target: visible ASCII without a number sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target<'b> {
+pub enum RequestTarget<'b> {
     /// An absolute path, perhaps with a query. An absolute target is reduced to this; one without a path to its
     /// query alone, whose path [`target::split`](super::target::split) and `resolve` treat as `/`.
     Origin(&'b [u8]),
@@ -120,7 +120,7 @@ pub enum Target<'b> {
 
 /// The version of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
+pub enum HttpVersion {
     /// HTTP/1.0.
     Http10,
     /// HTTP/1.1, or a later minor version, which is answered as 1.1 (RFC 9110, 2.5).
@@ -182,7 +182,7 @@ pub fn parse<'b, 's>(
     };
     // Constructed in place, because a value that is assembled elsewhere would be copied.
     Ok(Head::Complete {
-        request: Request {
+        request: RequestHead {
             method: line.method,
             target: line.target,
             path_size: line.path_size,

@@ -7,7 +7,8 @@
 use super::fields::FieldList;
 use super::head::meaning::{imitates_framing, parse_length};
 use super::head::{
-    Fields, Framing, HeadLimits, Initials, Request, Slot, Target, Version, authority, scan,
+    Fields, Framing, HeadLimits, HttpVersion, Initials, RequestHead, RequestTarget, Slot,
+    authority, scan,
 };
 use super::method::Method;
 use super::refusal::{Reason, Refusal};
@@ -23,7 +24,7 @@ pub struct KeptHead {
     slots: Box<[Slot]>,
     initials: Initials,
     method: Method,
-    version: Version,
+    version: HttpVersion,
     scheme: Scheme,
     target: KeptTarget,
     path_size: u16,
@@ -70,15 +71,15 @@ impl Span {
 impl KeptHead {
     /// The copy of a parsed head, without the bytes around it.
     #[must_use]
-    pub fn of(request: &Request<'_, '_>) -> Self {
+    pub fn of(request: &RequestHead<'_, '_>) -> Self {
         let (input, slots, initials) = request.fields.places();
         let end = slots.last().map_or(0, |last| usize::from(last.begin));
         let text = input.get(..end).unwrap_or_default();
         let target = match request.target {
-            Target::Origin(target) => {
+            RequestTarget::Origin(target) => {
                 Span::of(target, text).map_or(KeptTarget::Root, KeptTarget::At)
             }
-            Target::Asterisk => KeptTarget::Asterisk,
+            RequestTarget::Asterisk => KeptTarget::Asterisk,
         };
         Self {
             target,
@@ -106,13 +107,13 @@ impl KeptHead {
 
     /// The request.
     #[must_use]
-    pub fn request(&self) -> Request<'_, '_> {
-        Request {
+    pub fn request(&self) -> RequestHead<'_, '_> {
+        RequestHead {
             method: self.method,
             target: match self.target {
-                KeptTarget::Asterisk => Target::Asterisk,
-                KeptTarget::Root => Target::Origin(b"/"),
-                KeptTarget::At(target) => Target::Origin(target.in_text(&self.text)),
+                KeptTarget::Asterisk => RequestTarget::Asterisk,
+                KeptTarget::Root => RequestTarget::Origin(b"/"),
+                KeptTarget::At(target) => RequestTarget::Origin(target.in_text(&self.text)),
             },
             path_size: usize::from(self.path_size),
             scheme: self.scheme,
@@ -163,7 +164,7 @@ impl KeptHead {
         text.extend_from_slice(b" HTTP/2\r\n");
         let mut read = ReadFields::new(FieldList::behind(text), values);
         read.list.add("Host", authority).map_err(|_| Reason::HeadTooLarge)?;
-        if let Follows::Protocol(protocol) = follows {
+        if let AfterHead::Protocol(protocol) = follows {
             check_protocol(method, protocol)?;
             read.list.add("Upgrade", protocol).map_err(|_| Reason::HeadTooLarge)?;
         }
@@ -171,21 +172,25 @@ impl KeptHead {
             read.note(name, value, limits)?;
         }
         let list = read.list;
-        let head = Request {
+        let head = RequestHead {
             method,
-            target: if target == b"*" { Target::Asterisk } else { Target::Origin(target) },
+            target: if target == b"*" {
+                RequestTarget::Asterisk
+            } else {
+                RequestTarget::Origin(target)
+            },
             path_size,
             scheme,
-            version: Version::Http2,
+            version: HttpVersion::Http2,
             fields: list.fields(),
             host: list.fields().first("host"),
             framing: match (follows, read.length) {
-                (Follows::Nothing | Follows::Protocol(_), _) => Framing::None,
-                (Follows::Body, Some(length)) => Framing::Length(length),
-                (Follows::Body, None) => Framing::Chunked,
+                (AfterHead::Nothing | AfterHead::Protocol(_), _) => Framing::None,
+                (AfterHead::Body, Some(length)) => Framing::Length(length),
+                (AfterHead::Body, None) => Framing::Chunked,
             },
             persistent: true,
-            expects_continue: read.expects_continue && follows == Follows::Body,
+            expects_continue: read.expects_continue && follows == AfterHead::Body,
             // A field of this name does not come as a value.
             upgrade: list.fields().first("upgrade"),
         };
@@ -216,12 +221,12 @@ pub struct HeadValues<'v> {
     /// The host, and perhaps port.
     pub authority: &'v [u8],
     /// What follows on the stream.
-    pub follows: Follows<'v>,
+    pub follows: AfterHead<'v>,
 }
 
 /// What follows a head that came as values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Follows<'v> {
+pub enum AfterHead<'v> {
     /// Nothing: the request ends with its head.
     Nothing,
     /// A body, until the end of its stream.
@@ -311,7 +316,7 @@ impl<'v> ReadFields<'v> {
                 if self.length.replace(length).is_some() {
                     return Err(Reason::DuplicateContentLength);
                 }
-                if self.values.follows != Follows::Body && length > 0 {
+                if self.values.follows != AfterHead::Body && length > 0 {
                     return Err(Reason::InvalidContentLength);
                 }
             }

@@ -64,7 +64,7 @@ impl std::error::Error for MultipartError {}
 
 /// What the next bytes of the input are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Piece<'b> {
+pub enum MultipartPiece<'b> {
     /// A part begins.
     Part(PartHead<'b>),
     /// Data of the part, never empty. It is in the input, or it is bytes held back as the beginning of a delimiter that did not follow.
@@ -151,25 +151,28 @@ impl MultipartDecoder {
     }
 
     /// Takes the next piece from the front of the input and returns how many bytes were consumed for it. Call it again with the
-    /// rest, until [`Piece::NeedMore`] or [`Piece::End`].
+    /// rest, until [`MultipartPiece::NeedMore`] or [`MultipartPiece::End`].
     ///
     /// # Errors
     /// If the body is not a valid form. The decoder must not be used after that.
-    pub fn next<'b>(&'b mut self, input: &'b [u8]) -> Result<(usize, Piece<'b>), MultipartError> {
+    pub fn next<'b>(
+        &'b mut self,
+        input: &'b [u8],
+    ) -> Result<(usize, MultipartPiece<'b>), MultipartError> {
         let mut at = 0;
         loop {
             let rest = input.get(at..).unwrap_or_default();
             match self.place {
-                FormState::Over => return Ok((at, Piece::End)),
-                _ if rest.is_empty() => return Ok((at, Piece::NeedMore)),
+                FormState::Over => return Ok((at, MultipartPiece::End)),
+                _ if rest.is_empty() => return Ok((at, MultipartPiece::NeedMore)),
                 FormState::Preamble | FormState::Data => match self.seek(rest) {
-                    Sought::Held => return Ok((input.len(), Piece::NeedMore)),
+                    Sought::Held => return Ok((input.len(), MultipartPiece::NeedMore)),
                     Sought::Found(end) => {
                         at += end;
                         let had_part = self.place == FormState::Data;
                         self.place = FormState::Delimited;
                         if had_part {
-                            return Ok((at, Piece::PartEnd));
+                            return Ok((at, MultipartPiece::PartEnd));
                         }
                     }
                     Sought::Data { from, size, consumed } => {
@@ -181,7 +184,7 @@ impl MultipartDecoder {
                                     self.delimiter.needle().get(begin..begin + size)
                                 }
                             };
-                            return Ok((at, Piece::Data(data.unwrap_or_default())));
+                            return Ok((at, MultipartPiece::Data(data.unwrap_or_default())));
                         }
                     }
                 },
@@ -190,7 +193,7 @@ impl MultipartDecoder {
                     at += consumed;
                     if is_whole {
                         self.begin_data()?;
-                        return Ok((at, Piece::Part(self.head.read()?)));
+                        return Ok((at, MultipartPiece::Part(self.head.read()?)));
                     }
                 }
                 FormState::Delimited

@@ -13,13 +13,13 @@ mod problem;
 mod receiver;
 mod status_line;
 
-use super::body::{BodyDecoder, BodyLimits, Piece};
+use super::body::{BodyDecoder, BodyLimits, BodyPiece};
 use super::head::Framing as BodyFraming;
 use super::method::Method;
 use crate::limits;
 
 use head::{Extent, Framing, Lines};
-pub use problem::{Part, Problem, ResponseError};
+pub use problem::{ResponseError, ResponsePart, ResponseProblem};
 pub use receiver::Receiver;
 
 /// The limits of a body: any amount of data, because none is kept, but little framing.
@@ -71,12 +71,12 @@ pub struct Reading<'b> {
     /// Content of the response, which is the last part of the consumed bytes; often empty.
     pub body: &'b [u8],
     /// What to do next.
-    pub then: Then,
+    pub then: AfterStep,
 }
 
 /// What to do after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Then {
+pub enum AfterStep {
     /// Read again with the rest of this input, which may contain more content.
     ReadRest,
     /// Read again when more input has arrived. The rest of this input is an incomplete line of the head.
@@ -154,9 +154,9 @@ impl ResponseReader {
             Phase::Head(lines) => self.read_head(lines, input, receiver),
             Phase::Body(_) => self.read_body(input, 0, receiver),
             Phase::UntilClose => {
-                Ok(Reading { consumed: input.len(), body: input, then: Then::Wait })
+                Ok(Reading { consumed: input.len(), body: input, then: AfterStep::Wait })
             }
-            Phase::Over => Ok(Reading { consumed: 0, body: &[], then: Then::Finish }),
+            Phase::Over => Ok(Reading { consumed: 0, body: &[], then: AfterStep::Finish }),
         }
     }
 
@@ -170,13 +170,16 @@ impl ResponseReader {
             }
             Phase::Head(lines) => {
                 let part = lines.part(self.status);
-                let is_first = part == Part::StatusLine && self.interim == 0;
+                let is_first = part == ResponsePart::StatusLine && self.interim == 0;
                 let nothing_came = is_first && unread == 0;
-                let problem =
-                    if nothing_came { Problem::ClosedBefore } else { Problem::ClosedWithin };
+                let problem = if nothing_came {
+                    ResponseProblem::ClosedBefore
+                } else {
+                    ResponseProblem::ClosedWithin
+                };
                 Err(problem.at(part))
             }
-            Phase::Body(_) => Err(Problem::ClosedWithin.at(Part::Body)),
+            Phase::Body(_) => Err(ResponseProblem::ClosedWithin.at(ResponsePart::Body)),
         }
     }
 
@@ -195,7 +198,7 @@ impl ResponseReader {
             at += taken;
             if extent == Extent::Partial {
                 self.phase = Phase::Head(lines);
-                return Ok(Reading { consumed: at, body: &[], then: Then::Wait });
+                return Ok(Reading { consumed: at, body: &[], then: AfterStep::Wait });
             }
             if self.status >= 200 || self.begins_other_protocol() {
                 receiver.end();
@@ -216,10 +219,10 @@ impl ResponseReader {
     #[cold]
     fn count_interim(&mut self) -> Result<(), ResponseError> {
         if self.status == 101 {
-            return Err(Problem::UnaskedUpgrade.at(Part::StatusLine));
+            return Err(ResponseProblem::UnaskedUpgrade.at(ResponsePart::StatusLine));
         }
         if self.interim == limits::RESPONSE_INTERIM_COUNT {
-            return Err(Problem::TooManyInterim.at(Part::StatusLine));
+            return Err(ResponseProblem::TooManyInterim.at(ResponsePart::StatusLine));
         }
         self.interim += 1;
         self.status = 0;
@@ -251,7 +254,11 @@ impl ResponseReader {
                     usize::try_from(length).ok().and_then(|size| input.get(at..)?.get(..size));
                 if let Some(body) = here {
                     self.phase = Phase::Over;
-                    return Ok(Reading { consumed: at + body.len(), body, then: Then::Finish });
+                    return Ok(Reading {
+                        consumed: at + body.len(),
+                        body,
+                        then: AfterStep::Finish,
+                    });
                 }
                 BodyFraming::Length(length)
             }
@@ -259,7 +266,7 @@ impl ResponseReader {
                 self.persistent = false;
                 self.phase = Phase::UntilClose;
                 let body = input.get(at..).unwrap_or_default();
-                return Ok(Reading { consumed: input.len(), body, then: Then::Wait });
+                return Ok(Reading { consumed: input.len(), body, then: AfterStep::Wait });
             }
         };
         self.phase = Phase::Body(BodyDecoder::new(framing, &BODY_LIMITS)?);
@@ -275,19 +282,19 @@ impl ResponseReader {
         receiver: &mut impl Receiver,
     ) -> Result<Reading<'b>, ResponseError> {
         let Phase::Body(decoder) = &mut self.phase else {
-            return Ok(Reading { consumed: at, body: &[], then: Then::Wait });
+            return Ok(Reading { consumed: at, body: &[], then: AfterStep::Wait });
         };
         let (used, piece) = decoder
             .next_with(input.get(at..).unwrap_or_default(), |byte| receiver.trailer_byte(byte))?;
         let consumed = at + used;
-        let body = if let Piece::Data(body) = piece { body } else { &[] };
+        let body = if let BodyPiece::Data(body) = piece { body } else { &[] };
         let then = if decoder.is_over() {
             self.phase = Phase::Over;
-            Then::Finish
+            AfterStep::Finish
         } else if consumed == input.len() {
-            Then::Wait
+            AfterStep::Wait
         } else {
-            Then::ReadRest
+            AfterStep::ReadRest
         };
         Ok(Reading { consumed, body, then })
     }

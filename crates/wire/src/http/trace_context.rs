@@ -55,8 +55,8 @@ pub struct TraceParent {
 impl TraceParent {
     /// A trace that begins here.
     #[must_use]
-    pub fn begun(trace: TraceId, span: SpanId, sampling: Sampling) -> Self {
-        Self { trace, span, flags: u8::from(sampling == Sampling::Sampled) }
+    pub fn begun(trace: TraceId, span: SpanId, sampling: TraceSampling) -> Self {
+        Self { trace, span, flags: u8::from(sampling == TraceSampling::Sampled) }
     }
 
     /// What the fields of a request say; `None` if they say nothing, or nothing valid, which then counts as nothing.
@@ -102,8 +102,8 @@ impl TraceParent {
 
     /// Whether the sender has recorded it.
     #[must_use]
-    pub fn sampling(self) -> Sampling {
-        if self.flags & 1 == 1 { Sampling::Sampled } else { Sampling::Unsampled }
+    pub fn sampling(self) -> TraceSampling {
+        if self.flags & 1 == 1 { TraceSampling::Sampled } else { TraceSampling::Unsampled }
     }
 }
 
@@ -116,7 +116,7 @@ impl fmt::Display for TraceParent {
 
 /// Whether a trace is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sampling {
+pub enum TraceSampling {
     /// It is.
     Sampled,
     /// It is not, as far as the sender knows.
@@ -151,10 +151,10 @@ mod tests {
         let parent = parse(VALID).expect("it is the example of the recommendation");
         assert_eq!(parent.trace, TraceId(0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736));
         assert_eq!(parent.span, SpanId(0x00f0_67aa_0ba9_02b7));
-        assert_eq!((parent.sampling(), &*parent.to_string()), (Sampling::Sampled, VALID));
+        assert_eq!((parent.sampling(), &*parent.to_string()), (TraceSampling::Sampled, VALID));
         let on = parent.within(SpanId(0xabc));
         assert_eq!(on.to_string(), "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000abc-01");
-        let begun = TraceParent::begun(TraceId(1), SpanId(2), Sampling::Unsampled);
+        let begun = TraceParent::begun(TraceId(1), SpanId(2), TraceSampling::Unsampled);
         assert_eq!(begun.to_string(), format!("00-{:032x}-{:016x}-00", 1, 2));
     }
 

@@ -113,7 +113,7 @@ impl PartialEq for Origin<'_> {
 
 /// The host of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Host<'t> {
+pub enum UrlHost<'t> {
     /// A name, as written.
     Name(&'t str),
     /// An address.
@@ -124,7 +124,7 @@ pub enum Host<'t> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Authority<'t> {
     /// The host.
-    pub host: Host<'t>,
+    pub host: UrlHost<'t>,
     /// The host as written, including the brackets of an IPv6 address.
     pub host_text: &'t str,
     /// The port; [`HTTP_PORT`] if none is written.
@@ -174,7 +174,7 @@ impl<'t> Authority<'t> {
                 None => return Err(AuthorityError::Ipv6),
             };
             let host_text = text.strip_suffix(after).unwrap_or(text);
-            return Ok(Self { host: Host::Address(address.into()), host_text, port });
+            return Ok(Self { host: UrlHost::Address(address.into()), host_text, port });
         }
         let (host_text, digits) = text.split_once(':').unwrap_or((text, ""));
         if text.parse::<Ipv6Addr>().is_ok() {
@@ -185,12 +185,12 @@ impl<'t> Authority<'t> {
             return Err(AuthorityError::NoHost);
         }
         if let Ok(address) = host_text.parse() {
-            return Ok(Self { host: Host::Address(address), host_text, port });
+            return Ok(Self { host: UrlHost::Address(address), host_text, port });
         }
         if !is_name(host_text) {
             return Err(AuthorityError::Host);
         }
-        Ok(Self { host: Host::Name(host_text), host_text, port })
+        Ok(Self { host: UrlHost::Name(host_text), host_text, port })
     }
 }
 
@@ -284,13 +284,13 @@ mod tests {
     #[test]
     fn hosts_and_ports() {
         for (text, host, host_text, port) in [
-            ("a", Host::Name("a"), "a", 80),
-            ("A.b-c_d.", Host::Name("A.b-c_d."), "A.b-c_d.", 80),
-            ("a:", Host::Name("a"), "a", 80),
-            ("a:65535", Host::Name("a"), "a", 65535),
-            ("10.1.2.3:9", Host::Address([10, 1, 2, 3].into()), "10.1.2.3", 9),
-            ("[::1]", Host::Address(Ipv6Addr::LOCALHOST.into()), "[::1]", 80),
-            ("[::1]:8", Host::Address(Ipv6Addr::LOCALHOST.into()), "[::1]", 8),
+            ("a", UrlHost::Name("a"), "a", 80),
+            ("A.b-c_d.", UrlHost::Name("A.b-c_d."), "A.b-c_d.", 80),
+            ("a:", UrlHost::Name("a"), "a", 80),
+            ("a:65535", UrlHost::Name("a"), "a", 65535),
+            ("10.1.2.3:9", UrlHost::Address([10, 1, 2, 3].into()), "10.1.2.3", 9),
+            ("[::1]", UrlHost::Address(Ipv6Addr::LOCALHOST.into()), "[::1]", 80),
+            ("[::1]:8", UrlHost::Address(Ipv6Addr::LOCALHOST.into()), "[::1]", 8),
         ] {
             assert_eq!(Authority::parse(text), Ok(Authority { host, host_text, port }), "{text}");
         }

@@ -8,7 +8,7 @@ use crate::limits::JSON_NUMBER_SIZE;
 
 /// Why a text is not JSON for this server, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct JsonProblem {
     /// What is wrong.
     pub kind: ProblemKind,
     /// The byte at which it is noticed; the first one is 1.
@@ -72,7 +72,7 @@ impl ProblemKind {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for JsonProblem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             ProblemKind::TooDeep(most) => {
@@ -83,4 +83,4 @@ impl fmt::Display for Problem {
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for JsonProblem {}

@@ -7,9 +7,9 @@ use std::ops::Range;
 
 use memchr::memchr;
 
-/// The limits of a command. Beyond any of them: a [`Problem`], and the connection ends.
+/// The limits of a command. Beyond any of them: a [`CommandProblem`], and the connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct CommandLimits {
     /// Arguments, including the command's name.
     pub arguments: usize,
     /// Bytes of the whole command as sent.
@@ -18,7 +18,7 @@ pub struct Limits {
     pub line: usize,
 }
 
-impl Default for Limits {
+impl Default for CommandLimits {
     fn default() -> Self {
         Self {
             arguments: crate::limits::RESP_ARGUMENTS,
@@ -28,7 +28,7 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl CommandLimits {
     /// For a client that has not authenticated yet.
     #[must_use]
     pub fn of_strangers() -> Self {
@@ -42,7 +42,7 @@ impl Limits {
 
 /// Why bytes are not a command. The bytes after them cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Problem {
+pub enum CommandProblem {
     /// The number of arguments is not a number.
     ArgumentCount,
     /// There are more arguments than this.
@@ -61,7 +61,7 @@ pub enum Problem {
     NoLineEnd,
 }
 
-impl Problem {
+impl CommandProblem {
     /// The error text of Redis, which clients show to people.
     #[must_use]
     pub fn text(self) -> String {
@@ -85,7 +85,7 @@ impl Problem {
 
 /// A command: its name is the first argument. An empty line has no arguments.
 #[derive(Debug)]
-pub struct Command<'i> {
+pub struct RespCommand<'i> {
     input: &'i [u8],
     ranges: &'i [Range<usize>],
     words: Vec<Vec<u8>>,
@@ -93,7 +93,7 @@ pub struct Command<'i> {
     pub length: usize,
 }
 
-impl Command<'_> {
+impl RespCommand<'_> {
     /// The number of arguments.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -143,8 +143,8 @@ impl Parser {
     pub fn parse<'i>(
         &'i mut self,
         input: &'i [u8],
-        limits: &Limits,
-    ) -> Result<Option<Command<'i>>, Problem> {
+        limits: &CommandLimits,
+    ) -> Result<Option<RespCommand<'i>>, CommandProblem> {
         self.ranges.clear();
         let length = match input.first() {
             None => return Ok(None),
@@ -152,38 +152,43 @@ impl Parser {
             Some(_) => return parse_line(input, limits),
         };
         let ranges = self.ranges.as_slice();
-        Ok(length.map(|length| Command { input, ranges, words: Vec::new(), length }))
+        Ok(length.map(|length| RespCommand { input, ranges, words: Vec::new(), length }))
     }
 
-    fn parse_array(&mut self, input: &[u8], limits: &Limits) -> Result<Option<usize>, Problem> {
-        let Some((count, mut at)) = number(input, 1, limits, Problem::ArgumentCount)? else {
+    fn parse_array(
+        &mut self,
+        input: &[u8],
+        limits: &CommandLimits,
+    ) -> Result<Option<usize>, CommandProblem> {
+        let Some((count, mut at)) = number(input, 1, limits, CommandProblem::ArgumentCount)? else {
             return Ok(None);
         };
         // Redis treats a negative count as 0.
-        let count = usize::try_from(count.max(0)).map_err(|_| Problem::ArgumentCount)?;
+        let count = usize::try_from(count.max(0)).map_err(|_| CommandProblem::ArgumentCount)?;
         if count > limits.arguments {
-            return Err(Problem::TooManyArguments(limits.arguments));
+            return Err(CommandProblem::TooManyArguments(limits.arguments));
         }
         for _ in 0..count {
             match input.get(at) {
                 None => return Ok(None),
                 Some(b'$') => {}
-                Some(other) => return Err(Problem::ExpectedBulk(*other)),
+                Some(other) => return Err(CommandProblem::ExpectedBulk(*other)),
             }
-            let Some((length, begin)) = number(input, at + 1, limits, Problem::BulkLength)? else {
+            let Some((length, begin)) = number(input, at + 1, limits, CommandProblem::BulkLength)?
+            else {
                 return Ok(None);
             };
-            let length = usize::try_from(length).map_err(|_| Problem::BulkLength)?;
+            let length = usize::try_from(length).map_err(|_| CommandProblem::BulkLength)?;
             if length > limits.command {
-                return Err(Problem::BulkLength);
+                return Err(CommandProblem::BulkLength);
             }
             let end = begin + length;
             if end + 2 > limits.command {
-                return Err(Problem::TooLarge);
+                return Err(CommandProblem::TooLarge);
             }
             match input.get(end..end + 2) {
                 Some(b"\r\n") => {}
-                Some(_) => return Err(Problem::NoLineEnd),
+                Some(_) => return Err(CommandProblem::NoLineEnd),
                 None => return Ok(None),
             }
             self.ranges.push(begin..end);
@@ -197,9 +202,9 @@ impl Parser {
 fn number(
     input: &[u8],
     begin: usize,
-    limits: &Limits,
-    problem: Problem,
-) -> Result<Option<(i64, usize)>, Problem> {
+    limits: &CommandLimits,
+    problem: CommandProblem,
+) -> Result<Option<(i64, usize)>, CommandProblem> {
     let rest = input.get(begin..).unwrap_or_default();
     let Some(end) = memchr(b'\n', rest) else {
         return if rest.len() > limits.line { Err(problem) } else { Ok(None) };
@@ -211,23 +216,26 @@ fn number(
     Ok(Some((number, begin + end + 1)))
 }
 
-fn parse_line<'i>(input: &'i [u8], limits: &Limits) -> Result<Option<Command<'i>>, Problem> {
+fn parse_line<'i>(
+    input: &'i [u8],
+    limits: &CommandLimits,
+) -> Result<Option<RespCommand<'i>>, CommandProblem> {
     let Some(end) = memchr(b'\n', input) else {
-        return if input.len() > limits.line { Err(Problem::LineTooLong) } else { Ok(None) };
+        return if input.len() > limits.line { Err(CommandProblem::LineTooLong) } else { Ok(None) };
     };
     if end > limits.line {
-        return Err(Problem::LineTooLong);
+        return Err(CommandProblem::LineTooLong);
     }
     let line = input[..end].strip_suffix(b"\r").unwrap_or(&input[..end]);
     let words = words(line)?;
     if words.len() > limits.arguments {
-        return Err(Problem::TooManyArguments(limits.arguments));
+        return Err(CommandProblem::TooManyArguments(limits.arguments));
     }
-    Ok(Some(Command { input, ranges: &[], words, length: end + 1 }))
+    Ok(Some(RespCommand { input, ranges: &[], words, length: end + 1 }))
 }
 
 /// The words of a line, in the syntax of redis-cli.
-fn words(line: &[u8]) -> Result<Vec<Vec<u8>>, Problem> {
+fn words(line: &[u8]) -> Result<Vec<Vec<u8>>, CommandProblem> {
     let mut words = Vec::new();
     let mut rest = line.trim_ascii_start();
     while !rest.is_empty() {
@@ -239,23 +247,27 @@ fn words(line: &[u8]) -> Result<Vec<Vec<u8>>, Problem> {
 }
 
 /// The first word of a line, and the rest. Its last part may be quoted: with `"`, which knows escapes, or with `'`, which knows `\'` only.
-fn word(line: &[u8]) -> Result<(Vec<u8>, &[u8]), Problem> {
+fn word(line: &[u8]) -> Result<(Vec<u8>, &[u8]), CommandProblem> {
     let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'');
     let (plain, rest) = line.split_at(line.iter().position(ends).unwrap_or(line.len()));
     let mut word = plain.to_vec();
     let [quote @ (b'"' | b'\''), quoted @ ..] = rest else { return Ok((word, rest)) };
     let behind = unquote(*quote, quoted, &mut word)?;
     if behind.first().is_some_and(|byte| !byte.is_ascii_whitespace()) {
-        return Err(Problem::UnbalancedQuotes);
+        return Err(CommandProblem::UnbalancedQuotes);
     }
     Ok((word, behind))
 }
 
 /// Adds a quoted part to a word, and returns the input after its closing quotation mark.
-fn unquote<'l>(quote: u8, mut rest: &'l [u8], word: &mut Vec<u8>) -> Result<&'l [u8], Problem> {
+fn unquote<'l>(
+    quote: u8,
+    mut rest: &'l [u8],
+    word: &mut Vec<u8>,
+) -> Result<&'l [u8], CommandProblem> {
     loop {
         match rest {
-            [] => return Err(Problem::UnbalancedQuotes),
+            [] => return Err(CommandProblem::UnbalancedQuotes),
             [end, behind @ ..] if *end == quote => return Ok(behind),
             [b'\\', b'\'', behind @ ..] if quote == b'\'' => {
                 word.push(b'\'');
@@ -293,9 +305,9 @@ mod tests {
 
     use super::*;
 
-    const LIMITS: Limits = Limits { arguments: 4, command: 100, line: 40 };
+    const LIMITS: CommandLimits = CommandLimits { arguments: 4, command: 100, line: 40 };
 
-    type Read = Result<Option<(Vec<String>, usize)>, Problem>;
+    type Read = Result<Option<(Vec<String>, usize)>, CommandProblem>;
 
     fn parse(input: &[u8]) -> Read {
         let mut parser = Parser::default();
@@ -330,26 +342,26 @@ mod tests {
         assert_eq!(parse(b"a \"b \\\"c\\x41\\n\" 'd\\'e'\n"), read(&["a", "b \"cA\n", "d'e"], 23));
         assert_eq!(parse(b"a b\"c d\" e'f'\n"), read(&["a", "bc d", "ef"], 14));
         for wrong in [&b"a \"b\n"[..], b"a 'b\n", b"a \"b\"c\n", b"a b\"c\"d\n"] {
-            assert_eq!(parse(wrong), Err(Problem::UnbalancedQuotes), "{wrong:?}");
+            assert_eq!(parse(wrong), Err(CommandProblem::UnbalancedQuotes), "{wrong:?}");
         }
     }
 
     #[test]
     fn invalid_command_is_refused_at_first_wrong_byte() {
-        let cases: &[(&[u8], Problem)] = &[
-            (b"*5\r\n", Problem::TooManyArguments(4)),
-            (b"*a\r\n", Problem::ArgumentCount),
-            (b"*+1\r\n", Problem::ArgumentCount),
-            (b"*1\n", Problem::ArgumentCount),
-            (b"*99999999999999999999\r\n", Problem::ArgumentCount),
-            (b"*1\r\n:1\r\n", Problem::ExpectedBulk(b':')),
-            (b"*1\r\n$-1\r\n", Problem::BulkLength),
-            (b"*1\r\n$101\r\n", Problem::BulkLength),
-            (b"*1\r\n$95\r\n", Problem::TooLarge),
-            (b"*1\r\n$1\r\nabc", Problem::NoLineEnd),
-            (b"a b c d e\r\n", Problem::TooManyArguments(4)),
-            (&[b'a'; 41], Problem::LineTooLong),
-            (&[b'*'; 50], Problem::ArgumentCount),
+        let cases: &[(&[u8], CommandProblem)] = &[
+            (b"*5\r\n", CommandProblem::TooManyArguments(4)),
+            (b"*a\r\n", CommandProblem::ArgumentCount),
+            (b"*+1\r\n", CommandProblem::ArgumentCount),
+            (b"*1\n", CommandProblem::ArgumentCount),
+            (b"*99999999999999999999\r\n", CommandProblem::ArgumentCount),
+            (b"*1\r\n:1\r\n", CommandProblem::ExpectedBulk(b':')),
+            (b"*1\r\n$-1\r\n", CommandProblem::BulkLength),
+            (b"*1\r\n$101\r\n", CommandProblem::BulkLength),
+            (b"*1\r\n$95\r\n", CommandProblem::TooLarge),
+            (b"*1\r\n$1\r\nabc", CommandProblem::NoLineEnd),
+            (b"a b c d e\r\n", CommandProblem::TooManyArguments(4)),
+            (&[b'a'; 41], CommandProblem::LineTooLong),
+            (&[b'*'; 50], CommandProblem::ArgumentCount),
         ];
         for (input, problem) in cases {
             assert_eq!(parse(input), Err(*problem), "{}", String::from_utf8_lossy(input));

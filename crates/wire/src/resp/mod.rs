@@ -5,8 +5,8 @@
 mod command;
 mod reply;
 
-pub use command::{Command, Limits, Parser, Problem};
+pub use command::{CommandLimits, CommandProblem, Parser, RespCommand};
 pub use reply::{
-    Version, write_array, write_bulk, write_bulk_head, write_error, write_integer, write_map,
+    RespVersion, write_array, write_bulk, write_bulk_head, write_error, write_integer, write_map,
     write_null, write_null_array, write_push, write_simple,
 };

@@ -4,7 +4,7 @@
 
 /// The version of the protocol that a client uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Version {
+pub enum RespVersion {
     /// The default, until a client sends `HELLO 3`.
     #[default]
     Two,
@@ -54,18 +54,18 @@ pub fn write_bulk(out: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// Writes a null.
-pub fn write_null(out: &mut Vec<u8>, version: Version) {
+pub fn write_null(out: &mut Vec<u8>, version: RespVersion) {
     out.extend_from_slice(match version {
-        Version::Two => b"$-1\r\n",
-        Version::Three => b"_\r\n",
+        RespVersion::Two => b"$-1\r\n",
+        RespVersion::Three => b"_\r\n",
     });
 }
 
 /// Writes a null array.
-pub fn write_null_array(out: &mut Vec<u8>, version: Version) {
+pub fn write_null_array(out: &mut Vec<u8>, version: RespVersion) {
     out.extend_from_slice(match version {
-        Version::Two => b"*-1\r\n",
-        Version::Three => b"_\r\n",
+        RespVersion::Two => b"*-1\r\n",
+        RespVersion::Three => b"_\r\n",
     });
 }
 
@@ -75,10 +75,10 @@ pub fn write_array(out: &mut Vec<u8>, parts: usize) {
 }
 
 /// Writes the head of a map; this many pairs follow. In RESP2 it is an array with twice as many elements.
-pub fn write_map(out: &mut Vec<u8>, pairs: usize, version: Version) {
+pub fn write_map(out: &mut Vec<u8>, pairs: usize, version: RespVersion) {
     match version {
-        Version::Two => write_array(out, 2 * pairs),
-        Version::Three => write_number(out, b'%', length(pairs)),
+        RespVersion::Two => write_array(out, 2 * pairs),
+        RespVersion::Three => write_number(out, b'%', length(pairs)),
     }
 }
 
@@ -104,13 +104,13 @@ mod tests {
         assert_eq!(written(|out| write_error(out, "ERR no\r\n+OK")), "-ERR no  +OK\r\n");
         assert_eq!(written(|out| write_integer(out, -7)), ":-7\r\n");
         assert_eq!(written(|out| write_bulk(out, b"he\r\nllo")), "$7\r\nhe\r\nllo\r\n");
-        assert_eq!(written(|out| write_null(out, Version::Two)), "$-1\r\n");
-        assert_eq!(written(|out| write_null(out, Version::Three)), "_\r\n");
-        assert_eq!(written(|out| write_null_array(out, Version::Two)), "*-1\r\n");
-        assert_eq!(written(|out| write_null_array(out, Version::Three)), "_\r\n");
+        assert_eq!(written(|out| write_null(out, RespVersion::Two)), "$-1\r\n");
+        assert_eq!(written(|out| write_null(out, RespVersion::Three)), "_\r\n");
+        assert_eq!(written(|out| write_null_array(out, RespVersion::Two)), "*-1\r\n");
+        assert_eq!(written(|out| write_null_array(out, RespVersion::Three)), "_\r\n");
         assert_eq!(written(|out| write_array(out, 2)), "*2\r\n");
-        assert_eq!(written(|out| write_map(out, 2, Version::Two)), "*4\r\n");
-        assert_eq!(written(|out| write_map(out, 2, Version::Three)), "%2\r\n");
+        assert_eq!(written(|out| write_map(out, 2, RespVersion::Two)), "*4\r\n");
+        assert_eq!(written(|out| write_map(out, 2, RespVersion::Three)), "%2\r\n");
         assert_eq!(written(|out| write_push(out, 3)), ">3\r\n");
     }
 }

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha1::{Digest, Sha1};
 
-use crate::http::head::{Request, Version};
+use crate::http::head::{HttpVersion, RequestHead};
 use crate::http::method::Method;
 
 /// The supported version, for `Sec-WebSocket-Version` in a 426.
@@ -20,7 +20,7 @@ const KEY_BYTES: usize = 16;
 
 /// Why a request does not become a WebSocket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Problem {
+pub enum HandshakeProblem {
     /// It does not request one: no `Upgrade: websocket` with `Connection: upgrade`, not GET, or HTTP/1.0; or, on a
     /// stream, another protocol.
     NotAsked,
@@ -35,24 +35,24 @@ pub enum Problem {
 ///
 /// # Errors
 /// If it does not become a WebSocket.
-pub fn check(request: &Request<'_, '_>) -> Result<Option<[u8; 28]>, Problem> {
+pub fn check(request: &RequestHead<'_, '_>) -> Result<Option<[u8; 28]>, HandshakeProblem> {
     let is_asked = request.upgrade.is_some_and(|protocols| {
         let mut names = protocols.split(|byte| *byte == b',');
         names.any(|name| name.trim_ascii().eq_ignore_ascii_case(b"websocket"))
     });
-    if !is_asked || request.method != Method::Get || request.version == Version::Http10 {
-        return Err(Problem::NotAsked);
+    if !is_asked || request.method != Method::Get || request.version == HttpVersion::Http10 {
+        return Err(HandshakeProblem::NotAsked);
     }
     let mut versions = request.fields.all("sec-websocket-version");
     if versions.next() != Some(SUPPORTED_VERSION.as_bytes()) || versions.next().is_some() {
-        return Err(Problem::Version);
+        return Err(HandshakeProblem::Version);
     }
-    if request.version == Version::Http2 {
+    if request.version == HttpVersion::Http2 {
         return Ok(None);
     }
     let mut keys = request.fields.all("sec-websocket-key");
     let key = keys.next().filter(|key| is_key(key) && keys.next().is_none());
-    key.map(|key| Some(accept_token(key))).ok_or(Problem::Key)
+    key.map(|key| Some(accept_token(key))).ok_or(HandshakeProblem::Key)
 }
 
 fn is_key(key: &[u8]) -> bool {
@@ -84,7 +84,7 @@ mod tests {
     use crate::http::head::{FieldSlots, Head, HeadLimits, parse};
     use crate::http::url::Scheme;
 
-    fn checked(head: &str) -> Result<String, Problem> {
+    fn checked(head: &str) -> Result<String, HandshakeProblem> {
         let mut slots = FieldSlots::new();
         match parse(head.as_bytes(), Scheme::Http, &HeadLimits::default(), &mut slots) {
             Ok(Head::Complete { request, .. }) => {
@@ -122,27 +122,39 @@ mod tests {
     #[test]
     fn a_request_that_lacks_something_is_not_accepted() {
         let cases = [
-            (with(&format!("{KEY}{VERSION}")), Problem::NotAsked),
-            (with(&format!("Upgrade: websocket\r\n{KEY}{VERSION}")), Problem::NotAsked),
+            (with(&format!("{KEY}{VERSION}")), HandshakeProblem::NotAsked),
+            (with(&format!("Upgrade: websocket\r\n{KEY}{VERSION}")), HandshakeProblem::NotAsked),
             (
                 with(&format!("Upgrade: h2c\r\nConnection: upgrade\r\n{KEY}{VERSION}")),
-                Problem::NotAsked,
+                HandshakeProblem::NotAsked,
             ),
-            (with(&format!("{UPGRADE}{KEY}{VERSION}")).replace("GET", "POST"), Problem::NotAsked),
-            (with(&format!("{UPGRADE}{KEY}{VERSION}")).replace("/1.1", "/1.0"), Problem::NotAsked),
-            (with(&format!("{UPGRADE}{KEY}")), Problem::Version),
-            (with(&format!("{UPGRADE}{KEY}{VERSION}")).replace("13", "8"), Problem::Version),
-            (with(&format!("{UPGRADE}{KEY}{VERSION}{VERSION}")), Problem::Version),
-            (with(&format!("{UPGRADE}{VERSION}")), Problem::Key),
-            (with(&format!("{UPGRADE}{KEY}{KEY}{VERSION}")), Problem::Key),
-            (with(&format!("{UPGRADE}Sec-WebSocket-Key: dGhlIA==\r\n{VERSION}")), Problem::Key),
+            (
+                with(&format!("{UPGRADE}{KEY}{VERSION}")).replace("GET", "POST"),
+                HandshakeProblem::NotAsked,
+            ),
+            (
+                with(&format!("{UPGRADE}{KEY}{VERSION}")).replace("/1.1", "/1.0"),
+                HandshakeProblem::NotAsked,
+            ),
+            (with(&format!("{UPGRADE}{KEY}")), HandshakeProblem::Version),
+            (
+                with(&format!("{UPGRADE}{KEY}{VERSION}")).replace("13", "8"),
+                HandshakeProblem::Version,
+            ),
+            (with(&format!("{UPGRADE}{KEY}{VERSION}{VERSION}")), HandshakeProblem::Version),
+            (with(&format!("{UPGRADE}{VERSION}")), HandshakeProblem::Key),
+            (with(&format!("{UPGRADE}{KEY}{KEY}{VERSION}")), HandshakeProblem::Key),
+            (
+                with(&format!("{UPGRADE}Sec-WebSocket-Key: dGhlIA==\r\n{VERSION}")),
+                HandshakeProblem::Key,
+            ),
             (
                 with(&format!("{UPGRADE}{VERSION}Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZS4u\r\n")),
-                Problem::Key,
+                HandshakeProblem::Key,
             ),
             (
                 with(&format!("{UPGRADE}{VERSION}Sec-WebSocket-Key: ????????????????????????\r\n")),
-                Problem::Key,
+                HandshakeProblem::Key,
             ),
         ];
         for (head, problem) in cases {

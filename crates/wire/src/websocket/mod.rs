@@ -12,5 +12,5 @@ mod utf8;
 pub use close::CloseCode;
 pub use deflate::{Extension, answer_to, write_deflated};
 pub use frame::{Opcode, write_close, write_control, write_frame, write_masked};
-pub use handshake::{Problem, SUPPORTED_VERSION, accept_token, check, key_of};
-pub use reader::{Failure, Kind, Limits, Reader, Role, Step};
+pub use handshake::{HandshakeProblem, SUPPORTED_VERSION, accept_token, check, key_of};
+pub use reader::{MessageKind, MessageLimits, MessageReader, PeerFailure, PeerRole, ReadStep};

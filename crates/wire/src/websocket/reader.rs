@@ -11,16 +11,16 @@ use crate::limits::{WEBSOCKET_FRAGMENTS, WEBSOCKET_FRAME_SIZE, WEBSOCKET_MESSAGE
 
 /// Whose frames are read: those of a client must be masked, those of a server must not be (section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum PeerRole {
     /// This side is the server.
     Server,
     /// This side is the client.
     Client,
 }
 
-/// The limits for a peer. Beyond any of them: [`Failure::TooBig`].
+/// The limits for a peer. Beyond any of them: [`PeerFailure::TooBig`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct MessageLimits {
     /// Bytes of the payload of a frame.
     pub frame: usize,
     /// Bytes of a message.
@@ -29,7 +29,7 @@ pub struct Limits {
     pub fragments: u16,
 }
 
-impl Default for Limits {
+impl Default for MessageLimits {
     fn default() -> Self {
         Self {
             frame: WEBSOCKET_FRAME_SIZE,
@@ -41,7 +41,7 @@ impl Default for Limits {
 
 /// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MessageKind {
     /// UTF-8.
     Text,
     /// Bytes.
@@ -50,11 +50,11 @@ pub enum Kind {
 
 /// What was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step<'s> {
+pub enum ReadStep<'s> {
     /// Nothing complete.
     NeedMore,
     /// A message.
-    Message(Kind, &'s [u8]),
+    Message(MessageKind, &'s [u8]),
     /// A ping, to be answered by a pong with the same payload (section 5.5.2).
     Ping(&'s [u8]),
     /// A pong, which may be unsolicited (section 5.5.3).
@@ -65,7 +65,7 @@ pub enum Step<'s> {
 
 /// The peer's mistake. Close the connection with its [`code`](Self::code).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum PeerFailure {
     /// It broke the protocol; contains a description.
     Protocol(&'static str),
     /// A text message or the reason of a close is not UTF-8.
@@ -76,7 +76,7 @@ pub enum Failure {
     NotDeflated,
 }
 
-impl Failure {
+impl PeerFailure {
     /// The close code for it.
     #[must_use]
     pub fn code(self) -> CloseCode {
@@ -98,13 +98,13 @@ impl Failure {
     }
 }
 
-impl From<NotUtf8> for Failure {
+impl From<NotUtf8> for PeerFailure {
     fn from(_: NotUtf8) -> Self {
         Self::NotUtf8
     }
 }
 
-impl From<HeadProblem> for Failure {
+impl From<HeadProblem> for PeerFailure {
     fn from(problem: HeadProblem) -> Self {
         Self::Protocol(match problem {
             HeadProblem::Reserved => RESERVED_BIT,
@@ -126,7 +126,7 @@ impl From<HeadProblem> for Failure {
 /// assert_eq!((used, step), (input.len(), Step::Message(Kind::Text, b"Hello")));
 /// ```
 #[derive(Debug, Default)]
-pub struct Reader {
+pub struct MessageReader {
     partial: Option<Box<Partial>>,
     extension: Extension,
 }
@@ -137,7 +137,7 @@ const RESERVED_BIT: &str = "reserved bit without an extension";
 /// An incomplete message.
 #[derive(Debug)]
 struct Partial {
-    kind: Kind,
+    kind: MessageKind,
     is_deflated: bool,
     bytes: Vec<u8>,
     checked: Checked,
@@ -157,7 +157,7 @@ struct Open {
 
 impl Partial {
     /// Takes payload of the open frame; returns how much, and whether the message is complete.
-    fn take(&mut self, input: &[u8]) -> Result<(usize, bool), Failure> {
+    fn take(&mut self, input: &[u8]) -> Result<(usize, bool), PeerFailure> {
         let Some(open) = &mut self.frame else { return Ok((0, false)) };
         let used = open.left.min(input.len());
         let begin = self.bytes.len();
@@ -172,7 +172,7 @@ impl Partial {
         if is_over {
             self.frame = None;
         }
-        if self.kind == Kind::Text && !self.is_deflated {
+        if self.kind == MessageKind::Text && !self.is_deflated {
             self.checked.advance(&self.bytes)?;
             if is_whole {
                 self.checked.finish(&self.bytes)?;
@@ -182,7 +182,7 @@ impl Partial {
     }
 }
 
-impl Reader {
+impl MessageReader {
     /// A reader for a peer with this agreement.
     #[must_use]
     pub fn new(extension: Extension) -> Self {
@@ -208,11 +208,11 @@ impl Reader {
     /// If the peer made a mistake. Nothing more can be read then.
     pub fn next<'s>(
         &mut self,
-        role: Role,
-        limits: &Limits,
+        role: PeerRole,
+        limits: &MessageLimits,
         input: &[u8],
         scratch: &'s mut Vec<u8>,
-    ) -> Result<(usize, Step<'s>), Failure> {
+    ) -> Result<(usize, ReadStep<'s>), PeerFailure> {
         let mut used = 0;
         loop {
             let rest = &input[used..];
@@ -228,23 +228,23 @@ impl Reader {
                     if is_deflated {
                         inflate_message(kind, limits, scratch)?;
                     }
-                    return Ok((used, Step::Message(kind, scratch)));
+                    return Ok((used, ReadStep::Message(kind, scratch)));
                 }
                 if partial.frame.is_some() {
-                    return Ok((used, Step::NeedMore));
+                    return Ok((used, ReadStep::NeedMore));
                 }
                 continue;
             }
-            let Some(head) = Head::read(rest)? else { return Ok((used, Step::NeedMore)) };
+            let Some(head) = Head::read(rest)? else { return Ok((used, ReadStep::NeedMore)) };
             check_mask(role, &head)?;
             let is_first = matches!(head.opcode, Opcode::Text | Opcode::Binary);
             if head.is_deflated && (self.extension == Extension::None || !is_first) {
-                return Err(Failure::Protocol(RESERVED_BIT));
+                return Err(PeerFailure::Protocol(RESERVED_BIT));
             }
             let behind = &rest[head.length..];
             if head.opcode.is_control() {
                 let Some(payload) = behind.get(..head.payload as usize) else {
-                    return Ok((used, Step::NeedMore));
+                    return Ok((used, ReadStep::NeedMore));
                 };
                 used += head.length + payload.len();
                 return Ok((used, control(&head, payload, scratch)?));
@@ -259,37 +259,38 @@ impl Reader {
                 unmask(&head, payload, scratch);
                 if head.is_deflated {
                     inflate_message(kind, limits, scratch)?;
-                } else if kind == Kind::Text && simdutf8::basic::from_utf8(scratch).is_err() {
-                    return Err(Failure::NotUtf8);
+                } else if kind == MessageKind::Text && simdutf8::basic::from_utf8(scratch).is_err()
+                {
+                    return Err(PeerFailure::NotUtf8);
                 }
-                return Ok((used + payload.len(), Step::Message(kind, scratch)));
+                return Ok((used + payload.len(), ReadStep::Message(kind, scratch)));
             }
             self.open(&head, payload);
         }
     }
 
     /// Whether this data frame may follow the previous frames; returns its length.
-    fn check_data(&self, limits: &Limits, head: &Head) -> Result<usize, Failure> {
+    fn check_data(&self, limits: &MessageLimits, head: &Head) -> Result<usize, PeerFailure> {
         let is_continuation = head.opcode == Opcode::Continuation;
         if is_continuation && self.partial.is_none() {
-            return Err(Failure::Protocol("continuation of nothing"));
+            return Err(PeerFailure::Protocol("continuation of nothing"));
         }
         if !is_continuation && self.partial.is_some() {
-            return Err(Failure::Protocol("a message within a message"));
+            return Err(PeerFailure::Protocol("a message within a message"));
         }
         let payload = usize::try_from(head.payload).unwrap_or(usize::MAX);
         if payload > limits.frame {
-            return Err(Failure::TooBig("frame is too big"));
+            return Err(PeerFailure::TooBig("frame is too big"));
         }
         let (before, fragments) = self
             .partial
             .as_ref()
             .map_or((0, 0), |partial| (partial.bytes.len(), partial.fragments));
         if before + payload > limits.message {
-            return Err(Failure::TooBig("message is too big"));
+            return Err(PeerFailure::TooBig("message is too big"));
         }
         if fragments >= limits.fragments {
-            return Err(Failure::TooBig("message has too many fragments"));
+            return Err(PeerFailure::TooBig("message has too many fragments"));
         }
         Ok(payload)
     }
@@ -314,26 +315,30 @@ impl Reader {
 }
 
 /// Replaces compressed bytes by the message.
-fn inflate_message(kind: Kind, limits: &Limits, scratch: &mut Vec<u8>) -> Result<(), Failure> {
+fn inflate_message(
+    kind: MessageKind,
+    limits: &MessageLimits,
+    scratch: &mut Vec<u8>,
+) -> Result<(), PeerFailure> {
     *scratch = inflate(scratch, limits.message).map_err(|problem| match problem {
-        InflateProblem::Invalid => Failure::NotDeflated,
-        InflateProblem::TooBig => Failure::TooBig("message is too big"),
+        InflateProblem::Invalid => PeerFailure::NotDeflated,
+        InflateProblem::TooBig => PeerFailure::TooBig("message is too big"),
     })?;
-    if kind == Kind::Text && simdutf8::basic::from_utf8(scratch).is_err() {
-        return Err(Failure::NotUtf8);
+    if kind == MessageKind::Text && simdutf8::basic::from_utf8(scratch).is_err() {
+        return Err(PeerFailure::NotUtf8);
     }
     Ok(())
 }
 
-fn kind_of(opcode: Opcode) -> Kind {
-    if opcode == Opcode::Text { Kind::Text } else { Kind::Binary }
+fn kind_of(opcode: Opcode) -> MessageKind {
+    if opcode == Opcode::Text { MessageKind::Text } else { MessageKind::Binary }
 }
 
-fn check_mask(role: Role, head: &Head) -> Result<(), Failure> {
+fn check_mask(role: PeerRole, head: &Head) -> Result<(), PeerFailure> {
     match (role, head.mask) {
-        (Role::Server, Some(_)) | (Role::Client, None) => Ok(()),
-        (Role::Server, None) => Err(Failure::Protocol("frame of a client is not masked")),
-        (Role::Client, Some(_)) => Err(Failure::Protocol("frame of a server is masked")),
+        (PeerRole::Server, Some(_)) | (PeerRole::Client, None) => Ok(()),
+        (PeerRole::Server, None) => Err(PeerFailure::Protocol("frame of a client is not masked")),
+        (PeerRole::Client, Some(_)) => Err(PeerFailure::Protocol("frame of a server is masked")),
     }
 }
 
@@ -345,21 +350,25 @@ fn unmask(head: &Head, payload: &[u8], scratch: &mut Vec<u8>) {
     }
 }
 
-fn control<'s>(head: &Head, payload: &[u8], scratch: &'s mut Vec<u8>) -> Result<Step<'s>, Failure> {
+fn control<'s>(
+    head: &Head,
+    payload: &[u8],
+    scratch: &'s mut Vec<u8>,
+) -> Result<ReadStep<'s>, PeerFailure> {
     unmask(head, payload, scratch);
     match head.opcode {
-        Opcode::Ping => Ok(Step::Ping(scratch)),
+        Opcode::Ping => Ok(ReadStep::Ping(scratch)),
         Opcode::Close => match scratch.as_slice() {
-            [] => Ok(Step::Close(None)),
+            [] => Ok(ReadStep::Close(None)),
             [high, low, reason @ ..] => {
                 let code = CloseCode::received(u16::from_be_bytes([*high, *low]));
-                let code = code.ok_or(Failure::Protocol("close code must not be sent"))?;
-                simdutf8::basic::from_utf8(reason).map_err(|_| Failure::NotUtf8)?;
-                Ok(Step::Close(Some(code)))
+                let code = code.ok_or(PeerFailure::Protocol("close code must not be sent"))?;
+                simdutf8::basic::from_utf8(reason).map_err(|_| PeerFailure::NotUtf8)?;
+                Ok(ReadStep::Close(Some(code)))
             }
-            [_] => Err(Failure::Protocol("close code is cut")),
+            [_] => Err(PeerFailure::Protocol("close code is cut")),
         },
-        _ => Ok(Step::Pong),
+        _ => Ok(ReadStep::Pong),
     }
 }
 

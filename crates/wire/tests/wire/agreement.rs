@@ -4,7 +4,7 @@
 //! accepted there with the same parts, and what only we refuse is refused for a rule httparse does not have.
 
 use proptest::prelude::*;
-use wire::http::head::{FieldSlots, Head, HeadLimits, Target, Version, parse};
+use wire::http::head::{FieldSlots, Head, HeadLimits, HttpVersion, RequestTarget, parse};
 use wire::http::refusal::Reason;
 use wire::http::url::Scheme;
 
@@ -16,17 +16,17 @@ fn compare(input: &[u8]) -> Result<(), TestCaseError> {
         Ok(Head::Complete { request, length }) => {
             // httparse knows no minor versions other than 0 and 1.
             if status == Err(httparse::Error::Version) {
-                prop_assert_eq!(request.version, Version::Http11);
+                prop_assert_eq!(request.version, HttpVersion::Http11);
                 return Ok(());
             }
             prop_assert_eq!(status, Ok(httparse::Status::Complete(length)));
             prop_assert_eq!(Some(request.method.as_str()), theirs.method);
-            let minor = if request.version == Version::Http10 { 0 } else { 1 };
+            let minor = if request.version == HttpVersion::Http10 { 0 } else { 1 };
             prop_assert_eq!(Some(minor), theirs.version);
             let path = theirs.path.unwrap_or_default();
             match request.target {
-                Target::Asterisk => prop_assert_eq!(path, "*"),
-                Target::Origin(target) => {
+                RequestTarget::Asterisk => prop_assert_eq!(path, "*"),
+                RequestTarget::Origin(target) => {
                     prop_assert!(path.as_bytes().ends_with(target) || target == b"/")
                 }
             }

@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 
 use wire::http::fields::FieldList;
-use wire::http::forwarded::{self, Forwarded, ForwardingField, Malformed};
+use wire::http::forwarded::{self, Forwarded, ForwardingField, MalformedForwarded};
 use wire::http::url::Scheme;
 use wire::network::Network;
 
@@ -18,7 +18,7 @@ fn trusted(address: IpAddr) -> bool {
 fn read_by(
     believed: &[ForwardingField],
     fields: &[(&str, &str)],
-) -> Result<(String, Option<Scheme>, String), Malformed> {
+) -> Result<(String, Option<Scheme>, String), MalformedForwarded> {
     let list = FieldList::of(fields);
     let Forwarded { client, scheme, host } = forwarded::read(&list.fields(), believed, trusted)?;
     let client = client.map_or_else(
@@ -31,7 +31,7 @@ fn read_by(
     Ok((client, scheme, String::from_utf8(host.unwrap_or_default().to_vec()).unwrap()))
 }
 
-fn client_of(fields: &[(&str, &str)]) -> Result<String, Malformed> {
+fn client_of(fields: &[(&str, &str)]) -> Result<String, MalformedForwarded> {
     read_by(&ForwardingField::ALL, fields).map(|(client, _, _)| client)
 }
 
@@ -87,10 +87,10 @@ fn an_address_that_cannot_be_one_tells_nothing() {
         "localhost",
         "\"192.0.2.1\"",
     ] {
-        assert_eq!(client_of(&[("X-Forwarded-For", value)]), Err(Malformed), "{value}");
+        assert_eq!(client_of(&[("X-Forwarded-For", value)]), Err(MalformedForwarded), "{value}");
     }
     let many = ["10.1.1.1"; 33].join(",");
-    assert_eq!(client_of(&[("X-Forwarded-For", &many)]), Err(Malformed));
+    assert_eq!(client_of(&[("X-Forwarded-For", &many)]), Err(MalformedForwarded));
     assert!(client_of(&[("X-Forwarded-For", &["10.1.1.1"; 32].join(","))]).is_ok());
     assert!(client_of(&[("X-Forwarded-For", &format!("{many}, 192.0.2.1"))]).is_ok());
 }
@@ -162,17 +162,20 @@ fn forwarded_is_read_as_rfc_7239_has_it() {
         "for=6.6.6.6;x=\", for=\"[2001:db8::1]\";proto=https",
         "for=6.6.6.6;x=\", for=192.0.2.1",
     ] {
-        assert_eq!(client_of(&[("Forwarded", value)]), Err(Malformed), "{value}");
+        assert_eq!(client_of(&[("Forwarded", value)]), Err(MalformedForwarded), "{value}");
     }
-    assert_eq!(client_of(&[("Forwarded", &["for=10.1.1.1"; 33].join(","))]), Err(Malformed));
+    assert_eq!(
+        client_of(&[("Forwarded", &["for=10.1.1.1"; 33].join(","))]),
+        Err(MalformedForwarded)
+    );
 }
 
 #[test]
 fn client_hidden_by_a_proxy_is_named_by_no_other_field() {
     let both =
         |newer: &str, older: &str| client_of(&[("Forwarded", newer), ("X-Forwarded-For", older)]);
-    assert_eq!(both("for=unknown", "6.6.6.6"), Err(Malformed));
-    assert_eq!(both("for=_a, for=10.1.1.1", "6.6.6.6, 10.1.1.1"), Err(Malformed));
+    assert_eq!(both("for=unknown", "6.6.6.6"), Err(MalformedForwarded));
+    assert_eq!(both("for=_a, for=10.1.1.1", "6.6.6.6, 10.1.1.1"), Err(MalformedForwarded));
     assert_eq!(both("for=_a, for=10.1.1.1", "10.1.1.1").as_deref(), Ok("10.1.1.1"));
 }
 
@@ -191,7 +194,7 @@ fn scheme_and_host_are_those_of_the_same_proxy() {
     assert_eq!(older("http, HTTPS, http", "evil, a.example:81, inner"), found);
     assert_eq!(older("wss,http", "a.example:81, inner"), found);
     for (proto, host) in [("ftp", "a"), ("https https", "a"), ("https", "a/b"), ("https", "a@b")] {
-        assert_eq!(older(proto, host), Err(Malformed), "{proto} {host}");
+        assert_eq!(older(proto, host), Err(MalformedForwarded), "{proto} {host}");
     }
     assert_eq!(
         read(&[("X-Forwarded-Proto", "https")]),
@@ -204,11 +207,11 @@ fn both_kinds_must_agree() {
     let read = |newer, older| client_of(&[("Forwarded", newer), ("X-Forwarded-For", older)]);
     assert_eq!(read("for=192.0.2.1", "192.0.2.1").as_deref(), Ok("192.0.2.1"));
     assert_eq!(read("for=\"192.0.2.1:80\"", "192.0.2.1").as_deref(), Ok("192.0.2.1:80"));
-    assert_eq!(read("for=192.0.2.1", "192.0.2.2"), Err(Malformed));
-    assert_eq!(read("for=192.0.2.1", "nonsense"), Err(Malformed));
-    assert_eq!(read("nonsense", "192.0.2.1"), Err(Malformed));
+    assert_eq!(read("for=192.0.2.1", "192.0.2.2"), Err(MalformedForwarded));
+    assert_eq!(read("for=192.0.2.1", "nonsense"), Err(MalformedForwarded));
+    assert_eq!(read("nonsense", "192.0.2.1"), Err(MalformedForwarded));
     let fields = [("Forwarded", "for=192.0.2.1;proto=http"), ("X-Forwarded-Proto", "https")];
-    assert_eq!(client_of(&fields), Err(Malformed));
+    assert_eq!(client_of(&fields), Err(MalformedForwarded));
     let fields = [("Forwarded", "for=192.0.2.1"), ("X-Forwarded-Proto", "https")];
     let found = read_by(&ForwardingField::ALL, &fields);
     assert_eq!(found.map(|(_, scheme, _)| scheme), Ok(Some(Scheme::Https)));

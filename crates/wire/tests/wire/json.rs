@@ -1,10 +1,10 @@
 //! Which texts are JSON (RFC 8259), held against `serde_json`.
 
 use proptest::prelude::*;
-use wire::json::{Check, Problem, ProblemKind, check, check_around, check_of_page, string};
+use wire::json::{JsonCheck, JsonProblem, ProblemKind, check, check_around, check_of_page, string};
 
 fn kind(text: &[u8]) -> Option<(ProblemKind, usize)> {
-    check(text).err().map(|Problem { kind, at }| (kind, at))
+    check(text).err().map(|JsonProblem { kind, at }| (kind, at))
 }
 
 #[test]
@@ -131,8 +131,8 @@ proptest! {
 }
 
 /// Checks a text in pieces of this size.
-fn check_in_pieces(text: &[u8], size: usize) -> Result<(), Problem> {
-    let mut check = Check::default();
+fn check_in_pieces(text: &[u8], size: usize) -> Result<(), JsonProblem> {
+    let mut check = JsonCheck::default();
     let mut pieces = 0;
     while !check.go_on(text, size)? {
         pieces += 1;
@@ -200,7 +200,7 @@ fn a_piece_of_a_long_text_is_short_whatever_the_text_is() {
         long("{\"a\"", " ", ":1}"),
         long("[", "{},", "1]"),
     ] {
-        let mut check = Check::default();
+        let mut check = JsonCheck::default();
         let mut pieces = 1;
         while !check.go_on(text.as_bytes(), 100).unwrap() {
             pieces += 1;

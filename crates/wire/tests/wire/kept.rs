@@ -1,15 +1,17 @@
 //! Heads that outlive their bytes, and heads that come as values (RFC 9113, 8.2 and 8.3).
 
 use proptest::prelude::*;
-use wire::http::head::{FieldSlots, Framing, Head, HeadLimits, Request, Target, Version, parse};
-use wire::http::kept::{Follows, HeadValues, KeptHead};
+use wire::http::head::{
+    FieldSlots, Framing, Head, HeadLimits, HttpVersion, RequestHead, RequestTarget, parse,
+};
+use wire::http::kept::{AfterHead, HeadValues, KeptHead};
 use wire::http::method::Method;
 use wire::http::refusal::Reason;
 use wire::http::url::Scheme;
 use wire::websocket;
 
 /// Everything that a request says, also what its `Debug` does not show.
-fn told(request: &Request<'_, '_>) -> String {
+fn told(request: &RequestHead<'_, '_>) -> String {
     let searched = ["host", "content-length", "x", "accept"].map(|name| request.fields.first(name));
     format!("{request:?} {:?} {:?} {searched:?}", request.split_target(), request.line())
 }
@@ -67,7 +69,7 @@ const GET: HeadValues<'_> = HeadValues {
     scheme: Scheme::Https,
     target: b"/a?b",
     authority: b"a.example",
-    follows: Follows::Nothing,
+    follows: AfterHead::Nothing,
 };
 
 fn of(values: &HeadValues<'_>, fields: &[(&str, &str)]) -> Result<KeptHead, Reason> {
@@ -82,9 +84,9 @@ fn valid_values_are_lent_as_a_request() {
     let head = kept.request();
     assert_eq!(
         (head.method, head.scheme, head.version),
-        (Method::Get, Scheme::Https, Version::Http2)
+        (Method::Get, Scheme::Https, HttpVersion::Http2)
     );
-    assert_eq!(head.target, Target::Origin(b"/a?b"));
+    assert_eq!(head.target, RequestTarget::Origin(b"/a?b"));
     assert_eq!(head.split_target(), (&b"/a"[..], Some(&b"b"[..])));
     assert_eq!(head.host, Some(&b"a.example"[..]));
     assert_eq!(head.fields.first("accept"), Some(&b"x/y"[..]));
@@ -93,8 +95,8 @@ fn valid_values_are_lent_as_a_request() {
     assert_eq!(head.framing, Framing::None);
     assert_eq!(head.line(), b"GET /a?b HTTP/2");
     let whole = HeadValues { method: Method::Options, target: b"*", ..GET };
-    assert_eq!(of(&whole, &[]).unwrap().request().target, Target::Asterisk);
-    let body = HeadValues { method: Method::Post, follows: Follows::Body, ..GET };
+    assert_eq!(of(&whole, &[]).unwrap().request().target, RequestTarget::Asterisk);
+    let body = HeadValues { method: Method::Post, follows: AfterHead::Body, ..GET };
     assert_eq!(of(&body, &[]).unwrap().request().framing, Framing::Chunked);
     let length = [("content-length", "7"), ("expect", "100-continue")];
     let kept = of(&body, &length).unwrap();
@@ -156,7 +158,7 @@ fn values_that_are_no_head_are_refused() {
 /// RFC 8441 section 4.
 #[test]
 fn a_head_that_asks_for_a_protocol_is_a_get_with_an_upgrade() {
-    let asking = |protocol| HeadValues { follows: Follows::Protocol(protocol), ..GET };
+    let asking = |protocol| HeadValues { follows: AfterHead::Protocol(protocol), ..GET };
     let kept = of(&asking(b"websocket"), &[("sec-websocket-version", "13")]).unwrap();
     let head = kept.request();
     assert_eq!((head.method, head.upgrade), (Method::Get, Some(&b"websocket"[..])));
@@ -178,7 +180,7 @@ fn a_head_that_asks_for_a_protocol_is_a_get_with_an_upgrade() {
     }
     assert_eq!(of(&GET, &[]).unwrap().request().upgrade, None);
     let other = of(&asking(b"x"), &[("sec-websocket-version", "13")]).unwrap();
-    assert_eq!(websocket::check(&other.request()), Err(websocket::Problem::NotAsked));
+    assert_eq!(websocket::check(&other.request()), Err(websocket::HandshakeProblem::NotAsked));
 }
 
 proptest! {

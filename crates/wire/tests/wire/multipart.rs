@@ -2,7 +2,7 @@
 //! browsers, curl and libraries send them, generated ones in all cuts, and noise.
 
 use proptest::prelude::*;
-use wire::http::multipart::{Boundary, MultipartDecoder, MultipartError, Piece};
+use wire::http::multipart::{Boundary, MultipartDecoder, MultipartError, MultipartPiece};
 use wire::limits;
 
 /// A part as it was read: name, file name, media type, data.
@@ -31,24 +31,24 @@ fn read_of(boundary: &Boundary, inputs: &[&[u8]]) -> Read {
         loop {
             let (consumed, piece) = decoder.next(rest)?;
             match piece {
-                Piece::Part(head) => parts.push(Part {
+                MultipartPiece::Part(head) => parts.push(Part {
                     name: head.name.to_vec(),
                     file_name: head.file_name.map(<[u8]>::to_vec),
                     media_type: head.media_type.to_vec(),
                     ..Part::default()
                 }),
-                Piece::Data(data) => {
+                MultipartPiece::Data(data) => {
                     assert!(!data.is_empty());
                     let part = parts.last_mut().unwrap();
                     assert!(!part.is_whole);
                     part.data.extend_from_slice(data);
                 }
-                Piece::PartEnd => parts.last_mut().unwrap().is_whole = true,
-                Piece::NeedMore => {
+                MultipartPiece::PartEnd => parts.last_mut().unwrap().is_whole = true,
+                MultipartPiece::NeedMore => {
                     assert_eq!(consumed, rest.len(), "something was left and more was asked for");
                     break;
                 }
-                Piece::End => {
+                MultipartPiece::End => {
                     assert!(decoder.is_over());
                     return Ok((parts, true));
                 }

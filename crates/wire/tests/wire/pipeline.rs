@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use wire::http::body::{BodyDecoder, BodyLimits, Piece, write_chunk, write_last_chunk};
-use wire::http::head::{FieldSlots, Fields, Framing, Head, HeadLimits, Target, parse};
+use wire::http::body::{BodyDecoder, BodyLimits, BodyPiece, write_chunk, write_last_chunk};
+use wire::http::head::{FieldSlots, Fields, Framing, Head, HeadLimits, RequestTarget, parse};
 use wire::http::method::Method;
 use wire::http::url::Scheme;
 
@@ -77,7 +77,7 @@ impl Connection {
                 Ok(Head::Complete { request, length }) => (request, length),
                 Err(refusal) => panic!("{refusal:?}"),
             };
-        let Target::Origin(path) = request.target else { panic!("{:?}", request.target) };
+        let RequestTarget::Origin(path) = request.target else { panic!("{:?}", request.target) };
         // A body of GET ends the connection, because parsers disagree about its meaning.
         assert_eq!(
             request.persistent,
@@ -97,13 +97,13 @@ impl Connection {
         let decoder = self.body.as_mut().expect("a body is being read");
         let (used, piece) = decoder.next(&self.waiting).expect("the body is valid");
         match piece {
-            Piece::Data(data) => {
+            BodyPiece::Data(data) => {
                 let request = self.found.last_mut().expect("a body follows a head");
                 request.body.extend_from_slice(data);
             }
-            Piece::End => self.body = None,
-            Piece::NeedMore if used == 0 => return None,
-            Piece::NeedMore => {}
+            BodyPiece::End => self.body = None,
+            BodyPiece::NeedMore if used == 0 => return None,
+            BodyPiece::NeedMore => {}
         }
         Some(used)
     }
@@ -143,7 +143,7 @@ fn sixteen_requests_in_one_read() {
             panic!("not a request at {at}");
         };
         assert_eq!(length, one.len());
-        assert_eq!(request.target, Target::Origin(b"/json"));
+        assert_eq!(request.target, RequestTarget::Origin(b"/json"));
         assert_eq!(request.fields.first("host"), Some(&b"127.0.0.1:8080"[..]));
         assert!(request.persistent);
         at += length;

@@ -4,17 +4,20 @@ use std::net::SocketAddr;
 
 use proptest::prelude::*;
 use wire::limits::{PROXY_V1_BYTES_MAXIMUM, PROXY_V2_PAYLOAD_BYTES_MAXIMUM};
-use wire::proxy::{Parsed, ProxyError, Source, parse};
+use wire::proxy::{ParsedProxyHeader, ProxiedClient, ProxyError, parse};
 use wire::proxy_header::{ProxyVersion, write};
 
 const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 
-fn inet(source: &str, destination: &str) -> Source {
-    Source::Inet { source: source.parse().unwrap(), destination: destination.parse().unwrap() }
+fn inet(source: &str, destination: &str) -> ProxiedClient {
+    ProxiedClient::Inet {
+        source: source.parse().unwrap(),
+        destination: destination.parse().unwrap(),
+    }
 }
 
-fn complete(input: &[u8], source: Source) -> Result<Parsed, ProxyError> {
-    Ok(Parsed::Complete { length: input.len(), source })
+fn complete(input: &[u8], source: ProxiedClient) -> Result<ParsedProxyHeader, ProxyError> {
+    Ok(ParsedProxyHeader::Complete { length: input.len(), source })
 }
 
 fn v2(command: u8, family: u8, payload: &[u8]) -> Vec<u8> {
@@ -61,26 +64,26 @@ fn section_2_1_text_with_ipv6_at_its_longest() {
 #[test]
 fn section_2_1_unknown_ignores_the_rest_of_the_line() {
     for header in [b"PROXY UNKNOWN\r\n".as_slice(), b"PROXY UNKNOWN a b \xff ::: 99999\r\n"] {
-        assert_eq!(parse(header), complete(header, Source::Unknown));
+        assert_eq!(parse(header), complete(header, ProxiedClient::Unknown));
     }
     let mut longest = b"PROXY UNKNOWN ".to_vec();
     longest.resize(PROXY_V1_BYTES_MAXIMUM - 2, b'f');
     longest.extend(b"\r\n");
-    assert_eq!(parse(&longest), complete(&longest, Source::Unknown));
+    assert_eq!(parse(&longest), complete(&longest, ProxiedClient::Unknown));
 }
 
 #[test]
 fn section_2_1_what_follows_the_line_is_the_client_s() {
     let input = b"PROXY TCP4 1.2.3.4 5.6.7.8 1 2\r\nGET / HTTP/1.1\r\n";
     let source = inet("1.2.3.4:1", "5.6.7.8:2");
-    assert_eq!(parse(input), Ok(Parsed::Complete { length: 32, source }));
+    assert_eq!(parse(input), Ok(ParsedProxyHeader::Complete { length: 32, source }));
 }
 
 #[test]
 fn section_2_1_line_without_end_is_refused_at_107_bytes() {
     let mut line = b"PROXY UNKNOWN ".to_vec();
     line.resize(PROXY_V1_BYTES_MAXIMUM - 1, b'f');
-    assert_eq!(parse(&line), Ok(Parsed::Partial));
+    assert_eq!(parse(&line), Ok(ParsedProxyHeader::Partial));
     line.push(b'f');
     assert_eq!(parse(&line), Err(ProxyError::TooLong));
     line.extend(b"\r\n");
@@ -121,7 +124,7 @@ fn a_request_is_no_header() {
     {
         assert_eq!(parse(input.as_bytes()), Err(ProxyError::Signature), "{input:?}");
     }
-    assert_eq!(parse(b""), Ok(Parsed::Partial));
+    assert_eq!(parse(b""), Ok(ParsedProxyHeader::Partial));
 }
 
 #[test]
@@ -147,7 +150,7 @@ fn section_2_2_datagrams_are_told_like_streams() {
 fn section_2_2_local_skips_its_payload_whatever_the_family() {
     for family in [0x00, 0x11, 0x21, 0x31] {
         let header = v2(0x20, family, b"abc");
-        assert_eq!(parse(&header), complete(&header, Source::Local));
+        assert_eq!(parse(&header), complete(&header, ProxiedClient::Local));
     }
 }
 
@@ -155,7 +158,7 @@ fn section_2_2_local_skips_its_payload_whatever_the_family() {
 fn section_2_2_no_internet_address_is_unknown() {
     for (family, payload) in [(0x00, 0), (0x00, 7), (0x31, 216), (0x32, 300), (0x10, 12)] {
         let header = v2(0x21, family, &vec![b'/'; payload]);
-        assert_eq!(parse(&header), complete(&header, Source::Unknown), "{family:#x}");
+        assert_eq!(parse(&header), complete(&header, ProxiedClient::Unknown), "{family:#x}");
     }
 }
 
@@ -196,17 +199,17 @@ fn address() -> impl Strategy<Value = (SocketAddr, SocketAddr)> {
     prop_oneof![v4, v6]
 }
 
-fn header() -> impl Strategy<Value = (Vec<u8>, Source)> {
+fn header() -> impl Strategy<Value = (Vec<u8>, ProxiedClient)> {
     let text = address().prop_map(|(source, destination)| {
         let protocol = if source.is_ipv4() { "TCP4" } else { "TCP6" };
         let (from, to) = (source.ip(), destination.ip());
         let ports = format!("{} {}", source.port(), destination.port());
         let line = format!("PROXY {protocol} {from} {to} {ports}\r\n");
-        (line.into_bytes(), Source::Inet { source, destination })
+        (line.into_bytes(), ProxiedClient::Inet { source, destination })
     });
     let extensions = proptest::collection::vec(any::<u8>(), 0..40);
     let binary = (address(), extensions).prop_map(|((source, destination), extensions)| {
-        (v2_inet(source, destination, &extensions), Source::Inet { source, destination })
+        (v2_inet(source, destination, &extensions), ProxiedClient::Inet { source, destination })
     });
     prop_oneof![text, binary]
 }
@@ -218,10 +221,10 @@ proptest! {
         after in proptest::collection::vec(any::<u8>(), 0..20),
     ) {
         for length in 0..header.len() {
-            prop_assert_eq!(parse(&header[..length]), Ok(Parsed::Partial));
+            prop_assert_eq!(parse(&header[..length]), Ok(ParsedProxyHeader::Partial));
         }
         let input = [header.as_slice(), &after].concat();
-        prop_assert_eq!(parse(&input), Ok(Parsed::Complete { length: header.len(), source }));
+        prop_assert_eq!(parse(&input), Ok(ParsedProxyHeader::Complete { length: header.len(), source }));
     }
 
     #[test]
@@ -240,10 +243,10 @@ proptest! {
             input[place] = byte;
         }
         let early = parse(&input[..cut.index(input.len() + 1)]);
-        if early != Ok(Parsed::Partial) {
+        if early != Ok(ParsedProxyHeader::Partial) {
             prop_assert_eq!(early, parse(&input));
         }
-        if let Ok(Parsed::Complete { length, .. }) = parse(&input) {
+        if let Ok(ParsedProxyHeader::Complete { length, .. }) = parse(&input) {
             prop_assert!(length <= input.len());
             prop_assert_eq!(parse(&input[..length]), parse(&input));
         }
@@ -263,7 +266,7 @@ fn proxy_header_has_both_addresses_of_one_family() {
     assert_eq!(v1("192.0.2.1:0", "[::1]:443"), "PROXY TCP6 ::ffff:192.0.2.1 ::1 0 443\r\n");
     assert_eq!(v1("192.0.2.1:1", "[::]:443"), "PROXY TCP4 192.0.2.1 0.0.0.0 1 443\r\n");
     assert_eq!(v1("[2001:db8::1]:1", "0.0.0.0:80"), "PROXY TCP6 2001:db8::1 :: 1 80\r\n");
-    for (client, v2_command) in [(Source::Local, 0x20), (Source::Unknown, 0x21)] {
+    for (client, v2_command) in [(ProxiedClient::Local, 0x20), (ProxiedClient::Unknown, 0x21)] {
         assert_eq!(write(ProxyVersion::V1, &client), b"PROXY UNKNOWN\r\n");
         assert_eq!(write(ProxyVersion::V2, &client), v2(v2_command, 0, b""));
     }
@@ -277,8 +280,8 @@ proptest! {
         destination: SocketAddr,
         version in prop_oneof![Just(ProxyVersion::V1), Just(ProxyVersion::V2)],
     ) {
-        let header = write(version, &Source::Inet { source, destination });
-        let Ok(Parsed::Complete { length, source: Source::Inet { source: from, destination: to } }) = parse(&header) else {
+        let header = write(version, &ProxiedClient::Inet { source, destination });
+        let Ok(ParsedProxyHeader::Complete { length, source: ProxiedClient::Inet { source: from, destination: to } }) = parse(&header) else {
             panic!("{header:?}");
         };
         prop_assert_eq!(length, header.len());

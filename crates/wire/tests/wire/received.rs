@@ -3,7 +3,7 @@
 
 use crate::answers::{End, Outcome, read_in_pieces, read_whole};
 use wire::http::method::Method;
-use wire::http::received::{Part, Problem, ResponseError};
+use wire::http::received::{ResponseError, ResponsePart, ResponseProblem};
 use wire::http::refusal::Reason;
 use wire::limits;
 
@@ -29,7 +29,7 @@ fn over(method: Method, input: &str, status: u16, body: &str) -> Outcome {
 }
 
 #[track_caller]
-fn refused(input: &str, problem: impl Into<Problem>, part: Part) {
+fn refused(input: &str, problem: impl Into<ResponseProblem>, part: ResponsePart) {
     let expected = End::Failed(ResponseError { problem: problem.into(), part });
     assert_eq!(outcome(Method::Get, input.as_bytes()).end, expected, "{input:?}");
 }
@@ -106,12 +106,16 @@ fn interim_answers_are_counted_and_passed_over() {
     assert_eq!(outcome.interim, 2);
     refused(
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
-        Problem::UnaskedUpgrade,
-        Part::StatusLine,
+        ResponseProblem::UnaskedUpgrade,
+        ResponsePart::StatusLine,
     );
     let many = "HTTP/1.1 100 Continue\r\n\r\n".repeat(usize::from(limits::RESPONSE_INTERIM_COUNT));
     over(Method::Get, &format!("{many}{OK}Content-Length: 0\r\n\r\n"), 200, "");
-    refused(&format!("{many}HTTP/1.1 102 More\r\n\r\n"), Problem::TooManyInterim, Part::StatusLine);
+    refused(
+        &format!("{many}HTTP/1.1 102 More\r\n\r\n"),
+        ResponseProblem::TooManyInterim,
+        ResponsePart::StatusLine,
+    );
 }
 
 #[test]
@@ -140,12 +144,12 @@ fn two_framings_are_refused() {
     let (length, chunked) = ("Content-Length: 99\r\n", "Transfer-Encoding: chunked\r\n");
     for fields in [format!("{length}{chunked}"), format!("{chunked}{length}")] {
         let both = format!("{OK}{fields}\r\n1\r\na\r\n0\r\n\r\n");
-        refused(&both, Reason::LengthAndCoding, Part::Field(2));
+        refused(&both, Reason::LengthAndCoding, ResponsePart::Field(2));
     }
     refused(
         &format!("{OK}{chunked}{chunked}\r\n"),
         Reason::InvalidTransferEncoding,
-        Part::Field(2),
+        ResponsePart::Field(2),
     );
 }
 
@@ -164,14 +168,14 @@ fn lengths_that_readers_understand_differently_are_refused() {
         "9223372036854775809",
     ] {
         let input = format!("{OK}Content-Length: {value}\r\n\r\n");
-        refused(&input, Reason::InvalidContentLength, Part::Field(1));
+        refused(&input, Reason::InvalidContentLength, ResponsePart::Field(1));
     }
     let two = format!("{OK}Content-Length: 1\r\nX: y\r\nContent-Length: 2\r\n\r\n");
-    refused(&two, Problem::DifferentLengths, Part::Field(3));
+    refused(&two, ResponseProblem::DifferentLengths, ResponsePart::Field(3));
     refused(
         &format!("{OK}Content-Length: 1, 2\r\n\r\n"),
-        Problem::DifferentLengths,
-        Part::Field(1),
+        ResponseProblem::DifferentLengths,
+        ResponsePart::Field(1),
     );
 }
 
@@ -179,7 +183,7 @@ fn lengths_that_readers_understand_differently_are_refused() {
 fn codings_that_were_not_asked_for_are_refused() {
     let refused_coding = |version: &str, value: &str, reason| {
         let input = format!("HTTP/{version} 200 OK\r\nTransfer-Encoding: {value}\r\n\r\n");
-        refused(&input, reason, Part::Field(1));
+        refused(&input, reason, ResponsePart::Field(1));
     };
     refused_coding("1.1", "gzip, chunked", Reason::CodingUnknown);
     refused_coding("1.1", "identity", Reason::CodingUnknown);
@@ -198,16 +202,20 @@ fn garbage_is_known_by_its_first_bytes() {
         "http/1.1 200 OK\r\n",
         "\0",
     ] {
-        refused(input, Problem::NotHttp, Part::StatusLine);
+        refused(input, ResponseProblem::NotHttp, ResponsePart::StatusLine);
     }
     for input in ["HTTP/1,1", "HTTP/x", "HTTP/11.1", "HTTP/1.1\t200 OK\r\n", "HTTP/1.1\r\n"] {
-        refused(input, Reason::InvalidVersion, Part::StatusLine);
+        refused(input, Reason::InvalidVersion, ResponsePart::StatusLine);
     }
-    refused("HTTP/2.0 200 OK\r\n", Reason::VersionNotSupported, Part::StatusLine);
+    refused("HTTP/2.0 200 OK\r\n", Reason::VersionNotSupported, ResponsePart::StatusLine);
     for status in ["20 OK", "2000", "abc", "099", "000", "-12", " 200", "200\tOK", "200-"] {
-        refused(&format!("HTTP/1.1 {status}\r\n\r\n"), Problem::InvalidStatus, Part::StatusLine);
+        refused(
+            &format!("HTTP/1.1 {status}\r\n\r\n"),
+            ResponseProblem::InvalidStatus,
+            ResponsePart::StatusLine,
+        );
     }
-    refused("HTTP/1.1 200 \u{1}\r\n", Reason::InvalidFieldValue, Part::StatusLine);
+    refused("HTTP/1.1 200 \u{1}\r\n", Reason::InvalidFieldValue, ResponsePart::StatusLine);
 }
 
 #[test]
@@ -230,10 +238,10 @@ fn lines_obey_the_rules_of_all_messages() {
         ("Server: a\0\r\n", Reason::InvalidFieldValue),
     ];
     for (line, reason) in cases {
-        refused(&format!("{OK}A: b\r\n{line}"), reason, Part::Field(2));
+        refused(&format!("{OK}A: b\r\n{line}"), reason, ResponsePart::Field(2));
     }
-    refused(&format!("{OK} A: b\r\n"), Reason::BlankBeforeFirstField, Part::Field(1));
-    refused("HTTP/1.1 200 OK\nA: b\r\n", Reason::BareLineFeed, Part::StatusLine);
+    refused(&format!("{OK} A: b\r\n"), Reason::BlankBeforeFirstField, ResponsePart::Field(1));
+    refused("HTTP/1.1 200 OK\nA: b\r\n", Reason::BareLineFeed, ResponsePart::StatusLine);
 }
 
 #[test]
@@ -262,9 +270,13 @@ fn a_folded_line_continues_the_value_before_it() {
         }
     }
     let length = Reason::InvalidContentLength;
-    refused(&format!("{OK}Content-Length: 2\r\n 3\r\n\r\n"), length, Part::Field(1));
+    refused(&format!("{OK}Content-Length: 2\r\n 3\r\n\r\n"), length, ResponsePart::Field(1));
     let coding = Reason::CodingUnknown;
-    refused(&format!("{OK}Transfer-Encoding: chunked,\r\n gzip\r\n\r\n"), coding, Part::Field(1));
+    refused(
+        &format!("{OK}Transfer-Encoding: chunked,\r\n gzip\r\n\r\n"),
+        coding,
+        ResponsePart::Field(1),
+    );
 }
 
 #[test]
@@ -285,51 +297,72 @@ fn broken_chunks_are_refused() {
         } else {
             body.to_owned()
         };
-        refused(&format!("{head}{body}"), reason, Part::Body);
+        refused(&format!("{head}{body}"), reason, ResponsePart::Body);
     }
     let extension = "x".repeat(limits::RESPONSE_CHUNK_EXTENSION_SIZE as usize);
     let outcome = read_whole(Method::Get, format!("{head}0;{extension}").as_bytes());
-    let expected = Problem::Rule(Reason::ChunkExtensionsTooLarge);
-    assert_eq!(outcome.end, End::Failed(ResponseError { problem: expected, part: Part::Body }));
+    let expected = ResponseProblem::Rule(Reason::ChunkExtensionsTooLarge);
+    assert_eq!(
+        outcome.end,
+        End::Failed(ResponseError { problem: expected, part: ResponsePart::Body })
+    );
     let trailer = "y".repeat(limits::RESPONSE_TRAILER_SIZE as usize);
     let outcome = read_whole(Method::Get, format!("{head}0\r\nX: {trailer}").as_bytes());
-    let expected = Problem::Rule(Reason::TrailersTooLarge);
-    assert_eq!(outcome.end, End::Failed(ResponseError { problem: expected, part: Part::Body }));
+    let expected = ResponseProblem::Rule(Reason::TrailersTooLarge);
+    assert_eq!(
+        outcome.end,
+        End::Failed(ResponseError { problem: expected, part: ResponsePart::Body })
+    );
 }
 
 #[test]
 fn half_answers_are_told_from_none() {
-    refused("", Problem::ClosedBefore, Part::StatusLine);
-    refused("H", Problem::ClosedWithin, Part::StatusLine);
-    refused("HTTP/1.1 100 Continue\r\n\r\n", Problem::ClosedWithin, Part::StatusLine);
-    refused(OK, Problem::ClosedWithin, Part::Field(1));
-    refused(&format!("{OK}X: y\r\nZ"), Problem::ClosedWithin, Part::Field(2));
-    refused(&format!("{OK}X: y\r\n\r"), Problem::ClosedWithin, Part::Field(2));
-    refused(&format!("{OK}Content-Length: 3\r\n\r\nab"), Problem::ClosedWithin, Part::Body);
+    refused("", ResponseProblem::ClosedBefore, ResponsePart::StatusLine);
+    refused("H", ResponseProblem::ClosedWithin, ResponsePart::StatusLine);
+    refused(
+        "HTTP/1.1 100 Continue\r\n\r\n",
+        ResponseProblem::ClosedWithin,
+        ResponsePart::StatusLine,
+    );
+    refused(OK, ResponseProblem::ClosedWithin, ResponsePart::Field(1));
+    refused(&format!("{OK}X: y\r\nZ"), ResponseProblem::ClosedWithin, ResponsePart::Field(2));
+    refused(&format!("{OK}X: y\r\n\r"), ResponseProblem::ClosedWithin, ResponsePart::Field(2));
+    refused(
+        &format!("{OK}Content-Length: 3\r\n\r\nab"),
+        ResponseProblem::ClosedWithin,
+        ResponsePart::Body,
+    );
     let chunked = format!("{OK}Transfer-Encoding: chunked\r\n\r\n");
-    refused(&chunked, Problem::ClosedWithin, Part::Body);
-    refused(&format!("{chunked}1\r\na\r\n0\r\n"), Problem::ClosedWithin, Part::Body);
+    refused(&chunked, ResponseProblem::ClosedWithin, ResponsePart::Body);
+    refused(
+        &format!("{chunked}1\r\na\r\n0\r\n"),
+        ResponseProblem::ClosedWithin,
+        ResponsePart::Body,
+    );
 }
 
 #[test]
 fn an_endless_head_ends() {
     let bound = usize::from(limits::RESPONSE_HEAD_SIZE);
-    let too_large =
-        |part| End::Failed(ResponseError { problem: Problem::Rule(Reason::HeadTooLarge), part });
+    let too_large = |part| {
+        End::Failed(ResponseError { problem: ResponseProblem::Rule(Reason::HeadTooLarge), part })
+    };
     // A line without an end, a status line without an end, and endless lines.
     let long = format!("{OK}X: {}", "y".repeat(bound));
     let reason = format!("HTTP/1.1 200 {}", "y".repeat(bound));
     let name = format!("{OK}{}", "y".repeat(bound));
-    for (input, part) in
-        [(long, Part::Field(1)), (reason, Part::StatusLine), (name, Part::Field(1))]
-    {
+    for (input, part) in [
+        (long, ResponsePart::Field(1)),
+        (reason, ResponsePart::StatusLine),
+        (name, ResponsePart::Field(1)),
+    ] {
         assert_eq!(read_whole(Method::Get, input.as_bytes()).end, too_large(part));
         let pieces: Vec<&[u8]> = input.as_bytes().chunks(1009).collect();
         assert_eq!(read_in_pieces(Method::Get, &pieces).end, too_large(part));
     }
     let lines = format!("{OK}{}", format!("X: {}\r\n", "y".repeat(997)).repeat(66));
     let whole = read_whole(Method::Get, lines.as_bytes()).end;
-    assert_eq!(whole, too_large(Part::Field(66)));
+    assert_eq!(whole, too_large(ResponsePart::Field(66)));
     let pieces: Vec<&[u8]> = lines.as_bytes().chunks(1009).collect();
     assert_eq!(read_in_pieces(Method::Get, &pieces).end, whole);
 }
@@ -351,7 +384,7 @@ fn fields_are_counted() {
     for line in ["A: b\r\n", "Server: b\r\n", "Date: Sat, 21 Nov 2026 12:00:00 GMT\r\n"] {
         let lines = line.repeat(most);
         over(Method::Head, &format!("{OK}{lines}\r\n"), 200, "");
-        let part = Part::Field(limits::RESPONSE_FIELD_COUNT as u16 + 1);
+        let part = ResponsePart::Field(limits::RESPONSE_FIELD_COUNT as u16 + 1);
         refused(&format!("{OK}{lines}{line}"), Reason::TooManyFields, part);
     }
 }

@@ -3,7 +3,7 @@
 use crate::answers::{read_in_pieces, read_whole};
 use proptest::prelude::*;
 use wire::http::method::Method;
-use wire::http::received::{Problem, ResponseReader, Then};
+use wire::http::received::{AfterStep, ResponseProblem, ResponseReader};
 use wire::http::refusal::Reason;
 
 /// Pieces of responses, good and bad.
@@ -62,9 +62,9 @@ fn method() -> impl Strategy<Value = Method> {
 }
 
 /// Whether a rule goes beyond the grammar that httparse reads.
-fn is_strict(problem: Problem) -> bool {
+fn is_strict(problem: ResponseProblem) -> bool {
     match problem {
-        Problem::Rule(reason) => matches!(
+        ResponseProblem::Rule(reason) => matches!(
             reason,
             Reason::BareLineFeed
                 | Reason::InvalidContentLength
@@ -73,11 +73,13 @@ fn is_strict(problem: Problem) -> bool {
                 | Reason::CodingInHttp10
                 | Reason::LengthAndCoding
         ),
-        Problem::DifferentLengths | Problem::UnaskedUpgrade | Problem::InvalidStatus => true,
-        Problem::NotHttp
-        | Problem::TooManyInterim
-        | Problem::ClosedBefore
-        | Problem::ClosedWithin => false,
+        ResponseProblem::DifferentLengths
+        | ResponseProblem::UnaskedUpgrade
+        | ResponseProblem::InvalidStatus => true,
+        ResponseProblem::NotHttp
+        | ResponseProblem::TooManyInterim
+        | ResponseProblem::ClosedBefore
+        | ResponseProblem::ClosedWithin => false,
     }
 }
 
@@ -97,7 +99,7 @@ fn compare(input: &[u8]) -> Result<(), TestCaseError> {
         _ if reader.interim() > 0 => {
             prop_assert!(matches!(status, Ok(httparse::Status::Complete(_))));
         }
-        Ok(step) if step.then == Then::Finish => {
+        Ok(step) if step.then == AfterStep::Finish => {
             prop_assert_eq!(status, Ok(httparse::Status::Complete(step.consumed)));
             prop_assert_eq!(reader.status(), theirs.code);
         }

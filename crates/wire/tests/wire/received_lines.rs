@@ -1,15 +1,15 @@
 //! Goal: a receiver gets each line of a response once. Method: responses written by hand, cut at every size.
 
-use wire::http::head::Version;
+use wire::http::head::HttpVersion;
 use wire::http::method::Method;
-use wire::http::received::{Receiver, ResponseReader, Then};
+use wire::http::received::{AfterStep, Receiver, ResponseReader};
 
 /// The lines of heads and the trailer section, as text.
 #[derive(Default)]
 struct Lines(String);
 
 impl Receiver for Lines {
-    fn begin(&mut self, version: Version, status: u16) {
+    fn begin(&mut self, version: HttpVersion, status: u16) {
         self.0 += &format!("<{version:?} {status}>");
     }
 
@@ -40,7 +40,7 @@ fn received(mut reader: ResponseReader, input: &str, size: usize) -> (String, St
             body.extend_from_slice(step.body);
             let (consumed, then) = (step.consumed, step.then);
             held.drain(..consumed);
-            if then != Then::ReadRest {
+            if then != AfterStep::ReadRest {
                 break;
             }
         }
@@ -73,7 +73,7 @@ fn after_101_that_was_asked_for_everything_is_content() {
         let (lines, body) = received(reader.clone(), input, size);
         assert_eq!(lines, "<Http11 100><end><Http11 101>[Content-Length|1]<end>", "{size}");
         assert_eq!(body, "HTTP/1.1 bytes", "{size}");
-        assert_eq!(reader.read(input.as_bytes()).map(|step| step.then), Ok(Then::Wait));
+        assert_eq!(reader.read(input.as_bytes()).map(|step| step.then), Ok(AfterStep::Wait));
         assert_eq!((reader.status(), reader.is_persistent()), (Some(101), false));
         assert_eq!(reader.close(0), Ok(()));
     }

@@ -11,7 +11,7 @@ mod sizes;
 mod verdict;
 
 use verdict::accepted;
-use wire::http::head::{Framing, Target, Version};
+use wire::http::head::{Framing, HttpVersion, RequestTarget};
 use wire::http::method::Method;
 use wire::http::refusal::Reason;
 
@@ -20,8 +20,8 @@ fn a_request_gives_all_its_parts() {
     let input = b"GET /a?b=c HTTP/1.1\r\nHost: a.example:80\r\nX-One: 1\r\nx-one:\t 2 \t\r\nEmpty:\r\n\r\nrest";
     let length = accepted(input, |request| {
         assert_eq!(request.method, Method::Get);
-        assert_eq!(request.target, Target::Origin(b"/a?b=c"));
-        assert_eq!(request.version, Version::Http11);
+        assert_eq!(request.target, RequestTarget::Origin(b"/a?b=c"));
+        assert_eq!(request.version, HttpVersion::Http11);
         assert_eq!(request.host, Some(&b"a.example:80"[..]));
         assert_eq!(request.framing, Framing::None);
         assert!(request.persistent && !request.expects_continue && request.upgrade.is_none());

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use wire::http::body::{BodyDecoder, BodyLimits, Piece};
+use wire::http::body::{BodyDecoder, BodyLimits, BodyPiece};
 use wire::http::head::{FieldSlots, Framing, Head, HeadLimits, may_complete, parse};
 use wire::http::refusal::Reason;
 use wire::http::url::Scheme;
@@ -81,12 +81,12 @@ fn decode(framing: Framing, input: &[u8], cuts: &[usize]) -> Body {
             let (consumed, piece) = decoder.next(read).map_err(|refusal| refusal.reason())?;
             at += consumed;
             match piece {
-                Piece::Data(piece) => {
+                BodyPiece::Data(piece) => {
                     assert!(!piece.is_empty());
                     data.extend_from_slice(piece);
                 }
-                Piece::NeedMore => break,
-                Piece::End => return Ok(Some((data, at))),
+                BodyPiece::NeedMore => break,
+                BodyPiece::End => return Ok(Some((data, at))),
             }
         }
         assert!(at >= end, "all of a read is consumed");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sys::limits::DEFER_ACCEPT_NS;
 use sys::pollset::{AcceptError, ListenOptions, Pollset, Received, Rest, Silence, Speaks, Token};
 use sys::socket::{ListenAddress, Peer, UnixAddress};
-use world::{ALWAYS, ClientId, ClientState, Faults, Listener, Sim, World};
+use world::{ALWAYS, ClientId, ClientState, Faults, Sim, SimulatedListener, World};
 
 use crate::pair::{LISTENER, MILLISECOND_NS, Pair, address, events, listen, pair};
 
@@ -14,7 +14,7 @@ use crate::pair::{LISTENER, MILLISECOND_NS, Pair, address, events, listen, pair}
 fn connections_are_spread_over_all_listeners_of_an_address() {
     let world = World::new(5, Faults::none());
     let mut sims: Vec<Sim> = (0..3).map(|scheduler| world.pollset(scheduler)).collect();
-    let mut listeners: Vec<Listener> =
+    let mut listeners: Vec<SimulatedListener> =
         sims.iter_mut().map(|sim| listen(sim, Speaks::Either)).collect();
     let clients: Vec<ClientId> = (0..90).map(|_| world.connect(&address()).unwrap()).collect();
     let mut counts = [0_usize; 3];

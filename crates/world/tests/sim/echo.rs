@@ -5,11 +5,13 @@
 use std::collections::BTreeMap;
 
 use sys::pollset::{
-    AcceptError, Follows, Interest, ListenOptions, Patience, Pollset, Ready, Received, Rest, Sent,
-    Silence, Speaks, Token,
+    AcceptError, Interest, ListenOptions, MoreOutput, Pollset, Ready, Received, Rest, Sent,
+    Silence, Speaks, Token, WaitLimit,
 };
 use sys::socket::ListenAddress;
-use world::{ClientId, ClientState, Faults, Listener, Random, Sim, Socket, World};
+use world::{
+    ClientId, ClientState, Faults, Random, Sim, SimulatedListener, SimulatedSocket, World,
+};
 
 const LISTENER: Token = Token(0);
 const PAUSE_NS: u64 = 10_000_000;
@@ -23,7 +25,7 @@ pub(crate) enum Care {
 }
 
 struct Connection {
-    socket: Socket,
+    socket: SimulatedSocket,
     output: Vec<u8>,
     interest: Interest,
     input_ended: bool,
@@ -33,7 +35,7 @@ struct Connection {
 /// One scheduler's echo server.
 struct Echo {
     pollset: Sim,
-    listener: Listener,
+    listener: SimulatedListener,
     paused_until_ns: Option<u64>,
     connections: BTreeMap<u64, Connection>,
     accepted: u64,
@@ -77,7 +79,7 @@ impl Echo {
 
     /// Runs one turn; returns the number of events.
     fn turn(&mut self) -> usize {
-        let count = self.pollset.wait(Patience::None).unwrap();
+        let count = self.pollset.wait(WaitLimit::None).unwrap();
         if self.paused_until_ns.is_some_and(|until_ns| until_ns <= self.pollset.monotonic_ns()) {
             self.paused_until_ns = None;
             self.pollset.resume(&self.listener, LISTENER).unwrap();
@@ -109,7 +111,7 @@ impl Echo {
         }
     }
 
-    fn open_connection(&mut self, socket: Socket) {
+    fn open_connection(&mut self, socket: SimulatedSocket) {
         self.accepted += 1;
         let id = self.accepted;
         if self.pollset.watch(&socket, Token(id)).is_err() {
@@ -170,7 +172,7 @@ impl Echo {
         let Some(connection) = self.connections.get_mut(&id) else { return false };
         if !connection.output.is_empty() {
             let output = &connection.output;
-            match self.pollset.send_bytes(&connection.socket, output, Follows::Nothing) {
+            match self.pollset.send_bytes(&connection.socket, output, MoreOutput::Nothing) {
                 Sent::All => connection.output.clear(),
                 Sent::Part(count) => drop(connection.output.drain(..count)),
                 Sent::Cold => panic!("bytes are not cold"),

@@ -2,9 +2,9 @@
 
 use std::net::SocketAddr;
 
-use sys::pollset::{ListenOptions, Patience, Pollset, Ready, Silence, Speaks, Token};
+use sys::pollset::{ListenOptions, Pollset, Ready, Silence, Speaks, Token, WaitLimit};
 use sys::socket::ListenAddress;
-use world::{ClientId, Faults, Listener, Sim, Socket, World};
+use world::{ClientId, Faults, Sim, SimulatedListener, SimulatedSocket, World};
 
 pub(crate) const LISTENER: Token = Token(0);
 pub(crate) const FIRST: Token = Token(7);
@@ -14,14 +14,14 @@ pub(crate) fn address() -> ListenAddress {
     ListenAddress::Tcp(SocketAddr::from(([10, 0, 0, 1], 80)))
 }
 
-pub(crate) fn listen(sim: &mut Sim, first: Speaks) -> Listener {
+pub(crate) fn listen(sim: &mut Sim, first: Speaks) -> SimulatedListener {
     let options =
         ListenOptions { address: address(), backlog: 100, first, silent: Silence::Trusted };
     sim.listen(&options, LISTENER).unwrap()
 }
 
 pub(crate) fn events(sim: &mut Sim) -> Vec<Ready> {
-    let count = sim.wait(Patience::Unbounded).unwrap();
+    let count = sim.wait(WaitLimit::Unbounded).unwrap();
     (0..count).map(|index| sim.event(index)).collect()
 }
 
@@ -29,8 +29,8 @@ pub(crate) fn events(sim: &mut Sim) -> Vec<Ready> {
 pub(crate) struct Pair {
     pub(crate) world: World,
     pub(crate) sim: Sim,
-    pub(crate) listener: Listener,
-    pub(crate) socket: Socket,
+    pub(crate) listener: SimulatedListener,
+    pub(crate) socket: SimulatedSocket,
     pub(crate) client: ClientId,
 }
 

@@ -6,7 +6,7 @@ use runtime::service::{Beginning, Context};
 use runtime::transport::Transport;
 
 use super::{Phase, Subscriber, Subscribers};
-use crate::client::NoMessage;
+use crate::client::NoThreadMessage;
 use crate::tally::HandshakeFault;
 
 impl Subscribers {
@@ -21,7 +21,7 @@ impl Subscribers {
     pub(super) fn take_agreement(
         &mut self,
         subscriber: &mut Subscriber,
-        context: &mut Context<'_, NoMessage>,
+        context: &mut Context<'_, NoThreadMessage>,
     ) {
         if let Some(agreed) = context.agreed() {
             let took_ns = context.now.monotonic_ns.saturating_sub(subscriber.since_ns);

@@ -9,11 +9,11 @@ use wire::websocket::{Opcode, write_masked};
 
 use super::super::{ChannelPace, message};
 use super::Subscribers;
-use crate::client::NoMessage;
+use crate::client::NoThreadMessage;
 
 impl Subscribers {
     /// Publishes the messages that are due.
-    pub(super) fn publish(&mut self, context: &mut Context<'_, NoMessage>) {
+    pub(super) fn publish(&mut self, context: &mut Context<'_, NoThreadMessage>) {
         let signs = &self.orders.signs;
         let now_ns = context.now.monotonic_ns;
         let begin_ns = signs.begin_ns.load(Ordering::Acquire);

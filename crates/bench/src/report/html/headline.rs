@@ -3,15 +3,15 @@
 //! Never shows a figure before its verdict.
 
 use super::date;
-use super::page::Page;
+use super::page::HtmlPage;
 use crate::report::figures::{bytes, count, duration, numbered, percent, rate};
 use crate::report::hold::HoldReport;
 use crate::report::measured::{Ended, PlanReport};
 use crate::report::run::RunReport;
 use crate::report::schema::{Report, Tool};
-use crate::report::summary::{Spread, Summary};
+use crate::report::summary::{FigureSpread, Summary};
 use crate::report::text::{length, median_run, pace};
-use crate::report::verdict::{Reason, State};
+use crate::report::verdict::{ResultTrust, VerdictReason};
 
 /// The title of the page.
 pub(crate) fn title(tool: &Tool, plan: &PlanReport) -> String {
@@ -28,7 +28,7 @@ pub(crate) fn write_plan(
     plan: &PlanReport,
     words: &[String],
     begun_unix_s: u64,
-    page: &mut Page,
+    page: &mut HtmlPage,
 ) {
     page.element("header", &[], |page| {
         page.leaf("p", &[("class", &"tool")], format_args!("{} {}", tool.name, plan.verb));
@@ -61,11 +61,11 @@ pub(crate) fn plan_in_words(plan: &PlanReport, often: String) -> String {
 }
 
 /// The verdict with every reason and note.
-pub(super) fn write_verdict(report: &Report, page: &mut Page) {
+pub(super) fn write_verdict(report: &Report, page: &mut HtmlPage) {
     let verdict = &report.verdict;
     let (word, words) = match verdict.state {
-        State::Valid => ("VALID", "no reason to doubt these figures"),
-        State::Invalid => ("INVALID", "do not trust these figures"),
+        ResultTrust::Valid => ("VALID", "no reason to doubt these figures"),
+        ResultTrust::Invalid => ("INVALID", "do not trust these figures"),
     };
     write_state(verdict.state, page, |page| {
         page.element("p", &[], |page| {
@@ -81,15 +81,19 @@ pub(super) fn write_verdict(report: &Report, page: &mut Page) {
 }
 
 /// A conclusion, in the colour that shows whether to trust it.
-pub(crate) fn write_state(state: State, page: &mut Page, content: impl FnOnce(&mut Page)) {
+pub(crate) fn write_state(
+    state: ResultTrust,
+    page: &mut HtmlPage,
+    content: impl FnOnce(&mut HtmlPage),
+) {
     let class = match state {
-        State::Valid => "verdict valid",
-        State::Invalid => "verdict invalid",
+        ResultTrust::Valid => "verdict valid",
+        ResultTrust::Invalid => "verdict invalid",
     };
     page.element("section", &[("class", &class)], content);
 }
 
-fn write_reasons(reasons: &[Reason], kind: &str, runs: usize, page: &mut Page) {
+fn write_reasons(reasons: &[VerdictReason], kind: &str, runs: usize, page: &mut HtmlPage) {
     if reasons.is_empty() {
         return;
     }
@@ -103,7 +107,7 @@ fn write_reasons(reasons: &[Reason], kind: &str, runs: usize, page: &mut Page) {
 }
 
 /// The figures, large.
-pub(super) fn write_figures(report: &Report, page: &mut Page) {
+pub(super) fn write_figures(report: &Report, page: &mut HtmlPage) {
     if let Some(hold) = &report.hold {
         write_hold(hold, page);
     }
@@ -115,7 +119,8 @@ pub(super) fn write_figures(report: &Report, page: &mut Page) {
     };
     page.element("section", &[("class", &"tiles")], |page| {
         let several = report.runs.len() > 1;
-        let of = |spread: &Spread| several.then(|| format!("spread {}", percent(spread.spread)));
+        let of =
+            |spread: &FigureSpread| several.then(|| format!("spread {}", percent(spread.spread)));
         let per_s = &summary.rate_per_s;
         tile(page, "rate", &format!("{} /s", rate(per_s.median)), of(per_s));
         // Without an answer there is no time, and 0 ns would be one.
@@ -131,7 +136,7 @@ pub(super) fn write_figures(report: &Report, page: &mut Page) {
 }
 
 /// The result of holding connections.
-fn write_hold(hold: &HoldReport, page: &mut Page) {
+fn write_hold(hold: &HoldReport, page: &mut HtmlPage) {
     let each = |figure: Option<f64>| figure.map_or_else(|| "unknown".to_owned(), bytes);
     let opening = format!("in {}", duration(hold.opening_ns as f64));
     let end = format!("{} at the end", each(hold.server_bytes_per_connection_end));
@@ -146,7 +151,7 @@ fn write_hold(hold: &HoldReport, page: &mut Page) {
     });
 }
 
-fn write_failures(report: &Report, page: &mut Page) {
+fn write_failures(report: &Report, page: &mut HtmlPage) {
     let sum = |of: fn(&RunReport) -> u64| report.runs.iter().map(of).sum::<u64>();
     let (failed, answered) = (sum(|run| run.requests.failed), sum(|run| run.requests.answered));
     let below = format!("{} answered", count(answered));
@@ -157,7 +162,7 @@ fn write_failures(report: &Report, page: &mut Page) {
     tile(page, "bytes", &format!("{}/s in", per_s(sum(|run| run.bytes.read))), Some(below));
 }
 
-fn write_cpu(summary: &Summary, run: &RunReport, page: &mut Page) {
+fn write_cpu(summary: &Summary, run: &RunReport, page: &mut HtmlPage) {
     if let Some(server) = &run.server {
         let cpu_ns = summary.server_cpu_per_request_ns.map(|spread| spread.median);
         if let Some(cpu_ns) = cpu_ns.or(server.cpu_per_request_ns) {
@@ -174,7 +179,7 @@ fn write_cpu(summary: &Summary, run: &RunReport, page: &mut Page) {
 }
 
 /// One large figure with its name and a comment.
-pub(crate) fn tile(page: &mut Page, name: &str, figure: &str, below: Option<String>) {
+pub(crate) fn tile(page: &mut HtmlPage, name: &str, figure: &str, below: Option<String>) {
     page.element("div", &[], |page| {
         page.leaf("span", &[("class", &"name")], name);
         page.leaf("span", &[("class", &"figure")], figure);

@@ -2,14 +2,14 @@
 //!
 //! Shows what is known, and leaves out what could not be read.
 
-use super::page::Page;
+use super::page::HtmlPage;
 use crate::host::HostFacts;
 use crate::report::figures::{bytes, count, numbered, percent};
 use crate::report::measured::PlanReport;
 use crate::report::schema::Tool;
 
 /// The facts of the host, with the share of stolen time if it is known.
-pub(crate) fn write(host: &HostFacts, steal_share: Option<f64>, page: &mut Page) {
+pub(crate) fn write(host: &HostFacts, steal_share: Option<f64>, page: &mut HtmlPage) {
     let steal =
         steal_share.map(|share| ("time given to others", format!("{} at most", percent(share))));
     page.element("dl", &[], |page| {
@@ -55,7 +55,7 @@ fn facts(host: &HostFacts) -> Vec<(&'static str, String)> {
     facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
-fn fact(page: &mut Page, name: &str, value: &str) {
+fn fact(page: &mut HtmlPage, name: &str, value: &str) {
     page.element("div", &[], |page| {
         page.leaf("dt", &[], name);
         page.leaf("dd", &[], value);
@@ -63,7 +63,12 @@ fn fact(page: &mut Page, name: &str, value: &str) {
 }
 
 /// The command line, quoted for a shell.
-pub(crate) fn write_command(command: &[String], tool: &Tool, plan: &PlanReport, page: &mut Page) {
+pub(crate) fn write_command(
+    command: &[String],
+    tool: &Tool,
+    plan: &PlanReport,
+    page: &mut HtmlPage,
+) {
     let words: Vec<String> = command.iter().map(|word| quoted(word)).collect();
     page.leaf("pre", &[], words.join(" "));
     let cores = match plan.pinned.len() {

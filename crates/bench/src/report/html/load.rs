@@ -2,7 +2,7 @@
 //!
 //! Owns the plot of times over rates, whoever measured them: the search for the knee, or the seconds of a ramp.
 
-use super::page::Page;
+use super::page::HtmlPage;
 use super::plot::{Dot, Hue, Line, Plot, Shape, Weight};
 use super::scale::{Axis, count_label};
 use crate::limits::PLOT_DOTS_MAXIMUM;
@@ -10,7 +10,7 @@ use crate::report::figures::{duration, rate};
 use crate::report::percentile::Percentile;
 use crate::report::run::SecondReport;
 use crate::report::schema::Report;
-use crate::report::summary::Spread;
+use crate::report::summary::FigureSpread;
 
 /// Nanoseconds of a second.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -69,7 +69,7 @@ pub(super) fn of_ramp(report: &Report) -> Option<Load> {
 
 impl Load {
     /// Draws the lines over the rate, with reference lines behind them.
-    pub(crate) fn draw(&self, page: &mut Page) {
+    pub(crate) fn draw(&self, page: &mut HtmlPage) {
         let measured: Vec<Line> =
             self.percentiles.iter().enumerate().map(|(at, _)| self.line(at)).collect();
         let limits = self.limits.iter().map(|(_, limit_ns)| *limit_ns as f64);
@@ -143,7 +143,7 @@ fn named((percentile, hue): (&Percentile, Hue)) -> (Hue, Weight, String) {
 
 /// The median of the times at one rate.
 fn median(same: &[(f64, f64)]) -> Option<(f64, f64)> {
-    Some((same.first()?.0, Spread::of(same.iter().map(|point| point.1))?.median))
+    Some((same.first()?.0, FigureSpread::of(same.iter().map(|point| point.1))?.median))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub(crate) mod tables;
 
 use crate::report::figures::numbered;
 use crate::report::schema::Report;
-pub use page::{Attribute, Page};
+pub use page::{Attribute, HtmlPage};
 pub use tables::write as write_table;
 
 /// Colours, sizes and rules for paper.
@@ -31,8 +31,8 @@ pub fn write_html(report: &Report) -> String {
 }
 
 /// A whole page: its header, and the parts.
-pub fn document(title: &str, parts: impl FnOnce(&mut Page)) -> String {
-    let mut page = Page::new();
+pub fn document(title: &str, parts: impl FnOnce(&mut HtmlPage)) -> String {
+    let mut page = HtmlPage::new();
     page.element("html", &[("lang", &"en")], |page| {
         page.element("head", &[], |page| {
             page.empty("meta", &[("charset", &"utf-8")]);
@@ -50,7 +50,7 @@ pub fn document(title: &str, parts: impl FnOnce(&mut Page)) -> String {
     page.into_text()
 }
 
-fn write_parts(report: &Report, page: &mut Page) {
+fn write_parts(report: &Report, page: &mut HtmlPage) {
     let runs = numbered(report.runs.len() as u64, "run");
     let words = headline::plan_in_words(&report.plan, runs);
     headline::write_plan(&report.tool, &report.plan, &[words], report.begun_unix_s, page);
@@ -77,7 +77,7 @@ fn write_parts(report: &Report, page: &mut Page) {
 }
 
 /// A part with its heading.
-pub fn section(page: &mut Page, title: &str, content: impl FnOnce(&mut Page)) {
+pub fn section(page: &mut HtmlPage, title: &str, content: impl FnOnce(&mut HtmlPage)) {
     page.element("section", &[], |page| {
         page.leaf("h2", &[], title);
         content(page);

@@ -10,14 +10,14 @@ pub type Attribute<'a> = (&'static str, &'a dyn Display);
 
 /// A page, or the part written so far.
 #[derive(Debug, Default)]
-pub struct Page {
+pub struct HtmlPage {
     written: String,
 }
 
-impl Page {
+impl HtmlPage {
     /// A page without an element.
-    pub(super) fn new() -> Page {
-        Page { written: "<!DOCTYPE html>\n".to_owned() }
+    pub(super) fn new() -> HtmlPage {
+        HtmlPage { written: "<!DOCTYPE html>\n".to_owned() }
     }
 
     /// An element whose content `content` writes.
@@ -25,7 +25,7 @@ impl Page {
         &mut self,
         name: &'static str,
         attributes: &[Attribute<'_>],
-        content: impl FnOnce(&mut Page),
+        content: impl FnOnce(&mut HtmlPage),
     ) {
         self.begin(name, attributes);
         self.written.push('>');
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn texts_and_attributes_are_escaped() {
-        let mut page = Page::default();
+        let mut page = HtmlPage::default();
         page.leaf("p", &[("title", &"\"><i>'")], "</p><script>&\0\u{202e}\n");
         let expected = "<p title=\"&quot;&gt;&lt;i&gt;&#39;\">\
                         &lt;/p&gt;&lt;script&gt;&amp;\u{fffd}\u{fffd}\n</p>\n";

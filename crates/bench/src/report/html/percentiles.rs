@@ -2,13 +2,13 @@
 //!
 //! Owns which quantiles are drawn: up to the last one that the number of times supports.
 
-use super::page::Page;
+use super::page::HtmlPage;
 use super::plot::{Dot, Hue, Line, Plot, Shape, Weight};
 use super::scale::{Axis, Mark};
 use crate::report::figures::duration;
 use crate::report::run::{LatencyReport, RunReport};
 use crate::report::schema::Report;
-use crate::report::summary::Spread;
+use crate::report::summary::FigureSpread;
 use crate::tally::Latency;
 
 /// Points of a curve for each nine, that is, from 99 % to 99.9 %.
@@ -28,7 +28,7 @@ const SERVICE: Kind = Kind { hue: Hue::First, name: "service time", of: |run| &r
 const RESPONSE: Kind = Kind { hue: Hue::Second, name: "response time", of: |run| &run.response };
 
 /// Draws service and response time; in a closed loop they are one.
-pub(super) fn draw(report: &Report, page: &mut Page) {
+pub(super) fn draw(report: &Report, page: &mut HtmlPage) {
     let is_open = report.plan.rate_from_per_s.is_some();
     let kinds = if is_open { vec![SERVICE, RESPONSE] } else { vec![SERVICE] };
     let mut unreadable = 0;
@@ -97,7 +97,7 @@ fn curves(latencies: &[Latency], kind: &Kind) -> Vec<Line> {
     };
     let median = |place| {
         let values = latencies.iter().map(|latency| at(latency, place));
-        Spread::of(values).map_or(0.0, |spread| spread.median)
+        FigureSpread::of(values).map_or(0.0, |spread| spread.median)
     };
     let mut lines = Vec::new();
     if latencies.len() > 1 {

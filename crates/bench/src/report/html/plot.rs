@@ -2,7 +2,7 @@
 //!
 //! Owns sizes and positions in the view box. Does not know what the lines mean.
 
-use super::page::Page;
+use super::page::HtmlPage;
 use super::scale::Axis;
 
 /// Width and height of the view box.
@@ -110,7 +110,7 @@ pub(super) struct Plot {
 
 impl Plot {
     /// Draws it as a figure.
-    pub(super) fn draw(&self, page: &mut Page) {
+    pub(super) fn draw(&self, page: &mut HtmlPage) {
         page.element("figure", &[], |page| {
             self.draw_legend(page);
             let view_box = format!("0 0 {WIDTH} {HEIGHT}");
@@ -132,7 +132,7 @@ impl Plot {
         });
     }
 
-    fn draw_legend(&self, page: &mut Page) {
+    fn draw_legend(&self, page: &mut HtmlPage) {
         page.element("p", &[("class", &"legend")], |page| {
             for (hue, weight, name) in &self.legend {
                 page.element("span", &[], |page| {
@@ -152,7 +152,7 @@ impl Plot {
         });
     }
 
-    fn draw_across(&self, page: &mut Page) {
+    fn draw_across(&self, page: &mut HtmlPage) {
         let floor = HEIGHT - BOTTOM;
         for mark in &self.across.marks {
             let x = self.x(mark.value);
@@ -164,7 +164,7 @@ impl Plot {
         label(page, "axis middle", LEFT.midpoint(WIDTH - RIGHT), HEIGHT - 8.0, &self.across.name);
     }
 
-    fn draw_up(&self, page: &mut Page) {
+    fn draw_up(&self, page: &mut HtmlPage) {
         for mark in &self.up.marks {
             let y = self.y(mark.value);
             let path = format!("M{LEFT:.1} {y:.1}H{:.1}", WIDTH - RIGHT);
@@ -174,7 +174,7 @@ impl Plot {
         label(page, "axis", LABEL_GAP, 12.0, &self.up.name);
     }
 
-    fn draw_line(&self, page: &mut Page, line: &Line) {
+    fn draw_line(&self, page: &mut HtmlPage, line: &Line) {
         let class = format!("line {} {}", line.weight.class(), line.hue.class());
         let points: Vec<String> = line
             .points
@@ -205,7 +205,7 @@ impl Plot {
     }
 }
 
-fn label(page: &mut Page, class: &'static str, x: f64, y: f64, text: &str) {
+fn label(page: &mut HtmlPage, class: &'static str, x: f64, y: f64, text: &str) {
     let (x, y) = (format!("{x:.1}"), format!("{y:.1}"));
     page.leaf("text", &[("class", &class), ("x", &x), ("y", &y)], text);
 }

@@ -2,14 +2,14 @@
 //!
 //! Owns how seconds become points. Never draws two scales in one plot.
 
-use super::page::Page;
+use super::page::HtmlPage;
 use super::plot::{Dot, Hue, Line, Plot, Shape, Weight};
 use super::scale::{Axis, count_label};
 use crate::limits::{PLOT_DOTS_MAXIMUM, PLOT_POINTS_MAXIMUM};
 use crate::report::figures::{duration, rate};
 use crate::report::run::{RunReport, SecondReport};
 use crate::report::schema::Report;
-use crate::report::summary::Spread;
+use crate::report::summary::FigureSpread;
 
 /// Nanoseconds of a second.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -52,7 +52,7 @@ struct Moment {
 }
 
 /// Draws rates, and times below them over the same axis.
-pub(super) fn draw(report: &Report, page: &mut Page) {
+pub(super) fn draw(report: &Report, page: &mut HtmlPage) {
     let longest = report.runs.iter().map(|run| drawn(run).len()).max().unwrap_or(0);
     if longest == 0 {
         page.leaf("p", &[], "No run was finished, so there is nothing to draw.");
@@ -176,7 +176,7 @@ fn medians(runs: &[Vec<Moment>], figure: &Figure) -> Vec<(f64, f64)> {
     moments
         .filter_map(|(at, moment)| {
             let values = runs.iter().filter_map(|run| run.get(at)).filter_map(figure.of);
-            Some((moment.at_s, Spread::of(values)?.median))
+            Some((moment.at_s, FigureSpread::of(values)?.median))
         })
         .collect()
 }

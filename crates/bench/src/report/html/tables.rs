@@ -2,7 +2,7 @@
 //!
 //! Owns their rows and columns. Figures are those of the report, in the same format as in its text.
 
-use super::page::Page;
+use super::page::HtmlPage;
 use crate::report::encryption::sum_faults;
 use crate::report::figures::{bytes, count, duration, percent, rate};
 use crate::report::run::{LatencyReport, RunReport};
@@ -14,7 +14,7 @@ use crate::report::text::table::{COLUMNS, figures, spreads};
 use crate::tally::FailureKind;
 
 /// A table with a name for each row in its first column.
-pub fn write(page: &mut Page, columns: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
+pub fn write(page: &mut HtmlPage, columns: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
     page.element("div", &[("class", &"wide")], |page| {
         page.element("table", &[], |page| {
             page.element("thead", &[], |page| {
@@ -29,7 +29,7 @@ pub fn write(page: &mut Page, columns: &[&str], rows: impl IntoIterator<Item = V
     });
 }
 
-fn write_row(page: &mut Page, cells: &[String]) {
+fn write_row(page: &mut HtmlPage, cells: &[String]) {
     page.element("tr", &[], |page| {
         for (at, cell) in cells.iter().enumerate() {
             match at {
@@ -45,7 +45,7 @@ fn row(name: &str, cells: impl IntoIterator<Item = String>) -> Vec<String> {
 }
 
 /// Times by percentile: medians of all runs with their spread, connects and lateness from the median run.
-pub(super) fn write_times(report: &Report, page: &mut Page) {
+pub(super) fn write_times(report: &Report, page: &mut HtmlPage) {
     let Some((summary, run)) = report.summary.as_ref().zip(median_run(report)) else { return };
     let mut rows = Vec::new();
     let mut summarised = |name: &str, summary: &LatencySummary| {
@@ -73,7 +73,7 @@ pub(super) fn write_times(report: &Report, page: &mut Page) {
 }
 
 /// The results of requests and connections, run by run.
-pub(super) fn write_runs(report: &Report, page: &mut Page) {
+pub(super) fn write_runs(report: &Report, page: &mut HtmlPage) {
     let mut columns = vec!["run", "answered/s", "p50", "p99", "asked", "sent", "answered"];
     columns.extend(report.plan.failure_kinds().map(FailureKind::name));
     let rows = report.runs.iter().enumerate().map(|(at, run)| {
@@ -98,7 +98,7 @@ pub(super) fn write_runs(report: &Report, page: &mut Page) {
 }
 
 /// Handshakes run by run, what was agreed on, and the causes of failures.
-pub(super) fn write_encryption(report: &Report, page: &mut Page) {
+pub(super) fn write_encryption(report: &Report, page: &mut HtmlPage) {
     let columns = ["run", "full handshakes", "resumed", "share resumed", "failed"];
     let of_run = |(at, run): (usize, &RunReport)| {
         let tls = run.tls.as_ref()?;
@@ -131,7 +131,7 @@ pub(super) fn write_encryption(report: &Report, page: &mut Page) {
 }
 
 /// What server and generator used, run by run.
-pub(super) fn write_processors(report: &Report, page: &mut Page) {
+pub(super) fn write_processors(report: &Report, page: &mut HtmlPage) {
     let columns = ["", "CPU per request", "user", "system", "busiest thread", "threads", "in RAM"];
     let several = report.runs.len() > 1;
     let rows = report.runs.iter().enumerate().flat_map(|(at, run)| {

@@ -5,7 +5,7 @@
 use std::fmt::{self, Write};
 
 use crate::report::encryption::{AgreementReport, EncryptionPlanReport, EncryptionReport};
-use crate::report::encryption::{FaultReport, sum_faults};
+use crate::report::encryption::{HandshakeFaultReport, sum_faults};
 use crate::report::figures::{count, name, numbered, percent};
 use crate::report::run::RunReport;
 use crate::report::schema::Report;
@@ -30,7 +30,7 @@ pub(super) fn write(report: &Report, run: &RunReport, out: &mut impl Write) -> f
 pub(crate) fn lines(
     plan: &EncryptionPlanReport,
     tls: Option<&EncryptionReport>,
-    faults: &[FaultReport],
+    faults: &[HandshakeFaultReport],
     now_unix_s: u64,
 ) -> Vec<String> {
     let Some(tls) = tls else { return vec!["no handshake was made".to_owned()] };

@@ -14,8 +14,8 @@ use crate::report::figures::{
 use crate::report::measured::{Ended, PlanReport, StageReport};
 use crate::report::run::RunReport;
 use crate::report::schema::Report;
-use crate::report::summary::Spread;
-use crate::report::verdict::{Reason, State, Verdict};
+use crate::report::summary::FigureSpread;
+use crate::report::verdict::{ResultTrust, Verdict, VerdictReason};
 
 /// Seconds from nanoseconds.
 const SECOND_NS: f64 = 1e9;
@@ -130,7 +130,7 @@ fn stages(plan: &PlanReport) -> String {
     format!("open loop, requests/s {} ({})", words.join(", then "), plan.pace)
 }
 
-fn rates(report: &Report, spread: &Spread, out: &mut impl Write) -> fmt::Result {
+fn rates(report: &Report, spread: &FigureSpread, out: &mut impl Write) -> fmt::Result {
     name(out, "rate")?;
     write!(out, "{} requests/s", rate(spread.median))?;
     if report.runs.len() > 1 {
@@ -244,14 +244,14 @@ fn host(report: &Report, out: &mut impl Write) -> fmt::Result {
 }
 
 fn verdict(verdict: &Verdict, runs: usize, out: &mut impl Write) -> fmt::Result {
-    let of_run = |reason: &Reason| match reason.run {
+    let of_run = |reason: &VerdictReason| match reason.run {
         Some(run) if runs > 1 => format!("run {run}: {}", reason.text),
         _ => reason.text.clone(),
     };
     for note in &verdict.notes {
         writeln!(out, "note: {}", of_run(note))?;
     }
-    if verdict.state == State::Valid {
+    if verdict.state == ResultTrust::Valid {
         return writeln!(out, "VALID: no reason to doubt these figures");
     }
     writeln!(out, "INVALID: do not trust these figures")?;

@@ -8,7 +8,7 @@ use std::fmt::{self, Write};
 use crate::report::figures::{NAME_COLUMNS, duration, percent};
 use crate::report::run::{LatencyReport, RunReport};
 use crate::report::schema::Report;
-use crate::report::summary::{LatencySummary, Spread, Summary};
+use crate::report::summary::{FigureSpread, LatencySummary, Summary};
 
 /// The columns, in the order of [`Row`].
 pub(in crate::report) const COLUMNS: [&str; 9] =
@@ -75,7 +75,7 @@ fn line(out: &mut impl Write, name: &str, cells: Row<String>) -> fmt::Result {
 }
 
 /// The figures of a summary, in the order of [`COLUMNS`].
-pub(in crate::report) fn spreads(summary: &LatencySummary) -> Row<Spread> {
+pub(in crate::report) fn spreads(summary: &LatencySummary) -> Row<FigureSpread> {
     [
         summary.min_ns,
         summary.p50_ns,

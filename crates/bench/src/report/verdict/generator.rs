@@ -10,7 +10,7 @@ use crate::limits::{
 };
 use crate::report::figures::{count, duration, percent, rate};
 use crate::report::measured::PlanReport;
-use crate::report::run::{RunReport, ServerReport, ThreadReport};
+use crate::report::run::{RunReport, ServerUsage, ThreadReport};
 
 use super::{Finding, ReasonCode};
 
@@ -21,7 +21,7 @@ pub(super) fn generator_busy(run: &RunReport) -> Option<Finding> {
     }
     let server = match &run.server {
         Some(server) if server.busiest_thread_share > SERVER_BUSY_MINIMUM => return None,
-        Some(ServerReport { busiest_thread_share, .. }) => {
+        Some(ServerUsage { busiest_thread_share, .. }) => {
             format!("the busiest thread of the server {}", percent(*busiest_thread_share))
         }
         None => "how busy the server was is not known".to_owned(),

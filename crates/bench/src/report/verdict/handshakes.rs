@@ -5,14 +5,14 @@
 
 use super::{Finding, ReasonCode};
 use crate::limits::RESUMED_SHARE_MINIMUM;
-use crate::report::encryption::FaultReport;
+use crate::report::encryption::HandshakeFaultReport;
 use crate::report::figures::{count, numbered, percent};
 use crate::report::measured::PlanReport;
 use crate::report::run::RunReport;
 
 pub(super) fn handshakes_failed(run: &RunReport) -> Option<Finding> {
     let tls = run.tls.as_ref()?;
-    let told = |fault: &FaultReport| match &fault.mend {
+    let told = |fault: &HandshakeFaultReport| match &fault.mend {
         Some(mend) => format!("{} times {} ({mend})", count(fault.count), fault.text),
         None => format!("{} times {}", count(fault.count), fault.text),
     };

@@ -32,17 +32,17 @@ const CLOCKS_SLOW: [&str; 3] = ["hpet", "acpi_pm", "pit"];
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Valid or not.
-    pub state: State,
+    pub state: ResultTrust,
     /// Every reason why not; empty when valid.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<VerdictReason>,
     /// Notes for the reader, which are no reasons against the result.
-    pub notes: Vec<Reason>,
+    pub notes: Vec<VerdictReason>,
 }
 
 /// Whether a result can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum ResultTrust {
     /// The figures describe the server.
     Valid,
     /// They may describe something else.
@@ -51,7 +51,7 @@ pub enum State {
 
 /// A reason or a note.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reason {
+pub struct VerdictReason {
     /// Its subject.
     pub code: ReasonCode,
     /// The run it concerns, from 1; null if it concerns all.
@@ -112,7 +112,7 @@ impl Verdict {
     pub fn of(runs: &[RunReport], host: &HostFacts, ended: Ended, plan: &PlanReport) -> Verdict {
         let mut reasons = Vec::new();
         let mut notes = Vec::new();
-        let everywhere = |(code, text): Finding| Reason { code, run: None, text };
+        let everywhere = |(code, text): Finding| VerdictReason { code, run: None, text };
         if runs.is_empty() {
             let text = "no run was finished".to_owned();
             reasons.push(everywhere((ReasonCode::NothingAnswered, text)));
@@ -124,13 +124,13 @@ impl Verdict {
             notes.push(everywhere((ReasonCode::Interrupted, text)));
         }
         for (run, number) in runs.iter().zip(1..) {
-            let numbered = |(code, text): Finding| Reason { code, run: Some(number), text };
+            let numbered = |(code, text): Finding| VerdictReason { code, run: Some(number), text };
             reasons.extend(against(run, plan).map(numbered));
             notes.extend(remarks(run, plan).map(numbered));
         }
         // After the runs, because that nothing was answered is a fact whatever the clock, and comes first.
         reasons.extend(coarse_clock(host).map(everywhere));
-        let state = if reasons.is_empty() { State::Valid } else { State::Invalid };
+        let state = if reasons.is_empty() { ResultTrust::Valid } else { ResultTrust::Invalid };
         Verdict { state, reasons, notes }
     }
 }

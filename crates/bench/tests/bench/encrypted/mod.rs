@@ -9,11 +9,14 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bench::plan::{
-    Aim, Encryption, EncryptionAsk, Handshakes, Lifetime, Ownership, Plan, Request, Trust, Upkeep,
+    Aim, Encryption, EncryptionAsk, HandshakeMode, Lifetime, LoadPlan, Ownership, PlannedRequest,
+    ServerTrust, Upkeep,
 };
-use bench::report::{EncryptionReport, Reason, ReasonCode, Report, RunReport, State, write_text};
+use bench::report::{
+    EncryptionReport, ReasonCode, Report, ResultTrust, RunReport, VerdictReason, write_text,
+};
 use bench::tally::FailureKind;
-use tls::{ClientCertificates, Stream};
+use tls::{ClientCertificates, TlsStream};
 
 use crate::faults::generator::{
     TRIES, assert_answered, assert_only, impatient_plan, plan, rate, run, undisturbed,
@@ -23,22 +26,22 @@ use server::{Authority, NAMES, accepting, acceptor, answering, converse};
 /// What a user says that trusts this authority alone.
 fn trusting(authority: &Authority) -> EncryptionAsk {
     EncryptionAsk {
-        trust: Trust::File(authority.file()),
+        trust: ServerTrust::File(authority.file()),
         own: None,
         server_name: None,
-        handshakes: Handshakes::Full,
+        handshakes: HandshakeMode::Full,
     }
 }
 
 /// A plan as [`plan`] for a server over TLS.
-fn secret(address: SocketAddr, ask: EncryptionAsk) -> Plan {
+fn secret(address: SocketAddr, ask: EncryptionAsk) -> LoadPlan {
     of_urls(&[format!("https://{address}/")], ask, plan(address))
 }
 
-fn of_urls(urls: &[String], ask: EncryptionAsk, plan: Plan) -> Plan {
-    let aim = Aim::at(urls, &[], &Request::default(), Ownership::Unsaid).unwrap();
+fn of_urls(urls: &[String], ask: EncryptionAsk, plan: LoadPlan) -> LoadPlan {
+    let aim = Aim::at(urls, &[], &PlannedRequest::default(), Ownership::Unsaid).unwrap();
     let encryption = Some(Encryption::new(ask, &["http/1.1"]).unwrap());
-    Plan { targets: aim.targets, peers: aim.peers, encryption, ..plan }
+    LoadPlan { targets: aim.targets, peers: aim.peers, encryption, ..plan }
 }
 
 fn tls(run: &RunReport) -> &EncryptionReport {
@@ -46,13 +49,13 @@ fn tls(run: &RunReport) -> &EncryptionReport {
 }
 
 /// The report of a plan, measured again while it has no handshake.
-fn report(plan: &Plan) -> Report {
+fn report(plan: &LoadPlan) -> Report {
     let once = || bench::run::requests(plan, Vec::new(), |_| {}).unwrap();
     let is_whole = |report: &Report| report.runs.first().is_some_and(|run| run.tls.is_some());
     (0..TRIES).map(|_| once()).find(is_whole).unwrap()
 }
 
-fn has(reasons: &[Reason], code: ReasonCode) -> bool {
+fn has(reasons: &[VerdictReason], code: ReasonCode) -> bool {
     reasons.iter().any(|reason| reason.code == code)
 }
 
@@ -96,7 +99,7 @@ fn kept_connections_shake_hands_once_and_the_report_says_with_whom() {
 fn a_certificate_that_is_not_checked_is_said_wherever_the_report_is_read() {
     let authority = Authority::new();
     let address = answering(authority.acceptor(&["other.example"]));
-    let anyone = EncryptionAsk { trust: Trust::Anyone, ..trusting(&authority) };
+    let anyone = EncryptionAsk { trust: ServerTrust::Anyone, ..trusting(&authority) };
     let report = report(&secret(address, anyone));
     assert_answered(&report.runs[0], "anyone");
     assert!(report.plan.tls.as_ref().unwrap().insecure);
@@ -109,17 +112,17 @@ fn a_certificate_that_is_not_checked_is_said_wherever_the_report_is_read() {
 fn each_new_connection_shakes_hands_and_resumes_if_it_should() {
     let authority = Authority::new();
     let address = answering(authority.acceptor(&NAMES));
-    for handshakes in [Handshakes::Full, Handshakes::Resumed] {
+    for handshakes in [HandshakeMode::Full, HandshakeMode::Resumed] {
         let ask = EncryptionAsk { handshakes, ..trusting(&authority) };
-        let plan = Plan { lifetime: Lifetime::ONE_REQUEST, ..secret(address, ask) };
+        let plan = LoadPlan { lifetime: Lifetime::ONE_REQUEST, ..secret(address, ask) };
         let run = undisturbed(&plan, |run| run.requests.answered > 20);
         assert_answered(&run, "a connection per request");
         let tls = tls(&run);
         assert!((tls.full + tls.resumed).abs_diff(run.requests.sent) <= 3, "{tls:?} {run:?}");
         match handshakes {
-            Handshakes::Full => assert_eq!(tls.resumed, 0),
+            HandshakeMode::Full => assert_eq!(tls.resumed, 0),
             // Three connections begin before there is a session.
-            Handshakes::Resumed => assert!(tls.full <= 3 && tls.resumed > 10, "{tls:?}"),
+            HandshakeMode::Resumed => assert!(tls.full <= 3 && tls.resumed > 10, "{tls:?}"),
         }
     }
 }
@@ -131,26 +134,26 @@ fn a_server_that_accepts_no_ticket_is_noted_if_sessions_should_be_resumed() {
     // This server makes new keys of tickets for each connection, so it accepts no ticket of an earlier one.
     let address = accepting(move |connection| {
         let acceptor = acceptor(&files, "http/1.1", &ClientCertificates::Ignored);
-        if let Ok(stream) = Stream::accept(&acceptor, connection) {
+        if let Ok(stream) = TlsStream::accept(&acceptor, connection) {
             converse(stream);
         }
     });
-    let ask = EncryptionAsk { handshakes: Handshakes::Resumed, ..trusting(&authority) };
-    let plan = Plan { lifetime: Lifetime::ONE_REQUEST, ..secret(address, ask) };
+    let ask = EncryptionAsk { handshakes: HandshakeMode::Resumed, ..trusting(&authority) };
+    let plan = LoadPlan { lifetime: Lifetime::ONE_REQUEST, ..secret(address, ask) };
     let report = report(&plan);
     assert_eq!(tls(&report.runs[0]).resumed, 0);
     assert!(has(&report.verdict.notes, ReasonCode::NotResumed), "{:?}", report.verdict);
 }
 
 /// Checks that every request fails by its handshake, for this reason, and that the verdict says so.
-fn assert_refused(plan: &Plan, reason: &str) {
+fn assert_refused(plan: &LoadPlan, reason: &str) {
     let report = report(plan);
     let run = &report.runs[0];
     assert_only(run, FailureKind::Handshake, reason);
     let tls = tls(run);
     assert_eq!(tls.failed.iter().map(|fault| fault.reason.as_str()).collect::<Vec<_>>(), [reason]);
     assert!(tls.failures() >= run.requests.failed, "{tls:?}");
-    assert_eq!(report.verdict.state, State::Invalid);
+    assert_eq!(report.verdict.state, ResultTrust::Invalid);
     let told = report.verdict.reasons.iter().find(|one| one.code == ReasonCode::HandshakesFailed);
     assert!(told.unwrap().text.contains(&tls.failed[0].text), "{told:?}");
     assert!(text_of(&report).contains(&tls.failed[0].text));
@@ -229,11 +232,11 @@ fn a_slow_handshake_is_part_of_the_response_time_in_an_open_loop_and_of_no_servi
     let address = accepting(move |connection| {
         // Paced: this server is slow on purpose, and the sleep is what the test measures; nothing is waited for.
         std::thread::sleep(Duration::from_millis(SLOW_MS));
-        if let Ok(stream) = Stream::accept(&offered, connection) {
+        if let Ok(stream) = TlsStream::accept(&offered, connection) {
             converse(stream);
         }
     });
-    let plan = Plan {
+    let plan = LoadPlan {
         connections: 40,
         pace: rate(100.0),
         lifetime: Lifetime::ONE_REQUEST,
@@ -258,7 +261,7 @@ fn plain_and_encrypted_servers_can_be_in_one_run() {
     let plain = crate::faults::server::answering(server::ANSWER);
     let urls = [format!("https://{secret}/"), format!("http://{plain}/")];
     let mixed = of_urls(&urls, trusting(&authority), plan(plain));
-    let run = run(&Plan { connections: 4, ..mixed });
+    let run = run(&LoadPlan { connections: 4, ..mixed });
     assert_answered(&run, "both");
     assert_eq!((tls(&run).full, run.connections.opened), (2, 4));
 }
@@ -267,7 +270,7 @@ fn plain_and_encrypted_servers_can_be_in_one_run() {
 fn encrypted_connections_are_held_and_counted_when_they_end() {
     let authority = Authority::new();
     let address = answering(authority.acceptor(&NAMES));
-    let plan = Plan {
+    let plan = LoadPlan {
         connections: 10,
         pace: rate(100.0),
         upkeep: Upkeep::Hold,

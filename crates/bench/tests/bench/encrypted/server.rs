@@ -14,7 +14,7 @@ use rcgen::{
 };
 use tempfile::TempDir;
 use tls::{
-    Acceptor, Certificates, ClientAuthorities, ClientCertificates, Identity, Stream, Tickets,
+    Acceptor, Certificates, ClientAuthorities, ClientCertificates, Identity, Tickets, TlsStream,
 };
 
 pub(crate) const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -105,14 +105,14 @@ pub(crate) fn accepting(work: impl Fn(TcpStream) + Send + Sync + 'static) -> Soc
 /// A server over TLS that answers every request.
 pub(crate) fn answering(acceptor: Acceptor) -> SocketAddr {
     accepting(move |connection| {
-        if let Ok(stream) = Stream::accept(&acceptor, connection) {
+        if let Ok(stream) = TlsStream::accept(&acceptor, connection) {
             converse(stream);
         }
     })
 }
 
 /// Answers until the client ends.
-pub(crate) fn converse(mut stream: Stream<TcpStream>) {
+pub(crate) fn converse(mut stream: TlsStream<TcpStream>) {
     let mut heard = Vec::new();
     let mut piece = [0; 4096];
     while let Ok(count @ 1..) = stream.read(&mut piece) {

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use bench::plan::{BodyCheck, Lifetime, Request};
+use bench::plan::{BodyCheck, Lifetime, PlannedRequest};
 use bench::tally::FailureKind;
 
 use crate::faults::generator::{assert_answered, plan, plan_of, run};
@@ -30,7 +30,7 @@ fn an_answer_may_last_until_the_connection_ends() {
 
 #[test]
 fn an_answer_to_head_has_no_body() {
-    let request = Request { method: "HEAD".to_owned(), ..Request::default() };
+    let request = PlannedRequest { method: "HEAD".to_owned(), ..PlannedRequest::default() };
     let mut plan = plan_of(answering(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"), &request);
     plan.check.length = Some(0);
     let run = run(&plan);

@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bench::plan::{
-    Aim, Arrivals, Check, Lifetime, Ownership, Pace, Pinning, Plan, Rate, Request, Upkeep,
+    Aim, AnswerCheck, Arrivals, Lifetime, LoadPlan, Ownership, PlannedRequest, RequestPace,
+    RequestRate, ThreadPinning, Upkeep,
 };
 use bench::report::{Ended, RunReport};
 use bench::tally::FailureKind;
@@ -14,19 +15,19 @@ use bench::tally::FailureKind;
 pub(crate) const TRIES: usize = 20;
 
 /// Three connections of one thread in a closed loop for 300 ms; no timeout, however slow the host is.
-pub(crate) fn plan(address: SocketAddr) -> Plan {
-    plan_of(address, &Request::default())
+pub(crate) fn plan(address: SocketAddr) -> LoadPlan {
+    plan_of(address, &PlannedRequest::default())
 }
 
-pub(crate) fn plan_of(address: SocketAddr, request: &Request) -> Plan {
+pub(crate) fn plan_of(address: SocketAddr, request: &PlannedRequest) -> LoadPlan {
     let aim = Aim::at(&[format!("http://{address}/")], &[], request, Ownership::Unsaid).unwrap();
-    Plan {
+    LoadPlan {
         targets: aim.targets,
         peers: aim.peers,
         connections: 3,
         threads: 1,
-        pinning: Pinning::None,
-        pace: Pace::Closed,
+        pinning: ThreadPinning::None,
+        pace: RequestPace::Closed,
         duration: Duration::from_millis(300),
         warmup: Duration::ZERO,
         count: None,
@@ -35,7 +36,7 @@ pub(crate) fn plan_of(address: SocketAddr, request: &Request) -> Plan {
         upkeep: Upkeep::Replace,
         pipeline: 1,
         timeout: Duration::from_secs(20),
-        check: Check::default(),
+        check: AnswerCheck::default(),
         encryption: None,
         store: None,
         sources: Vec::new(),
@@ -45,22 +46,22 @@ pub(crate) fn plan_of(address: SocketAddr, request: &Request) -> Plan {
 }
 
 /// Like [`plan`], with a timeout of 100 ms.
-pub(crate) fn impatient_plan(address: SocketAddr) -> Plan {
-    Plan { timeout: Duration::from_millis(100), ..plan(address) }
+pub(crate) fn impatient_plan(address: SocketAddr) -> LoadPlan {
+    LoadPlan { timeout: Duration::from_millis(100), ..plan(address) }
 }
 
 /// A rate of this many requests per second at equal intervals.
-pub(crate) fn rate(per_second: f64) -> Pace {
-    Pace::Open(Rate::steady(per_second, Duration::from_secs(1), Arrivals::Constant))
+pub(crate) fn rate(per_second: f64) -> RequestPace {
+    RequestPace::Open(RequestRate::steady(per_second, Duration::from_secs(1), Arrivals::Constant))
 }
 
 /// Runs a plan, until at least one request has ended in it.
-pub(crate) fn run(plan: &Plan) -> RunReport {
+pub(crate) fn run(plan: &LoadPlan) -> RunReport {
     undisturbed(plan, |run| run.requests.answered + run.requests.failed > 0)
 }
 
 /// Runs a plan, again if it was disturbed; returns the last run in any case.
-pub(crate) fn undisturbed(plan: &Plan, is_whole: impl Fn(&RunReport) -> bool) -> RunReport {
+pub(crate) fn undisturbed(plan: &LoadPlan, is_whole: impl Fn(&RunReport) -> bool) -> RunReport {
     let mut tries = (0..TRIES).map(|_| run_once(plan));
     let mut last = tries.next().unwrap();
     while !is_whole(&last)
@@ -72,7 +73,7 @@ pub(crate) fn undisturbed(plan: &Plan, is_whole: impl Fn(&RunReport) -> bool) ->
 }
 
 /// Runs once, and checks that no request is lost or counted twice.
-fn run_once(plan: &Plan) -> RunReport {
+fn run_once(plan: &LoadPlan) -> RunReport {
     let report = bench::run::requests(plan, Vec::new(), |_| {}).unwrap();
     assert_eq!(report.ended, Ended::Complete);
     let run = report.runs.into_iter().next().unwrap();
@@ -83,7 +84,7 @@ fn run_once(plan: &Plan) -> RunReport {
         "{requests:?}"
     );
     assert_eq!(run.service.count, requests.answered);
-    if plan.pace == Pace::Closed {
+    if plan.pace == RequestPace::Closed {
         let most = u64::from(plan.connections) * u64::from(plan.pipeline);
         assert!(requests.in_flight_end <= most, "{requests:?}");
     }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bench::plan::{Plan, Upkeep};
+use bench::plan::{LoadPlan, Upkeep};
 use bench::report::{Ended, Report};
 
 use crate::faults::generator::{TRIES, plan, rate};
@@ -15,7 +15,8 @@ const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
 /// Ten connections, with ten requests per second each.
 fn hold(address: SocketAddr) -> Report {
-    let plan = Plan { connections: 10, pace: rate(100.0), upkeep: Upkeep::Hold, ..plan(address) };
+    let plan =
+        LoadPlan { connections: 10, pace: rate(100.0), upkeep: Upkeep::Hold, ..plan(address) };
     let report = bench::run::hold(&plan, Vec::new(), |_| {}).unwrap();
     assert_eq!((report.ended, report.plan.verb.as_str()), (Ended::Complete, "hold"));
     report

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bench::plan::{Arrivals, Lifetime, Pace, Ramp, Rate, Stage};
+use bench::plan::{Arrivals, Lifetime, Ramp, RateStage, RequestPace, RequestRate};
 use bench::tally::FailureKind;
 
 use crate::faults::generator::{assert_answered, impatient_plan, plan, rate, run, undisturbed};
@@ -94,9 +94,9 @@ fn stages_ask_for_their_sum_and_rest_in_a_pause() {
 }
 
 /// Rates at the beginning and end of each stage, and its duration.
-fn stages(stages: &[(f64, f64, Duration)]) -> Pace {
+fn stages(stages: &[(f64, f64, Duration)]) -> RequestPace {
     let stage =
-        |&(from, to, lasts): &(f64, f64, Duration)| Stage { ramp: Ramp { from, to }, lasts };
+        |&(from, to, lasts): &(f64, f64, Duration)| RateStage { ramp: Ramp { from, to }, lasts };
     let stages = stages.iter().map(stage).collect();
-    Pace::Open(Rate { stages, arrivals: Arrivals::Constant })
+    RequestPace::Open(RequestRate { stages, arrivals: Arrivals::Constant })
 }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use bench::plan::{Body, BodyCheck, Check, Request};
+use bench::plan::{AnswerCheck, BodyCheck, PlannedRequest, RequestBody};
 use bench::tally::FailureKind;
 
 use crate::faults::generator::{assert_answered, assert_only, impatient_plan, plan, plan_of, run};
@@ -109,7 +109,7 @@ fn bodies_are_held_against_what_they_should_be() {
     for (address, framing) in [(whole, "whole"), (chunked, "chunked")] {
         let held = |length, body: &BodyCheck| {
             let mut plan = plan(address);
-            plan.check = Check { length, body: body.clone(), ..Check::default() };
+            plan.check = AnswerCheck { length, body: body.clone(), ..AnswerCheck::default() };
             run(&plan)
         };
         for (length, body) in
@@ -131,8 +131,8 @@ fn bodies_are_held_against_what_they_should_be() {
 
 #[test]
 fn a_server_that_takes_no_request_is_a_timeout() {
-    let body = Body::Bytes(vec![b'x'; 4_000_000]);
-    let request = Request { method: "POST".to_owned(), body, ..Request::default() };
+    let body = RequestBody::Bytes(vec![b'x'; 4_000_000]);
+    let request = PlannedRequest { method: "POST".to_owned(), body, ..PlannedRequest::default() };
     let idle = serve(|conversation| {
         if conversation.hears() {
             // Nothing is read until the generator has given up, or ever.

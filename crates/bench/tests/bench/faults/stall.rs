@@ -40,7 +40,7 @@ fn a_stall_shows_in_the_response_times_of_an_open_loop() {
     // One of those 500 was sent into the stall.
     assert!(open.service.p99_ns < open.response.p99_ns / 2, "{:?}", open.service);
 
-    plan.pace = bench::plan::Pace::Closed;
+    plan.pace = bench::plan::RequestPace::Closed;
     let most_ns = open.response.p99_ns / 2;
     let closed = undisturbed(&plan, |run| run.service.p99_ns < most_ns);
     assert_answered(&closed, "closed loop");

@@ -1,6 +1,6 @@
 //! Every figure of a report, computed by hand.
 
-use bench::report::{Holds, Report, Spread};
+use bench::report::{FigureSpread, Holds, Report};
 use bench::tally::{Answering, FailureKind, Latency};
 
 use crate::report::sample::{SECOND_NS, closed_plan, closed_run, of, open, open_plan, open_run};
@@ -108,13 +108,13 @@ fn failures_are_outcomes_too() {
 
 #[test]
 fn medians_and_spreads_by_hand() {
-    let spread = |values: &[f64]| Spread::of(values.iter().copied());
+    let spread = |values: &[f64]| FigureSpread::of(values.iter().copied());
     assert_eq!(spread(&[]), None);
-    let of_one = Spread { median: 5.0, min: 5.0, max: 5.0, spread: 0.0 };
+    let of_one = FigureSpread { median: 5.0, min: 5.0, max: 5.0, spread: 0.0 };
     assert_eq!(spread(&[5.0]), Some(of_one));
-    let of_three = Spread { median: 100.0, min: 90.0, max: 120.0, spread: 0.3 };
+    let of_three = FigureSpread { median: 100.0, min: 90.0, max: 120.0, spread: 0.3 };
     assert_eq!(spread(&[120.0, 90.0, 100.0]), Some(of_three));
-    let of_four = Spread { median: 15.0, min: 8.0, max: 38.0, spread: 2.0 };
+    let of_four = FigureSpread { median: 15.0, min: 8.0, max: 38.0, spread: 2.0 };
     assert_eq!(spread(&[20.0, 8.0, 38.0, 10.0]), Some(of_four));
     assert_eq!(spread(&[0.0, 0.0]).unwrap().spread, 0.0);
 }
@@ -125,7 +125,7 @@ fn the_summary_is_of_all_runs() {
     short.wall_ns = SECOND_NS / 2;
     let report = Report::of(of(closed_plan(), vec![closed_run(), short, closed_run()]));
     let summary = report.summary.unwrap();
-    let expected = Spread { median: 4000.0, min: 4000.0, max: 8000.0, spread: 1.0 };
+    let expected = FigureSpread { median: 4000.0, min: 4000.0, max: 8000.0, spread: 1.0 };
     assert_eq!(summary.rate_per_s, expected);
     assert_eq!(summary.service.mean_ns.median, 1_000_000.0);
     assert_eq!(summary.server_cpu_per_request_ns.unwrap().median, 8000.0);

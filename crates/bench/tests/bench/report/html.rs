@@ -1,7 +1,7 @@
 //! Pages of whole reports: well formed whatever the texts are, with the figures of the report, and with every point
 //! inside its plot.
 
-use bench::knee::{End, Found, KneeFound, KneeReport, KneeStep};
+use bench::knee::{End, KneeFound, KneeReport, KneeStep, SearchResult};
 use bench::report::{Measured, Report, write_html};
 use bench::tally::{FailureKind, Loop, Opening, Tally};
 
@@ -243,7 +243,7 @@ fn the_page_of_a_knee_shows_what_was_found() {
 #[test]
 fn the_page_of_a_knee_tells_no_time_that_nobody_measured() {
     let mut report = knee();
-    report.found = Found { end: End::Stopped, last_good_per_s: None, first_bad_per_s: None };
+    report.found = SearchResult { end: End::Stopped, last_good_per_s: None, first_bad_per_s: None };
     let stopped = KneeStep {
         outcome: KneeFound::Stopped,
         answered_per_s: 0.0,

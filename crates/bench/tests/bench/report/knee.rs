@@ -1,8 +1,8 @@
 //! Each step of a search for a knee: what is the server's fault, and what is a fault of the measurement.
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
-use bench::knee::{Found, KneeFound, KneeReport, KneeStep, Objective, search, write_text};
-use bench::report::{Percentile, ReasonCode, Report, RunMeasured, State};
+use bench::knee::{KneeFound, KneeReport, KneeStep, Objective, SearchResult, search, write_text};
+use bench::report::{Percentile, ReasonCode, Report, ResultTrust, RunMeasured};
 use bench::tally::{Answering, FailureKind, Loop, Opening, Sending, Tally};
 
 use crate::report::sample::{SECOND_NS, measured, of, open_plan, open_run};
@@ -76,9 +76,9 @@ fn a_generator_that_hardly_asked_is_an_excuse_for_silence() {
 }
 
 /// Searches with these measurements in order; the last one is repeated.
-fn concluded(runs: &[RunMeasured]) -> (State, String) {
+fn concluded(runs: &[RunMeasured]) -> (ResultTrust, String) {
     let mut steps = Vec::new();
-    let found: Result<Found, std::fmt::Error> = search(1000.0, 1e6, |rate| {
+    let found: Result<SearchResult, std::fmt::Error> = search(1000.0, 1e6, |rate| {
         let run = &runs[steps.len().min(runs.len() - 1)];
         let step = KneeStep::of(rate, &report(run.clone()), &OBJECTIVES);
         let outcome = step.outcome;
@@ -104,14 +104,14 @@ fn a_search_that_met_nobody_says_so_whatever_the_host_did_meanwhile() {
         &[stolen(refused()), refused()],
         &[refused(), busy],
     ] {
-        assert_eq!(concluded(runs), (State::Invalid, silent.to_owned()));
+        assert_eq!(concluded(runs), (ResultTrust::Invalid, silent.to_owned()));
     }
     // It has answered before: then the host is doubted.
     let (state, told) = concluded(&[stolen(slow())]);
-    assert_eq!(state, State::Invalid);
+    assert_eq!(state, ResultTrust::Invalid);
     assert!(told.contains("the generator or its host is the limit"), "{told}");
     // A server that ended after a good rate broke, on a busy host, too.
     let (state, told) = concluded(&[open_run(), stolen(refused())]);
-    assert_eq!(state, State::Valid);
+    assert_eq!(state, ResultTrust::Valid);
     assert!(told.starts_with("KNEE: holds at 1,000 requests/s, broken at "), "{told}");
 }

@@ -1,10 +1,10 @@
 //! A measurement whose figures can be computed by hand.
 
 use bench::host::{Fact, HostFacts, ServerUse, ThreadUse};
-use bench::knee::{End, Found, KneeFound, KneeReport, KneeStep, Objective};
+use bench::knee::{End, KneeFound, KneeReport, KneeStep, Objective, SearchResult};
 use bench::report::{
-    ClockUse, EncryptionPlanReport, Ended, HoldReport, Measured, Percentile, PlanReport, Report,
-    RunMeasured, StageReport, TargetReport,
+    ClockBehaviour, EncryptionPlanReport, Ended, HoldReport, Measured, Percentile, PlanReport,
+    Report, RunMeasured, StageReport, TargetReport,
 };
 use bench::tally::{Answering, HandshakeFault, Loop, Opening, Sending, Tally};
 use runtime::transport::{Agreed, Resumption};
@@ -91,7 +91,7 @@ pub(crate) fn measured(tally: Tally, wall_ns: u64) -> RunMeasured {
         generator: vec![generator],
         server: Some(server),
         steal_share: Some(0.002),
-        clock: ClockUse {
+        clock: ClockBehaviour {
             went_back: 0,
             monotonic_ns: wall_ns,
             realtime_ns: i64::try_from(wall_ns).expect("a run is shorter than 292 years"),
@@ -239,8 +239,11 @@ pub(crate) fn knee() -> KneeReport {
         }
     };
     let steps = vec![step(1000.0, 400_000), step(2100.0, 8_000_000), step(2000.0, 900_000)];
-    let found =
-        Found { end: End::Found, last_good_per_s: Some(2000.0), first_bad_per_s: Some(2100.0) };
+    let found = SearchResult {
+        end: End::Found,
+        last_good_per_s: Some(2000.0),
+        first_bad_per_s: Some(2100.0),
+    };
     let mut measured = of(open_plan(), vec![open_run()]);
     measured.command = ["velodrome", "bench", "knee"].map(str::to_owned).to_vec();
     KneeReport::of(&objectives, [1000.0, 1e6], found, Report::of(measured), steps)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bench::compare::{Comparison, Side};
-use bench::report::{Condition, Ended, ReadError, Report};
+use bench::report::{Ended, FailCondition, ReadError, Report};
 use serde_json::Value;
 
 use crate::report::sample::{
@@ -20,10 +20,10 @@ const REPORT: &str = "## The JSON report";
 const REFERENCE: &str = "object";
 
 /// A condition whose limit is in milliseconds.
-fn failed_if(text: &str) -> Condition {
+fn failed_if(text: &str) -> FailCondition {
     let milliseconds =
         |text: &str| text.strip_suffix("ms")?.parse().ok().map(Duration::from_millis);
-    Condition::read(text, milliseconds).expect("a right condition")
+    FailCondition::read(text, milliseconds).expect("a right condition")
 }
 
 /// A report in which no list is empty and no field null.

@@ -2,8 +2,8 @@
 
 use bench::host::HostFacts;
 use bench::report::{
-    EncryptionPlanReport, Ended, Measured, PlanReport, ReasonCode, Report, RunMeasured,
-    StageReport, State,
+    EncryptionPlanReport, Ended, Measured, PlanReport, ReasonCode, Report, ResultTrust,
+    RunMeasured, StageReport,
 };
 use bench::tally::{FailureKind, Loop, Opening, Tally};
 
@@ -15,8 +15,10 @@ use crate::report::sample::{
 /// The reasons against a run, and the notes.
 fn codes(measured: Measured) -> (Vec<ReasonCode>, Vec<ReasonCode>) {
     let verdict = Report::of(measured).verdict;
-    assert_eq!(verdict.state == State::Valid, verdict.reasons.is_empty());
-    let of = |reasons: &[bench::report::Reason]| reasons.iter().map(|reason| reason.code).collect();
+    assert_eq!(verdict.state == ResultTrust::Valid, verdict.reasons.is_empty());
+    let of = |reasons: &[bench::report::VerdictReason]| {
+        reasons.iter().map(|reason| reason.code).collect()
+    };
     (of(&verdict.reasons), of(&verdict.notes))
 }
 
@@ -273,7 +275,7 @@ fn a_contradiction_with_littles_law_counts_against_it() {
     assert_eq!(after(plan.clone(), closed_run(), |_| ()), []);
     let crowded = |run: &mut RunMeasured| {
         run.wall_ns = SECOND_NS / 3;
-        run.clock = bench::report::ClockUse::default();
+        run.clock = bench::report::ClockBehaviour::default();
     };
     assert_eq!(after(plan, closed_run(), crowded), [ReasonCode::LittlesLaw], "12 of 8");
 }
@@ -309,7 +311,7 @@ fn report_notes_conditions_that_qualify_the_result() {
     run.tally.fail(FailureKind::Reset, 100 * SECOND_NS);
     run.generator[0].waited_ns = 51_000_000;
     open(&mut run.tally, 1, 61 * SECOND_NS);
-    run.tally.spent = bench::tally::Spent::default();
+    run.tally.spent = bench::tally::SpentTime::default();
     let measured = Measured { ended: Ended::Interrupted, ..of(closed_plan(), vec![run]) };
     let expected = [
         ReasonCode::Interrupted,

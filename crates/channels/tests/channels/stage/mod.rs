@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use channels::{
-    Body, Channels, Format, Letter, Position, Publisher, Refusal, Rights, Rulebook, Sender, Shown,
-    Standing, Subscriber, Subscription, Told,
+    ChannelLetter, ChannelRefusal, Channels, Credential, Format, Payload, Position, PublishReceipt,
+    Publisher, Rights, Rulebook, Sender, Subscriber, Subscription, SubscriptionState,
 };
 use runtime::Peer;
 use runtime::mailbox::Endpoint;
@@ -33,7 +33,12 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    fn obey(&mut self, member: &mut Member, line: &str, context: &mut Context<'_, Box<Letter>>) {
+    fn obey(
+        &mut self,
+        member: &mut Member,
+        line: &str,
+        context: &mut Context<'_, Box<ChannelLetter>>,
+    ) {
         let mut words = line.splitn(3, ' ');
         let mut word = || words.next().unwrap_or_default();
         let (verb, name, rest) = (word(), word(), word());
@@ -54,8 +59,8 @@ impl Lines {
                 .map(|subscription| member.keep(name, subscription)),
             "as" => {
                 let user = channels::Member { user: name.into(), info: None };
-                member.rights =
-                    Rights::new(Shown::Token(channels::Pass::of_user(user, u64::MAX).into()), None);
+                let pass = channels::Pass::of_user(user, u64::MAX);
+                member.rights = Rights::new(Credential::Token(pass.into()), None);
                 Ok(())
             }
             "psub" | "confirm" => self
@@ -73,8 +78,9 @@ impl Lines {
                     member.is_confirmed = verb != "confirm";
                 }),
             "pub" => {
-                let publisher = Publisher { process: context.id, told: Told::ByReceipt(now_ms) };
-                let body = Body::of_text(rest);
+                let publisher =
+                    Publisher { process: context.id, told: PublishReceipt::ByReceipt(now_ms) };
+                let body = Payload::of_text(rest);
                 let sender = Sender { rights: &Rights::ANYBODY, address: None };
                 self.channels.publish(name, body, sender, Some(publisher), now_ms).map(drop)
             }
@@ -101,15 +107,19 @@ impl Lines {
 
 impl Lines {
     /// Tells a member when its last subscription, to a pattern, is active everywhere. Until then it is parked.
-    fn confirm(&mut self, member: &mut Member, context: &mut Context<'_, Box<Letter>>) -> Next {
+    fn confirm(
+        &mut self,
+        member: &mut Member,
+        context: &mut Context<'_, Box<ChannelLetter>>,
+    ) -> Next {
         let Some(last) = member.subscriptions.last().filter(|_| !member.is_confirmed) else {
             return self.poll(member, context);
         };
         match self.channels.standing(last) {
-            Standing::Awaited => return Next::Park,
-            Standing::Active => context.output.put(b"active\n\n"),
-            Standing::NoRoom => {
-                context.output.put(format!("refused: {}\n\n", Refusal::Full).as_bytes());
+            SubscriptionState::Awaited => return Next::Park,
+            SubscriptionState::Active => context.output.put(b"active\n\n"),
+            SubscriptionState::NoRoom => {
+                context.output.put(format!("refused: {}\n\n", ChannelRefusal::Full).as_bytes());
                 if let Some(last) = member.subscriptions.pop() {
                     self.channels.unsubscribe(last);
                 }
@@ -120,7 +130,7 @@ impl Lines {
     }
 
     /// Asks again for what a member polls for.
-    fn poll(&mut self, member: &mut Member, context: &mut Context<'_, Box<Letter>>) -> Next {
+    fn poll(&mut self, member: &mut Member, context: &mut Context<'_, Box<ChannelLetter>>) -> Next {
         let Some((name, since, seconds)) = &member.poll else { return Next::Read };
         let times = (context.now.monotonic_ms(), seconds * 1000);
         match self.channels.poll(name, *since, (context.id, &Rights::ANYBODY), times) {
@@ -145,7 +155,7 @@ impl Member {
 
 impl Service for Lines {
     type Process = Member;
-    type Message = Box<Letter>;
+    type Message = Box<ChannelLetter>;
     const KINDS: &'static [&'static str] = &["member"];
 
     fn kind(_: &Member) -> usize {
@@ -160,7 +170,7 @@ impl Service for Lines {
         &mut self,
         _: ListenerIndex,
         _: Peer,
-        context: &mut Context<'_, Box<Letter>>,
+        context: &mut Context<'_, Box<ChannelLetter>>,
     ) -> Option<Member> {
         let process = context.id;
         Some(Member {
@@ -177,7 +187,7 @@ impl Service for Lines {
         &mut self,
         member: &mut Member,
         input: &[u8],
-        context: &mut Context<'_, Box<Letter>>,
+        context: &mut Context<'_, Box<ChannelLetter>>,
     ) -> Progress {
         let whole = input.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         for line in String::from_utf8_lossy(&input[..whole]).lines() {
@@ -191,7 +201,7 @@ impl Service for Lines {
         &mut self,
         member: &mut Member,
         event: Event,
-        context: &mut Context<'_, Box<Letter>>,
+        context: &mut Context<'_, Box<ChannelLetter>>,
     ) -> Next {
         match event {
             Event::OutputDrained => {
@@ -220,13 +230,13 @@ impl Service for Lines {
     fn on_message(
         &mut self,
         from: Endpoint,
-        letter: Box<Letter>,
-        context: &mut ServiceContext<'_, Box<Letter>>,
+        letter: Box<ChannelLetter>,
+        context: &mut ServiceContext<'_, Box<ChannelLetter>>,
     ) {
         self.channels.on_letter(from, *letter, context);
     }
 
-    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, Box<Letter>>) {
+    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, Box<ChannelLetter>>) {
         for receipt in self.channels.take_receipts() {
             if let Err(refusal) = receipt.result {
                 let told = format!("refused: {refusal}\n\n").into_bytes();

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, UNIX_EPOCH};
 
-use conformance::{Capability, Target};
+use conformance::{Capability, TestedServer};
 
 /// The program of the Debian package nginx-light.
 const PROGRAM: &str = "/usr/sbin/nginx";
@@ -54,8 +54,8 @@ impl Nginx {
     }
 
     /// What it offers.
-    pub(crate) fn target(&self) -> Target {
-        let mut target = Target::new(self.address)
+    pub(crate) fn target(&self) -> TestedServer {
+        let mut target = TestedServer::new(self.address)
             .with(Capability::File, "/sample.txt")
             .with(Capability::EmptyFile, "/empty.txt")
             .with(Capability::Directory, "/directory")

@@ -5,7 +5,7 @@
 
 mod row;
 
-use store::{Change, Only, Query};
+use store::{DatabaseChange, Only, Query};
 
 use super::reply::Shape;
 use super::reply::Unit::{Milliseconds, Seconds};
@@ -48,7 +48,7 @@ macro_rules! rows {
 
 rows! {
     "append" 3..=3 Write ONE_KEY
-        Step(|words| change(Change::Append(words.key(), words.copy(2)), Shape::Number))
+        Step(|words| change(DatabaseChange::Append(words.key(), words.copy(2)), Shape::Number))
         "key value" "Appends to the value of a key.";
     "auth" 2..=ANY Free NO_KEY Refused(connection::auth) "[user] key | token" "Authenticates the connection.";
     "client" 2..=ANY Free NO_KEY Now(client::run)
@@ -59,10 +59,10 @@ rows! {
     "copy" 3..=ANY Write TWO_KEYS Step(steps::copy)
         "source destination [REPLACE]" "Copies the value of a key to another key.";
     "dbsize" 1..=1 Read NO_KEY Step(|_| ask(Query::Count, Shape::Number)) "" "Returns the number of keys.";
-    "decr" 2..=2 Write ONE_KEY Step(|words| change(Change::Add(words.key(), -1), Shape::Number))
+    "decr" 2..=2 Write ONE_KEY Step(|words| change(DatabaseChange::Add(words.key(), -1), Shape::Number))
         "key" "Subtracts one from an integer.";
     "decrby" 3..=3 Write ONE_KEY Step(steps::subtract) "key number" "Subtracts a number from an integer.";
-    "del" 2..=ANY Write ALL_KEYS Step(|words| change(Change::Delete(words.keys()), Shape::Number))
+    "del" 2..=ANY Write ALL_KEYS Step(|words| change(DatabaseChange::Delete(words.keys()), Shape::Number))
         "key …" "Deletes keys.";
     "discard" 1..=1 Store NO_KEY Now(transaction::discard) "" "Drops a transaction.";
     "echo" 2..=2 Free NO_KEY Queued(connection::echo) "word" "Returns its word.";
@@ -74,12 +74,12 @@ rows! {
         "key time [NX | XX | GT | LT]" "Sets the expiry of a key to a time in seconds.";
     "expiretime" 2..=2 Read ONE_KEY Step(|words| ask(Query::Remaining(words.key()), Shape::End(Seconds)))
         "key" "Returns the time in seconds at which a key expires.";
-    "flushall" 1..=2 WriteAll NO_KEY Step(|words| steps::clear(words, Change::ClearAll))
+    "flushall" 1..=2 WriteAll NO_KEY Step(|words| steps::clear(words, DatabaseChange::ClearAll))
         "[SYNC | ASYNC]" "Deletes all keys of all databases.";
-    "flushdb" 1..=2 Write NO_KEY Step(|words| steps::clear(words, Change::Clear))
+    "flushdb" 1..=2 Write NO_KEY Step(|words| steps::clear(words, DatabaseChange::Clear))
         "[SYNC | ASYNC]" "Deletes all keys of the database.";
     "get" 2..=2 Read ONE_KEY Value(|_| Ok(Shape::Bulk)) "key" "Returns the value of a key.";
-    "getdel" 2..=2 Write ONE_KEY Step(|words| change(Change::Take(words.key()), Shape::Bulk))
+    "getdel" 2..=2 Write ONE_KEY Step(|words| change(DatabaseChange::Take(words.key()), Shape::Bulk))
         "key" "Returns the value of a key, and deletes the key.";
     "getex" 2..=ANY Write ONE_KEY Step(steps::get_and_expire)
         "key [EX seconds | PX milliseconds | EXAT time | PXAT time-ms | PERSIST]"
@@ -90,13 +90,13 @@ rows! {
         "key value" "Sets the value of a key, and returns the one before.";
     "hello" 1..=ANY Free NO_KEY Refused(connection::hello)
         "[2 | 3 [AUTH user key] [SETNAME name]]" "Chooses the version of the protocol.";
-    "incr" 2..=2 Write ONE_KEY Step(|words| change(Change::Add(words.key(), 1), Shape::Number))
+    "incr" 2..=2 Write ONE_KEY Step(|words| change(DatabaseChange::Add(words.key(), 1), Shape::Number))
         "key" "Adds one to an integer.";
     "incrby" 3..=3 Write ONE_KEY
-        Step(|words| change(Change::Add(words.key(), words.number(2)?), Shape::Number))
+        Step(|words| change(DatabaseChange::Add(words.key(), words.number(2)?), Shape::Number))
         "key number" "Adds a number to an integer.";
     "incrbyfloat" 3..=3 Write ONE_KEY
-        Step(|words| change(Change::AddDecimal(words.key(), words.copy(2)), Shape::Bulk))
+        Step(|words| change(DatabaseChange::AddDecimal(words.key(), words.copy(2)), Shape::Bulk))
         "key number" "Adds a number with a fraction to one.";
     "info" 1..=ANY Free NO_KEY Queued(about::info) "[section …]" "Returns numbers about the server.";
     "keys" 2..=2 Read NO_KEY Queued(listing::run) "pattern" "Returns all keys that match a pattern.";
@@ -160,7 +160,7 @@ rows! {
         "key" "Returns the seconds until a key expires.";
     "type" 2..=2 Read ONE_KEY Step(|words| ask(Query::Kind(words.key()), Shape::Type))
         "key" "Returns the type of a value.";
-    "unlink" 2..=ANY Write ALL_KEYS Step(|words| change(Change::Delete(words.keys()), Shape::Number))
+    "unlink" 2..=ANY Write ALL_KEYS Step(|words| change(DatabaseChange::Delete(words.keys()), Shape::Number))
         "key …" "Deletes keys.";
     "unsubscribe" 1..=ANY Free NO_KEY Refused(pubsub::unsubscribe)
         "[channel …]" "Ends subscriptions to channels.";

@@ -4,7 +4,7 @@
 
 use std::ops::RangeInclusive;
 
-use local::Need;
+use local::AccessNeed;
 use wire::resp::{write_array, write_bulk, write_integer, write_simple};
 
 use crate::session::reply::Shape;
@@ -74,12 +74,12 @@ pub(in crate::session) enum Run {
 
 impl Row {
     /// The right that a client needs.
-    pub(in crate::session) fn need(&self) -> Option<Need> {
+    pub(in crate::session) fn need(&self) -> Option<AccessNeed> {
         match self.access {
             Access::Free | Access::Store => None,
-            Access::Read => Some(Need::Read),
-            Access::Write => Some(Need::Write),
-            Access::WriteAll => Some(Need::WriteAll),
+            Access::Read => Some(AccessNeed::Read),
+            Access::Write => Some(AccessNeed::Write),
+            Access::WriteAll => Some(AccessNeed::WriteAll),
         }
     }
 

@@ -3,10 +3,10 @@
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 
-use runtime::mailbox::{Role, Waking, mesh};
-use runtime::scheduler::{Scheduler, Settings, Waiting};
+use runtime::mailbox::{EndpointRole, Waking, mesh};
+use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
 use runtime::service::{
-    CloseReason, Command, Connect, Context, Event, ListenerIndex, Next, Progress, Service,
+    CloseReason, Connect, Context, Event, ListenerIndex, Next, Progress, SchedulerCommand, Service,
     ServiceContext,
 };
 use runtime::slots::ProcessId;
@@ -27,7 +27,7 @@ pub(crate) enum Heard {
 /// Sends `hello` once it is connected, and `again` when it is run.
 pub(crate) struct Caller {
     /// Returned at the next end of a turn.
-    pub(crate) wishes: Vec<Command>,
+    pub(crate) wishes: Vec<SchedulerCommand>,
     pub(crate) heard: Vec<Heard>,
     /// The process of each connection that was begun.
     pub(crate) ids: Vec<(u64, ProcessId)>,
@@ -141,8 +141,8 @@ pub(crate) fn remote() -> RemoteAddress {
     RemoteAddress::Tcp(SocketAddr::from(([10, 0, 0, 1], 7)))
 }
 
-pub(crate) fn call(ticket: u64) -> Command {
-    Command::Connect(Connect { to: remote(), from: None, ticket })
+pub(crate) fn call(ticket: u64) -> SchedulerCommand {
+    SchedulerCommand::Connect(Connect { to: remote(), from: None, ticket })
 }
 
 pub(crate) struct Stage {
@@ -151,7 +151,7 @@ pub(crate) struct Stage {
 }
 
 /// A stage with a remote that listens; it has not run yet.
-pub(crate) fn stage(seed: u64, faults: Faults, settings: Settings) -> Stage {
+pub(crate) fn stage(seed: u64, faults: Faults, settings: SchedulerSettings) -> Stage {
     let world = World::new(seed, faults);
     world.listen_remote(&remote());
     let caller = Caller {
@@ -164,13 +164,13 @@ pub(crate) fn stage(seed: u64, faults: Faults, settings: Settings) -> Stage {
         declined: None,
         cursed: None,
     };
-    let seat = mesh(&[Role::Scheduler], Waking::Driven).unwrap().remove(0);
+    let seat = mesh(&[EndpointRole::Scheduler], Waking::Driven).unwrap().remove(0);
     let scheduler = Scheduler::new(world.pollset(0), caller, seat.mailbox, settings);
     Stage { world, scheduler }
 }
 
 pub(crate) fn quiet_stage() -> Stage {
-    stage(1, Faults::none(), Settings { connections: 100, ..Settings::default() })
+    stage(1, Faults::none(), SchedulerSettings { connections: 100, ..SchedulerSettings::default() })
 }
 
 impl Stage {
@@ -178,12 +178,12 @@ impl Stage {
         self.scheduler.service()
     }
 
-    pub(crate) fn wish(&mut self, commands: impl IntoIterator<Item = Command>) {
+    pub(crate) fn wish(&mut self, commands: impl IntoIterator<Item = SchedulerCommand>) {
         self.caller().wishes.extend(commands);
     }
 
     pub(crate) fn turn_once(&mut self) {
-        self.scheduler.turn(Waiting::Forbidden).unwrap();
+        self.scheduler.turn(TurnWait::Forbidden).unwrap();
     }
 
     /// Runs turns until nothing is left to do now.

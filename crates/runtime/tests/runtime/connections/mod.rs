@@ -8,8 +8,8 @@ mod caller;
 use std::io::ErrorKind;
 
 use runtime::limits::CONNECTS_PER_TURN;
-use runtime::scheduler::Settings;
-use runtime::service::{CloseReason, Command, Event};
+use runtime::scheduler::SchedulerSettings;
+use runtime::service::{CloseReason, Event, SchedulerCommand};
 use world::{ALWAYS, ClientState, Faults, Random, Stall};
 
 use crate::connections::caller::{Heard, Stage, call, quiet_stage, remote, stage};
@@ -23,7 +23,7 @@ fn late() -> Faults {
 
 /// A stage on which one connection, with ticket 1, is not established yet.
 fn pending_stage(faults: Faults) -> Stage {
-    let mut stage = stage(1, faults, Settings::default());
+    let mut stage = stage(1, faults, SchedulerSettings::default());
     stage.wish([call(1)]);
     stage.turn();
     assert_eq!(stage.take_heard(), [Heard::Begun(1)]);
@@ -88,7 +88,7 @@ fn the_service_is_asked_once_more_before_a_sleep() {
     stage.wish([call(1)]);
     stage.turn();
     let id = stage.id(1);
-    for wish in [Command::Run(id), call(2)] {
+    for wish in [SchedulerCommand::Run(id), call(2)] {
         stage.wish([wish]);
         stage.turn_once();
         assert_eq!(stage.scheduler.next_due_ns(), Some(0));
@@ -100,7 +100,7 @@ fn the_service_is_asked_once_more_before_a_sleep() {
 #[test]
 fn output_that_has_no_room_leaves_however_the_connection_came_to_stand() {
     for faults in [Faults::none(), late()] {
-        let mut stage = stage(1, faults, Settings::default());
+        let mut stage = stage(1, faults, SchedulerSettings::default());
         stage.caller().hello = vec![b'x'; 500_000];
         stage.wish([call(1)]);
         let client = loop {
@@ -126,7 +126,7 @@ fn output_that_has_no_room_leaves_however_the_connection_came_to_stand() {
         assert!(stage.take_heard().contains(&Heard::Of(1, Event::OutputDrained)));
         // And once more: the next send that finds no room is reported, too.
         let id = stage.id(1);
-        stage.wish([Command::Run(id)]);
+        stage.wish([SchedulerCommand::Run(id)]);
         stage.turn();
         assert_eq!(stage.world.client_received(client), b"again");
         assert_eq!(stage.scheduler.stats().buffered_bytes, 0);
@@ -169,7 +169,7 @@ fn a_connection_reset_before_anybody_looked_has_failed() {
 #[test]
 fn a_connection_nobody_answers_meets_its_deadline() {
     let faults = Faults { unanswered: ALWAYS, ..Faults::none() };
-    let mut stage = stage(1, faults, Settings::default());
+    let mut stage = stage(1, faults, SchedulerSettings::default());
     stage.caller().deadline_ms = Some(2_000);
     stage.wish([call(1)]);
     stage.turn_for(SECOND_NS);
@@ -185,7 +185,7 @@ fn a_connection_nobody_answers_meets_its_deadline() {
 fn a_connection_can_be_closed_before_it_stands() {
     let mut stage = pending_stage(late());
     let id = stage.id(1);
-    stage.wish([Command::Close(id)]);
+    stage.wish([SchedulerCommand::Close(id)]);
     stage.turn();
     assert_eq!(stage.take_heard(), [Heard::Closed(1, CloseReason::Aborted)]);
     stage.turn_for(SECOND_NS);
@@ -195,7 +195,11 @@ fn a_connection_can_be_closed_before_it_stands() {
 
 #[test]
 fn the_limits_of_connections_descriptors_and_ports_are_told_apart_from_failures() {
-    let mut crowded = stage(1, Faults::none(), Settings { connections: 10, ..Settings::default() });
+    let mut crowded = stage(
+        1,
+        Faults::none(),
+        SchedulerSettings { connections: 10, ..SchedulerSettings::default() },
+    );
     crowded.wish((0..15).map(call));
     crowded.turn();
     let refused = |ticket| Heard::NotBegun(ticket, ErrorKind::QuotaExceeded);
@@ -211,7 +215,7 @@ fn the_limits_of_connections_descriptors_and_ports_are_told_apart_from_failures(
     assert_eq!(poor.take_heard().last(), Some(&refused(2)));
 
     let portless = Faults { no_port: ALWAYS, ..Faults::none() };
-    let mut portless = stage(1, portless, Settings::default());
+    let mut portless = stage(1, portless, SchedulerSettings::default());
     portless.wish([call(1)]);
     portless.turn();
     assert_eq!(portless.take_heard(), [Heard::NotBegun(1, ErrorKind::AddrNotAvailable)]);
@@ -220,7 +224,7 @@ fn the_limits_of_connections_descriptors_and_ports_are_told_apart_from_failures(
 #[test]
 fn many_are_begun_over_several_turns_in_order() {
     let count = 3 * CONNECTS_PER_TURN as u64 + 1;
-    let mut stage = stage(1, Faults::none(), Settings::default());
+    let mut stage = stage(1, Faults::none(), SchedulerSettings::default());
     stage.wish((0..count).map(call));
     for turns in 1..=3 {
         stage.turn_once();
@@ -261,17 +265,17 @@ fn a_process_is_run_whatever_it_waits_for() {
     let (client, id) = (stage.accept(), stage.id(1));
     assert_eq!(stage.world.client_received(client), b"hello");
     let sends = stage.scheduler.stats().sends;
-    stage.wish([Command::Run(id), Command::Run(id)]);
+    stage.wish([SchedulerCommand::Run(id), SchedulerCommand::Run(id)]);
     stage.turn_once();
     assert_eq!(stage.world.client_received(client), b"againagain", "at the end of this turn");
     assert_eq!(stage.scheduler.stats().sends, sends + 2);
-    stage.wish([Command::Close(id), Command::Run(id)]);
+    stage.wish([SchedulerCommand::Close(id), SchedulerCommand::Run(id)]);
     stage.turn();
     assert_eq!(stage.take_heard().last(), Some(&Heard::Closed(1, CloseReason::Aborted)));
 
     let mut stage = pending_stage(late());
     let id = stage.id(1);
-    stage.wish([Command::Run(id)]);
+    stage.wish([SchedulerCommand::Run(id)]);
     stage.turn();
     assert_eq!(stage.take_heard(), [Heard::Of(1, Event::Resumed)]);
     stage.turn_for(SECOND_NS);
@@ -282,7 +286,7 @@ fn a_process_is_run_whatever_it_waits_for() {
 #[test]
 fn a_drain_ends_what_does_not_stand_and_begins_nothing_when_it_is_over() {
     let mut stage = pending_stage(late());
-    stage.wish([Command::Drain { deadline_ms: 1_000, idle_grace_ms: 500 }, call(2)]);
+    stage.wish([SchedulerCommand::Drain { deadline_ms: 1_000, idle_grace_ms: 500 }, call(2)]);
     stage.turn();
     assert_eq!(
         stage.take_heard(),
@@ -302,7 +306,7 @@ fn a_drain_without_time_ends_everything_in_its_turn() {
     let mut stage = quiet_stage();
     stage.wish((0..50).map(call));
     stage.turn();
-    stage.wish([Command::Drain { deadline_ms: 0, idle_grace_ms: 0 }]);
+    stage.wish([SchedulerCommand::Drain { deadline_ms: 0, idle_grace_ms: 0 }]);
     stage.turn_once();
     assert!(stage.scheduler.is_finished());
     assert_eq!(stage.world.open_descriptors(0), 0);
@@ -315,7 +319,11 @@ fn whatever_goes_wrong_each_is_told_its_end_once() {
     const CALLS: u64 = 100;
     for seed in 0..60 {
         let faults = Faults::drawn(&mut Random::new(seed));
-        let mut stage = stage(seed, faults, Settings { connections: 40, ..Settings::default() });
+        let mut stage = stage(
+            seed,
+            faults,
+            SchedulerSettings { connections: 40, ..SchedulerSettings::default() },
+        );
         stage.caller().deadline_ms = Some(3_000);
         let mut clients = Vec::new();
         for ticket in 0..CALLS {

@@ -1,7 +1,7 @@
 //! Handshakes that fail, and plain connections beside those that have one.
 
 use runtime::limits::HANDSHAKES_MAX;
-use runtime::scheduler::Waiting;
+use runtime::scheduler::TurnWait;
 use runtime::transport::{Transport, Violation};
 use world::{Faults, World};
 
@@ -49,7 +49,7 @@ fn plain_connections_beside_one_with_a_transport_keep_groups_and_single_sends() 
     client.say(&stage.world, b"one");
     stage.scheduler.service().watched = Some((stage.world.clone(), plain[0]));
     let before = stage.scheduler.stats().sends;
-    stage.scheduler.turn(Waiting::Forbidden).unwrap();
+    stage.scheduler.turn(TurnWait::Forbidden).unwrap();
     assert_eq!(stage.scheduler.stats().sends - before, 6, "one for each");
     for id in &plain[..4] {
         assert_eq!(stage.world.client_received(*id), b"ALL");

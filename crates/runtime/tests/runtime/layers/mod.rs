@@ -11,11 +11,11 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 
 use runtime::RemoteAddress;
-use runtime::mailbox::{Role, Waking, mesh};
-use runtime::scheduler::{Scheduler, Settings, Waiting};
+use runtime::mailbox::{EndpointRole, Waking, mesh};
+use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
 use runtime::service::{
-    Beginning, CloseReason, Command, Connect, Context, Event, ListenerIndex, Next, Progress,
-    Service, ServiceContext,
+    Beginning, CloseReason, Connect, Context, Event, ListenerIndex, Next, Progress,
+    SchedulerCommand, Service, ServiceContext,
 };
 use runtime::slots::ProcessId;
 use runtime::transport::{Transport, Violation};
@@ -73,7 +73,11 @@ impl Service for Shout {
 
     fn on_start(&mut self, context: &mut ServiceContext<'_, ()>) {
         for ticket in 0..self.calls {
-            context.command(Command::Connect(Connect { to: remote(), from: None, ticket }));
+            context.command(SchedulerCommand::Connect(Connect {
+                to: remote(),
+                from: None,
+                ticket,
+            }));
         }
     }
 
@@ -179,8 +183,8 @@ impl Stage {
 
     /// One with this service and at most this many connections.
     fn of(world: World, shout: Shout, connections: usize) -> Self {
-        let mailbox = mesh(&[Role::Scheduler], Waking::Driven).unwrap().remove(0).mailbox;
-        let settings = Settings { connections, ..Settings::default() };
+        let mailbox = mesh(&[EndpointRole::Scheduler], Waking::Driven).unwrap().remove(0).mailbox;
+        let settings = SchedulerSettings { connections, ..SchedulerSettings::default() };
         let mut scheduler = Scheduler::new(world.pollset(0), shout, mailbox, settings);
         world.listen_remote(&remote());
         for port in PORTS {
@@ -196,7 +200,7 @@ impl Stage {
     }
 
     fn rest(&mut self) {
-        while self.scheduler.turn(Waiting::Forbidden).unwrap() || self.world.is_ready(0) {}
+        while self.scheduler.turn(TurnWait::Forbidden).unwrap() || self.world.is_ready(0) {}
     }
 
     fn talk(&mut self, client: &mut Client) {
@@ -342,7 +346,7 @@ fn everything_comes_through_whatever_the_network_does() {
         let said: Vec<Vec<u8>> = clients.iter().map(|_| text(random.index(30_000))).collect();
         for turn in 0..3_000 {
             stage.world.advance(random.below(3_000_000));
-            stage.scheduler.turn(Waiting::Forbidden).unwrap();
+            stage.scheduler.turn(TurnWait::Forbidden).unwrap();
             for (client, text) in clients.iter_mut().zip(&said) {
                 let piece = text.len() / 10 + 1;
                 if turn % 20 == 0

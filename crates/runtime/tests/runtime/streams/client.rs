@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use runtime::mailbox::{Role, Waking, mesh};
+use runtime::mailbox::{EndpointRole, Waking, mesh};
 use runtime::output::{FileName, FileRegion};
-use runtime::scheduler::{Scheduler, Settings, Waiting};
+use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
 use runtime::service::CloseReason;
 use sys::file::{Directory, Symlinks};
 use sys::pollset::{ListenOptions, Silence, Speaks};
@@ -149,12 +149,16 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) fn new(seed: u64, faults: Faults) -> Self {
-        Self::with(seed, faults, Settings { connections: 1_000, ..Settings::default() })
+        Self::with(
+            seed,
+            faults,
+            SchedulerSettings { connections: 1_000, ..SchedulerSettings::default() },
+        )
     }
 
-    pub(crate) fn with(seed: u64, faults: Faults, settings: Settings) -> Self {
+    pub(crate) fn with(seed: u64, faults: Faults, settings: SchedulerSettings) -> Self {
         let world = World::new(seed, faults);
-        let mailbox = mesh(&[Role::Scheduler], Waking::Driven).unwrap().remove(0).mailbox;
+        let mailbox = mesh(&[EndpointRole::Scheduler], Waking::Driven).unwrap().remove(0).mailbox;
         let mut scheduler = Scheduler::new(world.pollset(0), Mux::default(), mailbox, settings);
         let listen = ListenOptions {
             address: address(),
@@ -173,11 +177,11 @@ impl Stage {
     }
 
     pub(crate) fn turn(&mut self) {
-        self.scheduler.turn(Waiting::Forbidden).unwrap();
+        self.scheduler.turn(TurnWait::Forbidden).unwrap();
     }
 
     pub(crate) fn rest(&mut self) {
-        while self.scheduler.turn(Waiting::Forbidden).unwrap() || self.world.is_ready(0) {}
+        while self.scheduler.turn(TurnWait::Forbidden).unwrap() || self.world.is_ready(0) {}
     }
 
     /// Lets both sides talk for a while.

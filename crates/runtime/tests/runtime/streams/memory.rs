@@ -1,7 +1,7 @@
 //! Streams when queues hold nearly all the memory they may.
 
 use runtime::limits::OUTBOX_BYTES;
-use runtime::scheduler::Settings;
+use runtime::scheduler::SchedulerSettings;
 use runtime::service::CloseReason;
 use world::{Faults, Stall};
 
@@ -13,7 +13,11 @@ use crate::streams::protocol::{
 
 #[test]
 fn when_memory_is_short_the_streams_with_most_output_give_it_back_and_others_go_on() {
-    let settings = Settings { connections: 100, buffered_bytes: 16_000, ..Settings::default() };
+    let settings = SchedulerSettings {
+        connections: 100,
+        buffered_bytes: 16_000,
+        ..SchedulerSettings::default()
+    };
     let mut stage = Stage::with(1, Faults::none(), settings);
     let mut client = stage.client().unwrap();
     let (large, echo) = (number_of(Act::Large), number_of(Act::Echo));
@@ -56,7 +60,11 @@ fn grants(received: &[u8], stream: u16) -> bool {
 
 #[test]
 fn a_stream_that_holds_bytes_is_not_read_while_memory_is_short() {
-    let settings = Settings { connections: 100, buffered_bytes: 13_800, ..Settings::default() };
+    let settings = SchedulerSettings {
+        connections: 100,
+        buffered_bytes: 13_800,
+        ..SchedulerSettings::default()
+    };
     let mut stage = Stage::with(1, Faults::none(), settings);
     let client = stage.client().unwrap();
     let (large, echo) = (number_of(Act::Large), number_of(Act::Echo));

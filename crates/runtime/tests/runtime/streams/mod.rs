@@ -9,7 +9,7 @@ mod mux;
 mod protocol;
 
 use runtime::limits::STREAMS_PER_PROCESS;
-use runtime::scheduler::Settings;
+use runtime::scheduler::SchedulerSettings;
 use runtime::service::CloseReason;
 use runtime::streams::NotOpened;
 use world::{ClientState, Faults, Random};
@@ -257,8 +257,11 @@ fn a_stream_whose_output_nobody_takes_is_closed_like_a_slow_reader_and_counted_m
 
 #[test]
 fn streams_have_bounds_of_the_process_and_of_the_scheduler() {
-    let mut stage =
-        Stage::with(1, Faults::none(), Settings { connections: 3, ..Settings::default() });
+    let mut stage = Stage::with(
+        1,
+        Faults::none(),
+        SchedulerSettings { connections: 3, ..SchedulerSettings::default() },
+    );
     let mut client = stage.client().unwrap();
     let late = number_of(Act::Late);
     for number in 0..4 {
@@ -270,7 +273,7 @@ fn streams_have_bounds_of_the_process_and_of_the_scheduler() {
     stage.world.client_close(client.id);
     stage.rest();
     stage.assert_nothing_is_left();
-    let settings = Settings { connections: 2_000, ..Settings::default() };
+    let settings = SchedulerSettings { connections: 2_000, ..SchedulerSettings::default() };
     let mut stage = Stage::with(1, Faults::none(), settings);
     let mut client = stage.client().unwrap();
     stage.rest();

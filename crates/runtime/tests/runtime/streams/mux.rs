@@ -5,10 +5,11 @@ use std::rc::Rc;
 
 use runtime::output::{FileRegion, SharedBytes};
 use runtime::service::{
-    CloseReason, Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+    CloseReason, Context, Event, ListenerIndex, Next, Progress, SchedulerCommand, Service,
+    ServiceContext,
 };
 use runtime::slots::ProcessId;
-use runtime::streams::{Ending, StreamId, Then, Waiting};
+use runtime::streams::{Ending, OutputEnd, StreamId, StreamOffer};
 use sys::socket::Peer;
 
 use crate::streams::protocol::{
@@ -142,13 +143,13 @@ impl Carrier {
         }
         let waiting = context.streams().waiting(held.id, held.window.min(FRAME_BYTES));
         let (kind, bytes, then) = match waiting {
-            Waiting::Nothing | Waiting::Body { bytes: 0, .. } => return,
-            Waiting::Head { bytes, then } => (HEAD, bytes, then),
-            Waiting::Body { bytes, then } => {
+            StreamOffer::Nothing | StreamOffer::Body { bytes: 0, .. } => return,
+            StreamOffer::Head { bytes, then } => (HEAD, bytes, then),
+            StreamOffer::Body { bytes, then } => {
                 held.window -= bytes;
                 (DATA, bytes, then)
             }
-            Waiting::Ended(ending) => {
+            StreamOffer::Ended(ending) => {
                 let kind = match ending {
                     Ending::Finished => END,
                     Ending::Aborted => RESET,
@@ -163,7 +164,7 @@ impl Carrier {
         wire.extend_from_slice(&number.to_be_bytes());
         wire.extend_from_slice(&u16::try_from(bytes).unwrap().to_be_bytes());
         context.streams().take(held.id, bytes);
-        if then == Then::Ends {
+        if then == OutputEnd::Ends {
             frame(END, number, b"", context.output.buffer());
             self.forget(number);
         }
@@ -361,14 +362,14 @@ impl Service for Mux {
 
     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, ()>) {
         if std::mem::take(&mut self.drains) {
-            context.command(Command::Drain { deadline_ms: 10_000, idle_grace_ms: 0 });
+            context.command(SchedulerCommand::Drain { deadline_ms: 10_000, idle_grace_ms: 0 });
         }
         for id in self.parked.drain(..) {
-            context.command(Command::Resume(id));
+            context.command(SchedulerCommand::Resume(id));
         }
         let now_ns = context.now.monotonic_ns;
         for (_, id) in self.cold.extract_if(.., |(since_ns, _)| *since_ns < now_ns) {
-            context.command(Command::Resume(id));
+            context.command(SchedulerCommand::Resume(id));
         }
         for (id, bytes) in self.posts.drain(..) {
             let _gone = context.queue(id, &bytes, usize::MAX);

@@ -2,10 +2,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
-use runtime::scheduler::{Scheduler, Settings, Waiting};
+use runtime::mailbox::{Endpoint, EndpointRole, Mailbox, Waking, mesh};
+use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
 use runtime::service::{
-    Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+    Context, Event, ListenerIndex, Next, Progress, SchedulerCommand, Service, ServiceContext,
 };
 use runtime::slots::ProcessId;
 use sys::pollset::{ListenOptions, Silence, Speaks};
@@ -157,7 +157,7 @@ impl Service for Lines {
     fn on_message(&mut self, _: Endpoint, message: u32, context: &mut ServiceContext<'_, u32>) {
         assert!(message != 13, "a message that panics");
         if let (RESUME, Some(parked)) = (message, self.parked) {
-            context.command(Command::Resume(parked));
+            context.command(SchedulerCommand::Resume(parked));
         }
         self.messages += 1;
     }
@@ -179,12 +179,13 @@ pub(crate) fn address() -> ListenAddress {
 }
 
 pub(crate) fn bench(faults: Faults) -> Bench {
-    bench_with(faults, Settings { connections: 100, ..Settings::default() })
+    bench_with(faults, SchedulerSettings { connections: 100, ..SchedulerSettings::default() })
 }
 
-pub(crate) fn bench_with(faults: Faults, settings: Settings) -> Bench {
+pub(crate) fn bench_with(faults: Faults, settings: SchedulerSettings) -> Bench {
     let world = World::new(1, faults);
-    let mut seats = mesh(&[Role::Scheduler, Role::Helper], Waking::Driven).unwrap().into_iter();
+    let mut seats =
+        mesh(&[EndpointRole::Scheduler, EndpointRole::Helper], Waking::Driven).unwrap().into_iter();
     let mut mailbox = || seats.next().unwrap().mailbox;
     let mut scheduler = Scheduler::new(world.pollset(0), Lines::default(), mailbox(), settings);
     let options = ListenOptions {
@@ -201,7 +202,7 @@ impl Bench {
     /// Runs turns until nothing is left to do now.
     pub(crate) fn turn(&mut self) {
         for _ in 0..10_000 {
-            if !self.scheduler.turn(Waiting::Forbidden).unwrap() && !self.world.is_ready(0) {
+            if !self.scheduler.turn(TurnWait::Forbidden).unwrap() && !self.world.is_ready(0) {
                 return;
             }
         }

@@ -1,13 +1,16 @@
 //! Which peers count as fast: more of their output may wait in the kernel.
 
 use runtime::limits::{FAST_PEERS, TICK_MS};
-use runtime::scheduler::Settings;
+use runtime::scheduler::SchedulerSettings;
 use world::{ClientId, Faults, Stall};
 
 use crate::turns::bench::{Bench, LONG_ANSWER, bench_with};
 
 fn crowd() -> Bench {
-    bench_with(Faults::none(), Settings { connections: 1_000, ..Settings::default() })
+    bench_with(
+        Faults::none(),
+        SchedulerSettings { connections: 1_000, ..SchedulerSettings::default() },
+    )
 }
 
 /// Fills a client's socket; the client reads after this many milliseconds.

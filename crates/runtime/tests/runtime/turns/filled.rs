@@ -1,7 +1,7 @@
 //! A scheduler whose processes hold as many bytes as a test needs.
 
 use runtime::limits::LARGE_HOLDERS;
-use runtime::scheduler::Settings;
+use runtime::scheduler::SchedulerSettings;
 use runtime::service::CloseReason;
 use world::{ClientId, ClientState, Faults, Stall};
 
@@ -15,7 +15,11 @@ pub(crate) const LITTLE: usize = LIMIT / LARGE_HOLDERS - 1;
 
 /// A scheduler whose processes hold nothing.
 pub(crate) fn empty() -> Bench {
-    let settings = Settings { connections: 10_000, buffered_bytes: LIMIT, ..Settings::default() };
+    let settings = SchedulerSettings {
+        connections: 10_000,
+        buffered_bytes: LIMIT,
+        ..SchedulerSettings::default()
+    };
     bench_with(Faults::none(), settings)
 }
 

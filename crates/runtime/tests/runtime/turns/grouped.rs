@@ -1,14 +1,14 @@
 //! Answers that are sent together: the processes of a turn run one after the other, then their answers are sent.
 
 use runtime::limits::{GROUP_ANSWER_BYTES, GROUP_PROCESSES};
-use runtime::scheduler::Settings;
+use runtime::scheduler::SchedulerSettings;
 use world::{ClientId, ClientState, Faults, Stall};
 
 use crate::turns::bench::{Bench, LONG_ANSWER, bench_with};
 
 /// Clients that have sent a line each before the scheduler runs.
 fn crowd(count: usize, line: impl Fn(usize) -> Vec<u8>) -> (Bench, Vec<ClientId>) {
-    let settings = Settings { connections: 1_000, ..Settings::default() };
+    let settings = SchedulerSettings { connections: 1_000, ..SchedulerSettings::default() };
     let mut bench = bench_with(Faults::none(), settings);
     let clients: Vec<ClientId> = (0..count).map(|_| bench.connect()).collect();
     for client in &clients {
@@ -78,7 +78,7 @@ fn behind_a_long_run_the_answers_that_wait_leave_before_anybody_else_runs() {
 
 #[test]
 fn a_crowd_that_connects_and_asks_at_once_is_answered() {
-    let settings = Settings { connections: 1_000, ..Settings::default() };
+    let settings = SchedulerSettings { connections: 1_000, ..SchedulerSettings::default() };
     let mut bench = bench_with(Faults::none(), settings);
     let clients: Vec<ClientId> = (0..50).map(|_| bench.connect()).collect();
     for client in &clients {

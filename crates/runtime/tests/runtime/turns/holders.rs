@@ -1,7 +1,7 @@
 //! Who gives memory back when it is short: the client that holds most.
 
 use runtime::Peer;
-use runtime::scheduler::Settings;
+use runtime::scheduler::SchedulerSettings;
 use runtime::service::CloseReason;
 use world::{ClientId, ClientState, Faults, Stall};
 
@@ -114,7 +114,11 @@ fn from_ninety_five_percent_on_the_largest_outputs_are_reset_and_idle_connection
 #[test]
 fn a_process_that_becomes_large_again_is_found_again() {
     const LIMIT: usize = 100_000;
-    let settings = Settings { connections: 100, buffered_bytes: LIMIT, ..Settings::default() };
+    let settings = SchedulerSettings {
+        connections: 100,
+        buffered_bytes: LIMIT,
+        ..SchedulerSettings::default()
+    };
     let mut bench = bench_with(Faults::none(), settings);
     let client = bench.connect();
     for _ in 0..3 {

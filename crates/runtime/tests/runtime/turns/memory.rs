@@ -1,7 +1,7 @@
 //! When processes hold nearly all the memory they may: each threshold, and not one byte before it.
 
 use runtime::limits::{LARGE_HOLDERS, TICK_MS};
-use runtime::scheduler::Settings;
+use runtime::scheduler::SchedulerSettings;
 use runtime::service::CloseReason;
 use world::{ClientState, Faults, Stall};
 
@@ -187,7 +187,11 @@ fn process_without_growth_is_not_reset_for_others() {
 #[test]
 fn a_small_output_is_kept_when_others_hold_all_the_memory() {
     const MIB: usize = 1024 * 1024;
-    let settings = Settings { connections: 6_000, buffered_bytes: MIB, ..Settings::default() };
+    let settings = SchedulerSettings {
+        connections: 6_000,
+        buffered_bytes: MIB,
+        ..SchedulerSettings::default()
+    };
     let mut bench = bench_with(Faults::none(), settings);
     // The longest idle is closed first.
     let idle = bench.connect();

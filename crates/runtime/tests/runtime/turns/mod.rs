@@ -13,7 +13,7 @@ mod memory;
 
 use runtime::limits::{EVICTION_CANDIDATES, MESSAGES_PER_TURN, OUTBOX_HIGH_WATER_BYTES, TICK_MS};
 use runtime::mailbox::Endpoint;
-use runtime::scheduler::{Settings, Waiting};
+use runtime::scheduler::{SchedulerSettings, TurnWait};
 use runtime::service::CloseReason;
 use world::{ALWAYS, ClientId, ClientState, Faults, Random, Stall};
 
@@ -132,7 +132,7 @@ fn a_resumed_process_runs_once_and_before_the_events_of_the_turn() {
     for _ in 0..2 {
         bench.sender.send(Endpoint(0), RESUME).unwrap();
     }
-    bench.scheduler.turn(Waiting::Forbidden).unwrap();
+    bench.scheduler.turn(TurnWait::Forbidden).unwrap();
     let ran = [Ran::Resumed, Ran::WithInput, Ran::WithInput];
     assert_eq!(bench.scheduler.service().ran, ran);
 }
@@ -144,7 +144,7 @@ fn mail_beyond_a_turn_waits_for_the_next() {
         bench.sender.send(Endpoint(0), 100 + message).unwrap();
     }
     assert_eq!(bench.sender.send(Endpoint(0), 1), Err(1), "the ring is full");
-    bench.scheduler.turn(Waiting::Forbidden).unwrap();
+    bench.scheduler.turn(TurnWait::Forbidden).unwrap();
     bench.sender.send(Endpoint(0), 1).unwrap();
     bench.turn();
     assert_eq!(bench.scheduler.service().messages, MESSAGES_PER_TURN as u64 + 1);
@@ -201,7 +201,7 @@ fn a_socket_that_cannot_be_watched_is_closed() {
 #[test]
 fn room_is_made_by_the_longest_idle_whatever_the_order_they_came_in() {
     const CONNECTIONS: usize = 2 * EVICTION_CANDIDATES + 500;
-    let settings = Settings { connections: CONNECTIONS, ..Settings::default() };
+    let settings = SchedulerSettings { connections: CONNECTIONS, ..SchedulerSettings::default() };
     let mut bench = bench_with(Faults::none(), settings);
     let mut connected = || {
         let client = bench.connect();

@@ -11,7 +11,7 @@ use mlua_sys::lua_State;
 use crate::engine::ffi::context::Context;
 use crate::engine::ffi::inside::Inside;
 use crate::engine::ffi::stack::Stack;
-use crate::engine::host::{Answer, Host};
+use crate::engine::host::{HostAnswer, PageHost};
 
 /// What a function has that Lua called.
 pub(super) struct Called<'call> {
@@ -37,7 +37,10 @@ pub(super) unsafe fn called_with<'call>(state: *mut lua_State) -> Called<'call> 
 }
 
 /// Calls the host of the run; `None` if there is none, or it panicked (the panic continues when the run has returned).
-pub(super) fn with_host<T>(context: &Context, work: impl FnOnce(&mut dyn Host) -> T) -> Option<T> {
+pub(super) fn with_host<T>(
+    context: &Context,
+    work: impl FnOnce(&mut dyn PageHost) -> T,
+) -> Option<T> {
     // Taken, so that there is no second reference to it meanwhile.
     let mut part = context.host.take()?;
     // SAFETY: the pointer is set for the time of a resume only, from a reference that lives longer, and is nowhere else now.
@@ -57,7 +60,7 @@ pub(super) fn with_host<T>(context: &Context, work: impl FnOnce(&mut dyn Host) -
 pub(super) fn push_answered(
     inside: Inside,
     context: &Context,
-    part: impl FnOnce(&Answer) -> &[u8],
+    part: impl FnOnce(&HostAnswer) -> &[u8],
 ) {
     let bytes: *const [u8] = part(&context.answer.borrow());
     // SAFETY: they lie in the context or are constant. The answer changes only in native functions, and none runs while Lua copies the bytes.

@@ -15,7 +15,7 @@ use mlua_sys::lua_State;
 use crate::engine::ffi::innards::Running;
 use crate::engine::ffi::ledger::{Ledger, Meter};
 use crate::engine::ffi::pieces::Pieces;
-use crate::engine::host::{Answer, Host};
+use crate::engine::host::{HostAnswer, PageHost};
 use crate::engine::keys::Keys;
 use crate::limits;
 
@@ -44,7 +44,7 @@ pub(super) struct Watch {
 }
 
 /// A host without its lifetime.
-pub(super) type HostPart = NonNull<dyn Host>;
+pub(super) type HostPart = NonNull<dyn PageHost>;
 
 /// Bytes of an upvalue (`GCupval` in lj_obj.h).
 const UPVALUE_SIZE: usize = 48;
@@ -214,7 +214,7 @@ pub(super) struct Context {
     /// The panic of a host, until the run has returned.
     pub(super) panic: RefCell<Option<Box<dyn Any + Send>>>,
     /// The last answer of a host; kept to reuse its memory.
-    pub(super) answer: RefCell<Answer>,
+    pub(super) answer: RefCell<HostAnswer>,
     /// The keys that sign cookies.
     pub(super) keys: RefCell<Keys>,
     pub(super) watch: Watch,

@@ -16,7 +16,7 @@ use crate::engine::ffi::context::{Context, Traces};
 use crate::engine::ffi::inside::Inside;
 use crate::engine::ffi::slots::Type;
 use crate::engine::ffi::{crypto, native, records, utf8};
-use crate::engine::host::{Level, Part, PublishedValue, Shape};
+use crate::engine::host::{PageLogLevel, PublishedValue, RequestPart, Shape};
 use crate::engine::keys::Signed;
 use crate::limits;
 
@@ -92,7 +92,7 @@ unsafe extern "C-unwind" fn on_compiler(state: *mut lua_State) -> c_int {
 unsafe extern "C-unwind" fn ask(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let Called { inside, arguments, context } = unsafe { called_with(state) };
-    let Some(part) = Part::of_number(arguments.number_at(1)) else { return 0 };
+    let Some(part) = RequestPart::of_number(arguments.number_at(1)) else { return 0 };
     let mut answer = context.answer.borrow_mut();
     answer.clear();
     let is_answered = with_host(context, |host| host.request(part, &mut answer));
@@ -135,7 +135,7 @@ fn push_answer(inside: Inside, context: &Context) -> c_int {
 unsafe extern "C-unwind" fn log(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let Called { arguments, context, .. } = unsafe { called_with(state) };
-    let level = Level::of_number(arguments.number_at(1));
+    let level = PageLogLevel::of_number(arguments.number_at(1));
     let text = arguments.bytes_at(2).unwrap_or_default();
     with_host(context, |host| host.log(level, text));
     0

@@ -105,7 +105,7 @@ mod tests {
     use std::mem::ManuallyDrop;
 
     use crate::engine::library::NoHost;
-    use crate::engine::{Fault, Purpose, Settings, State};
+    use crate::engine::{EngineSettings, EngineState, Fault, Purpose};
 
     /// Bytes left for loading a page: from none to enough.
     const ROOMS: std::ops::Range<usize> = 0..16_384;
@@ -117,7 +117,11 @@ mod tests {
     const SCARCE: usize = 50_000;
 
     /// Works with no more memory than is in use, including garbage, plus this many bytes.
-    fn with_left<T>(state: &mut State, room: usize, work: impl FnOnce(&mut State) -> T) -> T {
+    fn with_left<T>(
+        state: &mut EngineState,
+        room: usize,
+        work: impl FnOnce(&mut EngineState) -> T,
+    ) -> T {
         let (used, bound) = (state.lua.memory_used(), state.lua.memory_bound());
         state.lua.context().memory.set_whole(used + room);
         let done = work(state);
@@ -126,7 +130,7 @@ mod tests {
     }
 
     /// Leaves more garbage than any text takes here.
-    fn waste(state: &mut State) {
+    fn waste(state: &mut EngineState) {
         let text = format!("return '{}'", "y".repeat(900_000));
         let chunk = state.lua.compile(c"waste", text.as_bytes(), &state.kept.environment);
         state.lua.release(&chunk.unwrap());
@@ -138,7 +142,7 @@ mod tests {
 
     #[test]
     fn loading_may_use_room_of_garbage() {
-        let mut state = State::new(Settings::default()).unwrap();
+        let mut state = EngineState::new(EngineSettings::default()).unwrap();
         for number in 0..4 {
             waste(&mut state);
             let page =
@@ -167,7 +171,7 @@ mod tests {
     #[test]
     fn code_of_unloaded_page_is_freed() {
         // Never closed: LuaJIT sometimes loses a few bytes when an allocation inside it fails, and then aborts when it is closed.
-        let mut state = ManuallyDrop::new(State::new(Settings::default()).unwrap());
+        let mut state = ManuallyDrop::new(EngineState::new(EngineSettings::default()).unwrap());
         let _known = state.load(0, "a", "return function() end").unwrap();
         let mut refused = 0;
         for room in ROOMS.step_by(96) {
@@ -178,7 +182,7 @@ mod tests {
                     state.lua.drop_coroutine(coroutine);
                 }
                 state.collect_garbage();
-                let load = |state: &mut State| state.load(0, "a", "return function() end");
+                let load = |state: &mut EngineState| state.load(0, "a", "return function() end");
                 let Err(error) = with_left(&mut state, room, load) else {
                     assert!(refused > 0, "it was never refused");
                     return;

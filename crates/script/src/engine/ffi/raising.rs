@@ -10,7 +10,9 @@ use crate::engine::ffi::lua::Lua;
 use crate::engine::ffi::pieces::Describe;
 use crate::engine::ffi::reference::Reference;
 use crate::engine::ffi::resuming::Resumed;
-use crate::engine::host::{Answer, Host, Level, Part, PublishedValue, Records};
+use crate::engine::host::{
+    HostAnswer, PageHost, PageLogLevel, PublishedValue, RecordScan, RequestPart,
+};
 use crate::engine::keys::Keys;
 
 /// Functions of the library that call native ones, and keep what they get until they wait.
@@ -35,9 +37,9 @@ const ROOMS: std::ops::Range<usize> = 0..60_000;
 /// A host whose answers are long.
 struct Wordy;
 
-impl Host for Wordy {
-    fn request(&mut self, part: Part, answer: &mut Answer) {
-        if part == Part::Method {
+impl PageHost for Wordy {
+    fn request(&mut self, part: RequestPart, answer: &mut HostAnswer) {
+        if part == RequestPart::Method {
             answer.text(&LONG);
         } else {
             (0..9).for_each(|number| answer.field(&[b'0' + number], &LONG));
@@ -52,18 +54,18 @@ impl Host for Wordy {
         name.extend_from_slice(&LONG);
     }
 
-    fn log(&mut self, _level: Level, _text: &[u8]) {}
+    fn log(&mut self, _level: PageLogLevel, _text: &[u8]) {}
 
     fn publish(&mut self, _channel: &[u8], _value: PublishedValue<'_>) -> Result<(), String> {
         Err("no ".repeat(1000))
     }
 
-    fn record(&mut self, _: &[u8], key: &[u8], answer: &mut Answer) -> Result<(), String> {
+    fn record(&mut self, _: &[u8], key: &[u8], answer: &mut HostAnswer) -> Result<(), String> {
         (0..2).for_each(|_| answer.field(&LONG, &LONG));
         if key == b"good" { Ok(()) } else { Err("no ".repeat(1000)) }
     }
 
-    fn records(&mut self, wanted: Records<'_>, answer: &mut Answer) -> Result<(), String> {
+    fn records(&mut self, wanted: RecordScan<'_>, answer: &mut HostAnswer) -> Result<(), String> {
         (0..8).for_each(|_| answer.field(&LONG, &LONG));
         if wanted.prefix == b"good" { Ok(()) } else { Err("no ".repeat(1000)) }
     }

@@ -10,7 +10,7 @@ use mlua_sys::lua_State;
 use crate::engine::ffi::called::{Called, called_with, push_answered, with_host};
 use crate::engine::ffi::context::Context;
 use crate::engine::ffi::inside::Inside;
-use crate::engine::host::{Answer, Host, RecordParts, Records};
+use crate::engine::host::{HostAnswer, PageHost, RecordParts, RecordScan};
 
 /// `read_record(database, key)`: the kind, the bytes, the version, and the expiry; nothing if there is no record; nil and the reason if it
 /// cannot be read.
@@ -44,7 +44,7 @@ pub(super) unsafe extern "C-unwind" fn read_records(state: *mut lua_State) -> c_
     let count = arguments.number_at(5) as usize;
     let parts =
         if arguments.number_at(6) == 1.0 { RecordParts::Version } else { RecordParts::Whole };
-    let wanted = Records { database, prefix, after, count, parts };
+    let wanted = RecordScan { database, prefix, after, count, parts };
     if !read(context, |host, answer| host.records(wanted, answer)) {
         return push_problem(inside, context);
     }
@@ -73,7 +73,7 @@ pub(super) unsafe extern "C-unwind" fn read_records(state: *mut lua_State) -> c_
 /// Asks the host. Returns whether it could read; otherwise the answer is the reason.
 fn read(
     context: &Context,
-    ask: impl FnOnce(&mut dyn Host, &mut Answer) -> Result<(), String>,
+    ask: impl FnOnce(&mut dyn PageHost, &mut HostAnswer) -> Result<(), String>,
 ) -> bool {
     let mut answer = context.answer.borrow_mut();
     answer.clear();
@@ -98,7 +98,12 @@ fn push_problem(inside: Inside, context: &Context) -> c_int {
 }
 
 /// Appends a part of the answer to the list on top of the stack.
-fn set(inside: Inside, context: &Context, place: &mut f64, part: impl FnOnce(&Answer) -> &[u8]) {
+fn set(
+    inside: Inside,
+    context: &Context,
+    place: &mut f64,
+    part: impl FnOnce(&HostAnswer) -> &[u8],
+) {
     *place += 1.0;
     inside.push_number(*place);
     push_answered(inside, context, part);

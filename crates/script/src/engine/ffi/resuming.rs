@@ -11,7 +11,7 @@ use crate::engine::ffi::coroutine::Coroutine;
 use crate::engine::ffi::ledger::Meter;
 use crate::engine::ffi::lua::Lua;
 use crate::engine::ffi::slots::Status;
-use crate::engine::host::Host;
+use crate::engine::host::PageHost;
 
 /// How a resumed coroutine came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,16 +35,17 @@ impl Lua {
         &mut self,
         coroutine: &mut Coroutine,
         count: i32,
-        host: &mut dyn Host,
+        host: &mut dyn PageHost,
         meter: &mut Meter,
     ) -> (Resumed, u32) {
         let slots = coroutine.slots_in(&self.openness);
         let context = self.context();
         // The lifetime is erased for the duration of this call, after which the pointer is removed.
-        let host: *mut (dyn Host + '_) = host;
+        let host: *mut (dyn PageHost + '_) = host;
         // SAFETY: the two types differ in the lifetime only.
-        let host =
-            unsafe { std::mem::transmute::<*mut (dyn Host + '_), *mut (dyn Host + 'static)>(host) };
+        let host = unsafe {
+            std::mem::transmute::<*mut (dyn PageHost + '_), *mut (dyn PageHost + 'static)>(host)
+        };
         self.tell_current(coroutine);
         context.memory.begin(*meter);
         let lent = Lent::new(&context.host, HostPart::new(host));

@@ -123,7 +123,7 @@ mod tests {
     fn the_page_can_trace_all_there_is() {
         let (_, rest) = SCRIPT.split_once("const TRACED = [").unwrap();
         let (traced, _) = rest.split_once("]]").unwrap();
-        for (name, _) in runtime::trace::Kind::ALL {
+        for (name, _) in runtime::trace::TracedKind::ALL {
             assert!(traced.contains(&format!("[\"{name}\", ")), "{name} in {traced}");
         }
     }

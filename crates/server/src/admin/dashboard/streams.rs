@@ -8,7 +8,7 @@ use std::sync::Arc;
 use runtime::slots::ProcessId;
 
 use crate::limits::DASHBOARD_STREAMS;
-use crate::live::Wish;
+use crate::live::ViewRequest;
 
 /// Milliseconds from one snapshot to the next. All streams are due at the same moments, so that those with the same list
 /// share one query of the schedulers.
@@ -23,7 +23,7 @@ pub(in crate::admin) struct Streams(Vec<Stream>);
 struct Stream {
     process: ProcessId,
     /// The list that it shows.
-    wish: Arc<Wish>,
+    wish: Arc<ViewRequest>,
     /// When the next snapshot is due.
     due_ms: u64,
     state: State,
@@ -44,12 +44,12 @@ pub(in crate::admin) enum Turn {
     /// It waits until it is due.
     Rest,
     /// It sends a snapshot with this list.
-    Show(Arc<Wish>),
+    Show(Arc<ViewRequest>),
 }
 
 impl Streams {
     /// Opens a stream. `false`: there are as many as there may be.
-    pub(in crate::admin) fn open(&mut self, process: ProcessId, wish: Arc<Wish>) -> bool {
+    pub(in crate::admin) fn open(&mut self, process: ProcessId, wish: Arc<ViewRequest>) -> bool {
         if self.0.len() >= DASHBOARD_STREAMS {
             return false;
         }

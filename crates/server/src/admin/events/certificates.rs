@@ -4,7 +4,7 @@
 
 use crate::events::{Kind, Trouble};
 use crate::limits::{EVENTS_CERTIFICATE_DAYS, EVENTS_CERTIFICATES_MS};
-use crate::site_tls::{Origin, SiteTls};
+use crate::site_tls::{CertificateSource, SiteTls};
 
 /// When certificates were looked at.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ impl Ends {
         (self.next_ms, self.shown) = (now_ms + EVENTS_CERTIFICATES_MS, shown);
         let now = i64::try_from(unix_seconds).unwrap_or(i64::MAX);
         // One that is made at the start is for trying things out.
-        let real = tls.shown().iter().filter(|shown| *shown.origin() != Origin::Start);
+        let real = tls.shown().iter().filter(|shown| *shown.origin() != CertificateSource::Start);
         let ends = real.map(|shown| (shown.names().join(", "), shown.days_left(now)));
         ends.filter_map(|(names, days)| of_days(&names, days)).collect()
     }

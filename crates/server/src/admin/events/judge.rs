@@ -4,7 +4,7 @@
 //! tell nothing. Never keeps anything.
 
 use pages::{Noticed, Remark};
-use proxy::{Readiness, Standing};
+use proxy::{Readiness, ServerStanding};
 
 use crate::events::{Kind, Trouble, Vitals};
 use crate::limits::{
@@ -243,8 +243,8 @@ pub(super) fn of_log(before: LogReport, now: LogReport) -> Vec<Trouble> {
 }
 
 /// Whether a server gets requests, apart from what operators ordered.
-fn is_up(standing: Standing) -> bool {
-    standing == Standing::Up
+fn is_up(standing: ServerStanding) -> bool {
+    standing == ServerStanding::Up
 }
 
 fn of_upstreams(before: &[UpstreamReport], now: &[UpstreamReport]) -> Vec<Trouble> {

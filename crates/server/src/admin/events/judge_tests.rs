@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use pages::{Noticed, Remark};
-use proxy::{Readiness, Reason, ServerView, Standing};
+use proxy::{HealthReason, Readiness, ServerStanding, ServerView};
 use quota::LimitCounts;
 
 use super::judge::{judge, of_log};
-use crate::events::{Bounds, Kind, Trouble, Vitals};
+use crate::events::{Kind, SchedulerBounds, Trouble, Vitals};
 use crate::limits::{HANDSHAKES_FAILED_MANY, LATE_NS, MAILBOX_FULL_MANY};
 use crate::message::LogReport;
 use crate::upstream_report::{ServerReport, UpstreamReport};
@@ -22,19 +22,19 @@ fn quiet(second: u64) -> Vitals {
         cpu_ns: second * 1_000_000,
         longest_kind: "http",
         processes: 10,
-        bounds: Bounds { connections: 100, buffered_bytes: 100 * MIB },
+        bounds: SchedulerBounds { connections: 100, buffered_bytes: 100 * MIB },
         page_memory: [(10 * MIB, 100 * MIB), (0, 100 * MIB)],
-        upstreams: vec![upstream(Standing::Up, 0)],
+        upstreams: vec![upstream(ServerStanding::Up, 0)],
         ..Vitals::default()
     };
     vitals.runtime.asleep_ns = second * (S - 1_000_000);
     vitals
 }
 
-fn upstream(standing: Standing, waiting: usize) -> UpstreamReport {
+fn upstream(standing: ServerStanding, waiting: usize) -> UpstreamReport {
     let view = ServerView {
         standing,
-        reason: Reason::Started,
+        reason: HealthReason::Started,
         since_ns: 0,
         readiness: Readiness::Ready,
         open: 0,
@@ -43,7 +43,7 @@ fn upstream(standing: Standing, waiting: usize) -> UpstreamReport {
         failures_in_a_row: 0,
     };
     let server = |address: &str, view| ServerReport { address: address.to_owned(), view, for_s: 0 };
-    let up = ServerView { standing: Standing::Up, ..view };
+    let up = ServerView { standing: ServerStanding::Up, ..view };
     let servers = match waiting {
         0 => vec![server("10.0.0.1:80", view), server("10.0.0.2:80", up)],
         _ => vec![server("10.0.0.1:80", view)],
@@ -122,7 +122,7 @@ const CASES: &[Case] = &[
     ),
     (|now| now.store.failed = 2, Kind::StoreFailed, "2 orders failed"),
     (
-        |now| now.upstreams = vec![upstream(Standing::Paused { until_ns: 9 }, 0)],
+        |now| now.upstreams = vec![upstream(ServerStanding::Paused { until_ns: 9 }, 0)],
         Kind::ServerDown,
         "10.0.0.1:80 of the upstream api",
     ),
@@ -142,13 +142,13 @@ fn each_trouble_is_named_alone() {
 #[test]
 fn troubles_that_need_two_looks_or_more_words_are_named() {
     let mut before = quiet(1);
-    (before.store.under_way, before.upstreams) = (5, vec![upstream(Standing::Up, 3)]);
+    (before.store.under_way, before.upstreams) = (5, vec![upstream(ServerStanding::Up, 3)]);
     let mut now = quiet(2);
-    (now.store.under_way, now.upstreams) = (5, vec![upstream(Standing::Up, 4)]);
+    (now.store.under_way, now.upstreams) = (5, vec![upstream(ServerStanding::Up, 4)]);
     let kinds = |found: Vec<Trouble>| -> Vec<Kind> { found.iter().map(|one| one.kind).collect() };
     assert_eq!(kinds(judge(0, Some(&before), &now)), [Kind::StoreStuck, Kind::UpstreamQueue]);
     now.store.messages = 1;
-    now.upstreams = vec![upstream(Standing::Paused { until_ns: 9 }, 4)];
+    now.upstreams = vec![upstream(ServerStanding::Paused { until_ns: 9 }, 4)];
     let found = judge(0, Some(&before), &now);
     assert_eq!(kinds(found), [Kind::ServerDown, Kind::UpstreamDown, Kind::UpstreamQueue]);
     let limit = |refused| LimitCounts { name: "logins".into(), refused, delayed: 0, forgotten: 0 };

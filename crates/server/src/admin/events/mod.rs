@@ -14,7 +14,7 @@ mod ring;
 mod watch;
 
 use http::{Answer, Reply, Request};
-use live::Event;
+use live::OperatorEvent;
 use runtime::clock::Now;
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::service::ServiceContext;
@@ -23,7 +23,7 @@ use self::certificates::Ends;
 use self::moment::Moment;
 use self::ring::Ring;
 use self::watch::Watch;
-use super::Peers;
+use super::ControlPeers;
 use super::facts::Phase;
 use crate::events::{Trouble, Vitals};
 use crate::message::{LogReport, Message};
@@ -41,7 +41,7 @@ pub(super) struct Events {
 
 impl Events {
     /// Of a server with these threads.
-    pub(super) fn new(peers: &Peers) -> Self {
+    pub(super) fn new(peers: &ControlPeers) -> Self {
         Self {
             ring: if peers.keeps_profile { Ring::with_profiles() } else { Ring::default() },
             watch: Watch::new(peers),
@@ -104,7 +104,7 @@ impl Events {
     }
 
     /// The last events, the newest last.
-    pub(super) fn last(&self) -> Vec<Event> {
+    pub(super) fn last(&self) -> Vec<OperatorEvent> {
         self.ring.after(0)
     }
 

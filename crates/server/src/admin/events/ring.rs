@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use live::Event;
+use live::OperatorEvent;
 use runtime::diagnostic;
 
 use super::minutes::Minutes;
@@ -26,7 +26,7 @@ struct Told {
 /// The events.
 #[derive(Debug, Default)]
 pub(super) struct Ring {
-    last: VecDeque<Event>,
+    last: VecDeque<OperatorEvent>,
     /// The number of the last one.
     number: u64,
     told: BTreeMap<(Kind, Option<usize>, String), Told>,
@@ -62,7 +62,7 @@ impl Ring {
         }
         let about = kind.about();
         self.number += 1;
-        let mut event = Event {
+        let mut event = OperatorEvent {
             number: self.number,
             at_ms: at.unix_ms,
             scheduler,
@@ -96,8 +96,8 @@ impl Ring {
     }
 
     /// The events with a higher number, the newest last.
-    pub(super) fn after(&self, number: u64) -> Vec<Event> {
-        let shown = |event: &Event| Event {
+    pub(super) fn after(&self, number: u64) -> Vec<OperatorEvent> {
+        let shown = |event: &OperatorEvent| OperatorEvent {
             profiled: self.minutes.as_ref().is_some_and(|all| all.of(event.at_ms).is_some()),
             ..event.clone()
         };
@@ -116,8 +116,8 @@ impl Ring {
     }
 }
 
-fn write_line(event: &Event, level: diagnostic::Level) {
-    let Event { kind, text, cause, .. } = event;
+fn write_line(event: &OperatorEvent, level: diagnostic::Level) {
+    let OperatorEvent { kind, text, cause, .. } = event;
     let place = event.scheduler.map_or_else(String::new, |number| format!("scheduler {number}: "));
     let cause = cause.iter().map(|line| format!("; {line}")).collect::<String>();
     diagnostic::write(level, format_args!("event {kind}: {place}{text}{cause}"));

@@ -5,7 +5,7 @@
 use runtime::mailbox::{Endpoint, Mailbox};
 
 use super::judge::judge;
-use crate::admin::Peers;
+use crate::admin::ControlPeers;
 use crate::events::{Kind, Trouble, Vitals};
 use crate::limits::{EVENTS_LOOK_MS, EVENTS_PATIENCE_MS};
 use crate::message::{Message, ToLogWriter, ToScheduler};
@@ -30,7 +30,7 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Over these.
-    pub(super) fn new(peers: &Peers) -> Self {
+    pub(super) fn new(peers: &ControlPeers) -> Self {
         let schedulers = (0..peers.schedulers).map(|_| Known::default()).collect();
         Self { schedulers, log: peers.log, next_ms: 0 }
     }

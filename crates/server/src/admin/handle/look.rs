@@ -5,16 +5,16 @@
 
 use std::sync::Arc;
 
-use ::live::{List, Snapshot};
+use ::live::{List, ServerSnapshot};
 use http::{Answer, AnswerContext, Reply, Request};
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use wire::http::status::Status;
 
 use super::Admin;
 use crate::admin::dashboard::Turn;
 use crate::admin::{live, problem, profiling, status};
 use crate::limits::LIVE_ROWS_MAX;
-use crate::live::{Wish, info_of_row};
+use crate::live::{ViewRequest, info_of_row};
 use crate::message::{Inquiry, Message};
 use crate::profile_order::{NoProfile, ProfileWish};
 
@@ -34,10 +34,10 @@ impl Admin {
         Answer::Done
     }
 
-    fn snapshot(&self, wish: &Wish, context: &AnswerContext<'_, Message>) -> Snapshot {
+    fn snapshot(&self, wish: &ViewRequest, context: &AnswerContext<'_, Message>) -> ServerSnapshot {
         let at_ms = context.now.unix_ms();
         let shown = live::snapshot(&self.facts, self.phase, &self.round, wish, at_ms);
-        Snapshot { events: self.events.last(), ..shown }
+        ServerSnapshot { events: self.events.last(), ..shown }
     }
 
     /// The same every second, as an event stream (HTML, section 9.2).
@@ -99,7 +99,7 @@ impl Admin {
         // Its name is in the id, so that a long list need not be sent.
         let name = id.split_once('-').map_or("", |(_, name)| name);
         let filter = if list == List::Channels { name } else { "" };
-        let wish = Wish {
+        let wish = ViewRequest {
             list: Some(list),
             sort: String::new(),
             filter: filter.to_owned(),
@@ -186,7 +186,7 @@ impl Admin {
     pub(super) fn wake_streams(&mut self, context: &mut ServiceContext<'_, Message>) {
         let now_ms = context.now.monotonic_ms();
         for process in self.streams.due(now_ms) {
-            context.command(Command::Resume(process));
+            context.command(SchedulerCommand::Resume(process));
         }
         if let Some(milliseconds) = self.streams.next_due_ms(now_ms) {
             context.wake_after_ms(milliseconds);
@@ -195,8 +195,8 @@ impl Admin {
 }
 
 /// The wish in the query of a request; one that is not understood is answered.
-fn wish_of(request: &Request<'_>, reply: &mut Reply<'_>) -> Option<Arc<Wish>> {
-    match Wish::parse(request.query().unwrap_or_default()) {
+fn wish_of(request: &Request<'_>, reply: &mut Reply<'_>) -> Option<Arc<ViewRequest>> {
+    match ViewRequest::parse(request.query().unwrap_or_default()) {
         Ok(wish) => Some(Arc::new(wish)),
         Err(problem_text) => {
             problem::say(&problem_text, reply);

@@ -61,7 +61,7 @@ impl Admin {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         let text = str::from_utf8(request.body).unwrap_or_default();
-        let Ok(pattern) = cache::Pattern::parse(text) else {
+        let Ok(pattern) = cache::PurgePattern::parse(text) else {
             reply.empty(Status::BAD_REQUEST);
             return Answer::Done;
         };

@@ -11,7 +11,7 @@ use wire::http::status::Status;
 use super::Admin;
 use crate::admin::problem;
 use crate::admin::settings::{Change, log_as};
-use crate::maintenance::Source;
+use crate::maintenance::MaintenanceSource;
 use crate::message::{Inquiry, Message, ToScheduler};
 
 impl Admin {
@@ -56,7 +56,9 @@ impl Admin {
             let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
             let message = match change {
                 Change::Data(data) => ToScheduler::Tune(data.clone()),
-                Change::Maintenance(switch) => ToScheduler::Maintenance(Source::Operator, *switch),
+                Change::Maintenance(switch) => {
+                    ToScheduler::Maintenance(MaintenanceSource::Operator, *switch)
+                }
             };
             context.mail.send_part(endpoint, message).is_ok()
         })
@@ -65,7 +67,7 @@ impl Admin {
     /// Makes the event, whose line is written with the level before or after the change, whichever is more.
     fn note(&mut self, name: &str, change: &Change, context: &AnswerContext<'_, Message>) {
         if let Change::Maintenance(switch) = change {
-            self.maintenance.set(Source::Operator, *switch);
+            self.maintenance.set(MaintenanceSource::Operator, *switch);
         }
         let value = self.settings.value(name, self.maintenance);
         let event = self.settings.event(name, &value);

@@ -6,7 +6,7 @@ use channels::Dismissal;
 use runtime::service::Context;
 use wire::websocket::CloseCode;
 
-use super::{After, Socket, Speaks, orders, tell};
+use super::{After, Speaks, WebSocket, orders, tell};
 use crate::message::Message;
 use crate::site::Site;
 
@@ -27,7 +27,7 @@ const fn of_application(number: u16) -> CloseCode {
 /// The reason given when a subscription ends with its token.
 pub(super) const EXPIRED: &str = "the token has expired";
 
-impl Socket {
+impl WebSocket {
     /// The client's rights have changed: ends the subscriptions it is no longer allowed.
     pub(super) fn lose(
         &mut self,

@@ -6,14 +6,17 @@
 use std::borrow::Cow;
 
 use channels::limits::{MEMBERS_TOLD, SUBSCRIPTIONS_PER_CONNECTION};
-use channels::{Position, Published, Publisher, Question, Refusal, Subscriber, Told, check_name};
-use pages::Wish;
+use channels::{
+    ChannelRefusal, Position, PublishReceipt, Published, Publisher, Subscriber, SubscriberQuery,
+    check_name,
+};
+use pages::RequestedAction;
 use runtime::service::Context;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use wire::http::status::Status;
 
-use super::{After, Asked, Socket, Speaks, tell};
+use super::{After, Asked, Speaks, WebSocket, tell};
 use crate::message::Message;
 use crate::site::{Site, Verdict, Veto, members_object, message_of, wish_of, written_value};
 
@@ -44,7 +47,7 @@ struct Order<'o> {
     id: Option<u64>,
 }
 
-impl Socket {
+impl WebSocket {
     /// Executes an order.
     pub(super) fn obey(
         &mut self,
@@ -103,7 +106,7 @@ impl Socket {
         self.check(name, site)?;
         let allowed = site.local.channels().may_subscribe(name, self.lease.rights());
         allowed.map_err(|refusal| refusal.to_string())?;
-        Ok(self.lease.ask((name, Wish::Subscribe), site, context))
+        Ok(self.lease.ask((name, RequestedAction::Subscribe), site, context))
     }
 
     /// Whether another subscription is allowed, to this channel.
@@ -127,7 +130,7 @@ impl Socket {
         since: Option<Position>,
         site: &mut Site,
         context: &mut Context<'_, Message>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ChannelRefusal> {
         let (format, rights) = (self.format(), self.lease.rights());
         let subscriber = Subscriber { process: context.id, format, rights };
         let out = context.output.buffer();
@@ -182,7 +185,7 @@ impl Socket {
     /// Sends the requested members when all schedulers have answered.
     pub(super) fn tell_members(&mut self, site: &mut Site, context: &mut Context<'_, Message>) {
         let Some(asked) = self.asked.take() else { return };
-        let question = Question::Members((&*asked.channel).into(), MEMBERS_TOLD);
+        let question = SubscriberQuery::Members((&*asked.channel).into(), MEMBERS_TOLD);
         let Some(found) = site.local.channels().survey(context.id, &question) else {
             self.asked = Some(asked);
             return;
@@ -245,7 +248,8 @@ impl Socket {
             }
         };
         // A client that gives a number wants to know the result of its message.
-        let publisher = id.map(|id| Publisher { process: context.id, told: Told::ByReceipt(id) });
+        let publisher =
+            id.map(|id| Publisher { process: context.id, told: PublishReceipt::ByReceipt(id) });
         let (sender, now_ms) = (self.lease.sender(), context.now.monotonic_ms());
         match site.publish_in_order(name, body, sender, publisher, now_ms) {
             Ok(Some(done)) => {
@@ -289,7 +293,7 @@ fn check_configured(name: &str, site: &Site) -> Result<(), String> {
 }
 
 /// The text that tells a client the result of the message with this number.
-pub(super) fn published(id: u64, result: Result<Published, Refusal>) -> String {
+pub(super) fn published(id: u64, result: Result<Published, ChannelRefusal>) -> String {
     match result {
         Ok(Published { position, receivers }) => {
             format!("{{\"published\":\"{position}\",\"receivers\":{receivers},\"id\":{id}}}")
@@ -312,13 +316,14 @@ impl From<&Veto> for Refused {
     }
 }
 
-impl From<Refusal> for Refused {
-    fn from(refusal: Refusal) -> Self {
+impl From<ChannelRefusal> for Refused {
+    fn from(refusal: ChannelRefusal) -> Self {
         match refusal {
-            Refusal::Full | Refusal::Busy | Refusal::TooOften => Self::ForNow,
-            Refusal::Denied | Refusal::NoToken | Refusal::NoCertificate | Refusal::TooLarge => {
-                Self::Always
-            }
+            ChannelRefusal::Full | ChannelRefusal::Busy | ChannelRefusal::TooOften => Self::ForNow,
+            ChannelRefusal::Denied
+            | ChannelRefusal::NoToken
+            | ChannelRefusal::NoCertificate
+            | ChannelRefusal::TooLarge => Self::Always,
         }
     }
 }

@@ -4,9 +4,9 @@
 //! read its output; or the end.
 
 use runtime::service::{Context, Next};
-use wire::websocket::{CloseCode, Kind};
+use wire::websocket::{CloseCode, MessageKind};
 
-use super::{Socket, Speaks, close};
+use super::{Speaks, WebSocket, close};
 use crate::message::Message;
 use crate::site::Site;
 
@@ -27,11 +27,11 @@ pub(super) enum After {
 /// A message of the client.
 #[derive(Debug)]
 pub(super) struct Held {
-    pub(super) kind: Kind,
+    pub(super) kind: MessageKind,
     pub(super) bytes: Box<[u8]>,
 }
 
-impl Socket {
+impl WebSocket {
     /// Returns the held message if the module asked about it may have answered.
     pub(super) fn take_held(
         &mut self,

@@ -3,19 +3,19 @@
 //! Owns the module's operations on the socket, and that the next message is read when the module
 //! waits for one.
 
-use channels::{NameProblem, Refusal, Rights, Standing, Subscriber, check_name};
+use channels::{ChannelRefusal, NameProblem, Rights, Subscriber, SubscriptionState, check_name};
 use pages::Saying;
 use runtime::service::Context;
 use wire::websocket::{
-    CloseCode, Extension, Kind, Opcode, write_close, write_deflated, write_frame,
+    CloseCode, Extension, MessageKind, Opcode, write_close, write_deflated, write_frame,
 };
 
-use super::{After, Socket, Speaks};
+use super::{After, Speaks, WebSocket};
 use crate::conn::lease::Lease;
 use crate::message::Message;
 use crate::site::{Said, Site};
 
-impl Socket {
+impl WebSocket {
     /// A socket whose messages a module handles. The conversation begins at the end of the turn.
     pub(in crate::conn) fn talking(
         client: (Lease, Extension),
@@ -27,14 +27,14 @@ impl Socket {
     /// The client has sent a message.
     pub(super) fn hand_message(
         &mut self,
-        kind: Kind,
+        kind: MessageKind,
         bytes: &[u8],
         site: &mut Site,
         context: &mut Context<'_, Message>,
     ) -> After {
         let kind = match kind {
-            Kind::Text => "text",
-            Kind::Binary => "binary",
+            MessageKind::Text => "text",
+            MessageKind::Binary => "binary",
         };
         site.hand_message(context.id, kind, bytes);
         self.talk(site, context)
@@ -84,7 +84,7 @@ impl Socket {
     /// Whether the home of the channel that was joined last has not answered. The module goes on when messages of the channel arrive.
     fn is_joining(&self, site: &Site) -> bool {
         let last = self.subscriptions.last();
-        last.is_some_and(|last| site.local.channels().standing(last) == Standing::Awaited)
+        last.is_some_and(|last| site.local.channels().standing(last) == SubscriptionState::Awaited)
     }
 
     /// Subscribes the client to a channel, whose messages it gets as they were published.
@@ -101,13 +101,13 @@ impl Socket {
             return Ok(());
         }
         if names.len() >= channels::limits::SUBSCRIPTIONS_PER_CONNECTION {
-            return Err(Refusal::Full.as_str());
+            return Err(ChannelRefusal::Full.as_str());
         }
         let process = context.id;
         let subscriber = Subscriber { process, format, rights: &Rights::ALL };
         let out = context.output.buffer();
         let subscription = site.local.channels().subscribe(name, subscriber, None, out);
-        self.subscriptions.push(subscription.map_err(Refusal::as_str)?);
+        self.subscriptions.push(subscription.map_err(ChannelRefusal::as_str)?);
         names.push(name.into());
         Ok(())
     }

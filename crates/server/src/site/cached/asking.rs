@@ -4,7 +4,7 @@
 //! stored answer (RFC 9111 section 4.3.1). Nothing tells the server what the key does not tell: how the client spells
 //! the host would be for all if the answer repeats it.
 
-use client::{Body, Failure};
+use client::{ExchangeFailure, OutgoingBody};
 use config::ProxyRoute;
 use http::Request;
 use wire::http::head::FieldSlots;
@@ -26,7 +26,7 @@ pub(in crate::site) fn parcel_of(
     target: &str,
     route: &ProxyRoute,
     wanted: Wanted<'_>,
-) -> Result<Parcel, Failure> {
+) -> Result<Parcel, ExchangeFailure> {
     let mut room = FieldSlots::new();
     let is_condition = |name: &str| CONDITIONS.iter().any(|one| name.eq_ignore_ascii_case(one));
     let fields = request.head.fields.without(is_condition, &mut room);
@@ -43,5 +43,5 @@ pub(in crate::site) fn parcel_of(
             head.field(name, value)?;
         }
     }
-    Ok(Parcel { method: "GET", head, body: Body::None, upgrade: None })
+    Ok(Parcel { method: "GET", head, body: OutgoingBody::None, upgrade: None })
 }

@@ -5,15 +5,17 @@
 
 use std::rc::Rc;
 
-use cache::{FetchId, Key, Object, Sharing};
-use client::{ExchangeId, Forward, News, Requester};
+use cache::{AnswerKey, FetchId, Object, Sharing};
+use client::{ExchangeId, ExchangeNews, Forward, Requester};
 use config::ProxyRoute;
-use config::route::Found;
+use config::route::FoundRoute;
 use http::{AnswerContext, FieldList};
-use proxy::{Choice, Outcome};
+use proxy::{RequestOutcome, ServerChoice};
+use runtime::clock::Now;
 use runtime::service::ServiceContext;
 
 use super::asking::parcel_of;
+use crate::disk_order::DiskAnswer;
 use crate::message::Message;
 use crate::site::caches::desk::Run;
 use crate::site::caches::fill::Source;
@@ -25,12 +27,19 @@ use crate::site::proxy::request_head::target_of_request;
 use crate::site::state::Site;
 
 impl Site {
+    /// The disks of caches have answered.
+    pub(crate) fn hear_disk(&mut self, answers: Vec<DiskAnswer>, now: Now) {
+        self.caches.set_now(now);
+        let (client, proxies) = (self.client.exchanges(), &mut self.proxies);
+        self.caches.hear_disk(answers, client, proxies, now.monotonic_ns);
+    }
+
     /// Validates a stored answer, unless it is being validated.
     pub(super) fn validate_behind(
         &mut self,
-        key: &Key,
+        key: &AnswerKey,
         object: &Rc<Object>,
-        (found, route): (&Found<'_>, &ProxyRoute),
+        (found, route): (&FoundRoute<'_>, &ProxyRoute),
         exchange: &Exchange<'_, '_>,
         context: &AnswerContext<'_, Message>,
     ) {
@@ -44,7 +53,9 @@ impl Site {
         let Some((id, wish)) = self.proxies.wish_of(upstream, request, &found.path) else { return };
         let now_ns = context.now.monotonic_ns;
         let Some(live) = self.proxies.upstreams.get_mut(id) else { return };
-        let Choice::Server(server) = live.servers.choose(context.id, &wish, now_ns) else { return };
+        let ServerChoice::Server(server) = live.servers.choose(context.id, &wish, now_ns) else {
+            return;
+        };
         let place = Place::new(id, server, now_ns);
         let version = live.config().proxy_protocol;
         let client = introduction::client_of(request, &self.data);
@@ -104,10 +115,10 @@ impl Site {
         let head = loop {
             match self.client.exchanges().next(exchange, 0, now_ns) {
                 None => return,
-                Some(News::Head(head)) => break head,
-                Some(News::Failed(failure)) => {
+                Some(ExchangeNews::Head(head)) => break head,
+                Some(ExchangeNews::Failed(failure)) => {
                     let what = |address: &str| failure.at(address).to_string();
-                    self.proxies.note_at(place, (Outcome::Failed, &what), now_ns);
+                    self.proxies.note_at(place, (RequestOutcome::Failed, &what), now_ns);
                     // It is not asked again at once, if the stale answer may be used as long.
                     let _stale = self.caches.stale_of(&upstream, fetch);
                     return self.end_validation(fetch, exchange);

@@ -5,11 +5,11 @@
 
 use std::rc::Rc;
 
-use cache::{FetchId, Forwarded, Object, Outcome};
-use client::{ExchangeId, Head};
-use config::route::Found;
+use cache::{CacheOutcome, FetchId, ForwardReason, Object};
+use client::{ExchangeId, ResponseHead};
+use config::route::FoundRoute;
 use config::{ProxyRoute, RouteAction};
-use files::roots::Patience;
+use files::roots::OpenWait;
 use http::Answer;
 use runtime::slots::ProcessId;
 
@@ -57,7 +57,7 @@ impl Site {
     pub(in crate::site) fn cache_head(
         &mut self,
         process: ProcessId,
-        (exchange_id, head, route): (ExchangeId, &Head, Option<&ProxyRoute>),
+        (exchange_id, head, route): (ExchangeId, &ResponseHead, Option<&ProxyRoute>),
         exchange: &mut Exchange<'_, '_>,
         now_ns: u64,
     ) -> Headed {
@@ -69,7 +69,7 @@ impl Site {
             Some(Role::Changes { upstream, keys }) => {
                 let (client, proxies) = (self.client.exchanges(), &mut self.proxies);
                 self.caches.note_change((&upstream, keys), head, client, proxies);
-                Headed::Passed(self.passed(&upstream, Forwarded::Method))
+                Headed::Passed(self.passed(&upstream, ForwardReason::Method))
             }
             Some(Role::Passes { upstream, why }) => Headed::Passed(self.passed(&upstream, why)),
             Some(
@@ -84,10 +84,10 @@ impl Site {
     }
 
     /// The report of an answer that is passed on.
-    fn passed(&mut self, upstream: &str, why: Forwarded) -> Option<String> {
+    fn passed(&mut self, upstream: &str, why: ForwardReason) -> Option<String> {
         let report = self.caches.of(upstream)?.1.report;
         let outcome =
-            Outcome::Forwarded { why, status: None, is_stored: false, is_collapsed: false };
+            CacheOutcome::Forwarded { why, status: None, is_stored: false, is_collapsed: false };
         // Only what is stored has a key that is worth telling.
         Told::without_key(outcome, report).text(None)
     }
@@ -96,7 +96,7 @@ impl Site {
         &mut self,
         process: ProcessId,
         role: Role,
-        (exchange_id, head, route): (ExchangeId, &Head, Option<&ProxyRoute>),
+        (exchange_id, head, route): (ExchangeId, &ResponseHead, Option<&ProxyRoute>),
         exchange: &mut Exchange<'_, '_>,
         now_ns: u64,
     ) -> Headed {
@@ -160,7 +160,7 @@ impl Site {
         Headed::Again
     }
 
-    fn pass_unstored(&mut self, (upstream, why): (&str, Forwarded), fetch: FetchId) -> Headed {
+    fn pass_unstored(&mut self, (upstream, why): (&str, ForwardReason), fetch: FetchId) -> Headed {
         let waiters = self.caches.fetches.end(fetch).map(|fetched| fetched.waiters);
         self.caches.release(waiters.unwrap_or_default());
         Headed::Passed(self.passed(upstream, why))
@@ -176,7 +176,7 @@ impl Site {
         if !exchange.reply.sends_body() {
             return Some(OpenBody::Held);
         }
-        self.open_body(upstream, object, Patience::None).ok()
+        self.open_body(upstream, object, OpenWait::None).ok()
     }
 
     /// A fetch has ended with something that was stored before: its client gets that. Those that wait look for it too,
@@ -185,7 +185,7 @@ impl Site {
         &mut self,
         (upstream, fetch): (&str, FetchId),
         (object, body): (&Object, &OpenBody),
-        (why, said): (Forwarded, Said),
+        (why, said): (ForwardReason, Said),
         route: Option<&ProxyRoute>,
         exchange: &mut Exchange<'_, '_>,
     ) -> Headed {
@@ -197,7 +197,7 @@ impl Site {
             Said::Unchanged | Said::Failed(_) => self.caches.call(fetched.waiters),
         }
         let (status, is_stored) = (said.status(), said == Said::Unchanged);
-        let outcome = Outcome::Forwarded { why, status, is_stored, is_collapsed: false };
+        let outcome = CacheOutcome::Forwarded { why, status, is_stored, is_collapsed: false };
         let report = self.caches.of(upstream).map(|(_, kept)| kept.report);
         let told = Told::of(outcome, report.unwrap_or(config::CacheReport::Off), &fetched.key);
         Headed::Answered(self.show(object, body, route, &told, exchange))
@@ -207,7 +207,7 @@ impl Site {
     pub(in crate::site) fn cache_refusal(
         &mut self,
         process: ProcessId,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         refused: Refused,
         exchange: &mut Exchange<'_, '_>,
     ) -> Option<Answer> {

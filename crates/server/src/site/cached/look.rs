@@ -5,10 +5,10 @@
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::rc::Rc;
 
-use cache::{Asked, Forwarded, Join, Key, Looked, Object, Sharing, Uri};
-use config::route::Found;
+use cache::{AnswerKey, CacheLookup, CacheQuery, ForwardReason, Join, Object, Sharing, Uri};
+use config::route::FoundRoute;
 use config::{ProxyRoute, RouteAction};
-use files::roots::Patience;
+use files::roots::OpenWait;
 use http::{Answer, AnswerContext, FieldList, Method, Request};
 use runtime::slots::ProcessId;
 use wire::http::head::Framing;
@@ -44,7 +44,7 @@ impl Site {
     /// Answers a request that a server of an upstream answers, perhaps with what is stored.
     pub(in crate::site) fn answer_upstream(
         &mut self,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
@@ -99,7 +99,7 @@ impl Site {
 
     fn begin_cached(
         &mut self,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         route: &ProxyRoute,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
@@ -123,7 +123,7 @@ impl Site {
             Part::Answers | Part::None => {
                 if route.cached {
                     kept.cache.note_pass();
-                    let why = Forwarded::Bypass;
+                    let why = ForwardReason::Bypass;
                     self.caches.set_role(context.id, Role::Passes { upstream, why });
                 }
                 None
@@ -134,7 +134,7 @@ impl Site {
     /// Looks for an answer. `None`: a server is asked.
     pub(super) fn look_up(
         &mut self,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         route: &ProxyRoute,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
@@ -146,18 +146,15 @@ impl Site {
         let request = exchange.request;
         let key = key_of(request, found, route, kept.cache.rules().key);
         let fields = &request.head.fields;
-        let looked = kept.cache.look(&Asked { key: &key, fields, now });
+        let looked = kept.cache.look(&CacheQuery { key: &key, fields, now });
         let report = kept.report;
-        // It came while the request waited for it.
-        let has_come = |object: &Object| {
-            waited.is_some_and(|(since_ms, _)| object.freshness().since_ms >= since_ms)
-        };
-        if let Looked::Fresh(object) | Looked::WhileValidated(object) | Looked::Validated(object) =
-            &looked
+        if let CacheLookup::Fresh(object)
+        | CacheLookup::WhileValidated(object)
+        | CacheLookup::Validated(object) = &looked
             && route.intercept_errors.contains(&object.status())
         {
             // Another route may show it; here the site's page takes its place once a server has said it.
-            self.caches.set_role(process, Role::Passes { upstream, why: Forwarded::Bypass });
+            self.caches.set_role(process, Role::Passes { upstream, why: ForwardReason::Bypass });
             return None;
         }
         let (copy, now_ns) = (|| copy_of(request), context.now.monotonic_ns);
@@ -165,39 +162,41 @@ impl Site {
             exchange.place.pass_on();
             return Some(Answer::Wait);
         }
+        let is_old = matches!(looked, CacheLookup::WhileValidated(_));
         match looked {
-            Looked::Fresh(object) | Looked::WhileValidated(object) if has_come(&object) => {
+            CacheLookup::Fresh(object) | CacheLookup::WhileValidated(object)
+                if has_come(&object, waited) =>
+            {
                 if let Some((_, kept)) = self.caches.of(&upstream) {
                     kept.cache.note_collapsed();
                 }
-                let told = Told::collapsed(Forwarded::UriMiss, report, &key);
+                let told = Told::collapsed(ForwardReason::UriMiss, report, &key);
                 let opening = Opening { upstream, key, object, told };
-                self.show_stored((opening, Patience::None), (found, route), exchange, context)
+                self.show_stored((opening, OpenWait::None), (found, route), exchange, context)
             }
-            Looked::Fresh(object) => {
+            CacheLookup::Fresh(object) | CacheLookup::WhileValidated(object) => {
+                if is_old {
+                    self.validate_behind(&key, &object, (found, route), exchange, context);
+                }
                 let told = told_hit(report, &key);
                 let opening = Opening { upstream, key, object, told };
-                self.show_stored((opening, Patience::None), (found, route), exchange, context)
+                self.show_stored((opening, OpenWait::None), (found, route), exchange, context)
             }
-            Looked::WhileValidated(object) => {
-                self.validate_behind(&key, &object, (found, route), exchange, context);
-                let told = told_hit(report, &key);
-                let opening = Opening { upstream, key, object, told };
-                self.show_stored((opening, Patience::None), (found, route), exchange, context)
+            CacheLookup::Unwanted => {
+                Some(self.show_nothing(&Told::unwanted(report, &key), exchange))
             }
-            Looked::Unwanted => Some(self.show_nothing(&Told::unwanted(report, &key), exchange)),
-            Looked::Pass => {
+            CacheLookup::Pass => {
                 self.lead(Rc::clone(&upstream), (key, None), Sharing::Alone, exchange, context)
             }
-            Looked::Missing(why) => {
+            CacheLookup::Missing(why) => {
                 self.join(upstream, (key, None, why), (waited, route), exchange, context)
             }
             // It is to be validated for each request: nobody waits for another one any more.
-            Looked::Validated(object) if has_come(&object) => {
+            CacheLookup::Validated(object) if has_come(&object, waited) => {
                 self.lead(upstream, (key, Some(object)), Sharing::Alone, exchange, context)
             }
-            Looked::Validated(object) => {
-                let wanted = (key, Some(object), Forwarded::Stale);
+            CacheLookup::Validated(object) => {
+                let wanted = (key, Some(object), ForwardReason::Stale);
                 self.join(upstream, wanted, (waited, route), exchange, context)
             }
         }
@@ -224,7 +223,7 @@ impl Site {
     fn join(
         &mut self,
         upstream: Rc<str>,
-        (key, validated, why): (Key, Option<Rc<Object>>, Forwarded),
+        (key, validated, why): (AnswerKey, Option<Rc<Object>>, ForwardReason),
         (waited, route): (Option<(u64, u64)>, &ProxyRoute),
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
@@ -237,7 +236,8 @@ impl Site {
         let (_, kept) = self.caches.of(&upstream)?;
         let directives = kept.cache.rules().directives;
         let (fields, now) = (&exchange.request.head.fields, self.caches.now());
-        match self.caches.fetches.join(&Asked { key: &key, fields, now }, directives, process) {
+        match self.caches.fetches.join(&CacheQuery { key: &key, fields, now }, directives, process)
+        {
             Join::Lead => self.lead(upstream, (key, validated), Sharing::Shared, exchange, context),
             Join::Alone => self.lead(upstream, (key, validated), Sharing::Alone, exchange, context),
             Join::Read(fetch)
@@ -245,7 +245,8 @@ impl Site {
                     route.intercept_errors.contains(&fill.object().status())
                 }) =>
             {
-                self.caches.set_role(process, Role::Passes { upstream, why: Forwarded::Bypass });
+                self.caches
+                    .set_role(process, Role::Passes { upstream, why: ForwardReason::Bypass });
                 None
             }
             Join::Read(fetch) => {
@@ -277,15 +278,15 @@ impl Site {
     fn lead(
         &mut self,
         upstream: Rc<str>,
-        (key, validated): (Key, Option<Rc<Object>>),
+        (key, validated): (AnswerKey, Option<Rc<Object>>),
         sharing: Sharing,
         exchange: &Exchange<'_, '_>,
         context: &AnswerContext<'_, Message>,
     ) -> Option<Answer> {
         let why = match (&validated, sharing) {
-            (Some(_), _) => Forwarded::Stale,
-            (None, Sharing::Shared) => Forwarded::UriMiss,
-            (None, Sharing::Alone) => Forwarded::Bypass,
+            (Some(_), _) => ForwardReason::Stale,
+            (None, Sharing::Shared) => ForwardReason::UriMiss,
+            (None, Sharing::Alone) => ForwardReason::Bypass,
         };
         let is_plain = asks_for_whole(exchange.request)
             && (sharing == Sharing::Shared || !is_conditional(exchange.request));
@@ -346,19 +347,19 @@ fn is_conditional(request: &Request<'_>) -> bool {
 /// The key of a request: of everything that the server gets of it, apart from fields.
 pub(super) fn key_of(
     request: &Request<'_>,
-    found: &Found<'_>,
+    found: &FoundRoute<'_>,
     route: &ProxyRoute,
     parts: cache::KeyParts,
-) -> Key {
+) -> AnswerKey {
     let target = target_of(request.path(), request.query(), &found.path, 0);
     let host = request.host().unwrap_or_default();
     let uri =
         Uri { scheme: request.scheme(), host, target: &target, way: way_of(request, found, route) };
-    Key::new(&uri, parts)
+    AnswerKey::new(&uri, parts)
 }
 
 /// A number of what is done with a request on its way to the server: two routes may do different things with one path.
-fn way_of(request: &Request<'_>, found: &Found<'_>, route: &ProxyRoute) -> u64 {
+fn way_of(request: &Request<'_>, found: &FoundRoute<'_>, route: &ProxyRoute) -> u64 {
     let edits = &route.request_headers;
     let set: Vec<(&str, &str)> =
         edits.set.iter().map(|header| (&*header.name, &*header.value)).collect();
@@ -366,4 +367,9 @@ fn way_of(request: &Request<'_>, found: &Found<'_>, route: &ProxyRoute) -> u64 {
     let hasher = BuildHasherDefault::<DefaultHasher>::default();
     let is_secured = request.secured.is_some();
     hasher.hash_one((&*route.upstream, found.rest, set, &edits.remove, is_secured))
+}
+
+/// Whether an answer came while the request waited for it.
+fn has_come(object: &Object, waited: Option<(u64, u64)>) -> bool {
+    waited.is_some_and(|(since_ms, _)| object.freshness().since_ms >= since_ms)
 }

@@ -5,10 +5,10 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cache::{Key, Label, Object};
+use cache::{AnswerKey, Label, Object};
 use config::ProxyRoute;
-use config::route::Found;
-use files::roots::{NamedOpen, Patience};
+use config::route::FoundRoute;
+use files::roots::{NamedOpen, OpenWait};
 use files::{RootIndex, Warm, limits};
 use http::{Answer, AnswerContext};
 use sys::file::FileHandle;
@@ -42,7 +42,7 @@ impl Site {
         &mut self,
         upstream: &str,
         object: &Object,
-        patience: Patience,
+        patience: OpenWait,
     ) -> Result<OpenBody, Unopened> {
         let Some(elsewhere) = object.body().elsewhere() else { return Ok(OpenBody::Held) };
         let (_, kept) = self.caches.of(upstream).ok_or(Unopened::Gone)?;
@@ -59,8 +59,8 @@ impl Site {
     /// Answers with what is stored, once its body can be sent. `None`: it cannot, and the request goes on without it.
     pub(super) fn show_stored(
         &mut self,
-        (opening, patience): (Opening, Patience),
-        (found, route): (&Found<'_>, &ProxyRoute),
+        (opening, patience): (Opening, OpenWait),
+        (found, route): (&FoundRoute<'_>, &ProxyRoute),
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Option<Answer> {
@@ -90,15 +90,15 @@ impl Site {
     /// A helper has read what a body is in.
     pub(super) fn show_opened(
         &mut self,
-        (found, route): (&Found<'_>, &ProxyRoute),
+        (found, route): (&FoundRoute<'_>, &ProxyRoute),
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Option<Answer> {
         let Some(Role::Opens(opening)) = self.caches.take_role(context.id) else { return None };
         let patience = if look::forget(&mut self.warmed, context.id) {
-            Patience::Warmed
+            OpenWait::Warmed
         } else {
-            Patience::None
+            OpenWait::None
         };
         self.show_stored((*opening, patience), (found, route), exchange, context)
     }
@@ -106,7 +106,7 @@ impl Site {
     fn go_on_without(
         &mut self,
         Opening { upstream, key, told, .. }: &Opening,
-        (found, route): (&Found<'_>, &ProxyRoute),
+        (found, route): (&FoundRoute<'_>, &ProxyRoute),
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Option<Answer> {
@@ -118,7 +118,7 @@ impl Site {
     fn forget_hit(
         &mut self,
         upstream: &str,
-        (key, told): (&Key, &Told),
+        (key, told): (&AnswerKey, &Told),
         exchange: &Exchange<'_, '_>,
     ) {
         if let Some((_, kept)) = self.caches.of(upstream) {

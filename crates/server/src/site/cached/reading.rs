@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use cache::{FetchId, Forwarded, Outcome, Selection};
+use cache::{CacheOutcome, FetchId, ForwardReason, Selection};
 use config::{CacheReport, ProxyRoute};
 use http::{Answer, AnswerContext, Status};
 use runtime::slots::ProcessId;
@@ -86,7 +86,7 @@ impl Site {
     fn begin_reading(
         &mut self,
         fetch: FetchId,
-        (why, share): (Forwarded, Share),
+        (why, share): (ForwardReason, Share),
         route: Option<&ProxyRoute>,
         exchange: &mut Exchange<'_, '_>,
     ) -> Begun {
@@ -100,7 +100,7 @@ impl Site {
         let upstream: Rc<str> = fill.upstream().into();
         let report = self.caches.of(&upstream).map_or(CacheReport::Off, |(_, kept)| kept.report);
         let (is_stored, is_collapsed) = (share == Share::Own, share == Share::Another);
-        let outcome = Outcome::Forwarded { why, status: None, is_stored, is_collapsed };
+        let outcome = CacheOutcome::Forwarded { why, status: None, is_stored, is_collapsed };
         let told = match key {
             Some(key) => Told::of(outcome, report, &key),
             None => Told::without_key(outcome, report),

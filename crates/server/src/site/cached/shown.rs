@@ -57,7 +57,7 @@ impl Site {
                 length,
             });
         } else if range.len() > CACHE_COPIED_SIZE {
-            let lender: Rc<dyn AsRef<[u8]>> = Rc::<cache::Body>::clone(body);
+            let lender: Rc<dyn AsRef<[u8]>> = Rc::<cache::StoredBody>::clone(body);
             let (start, end) = (range.start, range.end);
             exchange.reply.body_shared(SharedBytes { bytes: Referenced::Lent(lender), start, end });
         } else {

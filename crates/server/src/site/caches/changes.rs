@@ -2,8 +2,8 @@
 //!
 //! Owns what that means on this scheduler, and that the others are told.
 
-use cache::Key;
-use client::{Client, Head};
+use cache::AnswerKey;
+use client::{Client, ResponseHead};
 
 use super::desk::Caches;
 use crate::cache_order::CacheOrder;
@@ -35,8 +35,8 @@ impl Caches {
     /// A server has answered a request that changes a resource (RFC 9111 section 4.4).
     pub(in crate::site) fn note_change(
         &mut self,
-        (upstream, mut keys): (&str, Vec<Key>),
-        head: &Head,
+        (upstream, mut keys): (&str, Vec<AnswerKey>),
+        head: &ResponseHead,
         client: &mut Client,
         proxies: &mut Proxies,
     ) {
@@ -48,7 +48,7 @@ impl Caches {
             let reference = fields.first(name).and_then(|value| str::from_utf8(value).ok())?;
             keys.first()?.referred(reference)
         });
-        let named: Vec<Key> = named.collect();
+        let named: Vec<AnswerKey> = named.collect();
         keys.extend(named);
         for key in keys {
             let order =

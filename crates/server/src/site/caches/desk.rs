@@ -8,12 +8,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ahash::HashMap;
-use cache::{Cache, CacheStats, FetchId, Fetches, Forwarded, Pattern, Time};
+use cache::{Cache, CacheStats, FetchId, Fetches, ForwardReason, PurgePattern, Time};
 use client::{Client, ExchangeId};
 use config::{CacheReport, UpstreamCache};
 use runtime::clock::{Now, nanoseconds};
 use runtime::mailbox::Endpoint;
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 
 use super::disk_desk::DiskDesk;
@@ -83,7 +83,7 @@ pub(in crate::site) enum Run {
 
 impl Caches {
     /// Takes over a configuration. What is stored for an upstream that stays is kept.
-    pub(crate) fn load(&mut self, upstreams: &[config::Upstream], helpers: &Helpers) {
+    pub(crate) fn load(&mut self, upstreams: &[config::UpstreamSettings], helpers: &Helpers) {
         let wanted = |name: &str| -> Option<&UpstreamCache> {
             let upstream = upstreams.iter().find(|upstream| upstream.name == name)?;
             upstream.cache.as_ref()
@@ -210,7 +210,7 @@ impl Caches {
     pub(in crate::site) fn release(&mut self, waiters: Vec<ProcessId>) {
         for process in waiters {
             if let Some(Role::Waits { upstream, .. }) = self.roles.get(&process) {
-                let (upstream, why) = (Rc::clone(upstream), Forwarded::UriMiss);
+                let (upstream, why) = (Rc::clone(upstream), ForwardReason::UriMiss);
                 self.roles.insert(process, Role::Passes { upstream, why });
             }
             self.called.push(process);
@@ -318,7 +318,7 @@ impl Caches {
                     }
                     _ => continue,
                 };
-                let (upstream, why) = (Rc::clone(upstream), Forwarded::UriMiss);
+                let (upstream, why) = (Rc::clone(upstream), ForwardReason::UriMiss);
                 self.roles.insert(process, Role::Passes { upstream, why });
                 self.called.push(process);
             }
@@ -329,7 +329,7 @@ impl Caches {
             context.wake_after_ms(0);
         }
         for process in self.called.drain(..) {
-            context.command(Command::Resume(process));
+            context.command(SchedulerCommand::Resume(process));
         }
     }
 
@@ -342,7 +342,7 @@ impl Caches {
             context.mail.schedulers().filter(|one| one.0 < schedulers).collect();
         if self.orders.len() + self.outgoing.len() > CACHE_ORDERS {
             self.outgoing.clear();
-            self.orders = vec![CacheOrder::Purge(Pattern::everything())];
+            self.orders = vec![CacheOrder::Purge(PurgePattern::everything())];
         }
         for order in self.orders.drain(..) {
             self.outgoing.extend(others.iter().map(|other| (*other, order.clone())));

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ahash::HashMap;
-use cache::{Elsewhere, FetchId, Key, Object, Pattern, Record, Time, Worth, record};
+use cache::{AnswerKey, DiskRecord, Elsewhere, FetchId, Object, PurgePattern, Time, Worth, record};
 use http::FieldList;
 use runtime::clock::milliseconds;
 use runtime::mailbox::Endpoint;
@@ -54,7 +54,7 @@ pub(in crate::site) struct Look {
     /// The upstream.
     pub(in crate::site) upstream: Rc<str>,
     /// The key.
-    pub(in crate::site) key: Key,
+    pub(in crate::site) key: AnswerKey,
     /// The fields of the request that has asked first.
     pub(in crate::site) request: FieldList,
     /// Whether what is found may be used.
@@ -78,7 +78,7 @@ pub(in crate::site) struct Long {
     /// Its fetch.
     pub(in crate::site) fetch: FetchId,
     /// Its key.
-    pub(in crate::site) key: Key,
+    pub(in crate::site) key: AnswerKey,
     /// The fields of its request.
     pub(in crate::site) request: FieldList,
     /// It, without its body.
@@ -102,7 +102,7 @@ impl DiskDesk {
     pub(in crate::site) fn look(
         &mut self,
         (upstream, directory): (&Rc<str>, &Arc<Path>),
-        (key, request): (&Key, FieldList),
+        (key, request): (&AnswerKey, FieldList),
         (most, now): (usize, Time),
         process: ProcessId,
     ) -> Option<u64> {
@@ -144,7 +144,7 @@ impl DiskDesk {
     pub(in crate::site) fn save(
         &mut self,
         (upstream, directory): (&Rc<str>, &Arc<Path>),
-        record: Record,
+        record: DiskRecord,
         object: &Rc<Object>,
         now: Time,
     ) -> bool {
@@ -165,7 +165,7 @@ impl DiskDesk {
     pub(in crate::site) fn save_long(
         &mut self,
         (upstream, directory): (&Rc<str>, &Arc<Path>),
-        record: Record,
+        record: DiskRecord,
         long: Long,
         now: Time,
     ) -> Option<SaveId> {
@@ -202,7 +202,7 @@ impl DiskDesk {
         &mut self,
         directory: &Arc<Path>,
         stored: &Elsewhere,
-        record: Record,
+        record: DiskRecord,
     ) {
         let name = Arc::clone(&stored.name);
         self.push(directory, DiskOrder::Refresh(name, Box::new(record)));
@@ -215,7 +215,7 @@ impl DiskDesk {
     }
 
     /// Forgets what a pattern includes.
-    pub(in crate::site) fn purge(&mut self, pattern: &Pattern) {
+    pub(in crate::site) fn purge(&mut self, pattern: &PurgePattern) {
         // It is for all directories.
         self.push(&Arc::from(Path::new("")), DiskOrder::Purge(pattern.clone()));
         self.spoil(|key| pattern.includes(key));
@@ -311,7 +311,7 @@ impl DiskDesk {
                 Waiting::Order(_) => None,
             });
         }
-        self.purge(&Pattern::everything());
+        self.purge(&PurgePattern::everything());
     }
 
     /// Whether the disks have answered lately.
@@ -321,7 +321,7 @@ impl DiskDesk {
         self.helper.is_some() && !is_late
     }
 
-    fn spoil(&mut self, is_spoilt: impl Fn(&Key) -> bool) {
+    fn spoil(&mut self, is_spoilt: impl Fn(&AnswerKey) -> bool) {
         for look in self.looks.values_mut().filter(|look| is_spoilt(&look.key)) {
             look.worth = Worth::Spoilt;
         }

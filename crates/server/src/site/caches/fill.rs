@@ -7,7 +7,7 @@
 use std::rc::Rc;
 
 use cache::{Cache, Object, Reservation};
-use client::{Client, ExchangeId, Failure, Head, News};
+use client::{Client, ExchangeFailure, ExchangeId, ExchangeNews, ResponseHead};
 use runtime::slots::ProcessId;
 
 use crate::cache_disk::limits::CACHE_DISK_PART;
@@ -98,7 +98,7 @@ impl Fill {
     pub(in crate::site) fn new(
         upstream: &Rc<str>,
         source: Source,
-        head: &Head,
+        head: &ResponseHead,
         (object, reserved): (Object, Reservation),
     ) -> Self {
         Self {
@@ -126,14 +126,17 @@ impl Fill {
         client: &mut Client,
         mut cache: Option<&mut Cache>,
         now_ns: u64,
-    ) -> Option<Result<(), Failure>> {
+    ) -> Option<Result<(), ExchangeFailure>> {
         while self.progress == Progress::Arriving && self.room() > 0 {
             match client.next(self.source.exchange, self.room(), now_ns)? {
-                News::Body(bytes) => self.take(&bytes, cache.as_deref_mut()),
-                News::End => return Some(Ok(())),
-                News::Failed(failure) => return Some(Err(failure)),
+                ExchangeNews::Body(bytes) => self.take(&bytes, cache.as_deref_mut()),
+                ExchangeNews::End => return Some(Ok(())),
+                ExchangeNews::Failed(failure) => return Some(Err(failure)),
                 // What follows a body is not stored (RFC 9111 section 3.1).
-                News::Trailers(_) | News::Interim(_) | News::Head(_) | News::Room => {}
+                ExchangeNews::Trailers(_)
+                | ExchangeNews::Interim(_)
+                | ExchangeNews::Head(_)
+                | ExchangeNews::Room => {}
             }
         }
         None

@@ -4,9 +4,9 @@
 
 use std::rc::Rc;
 
-use cache::{FetchId, Object, Terms, Worth};
-use client::{Client, Failure, Head};
-use proxy::Outcome;
+use cache::{FetchId, Object, StorageTerms, Worth};
+use client::{Client, ExchangeFailure, ResponseHead};
+use proxy::RequestOutcome;
 use runtime::slots::ProcessId;
 
 use super::desk::{Caches, Run};
@@ -19,12 +19,12 @@ impl Caches {
         &mut self,
         upstream: &Rc<str>,
         fetch: FetchId,
-        terms: Terms,
-        (head, source): (&Head, Source),
+        terms: StorageTerms,
+        (head, source): (&ResponseHead, Source),
     ) {
         let now = self.now();
         let Some((_, kept)) = self.of(upstream) else { return };
-        let answer = cache::Answer { status: head.status, fields: head.fields.fields() };
+        let answer = cache::AnswerHead { status: head.status, fields: head.fields.fields() };
         let object = Object::new(&answer, Vec::new(), terms.clone(), kept.cache.rules(), now);
         let reserved = kept.cache.reservation();
         let fill = Fill::new(upstream, source, head, (object, reserved));
@@ -67,7 +67,7 @@ impl Caches {
     fn finish(
         &mut self,
         fetch: FetchId,
-        ended: Result<(), Failure>,
+        ended: Result<(), ExchangeFailure>,
         proxies: &mut Proxies,
         now_ns: u64,
     ) {
@@ -89,7 +89,7 @@ impl Caches {
             Ok(()) => proxies.end(place, now_ns),
             Err(failure) => {
                 let what = |address: &str| failure.at(address).to_string();
-                proxies.note_at(place, (Outcome::Failed, &what), now_ns);
+                proxies.note_at(place, (RequestOutcome::Failed, &what), now_ns);
             }
         }
         self.end_exchange(exchange);

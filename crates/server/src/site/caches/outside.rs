@@ -6,7 +6,8 @@
 use std::rc::Rc;
 
 use cache::{
-    Cache, Elsewhere, FetchId, Fetched, Key, Looked, Object, OutsideOutcome, Record, Worth, record,
+    AnswerKey, Cache, CacheLookup, DiskRecord, Elsewhere, FetchId, Fetched, Object, OutsideOutcome,
+    Worth, record,
 };
 use client::Client;
 use http::FieldList;
@@ -24,13 +25,13 @@ impl Kept {
     pub(super) fn store(
         &mut self,
         (disk, upstream): (&mut DiskDesk, &Rc<str>),
-        (key, object): (&Key, Rc<Object>),
+        (key, object): (&AnswerKey, Rc<Object>),
         request: &FieldList,
         now: cache::Time,
     ) {
         self.cache.store(key, Rc::clone(&object), &request.fields());
         let Some(directory) = &self.directory else { return };
-        let record = Record::of(key, &object, now);
+        let record = DiskRecord::of(key, &object, now);
         if let Some(stored) = object.body().elsewhere() {
             disk.refresh(directory, stored, record);
         } else if !disk.save((upstream, directory), record, &object, now) {
@@ -39,7 +40,7 @@ impl Kept {
     }
 
     /// Forgets the answers for which a request asks.
-    pub(super) fn forget(&mut self, disk: &mut DiskDesk, key: &Key, request: &FieldList) {
+    pub(super) fn forget(&mut self, disk: &mut DiskDesk, key: &AnswerKey, request: &FieldList) {
         self.cache.forget(key, &request.fields());
         if let Some(directory) = &self.directory {
             disk.forget(directory, key.text());
@@ -52,15 +53,15 @@ impl Caches {
     pub(in crate::site) fn seek(
         &mut self,
         process: ProcessId,
-        (upstream, key, looked): (&Rc<str>, &Key, &Looked),
+        (upstream, key, looked): (&Rc<str>, &AnswerKey, &CacheLookup),
         request: impl FnOnce() -> FieldList,
         now_ns: u64,
     ) -> bool {
         let may_have = match looked {
-            Looked::Missing(_) | Looked::Unwanted => true,
+            CacheLookup::Missing(_) | CacheLookup::Unwanted => true,
             // Another scheduler may have validated it.
-            Looked::Validated(object) => !object.freshness().is_checked_always,
-            Looked::Fresh(_) | Looked::WhileValidated(_) | Looked::Pass => false,
+            CacheLookup::Validated(object) => !object.freshness().is_checked_always,
+            CacheLookup::Fresh(_) | CacheLookup::WhileValidated(_) | CacheLookup::Pass => false,
         };
         let now = self.now();
         let Some((_, kept, disk)) = self.of_with_disk(upstream).filter(|_| may_have) else {
@@ -175,7 +176,7 @@ impl Caches {
             return;
         }
         let Fetched { key, request, worth, .. } = fetched;
-        let record = Record::of(&key, &object, now);
+        let record = DiskRecord::of(&key, &object, now);
         let long = Long { fetch, key, request, object, worth };
         match disk.save_long((&upstream, &directory), record, long, now) {
             Some(save) => {
@@ -239,7 +240,7 @@ fn store_long(cache: &mut Cache, long: &Long, elsewhere: Elsewhere) {
     }
 }
 
-fn of_record(bytes: &[u8], key: &Key, now: cache::Time) -> Option<Object> {
+fn of_record(bytes: &[u8], key: &AnswerKey, now: cache::Time) -> Option<Object> {
     let (found, object) = record::read(bytes, now)?;
     (found == *key).then_some(object)
 }

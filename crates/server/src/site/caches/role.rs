@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use cache::{FetchId, Forwarded, Key, Object};
+use cache::{AnswerKey, FetchId, ForwardReason, Object};
 
 use super::told::Told;
 
@@ -12,7 +12,7 @@ use super::told::Told;
 #[derive(Clone, Debug)]
 pub(in crate::site) enum Role {
     /// A server answers it, and the answer is perhaps stored.
-    Leads { upstream: Rc<str>, fetch: FetchId, why: Forwarded },
+    Leads { upstream: Rc<str>, fetch: FetchId, why: ForwardReason },
     /// It waits for the head of a fetch.
     Waits { upstream: Rc<str>, fetch: FetchId, since_ms: u64, due_ns: u64 },
     /// It waits until the disk was looked at.
@@ -22,18 +22,18 @@ pub(in crate::site) enum Role {
     /// It waits until a body on the disk can be opened.
     Opens(Box<Opening>),
     /// It gets the answer of a fetch, of which so many bytes were written.
-    Reads { fetch: FetchId, sent: usize, why: Forwarded, share: Share },
+    Reads { fetch: FetchId, sent: usize, why: ForwardReason, share: Share },
     /// A server answers it, and the cache has no part in it.
-    Passes { upstream: Rc<str>, why: Forwarded },
+    Passes { upstream: Rc<str>, why: ForwardReason },
     /// A server answers it, and changes these resources.
-    Changes { upstream: Rc<str>, keys: Vec<Key> },
+    Changes { upstream: Rc<str>, keys: Vec<AnswerKey> },
 }
 
 /// A stored answer that a client gets once its body can be opened.
 #[derive(Clone, Debug)]
 pub(in crate::site) struct Opening {
     pub(in crate::site) upstream: Rc<str>,
-    pub(in crate::site) key: Key,
+    pub(in crate::site) key: AnswerKey,
     pub(in crate::site) object: Rc<Object>,
     pub(in crate::site) told: Told,
 }

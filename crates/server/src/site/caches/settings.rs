@@ -4,16 +4,16 @@
 
 use std::time::Duration;
 
-use cache::{Guessing, KeyParts, RequestDirectives, Rules, SetCookie};
+use cache::{CacheRules, Guessing, KeyParts, RequestDirectives, SetCookie};
 
 use crate::limits::CACHE_OBJECT_PART;
 
 /// The rules of a cache on one of so many schedulers.
-pub(super) fn rules_of(config: &config::UpstreamCache, schedulers: u16) -> Rules {
+pub(super) fn rules_of(config: &config::UpstreamCache, schedulers: u16) -> CacheRules {
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let memory = size(config.memory) / usize::from(schedulers.max(1));
     let seconds = |duration: Duration| duration.as_secs();
-    Rules {
+    CacheRules {
         memory,
         object: size(config.object).min(memory / CACHE_OBJECT_PART),
         object_outside: config.disk.as_ref().map_or(0, |disk| size(disk.object)),

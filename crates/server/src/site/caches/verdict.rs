@@ -4,8 +4,8 @@
 
 use std::rc::Rc;
 
-use cache::{Cache, FetchId, Key, Object, Refusal, Terms, Worth, judge};
-use client::Head;
+use cache::{AnswerKey, Cache, FetchId, NotStored, Object, StorageTerms, Worth, judge};
+use client::ResponseHead;
 use runtime::slots::ProcessId;
 
 use super::desk::Caches;
@@ -16,7 +16,7 @@ use crate::site::proxy::answer_head::length_of;
 /// An answer that is asked for so that it can be stored.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::site) struct Wanted<'a> {
-    pub(in crate::site) key: &'a Key,
+    pub(in crate::site) key: &'a AnswerKey,
     /// The stored answer that the server is asked about.
     pub(in crate::site) validated: Option<&'a Object>,
 }
@@ -32,7 +32,7 @@ pub(in crate::site) enum Verdict {
     /// The server fails, and this stale answer may be used instead.
     Stale(Rc<Object>),
     /// It is stored on these terms.
-    Stored(Box<Terms>),
+    Stored(Box<StorageTerms>),
     /// It is passed on.
     Unstored,
 }
@@ -70,7 +70,7 @@ impl Caches {
         &mut self,
         upstream: &str,
         fetch: FetchId,
-        head: &Head,
+        head: &ResponseHead,
     ) -> Verdict {
         let now = self.now();
         if matches!(head.status, 500 | 502 | 503 | 504)
@@ -114,7 +114,7 @@ impl Caches {
                 }
             };
         }
-        let answer = cache::Answer { status: head.status, fields };
+        let answer = cache::AnswerHead { status: head.status, fields };
         let judged = judge(&answer, &request, rules, times);
         match judged {
             Ok(terms) if fetched.worth == Worth::Storing && has_room(&kept.cache, head) => {
@@ -122,7 +122,7 @@ impl Caches {
             }
             refused => {
                 // What a user or a cookie gets says nothing of the answer to others.
-                if head.status < 500 && refused.is_err_and(Refusal::is_of_uri) {
+                if head.status < 500 && refused.is_err_and(NotStored::is_of_uri) {
                     if validated.is_some() {
                         kept.forget(disk, key, &fetched.request);
                     }
@@ -135,7 +135,7 @@ impl Caches {
 }
 
 /// Whether an answer can be received whatever its readers do. If its length is unknown, whether that can begin.
-fn has_room(cache: &Cache, head: &Head) -> bool {
+fn has_room(cache: &Cache, head: &ResponseHead) -> bool {
     let rules = cache.rules();
     let least = CACHE_RESERVE_STEP.min(rules.object);
     let length = length_of(head).map(|length| usize::try_from(length).unwrap_or(usize::MAX));

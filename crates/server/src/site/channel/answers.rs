@@ -4,9 +4,9 @@
 
 use channels::{Findings, Member, Members};
 use http::{Answer, FieldList};
-use wire::http::head::Version;
+use wire::http::head::HttpVersion;
 use wire::http::status::Status;
-use wire::websocket::{self, Problem};
+use wire::websocket::{self, HandshakeProblem};
 
 use super::{CHANNEL_METHODS, Refused};
 use crate::origin::{Origin, write_origin};
@@ -52,18 +52,20 @@ pub(super) fn answer_preflight(origin: &Origin<'_>, exchange: &mut Exchange<'_, 
 }
 
 pub(in crate::site) fn answer_handshake_problem(
-    problem: Problem,
+    problem: HandshakeProblem,
     origin: &Origin<'_>,
     exchange: &mut Exchange<'_, '_>,
 ) -> Answer {
     let (status, text) = match problem {
         // RFC 9220 section 3.
-        Problem::NotAsked if exchange.request.version() == Version::Http2 => {
+        HandshakeProblem::NotAsked if exchange.request.version() == HttpVersion::Http2 => {
             (Status::NOT_IMPLEMENTED, "the protocol is not websocket")
         }
-        Problem::NotAsked => (Status::BAD_REQUEST, "Upgrade is not websocket"),
-        Problem::Version => (Status::UPGRADE_REQUIRED, "Sec-WebSocket-Version is not 13"),
-        Problem::Key => (Status::BAD_REQUEST, "Sec-WebSocket-Key is not 16 bytes in base64"),
+        HandshakeProblem::NotAsked => (Status::BAD_REQUEST, "Upgrade is not websocket"),
+        HandshakeProblem::Version => (Status::UPGRADE_REQUIRED, "Sec-WebSocket-Version is not 13"),
+        HandshakeProblem::Key => {
+            (Status::BAD_REQUEST, "Sec-WebSocket-Key is not 16 bytes in base64")
+        }
     };
     answer_json(status, &format!("{{\"error\":\"{text}\"}}"), origin, exchange)
 }

@@ -9,10 +9,10 @@ mod programs;
 mod publishing;
 mod reading;
 
-use channels::{NameProblem, Refusal, Rights, Shown, TokenProblem, check_name};
-use config::route::Found;
+use channels::{ChannelRefusal, Credential, NameProblem, Rights, TokenProblem, check_name};
+use config::route::FoundRoute;
 use http::{Answer, AnswerContext, Request};
-use pages::{KeptRequest, Wish};
+use pages::{KeptRequest, RequestedAction};
 use wire::http::method::Method;
 use wire::http::status::Status;
 use wire::http::target::query_pairs;
@@ -55,7 +55,7 @@ enum Refused {
     Orders(String),
     Json(String),
     Query(String),
-    Rules(Refusal),
+    Rules(ChannelRefusal),
     Module(Veto),
     Head,
 }
@@ -67,15 +67,15 @@ impl Refused {
                 Status::BAD_REQUEST
             }
             Self::Unknown => Status::NOT_FOUND,
-            Self::Token(_) | Self::NoProgram | Self::Rules(Refusal::NoToken) => {
+            Self::Token(_) | Self::NoProgram | Self::Rules(ChannelRefusal::NoToken) => {
                 Status::UNAUTHORIZED
             }
-            Self::Origin | Self::Rules(Refusal::Denied | Refusal::NoCertificate) => {
+            Self::Origin | Self::Rules(ChannelRefusal::Denied | ChannelRefusal::NoCertificate) => {
                 Status::FORBIDDEN
             }
-            Self::Rules(Refusal::TooLarge) => Status::CONTENT_TOO_LARGE,
-            Self::Rules(Refusal::TooOften) => Status::TOO_MANY_REQUESTS,
-            Self::Rules(Refusal::Full | Refusal::Busy) => Status::SERVICE_UNAVAILABLE,
+            Self::Rules(ChannelRefusal::TooLarge) => Status::CONTENT_TOO_LARGE,
+            Self::Rules(ChannelRefusal::TooOften) => Status::TOO_MANY_REQUESTS,
+            Self::Rules(ChannelRefusal::Full | ChannelRefusal::Busy) => Status::SERVICE_UNAVAILABLE,
             Self::Module(veto) => veto.status,
             Self::Head => Status::REQUEST_HEADER_FIELDS_TOO_LARGE,
         }
@@ -108,7 +108,7 @@ impl Refused {
     fn challenge(&self) -> Option<&'static str> {
         match self {
             Self::Token(_) => Some("Bearer error=\"invalid_token\""),
-            Self::NoProgram | Self::Rules(Refusal::NoToken) => Some("Bearer"),
+            Self::NoProgram | Self::Rules(ChannelRefusal::NoToken) => Some("Bearer"),
             Self::Module(veto) if veto.status == Status::UNAUTHORIZED => Some("Bearer"),
             _ => None,
         }
@@ -136,7 +136,7 @@ impl Site {
         &mut self,
         name: &str,
         query: Option<&[u8]>,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
@@ -153,7 +153,7 @@ impl Site {
         &mut self,
         name: &str,
         query: Option<&[u8]>,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
@@ -212,9 +212,9 @@ impl Site {
     fn ask_about(
         &mut self,
         (name, query): (&str, Option<&[u8]>),
-        wish: Wish<'_>,
+        wish: RequestedAction<'_>,
         rights: &Rights,
-        (request, found): (&Request<'_>, &Found<'_>),
+        (request, found): (&Request<'_>, &FoundRoute<'_>),
         context: &AnswerContext<'_, Message>,
     ) -> Option<Result<(), Refused>> {
         if !self.asks_about(name) {
@@ -231,7 +231,11 @@ impl Site {
     }
 
     /// What a client shows: a key or a token.
-    pub(crate) fn read_shown(&self, text: &[u8], unix_seconds: u64) -> Result<Shown, TokenProblem> {
+    pub(crate) fn read_shown(
+        &self,
+        text: &[u8],
+        unix_seconds: u64,
+    ) -> Result<Credential, TokenProblem> {
         self.data.channel_keys.read_shown(text, unix_seconds)
     }
 
@@ -260,7 +264,7 @@ impl Site {
         } else if let Some((_, text)) = pairs.find(|(name, _)| **name == *b"token") {
             self.read_shown(&text, unix_seconds)?
         } else {
-            Shown::Nothing
+            Credential::Nothing
         };
         Ok(Rights::new(shown, request.secured.map(|agreed| &**agreed)))
     }

@@ -6,7 +6,10 @@
 use std::sync::Arc;
 
 use channels::limits::MEMBERS_TOLD;
-use channels::{Offer, Outcome, Publisher, Question, Refusal, Rights, Sender, Told};
+use channels::{
+    ChannelRefusal, Offer, PublishOutcome, PublishReceipt, Publisher, Rights, Sender,
+    SubscriberQuery,
+};
 use http::{Answer, AnswerContext};
 use wire::http::status::Status;
 
@@ -80,12 +83,12 @@ impl Site {
         match order {
             Order::Publish { channel, offer } => self.publish_of_program(channel, offer, context),
             Order::Members(name) => {
-                let question = Question::Members(Arc::clone(name), MEMBERS_TOLD);
+                let question = SubscriberQuery::Members(Arc::clone(name), MEMBERS_TOLD);
                 let found = self.local.channels().survey(process, &question)?;
                 Some(members_object(name, &found))
             }
             Order::Channels(glob) => {
-                let question = Question::Channels(glob.clone());
+                let question = SubscriberQuery::Channels(glob.clone());
                 let mut found = self.local.channels().survey(process, &question)?.counts;
                 found.sort_unstable();
                 let counts =
@@ -107,7 +110,7 @@ impl Site {
             }
             Order::Dismiss { user, channel } => {
                 // The program gets its answer once all schedulers have disconnected the user: its later messages no longer reach the user.
-                let question = Question::Dismiss(Arc::clone(user), channel.clone());
+                let question = SubscriberQuery::Dismiss(Arc::clone(user), channel.clone());
                 self.local.channels().survey(process, &question)?;
                 Some("{}".to_owned())
             }
@@ -123,17 +126,17 @@ impl Site {
     ) -> Option<String> {
         let outcome = self.local.channels().outcome(context.id);
         let result = match outcome {
-            Outcome::Awaited => return None,
-            Outcome::Known(result) => result,
-            Outcome::None => {
-                let publisher = Publisher { process: context.id, told: Told::ByResuming };
+            PublishOutcome::Awaited => return None,
+            PublishOutcome::Known(result) => result,
+            PublishOutcome::None => {
+                let publisher = Publisher { process: context.id, told: PublishReceipt::ByResuming };
                 let (offer, now_ms) = (offer.clone(), context.now.monotonic_ms());
                 let done =
                     self.publish_in_order(channel, offer, Sender::SERVER, Some(publisher), now_ms);
                 match done {
                     Ok(None) => return None,
                     Ok(Some(published)) => Ok(published),
-                    Err(refusal) => Err::<_, Refusal>(refusal),
+                    Err(refusal) => Err::<_, ChannelRefusal>(refusal),
                 }
             }
         };

@@ -2,10 +2,13 @@
 //!
 //! Owns the type of a body, which its media type determines.
 
-use channels::{Body, Kind, Offer, Outcome, Published, Publisher, Rights, Sender, Told};
-use config::route::Found;
+use channels::{
+    Offer, Payload, PayloadKind, PublishOutcome, PublishReceipt, Published, Publisher, Rights,
+    Sender,
+};
+use config::route::FoundRoute;
 use http::{Answer, AnswerContext, BodyPolicy, Request};
-use pages::{MessageValue, Wish};
+use pages::{MessageValue, RequestedAction};
 use wire::http::method::Method;
 use wire::http::status::Status;
 
@@ -38,14 +41,14 @@ impl Site {
         asked: (&str, Option<&[u8]>),
         rights: &Rights,
         origin: &Origin<'_>,
-        (exchange, found): (&mut Exchange<'_, '_>, &Found<'_>),
+        (exchange, found): (&mut Exchange<'_, '_>, &FoundRoute<'_>),
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         let outcome = self.local.channels().outcome(context.id);
         let result = match outcome {
-            Outcome::Awaited => return Answer::Wait,
-            Outcome::Known(result) => result.map_err(Refused::Rules),
-            Outcome::None => {
+            PublishOutcome::Awaited => return Answer::Wait,
+            PublishOutcome::Known(result) => result.map_err(Refused::Rules),
+            PublishOutcome::None => {
                 match self.publish(asked, rights, (exchange.request, found), context) {
                     Ok(Some(published)) => Ok(published),
                     Ok(None) => return Answer::Wait,
@@ -65,18 +68,18 @@ impl Site {
         &mut self,
         (name, query): (&str, Option<&[u8]>),
         rights: &Rights,
-        (request, found): (&Request<'_>, &Found<'_>),
+        (request, found): (&Request<'_>, &FoundRoute<'_>),
         context: &AnswerContext<'_, Message>,
     ) -> Result<Option<Published>, Refused> {
         self.check_channel(name)?;
         let media = request.field("content-type").unwrap_or_default();
         let media = media.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
         let body = if media.eq_ignore_ascii_case(b"application/json") {
-            Body::of_json(request.body).map_err(|problem| Refused::Json(problem.to_string()))?
+            Payload::of_json(request.body).map_err(|problem| Refused::Json(problem.to_string()))?
         } else if media.eq_ignore_ascii_case(b"application/octet-stream") {
-            Body::of_binary(request.body)
+            Payload::of_binary(request.body)
         } else {
-            Body::of_bytes(request.body)
+            Payload::of_bytes(request.body)
         };
         self.local.channels().may_publish(name, rights).map_err(Refused::Rules)?;
         let wish = wish_of(&body);
@@ -89,7 +92,7 @@ impl Site {
             None => None,
         };
         let sender = Sender { rights, address: Some(request.peer.address) };
-        let publisher = Publisher { process: context.id, told: Told::ByResuming };
+        let publisher = Publisher { process: context.id, told: PublishReceipt::ByResuming };
         let now_ms = context.now.monotonic_ms();
         let published =
             self.publish_in_order(name, Offer { body, key }, sender, Some(publisher), now_ms);
@@ -98,9 +101,10 @@ impl Site {
 }
 
 /// The wish of a client that publishes this.
-pub(crate) fn wish_of(body: &Body) -> Wish<'_> {
-    let value = if body.kind() == Kind::Json { MessageValue::Json } else { MessageValue::Text };
-    Wish::Publish { message: body.bytes(), value }
+pub(crate) fn wish_of(body: &Payload) -> RequestedAction<'_> {
+    let value =
+        if body.kind() == PayloadKind::Json { MessageValue::Json } else { MessageValue::Text };
+    RequestedAction::Publish { message: body.bytes(), value }
 }
 
 /// `{"since":"POSITION","receivers":3}`.

@@ -5,9 +5,9 @@
 
 use channels::limits::{POLL_MS, POLL_MS_MAX};
 use channels::{Position, Rights};
-use config::route::Found;
+use config::route::FoundRoute;
 use http::{Answer, AnswerContext, FieldList, Request};
-use pages::{KeptRequest, Wish};
+use pages::{KeptRequest, RequestedAction};
 use wire::http::accept;
 use wire::http::status::Status;
 use wire::http::target::query_pairs;
@@ -32,7 +32,7 @@ impl Site {
         (name, query): (&str, Option<&[u8]>),
         rights: Rights,
         origin: &Origin<'_>,
-        (exchange, found): (&mut Exchange<'_, '_>, &Found<'_>),
+        (exchange, found): (&mut Exchange<'_, '_>, &FoundRoute<'_>),
         context: &AnswerContext<'_, Message>,
     ) -> Answer {
         if !name.is_empty()
@@ -88,13 +88,18 @@ impl Site {
         &mut self,
         (name, query): (&str, Option<&[u8]>),
         rights: &Rights,
-        (request, found): (&Request<'_>, &Found<'_>),
+        (request, found): (&Request<'_>, &FoundRoute<'_>),
         context: &AnswerContext<'_, Message>,
     ) -> Option<Result<(), Refused>> {
         // One that waits for its channel was already allowed.
         if !self.local.channels().is_polling(context.id)
-            && let Err(refused) =
-                self.ask_about((name, query), Wish::Subscribe, rights, (request, found), context)?
+            && let Err(refused) = self.ask_about(
+                (name, query),
+                RequestedAction::Subscribe,
+                rights,
+                (request, found),
+                context,
+            )?
         {
             return Some(Err(refused));
         }
@@ -127,7 +132,7 @@ impl Site {
         (name, query): (&str, Option<&[u8]>),
         rights: Rights,
         origin: &Origin<'_>,
-        (exchange, found): (&mut Exchange<'_, '_>, &Found<'_>),
+        (exchange, found): (&mut Exchange<'_, '_>, &FoundRoute<'_>),
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         if let Err(refused) = self.check_reader(name, &rights) {

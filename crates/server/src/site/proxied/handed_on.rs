@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use config::route::Found;
+use config::route::FoundRoute;
 use http::{Answer, AnswerContext};
 use pages::{Page, SetIndex};
 use runtime::diagnostic::Level;
@@ -21,7 +21,7 @@ impl Site {
     pub(in crate::site) fn hand_on(
         &mut self,
         (page, set): (&Page, SetIndex),
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
@@ -31,7 +31,7 @@ impl Site {
             handed_on.ok_or_else(|| "a field that it sets for the server is not UTF-8".to_owned());
         let checked = handed_on.and_then(|handed_on| {
             let name = &handed_on.route.upstream;
-            let is_it = |upstream: &config::Upstream| upstream.name == *name;
+            let is_it = |upstream: &config::UpstreamSettings| upstream.name == *name;
             if !self.data.config.upstreams.iter().any(is_it) {
                 return Err(format!("there is no [[upstream]] with the name \"{name}\""));
             }

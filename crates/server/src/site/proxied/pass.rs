@@ -5,8 +5,8 @@
 
 mod protocol;
 
-use client::{Body, ExchangeId, Failure, Head, News};
-use config::route::Found;
+use client::{ExchangeFailure, ExchangeId, ExchangeNews, OutgoingBody, ResponseHead};
+use config::route::FoundRoute;
 use config::{ProxyRoute, RouteAction};
 use http::{Answer, AnswerContext, FieldList, Status};
 use runtime::slots::ProcessId;
@@ -52,7 +52,7 @@ impl Site {
     /// Answers a request with what a server says to it.
     pub(in crate::site) fn answer_proxied(
         &mut self,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
@@ -72,7 +72,7 @@ impl Site {
 
     fn answer_by_server(
         &mut self,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         route: Option<&ProxyRoute>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
@@ -123,7 +123,7 @@ impl Site {
     fn send_or_go_on(
         &mut self,
         process: ProcessId,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         route: Option<&ProxyRoute>,
         exchange: &Exchange<'_, '_>,
         now_ns: u64,
@@ -152,7 +152,7 @@ impl Site {
                 }
             }
             // A reload has given the path to something else.
-            (None, None) => Err(Failure::NotAllowed),
+            (None, None) => Err(ExchangeFailure::NotAllowed),
         };
         self.proxies.dispatch(process, self.client.exchanges(), now_ns, make)
     }
@@ -175,8 +175,8 @@ impl Site {
         let was_begun = exchange.reply.is_begun();
         loop {
             let news = match early.pop_front() {
-                Some(head) if head.status < 200 => Some(News::Interim(head)),
-                Some(head) => Some(News::Head(head)),
+                Some(head) if head.status < 200 => Some(ExchangeNews::Interim(head)),
+                Some(head) => Some(ExchangeNews::Head(head)),
                 None => self.client.exchanges().next(id, passing.room, now_ns),
             };
             let Some(news) = news else {
@@ -194,46 +194,48 @@ impl Site {
     fn pass_news(
         &mut self,
         process: ProcessId,
-        news: News,
+        news: ExchangeNews,
         passing: &mut Passing<'_>,
         exchange: &mut Exchange<'_, '_>,
         now_ns: u64,
     ) -> Step {
         if trace::is_on() {
             match &news {
-                News::Head(head) => traced::answered(process, head.status),
-                News::End => traced::complete(process),
-                News::Failed(failure) => traced::failed(process, failure),
+                ExchangeNews::Head(head) => traced::answered(process, head.status),
+                ExchangeNews::End => traced::complete(process),
+                ExchangeNews::Failed(failure) => traced::failed(process, failure),
                 _ => {}
             }
         }
         match news {
             // This server has said 100 itself.
-            News::Interim(Head { status: 100, .. }) | News::Room => {}
-            News::Interim(head) => {
+            ExchangeNews::Interim(ResponseHead { status: 100, .. }) | ExchangeNews::Room => {}
+            ExchangeNews::Interim(head) => {
                 if let Some(status) = Status::from_code(head.status) {
                     let fields = interim_fields(&head, passing.route, None);
                     exchange.reply.interim(status, fields.fields());
                 }
             }
-            News::Head(head) => return self.pass_head(process, &head, passing, exchange, now_ns),
-            News::Body(bytes) => {
+            ExchangeNews::Head(head) => {
+                return self.pass_head(process, &head, passing, exchange, now_ns);
+            }
+            ExchangeNews::Body(bytes) => {
                 passing.room = passing.room.saturating_sub(bytes.len());
                 exchange.reply.part(&bytes);
             }
-            News::Trailers(trailers) => passing.trailers = answer_head::trailers(&trailers),
-            News::End => {
+            ExchangeNews::Trailers(trailers) => passing.trailers = answer_head::trailers(&trailers),
+            ExchangeNews::End => {
                 exchange.reply.end_with(&passing.trailers);
                 self.end_proxied(process, exchange, now_ns);
                 return Step::Answer(Answer::Done);
             }
-            News::Failed(failure) if exchange.reply.is_begun() => {
+            ExchangeNews::Failed(failure) if exchange.reply.is_begun() => {
                 self.proxies.note_failure(process, failure, now_ns);
                 self.note_passed_on(process, exchange, now_ns);
                 self.proxies.remove(process);
                 return Step::Answer(Answer::Cut);
             }
-            News::Failed(failure) => {
+            ExchangeNews::Failed(failure) => {
                 return match self.proxies.after_failure(process, failure, now_ns) {
                     Then::Again => {
                         self.proxies.begin_again(process);
@@ -249,7 +251,7 @@ impl Site {
     fn pass_head(
         &mut self,
         process: ProcessId,
-        head: &Head,
+        head: &ResponseHead,
         passing: &Passing<'_>,
         exchange: &mut Exchange<'_, '_>,
         now_ns: u64,
@@ -324,7 +326,7 @@ impl Site {
     pub(super) fn refuse_proxied(
         &mut self,
         refused: Refused,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
@@ -348,7 +350,7 @@ fn parcel_of(
     exchange: &Exchange<'_, '_>,
     target: &str,
     route: &ProxyRoute,
-) -> Result<Parcel, Failure> {
+) -> Result<Parcel, ExchangeFailure> {
     let request = exchange.request;
     let mut head = head_of(request, target, route)?;
     let may_change = request.method() == Method::Get
@@ -360,8 +362,8 @@ fn parcel_of(
     }
     // A body that did not arrive piece by piece was collected, because the request had to be judged first.
     let body = match request.head.framing {
-        Framing::None => Body::None,
-        Framing::Length(_) | Framing::Chunked => Body::Whole(request.body.into()),
+        Framing::None => OutgoingBody::None,
+        Framing::Length(_) | Framing::Chunked => OutgoingBody::Whole(request.body.into()),
     };
     Ok(Parcel { method: request.method().as_str(), head, body, upgrade })
 }

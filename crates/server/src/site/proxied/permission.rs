@@ -5,9 +5,9 @@
 
 use std::rc::Rc;
 
-use client::{Body, Head};
+use client::{OutgoingBody, ResponseHead};
 use config::ForwardAuth;
-use config::route::Found;
+use config::route::FoundRoute;
 use http::{Answer, AnswerContext, FieldList, Intake, Request, Status};
 
 use super::super::exchange::Exchange;
@@ -26,7 +26,7 @@ impl Site {
     pub(in crate::site) fn ask_permission(
         &mut self,
         path: &str,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Option<Answer> {
@@ -48,7 +48,7 @@ impl Site {
     fn hear_permission(
         &mut self,
         (path, asked): (&str, &ForwardAuth),
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Option<Answer> {
@@ -84,7 +84,7 @@ impl Site {
         context: &AnswerContext<'_, Message>,
     ) -> bool {
         let Ok(head) = question_of(request, path, asked) else { return false };
-        let question = Parcel { method: "GET", head, body: Body::None, upgrade: None };
+        let question = Parcel { method: "GET", head, body: OutgoingBody::None, upgrade: None };
         let wish = self.proxies.wish_of(&asked.upstream, request, path);
         let client = introduction::client_of(request, &self.data);
         self.proxies.ask(context.id, wish, (client, question), context.now.monotonic_ns);
@@ -224,7 +224,11 @@ impl Site {
 }
 
 /// The fields of a request, of which those with these names are the ones of an answer. `None`: there are too many.
-fn fields_with(request: &Request<'_>, answer: &Head, names: &[String]) -> Option<FieldList> {
+fn fields_with(
+    request: &Request<'_>,
+    answer: &ResponseHead,
+    names: &[String],
+) -> Option<FieldList> {
     let mut list = FieldList::new();
     // Programs that get fields as variables cannot tell `-` and `_` apart.
     let is_copied = |name: &str| {

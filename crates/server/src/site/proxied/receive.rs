@@ -5,8 +5,8 @@
 
 use std::rc::Rc;
 
-use client::Body;
-use config::route::Found;
+use client::OutgoingBody;
+use config::route::FoundRoute;
 use config::{ProxiedBodies, RouteAction};
 use http::{AnswerContext, BodyPolicy, Intake, Request};
 use wire::http::head::Framing;
@@ -28,7 +28,7 @@ impl Site {
     pub(in crate::site) fn proxied_body_policy(
         &self,
         path: &str,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         judged: HeadJudgement,
     ) -> Option<BodyPolicy> {
         let Ok(RouteAction::Proxy(route)) = found.action else { return None };
@@ -76,7 +76,7 @@ impl Site {
         let client = introduction::client_of(request, &self.data);
         let mut carried = Carried::of(wish, client, idempotence, now_ns);
         if let Ok(head) = head {
-            let (method, body) = (request.method().as_str(), Body::Streamed(length));
+            let (method, body) = (request.method().as_str(), OutgoingBody::Streamed(length));
             carried.upload =
                 Some(Box::new(Upload::new(Parcel { method, head, body, upgrade: None })));
         } else {

@@ -2,7 +2,7 @@
 //!
 //! Owns when the connection of one can be used again. Never answers a request.
 
-use client::{ExchangeId, News};
+use client::{ExchangeId, ExchangeNews};
 
 use super::super::state::Site;
 use crate::limits::PROXY_PART_SIZE;
@@ -14,7 +14,7 @@ impl Site {
         let client = self.client.exchanges();
         let is_over = loop {
             match client.next(id, PROXY_PART_SIZE, now_ns) {
-                Some(News::End | News::Failed(_)) => break true,
+                Some(ExchangeNews::End | ExchangeNews::Failed(_)) => break true,
                 Some(_) => {}
                 None => break false,
             }

@@ -2,7 +2,7 @@
 //!
 //! Owns which fields are passed on, and what the configuration changes in them. Never passes on a body.
 
-use client::Head;
+use client::ResponseHead;
 use config::ProxyRoute;
 use http::{Dating, FieldList, Fields, PassedHead, Status};
 
@@ -29,7 +29,7 @@ pub(in crate::site) struct Written<'h> {
 
 /// Writes the head of a server, with fields of this one.
 pub(in crate::site) fn write(
-    head: &Head,
+    head: &ResponseHead,
     status: Status,
     route: Option<&ProxyRoute>,
     added: &[(&str, &[u8])],
@@ -63,7 +63,7 @@ pub(in crate::site) fn begin(
 }
 
 /// The length of the body, if the head says it. With a coding of the transfer it says none (RFC 9112 section 6.3).
-pub(in crate::site) fn length_of(head: &Head) -> Option<u64> {
+pub(in crate::site) fn length_of(head: &ResponseHead) -> Option<u64> {
     let fields = head.fields.fields();
     if fields.has("transfer-encoding") {
         return None;
@@ -94,7 +94,7 @@ fn each_passed(
 
 /// The fields that are passed on of the head of an interim answer, or of one that changes the protocol.
 pub(in crate::site) fn interim_fields(
-    head: &Head,
+    head: &ResponseHead,
     route: Option<&ProxyRoute>,
     cookie: Option<&str>,
 ) -> FieldList {
@@ -108,7 +108,7 @@ pub(in crate::site) fn interim_fields(
 }
 
 /// The fields of an answer that stay if its body is replaced by a page of the same status.
-pub(in crate::site) fn kept_of_error(head: &Head) -> FieldList {
+pub(in crate::site) fn kept_of_error(head: &ResponseHead) -> FieldList {
     kept(&head.fields, |name| KEPT_OF_ERROR.iter().any(|kept| name.eq_ignore_ascii_case(kept)))
 }
 

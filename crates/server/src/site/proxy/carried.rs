@@ -5,10 +5,10 @@
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
-use client::{Body, ExchangeId, Head, HeadWriter};
+use client::{ExchangeId, HeadWriter, OutgoingBody, ResponseHead};
 use http::Method;
-use proxy::{Outcome, ServerIndex, Wish};
-use wire::proxy::Source;
+use proxy::{RequestOutcome, ServerIndex, ServerPreference};
+use wire::proxy::ProxiedClient;
 
 use super::upstreams::UpstreamId;
 use crate::limits::PROXY_REPLAY_SIZE;
@@ -18,9 +18,9 @@ use crate::limits::PROXY_REPLAY_SIZE;
 pub(in crate::site) struct Carried {
     /// `None`: a reload has removed it.
     pub(in crate::site) upstream: Option<UpstreamId>,
-    pub(in crate::site) wish: Wish,
+    pub(in crate::site) wish: ServerPreference,
     /// Who has sent it.
-    pub(in crate::site) client: Source,
+    pub(in crate::site) client: ProxiedClient,
     /// Servers that have failed it, in this order.
     pub(in crate::site) met: Vec<ServerIndex>,
     /// How many times it was sent again.
@@ -36,7 +36,7 @@ pub(in crate::site) struct Carried {
     /// Its body; `None`: it has none.
     pub(in crate::site) upload: Option<Box<Upload>>,
     /// Heads of an answer that came before the end of the body and were not passed on yet.
-    pub(in crate::site) early: VecDeque<Head>,
+    pub(in crate::site) early: VecDeque<ResponseHead>,
     pub(in crate::site) idempotence: Idempotence,
     /// The failure at the last server, if there was one.
     pub(in crate::site) failed: Option<Refused>,
@@ -116,7 +116,7 @@ pub(in crate::site) enum Refused {
 pub(in crate::site) struct Parcel {
     pub(in crate::site) method: &'static str,
     pub(in crate::site) head: HeadWriter,
-    pub(in crate::site) body: Body,
+    pub(in crate::site) body: OutgoingBody,
     pub(in crate::site) upgrade: Option<String>,
 }
 
@@ -198,8 +198,8 @@ pub(in crate::site) enum Handed {
 impl Carried {
     /// A request that has just come.
     pub(in crate::site) fn of(
-        wished: Option<(UpstreamId, Wish)>,
-        client: Source,
+        wished: Option<(UpstreamId, ServerPreference)>,
+        client: ProxiedClient,
         idempotence: Idempotence,
         now_ns: u64,
     ) -> Self {
@@ -239,11 +239,11 @@ impl Place {
     }
 
     /// What the answer says about the server, now that it has ended.
-    pub(in crate::site) fn outcome(&self) -> Outcome {
+    pub(in crate::site) fn outcome(&self) -> RequestOutcome {
         match (self.judged, self.first_byte_ns) {
-            (Judged::Failed, _) => Outcome::Failed,
-            (Judged::No, Some(first_byte_ns)) => Outcome::Answered { first_byte_ns },
-            (Judged::No, None) => Outcome::Abandoned,
+            (Judged::Failed, _) => RequestOutcome::Failed,
+            (Judged::No, Some(first_byte_ns)) => RequestOutcome::Answered { first_byte_ns },
+            (Judged::No, None) => RequestOutcome::Abandoned,
         }
     }
 }

@@ -3,11 +3,14 @@
 //! Owns the exchanges of checks, and what an answer means. What follows from that is the decision of the crate `proxy`.
 
 use ahash::HashMap;
-use client::{Body, Client, Deadlines, ExchangeId, Failure, Forward, HeadWriter, News, Requester};
+use client::{
+    Client, Deadlines, ExchangeFailure, ExchangeId, ExchangeNews, Forward, HeadWriter,
+    OutgoingBody, Requester,
+};
 use config::ActiveCheck;
-use proxy::{Check, ServerIndex};
+use proxy::{HealthCheck, ServerIndex};
 use runtime::clock::nanoseconds;
-use wire::proxy::Source;
+use wire::proxy::ProxiedClient;
 
 use super::introduction;
 use super::upstreams::{Live, UpstreamId};
@@ -43,7 +46,7 @@ impl Checks {
                     let running = Running { upstream: id, server, status: 0, body: Vec::new() };
                     self.0.insert(exchange, running);
                 }
-                Err(_) => live.servers.on_check(server, Check::Failed, now_ns),
+                Err(_) => live.servers.on_check(server, HealthCheck::Failed, now_ns),
             }
         }
     }
@@ -60,31 +63,31 @@ impl Checks {
         client: &mut Client,
         now_ns: u64,
         live: impl FnOnce(UpstreamId) -> Option<&'l Live>,
-    ) -> Option<(UpstreamId, ServerIndex, Check)> {
+    ) -> Option<(UpstreamId, ServerIndex, HealthCheck)> {
         let running = self.0.get_mut(&exchange)?;
         loop {
             match client.next(exchange, usize::MAX, now_ns)? {
-                News::Head(head) => running.status = head.status,
-                News::Body(bytes) => {
+                ExchangeNews::Head(head) => running.status = head.status,
+                ExchangeNews::Body(bytes) => {
                     let room = PROXY_CHECK_BODY.saturating_sub(running.body.len());
                     running.body.extend_from_slice(bytes.get(..room).unwrap_or(&bytes));
                 }
-                News::End | News::Failed(_) if running.status == 0 => break,
-                News::End => {
+                ExchangeNews::End | ExchangeNews::Failed(_) if running.status == 0 => break,
+                ExchangeNews::End => {
                     let running = self.0.remove(&exchange)?;
                     let check = live(running.upstream)?.config().check.as_ref()?;
                     return Some((running.upstream, running.server, judge(check, &running)));
                 }
-                News::Failed(_) => break,
-                News::Interim(_) | News::Room | News::Trailers(_) => {}
+                ExchangeNews::Failed(_) => break,
+                ExchangeNews::Interim(_) | ExchangeNews::Room | ExchangeNews::Trailers(_) => {}
             }
         }
         let running = self.0.remove(&exchange)?;
-        Some((running.upstream, running.server, Check::Failed))
+        Some((running.upstream, running.server, HealthCheck::Failed))
     }
 }
 
-fn judge(check: &ActiveCheck, running: &Running) -> Check {
+fn judge(check: &ActiveCheck, running: &Running) -> HealthCheck {
     let has_status = match check.status {
         Some(status) => running.status == status,
         None => (200..400).contains(&running.status),
@@ -93,7 +96,7 @@ fn judge(check: &ActiveCheck, running: &Running) -> Check {
     let has_text =
         |text: &String| running.body.windows(text.len()).any(|part| part == text.as_bytes());
     let is_well = has_status && check.body.as_ref().is_none_or(has_text);
-    if is_well { Check::Passed } else { Check::Failed }
+    if is_well { HealthCheck::Passed } else { HealthCheck::Failed }
 }
 
 fn ask(
@@ -102,8 +105,8 @@ fn ask(
     live: &Live,
     client: &mut Client,
     now_ns: u64,
-) -> Result<ExchangeId, Failure> {
-    let to = live.endpoint(server).cloned().ok_or(Failure::NotConnected)?;
+) -> Result<ExchangeId, ExchangeFailure> {
+    let to = live.endpoint(server).cloned().ok_or(ExchangeFailure::NotConnected)?;
     let mut head = HeadWriter::new("GET", &check.path, 0)?;
     let host = live.address(server);
     // A path of a socket is no host.
@@ -111,9 +114,9 @@ fn ask(
     head.field("Host", host.as_bytes())?;
     head.field("User-Agent", concat!("velodrome/", env!("CARGO_PKG_VERSION")).as_bytes())?;
     let deadlines = Deadlines::whole(check.timeout);
-    let (body, upgrade, requester) = (Body::None, None, Requester::Service);
+    let (body, upgrade, requester) = (OutgoingBody::None, None, Requester::Service);
     let version = live.config().proxy_protocol;
-    let lead = version.map(|version| introduction::lead(version, &Source::Local));
+    let lead = version.map(|version| introduction::lead(version, &ProxiedClient::Local));
     let forward = Forward { to, method: "GET", head, body, upgrade, deadlines, requester, lead };
     client.forward(forward, now_ns)
 }

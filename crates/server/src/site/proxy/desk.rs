@@ -5,9 +5,9 @@
 use ahash::HashMap;
 use client::{Client, ExchangeId};
 use config::ProxiedBodies;
-use http::{PassedOn, Request};
-use proxy::{Outcome, Wish};
-use runtime::service::{Command, ServiceContext};
+use http::{ProxiedNotes, Request};
+use proxy::{RequestOutcome, ServerPreference};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 
 use super::carried::{Carried, Judged, Place, Stage, Tunnelled};
@@ -92,7 +92,7 @@ impl Proxies {
         upstream: &str,
         request: &Request<'_>,
         path: &str,
-    ) -> Option<(UpstreamId, Wish)> {
+    ) -> Option<(UpstreamId, ServerPreference)> {
         let id = self.upstreams.named(upstream)?;
         Some((id, self.upstreams.get(id)?.wish_of(request, path)))
     }
@@ -152,14 +152,14 @@ impl Proxies {
         &self,
         process: ProcessId,
         ended_ns: Option<u64>,
-    ) -> Option<PassedOn> {
+    ) -> Option<ProxiedNotes> {
         let carried = self.underway.get(&process)?;
         let live = self.upstreams.get(carried.upstream?)?;
         let place = carried.place.as_ref();
         let servers = carried.met.iter().copied().chain(place.map(|place| place.server));
         let addresses: Vec<String> = servers.map(|server| live.address(server)).collect();
         let milliseconds = |span_ns: u64| span_ns as f64 / 1e6;
-        Some(PassedOn {
+        Some(ProxiedNotes {
             upstream: live.config().name.clone(),
             addresses: addresses.join(", "),
             status: place.and_then(|place| place.status),
@@ -171,7 +171,11 @@ impl Proxies {
     }
 
     /// Bytes that are held of the body of a request.
-    pub(crate) fn held_bytes(&self, process: ProcessId, client: &pages::fetch::Client) -> usize {
+    pub(crate) fn held_bytes(
+        &self,
+        process: ProcessId,
+        client: &pages::fetch::PageFetches,
+    ) -> usize {
         let Some(carried) = self.underway.get(&process) else { return 0 };
         let of_exchange = carried.exchange.map_or(0, |id| client.held(id).request);
         of_exchange + carried.upload.as_ref().map_or(0, |upload| upload.held_bytes())
@@ -197,7 +201,7 @@ impl Proxies {
     }
 
     /// A request gives back its place at a server, which has answered or not. This is the one verdict about the server.
-    pub(in crate::site) fn release(&mut self, place: Place, outcome: Outcome, now_ns: u64) {
+    pub(in crate::site) fn release(&mut self, place: Place, outcome: RequestOutcome, now_ns: u64) {
         if let Some(live) = self.upstreams.get_mut(place.upstream) {
             live.servers.judge(place.server, outcome, now_ns);
             live.servers.release(place.server);
@@ -213,7 +217,7 @@ impl Proxies {
     /// The same for a request whose answer nobody wants any more. It says nothing of the server, so no time has to pass
     /// before another request may try it.
     pub(in crate::site) fn give_up(&mut self, place: Place) {
-        self.release(place, Outcome::Abandoned, 0);
+        self.release(place, RequestOutcome::Abandoned, 0);
     }
 
     /// The tunnel that the connection becomes whose request was just answered.
@@ -234,7 +238,7 @@ impl Proxies {
     /// Servers have answered checks, or have not. Returns the exchanges with news that are not of checks.
     pub(crate) fn hear_checks(
         &mut self,
-        client: &mut pages::fetch::Client,
+        client: &mut pages::fetch::PageFetches,
         now_ns: u64,
     ) -> Vec<ExchangeId> {
         let mut others = Vec::new();
@@ -259,7 +263,7 @@ impl Proxies {
     /// Ends a turn: calls those that wait and may have a place now, or have waited too long.
     pub(crate) fn end_turn(
         &mut self,
-        client: &mut pages::fetch::Client,
+        client: &mut pages::fetch::PageFetches,
         context: &mut ServiceContext<'_, Message>,
     ) {
         let now_ns = context.now.monotonic_ns;
@@ -280,10 +284,10 @@ impl Proxies {
             }
         }
         for process in self.called.drain(..) {
-            context.command(Command::Resume(process));
+            context.command(SchedulerCommand::Resume(process));
         }
         for process in self.again.drain(..) {
-            context.command(Command::Run(process));
+            context.command(SchedulerCommand::Run(process));
         }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Owns the step from a choice to an exchange, the first time and each time that it is sent again.
 
-use client::{Client, Failure, Forward, Requester};
-use proxy::{Choice, Outcome};
+use client::{Client, ExchangeFailure, Forward, Requester};
+use proxy::{RequestOutcome, ServerChoice};
 use runtime::slots::ProcessId;
 use runtime::trace;
 
@@ -19,7 +19,7 @@ impl Proxies {
         process: ProcessId,
         client: &mut Client,
         now_ns: u64,
-        make: impl FnOnce() -> Result<Parcel, Failure>,
+        make: impl FnOnce() -> Result<Parcel, ExchangeFailure>,
     ) -> Stage {
         let (upstreams, Some(carried)) = self.parts(process) else {
             return Stage::Refused(Refused::Busy);
@@ -30,13 +30,13 @@ impl Proxies {
             return carried.stage;
         };
         let server = match live.servers.choose(process, &carried.wish, now_ns) {
-            Choice::Server(server) => server,
-            Choice::Full => {
+            ServerChoice::Server(server) => server,
+            ServerChoice::Full => {
                 let waits = live.servers.wait(process, carried.wish.tried, now_ns).is_ok();
                 carried.stage = if waits { Stage::InLine } else { Stage::Refused(Refused::Busy) };
                 return carried.stage;
             }
-            Choice::Nobody => {
+            ServerChoice::Nobody => {
                 // Called, it would keep the place of those that wait after it.
                 live.servers.leave(process);
                 carried.stage = Stage::Refused(carried.failed.unwrap_or(Refused::Busy));
@@ -55,7 +55,7 @@ impl Proxies {
                     Forward { to, method, head, body, upgrade, deadlines, requester, lead };
                 client.forward(forward, now_ns)
             }),
-            None => Err(Failure::NotConnected),
+            None => Err(ExchangeFailure::NotConnected),
         };
         match begun {
             Ok(exchange) => {
@@ -69,12 +69,12 @@ impl Proxies {
             }
             Err(failure) => {
                 let why = match failure {
-                    Failure::TooMany | Failure::Stopping => Refused::Busy,
-                    Failure::NotConnected => Refused::Failed,
+                    ExchangeFailure::TooMany | ExchangeFailure::Stopping => Refused::Busy,
+                    ExchangeFailure::NotConnected => Refused::Failed,
                     _ => Refused::Request,
                 };
                 carried.stage = Stage::Refused(why);
-                self.release(place, Outcome::Abandoned, now_ns);
+                self.release(place, RequestOutcome::Abandoned, now_ns);
                 Stage::Refused(why)
             }
         }

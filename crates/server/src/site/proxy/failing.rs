@@ -2,8 +2,8 @@
 //!
 //! Owns what that says of the server, whether the request goes to another one, and the line in the log.
 
-use client::{Client, Deadline, Failure};
-use proxy::{Outcome, ServerIndex};
+use client::{Client, Deadline, ExchangeFailure};
+use proxy::{RequestOutcome, ServerIndex};
 use runtime::diagnostic::{self, Level};
 use runtime::slots::ProcessId;
 
@@ -34,7 +34,7 @@ impl Proxies {
     pub(in crate::site) fn after_failure(
         &mut self,
         process: ProcessId,
-        failure: Failure,
+        failure: ExchangeFailure,
         now_ns: u64,
     ) -> Then {
         let place = self.note_failure(process, failure, now_ns);
@@ -83,7 +83,7 @@ impl Proxies {
             carried.early.clear();
             carried.failed = Some(Refused::Failed);
             carried.exchange.into_iter().for_each(|id| client.cancel(id));
-            self.note(process, (Outcome::Failed, &|_| format!("status {status}")), now_ns);
+            self.note(process, (RequestOutcome::Failed, &|_| format!("status {status}")), now_ns);
             return Answered::Again;
         }
         if let Some(place) = &mut carried.place {
@@ -97,23 +97,23 @@ impl Proxies {
     pub(in crate::site) fn note_failure(
         &mut self,
         process: ProcessId,
-        failure: Failure,
+        failure: ExchangeFailure,
         now_ns: u64,
     ) -> Option<Place> {
         let outcome = match failure {
-            Failure::TooMany
-            | Failure::Stopping
-            | Failure::RequestLength
-            | Failure::Field
-            | Failure::Timeout(Deadline::Requester) => Outcome::Abandoned,
-            _ => Outcome::Failed,
+            ExchangeFailure::TooMany
+            | ExchangeFailure::Stopping
+            | ExchangeFailure::RequestLength
+            | ExchangeFailure::Field
+            | ExchangeFailure::Timeout(Deadline::Requester) => RequestOutcome::Abandoned,
+            _ => RequestOutcome::Failed,
         };
         self.note(process, (outcome, &|address| failure.at(address).to_string()), now_ns)
     }
 
     /// The same for an answer that is well formed and cannot be passed on.
     pub(in crate::site) fn note_misfit(&mut self, process: ProcessId, why: &str, now_ns: u64) {
-        self.note(process, (Outcome::Failed, &|_| why.to_owned()), now_ns);
+        self.note(process, (RequestOutcome::Failed, &|_| why.to_owned()), now_ns);
     }
 
     /// An answer is not passed on for a reason that is not the server's.
@@ -128,7 +128,7 @@ impl Proxies {
     fn note(
         &mut self,
         process: ProcessId,
-        what: (Outcome, &dyn Fn(&str) -> String),
+        what: (RequestOutcome, &dyn Fn(&str) -> String),
         now_ns: u64,
     ) -> Option<Place> {
         let (_, carried) = self.parts(process);
@@ -138,7 +138,11 @@ impl Proxies {
         carried.met.push(place.server);
         let (outcome, what) = what;
         let has_head = place.first_byte_ns.is_some();
-        let outcome = if has_head && outcome == Outcome::Failed { Outcome::Cut } else { outcome };
+        let outcome = if has_head && outcome == RequestOutcome::Failed {
+            RequestOutcome::Cut
+        } else {
+            outcome
+        };
         self.note_at(place, (outcome, what), now_ns);
         Some(place)
     }
@@ -147,12 +151,12 @@ impl Proxies {
     pub(in crate::site) fn note_at(
         &mut self,
         place: Place,
-        (outcome, what): (Outcome, &dyn Fn(&str) -> String),
+        (outcome, what): (RequestOutcome, &dyn Fn(&str) -> String),
         now_ns: u64,
     ) {
         let Some(live) = self.upstreams.get_mut(place.upstream) else { return };
         live.warn(place.server, what, now_ns);
-        if place.first_byte_ns.is_none() && outcome == Outcome::Failed {
+        if place.first_byte_ns.is_none() && outcome == RequestOutcome::Failed {
             live.time(now_ns.saturating_sub(place.since_ns));
         }
         self.release(place, outcome, now_ns);
@@ -188,26 +192,32 @@ impl Live {
 
 /// Whether a request does no harm if another server gets it too: the server cannot have seen it, or it is idempotent
 /// and the server did not say anything (RFC 9110 section 9.2.2).
-fn may_go_again(carried: &Carried, failure: Failure) -> bool {
+fn may_go_again(carried: &Carried, failure: ExchangeFailure) -> bool {
     let is_unseen = matches!(
         failure,
-        Failure::Refused
-            | Failure::Unreachable
-            | Failure::NotConnected
-            | Failure::NameNotFound
-            | Failure::Timeout(Deadline::Connect)
+        ExchangeFailure::Refused
+            | ExchangeFailure::Unreachable
+            | ExchangeFailure::NotConnected
+            | ExchangeFailure::NameNotFound
+            | ExchangeFailure::Timeout(Deadline::Connect)
     );
-    let is_silent =
-        matches!(failure, Failure::Closed | Failure::Tls(_) | Failure::Timeout(Deadline::Head));
+    let is_silent = matches!(
+        failure,
+        ExchangeFailure::Closed
+            | ExchangeFailure::Tls(_)
+            | ExchangeFailure::Timeout(Deadline::Head)
+    );
     let is_whole = carried.upload.as_ref().is_none_or(|upload| upload.is_whole());
     is_whole && (is_unseen || is_silent && carried.idempotence == Idempotence::Yes)
 }
 
-fn refused_for(failure: Failure) -> Refused {
+fn refused_for(failure: ExchangeFailure) -> Refused {
     match failure {
-        Failure::Timeout(_) => Refused::TooLate,
-        Failure::TooMany | Failure::Stopping => Refused::Busy,
-        Failure::Method | Failure::Field | Failure::RequestLength => Refused::Request,
+        ExchangeFailure::Timeout(_) => Refused::TooLate,
+        ExchangeFailure::TooMany | ExchangeFailure::Stopping => Refused::Busy,
+        ExchangeFailure::Method | ExchangeFailure::Field | ExchangeFailure::RequestLength => {
+            Refused::Request
+        }
         _ => Refused::Failed,
     }
 }

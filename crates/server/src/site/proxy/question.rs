@@ -3,10 +3,10 @@
 //! Owns the way from the question to the head of its answer. What the answer means for the request is in
 //! `proxied/permission`.
 
-use client::{Client, News};
-use proxy::Wish;
+use client::{Client, ExchangeNews};
+use proxy::ServerPreference;
 use runtime::slots::ProcessId;
-use wire::proxy::Source;
+use wire::proxy::ProxiedClient;
 
 use super::carried::{Carried, Idempotence, Parcel, Refused, Stage};
 use super::desk::Proxies;
@@ -31,8 +31,8 @@ impl Proxies {
     pub(in crate::site) fn ask(
         &mut self,
         process: ProcessId,
-        wish: Option<(UpstreamId, Wish)>,
-        (client, question): (Source, Parcel),
+        wish: Option<(UpstreamId, ServerPreference)>,
+        (client, question): (ProxiedClient, Parcel),
         now_ns: u64,
     ) {
         let mut carried = Carried::of(wish, client, Idempotence::Yes, now_ns);
@@ -91,12 +91,12 @@ impl Proxies {
         };
         match client.next(id, 0, now_ns) {
             None => Some(Heard::Nothing),
-            Some(News::Head(head)) if http::Status::from_code(head.status).is_none() => {
+            Some(ExchangeNews::Head(head)) if http::Status::from_code(head.status).is_none() => {
                 client.cancel(id);
                 self.note_misfit(process, "a status above 599", now_ns);
                 Some(Heard::Refused(Refused::Failed))
             }
-            Some(News::Head(head)) => {
+            Some(ExchangeNews::Head(head)) => {
                 if self.after_status(process, head.status, client, now_ns) == Answered::Again {
                     self.begin_again(process);
                 } else if let (_, Some(carried)) = self.parts(process) {
@@ -104,13 +104,15 @@ impl Proxies {
                 }
                 None
             }
-            Some(News::Failed(failure)) => match self.after_failure(process, failure, now_ns) {
-                Then::Again => {
-                    self.begin_again(process);
-                    None
+            Some(ExchangeNews::Failed(failure)) => {
+                match self.after_failure(process, failure, now_ns) {
+                    Then::Again => {
+                        self.begin_again(process);
+                        None
+                    }
+                    Then::Refuse(why) => Some(Heard::Refused(why)),
                 }
-                Then::Refuse(why) => Some(Heard::Refused(why)),
-            },
+            }
             // Interim heads are for nobody, and there is no body before the head.
             Some(_) => None,
         }

@@ -6,10 +6,10 @@ use std::fmt::Write;
 use std::net::IpAddr;
 use std::ops::Range;
 
-use client::{Failure, HeadWriter};
+use client::{ExchangeFailure, HeadWriter};
 use config::{ForwardAuth, HeaderEdits, ProxyRoute};
 use http::Request;
-use wire::http::head::{Target, Version};
+use wire::http::head::{HttpVersion, RequestTarget};
 use wire::http::trace_context::{TRACE_PARENT, TRACE_STATE};
 
 use super::super::exchange::address_of;
@@ -32,8 +32,8 @@ pub(in crate::site) fn target_of_request(
     (path, rest): (&str, usize),
 ) -> String {
     let raw = match request.head.target {
-        Target::Origin(_) => request.path(),
-        Target::Asterisk => "*",
+        RequestTarget::Origin(_) => request.path(),
+        RequestTarget::Asterisk => "*",
     };
     target_of(raw, request.query(), path, rest)
 }
@@ -43,7 +43,7 @@ pub(in crate::site) fn head_of(
     request: &Request<'_>,
     target: &str,
     route: &ProxyRoute,
-) -> Result<HeadWriter, Failure> {
+) -> Result<HeadWriter, ExchangeFailure> {
     let fields = request.head.fields;
     let mut head = HeadWriter::new(request.method().as_str(), target, fields.lines().len() + 192)?;
     let edits = &route.request_headers;
@@ -53,7 +53,7 @@ pub(in crate::site) fn head_of(
     }
     let hop = HopFields::of(&fields);
     let trace = request.parent_of_others();
-    let has_key = request.version() != Version::Http2;
+    let has_key = request.version() != HttpVersion::Http2;
     for (name, value) in fields.iter() {
         let is_own = name.eq_ignore_ascii_case("host")
             || is_claim(name)
@@ -83,7 +83,7 @@ pub(in crate::site) fn question_of(
     request: &Request<'_>,
     path: &str,
     asked: &ForwardAuth,
-) -> Result<HeadWriter, Failure> {
+) -> Result<HeadWriter, ExchangeFailure> {
     let fields = request.head.fields;
     let mut head = HeadWriter::new("GET", &asked.path, fields.lines().len() + 256)?;
     head.field("Host", request.host().unwrap_or(&asked.upstream).as_bytes())?;
@@ -127,7 +127,7 @@ fn tell_of_trace(
     request: &Request<'_>,
     edits: &HeaderEdits,
     head: &mut HeadWriter,
-) -> Result<(), Failure> {
+) -> Result<(), ExchangeFailure> {
     match request.parent_of_others().filter(|_| !drops(edits, TRACE_PARENT)) {
         Some(parent) => head.field(TRACE_PARENT, parent.to_string().as_bytes()),
         None => Ok(()),
@@ -140,10 +140,10 @@ fn tell_of_client(
     request: &Request<'_>,
     edits: &HeaderEdits,
     head: &mut HeadWriter,
-) -> Result<(), Failure> {
+) -> Result<(), ExchangeFailure> {
     let (proto, host) = (request.scheme().as_str(), request.host().unwrap_or_default());
     let (forwarded, address) = forwarded(address_of(request), host, proto);
-    let via = VIA[usize::from(request.version() != Version::Http10)];
+    let via = VIA[usize::from(request.version() != HttpVersion::Http10)];
     for (name, value) in [
         ("X-Forwarded-For", &forwarded[address]),
         ("X-Forwarded-Proto", proto),

@@ -5,9 +5,9 @@
 //! handshake with the server for a client of WebSocket that has none, because it came on a stream (RFC 8441 section 5).
 //! Never changes a connection.
 
-use client::{Failure, HeadWriter};
+use client::{ExchangeFailure, HeadWriter};
 use config::ProxyRoute;
-use http::{FieldList, Fields, Request, Version};
+use http::{FieldList, Fields, HttpVersion, Request};
 use wire::websocket;
 
 /// The protocols that a request offers and its route passes on, as the value of `Upgrade`. `None`: there are none.
@@ -31,7 +31,7 @@ pub(in crate::site) fn chosen<'h>(
 /// The key with which the server is asked, if the client has none.
 fn own_key(request: &Request<'_>) -> Option<String> {
     let is_websocket = request.head.upgrade?.eq_ignore_ascii_case(b"websocket");
-    let has_none = request.version() == Version::Http2;
+    let has_none = request.version() == HttpVersion::Http2;
     (is_websocket && has_none).then(|| websocket::key_of(request.id().as_bytes()))
 }
 
@@ -39,7 +39,7 @@ fn own_key(request: &Request<'_>) -> Option<String> {
 pub(in crate::site) fn complete(
     request: &Request<'_>,
     head: &mut HeadWriter,
-) -> Result<(), Failure> {
+) -> Result<(), ExchangeFailure> {
     own_key(request).map_or(Ok(()), |key| head.field("Sec-WebSocket-Key", key.as_bytes()))
 }
 

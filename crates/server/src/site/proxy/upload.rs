@@ -3,7 +3,7 @@
 //! Owns how far it is handed on, and what a server may say before it has ended: a refusal ends the upload, another
 //! answer is passed on meanwhile. Never answers.
 
-use client::{Client, Deadline, Failure, Head, News};
+use client::{Client, Deadline, ExchangeFailure, ExchangeNews, ResponseHead};
 use http::{Intake, Urgency};
 use runtime::slots::ProcessId;
 
@@ -58,8 +58,8 @@ impl Proxies {
             }
             match client.next(id, 0, now_ns) {
                 None => return intake,
-                Some(News::Interim(head)) => carried.early.push_back(head),
-                Some(News::Head(head)) => {
+                Some(ExchangeNews::Interim(head)) => carried.early.push_back(head),
+                Some(ExchangeNews::Head(head)) => {
                     let status = head.status;
                     if self.after_status(process, status, client, now_ns) == Answered::Again {
                         self.begin_again(process);
@@ -72,13 +72,15 @@ impl Proxies {
                         return Intake::Enough;
                     }
                 }
-                Some(News::Room | News::Body(_) | News::Trailers(_)) => {}
+                Some(ExchangeNews::Room | ExchangeNews::Body(_) | ExchangeNews::Trailers(_)) => {}
                 // Without a head there is no end.
-                Some(News::End) => return Intake::Enough,
-                Some(News::Failed(failure)) => match self.after_failure(process, failure, now_ns) {
-                    Then::Again => self.begin_again(process),
-                    Then::Refuse(_) => return Intake::Enough,
-                },
+                Some(ExchangeNews::End) => return Intake::Enough,
+                Some(ExchangeNews::Failed(failure)) => {
+                    match self.after_failure(process, failure, now_ns) {
+                        Then::Again => self.begin_again(process),
+                        Then::Refuse(_) => return Intake::Enough,
+                    }
+                }
             }
         }
     }
@@ -102,7 +104,7 @@ impl Proxies {
         let (_, Some(carried)) = self.parts(process) else { return Urgency::Nothing };
         let Some(id) = carried.exchange else { return Urgency::Nothing };
         // A server that lets the request pass has not answered it.
-        let may_pass = |head: &Head| (200..300).contains(&head.status);
+        let may_pass = |head: &ResponseHead| (200..300).contains(&head.status);
         let is_let_pass = carried.question.is_some() && carried.early.front().is_some_and(may_pass);
         if is_let_pass || !carried.is_answered() {
             return Urgency::Nothing;
@@ -110,7 +112,7 @@ impl Proxies {
         client.listen(id);
         match client.failure(id) {
             // The time is over, whatever the client has taken.
-            Some(Failure::Timeout(Deadline::Whole | Deadline::Requester)) => Urgency::Cut,
+            Some(ExchangeFailure::Timeout(Deadline::Whole | Deadline::Requester)) => Urgency::Cut,
             _ => Urgency::Answer,
         }
     }

@@ -7,11 +7,13 @@
 use std::sync::Arc;
 
 use ahash::HashMap;
-use client::{Deadlines, Endpoint, Host, Origin, Transport};
+use client::{Deadlines, ForwardTarget, OriginHost, OriginTransport, ServerOrigin};
 use config::{HashBy, ServerAddress};
 use http::Request;
 use metric::Histogram;
-use proxy::{Checks, HealthRules, Rules, ServerIndex, ServerRules, Upstream, Wish};
+use proxy::{
+    Checks, HealthRules, ServerIndex, ServerPreference, ServerRules, Upstream, UpstreamRules,
+};
 use runtime::account::ticks_since;
 use runtime::clock::nanoseconds;
 use runtime::diagnostic::{self, Level};
@@ -31,12 +33,12 @@ pub(in crate::site) struct UpstreamId(u64);
 /// An upstream.
 #[derive(Debug)]
 pub(in crate::site) struct Live {
-    config: config::Upstream,
+    config: config::UpstreamSettings,
     pub(in crate::site) servers: Upstream<ProcessId>,
     pub(in crate::site) gate: LogGate,
     pub(in crate::site) schedule: Schedule,
     /// A place to connect to for each server; `None`: it cannot be connected to, and the reason was told.
-    endpoints: Vec<Option<Endpoint>>,
+    endpoints: Vec<Option<ForwardTarget>>,
     usage: Usage,
     /// How long its servers took for the heads of their answers, or until they failed.
     times: Option<Histogram>,
@@ -152,8 +154,8 @@ impl Upstreams {
 
 impl Live {
     /// Whether it was made of this configuration, wherever that stands in its file.
-    fn is_of(&self, config: &config::Upstream) -> bool {
-        let own = config::Upstream { place: config.place, ..self.config.clone() };
+    fn is_of(&self, config: &config::UpstreamSettings) -> bool {
+        let own = config::UpstreamSettings { place: config.place, ..self.config.clone() };
         own == *config
     }
 
@@ -163,7 +165,7 @@ impl Live {
     }
 
     /// Its configuration.
-    pub(in crate::site) fn config(&self) -> &config::Upstream {
+    pub(in crate::site) fn config(&self) -> &config::UpstreamSettings {
         &self.config
     }
 
@@ -207,7 +209,7 @@ impl Live {
     }
 
     /// The place to connect to for a server.
-    pub(in crate::site) fn endpoint(&self, server: ServerIndex) -> Option<&Endpoint> {
+    pub(in crate::site) fn endpoint(&self, server: ServerIndex) -> Option<&ForwardTarget> {
         self.endpoints.get(usize::from(server.0))?.as_ref()
     }
 
@@ -237,9 +239,9 @@ impl Live {
     }
 
     /// The wish of a request about its server.
-    pub(in crate::site) fn wish_of(&self, request: &Request<'_>, path: &str) -> Wish {
+    pub(in crate::site) fn wish_of(&self, request: &Request<'_>, path: &str) -> ServerPreference {
         let key = match &self.config.balance {
-            config::Balance::Hash(by) => key_of(by, request, path),
+            config::BalanceMethod::Hash(by) => key_of(by, request, path),
             _ => None,
         };
         let sticky = self.config.sticky.as_ref().and_then(|name| {
@@ -249,7 +251,7 @@ impl Live {
             let place = self.servers.rules().servers.iter().position(is_it)?;
             u8::try_from(place).ok().map(ServerIndex)
         });
-        Wish { key, sticky, ..Wish::default() }
+        ServerPreference { key, sticky, ..ServerPreference::default() }
     }
 }
 
@@ -262,19 +264,19 @@ fn key_of(by: &HashBy, request: &Request<'_>, path: &str) -> Option<u64> {
     }
 }
 
-fn rules_of(config: &config::Upstream) -> Rules {
+fn rules_of(config: &config::UpstreamSettings) -> UpstreamRules {
     let server = |server: &config::UpstreamServer| ServerRules {
         weight: server.weight,
         identity: proxy::hash(server.address.to_string().as_bytes()),
     };
     let balance = match config.balance {
-        config::Balance::TwoChoices => proxy::Balance::TwoChoices,
-        config::Balance::RoundRobin => proxy::Balance::RoundRobin,
-        config::Balance::Least => proxy::Balance::Least,
-        config::Balance::Hash(_) => proxy::Balance::Hash,
+        config::BalanceMethod::TwoChoices => proxy::Balance::TwoChoices,
+        config::BalanceMethod::RoundRobin => proxy::Balance::RoundRobin,
+        config::BalanceMethod::Least => proxy::Balance::Least,
+        config::BalanceMethod::Hash(_) => proxy::Balance::Hash,
     };
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    Rules {
+    UpstreamRules {
         servers: config.servers.iter().map(server).collect(),
         balance,
         connections: count(config.connections),
@@ -289,17 +291,21 @@ fn rules_of(config: &config::Upstream) -> Rules {
     }
 }
 
-fn endpoints_of(config: &config::Upstream, connector: Option<&Connector>) -> Vec<Option<Endpoint>> {
-    let transport = if config.tls.is_some() { Transport::Encrypted } else { Transport::Plain };
+fn endpoints_of(
+    config: &config::UpstreamSettings,
+    connector: Option<&Connector>,
+) -> Vec<Option<ForwardTarget>> {
+    let transport =
+        if config.tls.is_some() { OriginTransport::Encrypted } else { OriginTransport::Plain };
     let server_name = config.tls.as_ref().and_then(|tls| tls.server_name.as_deref());
     let endpoint = |server: &config::UpstreamServer| {
         let (host, port) = match &server.address {
-            ServerAddress::Tcp(address, port) => (Host::Address(*address), *port),
-            ServerAddress::Name(name, port) => (Host::Name(name.as_str().into()), *port),
-            ServerAddress::Unix(path) => (Host::Socket(Arc::from(path.as_path())), 0),
+            ServerAddress::Tcp(address, port) => (OriginHost::Address(*address), *port),
+            ServerAddress::Name(name, port) => (OriginHost::Name(name.as_str().into()), *port),
+            ServerAddress::Unix(path) => (OriginHost::Socket(Arc::from(path.as_path())), 0),
         };
-        let origin = Origin { transport, host, port };
-        let made = Endpoint::new(origin, connector.cloned(), server_name);
+        let origin = ServerOrigin { transport, host, port };
+        let made = ForwardTarget::new(origin, connector.cloned(), server_name);
         made.map_err(|why| {
             let (name, address) = (&config.name, &server.address);
             let told =

@@ -5,7 +5,7 @@
 
 use http::{Answer, AnswerContext, FieldList};
 use store::limits::PAGE_KEYS;
-use store::{Database, Failure, Outcome, PageOf, Query, Snapshot, With};
+use store::{Database, PageOf, Query, Snapshot, StepOutcome, StoreFailure, With};
 use wire::http::accept::fit;
 use wire::http::status::Status;
 
@@ -70,9 +70,9 @@ fn list(
     snapshot: &Snapshot,
     (database, page): (Database, PageOf),
     now_ms: u64,
-) -> Result<Listed, Failure> {
+) -> Result<Listed, StoreFailure> {
     let mut listed = Listed { records: Vec::new(), next: None };
-    let Outcome::Page(page) = snapshot.answer(database, &Query::Page(page), now_ms)? else {
+    let StepOutcome::Page(page) = snapshot.answer(database, &Query::Page(page), now_ms)? else {
         return Ok(listed);
     };
     let mut size = 0;

@@ -8,12 +8,12 @@ mod reading;
 mod writing;
 
 use channels::TokenProblem;
-use config::route::Found;
+use config::route::FoundRoute;
 use http::{Answer, AnswerContext, BodyPolicy, FieldList, Request};
-use local::{Awaited, Need, NoAccess, ValueBytes};
+use local::{AccessNeed, Awaited, NoAccess, ValueBytes};
 use runtime::trace;
 use store::limits::VALUE_SIZE;
-use store::{Database, Executed, Failure, Misuse};
+use store::{Database, Executed, Misuse, StoreFailure};
 use wire::http::method::Method;
 use wire::http::status::Status;
 use wire::http::target::query_pairs;
@@ -46,7 +46,7 @@ enum Refused {
     Query(String),
     Json(String),
     Condition,
-    Failure(Failure),
+    Failure(StoreFailure),
 }
 
 impl Refused {
@@ -64,9 +64,9 @@ impl Refused {
             ) => Status::CONFLICT,
             Self::Misuse(Misuse::KeySize) | Self::Query(_) | Self::Json(_) => Status::BAD_REQUEST,
             Self::Condition => Status::PRECONDITION_FAILED,
-            Self::Failure(Failure::Full | Failure::LargerThanStore | Failure::DiskFull) => {
-                Status::INSUFFICIENT_STORAGE
-            }
+            Self::Failure(
+                StoreFailure::Full | StoreFailure::LargerThanStore | StoreFailure::DiskFull,
+            ) => Status::INSUFFICIENT_STORAGE,
             Self::Failure(_) => Status::SERVICE_UNAVAILABLE,
         }
     }
@@ -123,7 +123,7 @@ impl Site {
         &mut self,
         place: &Place<'_>,
         query: Option<&[u8]>,
-        (exchange, found): (&mut Exchange<'_, '_>, &Found<'_>),
+        (exchange, found): (&mut Exchange<'_, '_>, &FoundRoute<'_>),
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         let method = exchange.request.method();
@@ -140,13 +140,13 @@ impl Site {
         }
         let answered = match (method, &place.key) {
             (Method::Get | Method::Head, None) => self
-                .check((Need::Read, place.database), query, exchange, context)
+                .check((AccessNeed::Read, place.database), query, exchange, context)
                 .and_then(|()| self.answer_list(place.database, query, exchange, context)),
             (Method::Get | Method::Head, Some(key)) => self
-                .check((Need::Read, place.database), query, exchange, context)
+                .check((AccessNeed::Read, place.database), query, exchange, context)
                 .and_then(|()| self.answer_value((place.database, key), exchange, context)),
             (Method::Put | Method::Delete | Method::Post, Some(key)) => self
-                .check((Need::Write, place.database), query, exchange, context)
+                .check((AccessNeed::Write, place.database), query, exchange, context)
                 .and_then(|()| self.answer_change((place.database, key), query, exchange, context)),
             _ => {
                 let allow = allow(match place.key {
@@ -168,7 +168,7 @@ impl Site {
     /// Whether the client of a request has this access.
     fn check(
         &self,
-        (need, database): (Need, Database),
+        (need, database): (AccessNeed, Database),
         query: Option<&[u8]>,
         exchange: &Exchange<'_, '_>,
         context: &AnswerContext<'_, Message>,
@@ -198,7 +198,7 @@ fn number<T: std::str::FromStr>(query: Option<&[u8]>, name: &str) -> Result<Opti
     number.map(Some).ok_or_else(|| Refused::Query(format!("`{name}` is not an integer")))
 }
 
-fn outcome_of(executed: Result<Executed, Failure>) -> Result<store::Outcome, Refused> {
+fn outcome_of(executed: Result<Executed, StoreFailure>) -> Result<store::StepOutcome, Refused> {
     match executed.map_err(Refused::Failure)? {
         Executed::Done(mut outcomes) => outcomes.pop().ok_or(Refused::Condition),
         Executed::Refused => Err(Refused::Condition),

@@ -3,8 +3,8 @@
 //! Owns its header fields: the version is the entity tag.
 
 use http::{Answer, AnswerContext, FieldList, Request};
-use runtime::account::{Account, charged_to};
-use store::{Database, Kind, Record};
+use runtime::account::{TimeAccount, charged_to};
+use store::{Database, Record, ValueKind};
 use wire::http::conditional::{Precondition, Preconditions, SafeMethod, Validators, evaluate};
 use wire::http::method::Method;
 use wire::http::status::Status;
@@ -22,8 +22,9 @@ impl Site {
     ) -> Result<Answer, Refused> {
         let store = self.local.store().ok_or(Refused::Missing)?;
         let now_ms = context.now.unix_ms();
-        let snapshot = charged_to(Account::Store, || store.snapshot()).map_err(Refused::Failure)?;
-        let record = charged_to(Account::Store, || snapshot.get(database, key, now_ms));
+        let snapshot =
+            charged_to(TimeAccount::Store, || store.snapshot()).map_err(Refused::Failure)?;
+        let record = charged_to(TimeAccount::Store, || snapshot.get(database, key, now_ms));
         let record = record.map_err(Refused::Failure)?;
         let record = record.ok_or(Refused::Missing)?;
         let method = match exchange.request.method() {
@@ -76,8 +77,8 @@ pub(super) fn tag(version: u64) -> String {
 
 fn media_type(record: &Record<'_>) -> &'static str {
     match record.kind {
-        Kind::Bytes => "application/octet-stream",
-        Kind::Number => "text/plain; charset=utf-8",
-        Kind::Table => "application/json",
+        ValueKind::Bytes => "application/octet-stream",
+        ValueKind::Number => "text/plain; charset=utf-8",
+        ValueKind::Table => "application/json",
     }
 }

@@ -4,7 +4,7 @@
 //! scheduler sees; the writer then makes the change only if the value is still the same.
 
 use http::{Answer, AnswerContext, FieldList, Request};
-use store::{Change, Database, Expiry, Kind, Old, Only, Order, Outcome, Value};
+use store::{Database, DatabaseChange, Expiry, Old, Only, Order, StepOutcome, Value, ValueKind};
 use wire::http::conditional::{Precondition, SafeMethod};
 use wire::http::method::Method;
 use wire::http::status::Status;
@@ -53,16 +53,22 @@ impl Site {
                 let Some(value) = self.value(exchange.request, context) else {
                     return Ok(Answer::Wait);
                 };
-                Change::Put { key: key.into(), value: value?, expiry, only, old: Old::Dropped }
+                DatabaseChange::Put {
+                    key: key.into(),
+                    value: value?,
+                    expiry,
+                    only,
+                    old: Old::Dropped,
+                }
             }
             Method::Delete => match only {
-                Only::IfVersion(version) => Change::DeleteVersion(key.into(), version),
-                _ => Change::Delete(vec![key.into()]),
+                Only::IfVersion(version) => DatabaseChange::DeleteVersion(key.into(), version),
+                _ => DatabaseChange::Delete(vec![key.into()]),
             },
             _ => {
                 let amount = number::<i64>(query, "add")?;
                 let why = "POST adds to a number: `?add=1`".to_owned();
-                Change::Add(key.into(), amount.ok_or(Refused::Query(why))?)
+                DatabaseChange::Add(key.into(), amount.ok_or(Refused::Query(why))?)
             }
         };
         let mut store = self.local.store().ok_or(Refused::Missing)?;
@@ -85,10 +91,10 @@ impl Site {
         let media = request.field("content-type").unwrap_or_default();
         let media = media.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
         if !media.eq_ignore_ascii_case(b"application/json") {
-            return Some(Ok(Value { kind: Kind::Bytes, bytes: request.body.into() }));
+            return Some(Ok(Value { kind: ValueKind::Bytes, bytes: request.body.into() }));
         }
         let checked = self.json_checks.check(context.id, request.body)?;
-        let value = || Value { kind: Kind::Table, bytes: request.body.into() };
+        let value = || Value { kind: ValueKind::Table, bytes: request.body.into() };
         Some(checked.map(|()| value()).map_err(|problem| Refused::Json(problem.to_string())))
     }
 
@@ -124,17 +130,17 @@ fn expiry(query: Option<&[u8]>, now_ms: u64) -> Result<Expiry, Refused> {
     }
 }
 
-fn told(outcome: Outcome, exchange: &mut Exchange<'_, '_>) -> Result<Answer, Refused> {
+fn told(outcome: StepOutcome, exchange: &mut Exchange<'_, '_>) -> Result<Answer, Refused> {
     match outcome {
-        Outcome::Put(true, _) | Outcome::Made(true) => Ok(answer(
+        StepOutcome::Put(true, _) | StepOutcome::Made(true) => Ok(answer(
             Status::NO_CONTENT,
             (&FieldList::new(), ""),
             ValueBytes::Copied(b""),
             exchange,
         )),
-        Outcome::Put(false, _) | Outcome::Made(false) => Err(Refused::Condition),
-        Outcome::Misuse(misuse) => Err(Refused::Misuse(misuse)),
-        Outcome::Number(number) if exchange.request.method() == Method::Post => {
+        StepOutcome::Put(false, _) | StepOutcome::Made(false) => Err(Refused::Condition),
+        StepOutcome::Misuse(misuse) => Err(Refused::Misuse(misuse)),
+        StepOutcome::Number(number) if exchange.request.method() == Method::Post => {
             let text = number.to_string();
             {
                 let body = ValueBytes::Copied(text.as_bytes());
@@ -146,7 +152,7 @@ fn told(outcome: Outcome, exchange: &mut Exchange<'_, '_>) -> Result<Answer, Ref
                 ))
             }
         }
-        Outcome::Number(0) => Err(Refused::Missing),
+        StepOutcome::Number(0) => Err(Refused::Missing),
         _ => Ok(answer(
             Status::NO_CONTENT,
             (&FieldList::new(), ""),

@@ -10,7 +10,7 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, SocketType};
 use rustix::process::{Resource, Rlimit};
 use sys::connect::RemoteAddress;
 use sys::pollset::epoll::Epoll;
-use sys::pollset::{ListenOptions, Patience, Pollset, Ready, Silence, Speaks, Token};
+use sys::pollset::{ListenOptions, Pollset, Ready, Silence, Speaks, Token, WaitLimit};
 use sys::socket::{ListenAddress, Listener, Socket, UnixAddress};
 
 /// Maximum time a test waits for something that must come: far more than a loaded machine needs.
@@ -69,10 +69,10 @@ pub(crate) trait Harness {
     /// Waits until a bound, letting the time pass.
     fn wait_for(&mut self, nanoseconds: u64) -> usize {
         let until_ns = self.pollset().monotonic_ns() + nanoseconds;
-        let count = self.pollset().wait(Patience::Until(until_ns)).unwrap();
+        let count = self.pollset().wait(WaitLimit::Until(until_ns)).unwrap();
         if count == 0 {
             self.pass(nanoseconds);
-            return self.pollset().wait(Patience::None).unwrap();
+            return self.pollset().wait(WaitLimit::None).unwrap();
         }
         count
     }

@@ -42,7 +42,7 @@ impl Harness for Simulated {
         ListenAddress::Tcp(SocketAddr::from(([127, 0, 0, 1], self.ports)))
     }
 
-    fn connect(&mut self, listener: &world::Listener) -> ClientId {
+    fn connect(&mut self, listener: &world::SimulatedListener) -> ClientId {
         self.world.connect(&listener.local_address()).expect("there is a listener with room")
     }
 

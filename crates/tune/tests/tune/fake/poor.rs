@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tune::{Allowed, Host, Journal, Load, Step, audit, plan};
+use tune::{Allowed, HostReading, Journal, Load, PlanStep, audit, plan};
 
 use super::Fake;
 
@@ -33,13 +33,13 @@ pub(crate) fn poor() -> Fake {
     fake
 }
 
-pub(crate) fn steps(fake: &Fake) -> Vec<Step> {
-    let host = Host::of(fake.path(), Some(100));
+pub(crate) fn steps(fake: &Fake) -> Vec<PlanStep> {
+    let host = HostReading::of(fake.path(), Some(100));
     plan(&host, &audit(&host, Load::Latency), &Allowed::of(&[])).steps
 }
 
 /// All files that may be changed, with their contents.
-pub(crate) fn state(fake: &Fake, steps: &[Step]) -> BTreeMap<String, String> {
+pub(crate) fn state(fake: &Fake, steps: &[PlanStep]) -> BTreeMap<String, String> {
     let files = steps.iter().flat_map(|step| &step.changes);
     let read = |path: &str| {
         std::fs::read_to_string(fake.path().join(path.trim_start_matches('/'))).unwrap()

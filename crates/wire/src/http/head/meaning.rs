@@ -6,7 +6,7 @@
 
 use super::fields::Initials;
 use super::request_line::RequestLine;
-use super::{FieldLines, Framing, Version, authority, trim};
+use super::{FieldLines, Framing, HttpVersion, authority, trim};
 use crate::http::method::Method;
 use crate::http::refusal::Reason;
 use crate::http::url::{Scheme, is_same_authority};
@@ -14,7 +14,7 @@ use crate::limits::{CONTENT_LENGTH_DIGITS, CONTENT_LENGTH_MAX};
 
 /// What the fields read so far mean.
 pub(super) struct Meaning<'b> {
-    version: Version,
+    version: HttpVersion,
     length: Option<u64>,
     coding: Coding,
     connection: Connection,
@@ -79,7 +79,7 @@ pub(super) struct Conclusion<'b> {
 
 impl<'b> Meaning<'b> {
     #[inline(always)]
-    pub(super) fn new(version: Version) -> Meaning<'b> {
+    pub(super) fn new(version: HttpVersion) -> Meaning<'b> {
         Meaning {
             version,
             length: None,
@@ -145,7 +145,7 @@ impl<'b> Meaning<'b> {
 
     /// RFC 9112, 6.1 and 7: exactly one `chunked`, last, without parameters; no other coding is known.
     fn note_coding(&mut self, value: &[u8]) -> Result<(), Reason> {
-        if self.version == Version::Http10 {
+        if self.version == HttpVersion::Http10 {
             return Err(Reason::CodingInHttp10);
         }
         if self.length.is_some() {
@@ -171,7 +171,7 @@ impl<'b> Meaning<'b> {
         line: &RequestLine<'b>,
         fields: &FieldLines<'b>,
     ) -> Result<Conclusion<'b>, Reason> {
-        let is_http11 = line.version == Version::Http11;
+        let is_http11 = line.version == HttpVersion::Http11;
         if fields.host.is_none() && is_http11 {
             return Err(Reason::MissingHost);
         }
@@ -195,7 +195,7 @@ impl<'b> Meaning<'b> {
 
     #[inline(never)]
     fn conclude_unusual(&self, line: &RequestLine<'b>, usual: Conclusion<'b>) -> Conclusion<'b> {
-        let is_http11 = line.version == Version::Http11;
+        let is_http11 = line.version == HttpVersion::Http11;
         let framing = match (self.coding, self.length) {
             (Coding::Chunked, _) => Framing::Chunked,
             (Coding::None, Some(length)) => Framing::Length(length),

@@ -3,7 +3,7 @@
 //! Owns the forms of the target and of the version. Reads from left to right and decides at the first
 //! byte that settles a question, so that a cut never changes an answer.
 
-use super::{Stop, Target, Version, authority, method_token, scan};
+use super::{HttpVersion, RequestTarget, Stop, authority, method_token, scan};
 use crate::http::method::Method;
 use crate::http::refusal::Reason;
 use crate::http::url::{self, Scheme};
@@ -11,10 +11,10 @@ use crate::http::url::{self, Scheme};
 /// The content of the first line.
 pub(super) struct RequestLine<'b> {
     pub(super) method: Method,
-    pub(super) target: Target<'b>,
+    pub(super) target: RequestTarget<'b>,
     /// Bytes of the target before its question mark.
     pub(super) path_size: usize,
-    pub(super) version: Version,
+    pub(super) version: HttpVersion,
     /// The authority of an absolute target.
     pub(super) authority: Option<&'b [u8]>,
     /// The input after the line.
@@ -39,11 +39,11 @@ pub(super) fn read(
         return Err(target_stop(after, size));
     }
     let (target, authority, path_size) = match bytes.first() {
-        Some(b'/') => (Target::Origin(bytes), None, path_size),
+        Some(b'/') => (RequestTarget::Origin(bytes), None, path_size),
         _ => other_form(method, carried, bytes)?,
     };
     let (version, rest) = match usual {
-        Some(rest) => (Version::Http11, rest),
+        Some(rest) => (HttpVersion::Http11, rest),
         None => read_version(after.get(1..).unwrap_or_default())?,
     };
     Ok(RequestLine { method, target, path_size, version, authority, rest })
@@ -64,7 +64,7 @@ fn target_stop(after: &[u8], size: usize) -> Stop {
 }
 
 /// A target, the authority of an absolute one, and the size of its path.
-type Form<'b> = (Target<'b>, Option<&'b [u8]>, usize);
+type Form<'b> = (RequestTarget<'b>, Option<&'b [u8]>, usize);
 
 /// The asterisk form and the absolute form (RFC 9112, 3.2.2 and 3.2.4). CONNECT is refused before this.
 #[inline(never)]
@@ -73,7 +73,7 @@ fn other_form(method: Method, carried: Scheme, bytes: &[u8]) -> Result<Form<'_>,
         return Err(Reason::MissingTarget);
     }
     if bytes == b"*" && method == Method::Options {
-        return Ok((Target::Asterisk, None, bytes.len()));
+        return Ok((RequestTarget::Asterisk, None, bytes.len()));
     }
     let rest = match url::scheme(bytes) {
         Some((scheme, rest)) if scheme == carried => rest,
@@ -88,12 +88,12 @@ fn other_form(method: Method, carried: Scheme, bytes: &[u8]) -> Result<Form<'_>,
     }
     // A query without a path belongs to the path `/`, which is not in the input; `target::split` handles this.
     let path = if path.is_empty() { b"/" } else { path };
-    Ok((Target::Origin(path), Some(authority), scan::path(path)))
+    Ok((RequestTarget::Origin(path), Some(authority), scan::path(path)))
 }
 
 /// Byte by byte, because a peer may stop after any of them and wait for the answer.
 #[inline(never)]
-fn read_version(rest: &[u8]) -> Result<(Version, &[u8]), Stop> {
+fn read_version(rest: &[u8]) -> Result<(HttpVersion, &[u8]), Stop> {
     const PATTERN: &[u8] = b"HTTP/d.d\r\n";
     for (index, &expected) in PATTERN.iter().enumerate() {
         let byte = *rest.get(index).ok_or(Stop::Partial)?;
@@ -109,8 +109,8 @@ fn read_version(rest: &[u8]) -> Result<(Version, &[u8]), Stop> {
         }
     }
     let version = match (rest.get(5), rest.get(7)) {
-        (Some(b'1'), Some(b'0')) => Version::Http10,
-        (Some(b'1'), _) => Version::Http11,
+        (Some(b'1'), Some(b'0')) => HttpVersion::Http10,
+        (Some(b'1'), _) => HttpVersion::Http11,
         (Some(b'0'), Some(b'9')) => return Err(Reason::MissingVersion.into()),
         _ => return Err(Reason::VersionNotSupported.into()),
     };

@@ -4,11 +4,11 @@
 //! body and of the connection. Takes whole lines only; an unfinished one is left to be given again. Never
 //! keeps a byte of them: a [`Receiver`] gets each field once.
 
-use super::problem::{Part, Problem, ResponseError};
+use super::problem::{ResponseError, ResponsePart, ResponseProblem};
 use super::receiver::Receiver;
 use super::status_line::{Halt, status_line};
 use crate::http::head::meaning::{Connection, is, parse_length};
-use crate::http::head::{HeadLimits, Version, line_end, name_stop, scan, trim};
+use crate::http::head::{HeadLimits, HttpVersion, line_end, name_stop, scan, trim};
 use crate::http::refusal::Reason;
 use crate::limits;
 
@@ -36,7 +36,7 @@ pub(super) struct Lines {
     size: u16,
     /// Field lines read.
     fields: u8,
-    version: Version,
+    version: HttpVersion,
     declared: Declared,
     connection: Connection,
 }
@@ -70,14 +70,18 @@ impl Lines {
         length: 0,
         size: 0,
         fields: 0,
-        version: Version::Http11,
+        version: HttpVersion::Http11,
         declared: Declared::Nothing,
         connection: Connection::NONE,
     };
 
     /// The line that is read next; `status` as in [`Lines::take`].
-    pub(super) fn part(&self, status: u16) -> Part {
-        if status == 0 { Part::StatusLine } else { Part::Field(u16::from(self.fields) + 1) }
+    pub(super) fn part(&self, status: u16) -> ResponsePart {
+        if status == 0 {
+            ResponsePart::StatusLine
+        } else {
+            ResponsePart::Field(u16::from(self.fields) + 1)
+        }
     }
 
     /// How the body is delimited.
@@ -102,7 +106,7 @@ impl Lines {
     /// Whether the server accepts another request (RFC 9112, 9.3).
     #[inline(always)]
     pub(super) fn are_persistent(&self) -> bool {
-        let stays = self.version == Version::Http11 || self.connection.keep_alive;
+        let stays = self.version == HttpVersion::Http11 || self.connection.keep_alive;
         stays && !self.connection.close
     }
 
@@ -123,7 +127,7 @@ impl Lines {
             Ok(()) => Ok((at, Extent::Whole)),
             Err(Halt::Problem(problem)) => Err(problem.at(self.part(*status))),
             Err(Halt::Partial) if window.len() == room => {
-                Err(Problem::Rule(Reason::HeadTooLarge).at(self.part(*status)))
+                Err(ResponseProblem::Rule(Reason::HeadTooLarge).at(self.part(*status)))
             }
             Err(Halt::Partial) => {
                 // At most the remaining room.
@@ -263,7 +267,7 @@ impl Lines {
 
     /// Adds one field. The length of the name excludes nearly every other field.
     #[inline(always)]
-    fn note(&mut self, name: &[u8], value: &[u8]) -> Result<(), Problem> {
+    fn note(&mut self, name: &[u8], value: &[u8]) -> Result<(), ResponseProblem> {
         match name.len() {
             14 if is(name, b"content-length") => self.note_length(trim(value)),
             10 if is(name, b"connection") => {
@@ -276,7 +280,7 @@ impl Lines {
     }
 
     #[inline(always)]
-    fn note_length(&mut self, value: &[u8]) -> Result<(), Problem> {
+    fn note_length(&mut self, value: &[u8]) -> Result<(), ResponseProblem> {
         let length = match parse_length(value) {
             Some(length) => length,
             None => equal_lengths(value)?,
@@ -286,7 +290,7 @@ impl Lines {
             // Two parsers may find different ends of such a body (RFC 9112, 6.3).
             Declared::Chunked => return Err(Reason::LengthAndCoding.into()),
             declared if self.length == length => declared,
-            _ => return Err(Problem::DifferentLengths),
+            _ => return Err(ResponseProblem::DifferentLengths),
         };
         self.length = length;
         Ok(())
@@ -294,8 +298,8 @@ impl Lines {
 
     /// RFC 9112, 6.1: a client that sends no TE accepts only the coding `chunked`, and only once.
     #[inline(never)]
-    fn note_coding(&mut self, value: &[u8]) -> Result<(), Problem> {
-        if self.version == Version::Http10 {
+    fn note_coding(&mut self, value: &[u8]) -> Result<(), ResponseProblem> {
+        if self.version == HttpVersion::Http10 {
             return Err(Reason::CodingInHttp10.into());
         }
         for coding in value.split(|&byte| byte == b',').map(trim) {
@@ -356,13 +360,13 @@ fn unfold(value: &[u8], input: &[u8], mut at: usize) -> Result<(Vec<u8>, usize),
 
 /// A list of equal numbers counts as that number: an intermediary merged lines (RFC 9112, 6.3).
 #[cold]
-fn equal_lengths(value: &[u8]) -> Result<u64, Problem> {
+fn equal_lengths(value: &[u8]) -> Result<u64, ResponseProblem> {
     let mut lengths = value.split(|&byte| byte == b',').map(|item| parse_length(trim(item)));
-    let invalid = Problem::Rule(Reason::InvalidContentLength);
+    let invalid = ResponseProblem::Rule(Reason::InvalidContentLength);
     let first = lengths.next().flatten().ok_or(invalid)?;
     for length in lengths {
         if length.ok_or(invalid)? != first {
-            return Err(Problem::DifferentLengths);
+            return Err(ResponseProblem::DifferentLengths);
         }
     }
     Ok(first)

@@ -11,14 +11,14 @@ use crate::http::refusal::{Reason, Refusal};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ResponseError {
     /// The problem.
-    pub problem: Problem,
+    pub problem: ResponseProblem,
     /// Where it is.
-    pub part: Part,
+    pub part: ResponsePart,
 }
 
 /// A problem of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Problem {
+pub enum ResponseProblem {
     /// It breaks a rule for all messages, requests and responses alike.
     Rule(Reason),
     /// The first bytes are not `HTTP/`.
@@ -40,7 +40,7 @@ pub enum Problem {
 
 /// A part of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Part {
+pub enum ResponsePart {
     /// The first line.
     StatusLine,
     /// The field line with this number, from 1. The empty line after the last one counts too.
@@ -49,23 +49,23 @@ pub enum Part {
     Body,
 }
 
-impl Problem {
+impl ResponseProblem {
     /// The problem in a few words, for a log or a report.
     pub const fn text(self) -> &'static str {
         match self {
-            Problem::Rule(reason) => reason.text(),
-            Problem::NotHttp => "it does not begin with HTTP/",
-            Problem::InvalidStatus => "the status is not three digits from 100 on",
-            Problem::DifferentLengths => "more than one value of Content-Length",
-            Problem::UnaskedUpgrade => "101 where no upgrade was asked for",
-            Problem::TooManyInterim => "too many interim responses",
-            Problem::ClosedBefore => "the connection ended before the response",
-            Problem::ClosedWithin => "the connection ended within the response",
+            ResponseProblem::Rule(reason) => reason.text(),
+            ResponseProblem::NotHttp => "it does not begin with HTTP/",
+            ResponseProblem::InvalidStatus => "the status is not three digits from 100 on",
+            ResponseProblem::DifferentLengths => "more than one value of Content-Length",
+            ResponseProblem::UnaskedUpgrade => "101 where no upgrade was asked for",
+            ResponseProblem::TooManyInterim => "too many interim responses",
+            ResponseProblem::ClosedBefore => "the connection ended before the response",
+            ResponseProblem::ClosedWithin => "the connection ended within the response",
         }
     }
 
     /// The error with its place.
-    pub(super) const fn at(self, part: Part) -> ResponseError {
+    pub(super) const fn at(self, part: ResponsePart) -> ResponseError {
         ResponseError { problem: self, part }
     }
 }
@@ -73,16 +73,16 @@ impl Problem {
 impl From<Refusal> for ResponseError {
     /// For a body; heads name their own part.
     fn from(refusal: Refusal) -> ResponseError {
-        Problem::Rule(refusal.reason()).at(Part::Body)
+        ResponseProblem::Rule(refusal.reason()).at(ResponsePart::Body)
     }
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for ResponsePart {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Part::StatusLine => formatter.write_str("status line"),
-            Part::Field(number) => write!(formatter, "field line {number}"),
-            Part::Body => formatter.write_str("body"),
+            ResponsePart::StatusLine => formatter.write_str("status line"),
+            ResponsePart::Field(number) => write!(formatter, "field line {number}"),
+            ResponsePart::Body => formatter.write_str("body"),
         }
     }
 }

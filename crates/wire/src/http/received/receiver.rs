@@ -2,14 +2,14 @@
 //!
 //! Owns the calls by which a reader passes on what it takes. Never keeps anything; `()` receives nothing, at no cost.
 
-use crate::http::head::Version;
+use crate::http::head::HttpVersion;
 
 /// Receives the lines of a response's heads and its trailer section, each once, however the input was cut. The heads of
 /// interim responses come first, each with its own begin and end. After an error, lines that were received belong to
 /// nothing.
 pub trait Receiver {
     /// A head begins with this status line.
-    fn begin(&mut self, _version: Version, _status: u16) {}
+    fn begin(&mut self, _version: HttpVersion, _status: u16) {}
 
     /// A field with its name as written and its value without blanks around it.
     fn field(&mut self, _name: &[u8], _value: &[u8]) {}

@@ -2,8 +2,8 @@
 //!
 //! Owns the three parts of the line. Takes it whole or not at all.
 
-use super::problem::Problem;
-use crate::http::head::{Stop, Version, line_end, scan};
+use super::problem::ResponseProblem;
+use crate::http::head::{HttpVersion, Stop, line_end, scan};
 use crate::http::refusal::Reason;
 
 /// Bytes of a status line up to the blank after the status.
@@ -17,7 +17,7 @@ pub(super) enum Halt {
     /// It is incomplete.
     Partial,
     /// It is invalid.
-    Problem(Problem),
+    Problem(ResponseProblem),
 }
 
 impl From<Stop> for Halt {
@@ -25,35 +25,35 @@ impl From<Stop> for Halt {
     fn from(stop: Stop) -> Halt {
         match stop {
             Stop::Partial => Halt::Partial,
-            Stop::Refused(reason) => Halt::Problem(Problem::Rule(reason)),
+            Stop::Refused(reason) => Halt::Problem(ResponseProblem::Rule(reason)),
         }
     }
 }
 
-impl From<Problem> for Halt {
-    fn from(problem: Problem) -> Halt {
+impl From<ResponseProblem> for Halt {
+    fn from(problem: ResponseProblem) -> Halt {
         Halt::Problem(problem)
     }
 }
 
-impl From<Reason> for Problem {
-    fn from(reason: Reason) -> Problem {
-        Problem::Rule(reason)
+impl From<Reason> for ResponseProblem {
+    fn from(reason: Reason) -> ResponseProblem {
+        ResponseProblem::Rule(reason)
     }
 }
 
 /// Reads the status line and returns the index after it.
 #[inline(always)]
-pub(super) fn status_line(input: &[u8]) -> Result<(Version, u16, usize), Halt> {
+pub(super) fn status_line(input: &[u8]) -> Result<(HttpVersion, u16, usize), Halt> {
     if input.starts_with(USUAL_STATUS_LINE) {
-        return Ok((Version::Http11, 200, USUAL_STATUS_LINE.len()));
+        return Ok((HttpVersion::Http11, 200, USUAL_STATUS_LINE.len()));
     }
     let usual = input.first_chunk::<STATUS_LINE_BEGIN>().filter(|begin| {
         begin.starts_with(b"HTTP/1.1 ") && matches!(begin[9], b'1'..=b'9') && begin[12] == b' '
     });
     let (version, begin) = match usual {
         Some(begin) if begin[10].is_ascii_digit() && begin[11].is_ascii_digit() => {
-            (Version::Http11, begin)
+            (HttpVersion::Http11, begin)
         }
         _ => unusual_status_line(input)?,
     };
@@ -66,21 +66,21 @@ pub(super) fn status_line(input: &[u8]) -> Result<(Version, u16, usize), Halt> {
 
 /// Checks every byte up to the one after the status, from left to right.
 #[cold]
-fn unusual_status_line(input: &[u8]) -> Result<(Version, &[u8; STATUS_LINE_BEGIN]), Halt> {
+fn unusual_status_line(input: &[u8]) -> Result<(HttpVersion, &[u8; STATUS_LINE_BEGIN]), Halt> {
     const NAME: &[u8; 5] = b"HTTP/";
     for (index, &byte) in input.iter().take(STATUS_LINE_BEGIN).enumerate() {
         let problem = match (index, byte) {
-            (0..5, _) if byte != NAME[index] => Problem::NotHttp,
-            (5, b'0' | b'2'..=b'9') => Problem::Rule(Reason::VersionNotSupported),
+            (0..5, _) if byte != NAME[index] => ResponseProblem::NotHttp,
+            (5, b'0' | b'2'..=b'9') => ResponseProblem::Rule(Reason::VersionNotSupported),
             (5, b'1') | (6, b'.') | (7, b'0'..=b'9') | (8, b' ') | (0..5, _) => continue,
-            (..9, _) => Problem::Rule(Reason::InvalidVersion),
+            (..9, _) => ResponseProblem::Rule(Reason::InvalidVersion),
             (9, b'1'..=b'9') | (10 | 11, b'0'..=b'9') | (12, b' ' | b'\r') => continue,
-            _ => Problem::InvalidStatus,
+            _ => ResponseProblem::InvalidStatus,
         };
         return Err(problem.into());
     }
     let begin = input.first_chunk::<STATUS_LINE_BEGIN>().ok_or(Halt::Partial)?;
     // RFC 9110, 2.5: a later minor version is treated as 1.1.
-    let version = if begin[7] == b'0' { Version::Http10 } else { Version::Http11 };
+    let version = if begin[7] == b'0' { HttpVersion::Http10 } else { HttpVersion::Http11 };
     Ok((version, begin))
 }

@@ -8,29 +8,29 @@ use crate::websocket::{write_frame, write_masked};
 /// What was read, without borrows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Read {
-    Message(Kind, Vec<u8>),
+    Message(MessageKind, Vec<u8>),
     Ping(Vec<u8>),
     Pong,
     Close(Option<u16>),
-    Failed(Failure),
+    Failed(PeerFailure),
 }
 
 /// Reads bytes that arrive in pieces of this size.
-fn read_in(input: &[u8], piece: usize, limits: &Limits) -> Vec<Read> {
-    let (mut reader, mut scratch) = (Reader::default(), Vec::new());
+fn read_in(input: &[u8], piece: usize, limits: &MessageLimits) -> Vec<Read> {
+    let (mut reader, mut scratch) = (MessageReader::default(), Vec::new());
     let (mut waiting, mut all) = (Vec::new(), Vec::new());
     for bytes in input.chunks(piece.max(1)) {
         waiting.extend_from_slice(bytes);
         loop {
-            match reader.next(Role::Server, limits, &waiting, &mut scratch) {
+            match reader.next(PeerRole::Server, limits, &waiting, &mut scratch) {
                 Ok((used, step)) => {
                     waiting.drain(..used);
                     all.push(match step {
-                        Step::NeedMore => break,
-                        Step::Message(kind, bytes) => Read::Message(kind, bytes.to_vec()),
-                        Step::Ping(bytes) => Read::Ping(bytes.to_vec()),
-                        Step::Pong => Read::Pong,
-                        Step::Close(code) => Read::Close(code.map(CloseCode::number)),
+                        ReadStep::NeedMore => break,
+                        ReadStep::Message(kind, bytes) => Read::Message(kind, bytes.to_vec()),
+                        ReadStep::Ping(bytes) => Read::Ping(bytes.to_vec()),
+                        ReadStep::Pong => Read::Pong,
+                        ReadStep::Close(code) => Read::Close(code.map(CloseCode::number)),
                     });
                 }
                 Err(failure) => {
@@ -44,9 +44,9 @@ fn read_in(input: &[u8], piece: usize, limits: &Limits) -> Vec<Read> {
 }
 
 fn read(input: &[u8]) -> Vec<Read> {
-    let all = read_in(input, input.len(), &Limits::default());
+    let all = read_in(input, input.len(), &MessageLimits::default());
     for piece in 1..=input.len().min(20) {
-        assert_eq!(read_in(input, piece, &Limits::default()), all, "in pieces of {piece}");
+        assert_eq!(read_in(input, piece, &MessageLimits::default()), all, "in pieces of {piece}");
     }
     all
 }
@@ -62,7 +62,7 @@ fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 fn text(text: &str) -> Read {
-    Read::Message(Kind::Text, text.as_bytes().to_vec())
+    Read::Message(MessageKind::Text, text.as_bytes().to_vec())
 }
 
 const TEXT: u8 = 0x81;
@@ -80,7 +80,7 @@ fn messages_come_out_whole() {
         [frame(TEXT, "héllo".as_bytes()), frame(0x82, &[0, 255, 3]), frame(TEXT, b"")].concat();
     assert_eq!(
         read(&input),
-        [text("héllo"), Read::Message(Kind::Binary, vec![0, 255, 3]), text("")]
+        [text("héllo"), Read::Message(MessageKind::Binary, vec![0, 255, 3]), text("")]
     );
 }
 
@@ -105,8 +105,8 @@ fn fragments_are_one_message_and_control_frames_may_stand_between() {
 
 #[test]
 fn frames_in_a_wrong_order_are_refused() {
-    let within = Read::Failed(Failure::Protocol("a message within a message"));
-    let nothing = Read::Failed(Failure::Protocol("continuation of nothing"));
+    let within = Read::Failed(PeerFailure::Protocol("a message within a message"));
+    let nothing = Read::Failed(PeerFailure::Protocol("continuation of nothing"));
     assert_eq!(read(&[frame(TEXT_FIRST, b"a"), frame(TEXT, b"b")].concat()), [within]);
     assert_eq!(read(&frame(LAST, b"a")), std::slice::from_ref(&nothing));
     assert_eq!(read(&frame(MORE, b"a")), std::slice::from_ref(&nothing));
@@ -118,28 +118,32 @@ fn frames_in_a_wrong_order_are_refused() {
 fn frames_of_a_client_are_masked_and_those_of_a_server_are_not() {
     let mut plain = Vec::new();
     write_frame(&mut plain, Opcode::Text, b"hello");
-    assert_eq!(read(&plain), [Read::Failed(Failure::Protocol("frame of a client is not masked"))]);
-    let (mut reader, mut scratch) = (Reader::default(), Vec::new());
-    let limits = Limits::default();
-    let read = reader.next(Role::Client, &limits, &plain, &mut scratch);
-    assert_eq!(read, Ok((7, Step::Message(Kind::Text, b"hello"))));
-    let refused =
-        Reader::default().next(Role::Client, &limits, &frame(TEXT, b"a"), &mut scratch).map(drop);
-    assert_eq!(refused, Err(Failure::Protocol("frame of a server is masked")));
+    assert_eq!(
+        read(&plain),
+        [Read::Failed(PeerFailure::Protocol("frame of a client is not masked"))]
+    );
+    let (mut reader, mut scratch) = (MessageReader::default(), Vec::new());
+    let limits = MessageLimits::default();
+    let read = reader.next(PeerRole::Client, &limits, &plain, &mut scratch);
+    assert_eq!(read, Ok((7, ReadStep::Message(MessageKind::Text, b"hello"))));
+    let refused = MessageReader::default()
+        .next(PeerRole::Client, &limits, &frame(TEXT, b"a"), &mut scratch)
+        .map(drop);
+    assert_eq!(refused, Err(PeerFailure::Protocol("frame of a server is masked")));
 }
 
 /// Section 8.1: the first wrong byte ends the connection, whatever else would follow.
 #[test]
 fn text_that_is_not_utf8_is_found_at_once() {
-    assert_eq!(read(&frame(TEXT, b"a\xff")), [Read::Failed(Failure::NotUtf8)]);
-    assert_eq!(read(&frame(TEXT, b"cut \xe2\x82")), [Read::Failed(Failure::NotUtf8)]);
+    assert_eq!(read(&frame(TEXT, b"a\xff")), [Read::Failed(PeerFailure::NotUtf8)]);
+    assert_eq!(read(&frame(TEXT, b"cut \xe2\x82")), [Read::Failed(PeerFailure::NotUtf8)]);
     // The frame would continue, and so would the message.
     let mut begun = frame(TEXT_FIRST, b"ab\xed\xa0\x80 and more");
     begun.truncate(6 + 5);
-    assert_eq!(read(&begun), [Read::Failed(Failure::NotUtf8)]);
+    assert_eq!(read(&begun), [Read::Failed(PeerFailure::NotUtf8)]);
     let across = [frame(TEXT_FIRST, b"\xf4"), frame(MORE, b"\x90")].concat();
-    assert_eq!(read(&across), [Read::Failed(Failure::NotUtf8)]);
-    assert_eq!(read(&frame(0x82, b"\xff")), [Read::Message(Kind::Binary, vec![0xff])]);
+    assert_eq!(read(&across), [Read::Failed(PeerFailure::NotUtf8)]);
+    assert_eq!(read(&frame(0x82, b"\xff")), [Read::Message(MessageKind::Binary, vec![0xff])]);
 }
 
 /// Section 5.5.1 and 7.4.
@@ -148,9 +152,9 @@ fn a_close_has_a_code_that_may_be_sent_and_a_reason_in_utf8() {
     assert_eq!(read(&frame(CLOSE, b"")), [Read::Close(None)]);
     assert_eq!(read(&frame(CLOSE, b"\x03\xe8bye")), [Read::Close(Some(1000))]);
     assert_eq!(read(&frame(CLOSE, b"\x0f\xa0")), [Read::Close(Some(4000))]);
-    let cut = Read::Failed(Failure::Protocol("close code is cut"));
+    let cut = Read::Failed(PeerFailure::Protocol("close code is cut"));
     assert_eq!(read(&frame(CLOSE, b"\x03")), [cut]);
-    let wrong = Read::Failed(Failure::Protocol("close code must not be sent"));
+    let wrong = Read::Failed(PeerFailure::Protocol("close code must not be sent"));
     for code in [0_u16, 999, 1004, 1005, 1006, 1015, 2000, 5000] {
         assert_eq!(
             read(&frame(CLOSE, &code.to_be_bytes())),
@@ -158,15 +162,15 @@ fn a_close_has_a_code_that_may_be_sent_and_a_reason_in_utf8() {
             "{code}"
         );
     }
-    assert_eq!(read(&frame(CLOSE, b"\x03\xe8\xff")), [Read::Failed(Failure::NotUtf8)]);
+    assert_eq!(read(&frame(CLOSE, b"\x03\xe8\xff")), [Read::Failed(PeerFailure::NotUtf8)]);
 }
 
 #[test]
 fn each_bound_is_the_last_size_that_passes() {
-    let limits = Limits { frame: 10, message: 15, fragments: 3 };
+    let limits = MessageLimits { frame: 10, message: 15, fragments: 3 };
     let run = |input: &[u8]| read_in(input, input.len(), &limits);
     assert_eq!(run(&frame(TEXT, &[b'a'; 10])), [text("aaaaaaaaaa")]);
-    let refused = |reason| [Read::Failed(Failure::TooBig(reason))];
+    let refused = |reason| [Read::Failed(PeerFailure::TooBig(reason))];
     assert_eq!(run(&frame(TEXT, &[b'a'; 11])), refused("frame is too big"));
     let of = |sizes: &[usize]| -> Vec<u8> {
         let last = sizes.len() - 1;
@@ -189,18 +193,18 @@ fn each_bound_is_the_last_size_that_passes() {
 
 #[test]
 fn an_idle_reader_holds_nothing() {
-    let (mut reader, mut scratch) = (Reader::default(), Vec::new());
-    let limits = Limits::default();
+    let (mut reader, mut scratch) = (MessageReader::default(), Vec::new());
+    let limits = MessageLimits::default();
     let begun = frame(TEXT_FIRST, &[b'a'; 1000]);
     assert_eq!(
-        reader.next(Role::Server, &limits, &begun, &mut scratch).map(|(used, _)| used),
+        reader.next(PeerRole::Server, &limits, &begun, &mut scratch).map(|(used, _)| used),
         Ok(begun.len())
     );
     assert!(reader.held_bytes() >= 1000);
     let end = frame(LAST, b"");
-    assert!(reader.next(Role::Server, &limits, &end, &mut scratch).is_ok());
+    assert!(reader.next(PeerRole::Server, &limits, &end, &mut scratch).is_ok());
     assert_eq!(reader.held_bytes(), 0);
-    assert_eq!(size_of::<Reader>(), 16);
+    assert_eq!(size_of::<MessageReader>(), 16);
 }
 
 fn a_frame() -> impl Strategy<Value = Vec<u8>> {
@@ -235,7 +239,7 @@ proptest! {
             let at = at.index(input.len());
             input[at] = byte;
         }
-        let limits = Limits { frame: 120, message: 200, fragments: 4 };
+        let limits = MessageLimits { frame: 120, message: 200, fragments: 4 };
         prop_assert_eq!(read_in(&input, piece, &limits), read_in(&input, input.len(), &limits));
     }
 }
@@ -245,28 +249,28 @@ fn a_compressed_message_comes_whole_or_in_fragments_where_that_is_agreed() {
     // RFC 7692, section 7.2.3.1: one frame, and two.
     let whole = frame(0xc1, b"\xf2\x48\xcd\xc9\xc9\x07\x00");
     let parts = [frame(0x41, b"\xf2\x48\xcd"), frame(0x80, b"\xc9\xc9\x07\x00")].concat();
-    let limits = Limits::default();
-    let read = |reader: &mut Reader, input: &[u8]| {
+    let limits = MessageLimits::default();
+    let read = |reader: &mut MessageReader, input: &[u8]| {
         let mut scratch = Vec::new();
-        let read = reader.next(Role::Server, &limits, input, &mut scratch);
-        read.map(|(used, step)| (used, step == Step::Message(Kind::Text, b"Hello")))
+        let read = reader.next(PeerRole::Server, &limits, input, &mut scratch);
+        read.map(|(used, step)| (used, step == ReadStep::Message(MessageKind::Text, b"Hello")))
     };
     for input in [&whole, &parts] {
-        let mut reader = Reader::new(Extension::Deflate);
+        let mut reader = MessageReader::new(Extension::Deflate);
         assert_eq!(read(&mut reader, input), Ok((input.len(), true)));
         assert_eq!(reader.held_bytes(), 0);
-        let refused = read(&mut Reader::default(), input);
-        assert_eq!(refused, Err(Failure::Protocol("reserved bit without an extension")));
+        let refused = read(&mut MessageReader::default(), input);
+        assert_eq!(refused, Err(PeerFailure::Protocol("reserved bit without an extension")));
     }
     for (input, failure) in [
-        (frame(0xc1, b"\xff\xff"), Failure::NotDeflated),
-        (frame(0xc9, b""), Failure::Protocol("reserved bit without an extension")),
+        (frame(0xc1, b"\xff\xff"), PeerFailure::NotDeflated),
+        (frame(0xc9, b""), PeerFailure::Protocol("reserved bit without an extension")),
         // The compressed text is 0xff.
-        (frame(0xc1, b"\x00\x01\x00\xfe\xff\xff\x00"), Failure::NotUtf8),
+        (frame(0xc1, b"\x00\x01\x00\xfe\xff\xff\x00"), PeerFailure::NotUtf8),
     ] {
-        assert_eq!(read(&mut Reader::new(Extension::Deflate), &input), Err(failure));
+        assert_eq!(read(&mut MessageReader::new(Extension::Deflate), &input), Err(failure));
     }
     let parts = [frame(0x41, b"\xf2\x48\xcd"), frame(0xc0, b"\xc9\xc9\x07\x00")].concat();
-    let refused = read(&mut Reader::new(Extension::Deflate), &parts);
-    assert_eq!(refused, Err(Failure::Protocol("reserved bit without an extension")));
+    let refused = read(&mut MessageReader::new(Extension::Deflate), &parts);
+    assert_eq!(refused, Err(PeerFailure::Protocol("reserved bit without an extension")));
 }

@@ -1,7 +1,7 @@
 //! Reads a response as a client with a buffer does, and returns everything about it.
 
 use wire::http::method::Method;
-use wire::http::received::{ResponseError, ResponseReader, Then};
+use wire::http::received::{AfterStep, ResponseError, ResponseReader};
 
 /// The result of reading one response from a connection that closes after the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,12 +70,12 @@ fn follow(
             let (taken, then) = (step.consumed, step.then);
             held.drain(..taken);
             match then {
-                Then::Finish => {
+                AfterStep::Finish => {
                     assert!(reader.is_over());
                     return End::Over;
                 }
-                Then::Wait => break,
-                Then::ReadRest => assert!(!held.is_empty(), "there is no rest"),
+                AfterStep::Wait => break,
+                AfterStep::ReadRest => assert!(!held.is_empty(), "there is no rest"),
             }
         }
     }

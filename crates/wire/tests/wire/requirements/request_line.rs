@@ -1,6 +1,6 @@
 //! Methods, targets, versions, and the ends of lines.
 
-use wire::http::head::{Target, Version};
+use wire::http::head::{HttpVersion, RequestTarget};
 use wire::http::refusal::Reason;
 
 use crate::requirements::verdict::{accepted, partial, refused, refused_line, with_fields};
@@ -68,22 +68,22 @@ fn rfc9110_7_4_what_is_asked_for_over_https_is_not_answered_in_the_clear() {
 
 #[test]
 fn rfc9112_3_2_forms_of_the_target() {
-    let target = |line: &str, expected: Target<'_>| {
+    let target = |line: &str, expected: RequestTarget<'_>| {
         with_fields(&format!("{line} HTTP/1.1"), "", |request| {
             assert_eq!(request.target, expected, "{line}");
             assert_eq!(request.host, Some(&b"a"[..]));
         });
     };
-    target("GET /", Target::Origin(b"/"));
-    target("GET //a", Target::Origin(b"//a"));
+    target("GET /", RequestTarget::Origin(b"/"));
+    target("GET //a", RequestTarget::Origin(b"//a"));
     target(
         "GET /!\"$%&'()*+,-./:;<=>?@[\\]^_`{|}~",
-        Target::Origin(b"/!\"$%&'()*+,-./:;<=>?@[\\]^_`{|}~"),
+        RequestTarget::Origin(b"/!\"$%&'()*+,-./:;<=>?@[\\]^_`{|}~"),
     );
-    target("GET http://a/b?c", Target::Origin(b"/b?c"));
-    target("GET HTTP://a", Target::Origin(b"/"));
-    target("GET http://a?b=c", Target::Origin(b"?b=c"));
-    target("OPTIONS *", Target::Asterisk);
+    target("GET http://a/b?c", RequestTarget::Origin(b"/b?c"));
+    target("GET HTTP://a", RequestTarget::Origin(b"/"));
+    target("GET http://a?b=c", RequestTarget::Origin(b"?b=c"));
+    target("OPTIONS *", RequestTarget::Asterisk);
     for line in
         ["GET *", "GET a", "GET a:80", "GET ftp://a/", "GET ?a", "GET http:/a", "OPTIONS **"]
     {
@@ -108,10 +108,10 @@ fn rfc9112_3_2_the_target_is_visible_ascii_without_a_fragment() {
 
 #[test]
 fn rfc9112_2_3_versions() {
-    with_fields("GET / HTTP/1.0", "", |request| assert_eq!(request.version, Version::Http10));
+    with_fields("GET / HTTP/1.0", "", |request| assert_eq!(request.version, HttpVersion::Http10));
     for minor in 1..=9 {
         with_fields(&format!("GET / HTTP/1.{minor}"), "", |request| {
-            assert_eq!(request.version, Version::Http11);
+            assert_eq!(request.version, HttpVersion::Http11);
         });
     }
     for version in ["HTTP/2.0", "HTTP/3.0", "HTTP/0.8", "HTTP/9.1"] {

@@ -1,12 +1,12 @@
 //! The verdict on a request, asserted: accepted, refused with a reason, or not over yet.
 
-use wire::http::head::{FieldSlots, Head, HeadLimits, Request, parse};
+use wire::http::head::{FieldSlots, Head, HeadLimits, RequestHead, parse};
 use wire::http::refusal::Reason;
 use wire::http::url::Scheme;
 
 /// Reads a whole request, hands it over, and gives its length.
 #[track_caller]
-pub(crate) fn accepted(input: &[u8], look: impl FnOnce(Request<'_, '_>)) -> usize {
+pub(crate) fn accepted(input: &[u8], look: impl FnOnce(RequestHead<'_, '_>)) -> usize {
     match parse(input, Scheme::Http, &HeadLimits::default(), &mut FieldSlots::new()) {
         Ok(Head::Complete { request, length }) => {
             look(request);
@@ -50,6 +50,6 @@ pub(crate) fn refused_field(line: &str, reason: Reason) {
 
 /// Field lines behind Host in an accepted request.
 #[track_caller]
-pub(crate) fn with_fields(line: &str, fields: &str, look: impl FnOnce(Request<'_, '_>)) {
+pub(crate) fn with_fields(line: &str, fields: &str, look: impl FnOnce(RequestHead<'_, '_>)) {
     accepted(format!("{line}\r\nHost: a\r\n{fields}\r\n").as_bytes(), look);
 }

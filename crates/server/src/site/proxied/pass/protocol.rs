@@ -2,7 +2,7 @@
 //!
 //! Owns what that means for the client: it speaks with the server itself from now on, or gets an error.
 
-use client::Head;
+use client::ResponseHead;
 use http::Answer;
 use runtime::slots::ProcessId;
 
@@ -18,7 +18,7 @@ impl Site {
     pub(super) fn change_protocol(
         &mut self,
         process: ProcessId,
-        head: &Head,
+        head: &ResponseHead,
         passing: &Passing<'_>,
         exchange: &mut Exchange<'_, '_>,
         now_ns: u64,
