@@ -1,5 +1,5 @@
-//! A news board on all schedulers: each line that a client sends is published to a channel to which all clients are subscribed.
-//! `cargo run --release --example board -- 127.0.0.1:8080`, then `nc 127.0.0.1 8080`
+//! A news board on all schedulers: each line that a client sends is published to a channel to which all clients are
+//! subscribed. `cargo run --release --example board -- 127.0.0.1:8080`, then `nc 127.0.0.1 8080`
 
 use std::sync::Arc;
 

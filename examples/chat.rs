@@ -1,4 +1,5 @@
-//! A line chat: each line goes to all members, on all schedulers. `cargo run --release --example chat -- 127.0.0.1:8080`
+//! A line chat: each line goes to all members, on all schedulers. `cargo run --release --example chat --
+//! 127.0.0.1:8080`
 
 use std::sync::Arc;
 

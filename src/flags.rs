@@ -99,8 +99,8 @@ pub(crate) enum Tables {
 pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) source: Source,
-    /// Listen here instead of the configured addresses: ADDRESS:PORT, unix:PATH, systemd or systemd:NAME. May be repeated
-    /// [default: 127.0.0.1:8080].
+    /// Listen here instead of the configured addresses: ADDRESS:PORT, unix:PATH, systemd or systemd:NAME. May be
+    /// repeated [default: 127.0.0.1:8080].
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Vec<String>,
     /// Also listen here for Redis clients, which use channels and the store. May be repeated.

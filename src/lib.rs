@@ -1,9 +1,9 @@
 //! Velodrome as a library: services of your own on its schedulers.
 //!
-//! An HTTP service is a function ([`http::serve`]; see `examples/hello.rs` and `examples/json.rs`). Any other
-//! protocol is a [`service::Service`] with its own process states ([`launch`]; see `examples/echo.rs` and `examples/chat.rs`).
-//! [`channels`] gives a service subscribers, histories and one order on all schedulers (`examples/board.rs`). [`store`] keeps keys and values:
-//! each scheduler reads with a [`store::TurnStore`], one thread writes with a [`store::Writer`].
+//! An HTTP service is a function ([`http::serve`]; see `examples/hello.rs` and `examples/json.rs`). Any other protocol
+//! is a [`service::Service`] with its own process states ([`launch`]; see `examples/echo.rs` and `examples/chat.rs`).
+//! [`channels`] gives a service subscribers, histories and one order on all schedulers (`examples/board.rs`). [`store`]
+//! keeps keys and values: each scheduler reads with a [`store::TurnStore`], one thread writes with a [`store::Writer`].
 //! Nothing is shared between schedulers, so neither needs a lock.
 
 pub use channels;

@@ -1,7 +1,7 @@
 //! The verb `top`: the screens of a running server, or one interval as text or JSON.
 //!
-//! Owns its flags, the way from a question to the control socket, and the file of a profile. The crate `observe` decides
-//! what is shown.
+//! Owns its flags, the way from a question to the control socket, and the file of a profile. The crate `observe`
+//! decides what is shown.
 
 use std::io::{IsTerminal, stdout};
 use std::sync::Arc;
@@ -49,7 +49,8 @@ pub(crate) struct Top {
     /// Also print this list.
     #[arg(long, value_name = "NAME", requires = "once", value_parser = lists())]
     list: Option<List>,
-    /// The column by which rows of the list are chosen, by its key in the JSON document [default: what the list is usually sorted by].
+    /// The column by which rows of the list are chosen, by its key in the JSON document [default: what the list is
+    /// usually sorted by].
     #[arg(long, value_name = "KEY", requires = "list")]
     sort: Option<String>,
     /// The number of rows of the list.

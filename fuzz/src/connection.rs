@@ -22,19 +22,24 @@ pub const COVERS: &[&str] =
 /// Streams of all kinds, with cuts.
 pub const SEEDS: &[&[u8]] = &[
     b"GET /a HTTP/1.1\r\nHost: a\r\n\r\nGET /b?c=d HTTP/1.1\r\nHost: a\r\n\r\n\xff\x05\x10",
-    b"POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhelloHEAD /b HTTP/1.1\r\nHost: a\r\n\r\n\xff\x2d",
+    b"POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhelloHEAD /b HTTP/1.1\r\nHost: \
+      a\r\n\r\n\xff\x2d",
     b"POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n0\r\nX: y\r\n\r\n\
       GET /b HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\nGET /c HTTP/1.1\r\n\xff\x3a\x02",
     b"PUT /a HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc\xff\x42\x01",
     b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\nPOST /wait HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nab\
       GET /stream HTTP/1.1\r\nHost: a\r\n\r\n\xff\x30\x07",
-    b"POST /ignored HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nGET GET /many HTTP/1.1\r\nHost: a\r\n\r\n",
-    b"POST /taken HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n\
-      POST /taken HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\nGET /taken HTTP/1.1\r\nHost: a\r\n\r\n",
+    b"POST /ignored HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nGET GET /many HTTP/1.1\r\nHost: \
+      a\r\n\r\n",
+    b"POST /taken HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nTransfer-Encoding: \
+      chunked\r\n\r\n3\r\nabc\r\n1\r\nd\r\n0\r\n\r\nPOST /taken HTTP/1.1\r\nHost: a\r\nContent-Length: \
+      0\r\n\r\nGET /taken HTTP/1.1\r\nHost: a\r\n\r\n",
     b"POST /ignored HTTP/1.1\r\nHost: a\r\nContent-Length: 400\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
-    b"POST /very-late HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\nGET /nothing HTTP/1.1",
+    b"POST /very-late HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\nGET /nothing \
+      HTTP/1.1",
     b"GET /stream HTTP/1.0\r\n\r\nGET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
-    b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET / HTTP/1.1\r\n\r\n",
+    b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET / \
+      HTTP/1.1\r\n\r\n",
     b"POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 999\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
     b"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n\r\nBREW /nothing HTTP/1.1\r\nHost: a\r\n\r\n\xff\x01",
 ];
@@ -160,7 +165,8 @@ impl<'s> Client<'s> {
         }
     }
 
-    /// Checks that the answers are the expected ones, and that the connection is open if it should be. Returns the number of final answers.
+    /// Checks that the answers are the expected ones, and that the connection is open if it should be. Returns the
+    /// number of final answers.
     fn assert_answers(&self, stage: &Stage, expected: &Conversation<'_>) -> usize {
         let Answers { interims, finals } = read(&self.received, expected);
         assert!(interims <= expected.expectations, "more was to be continued than was asked");

@@ -25,7 +25,8 @@ pub const COVERS: &[&str] = &["crates/client/src", "crates/wire/src/http/receive
 pub const SEEDS: &[&[u8]] = &[
     b"\x00\x10HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
     b"\x01\x20HTTP/1.1 103 E\r\nLink: l\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n",
-    b"\x02\x08HTTP/1.1 100 C\r\n\r\nHTTP/1.1 201 M\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX-A: b\r\n\r\n",
+    b"\x02\x08HTTP/1.1 100 C\r\n\r\nHTTP/1.1 201 M\r\nTransfer-Encoding: \
+      chunked\r\n\r\n5\r\nhello\r\n0\r\nX-A: b\r\n\r\n",
     b"\x03\x30HTTP/1.1 101 S\r\nUpgrade: x\r\n\r\nother bytes",
     b"\x04\x11HTTP/1.0 200 OK\r\nX: a\r\n b\r\n\r\nuntil the end",
 ];

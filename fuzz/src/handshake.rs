@@ -1,4 +1,5 @@
-//! The opening handshake of a WebSocket: an accepted one has everything that RFC 6455 requires, as a lenient parser sees it.
+//! The opening handshake of a WebSocket: an accepted one has everything that RFC 6455 requires, as a lenient parser
+//! sees it.
 
 use wire::http::head::{self, FieldSlots, Head, HeadLimits};
 use wire::http::url::Scheme;
@@ -9,9 +10,12 @@ pub const COVERS: &[&str] = &["crates/wire/src/websocket/handshake"];
 
 /// Handshakes, good and bad.
 pub const SEEDS: &[&[u8]] = &[
-    b"GET /c HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n",
-    b"GET /c HTTP/1.1\r\nHost: a\r\nUpgrade: h2c, WebSocket\r\nConnection: keep-alive, upgrade\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n",
-    b"GET /c HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: short\r\nSec-WebSocket-Version: 8\r\n\r\n",
+    b"GET /c HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: \
+      dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n",
+    b"GET /c HTTP/1.1\r\nHost: a\r\nUpgrade: h2c, WebSocket\r\nConnection: keep-alive, \
+      upgrade\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n",
+    b"GET /c HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: \
+      short\r\nSec-WebSocket-Version: 8\r\n\r\n",
 ];
 
 /// Pieces of handshakes.

@@ -11,8 +11,8 @@ pub const COVERS: &[&str] = &["crates/wire/src/http/multipart"];
 /// Forms of all kinds, with the boundary `X`.
 pub const SEEDS: &[&[u8]] = &[
     b"--X\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nb\r\n--X--\r\n",
-    b"--X\r\nContent-Disposition: form-data; name=f; filename=\"a%22\\\".txt\"\r\nContent-Type: a/b\r\n\r\n\r\n--X\r\n\
-      Content-Disposition: form-data; name=\"\"\r\n\r\n--X--",
+    b"--X\r\nContent-Disposition: form-data; name=f; filename=\"a%22\\\".txt\"\r\nContent-Type: \
+      a/b\r\n\r\n\r\n--X\r\nContent-Disposition: form-data; name=\"\"\r\n\r\n--X--",
     b"preamble\r\n--X \t\r\nX: y\r\n\r\n\r\n--X-",
     b"multipart/form-data; boundary=\"a b\"",
     b"--X\r\n\r\n\r\n--X--",

@@ -1,4 +1,5 @@
-//! Tokens of channels: bytes without a valid signature are never accepted; a signed token grants only what its claims say.
+//! Tokens of channels: bytes without a valid signature are never accepted; a signed token grants only what its claims
+//! say.
 
 use std::sync::LazyLock;
 
@@ -50,7 +51,9 @@ const SECRET: &str = "a secret of thirty-two bytes, or more";
 const NOW: u64 = 1_800_000_000;
 
 static KEYS: LazyLock<[TokenKeys; 2]> = LazyLock::new(|| {
-    let public = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n-----END PUBLIC KEY-----";
+    let public = "-----BEGIN PUBLIC \
+                  KEY-----\nMCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n-----END PUBLIC \
+                  KEY-----";
     let (public, _rest) = TokenKeys::of_public_keys(public).expect("a key");
     [TokenKeys::of_secrets([SECRET]), public]
 });

@@ -1,5 +1,5 @@
-//! WebSocket frames: however the bytes are cut, the same messages result; nothing beyond a limit is held; and a message that we
-//! write is read back.
+//! WebSocket frames: however the bytes are cut, the same messages result; nothing beyond a limit is held; and a message
+//! that we write is read back.
 
 use wire::websocket::{
     Extension, MessageKind, MessageLimits, MessageReader, Opcode, PeerRole, ReadStep,

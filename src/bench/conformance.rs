@@ -21,7 +21,8 @@ pub(crate) fn run(flags: &Conformance) -> Result<(), Failure> {
     print_line(&text.to_string())?;
     let counts = report.counts;
     if counts.passed + counts.failed == 0 {
-        let text = "nothing was tested; does it answer, and what does it offer? (--offers file=/PATH, see --help)";
+        let text = "nothing was tested; does it answer, and what does it offer? (--offers file=/PATH, see \
+                    --help)";
         return Err(Failure::Failed(format!("{}: {text}", flags.address)));
     }
     if counts.failed > 0 {

@@ -121,8 +121,8 @@ pub(crate) struct Http {
     pub(crate) csv: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) load: Load,
-    /// Requests per second, sent on schedule whether or not others are answered; A:B ramps from A to B, and stages have their
-    /// own durations: 0:5k@30s,5k@60s [default: as fast as answers arrive].
+    /// Requests per second, sent on schedule whether or not others are answered; A:B ramps from A to B, and stages have
+    /// their own durations: 0:5k@30s,5k@60s [default: as fast as answers arrive].
     #[arg(
         long,
         value_name = "R[:B][@TIME,...]",

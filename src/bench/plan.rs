@@ -290,7 +290,8 @@ fn request(flags: &Asking) -> Result<PlannedRequest, Failure> {
     Ok(PlannedRequest { method, fields, body })
 }
 
-/// The URLs of a file, one per line. Files of siege and vegeta have a method or a body in some lines: these are refused by their number.
+/// The URLs of a file, one per line. Files of siege and vegeta have a method or a body in some lines: these are refused
+/// by their number.
 fn urls_of(file: &Path) -> Result<Vec<String>, Failure> {
     let bytes = content("--urls-file", file)?;
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
@@ -433,9 +434,10 @@ mod tests {
     fn flags_become_the_plan() {
         let own = std::process::id();
         let plan = planned(&format!(
-            "127.0.0.1:9/a 127.0.0.1:8/ --weight 3,1 -c 8 -t 2 --rate 10:2k --arrivals poisson -d 1m --warmup 0s \
-             --runs 3 --requests-per-connection 5 --pipeline 4 --timeout 300ms --source 127.0.0.2,127.0.0.3 \
-             --server-pid {own} --seed 5 --expect-status 2xx --expect-length 3 --expect-body abc",
+            "127.0.0.1:9/a 127.0.0.1:8/ --weight 3,1 -c 8 -t 2 --rate 10:2k --arrivals poisson -d 1m \
+             --warmup 0s --runs 3 --requests-per-connection 5 --pipeline 4 --timeout 300ms --source \
+             127.0.0.2,127.0.0.3 --server-pid {own} --seed 5 --expect-status 2xx --expect-length 3 \
+             --expect-body abc",
         ));
         let ramp = Ramp { from: 10.0, to: 2000.0 };
         let stages = vec![RateStage { ramp, lasts: plan.duration }];

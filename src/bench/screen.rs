@@ -216,7 +216,8 @@ mod tests {
     #[test]
     fn a_wide_terminal_shows_everything() {
         let line = screen().line(&moment(5, 7_500_000), 120);
-        let expected = "run 1/3 [============            ] 50000 req/s  p99 7.5 ms  12 failed  256 open  ▂▃▅▆█";
+        let expected = "run 1/3 [============            ] 50000 req/s  p99 7.5 ms  12 failed  256 open  \
+                        ▂▃▅▆█";
         assert_eq!(line, expected);
         let line = screen().line(&moment(1, 0), 120);
         assert!(line.starts_with("run 1/3, warm-up [==  ") && line.contains("p99 -"), "{line}");

@@ -1,6 +1,7 @@
 //! `velodrome ctl events`, `info` and `kill`: what happened, what one thing is, and its end.
 //!
-//! Owns how they are printed. Everything that a server says is escaped, because clients and pages have named things in it.
+//! Owns how they are printed. Everything that a server says is escaped, because clients and pages have named things in
+//! it.
 
 use std::thread::sleep;
 use std::time::Duration;

@@ -269,7 +269,8 @@ fn perf_map(way: &Way, wanted: &PerfMap) -> Result<(), Failure> {
     output::print_line(&format!("{}: {count} pieces of native code", path.display()))
 }
 
-/// Requests the native code of pages, and writes it where profilers look for it; returns the file and the number of entries.
+/// Requests the native code of pages, and writes it where profilers look for it; returns the file and the number of
+/// entries.
 pub(crate) fn write_perf_map(
     way: &Way,
     output: Option<&Path>,

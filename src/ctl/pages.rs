@@ -170,8 +170,10 @@ mod tests {
             lines,
             [
                 "requests  failures  ended  waiting    cpu  cpu each  held most  processes    hold  page",
-                "       1         1      3        0  90 ms  90000 us      1 KiB          3   5 KiB  /b.page.html",
-                "      40         2      6        0   6 ms    150 us     20 MiB          6  10 KiB  /a.page.html",
+                "       1         1      3        0  90 ms  90000 us      1 KiB          3   5 KiB  \
+                 /b.page.html",
+                "      40         2      6        0   6 ms    150 us     20 MiB          6  10 KiB  \
+                 /a.page.html",
             ]
         );
         assert!(shown(None, Order::Requests, 20)[1].ends_with("/a.page.html"));

@@ -17,8 +17,8 @@ const SECONDS: u64 = 10;
 
 #[derive(Clone, Debug, Args)]
 pub(super) struct Profile {
-    /// The last part of what the server keeps with --profile-ring, such as 2m. Without this and --event: the last 10 s, or
-    /// the next 10 s of a server that keeps nothing.
+    /// The last part of what the server keeps with --profile-ring, such as 2m. Without this and --event: the last 10 s,
+    /// or the next 10 s of a server that keeps nothing.
     #[arg(long, value_name = "TIME", value_parser = whole_seconds, conflicts_with = "event")]
     last: Option<u64>,
     /// The minute around an event, by its number in `velodrome ctl events`.

@@ -264,8 +264,8 @@ fn only_socket(directory: &Path) -> Result<PathBuf, Failure> {
     match sockets.as_slice() {
         [one] => Ok(one.clone()),
         [] => Err(Failure::Failed(format!(
-            "no server is found: no control socket in `{}` is answered; one elsewhere ([admin] socket, another user) \
-             is named with --socket",
+            "no server is found: no control socket in `{}` is answered; one elsewhere ([admin] socket, \
+             another user) is named with --socket",
             directory.display()
         ))),
         several => {

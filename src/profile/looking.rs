@@ -39,7 +39,8 @@ impl Program {
                 Ok(Self { process: child.id(), child: Some(child) })
             }
             (None, None) => {
-                let text = "nothing to profile: give --pid PID, --url URL, --from FILE, --diff BEFORE AFTER, or -- COMMAND";
+                let text = "nothing to profile: give --pid PID, --url URL, --from FILE, --diff BEFORE \
+                            AFTER, or -- COMMAND";
                 Err(Failure::WrongUse(text.to_owned()))
             }
         }

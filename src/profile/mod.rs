@@ -1,6 +1,7 @@
 //! The verb `profile`: where the time of a running program goes.
 //!
-//! Owns the flags. `looking` decides how long and what is recorded, `profiled` where the result is written; the crate `profile` records and draws.
+//! Owns the flags. `looking` decides how long and what is recorded, `profiled` where the result is written; the crate
+//! `profile` records and draws.
 
 mod locking;
 mod looking;

@@ -96,8 +96,8 @@ fn opened(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Opens the input; returns its size as well. Input from a pipe is copied to a temporary file first: no other program can write to the store while rows
-/// are loaded, and the sender may be slow.
+/// Opens the input; returns its size as well. Input from a pipe is copied to a temporary file first: no other program
+/// can write to the store while rows are loaded, and the sender may be slow.
 fn complete(mut file: File, directory: &Path) -> io::Result<(File, u64)> {
     let about = file.metadata()?;
     if about.is_file() {
@@ -126,7 +126,8 @@ fn form_of(import: &Import) -> Result<Form, Failure> {
     })
 }
 
-/// The rows of a file with one JSON object per line: a line of `export`, or any object, which becomes the value, with the key in one of its fields.
+/// The rows of a file with one JSON object per line: a line of `export`, or any object, which becomes the value, with
+/// the key in one of its fields.
 fn lines(source: Counted, key: String) -> Rows {
     let lines = BufReader::new(source).lines().zip(1_u64..);
     let rows = lines.filter(|(line, _)| !line.as_ref().is_ok_and(|line| line.trim().is_empty()));

@@ -183,7 +183,8 @@ fn backup(directory: &Path, to: &Path) -> Result<(), Failure> {
 fn compact(directory: &Path) -> Result<(), Failure> {
     let compacted = ::store::compact(directory).map_err(|failure| match failure {
         StoreFailure::InUse => Failure::Failed(format!(
-            "{}: a server has the store open; stop it first, or make a copy without free room beside it: velodrome store backup {0} TO",
+            "{}: a server has the store open; stop it first, or make a copy without free room beside it: \
+             velodrome store backup {0} TO",
             directory.display(),
         )),
         failure => failed(directory, &failure),

@@ -1,7 +1,7 @@
 //! Finds a quotation mark that is never closed.
 //!
-//! Owns where a quoted field of CSV begins and ends (RFC 4180 section 2). The reader of the fields takes such a field to the end of
-//! the file, and all rows behind the quotation mark would be missing without a word.
+//! Owns where a quoted field of CSV begins and ends (RFC 4180 section 2). The reader of the fields takes such a field
+//! to the end of the file, and all rows behind the quotation mark would be missing without a word.
 
 use std::io::{self, Read};
 

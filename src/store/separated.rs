@@ -1,7 +1,7 @@
 //! The rows of a CSV or TSV file.
 //!
-//! Owns the header line and which column is what. CSV is as RFC 4180 has it. TSV is as its registration at IANA has it: a quotation
-//! mark is an ordinary character.
+//! Owns the header line and which column is what. CSV is as RFC 4180 has it. TSV is as its registration at IANA has it:
+//! a quotation mark is an ordinary character.
 
 use std::collections::BTreeSet;
 use std::io::{BufReader, Read};

@@ -25,7 +25,8 @@ use crate::output::print_line;
 pub(super) struct Wanted {
     #[command(flatten)]
     looked: Looked,
-    /// Also include fixes that may interrupt traffic (3), weaken security (4), need a reboot (5). Name each level; separate several with commas. 0 or 1 allow less than the default, 2.
+    /// Also include fixes that may interrupt traffic (3), weaken security (4), need a reboot (5). Name each level;
+    /// separate several with commas. 0 or 1 allow less than the default, 2.
     #[arg(long, value_name = "RISK", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(0..=5))]
     allow: Vec<u8>,
     /// Print JSON.
@@ -58,7 +59,8 @@ pub(super) struct Apply {
     /// Also write sysctls to a file of our own, so that they are set at every boot.
     #[arg(long)]
     persist: bool,
-    /// Revert everything after this time unless `velodrome tune confirm` is run before [default: 60s if a step may interrupt traffic, otherwise never].
+    /// Revert everything after this time unless `velodrome tune confirm` is run before [default: 60s if a step may
+    /// interrupt traffic, otherwise never].
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "again")]
     confirm: Option<Duration>,
     /// Only apply again what was applied before the last boot, as the unit of `tune unit` does.

@@ -60,7 +60,8 @@ pub(super) struct Ladder {
     /// Try no steps of the host.
     #[arg(long)]
     no_host: bool,
-    /// Also try steps of the host that may interrupt traffic (3) or weaken security (4). Name each level; separate both with a comma.
+    /// Also try steps of the host that may interrupt traffic (3) or weaken security (4). Name each level; separate both
+    /// with a comma.
     #[arg(long, value_name = "RISK", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(0..=4))]
     allow: Vec<u8>,
     /// Runs per side of each comparison.

@@ -191,8 +191,9 @@ fn run_record(asked: &Record) -> Result<(), Failure> {
     let count = record(&host, &mut archive).map_err(failed)?;
     std::fs::write(&asked.output, archive).map_err(failed)?;
     print_line(&format!(
-        "{file} has {count} files and directories of this host, among them the names and command lines of its programs.\n\
-         On another machine: mkdir host && tar xf {file} -C host && velodrome tune audit --root host"
+        "{file} has {count} files and directories of this host, among them the names and command lines of \
+         its programs.\nOn another machine: mkdir host && tar xf {file} -C host && velodrome tune audit \
+         --root host"
     ))
 }
 

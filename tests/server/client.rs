@@ -119,8 +119,8 @@ impl<S: Read + Write> Client<S> {
     }
 }
 
-/// One read. If a socket has a timeout, the read of a process that was stopped and continues (by a debugger or a freezer)
-/// is interrupted: the kernel does not restart it.
+/// One read. If a socket has a timeout, the read of a process that was stopped and continues (by a debugger or a
+/// freezer) is interrupted: the kernel does not restart it.
 pub(crate) fn read(stream: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match stream.read(buffer) {

@@ -16,7 +16,8 @@ pub(crate) fn all_to(servers: &[SocketAddr], keys: &str) -> String {
     let servers: Vec<String> = servers.iter().map(|server| format!("\"{server}\"")).collect();
     let servers = servers.join(", ");
     format!(
-        "[[route]]\nprefix = \"/\"\nproxy = \"a\"\n[[upstream]]\nname = \"a\"\nservers = [{servers}]\n{keys}\n"
+        "[[route]]\nprefix = \"/\"\nproxy = \"a\"\n[[upstream]]\nname = \"a\"\nservers = \
+         [{servers}]\n{keys}\n"
     )
 }
 

@@ -50,7 +50,8 @@ fn with_basic(server: &Server, path: &str, name: &str, password: &str) -> Parsed
 
 #[test]
 fn the_first_rule_that_applies_decides_for_every_kind_of_target() {
-    let fixed = "[[route]]\npath = \"/fixed\"\njson = 1\n[[route]]\npath = \"/module\"\nmodule = \"m\"\n[[route]]\npath = \"/to\"\nredirect = { to = \"/a.txt\" }\n";
+    let fixed = "[[route]]\npath = \"/fixed\"\njson = 1\n[[route]]\npath = \"/module\"\nmodule = \
+                 \"m\"\n[[route]]\npath = \"/to\"\nredirect = { to = \"/a.txt\" }\n";
     let targets = ["/a.txt", "/page", "/module", "/fixed", "/to", "/channels/x", "/none", "/"];
     for (access, is_open) in [
         ("access = [{ deny = \"127.0.0.0/8\" }, { allow = \"all\" }]", false),
@@ -180,7 +181,11 @@ fn bodies_of_those_who_are_refused_are_not_stored() {
         plan("access = [{ users = \"run/users.txt\" }]", "[pages]\nuploads = \"run/up\"\n");
     std::fs::create_dir(server.directory.join("run/up")).unwrap();
     let server = server
-        .file("up.page.txt", "<% for _, file in ipairs(request.files) do file:save('x.bin') end %><%= request.user %>")
+        .file(
+            "up.page.txt",
+            "<% for _, file in ipairs(request.files) do file:save('x.bin') end %><%= \
+                              request.user %>",
+        )
         .start();
     let form = |size: usize| {
         let part = "--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a.bin\"\r\n\r\n";

@@ -91,9 +91,9 @@ fn a_reload_orders_for_new_names_and_clients_that_connect_to_addresses_get_their
 
 #[test]
 fn an_authority_that_is_not_there_is_told_and_the_rest_of_the_site_is_served() {
-    let config = "[[listener]]\naddress = \"127.0.0.1:0\"\n\
-                  [[listener]]\naddress = \"127.0.0.1:0\"\ntls = \"acme\"\n\
-                  [acme]\nnames = [\"one.example.org\"]\nissuers = [\"https://127.0.0.1:1/dir\"]\nstate = \"state\"\n";
+    let config = "[[listener]]\naddress = \"127.0.0.1:0\"\n[[listener]]\naddress = \"127.0.0.1:0\"\ntls = \
+                  \"acme\"\n[acme]\nnames = [\"one.example.org\"]\nissuers = \
+                  [\"https://127.0.0.1:1/dir\"]\nstate = \"state\"\n";
     let server = Plan::new().config(config).file("a.txt", "a\n").listen_as_configured(2).start();
     let failed = order(&server, NAME, |order| order["failures"] == 1);
     assert!(failed["last_error"].as_str().unwrap().contains("does not accept connections"));
@@ -140,7 +140,8 @@ fn a_reload_without_orders_ends_those_of_before_and_one_whose_orders_cannot_begi
 fn keys_in_a_served_directory_and_wrong_names_are_refused_at_the_start() {
     let section = |names: &str, state: &str| {
         format!(
-            "[[listener]]\naddress = \"127.0.0.1:0\"\ntls = \"acme\"\n[acme]\nnames = {names}\nstate = \"{state}\"\n"
+            "[[listener]]\naddress = \"127.0.0.1:0\"\ntls = \"acme\"\n[acme]\nnames = {names}\nstate = \
+             \"{state}\"\n"
         )
     };
     for (config, why) in [

@@ -1,6 +1,6 @@
-//! Goal: certificates by themselves with their state in the store: it survives as in a directory, no client of the store
-//! reaches it, and servers that share the store order once. Method: the built binary, Pebble as the authority, and
-//! Redis clients, HTTP and pages that try.
+//! Goal: certificates by themselves with their state in the store: it survives as in a directory, no client of the
+//! store reaches it, and servers that share the store order once. Method: the built binary, Pebble as the authority,
+//! and Redis clients, HTTP and pages that try.
 
 use std::net::TcpStream;
 use std::path::Path;

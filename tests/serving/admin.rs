@@ -1,5 +1,5 @@
-//! Goal: an operator sees the state of the server and can change it, and nobody else can. Method: `velodrome ctl`, raw requests to the
-//! control socket, and a scrape of the metrics as Prometheus does it.
+//! Goal: an operator sees the state of the server and can change it, and nobody else can. Method: `velodrome ctl`, raw
+//! requests to the control socket, and a scrape of the metrics as Prometheus does it.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

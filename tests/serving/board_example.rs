@@ -1,4 +1,5 @@
-//! The board of `examples/board.rs` on two schedulers of a simulated world: what Rust code publishes reaches all subscribers.
+//! The board of `examples/board.rs` on two schedulers of a simulated world: what Rust code publishes reaches all
+//! subscribers.
 
 #[allow(dead_code, reason = "its `main` is for people")]
 #[path = "../../examples/board.rs"]

@@ -1,5 +1,5 @@
-//! Goal: the client of channels survives everything that fails. Method: node runs it in a world whose clock, network and page are the
-//! test's (`browser_client/`); without node the test is skipped and says so.
+//! Goal: the client of channels survives everything that fails. Method: node runs it in a world whose clock, network
+//! and page are the test's (`browser_client/`); without node the test is skipped and says so.
 
 use std::path::Path;
 use std::process::Command;
@@ -37,13 +37,15 @@ fn a_client_that_cannot_send_the_pings_of_the_protocol_has_an_order_for_it() {
 
 #[test]
 fn a_refusal_for_now_is_told_as_temporary() {
-    let config = "[[channel]]\npattern = \"broken\"\nmodule = \"broken\"\n[[channel]]\npattern = \"no\"\nmodule = \"no\"\n";
+    let config = "[[channel]]\npattern = \"broken\"\nmodule = \"broken\"\n[[channel]]\npattern = \
+                  \"no\"\nmodule = \"no\"\n";
     let plan = crate::server::Plan::new().config(config);
     plan.directory.write("app/broken.lua", "return { SUBSCRIBE = function() error('oops') end }");
     plan.directory.write("app/no.lua", "return { SUBSCRIBE = function() return 403, 'no' end }");
     let server = plan.start();
     let mut socket = websocket(&server, "/channels");
-    let failed = b"\"error\":\"the module of this channel has failed\",\"temporary\":true,\"channel\":\"broken\"}";
+    let failed = b"\"error\":\"the module of this channel has \
+                   failed\",\"temporary\":true,\"channel\":\"broken\"}";
     say(&mut socket, &frame("{\"subscribe\":\"broken\"}"), failed);
     say(&mut socket, &frame("{\"subscribe\":\"no\"}"), b"{\"error\":\"no\",\"channel\":\"no\"}");
 }

@@ -1,5 +1,5 @@
-//! Goal: browsers get what channels promise. Method: Chromium loads a page that reports what it received by publishing it; without
-//! Chromium the tests are skipped and say so.
+//! Goal: browsers get what channels promise. Method: Chromium loads a page that reports what it received by publishing
+//! it; without Chromium the tests are skipped and say so.
 
 use std::process::{Command, Stdio};
 
@@ -8,8 +8,9 @@ use crate::server::patience::until;
 use crate::server::{Ending, Plan, Server, has};
 use serde_json::{Value, json};
 
-const CONFIG: &str = "[[channel]]\npattern = \"chat.*\"\nhistory = 100\n[[channel]]\npattern = \"news\"\npublish = \"none\"\n\
-    [channels]\ntoken_keys = \"tokens\"\napi_keys = \"keys\"\n";
+const CONFIG: &str = "[[channel]]\npattern = \"chat.*\"\nhistory = 100\n[[channel]]\npattern = \
+                      \"news\"\npublish = \"none\"\n[channels]\ntoken_keys = \"tokens\"\napi_keys = \
+                      \"keys\"\n";
 
 fn site(page: &str) -> Server {
     let plan = Plan::new().config(CONFIG).file("index.html", page);
@@ -81,8 +82,8 @@ fn the_client_for_browsers_comes_back_and_misses_nothing() {
     assert_eq!(told["refused"], "the channel's rules do not allow it");
 }
 
-/// Subscribes to one channel with an event stream and a WebSocket, as a user. Reports when both have received the first message, how the socket was
-/// closed, and what the stream has received when the second message has arrived.
+/// Subscribes to one channel with an event stream and a WebSocket, as a user. Reports when both have received the first
+/// message, how the socket was closed, and what the stream has received when the second message has arrived.
 const SENT_AWAY: &str = r#"<!doctype html><script>
 const heard = [];
 const tell = (data) => fetch("/channels/chat.out", { method: "POST", body: JSON.stringify(data), headers: { "Content-Type": "application/json" } });
@@ -128,7 +129,8 @@ fn a_browser_learns_why_its_socket_was_closed_and_its_event_stream_comes_back() 
     assert_eq!(told(&server, 2), json!({ "heard": ["1 first", "2 second"], "opened": 2 }));
 }
 
-/// Has no token at first; reports the states it was told, what it received, and what was lost while the server was away.
+/// Has no token at first; reports the states it was told, what it received, and what was lost while the server was
+/// away.
 const WITHOUT_TOKEN: &str = r#"<!doctype html><script src="/velodrome.js"></script><script>
 let calls = 0;
 const [heard, states] = [[], []];
@@ -154,8 +156,9 @@ fn the_client_asks_for_a_token_again_and_learns_that_the_history_is_lost() {
     if !has("chromium", test) {
         return;
     }
-    let config = "[[channel]]\npattern = \"chat.in\"\nsubscribe = \"token\"\nhistory = 10\n[[channel]]\npattern = \"chat.out\"\nhistory = 10\n\
-        [channels]\ntoken_keys = \"tokens\"\n";
+    let config = "[[channel]]\npattern = \"chat.in\"\nsubscribe = \"token\"\nhistory = \
+                  10\n[[channel]]\npattern = \"chat.out\"\nhistory = 10\n[channels]\ntoken_keys = \
+                  \"tokens\"\n";
     let plan = Plan::new().config(config).file("index.html", WITHOUT_TOKEN);
     plan.directory.write("tokens", SECRET);
     let server = plan.start();

@@ -1,4 +1,5 @@
-//! Goal: the commands about channels, `check --explain` and `bench channel`, report the truth. Method: the built program.
+//! Goal: the commands about channels, `check --explain` and `bench channel`, report the truth. Method: the built
+//! program.
 
 use std::process::Command;
 

@@ -1,5 +1,5 @@
-//! Goal: the module of a channel decides what clients may do there, with every protocol, and is called once for each subscription and message.
-//! Method: plain sockets; the module publishes its calls on another channel.
+//! Goal: the module of a channel decides what clients may do there, with every protocol, and is called once for each
+//! subscription and message. Method: plain sockets; the module publishes its calls on another channel.
 
 use std::io::Write;
 
@@ -41,7 +41,8 @@ return {
 }
 "#;
 
-const HALF: &str = "return { { 'PUBLISH', '/:name', function(request) if request.parameters.name ~= request.channel then error() end end } }";
+const HALF: &str = "return { { 'PUBLISH', '/:name', function(request) if request.parameters.name ~= \
+                    request.channel then error() end end } }";
 
 fn site(schedulers: u16) -> Server {
     let plan = Plan::new().config(CONFIG).argument("--listen-resp=127.0.0.1:0");

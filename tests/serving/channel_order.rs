@@ -1,4 +1,5 @@
-//! Goal: subscribers see what a publisher did in its order, from the moment at which they are told that they are subscribed.
+//! Goal: subscribers see what a publisher did in its order, from the moment at which they are told that they are
+//! subscribed.
 //!
 //! Method: two schedulers, with subscribers and publishers on both, and channels whose homes are both.
 

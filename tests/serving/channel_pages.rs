@@ -1,5 +1,5 @@
-//! Goal: pages and their processes can subscribe to channels as clients do, and release what they held. Method: the built server with two
-//! schedulers.
+//! Goal: pages and their processes can subscribe to channels as clients do, and release what they held. Method: the
+//! built server with two schedulers.
 
 use std::io::Write;
 
@@ -9,9 +9,10 @@ use crate::server::{Plan, Server};
 const CONFIG: &str = "[[channel]]\npattern = \"*\"\nhistory = 5\n";
 
 /// Sends what it receives to its client, until that is `end`.
-const HEAR: &str = "<% local messages = channel.subscribe(request.query.of) response:write('listens;') response:flush() \
-    for value, about in messages do response:write(json.encode(value), ' ', about.offset, ';') response:flush() \
-    if value == 'end' then break end end messages:close() response:write(select(2, messages:receive())) %>";
+const HEAR: &str = "<% local messages = channel.subscribe(request.query.of) response:write('listens;') \
+                    response:flush() for value, about in messages do response:write(json.encode(value), ' \
+                    ', about.offset, ';') response:flush() if value == 'end' then break end end \
+                    messages:close() response:write(select(2, messages:receive())) %>";
 
 /// A process that answers each message on the channel that the message names.
 const ECHO: &str = "<% spawn(function() for value in channel.subscribe('ask') do \
@@ -83,7 +84,8 @@ fn a_page_waits_for_its_time_and_is_told_its_bounds() {
     assert_eq!(String::from_utf8_lossy(&told.body).trim(), "nilnil");
     let told = server.get("/many");
     let text = String::from_utf8_lossy(&told.body).trim().to_owned();
-    let expected = "a channel's name has no spaces and no control characters;a page has at most 16 subscriptions";
+    let expected = "a channel's name has no spaces and no control characters;a page has at most 16 \
+                    subscriptions";
     assert_eq!(text, expected);
     server.reaches("/channels/subscriptions", 0);
 }

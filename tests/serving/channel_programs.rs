@@ -1,5 +1,5 @@
-//! Goal: a program with a key publishes in batches, lists who is present, and disconnects users; subscribers see who joins and leaves. Method:
-//! the built server with two schedulers, so that requests also need the other one.
+//! Goal: a program with a key publishes in batches, lists who is present, and disconnects users; subscribers see who
+//! joins and leaves. Method: the built server with two schedulers, so that requests also need the other one.
 
 use std::io::Read;
 use std::net::TcpStream;
@@ -10,8 +10,9 @@ use crate::server::channel::{
 use crate::server::{Plan, Server};
 use serde_json::json;
 
-const CONFIG: &str = "[[channel]]\npattern = \"room.*\"\nhistory = 100\npresence = true\n[[channel]]\npattern = \"plain\"\n\
-    [channels]\ntoken_keys = \"tokens\"\napi_keys = \"keys\"\n";
+const CONFIG: &str = "[[channel]]\npattern = \"room.*\"\nhistory = 100\npresence = \
+                      true\n[[channel]]\npattern = \"plain\"\n[channels]\ntoken_keys = \"tokens\"\napi_keys \
+                      = \"keys\"\n";
 
 fn site() -> Server {
     let plan = Plan::new().config(CONFIG).argument("--listen-resp=127.0.0.1:0");

@@ -1,5 +1,6 @@
-//! Goal: a thousand clients that disconnect and reconnect, and lose bytes in flight, get every message once and in order. Method: plain
-//! sockets against two schedulers; some read everything, others close without reading and reconnect with their last position.
+//! Goal: a thousand clients that disconnect and reconnect, and lose bytes in flight, get every message once and in
+//! order. Method: plain sockets against two schedulers; some read everything, others close without reading and
+//! reconnect with their last position.
 
 use std::io::Write;
 use std::net::TcpStream;

@@ -28,8 +28,9 @@ const HEAR: &str = "<% local messages = channel.subscribe('t') response:write('l
     response:write(is_text and text or 'bytes', '\\n') response:flush() end %>";
 
 /// The same in a process, which says it on another channel.
-const RELAY: &str = "<% spawn(function() for value in channel.subscribe('t') do \
-    local is_text, text = pcall(json.encode, value) channel.publish('relayed', is_text and text or 'bytes') end end) %>ok";
+const RELAY: &str = "<% spawn(function() for value in channel.subscribe('t') do local is_text, text = \
+                     pcall(json.encode, value) channel.publish('relayed', is_text and text or 'bytes') end \
+                     end) %>ok";
 
 /// Publishes its body as it is, or in a table.
 const SAY: &str = "<% local body, done, why = request.body \
@@ -335,7 +336,8 @@ fn a_module_sends_texts_that_are_valid_or_gets_an_error() {
 #[test]
 fn a_message_of_a_client_can_be_passed_on_within_other_tables() {
     let config = format!(
-        "{CONFIG}[store]\npath = \"store\"\n[[process]]\nmodule = \"relay\"\n[[route]]\npath = \"/kept\"\nmodule = \"kept\"\n"
+        "{CONFIG}[store]\npath = \"store\"\n[[process]]\nmodule = \"relay\"\n[[route]]\npath = \
+         \"/kept\"\nmodule = \"kept\"\n"
     );
     let plan = Plan::new().config(&config).argument("--schedulers=1");
     plan.directory.write("programs.keys", API_KEY);
@@ -343,8 +345,8 @@ fn a_message_of_a_client_can_be_passed_on_within_other_tables() {
     std::fs::set_permissions(keys, Permissions::from_mode(0o600)).unwrap();
     plan.directory.write(
         "app/relay.lua",
-        "return function() for message in channel.subscribe('in') do store.put('kept', { message = message }) \
-         channel.publish('out', { message = message }) end end",
+        "return function() for message in channel.subscribe('in') do store.put('kept', { message = message \
+         }) channel.publish('out', { message = message }) end end",
     );
     plan.directory
         .write("app/kept.lua", "return function() return { { (store.get('kept')) } } end");

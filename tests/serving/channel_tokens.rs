@@ -1,5 +1,5 @@
-//! Goal: a client may do on a channel what its token says, with every protocol, and only while the token is valid. Method: plain sockets,
-//! with tokens that are signed here.
+//! Goal: a client may do on a channel what its token says, with every protocol, and only while the token is valid.
+//! Method: plain sockets, with tokens that are signed here.
 
 use std::io::Read;
 
@@ -9,9 +9,10 @@ use crate::server::channel::{
 use crate::server::client::field;
 use crate::server::{Plan, Server, errors_of};
 
-const CONFIG: &str = "[[channel]]\npattern = \"chat.*\"\nhistory = 10\nsubscribe = \"token\"\npublish = \"token\"\n\
-    [[channel]]\npattern = \"open\"\nhistory = 10\n[[channel]]\npattern = \"closed\"\nsubscribe = \"none\"\npublish = \"none\"\n\
-    [channels]\ntoken_keys = \"tokens\"\napi_keys = \"keys\"\n";
+const CONFIG: &str = "[[channel]]\npattern = \"chat.*\"\nhistory = 10\nsubscribe = \"token\"\npublish = \
+                      \"token\"\n[[channel]]\npattern = \"open\"\nhistory = 10\n[[channel]]\npattern = \
+                      \"closed\"\nsubscribe = \"none\"\npublish = \"none\"\n[channels]\ntoken_keys = \
+                      \"tokens\"\napi_keys = \"keys\"\n";
 
 fn site() -> Server {
     let plan = Plan::new().config(CONFIG).argument("--listen-resp=127.0.0.1:0");

@@ -1,5 +1,6 @@
-//! Goal: channels of the built server work with the clients people use. Method: curl, redis-cli, Node's WebSocket suite and
-//! Autobahn's cases (the Python package kosoku), each reported as skipped if it is not installed; the rest with plain sockets.
+//! Goal: channels of the built server work with the clients people use. Method: curl, redis-cli, Node's WebSocket suite
+//! and Autobahn's cases (the Python package kosoku), each reported as skipped if it is not installed; the rest with
+//! plain sockets.
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
@@ -9,8 +10,9 @@ use crate::server::client::{field, text};
 use crate::server::patience::until;
 use crate::server::{Ending, Plan, Server, has, printed_by, run};
 
-const CONFIG: &str = "[[channel]]\npattern = \"chat.*\"\nhistory = 100\n[[channel]]\npattern = \"echo\"\n\
-    [[channel]]\npattern = \"news\"\npublish = \"none\"\n[channels]\norigins = [\"https://friend.example\"]\n";
+const CONFIG: &str = "[[channel]]\npattern = \"chat.*\"\nhistory = 100\n[[channel]]\npattern = \
+                      \"echo\"\n[[channel]]\npattern = \"news\"\npublish = \"none\"\n[channels]\norigins = \
+                      [\"https://friend.example\"]\n";
 
 fn site() -> Server {
     // The second address is that of Redis clients.
@@ -212,8 +214,8 @@ fn a_publisher_that_publishes_too_often_is_told() {
 
 #[test]
 fn a_page_publishes_where_clients_may_not() {
-    let page = "<% channel.publish('news', 'as it is') channel.publish('news', { lap = 7 }) %>\
-        <%= select(2, channel.publish('a b', 1)) %>, <%= select(2, channel.publish('news', ('x'):rep(70000))) %>";
+    let page = "<% channel.publish('news', 'as it is') channel.publish('news', { lap = 7 }) %><%= select(2, \
+                channel.publish('a b', 1)) %>, <%= select(2, channel.publish('news', ('x'):rep(70000))) %>";
     let process = "<% spawn(function() channel.publish('news', 'by a process') end) %>";
     let server = Plan::new()
         .config(CONFIG)

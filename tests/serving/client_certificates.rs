@@ -54,7 +54,8 @@ fn the_log_has_what_certificates_of_clients_say_as_pages_see_it() {
     let text = "[log]\naccess = \"access.log\"\n\
         format = \"$path <$tls_client_subject> <$tls_client_issuer> <$tls_client_fingerprint>\"\n";
     let asked = "client_ca = \"ca.pem\"\nclient_certificates = \"asked\"\n";
-    let page = "<%= request.tls.subject or '-' %>|<%= request.tls.issuer or '-' %>|<%= request.tls.fingerprint or '-' %>";
+    let page = "<%= request.tls.subject or '-' %>|<%= request.tls.issuer or '-' %>|<%= \
+                request.tls.fingerprint or '-' %>";
     for log in [&*json, text] {
         let (plan, authority) = site(&format!("{log}{LISTENER}{asked}"));
         let plan = plan.file("shown.page.txt", page);

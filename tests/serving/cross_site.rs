@@ -1,5 +1,5 @@
-//! Goal: a page of another site changes nothing on this one. Method: every endpoint of the server that changes something, with every
-//! combination of what browsers say about where a request comes from.
+//! Goal: a page of another site changes nothing on this one. Method: every endpoint of the server that changes
+//! something, with every combination of what browsers say about where a request comes from.
 
 use crate::server::client::{Client, field, head, text};
 use crate::server::{Plan, Server};

@@ -1,5 +1,6 @@
-//! Goal: somebody who opens the dashboard sees what the server does and can end what runs, and nobody else can. Method: the page in
-//! Chromium with clicks and typing, and raw requests; without Chromium the tests of the page are skipped and say so.
+//! Goal: somebody who opens the dashboard sees what the server does and can end what runs, and nobody else can. Method:
+//! the page in Chromium with clicks and typing, and raw requests; without Chromium the tests of the page are skipped
+//! and say so.
 
 use std::io::{Read, Write};
 use std::net::SocketAddr;
@@ -119,7 +120,8 @@ fn the_page_draws_a_trace() {
     browser.click("#trace-go");
     until("a sequence diagram", || {
         assert_eq!(server.get("/a.txt").status, 200);
-        let actors = "[...document.querySelectorAll('#trace-diagram .actor')].map((actor) => actor.textContent).join()";
+        let actors = "[...document.querySelectorAll('#trace-diagram .actor')].map((actor) => \
+                      actor.textContent).join()";
         browser.value(actors).as_str()?.contains("client,scheduler").then_some(())
     });
     browser.click("#trace-go");

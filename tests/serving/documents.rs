@@ -1,13 +1,16 @@
-//! Goal: what README and the documents show is what happens. Method: every block with commands is run in a directory of its own, against the
-//! built binary, and its output is compared; configurations are checked, Lua is compiled. A block that is not run says why.
+//! Goal: what README and the documents show is what happens. Method: every block with commands is run in a directory of
+//! its own, against the built binary, and its output is compared; configurations are checked, Lua is compiled. A block
+//! that is not run says why.
 //!
 //! What the word after the fence means, and what may follow it:
 //!
-//! - `console`: `$ ` begins a command, the lines below are its output, in which `...` or `…` stands for any text. `similar`: numbers may differ, and
-//!   JSON has the same shape. `labels`: the lines begin with these words, among others. `output differs: REASON`: the commands succeed.
-//!   `not run: REASON`: they are not run. The reasons are listed here.
+//! - `console`: `$ ` begins a command, the lines below are its output, in which `...` or `…` stands for any text.
+//!   `similar`: numbers may differ, and JSON has the same shape. `labels`: the lines begin with these words, among
+//!   others. `output differs: REASON`: the commands succeed. `not run: REASON`: they are not run. The reasons are
+//!   listed here.
 //! - `sh`: `not run: REASON` only. Whatever is run is a `console`.
-//! - `toml`, `lua`, `html`, with the name of a file: it is there for the commands that follow. Without: it is checked by itself.
+//! - `toml`, `lua`, `html`, with the name of a file: it is there for the commands that follow. Without: it is checked
+//!   by itself.
 //! - `rust`: the whole of the example whose name follows.
 //! - `json`, `text`, `http`, `ini`: no commands.
 

@@ -1,5 +1,5 @@
-//! Goal: a server that is told to stop loses no request. Method: realistic clients, with kept connections, large downloads
-//! and slow readers, and a server that drains in the meantime.
+//! Goal: a server that is told to stop loses no request. Method: realistic clients, with kept connections, large
+//! downloads and slow readers, and a server that drains in the meantime.
 
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpStream};

@@ -1,5 +1,5 @@
-//! Goal: an error page is a file without code; a page in its place is refused, and its source is never sent. Method: the
-//! built binary, its verbs `check` and `serve`, and a site that is edited while it is served.
+//! Goal: an error page is a file without code; a page in its place is refused, and its source is never sent. Method:
+//! the built binary, its verbs `check` and `serve`, and a site that is edited while it is served.
 
 use std::process::Command;
 
@@ -16,7 +16,8 @@ fn a_page_for_an_error_is_refused_with_its_place() {
         (
             "/404.page.html",
             "404.page.html",
-            "`404` cannot be \"/404.page.html\": it is a page, and no code is run for an error; name a file without code",
+            "`404` cannot be \"/404.page.html\": it is a page, and no code is run for an error; name a file \
+             without code",
         ),
         ("/404.html", "404.page.html", "`error_pages`: 404 cannot be \"/404.html\": `"),
         (

@@ -1,5 +1,6 @@
-//! Goal: what goes wrong in a running server is named, with the page and line or the channel, in `ctl events` and in `GET /live`,
-//! and a server without trouble names nothing. Method: troubles that pages and clients cause, planted one after the other.
+//! Goal: what goes wrong in a running server is named, with the page and line or the channel, in `ctl events` and in
+//! `GET /live`, and a server without trouble names nothing. Method: troubles that pages and clients cause, planted one
+//! after the other.
 
 use conformance::RequestKind;
 use serde_json::Value;

@@ -29,8 +29,8 @@ fn a_file_that_is_stored_compressed_says_so() {
     assert_eq!(field(&server.get("/film.ts"), "Content-Type"), "video/mp2t");
 }
 
-/// Fails unless every request gets the new answer from one second after the change on. Sends requests all the time, so that
-/// cached answers are always in use.
+/// Fails unless every request gets the new answer from one second after the change on. Sends requests all the time, so
+/// that cached answers are always in use.
 fn assert_seen_in_a_second(server: &Server, path: &str, is_new: impl Fn(&ParsedResponse) -> bool) {
     let changed = Instant::now();
     until("a second to pass", || {

@@ -16,7 +16,8 @@ fn guard() -> (SocketAddr, Heard) {
         let answer = if request.contains("\r\nCookie: in\r\n") {
             "HTTP/1.1 204 Fine\r\nX-User: ann\r\nX-Group: one\r\nX-Group: two\r\nX-Other: o\r\n\r\n"
         } else {
-            "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"r\"\r\nX-Why: w\r\nContent-Length: 5\r\n\r\nlogin"
+            "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"r\"\r\nX-Why: w\r\nContent-Length: \
+             5\r\n\r\nlogin"
         };
         answer.into()
     })
@@ -93,7 +94,8 @@ fn the_server_is_asked_with_the_fields_of_the_client_and_what_it_wants() {
     let forged = "X-Forwarded-Uri: /x\r\nX-Forwarded-Method: TRACE\r\nX-Forwarded-For: 1.2.3.4\r\n";
     let own = "X-A: b\r\nIf-None-Match: \"e\"\r\nRange: bytes=0-1\r\nTE: trailers\r\n";
     let post = format!(
-        "POST /a/../behind/%62?q=%20 HTTP/1.1\r\nHost: a.test\r\n{IN}{forged}{own}Content-Length: 4\r\nConnection: close\r\n\r\nbody"
+        "POST /a/../behind/%62?q=%20 HTTP/1.1\r\nHost: a.test\r\n{IN}{forged}{own}Content-Length: \
+         4\r\nConnection: close\r\n\r\nbody"
     );
     assert_eq!(body(&exchange(&server, &post)), "ok");
     let question = asked.recv_timeout(PATIENCE).unwrap().1;
@@ -143,7 +145,8 @@ fn any_other_answer_is_the_clients_and_nobody_else_hears_of_the_request() {
 fn a_long_answer_comes_whole_and_a_redirect_leads_to_the_login() {
     let long = "x".repeat(300_000);
     let answer = format!(
-        "HTTP/1.1 302 Found\r\nLocation: https://login.test/?to=a\r\nSet-Cookie: s=1\r\nContent-Length: {}\r\n\r\n{long}",
+        "HTTP/1.1 302 Found\r\nLocation: https://login.test/?to=a\r\nSet-Cookie: s=1\r\nContent-Length: \
+         {}\r\n\r\n{long}",
         long.len()
     );
     let ((guard, _asked), (behind, _heard)) = (always(answer), always(OK));
@@ -193,7 +196,8 @@ fn files_of_a_form_wait_until_the_server_has_answered() {
     let server = site(guard, "", behind);
     let form = part("name=file; filename=a", "data") + "--B--\r\n";
     let head = format!(
-        "POST /form HTTP/1.1\r\nHost: a\r\nContent-Type: {TYPE}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        "POST /form HTTP/1.1\r\nHost: a\r\nContent-Type: {TYPE}\r\nContent-Length: {}\r\nConnection: \
+         close\r\n\r\n",
         form.len()
     );
     for (verdict, status, told) in [("401 No", "401", "no"), ("200 Yes", "200", "4")] {
@@ -231,7 +235,8 @@ fn a_refusal_waits_for_no_body_and_asks_for_none() {
             let mut client = connect(&server);
             let head = |fields: &str| {
                 format!(
-                    "POST {path} HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nConnection: close\r\n{expects}{fields}\r\n"
+                    "POST {path} HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nConnection: \
+                     close\r\n{expects}{fields}\r\n"
                 )
             };
             client.write_all(head("").as_bytes()).unwrap();

@@ -1,6 +1,6 @@
-//! Goal: what a server says it did is what was done. Method: `velodrome bench` sends a known number of requests and counts
-//! what it sent, read and measured itself; the counters of the server, its histograms, its time accounts and the CPU time
-//! that the kernel has counted are compared with that.
+//! Goal: what a server says it did is what was done. Method: `velodrome bench` sends a known number of requests and
+//! counts what it sent, read and measured itself; the counters of the server, its histograms, its time accounts and the
+//! CPU time that the kernel has counted are compared with that.
 //!
 //! No time is compared with a clock of the test: one time is at most another that contains it, on every machine.
 
@@ -145,8 +145,8 @@ fn accounts_add_up_and_have_all_the_cpu_time_that_the_kernel_has_counted() {
     let (sum, worked, wall) = accounts_ns(&server);
     assert!((sum - wall).abs() <= wall / 100.0, "{sum} of {wall} ns");
     let worked = worked - worked_before;
-    // A scheduler that lost its core has worked for longer than it had it. What the kernel needs to let it sleep and to wake
-    // it is not in its accounts, but in the kernel's.
+    // A scheduler that lost its core has worked for longer than it had it. What the kernel needs to let it sleep and to
+    // wake it is not in its accounts, but in the kernel's.
     assert!(worked >= used * 0.7, "{worked} ns by its accounts, {used} ns by the kernel");
     assert!(worked <= wall, "{worked} of {wall} ns");
 }

@@ -14,7 +14,8 @@ fn plan() -> Plan {
     plan.directory.write("secret.key", "s3cret-s3cret\n");
     plan.directory.write(
         "conf.d/a.toml",
-        "[[route]]\npath = \"/a\"\nrespond = { body = \"a\" }\nheaders = { X-Key = \"${file:secret.key}\" }\n",
+        "[[route]]\npath = \"/a\"\nrespond = { body = \"a\" }\nheaders = { X-Key = \"${file:secret.key}\" \
+         }\n",
     );
     plan
 }

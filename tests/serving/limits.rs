@@ -115,7 +115,8 @@ fn users_have_limits_of_their_own_and_addresses_protect_passwords() {
 
 #[test]
 fn only_paths_and_methods_of_a_limit_count() {
-    let limit = "[[limit]]\nname = \"some\"\nrequests = \"1/d\"\npaths = [\"/x/**\", \"/a.txt\"]\nmethods = [\"GET\", \"POST\"]\n";
+    let limit = "[[limit]]\nname = \"some\"\nrequests = \"1/d\"\npaths = [\"/x/**\", \"/a.txt\"]\nmethods = \
+                 [\"GET\", \"POST\"]\n";
     let server = start(limit, 1);
     assert_eq!(statuses(&server, "/b.txt", &[], 3), [200; 3]);
     assert_eq!(server.request("OPTIONS", "/a.txt", &[]).status, 204);

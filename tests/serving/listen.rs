@@ -1,5 +1,5 @@
-//! Goal: no other server of ours can listen at a server's address, which is free at once when it ends; and its pollsets busy-poll devices for the
-//! configured time. Method: the built binary, twice.
+//! Goal: no other server of ours can listen at a server's address, which is free at once when it ends; and its pollsets
+//! busy-poll devices for the configured time. Method: the built binary, twice.
 
 use std::net::{SocketAddr, TcpListener};
 

@@ -1,5 +1,5 @@
-//! Goal: an operator sees what every scheduler, connection, page and channel is doing, and may end one of them. Method: `GET
-//! /live`, `GET /info` and `POST /kill` on the control socket, next to clients whose deeds are known.
+//! Goal: an operator sees what every scheduler, connection, page and channel is doing, and may end one of them. Method:
+//! `GET /live`, `GET /info` and `POST /kill` on the control socket, next to clients whose deeds are known.
 
 use conformance::RequestKind;
 use serde_json::Value;

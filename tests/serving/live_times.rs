@@ -1,6 +1,6 @@
-//! Goal: an operator sees how long messages of channels take, how long servers of upstreams and servers that pages fetch from
-//! take, who is at the other end of a connection and since when, which channels lose messages, and when the store last
-//! wrote. Method: `GET /live`, `/metrics` and `ctl info`, next to clients and servers whose deeds are known.
+//! Goal: an operator sees how long messages of channels take, how long servers of upstreams and servers that pages
+//! fetch from take, who is at the other end of a connection and since when, which channels lose messages, and when the
+//! store last wrote. Method: `GET /live`, `/metrics` and `ctl info`, next to clients and servers whose deeds are known.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! Goal: memory of a load that has gone is given back to the kernel, without a restart and without another load. Method: the built server, many unfinished
-//! requests, and its resident memory.
+//! Goal: memory of a load that has gone is given back to the kernel, without a restart and without another load.
+//! Method: the built server, many unfinished requests, and its resident memory.
 
 use std::time::Duration;
 

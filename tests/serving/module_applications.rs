@@ -1,5 +1,5 @@
-//! Goal: an application with routes, middleware and modules of its own answers as its files say. Method: the built binary,
-//! the application of `examples/riders`, and one written for its middleware.
+//! Goal: an application with routes, middleware and modules of its own answers as its files say. Method: the built
+//! binary, the application of `examples/riders`, and one written for its middleware.
 
 use std::fs;
 

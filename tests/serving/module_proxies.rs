@@ -92,7 +92,8 @@ fn a_request_that_cannot_go_on_is_answered_with_an_error() {
     assert!(told.contains("there is no [[upstream]] with the name \"nowhere\""), "{told}");
     let form = part("name=file; filename=a", "data") + "--B--\r\n";
     let post = format!(
-        "POST /m/form HTTP/1.1\r\nHost: a\r\nContent-Type: {TYPE}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{form}",
+        "POST /m/form HTTP/1.1\r\nHost: a\r\nContent-Type: {TYPE}\r\nContent-Length: {}\r\nConnection: \
+         close\r\n\r\n{form}",
         form.len()
     );
     assert!(exchange(&server, &post).starts_with("HTTP/1.1 500 "));

@@ -1,5 +1,5 @@
-//! Goal: the Grafana dashboard and the alert rules of the documents show something. Method: every metric that they name is in the metrics
-//! of a server with upstreams, a limit, and a certificate whose order fails.
+//! Goal: the Grafana dashboard and the alert rules of the documents show something. Method: every metric that they name
+//! is in the metrics of a server with upstreams, a limit, and a certificate whose order fails.
 
 use std::collections::BTreeSet;
 

@@ -62,8 +62,9 @@ fn a_site_of_caddy_is_served() {
     plan.directory.write(
         "Caddyfile",
         format!(
-            ":8080 {{\n root * {}\n import more.caddy\n redir /old /new permanent\n handle /odd/* {{\n forbidden_thing\n }}\n\
-             handle {{\n try_files {{path}} {{path}}.html /index.html\n file_server\n }}\n}}\n",
+            ":8080 {{\n root * {}\n import more.caddy\n redir /old /new permanent\n handle /odd/* {{\n \
+             forbidden_thing\n }}\nhandle {{\n try_files {{path}} {{path}}.html /index.html\n file_server\n \
+             }}\n}}\n",
             root.display()
         ),
     );

@@ -1,5 +1,6 @@
-//! Goal: bytes that clients choose come out of every log, counter and listing as text: valid UTF-8 without control characters, and JSON where JSON
-//! is promised. Method: the built server; odd bytes in every part of requests and commands, then all that the server tells its operator.
+//! Goal: bytes that clients choose come out of every log, counter and listing as text: valid UTF-8 without control
+//! characters, and JSON where JSON is promised. Method: the built server; odd bytes in every part of requests and
+//! commands, then all that the server tells its operator.
 
 use serde_json::Value;
 
@@ -11,10 +12,12 @@ const CONFIG: &str = "[log]\naccess = \"access.log\"\nformat = \"json\"\nlevel =
     [store]\nsync = \"none\"\n[[database]]\nname = \"0\"\nhttp = true\n[[channel]]\npattern = \"open.*\"\n";
 
 /// Logs what it gets, and fails with it.
-const PAGE: &str = "<% log.warn(request.query.x) log.info({ [request.query.x] = 1 }) print(request.query.x) error(request.query.x) %>";
+const PAGE: &str = "<% log.warn(request.query.x) log.info({ [request.query.x] = 1 }) print(request.query.x) \
+                    error(request.query.x) %>";
 
 /// Starts a process whose name the client chooses.
-const PROCESS: &str = "<% local fine, why = pcall(spawn, function() error(request.query.x) end) response:write(tostring(fine)) %>";
+const PROCESS: &str = "<% local fine, why = pcall(spawn, function() error(request.query.x) end) \
+                       response:write(tostring(fine)) %>";
 
 /// Odd bytes: not UTF-8, line ends, terminal sequences, quotes, NUL, a C1 control, an encoded surrogate.
 const ODD: [&[u8]; 8] = [

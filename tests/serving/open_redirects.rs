@@ -1,6 +1,6 @@
 //! Goal: a target that comes from the client never leads to another site, whichever way a page or a module sends it.
-//! Method: the shapes of open redirects that are known, each sent through every way; what comes back in `Location` is resolved as a
-//! browser does (WHATWG URL), by a reader that shares no code with the server.
+//! Method: the shapes of open redirects that are known, each sent through every way; what comes back in `Location` is
+//! resolved as a browser does (WHATWG URL), by a reader that shares no code with the server.
 
 use crate::server::client::{Client, field, head};
 use crate::server::{Plan, Server};
@@ -12,8 +12,8 @@ const HOST: &str = "example.org:8080";
 /// Targets; `HOST` stands for the site's own host.
 const TARGETS: &str = include_str!("open_redirects.txt");
 
-/// How a browser resolves a reference on a page of `http://HOST/` or `https://HOST/`: the host and port it goes to, or `None` if that is no
-/// request of HTTP at all.
+/// How a browser resolves a reference on a page of `http://HOST/` or `https://HOST/`: the host and port it goes to, or
+/// `None` if that is no request of HTTP at all.
 fn destination(base_scheme: &str, reference: &str) -> Option<String> {
     let text: String = reference
         .trim_matches(|character: char| character <= ' ')

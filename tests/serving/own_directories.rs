@@ -1,5 +1,5 @@
-//! Goal: two users of a machine can run the same application, each with its own store and its own uploads. Method: the built binary; the case of a second
-//! user needs root, and is reported as skipped without.
+//! Goal: two users of a machine can run the same application, each with its own store and its own uploads. Method: the
+//! built binary; the case of a second user needs root, and is reported as skipped without.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};

@@ -40,8 +40,9 @@ fn a_policy_of_the_site_is_for_its_own_pages() {
 /// RFC 9110 section 15.4: the content usually contains a short note with a link.
 #[test]
 fn the_page_of_a_redirect_has_a_link() {
-    let config = "[[route]]\nprefix = \"/old\"\nredirect = { to = \"https://new.example/$1$query\", status = 308 }\n\
-        [[route]]\npath = \"/see\"\nmethods = [\"GET\", \"POST\"]\nredirect = { to = \"/other\", status = 303 }\n";
+    let config = "[[route]]\nprefix = \"/old\"\nredirect = { to = \"https://new.example/$1$query\", status \
+                  = 308 }\n[[route]]\npath = \"/see\"\nmethods = [\"GET\", \"POST\"]\nredirect = { to = \
+                  \"/other\", status = 303 }\n";
     let server = Plan::new().config(config).file("below/a.txt", "a\n").start();
     for (path, status, location, link) in [
         (

@@ -1,14 +1,14 @@
-//! Goal: a name belongs to one process on all schedulers, and is free when that process has ended. Method: the built server with one to three
-//! schedulers, any of which may own a name.
+//! Goal: a name belongs to one process on all schedulers, and is free when that process has ended. Method: the built
+//! server with one to three schedulers, any of which may own a name.
 
 use crate::server::patience::until;
 use crate::server::{Plan, Server};
 
 /// A process with that name that answers until it is told to end.
-const START: &str = "<% local me, name = self(), request.query.name \
-    spawn(function() local fine, why = register(name) send(me, why or 'registered') if not fine then return end \
-      while true do local message = receive() if message == 'end' then return end send(message, 'from ' .. name) end \
-    end) response:write(receive(5)) %>";
+const START: &str = "<% local me, name = self(), request.query.name spawn(function() local fine, why = \
+                     register(name) send(me, why or 'registered') if not fine then return end while true do \
+                     local message = receive() if message == 'end' then return end send(message, 'from ' .. \
+                     name) end end) response:write(receive(5)) %>";
 
 const ASK: &str = "<% local name = request.query.name local fine, why = send(name, self()) \
     response:write(fine and receive(5) or why) %>";
@@ -18,11 +18,10 @@ const END: &str = "<% response:write(tostring(send(request.query.name, 'end'))) 
 const WHERE: &str = "<% response:write(tostring(whereis(request.query.name))) %>";
 
 /// Names that are refused, and names that a page registers for itself.
-const OWN: &str = "<% local told = {} \
-    for _, name in ipairs({ '', 'a b', self(), ('x'):rep(256) }) do told[#told + 1] = select(2, register(name)) end \
-    for i = 1, 17 do told[5] = select(2, register('n' .. i)) end \
-    told[6] = tostring(register('n1')) told[7] = tostring(whereis('n1') == self()) \
-    response:write(table.concat(told, ';')) %>";
+const OWN: &str = "<% local told = {} for _, name in ipairs({ '', 'a b', self(), ('x'):rep(256) }) do \
+                   told[#told + 1] = select(2, register(name)) end for i = 1, 17 do told[5] = select(2, \
+                   register('n' .. i)) end told[6] = tostring(register('n1')) told[7] = \
+                   tostring(whereis('n1') == self()) response:write(table.concat(told, ';')) %>";
 
 fn site(schedulers: u16) -> Server {
     Plan::new()

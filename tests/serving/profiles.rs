@@ -1,5 +1,5 @@
-//! Goal: a server keeps samples of itself and tells where its time went, also after a slow event, and a server that may not be sampled
-//! works and says so. Method: pages that work, and a kernel that refuses perf events for one server.
+//! Goal: a server keeps samples of itself and tells where its time went, also after a slow event, and a server that may
+//! not be sampled works and says so. Method: pages that work, and a kernel that refuses perf events for one server.
 
 use std::process::Command;
 
@@ -153,7 +153,8 @@ fn a_server_that_may_not_be_sampled_says_so_and_serves() {
     let plan = Plan::new().config("profile_ring = \"1m\"\n").file("a.txt", "a");
     let server = plan.wrapped(&["python3", "-c", REFUSE]).start();
     assert_eq!(server.get("/a.txt").status, 200);
-    let why = "no continuous profile: the kernel refuses perf events (Operation not permitted (os error 1)): sysctl kernel.perf_event_paranoid=2";
+    let why = "no continuous profile: the kernel refuses perf events (Operation not permitted (os error \
+               1)): sysctl kernel.perf_event_paranoid=2";
     let log = server.printed_errors();
     assert_eq!(log.matches(why).count(), 1, "{log}");
     let none = server.ctl(&["profile", "--last", "1m"]);

@@ -9,8 +9,9 @@ use crate::server::client::{Client, field, text};
 use crate::server::patience::until;
 use crate::server::{Plan, Server, used_port};
 
-const PAGE: &str = "<%= request.peer %> <%= request.scheme %> <%= request.headers['x-forwarded-for'] or '-' %> \
-    <%= request.headers['forwarded'] or '-' %> <%= request.headers['x-real-ip'] or '-' %>";
+const PAGE: &str = "<%= request.peer %> <%= request.scheme %> <%= request.headers['x-forwarded-for'] or '-' \
+                    %> <%= request.headers['forwarded'] or '-' %> <%= request.headers['x-real-ip'] or '-' \
+                    %>";
 
 const HOSTS: &str = "[[route]]\npath = \"/host\"\nrespond = { body = \"default\" }\n\
     [[host]]\nnames = [\"a.example\"]\n[[host.route]]\npath = \"/host\"\nrespond = { body = \"a\" }\n\
@@ -283,7 +284,8 @@ fn a_request_that_waits_for_its_body_keeps_its_client() {
     let server = start(TRUSTED);
     let socket = server.directory().join("run/web.sock");
     let mut client = Client::connect_unix(&socket).unwrap();
-    let head = "POST /who HTTP/1.1\r\nHost: b\r\nContent-Length: 2\r\nX-Forwarded-For: 192.0.2.9\r\nX-Forwarded-Proto: https\r\n\r\n";
+    let head = "POST /who HTTP/1.1\r\nHost: b\r\nContent-Length: 2\r\nX-Forwarded-For: \
+                192.0.2.9\r\nX-Forwarded-Proto: https\r\n\r\n";
     client.send(head).unwrap();
     client.send("ab").unwrap();
     let response = client.response(conformance::RequestKind::of_method(Some("POST"))).unwrap();

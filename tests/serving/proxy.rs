@@ -19,9 +19,11 @@ use crate::server::{Plan, has};
 fn a_server_gets_the_request_and_who_has_sent_it() {
     let (address, heard) = always(OK);
     let server = start(&all_to(&[address], ""));
-    let forged = "X-Forwarded-For: 1.2.3.4\r\nx_forwarded-proto: https\r\nForwarded: for=1.2.3.4\r\n\
-                  Keep_Alive: 1\r\nVia: 1.0 other\r\nX-Real-IP: 1.2.3.4\r\nProxy: http://evil.test\r\nX_Request-Id: 1234\r\n";
-    let own = "X-A: b\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\nKeep-Alive: 5\r\nTE: trailers\r\nCookie: c=d\r\n";
+    let forged = "X-Forwarded-For: 1.2.3.4\r\nx_forwarded-proto: https\r\nForwarded: \
+                  for=1.2.3.4\r\nKeep_Alive: 1\r\nVia: 1.0 other\r\nX-Real-IP: 1.2.3.4\r\nProxy: \
+                  http://evil.test\r\nX_Request-Id: 1234\r\n";
+    let own = "X-A: b\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\nKeep-Alive: 5\r\nTE: trailers\r\nCookie: \
+               c=d\r\n";
     let text = format!("GET /a/%62?x=%20&y HTTP/1.1\r\nHost: site.test:81\r\n{forged}{own}\r\n");
     let answer = exchange(&server, &text);
     assert!(
@@ -49,16 +51,16 @@ fn without_id(request: &str) -> (String, String) {
 #[test]
 fn a_route_changes_paths_and_fields_on_the_way() {
     let (address, heard) = always(
-        "HTTP/1.1 200 OK\r\nServer: s\r\nX-Powered-By: p\r\nX-Keep: k\r\nX-Own: theirs\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nServer: s\r\nX-Powered-By: p\r\nX-Keep: k\r\nX-Own: theirs\r\nContent-Length: \
+         0\r\n\r\n",
     );
     let server = start(&format!(
-        "[headers]\nX-Own = \"ours\"\nX-More = \"more\"\n\
-         [[route]]\nprefix = \"/api\"\n[route.proxy]\nupstream = \"a\"\nstrip_prefix = true\n\
-         request_headers = {{ Host = \"inner.test\", X-Set = \"set\" }}\nremove_request_headers = [\"cookie\"]\n\
-         response_headers = {{ Server = \"front\" }}\nremove_response_headers = [\"X-Powered-By\"]\n\
-         [[route]]\nglob = \"/old/*\"\nrewrite = {{ to = \"/new/$1\" }}\n\
-         [[route]]\nprefix = \"/new\"\nproxy = \"a\"\n\
-         [[upstream]]\nname = \"a\"\nservers = [\"{address}\"]\n"
+        "[headers]\nX-Own = \"ours\"\nX-More = \"more\"\n[[route]]\nprefix = \
+         \"/api\"\n[route.proxy]\nupstream = \"a\"\nstrip_prefix = true\nrequest_headers = {{ Host = \
+         \"inner.test\", X-Set = \"set\" }}\nremove_request_headers = [\"cookie\"]\nresponse_headers = {{ \
+         Server = \"front\" }}\nremove_response_headers = [\"X-Powered-By\"]\n[[route]]\nglob = \
+         \"/old/*\"\nrewrite = {{ to = \"/new/$1\" }}\n[[route]]\nprefix = \"/new\"\nproxy = \
+         \"a\"\n[[upstream]]\nname = \"a\"\nservers = [\"{address}\"]\n"
     ));
     let answer = exchange(&server, &get("/api/users?q", "Cookie: c\r\nx-set: client\r\n"));
     let (_, request) = heard.recv_timeout(PATIENCE).unwrap();
@@ -99,7 +101,8 @@ fn answers_come_back_in_every_form_that_servers_have() {
             "ok",
         ),
         (
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: T\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\nT: x\r\nHost: y\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: \
+             T\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\nT: x\r\nHost: y\r\n\r\n",
             &["HTTP/1.1 200 OK", "Connection: close", "Transfer-Encoding: chunked", "Trailer: T"],
             "3\r\nabc\r\n0\r\nT: x\r\n\r\n",
         ),
@@ -119,7 +122,8 @@ fn answers_come_back_in_every_form_that_servers_have() {
             "",
         ),
         (
-            "HTTP/1.1 200 OK\r\nConnection: X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\nUpgrade: h2c\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nConnection: X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\nUpgrade: \
+             h2c\r\nContent-Length: 0\r\n\r\n",
             &["HTTP/1.1 200 OK", "Connection: close", "Content-Length: 0"],
             "",
         ),

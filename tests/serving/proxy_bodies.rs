@@ -47,7 +47,8 @@ fn the_client_is_told_to_continue_and_the_server_gets_the_body() {
     let (address, heard) = always(OK);
     let server = start(&all_to(&[address], ""));
     let mut client = connect(&server);
-    let head = "PUT / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 4\r\nConnection: close\r\n\r\n";
+    let head = "PUT / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 4\r\nConnection: \
+                close\r\n\r\n";
     client.write_all(head.as_bytes()).unwrap();
     assert_eq!(read_to(&mut client, "\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
     client.write_all(b"body").unwrap();
@@ -222,7 +223,8 @@ fn a_websocket_passes_through() {
     let request = read_to(&mut backend, "\r\n\r\n");
     assert!(request.contains("\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"), "{request}");
     assert!(request.contains("\r\nSec-WebSocket-Key: x\r\n"), "{request}");
-    let head = "HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: y\r\n\r\n";
+    let head = "HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: \
+                websocket\r\nSec-WebSocket-Accept: y\r\n\r\n";
     backend.write_all(format!("{head}first").as_bytes()).unwrap();
     let answer = read_to(&mut client, "\r\n\r\nfirst");
     assert!(answer.starts_with("HTTP/1.1 101 Switching Protocols\r\n"), "{answer}");

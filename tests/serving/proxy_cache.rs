@@ -56,7 +56,8 @@ fn without_a_cache_or_with_cache_false_each_request_reaches_the_server() {
 fn answers_in_chunks_and_long_ones_are_stored_whole() {
     let long = "x".repeat(200_000);
     let sent = format!(
-        "HTTP/1.1 200 OK\r\n{FRESH}Transfer-Encoding: chunked\r\n\r\n186a0\r\n{}\r\n186a0\r\n{}\r\n0\r\nT: x\r\n\r\n",
+        "HTTP/1.1 200 OK\r\n{FRESH}Transfer-Encoding: chunked\r\n\r\n186a0\r\n{}\r\n186a0\r\n{}\r\n0\r\nT: \
+         x\r\n\r\n",
         &long[..100_000],
         &long[100_000..]
     );
@@ -147,8 +148,9 @@ fn stored_answer_does_not_depend_on_unkeyed_fields() {
         format!("HTTP/1.1 200 OK\r\n{FRESH}Content-Length: {length}\r\n\r\n{request}").into_bytes()
     });
     let server = cached(address, "");
-    let forged = "X-Forwarded-Host: evil.test\r\nX-Forwarded-Proto: gopher\r\nForwarded: host=evil.test\r\n\
-                  X-Real-IP: 6.6.6.6\r\nIf-None-Match: \"evil\"\r\nIf-Modified-Since: Thu, 01 Jan 2026 00:00:00 GMT\r\n";
+    let forged = "X-Forwarded-Host: evil.test\r\nX-Forwarded-Proto: gopher\r\nForwarded: \
+                  host=evil.test\r\nX-Real-IP: 6.6.6.6\r\nIf-None-Match: \"evil\"\r\nIf-Modified-Since: \
+                  Thu, 01 Jan 2026 00:00:00 GMT\r\n";
     exchange(&server, &get("/", forged));
     let answer = exchange(&server, &get("/", ""));
     assert!(field(&answer, "Cache-Status").contains("hit"), "{answer}");
@@ -202,7 +204,11 @@ fn clients_get_the_variant_that_is_for_them() {
         let language = request.lines().find_map(|line| line.strip_prefix("Accept-Language: "));
         let body = language.unwrap_or("none");
         let length = body.len();
-        format!("HTTP/1.1 200 OK\r\n{FRESH}Vary: Accept-Language\r\nContent-Length: {length}\r\n\r\n{body}").into_bytes()
+        format!(
+            "HTTP/1.1 200 OK\r\n{FRESH}Vary: Accept-Language\r\nContent-Length: \
+                 {length}\r\n\r\n{body}"
+        )
+        .into_bytes()
     });
     let server = cached(address, "");
     for _ in 0..2 {

@@ -107,7 +107,11 @@ fn each_client_gets_its_variant_from_the_disk() {
         let language = request.lines().find_map(|line| line.strip_prefix("Accept-Language: "));
         let body = language.unwrap_or("none");
         let length = body.len();
-        format!("HTTP/1.1 200 OK\r\n{FRESH}Vary: Accept-Language\r\nContent-Length: {length}\r\n\r\n{body}").into_bytes()
+        format!(
+            "HTTP/1.1 200 OK\r\n{FRESH}Vary: Accept-Language\r\nContent-Length: \
+                 {length}\r\n\r\n{body}"
+        )
+        .into_bytes()
     });
     let server = cached(address, DISK);
     let languages =

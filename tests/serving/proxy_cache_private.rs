@@ -1,5 +1,5 @@
-//! Goal: what a server has made for one client reaches no other one through the cache. Method: the built binary, servers
-//! whose answers differ by client, and clients that ask one after the other or at the same time.
+//! Goal: what a server has made for one client reaches no other one through the cache. Method: the built binary,
+//! servers whose answers differ by client, and clients that ask one after the other or at the same time.
 
 use std::io::Write;
 
@@ -20,7 +20,8 @@ fn the_fields_of_a_304_to_one_client_do_not_reach_others() {
                 format!("HTTP/1.1 304 Same\r\nETag: \"e\"\r\n{FRESH}{personal}\r\n")
             } else {
                 format!(
-                    "HTTP/1.1 200 OK\r\nETag: \"e\"\r\nCache-Control: {control}\r\nContent-Length: 2\r\n\r\nok"
+                    "HTTP/1.1 200 OK\r\nETag: \"e\"\r\nCache-Control: {control}\r\nContent-Length: \
+                     2\r\n\r\nok"
                 )
             };
             answer.into_bytes()

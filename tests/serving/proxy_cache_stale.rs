@@ -1,5 +1,5 @@
-//! Goal: stored answers are validated, used when they are stale, and forgotten, as docs/proxy.md says. Method: the built
-//! binary, and servers played by threads, which tell what reached them.
+//! Goal: stored answers are validated, used when they are stale, and forgotten, as docs/proxy.md says. Method: the
+//! built binary, and servers played by threads, which tell what reached them.
 
 use std::io::Write;
 use std::sync::atomic::Ordering;
@@ -37,7 +37,8 @@ fn a_304_about_another_answer_makes_the_server_be_asked_again() {
             "HTTP/1.1 304 Same\r\nETag: \"other\"\r\n\r\n".to_owned()
         } else {
             format!(
-                "HTTP/1.1 200 OK\r\nETag: \"e\"\r\nCache-Control: no-cache\r\nContent-Length: 1\r\n\r\n{number}"
+                "HTTP/1.1 200 OK\r\nETag: \"e\"\r\nCache-Control: no-cache\r\nContent-Length: \
+                 1\r\n\r\n{number}"
             )
         };
         answer.into_bytes()

@@ -233,7 +233,12 @@ fn requests_wait_in_line_for_a_place() {
     let mut backend = next(&connections);
     read_to(&mut backend, "\r\n\r\n");
     let mut second = connect(&server);
-    second.write_all(b"POST /second HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc").unwrap();
+    second
+        .write_all(
+            b"POST /second HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nConnection: \
+                       close\r\n\r\nabc",
+        )
+        .unwrap();
     // Once the second one waits, there is no room for a third.
     let answer = until("the line is full", || {
         let answer = exchange(&server, &get("/third", ""));

@@ -130,9 +130,9 @@ fn haproxy(plan: &Plan, encryption: &str) -> (Ending, SocketAddr) {
     let (listener, address) = used_port();
     drop(listener);
     let config = format!(
-        "defaults\n  mode http\n  timeout connect 9s\n  timeout client 9s\n  timeout server 9s\n\
-         frontend web\n  bind {address} accept-proxy {encryption}\n  \
-         http-request return status 200 content-type text/plain lf-string \"%[src] %[src_port] %[dst_port] %[ssl_fc].\"\n"
+        "defaults\n  mode http\n  timeout connect 9s\n  timeout client 9s\n  timeout server 9s\nfrontend \
+         web\n  bind {address} accept-proxy {encryption}\n  http-request return status 200 content-type \
+         text/plain lf-string \"%[src] %[src_port] %[dst_port] %[ssl_fc].\"\n"
     );
     plan.directory.write("run/haproxy.cfg", config);
     let mut command = Command::new("haproxy");

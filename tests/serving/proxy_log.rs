@@ -16,8 +16,9 @@ use crate::server::upstreams::{
 };
 use crate::server::{Server, free_address};
 
-const LOG: &str = "[log]\naccess = \"access.log\"\nfields = [\"status\", \"request_id\", \"upstream\", \"upstream_address\", \
-    \"upstream_status\", \"upstream_connect_ms\", \"upstream_first_byte_ms\", \"upstream_ms\", \"duration_ms\"]\n";
+const LOG: &str = "[log]\naccess = \"access.log\"\nfields = [\"status\", \"request_id\", \"upstream\", \
+                   \"upstream_address\", \"upstream_status\", \"upstream_connect_ms\", \
+                   \"upstream_first_byte_ms\", \"upstream_ms\", \"duration_ms\"]\n";
 
 fn logging(servers: &[SocketAddr], keys: &str) -> Server {
     start(&format!("{}{LOG}", all_to(servers, keys)))

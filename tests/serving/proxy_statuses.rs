@@ -1,5 +1,5 @@
-//! Goal: the status of an answer can have the next server asked, or the page of the site shown; and a server that is new
-//! gets its share little by little. Method: the built binary, and servers that answer with one status each.
+//! Goal: the status of an answer can have the next server asked, or the page of the site shown; and a server that is
+//! new gets its share little by little. Method: the built binary, and servers that answer with one status each.
 
 use std::io::Write;
 

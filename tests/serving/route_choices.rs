@@ -9,7 +9,8 @@ use crate::server::client::{End, field, head, text};
 use crate::server::patience::until;
 use crate::server::{Plan, Server, configuration};
 
-const TRIES: &str = "[[route]]\nprefix = \"/\"\nfiles = { try = [\"$path\", \"$path.html\", \"$path/\", \"/index.html\"] }\n";
+const TRIES: &str = "[[route]]\nprefix = \"/\"\nfiles = { try = [\"$path\", \"$path.html\", \"$path/\", \
+                     \"/index.html\"] }\n";
 
 /// A site for `try`: a file, a file with an extension, a directory, and the application.
 fn application() -> Plan {
@@ -163,7 +164,8 @@ fn a_directory_below_a_root_of_its_own_is_redirected_to_below_its_prefix() {
 
 #[test]
 fn a_redirect_keeps_the_host_and_cannot_be_split() {
-    let config = "[[route]]\nprefix = \"/\"\nredirect = { to = \"https://$host$path$query\", status = 308 }\n";
+    let config = "[[route]]\nprefix = \"/\"\nredirect = { to = \"https://$host$path$query\", status = 308 \
+                  }\n";
     let server = Plan::new().config(config).start();
     let to = |host: &str, path: &str| {
         let response = server.request("GET", path, &[("Host", host)]);
@@ -329,9 +331,9 @@ fn a_route_can_be_for_one_listener() {
     let socket = plan.directory.join("run/web.sock");
     let address = format!("unix:{}", socket.display());
     let config = format!(
-        "[[listener]]\naddress = \"127.0.0.1:0\"\n[[listener]]\naddress = \"{address}\"\n\
-         [[route]]\npath = \"/\"\nwhen = {{ listener = [\"{address}\"] }}\nrespond = {{ body = \"inside\" }}\n\
-         [[route]]\npath = \"/\"\nrespond = {{ body = \"outside\" }}\n"
+        "[[listener]]\naddress = \"127.0.0.1:0\"\n[[listener]]\naddress = \"{address}\"\n[[route]]\npath = \
+         \"/\"\nwhen = {{ listener = [\"{address}\"] }}\nrespond = {{ body = \"inside\" }}\n[[route]]\npath \
+         = \"/\"\nrespond = {{ body = \"outside\" }}\n"
     );
     let server = plan.config(&config).listen_as_configured(2).start();
     let mut client = crate::server::client::Client::connect_unix(&socket).unwrap();

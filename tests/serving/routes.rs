@@ -39,9 +39,9 @@ fn hosts_have_their_own_files() {
 
 #[test]
 fn redirects_lead_where_they_say() {
-    let config = "[[route]]\nglob = \"/blog/*/*\"\nredirect = { to = \"/articles/$1-$2$query\", status = 301 }\n\
-        [[route]]\nprefix = \"/old\"\nredirect = { to = \"https://old.example/$1\" }\n\
-        [[route]]\npath = \"/see\"\nredirect = { to = \"/other\", status = 303 }\n";
+    let config = "[[route]]\nglob = \"/blog/*/*\"\nredirect = { to = \"/articles/$1-$2$query\", status = \
+                  301 }\n[[route]]\nprefix = \"/old\"\nredirect = { to = \"https://old.example/$1\" \
+                  }\n[[route]]\npath = \"/see\"\nredirect = { to = \"/other\", status = 303 }\n";
     let server = Plan::new().config(config).start();
     for (path, status, location) in [
         ("/blog/2026/november?a=b", 301, "/articles/2026-november?a=b"),
@@ -63,13 +63,13 @@ fn redirects_lead_where_they_say() {
 
 #[test]
 fn rewrites_fixed_answers_and_json() {
-    let config = "[[route]]\nprefix = \"/pictures\"\nrewrite = { to = \"/img/$1\" }\n\
-        [[route]]\npath = \"/health\"\nrespond = { body = \"ok\\n\" }\nheaders = { X-Health = \"yes\" }\n\
-        [[route]]\npath = \"/gone\"\nrespond = { status = 410, body = \"<p>gone\", content_type = \"text/html\" }\n\
-        [[route]]\npath = \"/nothing\"\nrespond = { status = 204 }\n\
-        [[route]]\npath = \"/again\"\nrespond = { status = 205 }\n\
-        [[route]]\npath = \"/version\"\njson = { name = \"velodrome\", version = [0, 1], stable = false }\n\
-        [[route]]\nglob = \"/loop/**\"\nrewrite = { to = \"/loop/$1/x\" }\n";
+    let config = "[[route]]\nprefix = \"/pictures\"\nrewrite = { to = \"/img/$1\" }\n[[route]]\npath = \
+                  \"/health\"\nrespond = { body = \"ok\\n\" }\nheaders = { X-Health = \"yes\" \
+                  }\n[[route]]\npath = \"/gone\"\nrespond = { status = 410, body = \"<p>gone\", \
+                  content_type = \"text/html\" }\n[[route]]\npath = \"/nothing\"\nrespond = { status = 204 \
+                  }\n[[route]]\npath = \"/again\"\nrespond = { status = 205 }\n[[route]]\npath = \
+                  \"/version\"\njson = { name = \"velodrome\", version = [0, 1], stable = false \
+                  }\n[[route]]\nglob = \"/loop/**\"\nrewrite = { to = \"/loop/$1/x\" }\n";
     let server = Plan::new().config(config).file("img/a.txt", "picture").start();
     assert_eq!(text(&server.get("/pictures/a.txt")), "picture");
     let health = server.get("/health");

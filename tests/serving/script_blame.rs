@@ -1,5 +1,5 @@
-//! Goal: wrong input of a client is reported as the client's fault, not the page's or the operator's. Method: the built binary, raw
-//! clients that send more than a page accepts, or invalid input.
+//! Goal: wrong input of a client is reported as the client's fault, not the page's or the operator's. Method: the built
+//! binary, raw clients that send more than a page accepts, or invalid input.
 
 use crate::server::client::{head, text};
 use crate::server::forms::{TYPE, part, plan, post};
@@ -25,7 +25,8 @@ fn a_form_of_very_many_files_is_refused_where_a_page_looks() {
 
 #[test]
 fn a_form_of_very_many_fields_is_refused_where_a_page_looks() {
-    let page = "<% local count = 0\nfor _ in pairs(request.form_lists) do count = count + 1 end -%>\n<%= count %>";
+    let page = "<% local count = 0\nfor _ in pairs(request.form_lists) do count = count + 1 end -%>\n<%= \
+                count %>";
     let server = start(&[("form.page.txt", page)]);
     let mut client = server.client();
     let mut post = |count: usize| {

@@ -1,5 +1,6 @@
-//! Goal: an edit is reported: what took effect in the log, and errors, with `--dev`, in the browser, wherever the file is
-//! included; and it is one edit, however many routes serve its directory. Method: the built binary, a site that is edited while it is served.
+//! Goal: an edit is reported: what took effect in the log, and errors, with `--dev`, in the browser, wherever the file
+//! is included; and it is one edit, however many routes serve its directory. Method: the built binary, a site that is
+//! edited while it is served.
 
 use std::fs;
 

@@ -16,8 +16,8 @@ use conformance::RequestKind;
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 /// A page that shows the result of fetching the URL in its query.
-const SHOW: &str = "<% local a, why = fetch(request.query.url) if not a then response:write(why) return end -%>\n\
-    <%= a.status %>|<%= a.headers['x-a'] %>|<%= #a.body %>|<%- a.body:sub(1, 100) %>";
+const SHOW: &str = "<% local a, why = fetch(request.query.url) if not a then response:write(why) return end \
+                    -%>\n<%= a.status %>|<%= a.headers['x-a'] %>|<%= #a.body %>|<%- a.body:sub(1, 100) %>";
 
 fn start(pages: &[(&str, &str)]) -> Server {
     Plan::new().argument("--schedulers=1").file("show.page.txt", SHOW).files(pages).start()
@@ -135,7 +135,8 @@ fn connections_are_used_again_and_replaced_when_they_were_given_up() {
     // A request that must not be sent twice is not.
     let server = start(&[(
         "post.page.txt",
-        "<% for i = 1, 3 do local a, why = fetch(request.query.url, { body = 'x' }) response:write(why or a.status, ' ') end %>",
+        "<% for i = 1, 3 do local a, why = fetch(request.query.url, { body = 'x' }) response:write(why or \
+         a.status, ' ') end %>",
     )]);
     let shown = server.get(&format!("/post?url=http://{address}/"));
     assert_eq!(text(&shown), "200 200 closed before the answer was whole ");

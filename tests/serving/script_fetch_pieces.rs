@@ -98,8 +98,8 @@ fn streams_leave_room_for_other_fetches() {
 fn pages_that_fetch_from_their_own_server_leave_connections_for_clients() {
     let endless =
         "<% local s = ('x'):rep(4096) while true do response:write(s) response:flush() end %>";
-    let hoard = "<% local url = request.query.url\n\
-        for i = 1, 200 do spawn(function() local a = fetch(url, { stream = true, timeout = 60 }) receive(60) end) end %>";
+    let hoard = "<% local url = request.query.url\nfor i = 1, 200 do spawn(function() local a = fetch(url, \
+                 { stream = true, timeout = 60 }) receive(60) end) end %>";
     let server = Plan::new()
         .argument("--schedulers=1")
         .config("[limits]\nconnections = 64\n")

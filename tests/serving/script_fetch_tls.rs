@@ -12,8 +12,8 @@ use crate::server::other::always;
 use crate::server::{PROGRAM, Plan, Server, configuration, errors_of, has, run};
 
 /// A page that shows the result of fetching the URL in its query.
-const SHOW: &str = "<% local a, why = fetch(request.query.url) if not a then response:write(why) return end -%>\n\
-    <%= a.status %> <%= a.headers.location or a.body %>";
+const SHOW: &str = "<% local a, why = fetch(request.query.url) if not a then response:write(why) return end \
+                    -%>\n<%= a.status %> <%= a.headers.location or a.body %>";
 
 /// A page that sends megabytes, and reads what comes back piece by piece.
 const ECHO: &str = "<% local body = ('0123456789abcdef'):rep(4 * 65536)\n\

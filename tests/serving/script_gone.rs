@@ -1,5 +1,5 @@
-//! Clients that end their side of the connection while a page answers them: a client that only sends no more gets its answer;
-//! for a client that has closed, the page ends where it waits.
+//! Clients that end their side of the connection while a page answers them: a client that only sends no more gets its
+//! answer; for a client that has closed, the page ends where it waits.
 
 use std::net::{Shutdown, TcpListener};
 

@@ -1,5 +1,6 @@
-//! Goal: whatever pages do, other requests and the control socket are answered, and the server ends when it is told to. Method: the built
-//! binary on one scheduler, random programs run by pages, beside requests for a page, a file and keys of the store.
+//! Goal: whatever pages do, other requests and the control socket are answered, and the server ends when it is told to.
+//! Method: the built binary on one scheduler, random programs run by pages, beside requests for a page, a file and keys
+//! of the store.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -28,9 +29,9 @@ if f then f(request, response, 'http://' .. (request.headers['x-self'] or '') ..
 
 fn plan() -> Plan {
     // Small limits are reached soon.
-    let config = "drain_deadline = \"2s\"\n[pages]\ncpu_budget = \"60ms\"\ndeadline = \"2s\"\nmemory = \"16 MiB\"\n\
-        process_memory = \"8 MiB\"\nuploads = \"up\"\n[limits]\nconnections = 400\n\
-        [store]\nsize = \"8 MiB\"\nsync = \"none\"\n";
+    let config = "drain_deadline = \"2s\"\n[pages]\ncpu_budget = \"60ms\"\ndeadline = \"2s\"\nmemory = \"16 \
+                  MiB\"\nprocess_memory = \"8 MiB\"\nuploads = \"up\"\n[limits]\nconnections = \
+                  400\n[store]\nsize = \"8 MiB\"\nsync = \"none\"\n";
     let plan = Plan::new();
     let store = format!("--store={}", plan.directory.join("store").display());
     let plan = plan.argument(&store).argument("--listen-resp=127.0.0.1:0");
@@ -77,7 +78,8 @@ fn run_programs(server: &Server, next: &AtomicU64, end: u64) {
     }
 }
 
-/// Reads a program's answer. A streamed answer may continue as long as its client reads: this client closes after a while.
+/// Reads a program's answer. A streamed answer may continue as long as its client reads: this client closes after a
+/// while.
 fn take_answer(client: &mut Client) -> std::io::Result<()> {
     let (begun, mut buffer) = (Instant::now(), vec![0; 1 << 16]);
     while begun.elapsed() < TAKEN_MAX && read(&mut client.stream, &mut buffer)? > 0 {}

@@ -1,5 +1,5 @@
-//! Goal: forms of any size pass through the disk in bounded memory, and none delays another. Method: the built binary, a
-//! gibibyte whose bytes encode their position, two at once, one that stalls, and a full disk.
+//! Goal: forms of any size pass through the disk in bounded memory, and none delays another. Method: the built binary,
+//! a gibibyte whose bytes encode their position, two at once, one that stalls, and a full disk.
 
 use std::io::Read;
 use std::path::Path;

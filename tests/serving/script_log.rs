@@ -1,5 +1,5 @@
-//! Goal: what pages log is written in order, and a slow reader of the log delays nobody. Method: the built binary with a pipe
-//! for its standard error, which is read late.
+//! Goal: what pages log is written in order, and a slow reader of the log delays nobody. Method: the built binary with
+//! a pipe for its standard error, which is read late.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::ChildStderr;

@@ -1,5 +1,5 @@
-//! Goal: a request that holds too much memory is ended, and no other one; and `ctl stats` reports for each page the memory it holds and
-//! how it runs. Method: the built binary, raw clients.
+//! Goal: a request that holds too much memory is ended, and no other one; and `ctl stats` reports for each page the
+//! memory it holds and how it runs. Method: the built binary, raw clients.
 
 use crate::server::client::{End, field, head, text};
 use crate::server::patience::until;

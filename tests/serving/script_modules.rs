@@ -1,5 +1,5 @@
-//! Goal: app modules answer what routes and `app/main.lua` assign to them, and a broken one affects no other. Method: the built
-//! binary, raw clients, an application that is edited while it is served.
+//! Goal: app modules answer what routes and `app/main.lua` assign to them, and a broken one affects no other. Method:
+//! the built binary, raw clients, an application that is edited while it is served.
 
 use std::fs;
 use std::process::Command;
@@ -130,7 +130,8 @@ fn main_answers_what_nothing_else_does() {
       { 'POST', '/form', function(request) return request.body end },
       { 'GET', '/a.txt', function() return 'never' end },
     }";
-    let routes = "[error_pages]\n404 = \"/404.html\"\n[[route]]\nprefix = \"/files\"\nfiles = { root = \"site\" }\n";
+    let routes = "[error_pages]\n404 = \"/404.html\"\n[[route]]\nprefix = \"/files\"\nfiles = { root = \
+                  \"site\" }\n";
     let server = plan(routes, &[("main.lua", main)])
         .file("a.txt", "file")
         .file("p.page.txt", "page")
@@ -385,7 +386,13 @@ fn a_check_explains_a_module_route() {
     assert!(check(&[]).status.success());
     let explained = printed_by(&check(&["--explain", "/api/riders/1"]));
     assert!(explained.contains("the module `api`, with `/riders/1` to look for"), "{explained}");
-    plan.directory.write("velodrome.toml", configuration("[pages]\nenabled = false\n\n[[route]]\nprefix = \"/a\"\nmodule = \"a/b\"\n\n[[route]]\npath = \"/b\"\nmodule = \"b\"\n"));
+    plan.directory.write(
+        "velodrome.toml",
+        configuration(
+            "[pages]\nenabled = false\n\n[[route]]\nprefix = \
+        \"/a\"\nmodule = \"a/b\"\n\n[[route]]\npath = \"/b\"\nmodule = \"b\"\n",
+        ),
+    );
     let told = errors_of(&check(&[]));
     assert!(told.contains("a module is named without `.lua`"), "{told}");
     assert!(told.contains("the module `b` cannot run: `enabled` of [pages] is false"), "{told}");

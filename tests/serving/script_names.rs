@@ -47,8 +47,10 @@ return {
         plan.directory.write(&format!("app/{name}"), text);
     }
     let places = [
-        "app/lib/laps.lua:5:12: undefined global 'cuont' (did you mean 'count'?); it is served, and fails there",
-        "app/main.lua:4:47: undefined global 'reqest' (did you mean 'request'?); it is served, and fails there",
+        "app/lib/laps.lua:5:12: undefined global 'cuont' (did you mean 'count'?); it is served, and fails \
+         there",
+        "app/main.lua:4:47: undefined global 'reqest' (did you mean 'request'?); it is served, and fails \
+         there",
     ];
     let checked = check(&plan.directory);
     assert_eq!(checked.status.code(), Some(1), "{checked:?}");
@@ -98,9 +100,9 @@ fn parts_and_modules_that_are_not_there_are_told_by_check() {
     directory.write("site/a/_near.page.html", "near");
     directory.write(
         "site/a/index.page.html",
-        "<% include('_near.html') include('../_row.html') include('/_row.html')\n%><% include('_none.html') %>\n\
-         <% local clock = require('clock') local none = require \"sub.none\" %><% layout('/no/such.html') %>\n\
-         <% if false then include(request.query.part) end %>",
+        "<% include('_near.html') include('../_row.html') include('/_row.html')\n%><% include('_none.html') \
+         %>\n<% local clock = require('clock') local none = require \"sub.none\" %><% \
+         layout('/no/such.html') %>\n<% if false then include(request.query.part) end %>",
     );
     directory.write("app/clock.lua", "return { now = function() return 1 end }");
     directory.write(

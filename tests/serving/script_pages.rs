@@ -1,4 +1,5 @@
-//! Goal: pages run and answer, and one that fails, loops or waits affects no other. Method: the built binary, raw clients.
+//! Goal: pages run and answer, and one that fails, loops or waits affects no other. Method: the built binary, raw
+//! clients.
 
 use crate::server::client::{field, head, text};
 use crate::server::patience::until;
@@ -81,7 +82,8 @@ fn a_page_sees_its_request_and_decides_its_answer() {
 
 #[test]
 fn a_field_of_a_page_goes_in_the_place_of_a_configured_one() {
-    let page = "<% response.headers['x-site'] = 'page' response.headers['X-Other'] = nil response:cookie('b', 1) -%>";
+    let page = "<% response.headers['x-site'] = 'page' response.headers['X-Other'] = nil \
+                response:cookie('b', 1) -%>";
     let config = "[headers]\nX-Site = \"all\"\nX-Other = \"all\"\nSet-Cookie = \"a=1\"\n";
     let response = Plan::new().config(config).file("a.page.txt", page).start().get("/a");
     let values = |name| response.values(name).map(|value| str::from_utf8(value).unwrap());
@@ -92,7 +94,8 @@ fn a_field_of_a_page_goes_in_the_place_of_a_configured_one() {
 
 #[test]
 fn forms_are_read_and_cookies_come_back() {
-    let page = "<% response:cookie('seen', 'yes') -%>\n<%= request.form.name %>, <%= request.cookies.seen or 'new' %>";
+    let page = "<% response:cookie('seen', 'yes') -%>\n<%= request.form.name %>, <%= request.cookies.seen \
+                or 'new' %>";
     let server = start(&[("form.page.txt", page)]);
     let mut client = server.client();
     let mut post = |cookie: &str, kind: &str| {
@@ -205,7 +208,8 @@ fn configured_bounds_hold_for_pages() {
     let told = server.printed_errors();
     for expected in [
         "loop.page.html:1: used more than 20 ms of CPU time",
-        "page wait.page.html: wait.page.html:2: took longer than 500ms, waits included; from wait.page.html:2",
+        "page wait.page.html: wait.page.html:2: took longer than 500ms, waits included; from \
+         wait.page.html:2",
     ] {
         assert!(told.contains(expected), "{expected}: {told}");
     }
@@ -362,7 +366,8 @@ fn page_error_is_shown_with_mend() {
     let server = plan.start();
     let told = server.printed_errors();
     for expected in [
-        "deep.page.html:1: more blocks, functions and brackets are within each other than Lua takes, some 195",
+        "deep.page.html:1: more blocks, functions and brackets are within each other than Lua takes, some \
+         195",
         "latin.page.html: is not UTF-8 at byte 4: save it in that encoding",
         "link.page.html: cannot be read: it is a symbolic link that leads out of the root",
         "value.page.html:2:5: a statement where a value is printed: write the value alone",

@@ -120,7 +120,8 @@ fn a_name_is_of_one_start_of_the_server_and_cannot_be_guessed() {
 
 #[test]
 fn a_full_mailbox_is_told_and_nothing_of_it_is_lost() {
-    let deaf = "<% local s = tonumber(request.query.seconds) -%>\n<%= spawn(function() sleep(s) receive() end) -%>";
+    let deaf = "<% local s = tonumber(request.query.seconds) -%>\n<%= spawn(function() sleep(s) receive() \
+                end) -%>";
     let fill = "<%
 local sent = 0
 while true do
@@ -186,7 +187,8 @@ fn client_that_closes_ends_waiting_page() {
     assert_eq!(text(&answer), "the process has ended");
 }
 
-/// Long-lived processes spawned by many requests: there is a limit, further spawns are refused, and statistics say which page holds how many.
+/// Long-lived processes spawned by many requests: there is a limit, further spawns are refused, and statistics say
+/// which page holds how many.
 #[test]
 fn spawn_beyond_bound_fails_and_statistics_name_holder() {
     let chat = "<% local name, why = spawn(function() receive(600) end) -%><%= name and 'spawned' or why -%>";

@@ -301,7 +301,8 @@ fn broken_pages_are_named_by_check() {
 
 #[test]
 fn names_that_are_not_there_are_told_and_the_page_is_served() {
-    let page = "<% local total = 5 -%>\n<% if request.query.lap then -%>\n  <%= totl %> <%= totl * 2 %>\n<% end -%>\n<%= total %>";
+    let page = "<% local total = 5 -%>\n<% if request.query.lap then -%>\n  <%= totl %> <%= totl * 2 %>\n<% \
+                end -%>\n<%= total %>";
     let plan =
         Plan::new().file("a.page.txt", page).file("b.page.txt", "<% count = tonumbr('1') %>");
     let site = plan.directory.join("site");

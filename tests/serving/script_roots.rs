@@ -1,6 +1,6 @@
-//! Goal: pages are those of the directory that a root leads to, as files are, also when another one is put in its place; and a directory that cannot
-//! be read for a while is not treated as empty. Method: the built binary, directories that are replaced, made unreadable, and without free
-//! descriptors.
+//! Goal: pages are those of the directory that a root leads to, as files are, also when another one is put in its
+//! place; and a directory that cannot be read for a while is not treated as empty. Method: the built binary,
+//! directories that are replaced, made unreadable, and without free descriptors.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};

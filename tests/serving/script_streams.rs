@@ -42,7 +42,8 @@ fn read_all_chunks(client: &mut Client) -> usize {
 
 #[test]
 fn flushed_output_arrives_before_page_ends() {
-    let page = "<% response.status = 201 response.headers['X-One'] = 'two' -%>\nfirst <% response:flush() sleep(25) -%>";
+    let page = "<% response.status = 201 response.headers['X-One'] = 'two' -%>\nfirst <% response:flush() \
+                sleep(25) -%>";
     let server = start(&[("slow.page.txt", page)]);
     let mut client = server.client();
     client.send(head("GET", "/slow", &[])).unwrap();
@@ -78,7 +79,8 @@ fn a_stream_is_one_answer_and_the_connection_goes_on() {
 
 #[test]
 fn head_and_statuses_without_a_body_have_none() {
-    let page = "<% response.status = tonumber(request.query.status) or 200 -%>\nbody<% response:flush() -%>\n more<% response:flush() log('ran', request.method) -%>";
+    let page = "<% response.status = tonumber(request.query.status) or 200 -%>\nbody<% response:flush() \
+                -%>\n more<% response:flush() log('ran', request.method) -%>";
     let server = start(&[("page.page.txt", page)]);
     let mut client = server.client();
     let answer = client.request("HEAD", "/page", &[]).unwrap();
@@ -146,7 +148,8 @@ fn error_after_flush_cuts_answer_and_is_logged() {
         ("/late", "page late.page.html: late.page.html:1: took longer than "),
         (
             "/head",
-            "page head.page.html: head.page.html:2: the head was sent: status and headers are set before the first flush",
+            "page head.page.html: head.page.html:2: the head was sent: status and headers are set before \
+             the first flush",
         ),
     ] {
         let mut client = server.client();
@@ -209,8 +212,9 @@ fn the_access_log_has_one_line_for_each_stream_with_what_was_sent() {
 
 #[test]
 fn a_client_that_goes_away_ends_its_stream() {
-    let events = "<% response.headers['Content-Type'] = 'text/event-stream'\nlocal number = 0\nwhile true do\n\
-        number = number + 1\nresponse:write('data: ', number, '\\n\\n')\nresponse:flush()\nsleep(0.02)\nend %>";
+    let events = "<% response.headers['Content-Type'] = 'text/event-stream'\nlocal number = 0\nwhile true \
+                  do\nnumber = number + 1\nresponse:write('data: ', number, \
+                  '\\n\\n')\nresponse:flush()\nsleep(0.02)\nend %>";
     let server = start(&[("events.page.txt", events), ("two.page.txt", TWO)]);
     for (path, gone) in [("/events", 1), ("/two", 2)] {
         let mut client = server.client();
@@ -248,7 +252,8 @@ fn events_come_from_other_pages_and_only_who_has_a_client_sends_them() {
         assert_eq!(read_to(&mut client, &expected), expected);
     }
     assert_eq!(server.get("/spawned").status, 500);
-    let told = "spawned.page.txt:1: spawn cannot copy `response` (the variable 'response' of the function): a process makes no answer";
+    let told = "spawned.page.txt:1: spawn cannot copy `response` (the variable 'response' of the function): \
+                a process makes no answer";
     until(told, || server.printed_errors().contains(told).then_some(()));
 }
 
@@ -275,7 +280,8 @@ fn a_stream_lasts_longer_than_a_page_may_as_long_as_its_client_takes_it() {
 
 #[test]
 fn a_page_is_no_faster_than_its_client_and_memory_is_bounded() {
-    let page = "<% local piece = ('x'):rep(65536) for part = 1, 3200 do response:write(piece) response:flush() end %>";
+    let page = "<% local piece = ('x'):rep(65536) for part = 1, 3200 do response:write(piece) \
+                response:flush() end %>";
     let server = start(&[("large.page.txt", page), ("hello.page.txt", "hello")]);
     let memory = || {
         let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
@@ -299,7 +305,8 @@ fn a_page_is_no_faster_than_its_client_and_memory_is_bounded() {
 
 #[test]
 fn a_part_larger_than_any_queue_arrives() {
-    let page = "<% local piece = ('x'):rep(12 * 1024 * 1024) response:write(piece) response:flush() response:write(piece) -%>";
+    let page = "<% local piece = ('x'):rep(12 * 1024 * 1024) response:write(piece) response:flush() \
+                response:write(piece) -%>";
     // The text, its buffers and the output together are three times as much.
     let plan = Plan::new().config("[pages]\nmemory_per_request = \"64 MiB\"\n");
     let server = plan.file("large.page.txt", page).start();
@@ -326,7 +333,8 @@ fn a_stream_that_runs_is_given_the_time_of_the_drain() {
 
 #[test]
 fn a_page_that_streams_ends_as_it_began_when_it_is_edited() {
-    let page = "<% if request.query.go_by ~= 'yes' then response:write(self(), ' old') response:flush() receive() end -%>\n old";
+    let page = "<% if request.query.go_by ~= 'yes' then response:write(self(), ' old') response:flush() \
+                receive() end -%>\n old";
     let tell = "<%= tostring(send(request.query.to, 'go on')) %>";
     let server = start(&[("page.page.txt", page), ("tell.page.txt", tell)]);
     let mut client = server.client();

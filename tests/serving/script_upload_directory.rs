@@ -1,5 +1,5 @@
-//! Goal: the directory for uploads must not be one that anything else depends on, and a file in it belongs to its request only. Method: the
-//! built binary, raw clients, and a test that changes the directory in the meantime.
+//! Goal: the directory for uploads must not be one that anything else depends on, and a file in it belongs to its
+//! request only. Method: the built binary, raw clients, and a test that changes the directory in the meantime.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;

@@ -1,5 +1,5 @@
-//! Goal: files of forms reach their pages through the disk, in bounded memory, and leave nothing behind. Method: the built
-//! binary, curl, and raw clients that lie and close early; `script_large_uploads` has large files,
+//! Goal: files of forms reach their pages through the disk, in bounded memory, and leave nothing behind. Method: the
+//! built binary, curl, and raw clients that lie and close early; `script_large_uploads` has large files,
 //! `script_upload_directory` is about the directory.
 
 use std::process::Command;

@@ -1,6 +1,6 @@
-//! Goal: what `velodrome ctl set` lists can be changed in a running server, on all schedulers at once and without a reload; a
-//! wrong name or value is told with its mend; a reload puts everything back. Method: one setting of each owner is changed,
-//! and what it decides is looked at right after.
+//! Goal: what `velodrome ctl set` lists can be changed in a running server, on all schedulers at once and without a
+//! reload; a wrong name or value is told with its mend; a reload puts everything back. Method: one setting of each
+//! owner is changed, and what it decides is looked at right after.
 
 use serde_json::Value;
 
@@ -100,7 +100,8 @@ fn a_change_is_in_force_on_all_schedulers_when_it_is_confirmed() {
 #[test]
 fn every_owner_of_a_setting_hears_of_it() {
     let page = "<% while true do end %>";
-    let config = "[limits]\nbody_size = \"1 MiB\"\n[[channel]]\npattern = \"news\"\n[log]\nslow_log = \"off\"\n";
+    let config = "[limits]\nbody_size = \"1 MiB\"\n[[channel]]\npattern = \"news\"\n[log]\nslow_log = \
+                  \"off\"\n";
     let plan = Plan::new()
         .config(config)
         .file("busy.page.txt", page)

@@ -1,11 +1,12 @@
-//! Goal: a site has the processes that its configuration names, one of each, and they survive failures, edits and reloads. Method: the
-//! built server with one to three schedulers, any of which may run a process.
+//! Goal: a site has the processes that its configuration names, one of each, and they survive failures, edits and
+//! reloads. Method: the built server with one to three schedulers, any of which may run a process.
 
 use crate::server::client::text;
 use crate::server::patience::until;
 use crate::server::{Plan, Server, configuration, errors_of};
 
-/// A process that returns its name, and fails when it is told to. If there were two of it, one could not register the name.
+/// A process that returns its name, and fails when it is told to. If there were two of it, one could not register the
+/// name.
 const ECHO: &str = "return function() assert(register('echo')) \
     while true do local message = receive() \
       if message == 'fail' then error('as it was told') end \

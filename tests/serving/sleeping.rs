@@ -1,7 +1,7 @@
 //! Goal: no answer waits for a wake-up that was lost.
 //!
-//! Method: two schedulers and the writer of the store, all of which sleep between requests, and clients that wait for each answer
-//! and pause for a varying time, so that messages between threads arrive at every moment of going to sleep.
+//! Method: two schedulers and the writer of the store, all of which sleep between requests, and clients that wait for
+//! each answer and pause for a varying time, so that messages between threads arrive at every moment of going to sleep.
 //! `VELODROME_STRESS_SECONDS` sets for how long.
 
 use std::net::SocketAddr;

@@ -1,5 +1,6 @@
-//! Goal: slow clients are served beside others and closed by their deadlines, never before. Method: a thousand of them, dripping heads, dripping
-//! bodies and reading nothing, while a quick one is answered; then each kind alone against short deadlines.
+//! Goal: slow clients are served beside others and closed by their deadlines, never before. Method: a thousand of them,
+//! dripping heads, dripping bodies and reading nothing, while a quick one is answered; then each kind alone against
+//! short deadlines.
 //!
 //! How quick that one is, and how late a deadline fires, is no matter of tests: they share their cores with others.
 

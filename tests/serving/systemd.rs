@@ -1,5 +1,5 @@
-//! Goal: the server takes sockets from a service manager and notifies it of its state. Method: sockets passed as systemd
-//! passes them, and a notification socket of the test.
+//! Goal: the server takes sockets from a service manager and notifies it of its state. Method: sockets passed as
+//! systemd passes them, and a notification socket of the test.
 
 use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;

@@ -18,11 +18,12 @@ use crate::server::{PROGRAM, Plan, Server, configuration, has, printed_by, run};
 pub(crate) const NAME: &str = "velodrome.example";
 
 /// A listener with the certificate `site`.
-pub(crate) const LISTENER: &str = "[[listener]]\naddress = \"127.0.0.1:0\"\ntls = { certificate = \"site.pem\", key = \"site.key\" }\n";
+pub(crate) const LISTENER: &str = "[[listener]]\naddress = \"127.0.0.1:0\"\ntls = { certificate = \
+                                   \"site.pem\", key = \"site.key\" }\n";
 
 /// Shows what a page sees of its connection.
-const PAGE: &str = "<%= request.scheme %><% local tls = request.tls or {} %>\n\
-    <%= tls.version or '-' %> <%= tls.server_name or '-' %> <%= tls.subject or '-' %> <%= #(tls.fingerprint or '') %>";
+const PAGE: &str = "<%= request.scheme %><% local tls = request.tls or {} %>\n<%= tls.version or '-' %> <%= \
+                    tls.server_name or '-' %> <%= tls.subject or '-' %> <%= #(tls.fingerprint or '') %>";
 
 /// A site with a page and a file.
 pub(crate) fn site(config: &str) -> (Plan, Authority) {

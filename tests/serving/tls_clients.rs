@@ -8,7 +8,8 @@ use std::process::Command;
 use crate::server::certificates::Authority;
 use crate::server::{Plan, Server, errors_of, has, printed_by, run};
 
-const LISTENER: &str = "[[listener]]\naddress = \"127.0.0.1:0\"\ntls = { certificate = \"site.pem\", key = \"site.key\" }\n";
+const LISTENER: &str = "[[listener]]\naddress = \"127.0.0.1:0\"\ntls = { certificate = \"site.pem\", key = \
+                        \"site.key\" }\n";
 
 const PYTHON: &str = "import ssl, sys, urllib.request
 context = ssl.create_default_context(cafile=sys.argv[2])

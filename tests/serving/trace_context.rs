@@ -1,6 +1,6 @@
 //! Goal: a request that says to which trace it belongs is found by that name in the log, by its page and by the servers
-//! that are asked because of it; what says so wrongly counts for nothing. Method: the built binary, with a server behind
-//! it that returns what it has got.
+//! that are asked because of it; what says so wrongly counts for nothing. Method: the built binary, with a server
+//! behind it that returns what it has got.
 
 use std::io::Write;
 

@@ -1,6 +1,6 @@
-//! Goal: a trace shows each step of what it is about and nothing that a client has sent as a field or a body; it ends by
-//! itself, keeps its rate under load, and says what it has left out. Method: the built binary, traces over its control
-//! socket while requests run, and `velodrome ctl trace`.
+//! Goal: a trace shows each step of what it is about and nothing that a client has sent as a field or a body; it ends
+//! by itself, keeps its rate under load, and says what it has left out. Method: the built binary, traces over its
+//! control socket while requests run, and `velodrome ctl trace`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;

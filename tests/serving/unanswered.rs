@@ -13,9 +13,9 @@ use crate::server::upstreams::{
 };
 use crate::server::{Plan, Server};
 
-const LOG: &str = "[log]\naccess = \"access.log\"\nfields = [\"status\", \"method\", \"bytes\", \"bytes_in\", \
-    \"request_id\", \"route\", \"upstream\", \"upstream_address\", \"upstream_status\", \"upstream_ms\", \
-    \"first_byte_ms\", \"duration_ms\"]\n";
+const LOG: &str = "[log]\naccess = \"access.log\"\nfields = [\"status\", \"method\", \"bytes\", \
+                   \"bytes_in\", \"request_id\", \"route\", \"upstream\", \"upstream_address\", \
+                   \"upstream_status\", \"upstream_ms\", \"first_byte_ms\", \"duration_ms\"]\n";
 
 const OWN: &str = "[[route]]\npath = \"/own\"\njson = 1\n";
 

@@ -1,5 +1,5 @@
-//! Goal: a stranger uploads only where the site wants files, and only as much as the route allows. Method: forms of several sizes to pages
-//! and modules that read files and that do not, with and without a `body_size`.
+//! Goal: a stranger uploads only where the site wants files, and only as much as the route allows. Method: forms of
+//! several sizes to pages and modules that read files and that do not, with and without a `body_size`.
 
 use crate::server::client::{head, text};
 use crate::server::{Plan, Server};
@@ -90,7 +90,8 @@ fn fields_of_a_form_are_read_by_all() {
 #[test]
 fn a_part_with_an_extended_name_alone_is_a_file() {
     let server = server();
-    let body = "--X\r\nContent-Disposition: form-data; name=\"f\"; filename*=UTF-8''%e2%82%ac.txt\r\n\r\nDATA\r\n--X--\r\n";
+    let body = "--X\r\nContent-Disposition: form-data; name=\"f\"; \
+                filename*=UTF-8''%e2%82%ac.txt\r\n\r\nDATA\r\n--X--\r\n";
     let length = body.len().to_string();
     let answer = send(&server, "/page", body, ("Content-Length", &length));
     assert_eq!((answer.status, text(&answer)), (200, "1 files"));

@@ -1,5 +1,5 @@
-//! Goal: a module talks with WebSocket clients, one call after the other, until each is closed in any way. Method: the built
-//! server, plain sockets.
+//! Goal: a module talks with WebSocket clients, one call after the other, until each is closed in any way. Method: the
+//! built server, plain sockets.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -54,11 +54,13 @@ return function(request, response)
 end
 "#;
 
-const WRITE: &str = "return function(request) return tostring(send(request.query.name, { 'for', request.query.name })) end";
+const WRITE: &str = "return function(request) return tostring(send(request.query.name, { 'for', \
+                     request.query.name })) end";
 
-const CONFIG: &str = "[[channel]]\npattern = \"told\"\nhistory = 1000\n[[channel]]\npattern = \"room\"\nsubscribe = \"none\"\n\
-    [[route]]\npath = \"/talk\"\nmodule = \"talk\"\n[[route]]\npath = \"/write\"\nmodule = \"write\"\n\
-    [pages]\ndeadline = \"1s\"\n";
+const CONFIG: &str = "[[channel]]\npattern = \"told\"\nhistory = 1000\n[[channel]]\npattern = \
+                      \"room\"\nsubscribe = \"none\"\n[[route]]\npath = \"/talk\"\nmodule = \
+                      \"talk\"\n[[route]]\npath = \"/write\"\nmodule = \"write\"\n[pages]\ndeadline = \
+                      \"1s\"\n";
 
 fn site(schedulers: u16) -> Server {
     configured(CONFIG, schedulers)
@@ -258,7 +260,8 @@ fn messages_are_compressed_for_clients_that_take_that() {
         (socket, String::from_utf8_lossy(&told).into_owned())
     };
     let (mut talk, head) = begin("/talk?name=ann", DEFLATES, b"hello ann");
-    let answer = "\r\nSec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover; client_no_context_takeover\r\n";
+    let answer = "\r\nSec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover; \
+                  client_no_context_takeover\r\n";
     assert!(head.contains(answer), "{head}");
     // "Hello" (RFC 7692, section 7.2.3.1); a short answer is sent uncompressed.
     let told = say(&mut talk, b"\xc1\x87\0\0\0\0\xf2\x48\xcd\xc9\xc9\x07\x00", b"HELLO");
@@ -338,8 +341,8 @@ fn the_cases_of_the_autobahn_suite_pass() {
     };
     // All except performance (9) and compression.
     passed(&["-x", "9.*", "-x", "12.*", "-x", "13.*"], "247 cases passed");
-    // The compression cases whose messages get shorter (the package counts others as failed), with an unrestricted window (13.3 and 13.5 request a
-    // smaller one), in four sizes.
+    // The compression cases whose messages get shorter (the package counts others as failed), with an unrestricted
+    // window (13.3 and 13.5 request a smaller one), in four sizes.
     let groups = ["12.1", "12.3", "12.4", "13.1", "13.2", "13.4", "13.6", "13.7"];
     let cases = groups.iter().flat_map(|group| [3, 4, 5, 11].map(|case| format!("{group}.{case}")));
     let cases: Vec<String> = cases.flat_map(|case| ["-i".to_owned(), case]).collect();

@@ -1,13 +1,15 @@
-//! Goal: the client libraries of Redis work as with Redis, including the commands that they send when they connect, for channels and the store.
-//! Method: small programs with redis-py, node-redis and go-redis, each reported as skipped if it is not installed.
+//! Goal: the client libraries of Redis work as with Redis, including the commands that they send when they connect, for
+//! channels and the store. Method: small programs with redis-py, node-redis and go-redis, each reported as skipped if
+//! it is not installed.
 
 use std::process::Command;
 
 use crate::server::channel::{API_KEY, resp, token};
 use crate::server::{Plan, Server, errors_of, printed_by, run};
 
-const CONFIG: &str = "[[channel]]\npattern = \"news\"\n[[channel]]\npattern = \"room.*\"\nsubscribe = \"token\"\n\
-    publish = \"token\"\n[channels]\napi_keys = \"keys\"\ntoken_keys = \"tokens\"\n";
+const CONFIG: &str = "[[channel]]\npattern = \"news\"\n[[channel]]\npattern = \"room.*\"\nsubscribe = \
+                      \"token\"\npublish = \"token\"\n[channels]\napi_keys = \"keys\"\ntoken_keys = \
+                      \"tokens\"\n";
 
 /// Prints the messages it receives, with RESP2, and with RESP3 if the library supports both.
 const PYTHON: &str = r#"

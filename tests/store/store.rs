@@ -1,5 +1,5 @@
-//! Goal: the store keeps its guarantees whatever happens to the server and its clients. Method: Redis clients against the built server,
-//! which is killed, drained, reloaded and filled.
+//! Goal: the store keeps its guarantees whatever happens to the server and its clients. Method: Redis clients against
+//! the built server, which is killed, drained, reloaded and filled.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

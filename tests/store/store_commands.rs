@@ -1,4 +1,5 @@
-//! Goal: what client libraries and tools of Redis rely on beyond reading and writing keys. Method: their commands, and the replies of Redis.
+//! Goal: what client libraries and tools of Redis rely on beyond reading and writing keys. Method: their commands, and
+//! the replies of Redis.
 
 use std::net::TcpStream;
 
@@ -58,13 +59,15 @@ fn commands_that_are_no_steps_of_the_store_run_in_a_transaction() {
         let heard = say(&mut subscriber, b"", b"result\r\n");
         assert!(heard.ends_with(b"*3\r\n$7\r\nmessage\r\n$2\r\nch\r\n$6\r\nresult\r\n"));
         // Later commands of a transaction use the database that it has selected, and so do those behind it.
-        let lines = "MULTI\r\nSELECT 1\r\nSET a one\r\nSELECT 2\r\nSET a two\r\nEXEC\r\nGET a\r\nSELECT 1\r\nGET a\r\nSELECT 0\r\nGET a\r\n";
+        let lines = "MULTI\r\nSELECT 1\r\nSET a one\r\nSELECT 2\r\nSET a two\r\nEXEC\r\nGET a\r\nSELECT \
+                     1\r\nGET a\r\nSELECT 0\r\nGET a\r\n";
         let heard = ask(&mut client, lines);
         let results =
             "*4\r\n+OK\r\n+OK\r\n+OK\r\n+OK\r\n$3\r\ntwo\r\n+OK\r\n$3\r\none\r\n+OK\r\n$-1\r\n";
         assert_eq!(heard, format!("+OK\r\n{}{results}", "+QUEUED\r\n".repeat(4)));
         // A transaction that does not run selects nothing.
-        let lines = "MULTI\r\nSELECT 1\r\nNOSUCH\r\nEXEC\r\nGET a\r\nMULTI\r\nSELECT 1\r\nDISCARD\r\nGET a\r\n";
+        let lines = "MULTI\r\nSELECT 1\r\nNOSUCH\r\nEXEC\r\nGET a\r\nMULTI\r\nSELECT 1\r\nDISCARD\r\nGET \
+                     a\r\n";
         assert!(ask(&mut client, lines).ends_with("$-1\r\n+OK\r\n+QUEUED\r\n+OK\r\n$-1\r\n"));
         for refused in ["SUBSCRIBE ch", "HELLO 3", "AUTH a", "CLIENT REPLY OFF"] {
             let heard = ask(&mut client, &format!("MULTI\r\n{refused}\r\nEXEC\r\n"));
@@ -140,7 +143,8 @@ fn clients_set_their_names_and_switch_replies_off() {
     ] {
         assert_eq!(ask(&mut client, &format!("{command}\r\n")), format!("{expected}\r\n"));
     }
-    let lines = "CLIENT REPLY SKIP\r\nSET a 1\r\nECHO x\r\nCLIENT REPLY OFF\r\nSET a 2\r\nGET a\r\nNOSUCH\r\nMULTI\r\nINCR a\r\nPUBLISH ch x\r\nEXEC\r\nCLIENT REPLY ON\r\nGET a\r\n";
+    let lines = "CLIENT REPLY SKIP\r\nSET a 1\r\nECHO x\r\nCLIENT REPLY OFF\r\nSET a 2\r\nGET \
+                 a\r\nNOSUCH\r\nMULTI\r\nINCR a\r\nPUBLISH ch x\r\nEXEC\r\nCLIENT REPLY ON\r\nGET a\r\n";
     assert_eq!(ask(&mut client, lines), "$1\r\nx\r\n+OK\r\n$1\r\n3\r\n");
     let kill = format!("CLIENT KILL ADDR {address} SKIPME no\r\n");
     assert_eq!(say(&mut client, kill.as_bytes(), b"\r\n"), b":1\r\n");

@@ -1,5 +1,5 @@
-//! Goal: `COMMAND` describes each command as Redis does, so client libraries send it to the right place. Method: the rows
-//! of the table, one after the other, compared with what redis-server says.
+//! Goal: `COMMAND` describes each command as Redis does, so client libraries send it to the right place. Method: the
+//! rows of the table, one after the other, compared with what redis-server says.
 
 use std::io::{Read, Write};
 

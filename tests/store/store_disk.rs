@@ -1,5 +1,5 @@
-//! Goal: a full disk fails writes with a clear reason and nothing else, and the file of a store grows while it is used. Method: a small file
-//! system in memory, where the test may mount one.
+//! Goal: a full disk fails writes with a clear reason and nothing else, and the file of a store grows while it is used.
+//! Method: a small file system in memory, where the test may mount one.
 
 use std::io::Write;
 use std::net::TcpStream;

@@ -1,5 +1,5 @@
-//! Goal: import loads all rows of a file or none, and export returns them unchanged, also while a server has the store open. Method: `velodrome store`
-//! on small files.
+//! Goal: import loads all rows of a file or none, and export returns them unchanged, also while a server has the store
+//! open. Method: `velodrome store` on small files.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -96,7 +96,8 @@ fn rows_of_each_form_are_imported() {
 #[test]
 fn commands_of_redis_are_imported_and_others_are_refused_by_their_number() {
     let place = Place::new();
-    let commands = "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$3\r\n1\r\n\r\nset b 'two words' pxat 4102444800000\r\n\r\nMSET c 3 d 4\r\nSETEX e 1000 5\r\n";
+    let commands = "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$3\r\n1\r\n\r\nset b 'two words' pxat \
+                    4102444800000\r\n\r\nMSET c 3 d 4\r\nSETEX e 1000 5\r\n";
     let file = place.file("dump.resp", commands);
     let told = done(&["import", &file, &place.data]);
     assert!(told.starts_with("5 rows are in database 0"), "{told}");

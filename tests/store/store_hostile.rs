@@ -1,5 +1,5 @@
-//! Goal: a client that asks for too much harms only itself, and the server's memory stays bounded. Method: the most expensive commands, many times, beside a client that
-//! asks for little.
+//! Goal: a client that asks for too much harms only itself, and the server's memory stays bounded. Method: the most
+//! expensive commands, many times, beside a client that asks for little.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -1,4 +1,5 @@
-//! Goal: requests to the store over HTTP do what they say, for clients that the rules allow. Method: requests to the built server, beside a Redis client.
+//! Goal: requests to the store over HTTP do what they say, for clients that the rules allow. Method: requests to the
+//! built server, beside a Redis client.
 
 use conformance::{ParsedResponse, RequestKind};
 use serde_json::{Value, json};
@@ -7,10 +8,11 @@ use crate::server::channel::{API_KEY, SECRET, connect, resp, say, token};
 use crate::server::client::{field, head, text};
 use crate::server::{Plan, Server};
 
-const CONFIG: &str = "[store]\ndatabases = [\"cards\", \"shut\", \"log\"]\nsync = \"none\"\n\
-    [[database]]\nname = \"cards\"\nhttp = true\n[[database]]\nname = \"shut\"\nread = \"key\"\nwrite = \"none\"\nhttp = true\n\
-    [[database]]\nname = \"log\"\nread = \"token\"\nwrite = \"token\"\nhttp = true\n\
-    [channels]\napi_keys = \"keys\"\ntoken_keys = \"tokens\"\n";
+const CONFIG: &str = "[store]\ndatabases = [\"cards\", \"shut\", \"log\"]\nsync = \
+                      \"none\"\n[[database]]\nname = \"cards\"\nhttp = true\n[[database]]\nname = \
+                      \"shut\"\nread = \"key\"\nwrite = \"none\"\nhttp = true\n[[database]]\nname = \
+                      \"log\"\nread = \"token\"\nwrite = \"token\"\nhttp = true\n[channels]\napi_keys = \
+                      \"keys\"\ntoken_keys = \"tokens\"\n";
 
 fn site() -> Server {
     let plan = Plan::new().argument("--listen-resp=127.0.0.1:0");

@@ -1,5 +1,6 @@
-//! Goal: after `kill -9` at any moment every answered write exists, and no transaction in part. Method: clients write pairs in
-//! transactions while the server is killed repeatedly; after each start the pairs are checked. `VELODROME_KILLS=1000` sets the number of rounds.
+//! Goal: after `kill -9` at any moment every answered write exists, and no transaction in part. Method: clients write
+//! pairs in transactions while the server is killed repeatedly; after each start the pairs are checked.
+//! `VELODROME_KILLS=1000` sets the number of rounds.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -15,7 +16,8 @@ const ROUNDS: u64 = 60;
 /// The number of clients.
 const WRITERS: usize = 4;
 
-/// A transaction that writes the same number twice, deletes a key of the previous transaction, and writes a large value.
+/// A transaction that writes the same number twice, deletes a key of the previous transaction, and writes a large
+/// value.
 fn pair(writer: usize, number: u64) -> Vec<u8> {
     let commands = [
         "MULTI".to_owned(),

@@ -1,13 +1,14 @@
-//! Goal: pages, modules and processes read and write the same store as Redis clients, no increment is lost, and a store that refuses a change says so.
-//! Method: the built server with two schedulers, and many clients at once.
+//! Goal: pages, modules and processes read and write the same store as Redis clients, no increment is lost, and a store
+//! that refuses a change says so. Method: the built server with two schedulers, and many clients at once.
 
 use crate::server::channel::{connect, resp, say};
 use crate::server::client::text;
 use crate::server::{Plan, Server};
 
 /// Runs the code in the request.
-const RUN: &str = "<% local given = { assert(load(request.query.code))() } \
-    for index, value in ipairs(given) do given[index] = json.encode(value) end response:write(table.concat(given, ' ')) %>";
+const RUN: &str = "<% local given = { assert(load(request.query.code))() } for index, value in \
+                   ipairs(given) do given[index] = json.encode(value) end \
+                   response:write(table.concat(given, ' ')) %>";
 
 /// Moves one unit from an account to another, unless the first is empty; `0` if the store refused.
 const MOVE: &str = "<% local from, to = request.query.from, request.query.to \
@@ -97,7 +98,8 @@ fn pages_and_clients_of_redis_read_what_the_others_wrote() {
     assert_eq!(
         run(
             &server,
-            "local _, about = store.get('o') return store.put('o', 3, { version = about.version }), store.put('o', 4, { version = about.version }), (store.get('o'))"
+            "local _, about = store.get('o') return store.put('o', 3, { version = about.version }), \
+             store.put('o', 4, { version = about.version }), (store.get('o'))"
         ),
         "true false 3"
     );
@@ -105,8 +107,9 @@ fn pages_and_clients_of_redis_read_what_the_others_wrote() {
         run(&server, "return select(2, store.add('t'))"),
         "\"value is not an integer or out of range\""
     );
-    let ttl = "store.put('e', 1, { expires_in = 100 }) store.update('e', function(n) return n + 1 end) local value, about = store.get('e') \
-        return value, about.expires_at > time.now() + 90, store.put('e', 3, { expires_in = 0.001 })";
+    let ttl = "store.put('e', 1, { expires_in = 100 }) store.update('e', function(n) return n + 1 end) \
+               local value, about = store.get('e') return value, about.expires_at > time.now() + 90, \
+               store.put('e', 3, { expires_in = 0.001 })";
     assert_eq!(run(&server, ttl), "2 true true");
     assert_eq!(run(&server, "while store.get('e') do sleep(0.001) end return true"), "true");
 }
@@ -145,14 +148,16 @@ fn nothing_is_lost_of_what_many_change_at_once() {
             });
         }
     });
-    let sums = "local sum = 0 for _, key in ipairs { 'a', 'b', 'c' } do local has = store.get(key) assert(has >= 0) sum = sum + has end return sum, (store.get('counter'))";
+    let sums = "local sum = 0 for _, key in ipairs { 'a', 'b', 'c' } do local has = store.get(key) \
+                assert(has >= 0) sum = sum + has end return sum, (store.get('counter'))";
     assert_eq!(run(&server, sums), "120 200");
 }
 
 #[test]
 fn a_page_is_told_what_the_store_refuses() {
     let server = plan().config("[store]\nsync = \"none\"\nsize = \"1 MiB\"\n").start();
-    let fill = "for i = 1, 1000 do local fine, why = store.put('k' .. i, ('x'):rep(10000)) if not fine then return i < 200, why end end";
+    let fill = "for i = 1, 1000 do local fine, why = store.put('k' .. i, ('x'):rep(10000)) if not fine then \
+                return i < 200, why end end";
     assert_eq!(run(&server, fill), "true \"the store is full; raise `size` in [store]\"");
     assert_eq!(run(&server, "return #store.get('k1'), store.delete('k1')"), "10000 true");
     assert_eq!(server.get("/run?code=return+store.database('none'):get('a')").status, 500);

@@ -1,5 +1,5 @@
-//! Goal: a client that writes much before it reads is served, or ended with a reason, and holds up no other client. Method: large pipelines, and commands whose work the client
-//! chooses, beside a client that asks for little.
+//! Goal: a client that writes much before it reads is served, or ended with a reason, and holds up no other client.
+//! Method: large pipelines, and commands whose work the client chooses, beside a client that asks for little.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};

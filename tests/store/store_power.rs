@@ -1,6 +1,7 @@
-//! Goal: after a power failure a store with `sync = "commit"` or `"log"` has every answered write, one with `"interval"` has all writes up to a recent moment, and none
-//! has a transaction in part. Method: strace records the writes of programs, and the test builds the possible contents of the disk at each moment ([`power`]). Reported as skipped
-//! if strace is not installed or not permitted.
+//! Goal: after a power failure a store with `sync = "commit"` or `"log"` has every answered write, one with
+//! `"interval"` has all writes up to a recent moment, and none has a transaction in part. Method: strace records the
+//! writes of programs, and the test builds the possible contents of the disk at each moment ([`power`]). Reported as
+//! skipped if strace is not installed or not permitted.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;

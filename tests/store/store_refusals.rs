@@ -1,4 +1,5 @@
-//! Goal: a refused command leaves nothing half done. Method: commands beyond their bounds, then what the client would do next.
+//! Goal: a refused command leaves nothing half done. Method: commands beyond their bounds, then what the client would
+//! do next.
 
 use std::io::Write;
 use std::net::TcpStream;

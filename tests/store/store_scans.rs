@@ -1,5 +1,6 @@
-//! Goal: a scan returns every key that exists during the whole scan, and ends, whatever happens to the server and however many scans run. Method: scans of Redis clients
-//! over restarts, on several schedulers, amid thousands of others, and while keys are deleted.
+//! Goal: a scan returns every key that exists during the whole scan, and ends, whatever happens to the server and
+//! however many scans run. Method: scans of Redis clients over restarts, on several schedulers, amid thousands of
+//! others, and while keys are deleted.
 
 use std::collections::BTreeSet;
 use std::net::TcpStream;

@@ -1,5 +1,6 @@
-//! Goal: the server controls sessions in the store: a copied cookie is useless after the session ends, a revoked session does not return, and two sites have separate sessions.
-//! Method: the built server with two schedulers, and requests with each other's cookies.
+//! Goal: the server controls sessions in the store: a copied cookie is useless after the session ends, a revoked
+//! session does not return, and two sites have separate sessions. Method: the built server with two schedulers, and
+//! requests with each other's cookies.
 
 use std::io::Write;
 
@@ -9,7 +10,8 @@ use crate::server::{Plan, Server};
 use conformance::ParsedResponse;
 
 const LOGIN: &str = "<% request.session = { user = request.query.name } %>in";
-const ADD: &str = "<% local session = request.session session.laps = (session.laps or 0) + 1 %><%= session.laps %>";
+const ADD: &str = "<% local session = request.session session.laps = (session.laps or 0) + 1 %><%= \
+                   session.laps %>";
 const WHO: &str = "<%= request.session.user or 'nobody' %>";
 const OUT: &str = "<% request.session = nil %>out";
 /// Shows the session, and ends it if asked.
@@ -21,7 +23,8 @@ const FLUSHED: &str =
     "<% request.session.user = 'flushed' response:write('a') response:flush() %>b";
 
 /// Two sites with the same pages.
-const CONFIG: &str = "[pages]\nsessions = \"store\"\n[store]\nsync = \"none\"\n[[host]]\nnames = [\"other.example\"]\nroot = \"site\"\n";
+const CONFIG: &str = "[pages]\nsessions = \"store\"\n[store]\nsync = \"none\"\n[[host]]\nnames = \
+                      [\"other.example\"]\nroot = \"site\"\n";
 
 fn site() -> Server {
     let pages = [

@@ -1,5 +1,6 @@
-//! Goal: whatever bytes come into the store, on whatever way, they come out as what each way out promises: bytes unchanged, text that is UTF-8, JSON that
-//! is JSON. Method: the product of all ways in, odd values and keys, and all ways out, with the built server and `velodrome store`.
+//! Goal: whatever bytes come into the store, on whatever way, they come out as what each way out promises: bytes
+//! unchanged, text that is UTF-8, JSON that is JSON. Method: the product of all ways in, odd values and keys, and all
+//! ways out, with the built server and `velodrome store`.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -220,7 +221,8 @@ fn a_value_of_an_earlier_version_ends_no_list() {
     let list = server.get("/store/cards?limit=1000");
     assert_eq!(list.status, 200);
     json::check_around(&list.body, 3).unwrap();
-    let code = "local count = 0 for key, value in store.database('cards'):scan('') do count = count + 1 end return tostring(count)";
+    let code = "local count = 0 for key, value in store.database('cards'):scan('') do count = count + 1 end \
+                return tostring(count)";
     let response = server.get(&format!("/run?code={}", encoded(code.as_bytes())));
     assert_eq!((response.status, text(&response)), (200, "24"), "{}", server.printed_errors());
 }

@@ -186,7 +186,8 @@ fn a_knee_is_searched_step_by_step() {
     let url = format!("http://{}/a.txt", server.address());
     let words =
         ["bench", "knee", &url, "--rate=100:200", "-d=300ms", "--warmup=0s", "-c=2", "-t=1"];
-    // No answer takes less than a microsecond: the objective is missed from the start, unless the generator was too slow to say so.
+    // No answer takes less than a microsecond: the objective is missed from the start, unless the generator was too
+    // slow to say so.
     let output = run(Command::new(PROGRAM).args(words).args(["--slo=max=1us", "--json"]));
     let told: serde_json::Value = serde_json::from_str(&printed_by(&output)).unwrap();
     let expected = if told["found"]["end"] == "broken_from_start" { 0 } else { 3 };

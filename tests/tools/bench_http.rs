@@ -251,7 +251,8 @@ fn unsupported_request_is_refused_before_run() {
     }
 }
 
-/// Starts `velodrome bench` with these arguments and JSON, and sends it a signal when the server has had enough requests.
+/// Starts `velodrome bench` with these arguments and JSON, and sends it a signal when the server has had enough
+/// requests.
 fn interrupted(words: &str, signal: &str, asked: &AtomicU64, enough: u64) -> (Value, Option<i32>) {
     let mut command = Command::new(PROGRAM);
     command.arg("bench").args(words.split(' ')).arg("--json");

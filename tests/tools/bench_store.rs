@@ -1,5 +1,5 @@
-//! Goal: `velodrome bench store` fills a store, reads it, and counts what it finds, and a store that returns wrong values or errors has no valid
-//! figures. Method: the built binary against itself, redis-server and memcached.
+//! Goal: `velodrome bench store` fills a store, reads it, and counts what it finds, and a store that returns wrong
+//! values or errors has no valid figures. Method: the built binary against itself, redis-server and memcached.
 
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Output, Stdio};

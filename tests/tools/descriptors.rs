@@ -9,8 +9,8 @@ use crate::server::client::{Client, head, text};
 use crate::server::patience::until;
 use crate::server::{Plan, Server, has, run};
 
-/// One scheduler, so that few connections reach the limit. It has its own descriptor table, so the control socket is not
-/// affected.
+/// One scheduler, so that few connections reach the limit. It has its own descriptor table, so the control socket is
+/// not affected.
 const CONFIG: &str = "schedulers = 1\n[pages]\ndeadline = \"10m\"\n";
 
 /// Connections that a test opens: more than the limit of descriptors.

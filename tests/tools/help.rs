@@ -1,5 +1,5 @@
-//! Goal: help texts and documents name verbs and flags that exist. Method: the help of every verb is read; each `velodrome ...` in it, in the
-//! documents and in the examples is compared with the help of the verb that it calls.
+//! Goal: help texts and documents name verbs and flags that exist. Method: the help of every verb is read; each
+//! `velodrome ...` in it, in the documents and in the examples is compared with the help of the verb that it calls.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -119,9 +119,12 @@ fn every_flag_that_is_named_exists() {
 #[test]
 fn a_flag_that_does_not_exist_is_found() {
     let known = all_help();
-    let wrong: Vec<String> = calls("`velodrome serve site --listne 1`, `velodrome bench http URL -c 1 -y --json`; velodrome tune ladder --server 'x --y' --step 'z'")
-        .iter()
-        .flat_map(|call| strangers(call, &known))
-        .collect();
+    let wrong: Vec<String> = calls(
+        "`velodrome serve site --listne 1`, `velodrome bench http URL -c 1 -y \
+                                    --json`; velodrome tune ladder --server 'x --y' --step 'z'",
+    )
+    .iter()
+    .flat_map(|call| strangers(call, &known))
+    .collect();
     assert_eq!(wrong, ["`velodrome serve` has no --listne", "`velodrome bench http` has no -y"]);
 }

@@ -1,5 +1,5 @@
-//! Goal: `[log] level` selects which of the server's own lines are written, from the start and after a reload. Method: the
-//! built binary is made to log at every level, and its lines are counted.
+//! Goal: `[log] level` selects which of the server's own lines are written, from the start and after a reload. Method:
+//! the built binary is made to log at every level, and its lines are counted.
 
 use crate::server::client::{Client, head};
 use crate::server::patience::until;

@@ -1,5 +1,5 @@
-//! Goal: `velodrome profile` shows where the time of a server goes, as text and as a graph. Method: the built server under load; reported as skipped
-//! if the kernel does not permit sampling.
+//! Goal: `velodrome profile` shows where the time of a server goes, as text and as a graph. Method: the built server
+//! under load; reported as skipped if the kernel does not permit sampling.
 #![expect(clippy::print_stdout, reason = "what is skipped has to be seen")]
 
 use std::process::{Command, Output};

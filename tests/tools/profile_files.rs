@@ -1,4 +1,5 @@
-//! Goal: `velodrome profile` reads files of folded stacks, also those of other tools, and writes what other tools read. Method: small files with known shares.
+//! Goal: `velodrome profile` reads files of folded stacks, also those of other tools, and writes what other tools read.
+//! Method: small files with known shares.
 
 use std::process::{Command, Output};
 

@@ -1,5 +1,6 @@
-//! Goal: `velodrome top` shows a running server, survives its silence and its end, and gives the terminal back. Method: the built binary in
-//! a terminal of tmux, with keys as a user presses them; reported as skipped if tmux is missing. One interval is also read as text and JSON.
+//! Goal: `velodrome top` shows a running server, survives its silence and its end, and gives the terminal back. Method:
+//! the built binary in a terminal of tmux, with keys as a user presses them; reported as skipped if tmux is missing.
+//! One interval is also read as text and JSON.
 #![expect(clippy::print_stdout, reason = "what is skipped has to be seen")]
 
 use std::process::{Command, Output};

@@ -1,5 +1,6 @@
-//! Goal: `velodrome tune audit` reports on this host and on another one's files, and finds causes that the test sets up in a network namespace.
-//! Method: the built binary; namespaces by unshare, reported as skipped if they are not permitted.
+//! Goal: `velodrome tune audit` reports on this host and on another one's files, and finds causes that the test sets up
+//! in a network namespace. Method: the built binary; namespaces by unshare, reported as skipped if they are not
+//! permitted.
 #![expect(clippy::print_stdout, reason = "what is skipped has to be seen")]
 
 use std::process::{Command, Output};
@@ -74,7 +75,8 @@ fn invalid_arguments_are_refused() {
     }
 }
 
-/// Creates a table of nftables by netlink messages (a batch with `NFT_MSG_NEWTABLE`), because `nft` may not be installed.
+/// Creates a table of nftables by netlink messages (a batch with `NFT_MSG_NEWTABLE`), because `nft` may not be
+/// installed.
 const TABLE: &str = r#"python3 -c '
 import socket, struct
 def message(kind, flags, content):
@@ -102,8 +104,8 @@ fn causes_in_a_network_namespace_are_named() {
     let test = "causes_in_a_network_namespace_are_named";
     let set =
         |name: &str, value: &str| format!("echo {value} > /proc/sys/{}", name.replace('.', "/"));
-    let tap = "python3 -c 'import socket, time; s = socket.socket(17, 3, 768); print(flush=True); time.sleep(5)' > ready 2>&1 & \
-        while ! [ -s ready ]; do :; done";
+    let tap = "python3 -c 'import socket, time; s = socket.socket(17, 3, 768); print(flush=True); \
+               time.sleep(5)' > ready 2>&1 & while ! [ -s ready ]; do :; done";
     let place = Directory::new();
     let tap = format!("cd {}\n{tap}", place.path().display());
     let modules = std::fs::read_to_string("/proc/modules");

@@ -1,14 +1,15 @@
-//! Goal: `velodrome tune` changes settings of a network device, and reverts them: on command, and by itself if the change may cut the connection to
-//! the host. It finds packets that arrive on another CPU than that of their thread. Method: the built binary and a pair of devices in network
-//! namespaces; a fake `/sys` in that namespace says that they have hardware behind them.
+//! Goal: `velodrome tune` changes settings of a network device, and reverts them: on command, and by itself if the
+//! change may cut the connection to the host. It finds packets that arrive on another CPU than that of their thread.
+//! Method: the built binary and a pair of devices in network namespaces; a fake `/sys` in that namespace says that they
+//! have hardware behind them.
 
 use std::process::Command;
 
 use crate::server::directory::Directory;
 use crate::server::{PROGRAM, errors_of, printed_by, run};
 
-/// Reads the device's settings by ethtool's calls, without the program under test; with an argument it first gets one receive queue and segmentation
-/// offload.
+/// Reads the device's settings by ethtool's calls, without the program under test; with an argument it first gets one
+/// receive queue and segmentation offload.
 const DEVICE: &str = r"
 import array, fcntl, socket, struct, sys
 asker = socket.socket()
@@ -50,7 +51,9 @@ fn queues_and_offloads_of_a_device_are_changed_and_put_back() {
     let look = format!("python3 {here}/device.py");
     let apply = "apply net.queues net.gro --allow 3 --seconds 0";
     let lines = [
-        "ip link add name one numrxqueues 4 numtxqueues 4 type veth peer name other numrxqueues 4 numtxqueues 4".to_owned(),
+        "ip link add name one numrxqueues 4 numtxqueues 4 type veth peer name other numrxqueues 4 \
+         numtxqueues 4"
+            .to_owned(),
         "mount -t tmpfs none /sys".to_owned(),
         "mkdir -p /sys/class/net/one/device /sys/class/net/one/queues/rx-0".to_owned(),
         "echo 7 > /sys/class/net/one/ifindex".to_owned(),
@@ -79,7 +82,8 @@ fn queues_and_offloads_of_a_device_are_changed_and_put_back() {
         ("net.queues  /velodrome/ethtool/one/queues", "net.gro  /velodrome/ethtool/one/gro");
     let changed = |time: &str| {
         format!(
-            "{queues}: changed\n{gro}: changed\nAll of it is put back in {time}, unless you type: velodrome tune confirm\n"
+            "{queues}: changed\n{gro}: changed\nAll of it is put back in {time}, unless you type: velodrome \
+             tune confirm\n"
         )
     };
     let cpus = std::thread::available_parallelism().unwrap().get().min(4);

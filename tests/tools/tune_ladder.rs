@@ -1,5 +1,5 @@
-//! Goal: `velodrome tune ladder` starts the server itself and ends it, also when it is interrupted, and reports wrong arguments. Method: the built
-//! binary; the gain of a step, and that the host is reverted, are tested in the crate.
+//! Goal: `velodrome tune ladder` starts the server itself and ends it, also when it is interrupted, and reports wrong
+//! arguments. Method: the built binary; the gain of a step, and that the host is reverted, are tested in the crate.
 
 use std::process::Command;
 

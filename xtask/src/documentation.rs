@@ -1,8 +1,9 @@
 //! The documentation of the crates: its links, and its examples.
 //!
-//! Owns both in one run of `cargo test --doc`. Cargo calls rustdoc once for each crate to run its examples, and there gives it what the
-//! tests were built with. This tool stands in for rustdoc, and has the documentation made with the same arguments first.
-//! `cargo doc` would check all dependencies once more for that, which takes longer than everything else here.
+//! Owns both in one run of `cargo test --doc`. Cargo calls rustdoc once for each crate to run its examples, and there
+//! gives it what the tests were built with. This tool stands in for rustdoc, and has the documentation made with the
+//! same arguments first. `cargo doc` would check all dependencies once more for that, which takes longer than
+//! everything else here.
 
 use std::process::{Command, ExitCode};
 
@@ -85,8 +86,8 @@ mod tests {
 
     #[test]
     fn arguments_about_examples_are_left_out() {
-        let words = "--crate-name wire --test src/lib.rs --test-run-directory /p --test-args=--x -L dependency=/d \
-            --test-args --show-output --extern a=b";
+        let words = "--crate-name wire --test src/lib.rs --test-run-directory /p --test-args=--x -L \
+                     dependency=/d --test-args --show-output --extern a=b";
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
         let kept = without_examples(&words).join(" ");
         assert_eq!(kept, "--crate-name wire src/lib.rs -L dependency=/d --extern a=b");

@@ -51,7 +51,8 @@ const NEW_COMMITS: usize = 20;
 /// The name of the stable driver.
 pub(crate) const DRIVER: &str = "drive";
 
-/// Runs every target, the time divided among them, by a driver that the tests' build has made; those whose code is new for longer.
+/// Runs every target, the time divided among them, by a driver that the tests' build has made; those whose code is new
+/// for longer.
 pub(crate) fn run_all(driver: Option<&Path>, seconds: u64) -> Result<(), Failure> {
     let driver = driver.ok_or_else(|| Failure::Work("the fuzz driver was not built".to_owned()))?;
     let changed = workspace::changed_files(NEW_COMMITS)?.join(",");

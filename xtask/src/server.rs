@@ -42,7 +42,8 @@ pub(crate) fn leashed(words: &[&str]) -> Command {
     command
 }
 
-/// Starts a server and waits until it answers this request, or accepts a connection if there is none; its output goes into a log.
+/// Starts a server and waits until it answers this request, or accepts a connection if there is none; its output goes
+/// into a log.
 pub(crate) fn start(
     mut command: Command,
     name: &str,

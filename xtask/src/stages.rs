@@ -13,7 +13,8 @@ use crate::tally::{self, Tally};
 use crate::workspace;
 use crate::{documentation, fuzz, tidy};
 
-/// Seconds of random input, over all targets, unless `--seconds` says otherwise. Targets whose code is new run for longer.
+/// Seconds of random input, over all targets, unless `--seconds` says otherwise. Targets whose code is new run for
+/// longer.
 const FUZZ_SECONDS: u64 = 15;
 
 /// The tests of `crates/sys` that Miri can run: the others need system calls that Miri does not have.

@@ -196,7 +196,8 @@ mod tests {
         let mut shown = Vec::new();
         let folder = tempfile::tempdir().expect("a folder");
         let mut command = Command::new("sh");
-        let script = "mkfifo $0/pipe; cat $0/pipe & echo 'test result: FAILED. 1 failed'; echo why >&2; exit 1";
+        let script = "mkfifo $0/pipe; cat $0/pipe & echo 'test result: FAILED. 1 failed'; echo why >&2; \
+                      exit 1";
         command.args(["-c", script]).arg(folder.path());
         let outcome = run_tests(&mut command, &mut tally, &mut |line| shown.push(line.to_owned()));
         // Lets it end.

@@ -21,7 +21,8 @@ pub(crate) const VERBS: &[Verb] = &[
         sub_verbs: &[],
         forms: &[Form {
             usage: "test [--only STAGE[,STAGE]] [--seconds N]",
-            summary: "format, house rules, build with clippy's lints, tests, Miri, docs and some seconds of fuzzing",
+            summary: "format, house rules, build with clippy's lints, tests, Miri, docs and some seconds of \
+                      fuzzing",
         }],
     },
     Verb {
@@ -58,52 +59,68 @@ pub(crate) const VERBS: &[Verb] = &[
         ],
         forms: &[
             Form {
-                usage: "bench floor [--only a,c] [--with NAME=PROGRAM,...] [--rounds N] [--seconds S] [--quick] [--report FILE]",
+                usage: "bench floor [--only a,c] [--with NAME=PROGRAM,...] [--rounds N] [--seconds S] \
+                        [--quick] [--report FILE]",
                 summary: "processor time and rate against the do-nothing floor and nginx",
             },
             Form {
                 usage: "bench fan [--rounds N] [--seconds S] [--quick] [--report FILE]",
-                summary: "what a delivery costs in a room where everybody hears everybody, against a hub that does nothing else",
+                summary: "what a delivery costs in a room where everybody hears everybody, against a hub \
+                          that does nothing else",
             },
             Form {
                 usage: "bench channels [--rounds N] [--seconds S] [--quick] [--report FILE]",
-                summary: "what a delivery to a channel's subscriber costs, against that hub, redis, nats and nchan",
+                summary: "what a delivery to a channel's subscriber costs, against that hub, redis, nats \
+                          and nchan",
             },
             Form {
-                usage: "bench files [--only file-8,file-128] [--rounds N] [--seconds S] [--quick] [--report FILE]",
+                usage: "bench files [--only file-8,file-128] [--rounds N] [--seconds S] [--quick] [--report \
+                        FILE]",
                 summary: "files by size, against nginx with sendfile",
             },
             Form {
-                usage: "bench tls [--only tls-json,tls-full,tls-resumed,tls-file,tls-idle] [--rounds N] [--seconds S] [--quick] [--report FILE]",
-                summary: "what TLS costs: kept, full and resumed connections, a file, idle memory, against nginx, haproxy and caddy",
+                usage: "bench tls [--only tls-json,tls-full,tls-resumed,tls-file,tls-idle] [--rounds N] \
+                        [--seconds S] [--quick] [--report FILE]",
+                summary: "what TLS costs: kept, full and resumed connections, a file, idle memory, against \
+                          nginx, haproxy and caddy",
             },
             Form {
-                usage: "bench proxy [--only proxy-json,proxy-1m] [--rounds N] [--seconds S] [--quick] [--report FILE]",
+                usage: "bench proxy [--only proxy-json,proxy-1m] [--rounds N] [--seconds S] [--quick] \
+                        [--report FILE]",
                 summary: "what a request through the proxy costs, against no proxy, nginx and haproxy",
             },
             Form {
-                usage: "bench generator [--only kept,short,pipelined,pacing,stall,cross] [--rounds N] [--seconds S] [--report FILE]",
-                summary: "what `velodrome bench http` costs itself, next to wrk, h2load, ab and oha, and how exact its times are",
+                usage: "bench generator [--only kept,short,pipelined,pacing,stall,cross] [--rounds N] \
+                        [--seconds S] [--report FILE]",
+                summary: "what `velodrome bench http` costs itself, next to wrk, h2load, ab and oha, and \
+                          how exact its times are",
             },
             Form {
                 usage: "bench instructions [--only json,file] [--requests N] [--save] [--report FILE]",
-                summary: "instructions of a request in the simulator, against the kept figures (needs valgrind)",
+                summary: "instructions of a request in the simulator, against the kept figures (needs \
+                          valgrind)",
             },
             Form {
-                usage: "bench pages [--only a,b-10] [--rounds N] [--seconds S] [--full] [--quick] [--report FILE]",
-                summary: "pages next to nginx with Lua, yaws and a handler in Rust; fib(40) next to C; waiting and endless pages",
+                usage: "bench pages [--only a,b-10] [--rounds N] [--seconds S] [--full] [--quick] [--report \
+                        FILE]",
+                summary: "pages next to nginx with Lua, yaws and a handler in Rust; fib(40) next to C; \
+                          waiting and endless pages",
             },
             Form {
                 usage: "bench memory [--preload LIBRARY] [--report FILE]",
-                summary: "resident memory over a minute after a load has gone; --preload for another allocator",
+                summary: "resident memory over a minute after a load has gone; --preload for another \
+                          allocator",
             },
             Form {
                 usage: "bench million [--connections N] [--rates 100000,50000] [--seconds S] [--report FILE]",
-                summary: "a million open connections to the store on this machine, and lookups over all of them; fewer where memory is short",
+                summary: "a million open connections to the store on this machine, and lookups over all of \
+                          them; fewer where memory is short",
             },
             Form {
-                usage: "bench store [--only get-50,idle] [--rounds N] [--seconds S] [--quick] [--report FILE]",
-                summary: "the store next to redis-server, memcached and the floor: reads, writes by durability, idle connections, an import",
+                usage: "bench store [--only get-50,idle] [--rounds N] [--seconds S] [--quick] [--report \
+                        FILE]",
+                summary: "the store next to redis-server, memcached and the floor: reads, writes by \
+                          durability, idle connections, an import",
             },
         ],
     },

@@ -86,8 +86,17 @@ impl fmt::Display for NameError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Self::Empty => "it is empty, or has two dots in a row",
-            Self::TooLong => return write!(out, "it is longer than {NAME_BYTES} bytes, or a label than {LABEL_BYTES}"),
-            Self::Character => "it contains a character that names in DNS do not have; write other letters as `xn--`",
+            Self::TooLong => {
+                return write!(
+                    out,
+                    "it is longer than {NAME_BYTES} bytes, or a label than \
+                {LABEL_BYTES}"
+                );
+            }
+            Self::Character => {
+                "it contains a character that names in DNS do not have; write other letters \
+                                as `xn--`"
+            }
             Self::Star => "a star can only be the whole first label",
             Self::SingleLabel => "it has no dot, and authorities issue only for public names",
         })

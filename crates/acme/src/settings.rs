@@ -253,8 +253,8 @@ impl fmt::Display for SettingsError {
             Self::Directory(url) => write!(out, "the directory {url} does not begin with https://"),
             Self::Unprovable(name) => write!(
                 out,
-                "none of the challenges can prove {name}; wildcards need dns-persist-01, addresses http-01 or \
-                 tls-alpn-01"
+                "none of the challenges can prove {name}; wildcards need dns-persist-01, addresses http-01 \
+                 or tls-alpn-01"
             ),
         }
     }

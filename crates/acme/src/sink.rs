@@ -287,7 +287,8 @@ impl fmt::Display for AcmeEvent {
             }
             Self::Unreadable { what, error } => write!(out, "{what} cannot be used: {error}"),
             Self::Follows => out.write_str(
-                "another server has the lock of the state and orders certificates; they are used here as well",
+                "another server has the lock of the state and orders certificates; they are used here as \
+                 well",
             ),
             Self::Leads => out.write_str("this server orders the certificates of its state"),
             Self::Ordering { names, issuer, reason } => {

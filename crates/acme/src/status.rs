@@ -1,7 +1,8 @@
 //! What is told about certificates: the state of each in a few numbers and one line.
 #![expect(
     clippy::disallowed_types,
-    reason = "written by the control thread and read by an administrator; held for a moment, never on a request"
+    reason = "written by the control thread and read by an administrator; held for a moment, never on a \
+              request"
 )]
 
 use std::sync::{Arc, Mutex, PoisonError};

@@ -17,10 +17,12 @@ pub const BLOB_BYTES_MAXIMUM: usize = 4 << 20;
 /// The version of the report format, 1. A reader refuses an unknown version.
 pub const REPORT_SCHEMA: u32 = 1;
 
-/// The version of the format of a knee search, 2: since then `response_ns` has p95. A reader refuses an unknown version.
+/// The version of the format of a knee search, 2: since then `response_ns` has p95. A reader refuses an unknown
+/// version.
 pub const KNEE_SCHEMA: u32 = 2;
 
-/// Points of a line on a page, 1,000: more than the columns of a screen. For a longer run, several seconds share a point.
+/// Points of a line on a page, 1,000: more than the columns of a screen. For a longer run, several seconds share a
+/// point.
 pub const PLOT_POINTS_MAXIMUM: usize = 1_000;
 
 /// Points of a line up to which each is drawn with its figures, 120. A line with more has none.
@@ -49,8 +51,9 @@ pub const STEAL_SHARE_MAXIMUM: f64 = 0.01;
 /// it the host was paused or its clock was set during the run: INVALID.
 pub const CLOCK_DISTANCE_MAXIMUM_NS: u64 = 100_000_000;
 
-/// Difference from Little's law as a share of the connections, 0.05, in addition to what the edges of the run and the threads,
-/// each busy with one connection, explain. Beyond it rate, times and connections contradict each other: INVALID.
+/// Difference from Little's law as a share of the connections, 0.05, in addition to what the edges of the run and the
+/// threads, each busy with one connection, explain. Beyond it rate, times and connections contradict each other:
+/// INVALID.
 pub const LITTLES_LAW_SHARE_MAXIMUM: f64 = 0.05;
 
 /// Share of outcomes that may be failures for Little's law to be checked, 0.01. Beyond it the time that failures took
@@ -60,31 +63,32 @@ pub const LITTLES_LAW_FAILED_MAXIMUM: f64 = 0.01;
 /// Share of a run that a generator thread may wait for its core without a note, 0.05. Beyond it the verdict
 /// has a note that others used the core.
 pub const GENERATOR_WAITING_MAXIMUM: f64 = 0.05;
-/// Share of a run that a generator thread of a closed loop may wait for its core, 0.1. Beyond it the times describe the host:
-/// INVALID.
+/// Share of a run that a generator thread of a closed loop may wait for its core, 0.1. Beyond it the times describe the
+/// host: INVALID.
 pub const GENERATOR_STARVED_MAXIMUM: f64 = 0.1;
 
-/// Share of a run that such a thread may wait in one stretch, 0.01. Beyond it the thread failed to send more than one in a hundred
-/// requests meanwhile, and the 99th percentile leaves them out: INVALID.
+/// Share of a run that such a thread may wait in one stretch, 0.01. Beyond it the thread failed to send more than one
+/// in a hundred requests meanwhile, and the 99th percentile leaves them out: INVALID.
 pub const GENERATOR_STRETCH_MAXIMUM: f64 = 0.01;
 
 /// Share of a run that a thread of the server may be ready without a core, without a note, 0.05.
 /// Beyond it the verdict has a note.
 pub const SERVER_WAITING_MAXIMUM: f64 = 0.05;
 
-/// Share of the requests of an open loop that may be due and not sent at the end, 0.01. Beyond it the generator did not keep the rate of
-/// the plan: INVALID.
+/// Share of the requests of an open loop that may be due and not sent at the end, 0.01. Beyond it the generator did not
+/// keep the rate of the plan: INVALID.
 pub const RATE_MISSED_MAXIMUM: f64 = 0.01;
 
-/// Share of failed requests from which on the note on failures states it, 0.01. Below it the note has only their number.
+/// Share of failed requests from which on the note on failures states it, 0.01. Below it the note has only their
+/// number.
 pub const FAILED_SHARE_REMARKED: f64 = 0.01;
 
 /// Lateness that 99 of 100 sends on held connections may always have, 20 ms in nanoseconds. They only check that the
 /// connections live, from threads that sleep in between. Beyond it the result is INVALID.
 pub const HOLD_LATE_MAXIMUM_NS: u64 = 20_000_000;
 
-/// Bytes by which a server must grow for each held connection, 16: less than any connection takes. Below it the memory of a connection
-/// is not known, because the server reused memory from earlier connections.
+/// Bytes by which a server must grow for each held connection, 16: less than any connection takes. Below it the memory
+/// of a connection is not known, because the server reused memory from earlier connections.
 pub const HOLD_BYTES_MINIMUM: f64 = 16.0;
 
 /// Average answers in a tenth of a second from which on a tenth without any is noted, 20: by chance there is none in
@@ -95,8 +99,8 @@ pub const STALL_ANSWERS_PER_TENTH: u64 = 20;
 /// were counted. Below it the core has lost nothing.
 pub const STEAL_TICKS_MINIMUM: u64 = 3;
 
-/// Share of its time from which on a core counts as used, 0.1. Below it stolen time is not counted, because no thread of the measurement
-/// had work on that core.
+/// Share of its time from which on a core counts as used, 0.1. Below it stolen time is not counted, because no thread
+/// of the measurement had work on that core.
 pub const CORE_USED_MINIMUM: f64 = 0.1;
 
 /// Share of handshakes that should resume a session if the user asked for that, 0.9. Below it the verdict has a note.
@@ -109,12 +113,12 @@ pub const RATE_PER_SECOND_MAX: f64 = 1e8;
 /// refused before the run.
 pub const KEYS_MAX: u64 = 1_000_000_000_000;
 
-/// Highest exponent of Zipf's distribution, 20, with which the second key comes once in a million draws. A higher one is
-/// refused before the run.
+/// Highest exponent of Zipf's distribution, 20, with which the second key comes once in a million draws. A higher one
+/// is refused before the run.
 pub const ZIPF_EXPONENT_MAX: f64 = 20.0;
 
-/// Maximum number of varying places in one request, 16, because their numbers are kept on the stack. A template with more is refused
-/// before the run.
+/// Maximum number of varying places in one request, 16, because their numbers are kept on the stack. A template with
+/// more is refused before the run.
 pub const VARYING_PARTS_MAX: usize = 16;
 
 /// Largest request, 4 MiB (bytes): what the outbox of a connection holds if the server does not read at once.
@@ -153,39 +157,39 @@ pub const DESCRIPTORS_RESERVED: u64 = 64;
 /// with others are counted and not named.
 pub const TERMS_MAXIMUM: usize = 16;
 
-/// Pause before a connection that could not be opened is tried again, 50 ms in nanoseconds: each connection tries a server that is down
-/// twenty times per second, not as fast as it refuses.
+/// Pause before a connection that could not be opened is tried again, 50 ms in nanoseconds: each connection tries a
+/// server that is down twenty times per second, not as fast as it refuses.
 pub const RECONNECT_PAUSE_NS: u64 = 50_000_000;
 
-/// Interval at which a generator thread updates its counters, 100 ms in nanoseconds: a live display may be this old, and a thread ends
-/// this late when it is told to.
+/// Interval at which a generator thread updates its counters, 100 ms in nanoseconds: a live display may be this old,
+/// and a thread ends this late when it is told to.
 pub const LIVE_NS: u64 = 100_000_000;
 
 /// How long failing connections are tried again before the others are held without them, 1 s in
 /// nanoseconds since the last success. Those still missing make the result INVALID.
 pub const OPENING_PATIENCE_NS: u64 = 1_000_000_000;
 
-/// From the launch of the threads to their first request, 20 ms in nanoseconds: by then all threads are ready, and they begin at
-/// the same moment.
+/// From the launch of the threads to their first request, 20 ms in nanoseconds: by then all threads are ready, and they
+/// begin at the same moment.
 pub const START_NS: u64 = 20_000_000;
 
 /// How long a thread may take beyond the end of its run, 5 s in nanoseconds. Beyond it the run has failed.
 pub const END_GRACE_NS: u64 = 5_000_000_000;
 
-/// Nanoseconds that each connection adds to that (100 us): it is closed first, and a server on this host closes the other end meanwhile.
-/// Beyond it the run has failed.
+/// Nanoseconds that each connection adds to that (100 us): it is closed first, and a server on this host closes the
+/// other end meanwhile. Beyond it the run has failed.
 pub const END_GRACE_PER_CONNECTION_NS: u64 = 100_000;
 
-/// Resamples of a bootstrap interval, 10,000: its ends are then accurate to about a fiftieth of its width. A comparison of
-/// runs takes a few milliseconds for this.
+/// Resamples of a bootstrap interval, 10,000: its ends are then accurate to about a fiftieth of its width. A comparison
+/// of runs takes a few milliseconds for this.
 pub const BOOTSTRAP_RESAMPLES: usize = 10_000;
 
-/// Minimum number of runs on each side of a comparison, 4. With fewer, no order of the runs is as rare as one in twenty, and nothing
-/// is called significant.
+/// Minimum number of runs on each side of a comparison, 4. With fewer, no order of the runs is as rare as one in
+/// twenty, and nothing is called significant.
 pub const COMPARE_RUNS_MINIMUM: usize = 4;
 
-/// Maximum number of runs of both sides together for which the rank test counts every order, 60. Beyond it the normal approximation
-/// is used.
+/// Maximum number of runs of both sides together for which the rank test counts every order, 60. Beyond it the normal
+/// approximation is used.
 pub const RANK_EXACT_RUNS_MAXIMUM: usize = 60;
 
 /// Probability below which a difference is called significant, 0.05: one comparison in twenty of equal servers
@@ -213,19 +217,20 @@ pub const KNEE_STEP_FACTOR: f64 = 2.0;
 /// Factor between the last good and the first bad rate at which a search ends, 1.05: the knee is known to within 5 %.
 pub const KNEE_INTERVAL_FACTOR: f64 = 1.05;
 
-/// Maximum number of rates that a search tries, 64: enough for all between the lowest and the highest possible rate. The
-/// search ends there with what it knows.
+/// Maximum number of rates that a search tries, 64: enough for all between the lowest and the highest possible rate.
+/// The search ends there with what it knows.
 pub const KNEE_RATES_MAXIMUM: usize = 64;
 
 /// Share of requests that may fail, or be left over at the end of a step, 0.001. Beyond it an objective is violated,
 /// whatever the times of the others; one at a higher percentile than p99.9 allows less.
 pub const KNEE_FAILED_SHARE_MAXIMUM: f64 = 0.001;
 
-/// Messages whose first and last arrival `bench channel` records, 1,000,000 of 24 bytes in each thread. Later ones count in all figures except
-/// these.
+/// Messages whose first and last arrival `bench channel` records, 1,000,000 of 24 bytes in each thread. Later ones
+/// count in all figures except these.
 pub const CHANNEL_MESSAGES_FOLLOWED: usize = 1_000_000;
 
-/// How long `bench channel` waits for a missing message while no other arrives, 3 s in nanoseconds. Then it counts as lost.
+/// How long `bench channel` waits for a missing message while no other arrives, 3 s in nanoseconds. Then it counts as
+/// lost.
 pub const CHANNEL_PATIENCE_NS: u64 = 3_000_000_000;
 
 /// Minimum bytes of a message of `bench channel`, 26, which the time and the number take; fewer are refused.

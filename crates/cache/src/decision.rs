@@ -71,8 +71,9 @@ impl Credentials {
     }
 }
 
-/// Whether an answer that is stored on these terms may be for a request with these credentials. One that is fresh by assumption alone is for
-/// clients without cookies: the server may have answered another one differently, and not have said so.
+/// Whether an answer that is stored on these terms may be for a request with these credentials. One that is fresh by
+/// assumption alone is for clients without cookies: the server may have answered another one differently, and not have
+/// said so.
 #[must_use]
 pub fn may_answer(terms: &StorageTerms, shown: Credentials) -> bool {
     let is_for_user = !shown.authorization || terms.is_for_all;

@@ -41,7 +41,8 @@ pub struct Fetched<P> {
 }
 
 impl<P> Fetched<P> {
-    /// Whether its answer is probably for nobody else, as the one that it validates is to be validated for each request.
+    /// Whether its answer is probably for nobody else, as the one that it validates is to be validated for each
+    /// request.
     fn is_for_one(&self) -> bool {
         self.validated.as_ref().is_some_and(|object| !object.freshness().is_ever_fresh())
     }

@@ -171,7 +171,8 @@ impl Audience {
         self.seats[slowed.seat.0 as usize] = SeatState::Behind(slowed.process, slowed.first);
     }
 
-    /// A subscriber that fell behind has read what waited for it: returns the number of the first message it did not get.
+    /// A subscriber that fell behind has read what waited for it: returns the number of the first message it did not
+    /// get.
     pub(crate) fn behind(&self, Seat(seat): Seat) -> Option<(ProcessId, u64)> {
         match self.seats[seat as usize] {
             SeatState::Behind(process, first) => Some((process, first)),
@@ -301,8 +302,8 @@ impl Audience {
         Slowed { seat, process, first, messages: self.messages.saturating_sub(before) }
     }
 
-    /// Queues the messages for every subscriber at the end of the turn, but not for these processes. Returns how many were queued, and which
-    /// subscribers did not get them.
+    /// Queues the messages for every subscriber at the end of the turn, but not for these processes. Returns how many
+    /// were queued, and which subscribers did not get them.
     pub(crate) fn send<M>(
         &self,
         context: &mut ServiceContext<'_, M>,

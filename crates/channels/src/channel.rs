@@ -75,8 +75,8 @@ pub(crate) struct Channel {
     pub(crate) everywhere: Everywhere,
     /// Whether the home has to be told the number of subscribers.
     pub(crate) is_recounted: bool,
-    /// Messages that subscribers did not get, because they were too slow: of this scheduler, as far as its home was not told;
-    /// at the home, also those of others.
+    /// Messages that subscribers did not get, because they were too slow: of this scheduler, as far as its home was not
+    /// told; at the home, also those of others.
     pub(crate) dropped: u64,
 }
 
@@ -172,8 +172,9 @@ impl Channel {
         offset
     }
 
-    /// Writes the messages since this position. Before them the subscriber is told its position, which is before the first of these
-    /// messages, so that a client that closes in the middle of them does not return to a position after them.
+    /// Writes the messages since this position. Before them the subscriber is told its position, which is before the
+    /// first of these messages, so that a client that closes in the middle of them does not return to a position after
+    /// them.
     pub(crate) fn write_since(&self, since: Option<Position>, format: Format, out: &mut Vec<u8>) {
         let is_of_now = since.is_some_and(|since| self.is_of_now(since));
         let (messages, lost) = match since {

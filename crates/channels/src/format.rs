@@ -88,8 +88,8 @@ impl Format {
         resp::write_bulk(out, message.body.bytes());
     }
 
-    /// Appends the confirmation of a subscription: its position, and whether all messages since the client's position are available.
-    /// For RESP the session writes the confirmation.
+    /// Appends the confirmation of a subscription: its position, and whether all messages since the client's position
+    /// are available. For RESP the session writes the confirmation.
     pub(crate) fn write_subscribed(
         self,
         channel: &str,
@@ -204,8 +204,8 @@ pub(crate) fn write_json_text(text: &str, out: &mut Vec<u8>) {
     let _written = serde_json::to_writer(out, text);
 }
 
-/// An event (HTML, section 9.2.6): each line of the text becomes a `data` line. Bytes that are not text are sent in base64
-/// as an event of the type `base64`.
+/// An event (HTML, section 9.2.6): each line of the text becomes a `data` line. Bytes that are not text are sent in
+/// base64 as an event of the type `base64`.
 fn write_event(message: Numbered<'_>, out: &mut Vec<u8>) {
     if message.has_history {
         out.extend_from_slice(format!("id: {}\n", message.position).as_bytes());

@@ -95,7 +95,8 @@ fn one(pattern: &[u8], byte: u8) -> Option<usize> {
     }
 }
 
-/// A class after its bracket: its length, and whether it contains the byte. An unclosed class extends to the end of the pattern.
+/// A class after its bracket: its length, and whether it contains the byte. An unclosed class extends to the end of the
+/// pattern.
 fn class(pattern: &[u8], byte: u8) -> (usize, bool) {
     let mut is_member = false;
     let length = members(pattern, |range| is_member |= range.contains(&byte));

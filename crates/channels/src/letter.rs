@@ -77,7 +77,8 @@ pub(crate) enum Item {
     Member { name: Arc<str>, member: Member, step: Step },
     /// From a channel's home, for its subscribers: a user has joined or left.
     Presence { name: Arc<str>, member: Member, step: Step },
-    /// To all schedulers: the number of subscribers of this pattern here. If it is new here, the ticket asks for an answer.
+    /// To all schedulers: the number of subscribers of this pattern here. If it is new here, the ticket asks for an
+    /// answer.
     Pattern { glob: Arc<str>, subscribers: u32, ticket: Option<u64> },
     /// The answer: messages will be sent from now on, or there is no room for the pattern.
     Noted { glob: Arc<str>, ticket: u64, has_room: bool },
@@ -103,8 +104,9 @@ impl Item {
         }
     }
 
-    /// Whether it is part of what subscribers get. These items are sent to all schedulers before anything else is sent to any: a
-    /// publisher that has been answered may publish to another channel, whose message must not overtake this one.
+    /// Whether it is part of what subscribers get. These items are sent to all schedulers before anything else is sent
+    /// to any: a publisher that has been answered may publish to another channel, whose message must not overtake this
+    /// one.
     pub(crate) fn is_delivery(&self) -> bool {
         matches!(self, Self::Joined { .. } | Self::Deliver { .. } | Self::Presence { .. })
     }

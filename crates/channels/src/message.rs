@@ -1,7 +1,7 @@
 //! A published message.
 //!
-//! Owns its bytes, which all schedulers share, and that text and JSON are UTF-8: no other code makes a message. Never its
-//! number: the channel's home assigns it.
+//! Owns its bytes, which all schedulers share, and that text and JSON are UTF-8: no other code makes a message. Never
+//! its number: the channel's home assigns it.
 
 use std::sync::Arc;
 
@@ -61,7 +61,8 @@ impl Payload {
         Self { kind: PayloadKind::Binary, bytes: bytes.into() }
     }
 
-    /// A JSON value. A string becomes a text, so that subscribers of other protocols get it without its quotation marks.
+    /// A JSON value. A string becomes a text, so that subscribers of other protocols get it without its quotation
+    /// marks.
     ///
     /// # Errors
     /// If it is not JSON that every subscriber can read: see [`wire::json`].

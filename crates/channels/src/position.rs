@@ -5,8 +5,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A position in the messages of a channel: after the message with this number. Numbers begin at 1, and again with each epoch: a position
-/// of another epoch is no longer valid.
+/// A position in the messages of a channel: after the message with this number. Numbers begin at 1, and again with each
+/// epoch: a position of another epoch is no longer valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     /// The epoch of the channel.
@@ -16,8 +16,8 @@ pub struct Position {
 }
 
 impl Position {
-    /// The position of a client whose text cannot be parsed. It belongs to no epoch, so the client is told that messages
-    /// were lost.
+    /// The position of a client whose text cannot be parsed. It belongs to no epoch, so the client is told that
+    /// messages were lost.
     pub const UNKNOWN: Self = Self { epoch: 0, offset: u64::MAX };
 }
 

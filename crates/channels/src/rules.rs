@@ -102,7 +102,8 @@ pub struct ChannelPolicy {
     pub message_size: u64,
     /// Messages per second of each publisher; `None` for no limit.
     pub rate: Option<u32>,
-    /// The app module that decides about each subscription and message of a client. The connection that receives a message asks it first.
+    /// The app module that decides about each subscription and message of a client. The connection that receives a
+    /// message asks it first.
     pub module: Option<Arc<str>>,
 }
 

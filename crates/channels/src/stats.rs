@@ -4,7 +4,7 @@ metric::counted! {
     /// What the channels of one scheduler counted.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct ChannelStats {
-        /// Messages published through this scheduler's channels, each once: by the scheduler that is the channel's home.
+        /// Messages published through this scheduler's channels, each once: by the scheduler that is its home.
         pub published: u64 = Counter(Count, "channels.published", "channels_published"),
         /// Messages queued for subscribers, once for each.
         pub delivered: u64 = Counter(Count, "channels.delivered", "channels_delivered"),

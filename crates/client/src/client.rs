@@ -114,8 +114,8 @@ impl Client {
     }
 
     /// Sends a part of a streamed body, or of another protocol after status 101, and returns how many bytes were taken.
-    /// If that is not all, keep the rest until [`ExchangeNews::Room`]. What an exchange that has ended cannot use any more is
-    /// taken and dropped.
+    /// If that is not all, keep the rest until [`ExchangeNews::Room`]. What an exchange that has ended cannot use any
+    /// more is taken and dropped.
     pub fn send(&mut self, id: ExchangeId, bytes: &[u8], now_ns: u64) -> usize {
         self.feed(id, now_ns, |outgoing| outgoing.take(bytes)).unwrap_or(bytes.len())
     }

@@ -1,7 +1,7 @@
 //! Requests that are passed on: to a server that is known, with a head that their requester writes.
 //!
-//! Owns the difference to a [`OutgoingRequest`](crate::OutgoingRequest): there is no URL to read and no rule about what it may reach,
-//! because the server is one of the configuration. Never decides what is passed on.
+//! Owns the difference to a [`OutgoingRequest`](crate::OutgoingRequest): there is no URL to read and no rule about what
+//! it may reach, because the server is one of the configuration. Never decides what is passed on.
 
 use std::rc::Rc;
 
@@ -61,8 +61,8 @@ pub struct Forward {
     pub deadlines: Deadlines,
     /// The process that is told of news.
     pub requester: Requester,
-    /// The bytes that its connection begins with, in front of any encryption: a PROXY header, which tells of one client.
-    /// Such a connection serves this exchange alone.
+    /// The bytes that its connection begins with, in front of any encryption: a PROXY header, which tells of one
+    /// client. Such a connection serves this exchange alone.
     pub lead: Option<Rc<[u8]>>,
 }
 

@@ -278,22 +278,26 @@ mod tests {
     fn answers_are_read_however_they_are_cut() {
         let cases: [(&str, Answer); 6] = [
             (
-                "HTTP/1.1 200 OK\r\nX-A: b\r\n c\r\n\t d: e\r\nContent-Length:\r\n 3\r\nX-B: \r\n x\r\n\r\nabc",
+                "HTTP/1.1 200 OK\r\nX-A: b\r\n c\r\n\t d: e\r\nContent-Length:\r\n 3\r\nX-B: \r\n \
+                 x\r\n\r\nabc",
                 answer(200, "X-A=b c d: e;Content-Length=3;X-B=x;", "abc"),
             ),
             (
-                "HTTP/1.1 200 OK\r\nServer: s \r\nContent-Type: a/b\r\n c\r\nContent-Length: 3\r\nx-A:  b c \r\n\r\nabc",
+                "HTTP/1.1 200 OK\r\nServer: s \r\nContent-Type: a/b\r\n c\r\nContent-Length: 3\r\nx-A:  b c \
+                 \r\n\r\nabc",
                 answer(200, "Server=s;Content-Type=a/b c;Content-Length=3;x-A=b c;", "abc"),
             ),
             (
-                "HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\nT: x\r\nU:\r\n\r\n",
+                "HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\nT: \
+                 x\r\nU:\r\n\r\n",
                 Answer {
                     trailers: "T=x;U=;".into(),
                     ..answer(404, "Transfer-Encoding=chunked;", "abcde")
                 },
             ),
             (
-                "HTTP/1.1 100 Continue\r\nX-Not: this\r\n\r\nHTTP/1.1 103 Early\r\n\r\nHTTP/1.1 201 Made\r\nX-This: one\r\nContent-Length: 1\r\n\r\n1",
+                "HTTP/1.1 100 Continue\r\nX-Not: this\r\n\r\nHTTP/1.1 103 Early\r\n\r\nHTTP/1.1 201 \
+                 Made\r\nX-This: one\r\nContent-Length: 1\r\n\r\n1",
                 Answer {
                     interim: vec![100, 103],
                     ..answer(201, "X-This=one;Content-Length=1;", "1")

@@ -2,10 +2,10 @@
 //! opens and keeps.
 //!
 //! Owns an exchange from its request to the end of its answer or its failure: names, the pool of connections of each
-//! [`ServerOrigin`], deadlines, retries, and how much of a body is held in each direction. A requester is a process of the
-//! same scheduler or the service itself ([`Requester`]); it is woken when there is [`ExchangeNews`]. Makes no system call: a
-//! helper resolves names, and the runtime opens connections. Knows nothing of pages, proxies or configuration; a
-//! request carries what it may reach.
+//! [`ServerOrigin`], deadlines, retries, and how much of a body is held in each direction. A requester is a process of
+//! the same scheduler or the service itself ([`Requester`]); it is woken when there is [`ExchangeNews`]. Makes no
+//! system call: a helper resolves names, and the runtime opens connections. Knows nothing of pages, proxies or
+//! configuration; a request carries what it may reach.
 //!
 //! A service that uses it: keeps one [`Client`], makes [`Outbound`] one of its kinds of process and hands it input and
 //! events, passes [`Client::on_connect`] and [`Client::transport`], sends the [`questions`](Client::questions) to a

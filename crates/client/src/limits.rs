@@ -46,8 +46,8 @@ pub const HEAD_TIME: Duration = Duration::from_secs(60);
 /// 60 s between two bytes that the other server sends or takes, unless a request says otherwise. Beyond: the exchange
 /// fails.
 pub const PAUSE_TIME: Duration = Duration::from_secs(60);
-/// 1,024 host names that a scheduler remembers or is looking up. Beyond: known names are forgotten, and
-/// if all are being looked up, one more exchange fails with [`ExchangeFailure::TooMany`](crate::ExchangeFailure::TooMany).
+/// 1,024 host names that a scheduler remembers or is looking up. Beyond: known names are forgotten, and if all are
+/// being looked up, one more exchange fails with [`ExchangeFailure::TooMany`](crate::ExchangeFailure::TooMany).
 pub const NAMES: usize = 1_024;
 /// 30 s for which the addresses of a name are valid. Beyond: it is looked up again.
 pub const NAME_AGE: Duration = Duration::from_secs(30);

@@ -162,7 +162,8 @@ impl ListenerSettings {
 }
 
 fn issuer(item: &Item<'_>, base: &Path) -> Result<AcmeIssuer, String> {
-    const WANTED: &str = "\"letsencrypt\", the URL of a directory, or { directory = \"https://…\", key_id = \"…\", key_file = \"…\" }";
+    const WANTED: &str = "\"letsencrypt\", the URL of a directory, or { directory = \"https://…\", key_id = \
+                          \"…\", key_file = \"…\" }";
     let DeValue::Table(table) = item.value else {
         let text = borrowed_text(item, WANTED)?;
         return Ok(AcmeIssuer { directory: directory_of(item, text)?, account: None });
@@ -262,7 +263,8 @@ pub(super) static ACME: SectionKeys = SectionKeys {
         ConfigKey {
             name: "issuers",
             value: Value::Own {
-                takes: "list of `\"letsencrypt\"`, `\"letsencrypt-staging\"`, URLs of directories, or `{ directory, key_id, key_file }`",
+                takes: "list of `\"letsencrypt\"`, `\"letsencrypt-staging\"`, URLs of directories, or `{ \
+                        directory, key_id, key_file }`",
                 read: |config, item, reading| {
                     let base = reading.base;
                     config.acme.issuers =
@@ -332,7 +334,8 @@ pub(super) static ACME: SectionKeys = SectionKeys {
                 },
             },
             absent: Absent::Words(
-                "`acme` in `$STATE_DIRECTORY`, for root in `/var/lib/velodrome`, for others in `~/.local/share/velodrome`",
+                "`acme` in `$STATE_DIRECTORY`, for root in `/var/lib/velodrome`, for others in \
+                 `~/.local/share/velodrome`",
             ),
             change: ChangeEffect::Restart,
             text: "Where accounts, keys and certificates are kept: in a directory outside the served ones, which is created if missing, or in the [store](store.md), where no client reaches them. Servers that share it order once: one has the lock, the others use what it gets.",

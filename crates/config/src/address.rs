@@ -57,7 +57,8 @@ impl fmt::Display for ListenerAddressError {
         match self {
             Self::NoHost(port) => write!(
                 out,
-                "it has no address; write \"127.0.0.1:{port}\" for this machine only, \"0.0.0.0:{port}\" for all"
+                "it has no address; write \"127.0.0.1:{port}\" for this machine only, \"0.0.0.0:{port}\" \
+                 for all"
             ),
             Self::NoPort(mended) => write!(out, "it has no port; write \"{mended}\""),
             Self::Name => out.write_str(

@@ -56,8 +56,8 @@ pub enum FetchHosts {
 }
 
 impl FetchRules {
-    /// Whether a host with that name may be fetched at this address. A link-local address has to be listed itself, because clouds serve
-    /// the credentials of a machine there, and the owner of a name chooses its address.
+    /// Whether a host with that name may be fetched at this address. A link-local address has to be listed itself,
+    /// because clouds serve the credentials of a machine there, and the owner of a name chooses its address.
     pub fn allow(&self, scheme: Scheme, name: &str, address: IpAddr) -> bool {
         let is_listed = self.lists(scheme, |hosts| match hosts {
             FetchHosts::Named(_) => false,
@@ -105,8 +105,8 @@ impl FetchSchemes {
 /// What is written before hosts that may be fetched over TLS only.
 const HTTPS: &str = "https://";
 
-/// Whether an address is link-local: 169.254.0.0/16 (RFC 3927) and fe80::/10 (RFC 4291 section 2.5.6), the first also if it is
-/// embedded in an IPv6 address.
+/// Whether an address is link-local: 169.254.0.0/16 (RFC 3927) and fe80::/10 (RFC 4291 section 2.5.6), the first also
+/// if it is embedded in an IPv6 address.
 fn is_link_local(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_link_local(),
@@ -117,8 +117,8 @@ fn is_link_local(address: IpAddr) -> bool {
     }
 }
 
-/// The IPv4 address embedded in an IPv6 address: mapped or compatible (RFC 4291 section 2.5.5), of a translator (RFC 6052), or of 6to4
-/// (RFC 3056).
+/// The IPv4 address embedded in an IPv6 address: mapped or compatible (RFC 4291 section 2.5.5), of a translator (RFC
+/// 6052), or of 6to4 (RFC 3056).
 fn within(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let of = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
     match address.segments() {

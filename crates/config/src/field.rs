@@ -151,7 +151,8 @@ pub(super) fn full_value(item: &Item<'_>) -> Result<String, String> {
     value(item)
 }
 
-/// Whether a value of the file can only be a media type: its first part is one that is registered (RFC 6838 section 4.2), or private.
+/// Whether a value of the file can only be a media type: its first part is one that is registered (RFC 6838 section
+/// 4.2), or private.
 pub(super) fn is_surely_media_type(item: &Item<'_>) -> bool {
     const KINDS: [&str; 12] = [
         "application",

@@ -15,8 +15,8 @@ pub(super) fn text(item: &Item<'_>) -> Result<String, String> {
         .map_err(|error| format!("`{}` cannot be written as JSON: {error}", item.key))
 }
 
-/// Refuses settings of the top level below the header of a table, `[route.json]`, which would only be sent to clients. A value that is
-/// written in braces has all of its keys on purpose.
+/// Refuses settings of the top level below the header of a table, `[route.json]`, which would only be sent to clients.
+/// A value that is written in braces has all of its keys on purpose.
 pub(super) fn look_for_settings(item: &Item<'_>, problems: &mut Problems) {
     match item.value {
         DeValue::Table(table) if problems.is_below_header(item.offset) => {

@@ -162,7 +162,8 @@ impl ConfigKey {
         Ok(())
     }
 
-    /// The value as written in the file; `None` if only the absence of the key expresses it, or if it is not a single value.
+    /// The value as written in the file; `None` if only the absence of the key expresses it, or if it is not a single
+    /// value.
     pub(super) fn show(&self, config: &mut Config) -> Option<String> {
         Some(match &self.value {
             Value::Boolean(place) => place(config).to_string(),

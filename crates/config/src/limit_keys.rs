@@ -283,7 +283,8 @@ pub(super) static LIMITS: SectionKeys = SectionKeys {
     shared_in: "",
 };
 
-/// A part larger than the whole would be a limit that never applies: if it is written it is a mistake, a default is lowered.
+/// A part larger than the whole would be a limit that never applies: if it is written it is a mistake, a default is
+/// lowered.
 pub(super) fn fit_parts(
     section: &Section<'_>,
     limits: &mut LimitSettings,

@@ -62,8 +62,8 @@ pub const SEND_IDLE: Duration = Duration::from_secs(30);
 pub const SEND_RATE: u64 = 512;
 /// 75 s between two requests of a connection; then it is closed.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(75);
-/// 1,000,000 connections in the whole server; beyond this the one that has been idle longest is closed for a new one, and
-/// if none is idle, accepting pauses and new ones wait in the queue of the kernel.
+/// 1,000,000 connections in the whole server; beyond this the one that has been idle longest is closed for a new one,
+/// and if none is idle, accepting pauses and new ones wait in the queue of the kernel.
 pub const CONNECTIONS: u64 = 1_000_000;
 
 /// 250 TLS handshakes of one address under way on one scheduler; further connections of it are closed at once, and
@@ -113,9 +113,10 @@ pub const PAGE_SESSION_AGE: Duration = Duration::from_secs(14 * 24 * 3600);
 /// 64 MiB for all pages of one scheduler, including their code; a page that needs more is ended and answered with 503.
 pub const PAGE_MEMORY: u64 = 64 * MIB;
 
-/// 32 MiB for all processes of one scheduler that pages spawned: about 8,000 waiting ones. Beyond five eighths of it `spawn` returns `nil,
-/// "full"`, and if existing processes need more, those of the request that holds the most are ended. LuaJIT's collector stops a
-/// scheduler for about a microsecond per process once in each of its cycles, so more memory means longer stops.
+/// 32 MiB for all processes of one scheduler that pages spawned: about 8,000 waiting ones. Beyond five eighths of it
+/// `spawn` returns `nil, "full"`, and if existing processes need more, those of the request that holds the most are
+/// ended. LuaJIT's collector stops a scheduler for about a microsecond per process once in each of its cycles, so more
+/// memory means longer stops.
 pub const PAGE_PROCESS_MEMORY: u64 = 32 * MIB;
 /// 3 MiB for the largest block of one table of a page; a page that exceeds it is ended and answered with 500.
 pub const PAGE_TABLE_SIZE: u64 = 3 * MIB;
@@ -127,7 +128,8 @@ pub const PAGE_MEMORY_SHARE: u64 = 2;
 
 /// 1 GiB for a form with files, if `[pages]` names a directory for them; a larger one is answered with 413.
 pub const UPLOAD_SIZE: u64 = 1024 * MIB;
-/// 16 GiB for all uploaded files that no page has saved; a form that exceeds it is answered with 503, until others are finished.
+/// 16 GiB for all uploaded files that no page has saved; a form that exceeds it is answered with 503, until others are
+/// finished.
 pub const UPLOADS_SIZE: u64 = 16 * UPLOAD_SIZE;
 
 /// The directory of app modules beside the configuration file, unless another is named.
@@ -167,15 +169,18 @@ pub const FIELD_COUNT_MAX: u64 = wire::limits::FIELD_COUNT as u64;
 pub const HANDSHAKES_PER_ADDRESS_MAX: u64 = 100_000;
 /// 100,000,000 connections; a configuration that allows more is refused.
 pub const CONNECTIONS_MAX: u64 = 100_000_000;
-/// 100 us for a page's slice; a configuration with less is refused, because interruptions would cost more than the pages.
+/// 100 us for a page's slice; a configuration with less is refused, because interruptions would cost more than the
+/// pages.
 pub const PAGE_SLICE_MIN: Duration = Duration::from_micros(100);
-/// 100 ms for a page's slice; a configuration with more is refused, because all other connections of the scheduler wait that long.
+/// 100 ms for a page's slice; a configuration with more is refused, because all other connections of the scheduler wait
+/// that long.
 pub const PAGE_SLICE_MAX: Duration = Duration::from_millis(100);
 /// 1 ms of CPU time for a page; a configuration with less is refused, because every page would be ended.
 pub const PAGE_CPU_BUDGET_MIN: Duration = Duration::from_millis(1);
 /// 10 minutes of CPU time for a page; a configuration with more is refused.
 pub const PAGE_CPU_BUDGET_MAX: Duration = Duration::from_secs(600);
-/// 4 MiB for the pages of a scheduler; a configuration with less is refused, because the library of pages would not fit.
+/// 4 MiB for the pages of a scheduler; a configuration with less is refused, because the library of pages would not
+/// fit.
 pub const PAGE_MEMORY_MIN: u64 = 4 * MIB;
 /// 2 MiB for one run of a page; a configuration with less is refused, because the first MiB is only counted, not
 /// measured.
@@ -229,7 +234,8 @@ pub const UNIX_PATH_SIZE_MAX: usize = 107;
 /// 1 MiB of a channel's messages are kept if it has a history; older ones are dropped.
 pub const CHANNEL_HISTORY_SIZE: u64 = 1024 * 1024;
 
-/// 16 MiB of a channel's messages at most may be kept; a larger value is refused, because all channels of a scheduler share 64 MiB.
+/// 16 MiB of a channel's messages at most may be kept; a larger value is refused, because all channels of a scheduler
+/// share 64 MiB.
 pub const CHANNEL_HISTORY_SIZE_MAX: u64 = 16 * 1024 * 1024;
 
 /// 1,000,000 messages of a channel at most may be kept; a larger value is refused.
@@ -247,17 +253,19 @@ pub const CHANNEL_BEHIND_MAX: u64 = 64 * 1024 * 1024;
 /// 64 KiB for a message; a longer one is refused.
 pub const CHANNEL_MESSAGE_SIZE: u64 = 64 * 1024;
 
-/// 64 KiB for a message at most; a larger value is refused, because the commands and frames that carry one are not longer.
+/// 64 KiB for a message at most; a larger value is refused, because the commands and frames that carry one are not
+/// longer.
 pub const CHANNEL_MESSAGE_SIZE_MAX: u64 = 64 * 1024;
 
 /// The maximum `rate` of a channel in messages per second: the number of microseconds in a second.
 pub const CHANNEL_RATE_MAX: u64 = 1_000_000;
 
-/// 64 `[[process]]` sections; one more is refused, because each may keep a scheduler as busy as a family of processes may.
+/// 64 `[[process]]` sections; one more is refused, because each may keep a scheduler as busy as a family of processes
+/// may.
 pub const SITE_PROCESSES_MAX: usize = 64;
 
-/// A second to 365 days between two starts of a process of the site; other values are refused. A process that does something more often
-/// should sleep in between.
+/// A second to 365 days between two starts of a process of the site; other values are refused. A process that does
+/// something more often should sleep in between.
 pub const SITE_PROCESS_EVERY: RangeInclusive<Duration> = Duration::from_secs(1)..=DEADLINE_MAX;
 
 // ---- Other servers: the defaults and bounds of [[upstream]] ----

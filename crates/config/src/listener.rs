@@ -111,7 +111,8 @@ fn read_one(
         && listener.authentication == Authentication::Required
         && *keys == ChannelKeyFiles::default()
     {
-        let why = "`authenticate` needs something that clients can show; add `api_keys` or `token_keys` to [channels]";
+        let why = "`authenticate` needs something that clients can show; add `api_keys` or `token_keys` to \
+                   [channels]";
         problems.at(item.key_offset, why);
     }
     let place = Some(problems.place(item.offset));
@@ -318,7 +319,11 @@ fn address(item: &Item<'_>) -> Result<ListenerAddress, String> {
 
 fn networks(item: &Item<'_>, problems: &mut Problems) -> Result<Vec<Network>, String> {
     if item.is_empty_list() {
-        return Err("`proxy_protocol_from` has no network, so no client could connect; leave it out for plain connections".to_owned());
+        return Err(
+            "`proxy_protocol_from` has no network, so no client could connect; leave it out for \
+                    plain connections"
+                .to_owned(),
+        );
     }
     item.list(problems, network)
 }

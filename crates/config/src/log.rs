@@ -359,16 +359,19 @@ pub(super) fn check_remote(section: &Section<'_>, admin: &AdminSettings, problem
     };
     let offset = section.item("listen").map_or(section.offset, |item| item.key_offset);
     if admin.keys.is_none() {
-        let why = "`listen` of [admin] needs `keys`: a file with the keys of those who may control the server";
+        let why = "`listen` of [admin] needs `keys`: a file with the keys of those who may control the \
+                   server";
         problems.at(offset, why);
     }
     match &admin.tls {
         None if !listen.ip().is_loopback() => {
-            let why = "`listen` of [admin] needs `tls` at an address that other machines reach: keys would be sent in clear";
+            let why = "`listen` of [admin] needs `tls` at an address that other machines reach: keys would \
+                       be sent in clear";
             problems.at(offset, why);
         }
         Some(tls) if tls.certificates == ListenerCertificates::Acme => {
-            let why = "`tls` of [admin] takes certificates in files only; \"acme\" is for listeners of the site";
+            let why = "`tls` of [admin] takes certificates in files only; \"acme\" is for listeners of the \
+                       site";
             problems.at(offset, why);
         }
         _ => {}

@@ -91,7 +91,8 @@ fn give_countries(route: &mut Route, countries: Option<&Arc<Countries>>, problem
         match countries {
             Some(countries) => *map = Arc::clone(countries),
             None => {
-                let why = "`country` in `when` needs a file of networks; name it with `countries` at the top level";
+                let why = "`country` in `when` needs a file of networks; name it with `countries` at the \
+                           top level";
                 problems.add(Some(route.place), why);
             }
         }

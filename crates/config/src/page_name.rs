@@ -13,16 +13,16 @@ const MARK: &str = ".page.";
 pub struct PageName {
     /// The file, without a leading slash: `a/hello.page.html`.
     pub file: Box<str>,
-    /// The path without the mark: `a/hello.html`, the name by which other pages include it. For a module, the name by which others
-    /// require it: `a.hello`.
+    /// The path without the mark: `a/hello.html`, the name by which other pages include it. For a module, the name by
+    /// which others require it: `a.hello`.
     pub full: Box<str>,
     /// The path without mark and extension: `a/hello`; for a module its name again.
     pub short: Box<str>,
 }
 
 impl PageName {
-    /// The page in a file, if it is one. `EXT` consists of letters and digits, because it determines the media type. Temporary files of
-    /// editors are not pages: `.#a.page.html`, `a.page.html~`.
+    /// The page in a file, if it is one. `EXT` consists of letters and digits, because it determines the media type.
+    /// Temporary files of editors are not pages: `.#a.page.html`, `a.page.html~`.
     pub fn of(file: &str) -> Option<Self> {
         let (directory, name) = file
             .rsplit_once('/')
@@ -70,7 +70,8 @@ impl PageName {
         self.file.split('/').any(|name| name.starts_with('_'))
     }
 
-    /// The paths it answers, without the leading slash. An index page also answers for its directory; a part answers none.
+    /// The paths it answers, without the leading slash. An index page also answers for its directory; a part answers
+    /// none.
     pub fn paths(&self, indexes: &[String]) -> impl Iterator<Item = Box<str>> {
         let name = self.full.rsplit('/').next().unwrap_or(&self.full);
         let directory = &self.full[..self.full.len() - name.len()];

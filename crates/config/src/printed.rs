@@ -1,4 +1,5 @@
-//! The rows of keys as text: the commented file of `velodrome check --defaults`, and the tables of docs/configuration.md.
+//! The rows of keys as text: the commented file of `velodrome check --defaults`, and the tables of
+//! docs/configuration.md.
 //!
 //! Owns the layout. Never knows a key.
 

@@ -137,7 +137,8 @@ pub(crate) struct Problems {
     /// The places of values that nobody may see.
     secret: Vec<TextPosition>,
     list: Vec<Problem>,
-    /// Finds where a setting of this name belongs, if there is one. The list of all settings knows all readers, so a reader cannot know it.
+    /// Finds where a setting of this name belongs, if there is one. The list of all settings knows all readers, so a
+    /// reader cannot know it.
     setting: fn(&str) -> Option<SettingPlace>,
 }
 
@@ -180,8 +181,8 @@ impl Problems {
         Self { setting, ..self }
     }
 
-    /// The message for the name of a setting in a table whose keys the user chooses: everything below the header of that table
-    /// belongs to it, so the setting would have no effect.
+    /// The message for the name of a setting in a table whose keys the user chooses: everything below the header of
+    /// that table belongs to it, so the setting would have no effect.
     pub(crate) fn misplaced(&self, table: &str, key: &str) -> Option<String> {
         let place = (self.setting)(key)?.words;
         Some(format!(
@@ -234,7 +235,11 @@ impl Problems {
     pub(crate) fn add(&mut self, place: Option<TextPosition>, message: impl Into<String>) {
         let message = match place.filter(|place| self.secret.contains(place)) {
             None => message.into(),
-            Some(_) => "the value is not allowed here; it is not shown, because it is from a file of secrets".to_owned(),
+            Some(_) => {
+                "the value is not allowed here; it is not shown, because it is from a file of \
+                        secrets"
+                    .to_owned()
+            }
         };
         self.list.push(Problem { place, message });
     }

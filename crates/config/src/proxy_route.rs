@@ -76,7 +76,8 @@ fn protocol(item: &Item<'_>) -> Result<String, String> {
     if name.starts_with("http") || name.starts_with("tls") || ["h2", "h2c", "h3"].contains(&&*name)
     {
         return Err(format!(
-            "\"{name}\" is not passed on: requests in it would bypass the routes, access and limits of this server"
+            "\"{name}\" is not passed on: requests in it would bypass the routes, access and limits of this \
+             server"
         ));
     }
     Ok(name)

@@ -98,7 +98,8 @@ pub(super) static QUOTA: SectionKeys = SectionKeys {
         ConfigKey {
             name: "by",
             value: Value::Apart {
-                takes: "`\"address\"`, `\"user\"`, `\"path\"`, `\"pages\"`, `\"field:NAME\"` or `\"cookie:NAME\"`",
+                takes: "`\"address\"`, `\"user\"`, `\"path\"`, `\"pages\"`, `\"field:NAME\"` or \
+                        `\"cookie:NAME\"`",
             },
             absent: Absent::Words("`\"address\"`"),
             change: ChangeEffect::Reload,

@@ -222,11 +222,13 @@ fn lay_over(overrides: &Overrides, config: &mut Config, problems: &mut Problems)
         config.store.path = Some(directory.clone());
     }
     if config.pages.sessions == PageSessions::Store && config.store.path.is_none() {
-        let why = "`sessions = \"store\"` in [pages] needs a store: add `path` to [store], or say --store DIRECTORY";
+        let why = "`sessions = \"store\"` in [pages] needs a store: add `path` to [store], or say --store \
+                   DIRECTORY";
         problems.add(None, why);
     }
     if config.acme.state == AcmeState::Store && config.store.path.is_none() {
-        let why = "`state = \"store\"` in [acme] needs a store: add `path` to [store], or say --store DIRECTORY; a directory of that name is \"./store\"";
+        let why = "`state = \"store\"` in [acme] needs a store: add `path` to [store], or say --store \
+                   DIRECTORY; a directory of that name is \"./store\"";
         problems.add(None, why.to_owned());
     }
     if let Some(socket) = &overrides.admin_socket {

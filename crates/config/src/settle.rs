@@ -1,6 +1,8 @@
-//! A table as it was parsed becomes one whose positions count in all files, and whose texts have their variables put in.
+//! A table as it was parsed becomes one whose positions count in all files, and whose texts have their variables put
+//! in.
 //!
-//! Owns which texts have variables: all but the format of a log line, which has its own. Never decides what a key means.
+//! Owns which texts have variables: all but the format of a log line, which has its own. Never decides what a key
+//! means.
 
 use std::path::Path;
 

@@ -175,7 +175,8 @@ fn variable(text: &str, captures: usize, spot: Spot) -> Result<(TargetPart, &str
         _ => Err(match nearest(name, &["path", "query", "host", "scheme"]) {
             Some(meant) => format!("`${name}` is unknown; did you mean `${meant}`?"),
             None => format!(
-                "`${name}` is unknown; known are `$path`, `$query`, `$host`, `$scheme`, `$1` to `$9`, and `$$` for a dollar sign"
+                "`${name}` is unknown; known are `$path`, `$query`, `$host`, `$scheme`, `$1` to `$9`, and \
+                 `$$` for a dollar sign"
             ),
         }),
     }

@@ -148,7 +148,8 @@ pub(super) static TOP: SectionKeys = SectionKeys {
         ConfigKey {
             name: "trusted_fields",
             value: Value::Own {
-                takes: "list of `\"forwarded\"`, `\"x-forwarded-for\"`, `\"x-forwarded-proto\"` and `\"x-forwarded-host\"`",
+                takes: "list of `\"forwarded\"`, `\"x-forwarded-for\"`, `\"x-forwarded-proto\"` and \
+                        `\"x-forwarded-host\"`",
                 read: |config, item, reading| {
                     config.trusted_fields =
                         item.list(reading.problems, |item| choice(item, &FORWARDING_FIELDS))?;

@@ -34,7 +34,8 @@ fn collector(item: &Item<'_>) -> Result<String, String> {
     match Origin::parse(text.trim_end_matches('/').as_bytes()) {
         Some(origin) if origin.scheme == Scheme::Http => Ok(text.trim_end_matches('/').to_owned()),
         Some(_) => {
-            let why = "spans are sent without encryption, to a collector on this host or behind a tunnel: write http://";
+            let why = "spans are sent without encryption, to a collector on this host or behind a tunnel: \
+                       write http://";
             Err(cannot_be(item, text, why))
         }
         None => Err(cannot_be(item, text, &format!("write {example}"))),

@@ -1,7 +1,7 @@
 //! The keys that may change while a server runs, without a reload, and the change of one.
 //!
-//! Owns how such a key is named, shown and set. Which keys they are, the rows of the sections say ([`ChangeEffect::Live`]).
-//! Never applies a value: the server does.
+//! Owns how such a key is named, shown and set. Which keys they are, the rows of the sections say
+//! ([`ChangeEffect::Live`]). Never applies a value: the server does.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -104,7 +104,8 @@ impl Tunable {
         })
     }
 
-    /// Acts on the configuration with its own rules of channels as the first, which the rows of channels read and write.
+    /// Acts on the configuration with its own rules of channels as the first, which the rows of channels read and
+    /// write.
     fn focused<T>(&self, config: &mut Config, act: impl FnOnce(&mut Config) -> T) -> T {
         let place = self.channel.unwrap_or_default();
         if self.channel.is_some() {

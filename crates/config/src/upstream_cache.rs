@@ -109,7 +109,8 @@ pub(super) static CACHE: SectionKeys = SectionKeys {
             "object",
             "size, 0 B to 1 GiB",
             "`\"1 MiB\"`",
-            "The longest body that is held in memory, at most an eighth of a scheduler's part of `memory`. A longer one is only stored in `directory`, if there is one.",
+            "The longest body that is held in memory, at most an eighth of a scheduler's part of `memory`. \
+             A longer one is only stored in `directory`, if there is one.",
         ),
         ConfigKey {
             change: ChangeEffect::Restart,
@@ -117,7 +118,9 @@ pub(super) static CACHE: SectionKeys = SectionKeys {
                 "directory",
                 "path",
                 "none",
-                "A directory of the cache alone: stored answers are written there too, so that they are found again when they have left the memory and after a restart. Bodies that are too long for the memory are sent from there. It is made if it is missing.",
+                "A directory of the cache alone: stored answers are written there too, so that they are \
+                 found again when they have left the memory and after a restart. Bodies that are too long \
+                 for the memory are sent from there. It is made if it is missing.",
             )
         },
         key(
@@ -142,49 +145,58 @@ pub(super) static CACHE: SectionKeys = SectionKeys {
             "key",
             "list of `\"scheme\"`, `\"host\"`, `\"path\"`, `\"query\"`",
             "all of them",
-            "What distinguishes requests, besides the fields that `Vary` of the answer names. The path always does. Leave out only what never changes an answer: otherwise a client can have others get what was answered to it.",
+            "What distinguishes requests, besides the fields that `Vary` of the answer names. The path \
+             always does. Leave out only what never changes an answer: otherwise a client can have others \
+             get what was answered to it.",
         ),
         key(
             "default_ttl",
             "duration above zero",
             "none",
-            "How long an answer is fresh that says nothing of it, if its status allows it and nobody is known by a cookie. Without it such an answer is not stored.",
+            "How long an answer is fresh that says nothing of it, if its status allows it and nobody is \
+             known by a cookie. Without it such an answer is not stored.",
         ),
         key(
             "heuristic",
             "true or false",
             "`false`",
-            "Whether such an answer is fresh for a tenth of the time since its `Last-Modified`, at most a day.",
+            "Whether such an answer is fresh for a tenth of the time since its `Last-Modified`, at most a \
+             day.",
         ),
         key(
             "stale_while_revalidate",
             "duration",
             "`\"0s\"`",
-            "How long after its freshness an answer is still used while a server is asked for a new one. `stale-while-revalidate` of the answer takes precedence.",
+            "How long after its freshness an answer is still used while a server is asked for a new one. \
+             `stale-while-revalidate` of the answer takes precedence.",
         ),
         key(
             "stale_if_error",
             "duration",
             "`\"0s\"`",
-            "How long after its freshness an answer is still used if no server answers, or one answers with 500, 502, 503 or 504. `stale-if-error` of the answer takes precedence.",
+            "How long after its freshness an answer is still used if no server answers, or one answers with \
+             500, 502, 503 or 504. `stale-if-error` of the answer takes precedence.",
         ),
         key(
             "remove_set_cookie",
             "true or false",
             "`false`",
-            "Stores answers with `Set-Cookie` too, and no client gets that field. Otherwise they are not stored.",
+            "Stores answers with `Set-Cookie` too, and no client gets that field. Otherwise they are not \
+             stored.",
         ),
         key(
             "obey_requests",
             "true or false",
             "`false`",
-            "Whether `Cache-Control` of a request counts (`no-cache`, `max-age`, `only-if-cached` ...). Then a client can have each of its requests reach a server.",
+            "Whether `Cache-Control` of a request counts (`no-cache`, `max-age`, `only-if-cached` ...). \
+             Then a client can have each of its requests reach a server.",
         ),
         key(
             "wait",
             "duration above zero",
             "`\"5s\"`",
-            "How long a request waits for the answer to another one for the same URI; then it goes to a server by itself.",
+            "How long a request waits for the answer to another one for the same URI; then it goes to a \
+             server by itself.",
         ),
         key(
             "report",

@@ -1,6 +1,7 @@
 //! `[[upstream]]`: other servers that answer requests.
 //!
-//! Owns how the keys of that section combine; their rows are in `upstream_rows`. Never looks up a name and opens no file.
+//! Owns how the keys of that section combine; their rows are in `upstream_rows`. Never looks up a name and opens no
+//! file.
 
 use std::path::Path;
 
@@ -36,7 +37,8 @@ pub(super) fn read(
         }
         if let Some(other) = sharer(&upstream, &upstreams) {
             let why = format!(
-                "the cache of \"{}\" has this `directory`, is in it, or has it in its own; each needs one for itself",
+                "the cache of \"{}\" has this `directory`, is in it, or has it in its own; each needs one \
+                 for itself",
                 shown(&other.name)
             );
             problems.at(section.offset, why);

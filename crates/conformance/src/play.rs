@@ -165,7 +165,8 @@ impl Player<'_> {
         self.connection.end().map_or(After::Quiet, After::Closed)
     }
 
-    /// One more request on the same connection. Its answer shows that the server agrees about where the last request ended.
+    /// One more request on the same connection. Its answer shows that the server agrees about where the last request
+    /// ended.
     fn probe(&mut self) -> After {
         let (path, host) = (self.facts.probe_path(), self.facts.host());
         let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");

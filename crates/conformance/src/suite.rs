@@ -193,7 +193,8 @@ fn check_script(case: &Case) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that every capability in a template is declared as a need, so that a case without it is skipped instead of failing.
+/// Checks that every capability in a template is declared as a need, so that a case without it is skipped instead of
+/// failing.
 fn check_needs(case: &Case, text: &str) -> Result<(), String> {
     for (placeholder, need) in template::NEEDS {
         if text.contains(placeholder) && !case.needs.contains(need) {

@@ -126,8 +126,8 @@ pub enum BodyPart {
 }
 
 impl FileAnswer<'_> {
-    /// Whether the server should add a page for the status, with its `Content-Type` and `Content-Length`: for all except 200,
-    /// 206 and 304.
+    /// Whether the server should add a page for the status, with its `Content-Type` and `Content-Length`: for all
+    /// except 200, 206 and 304.
     #[must_use]
     pub fn wants_page(&self) -> bool {
         !matches!(self.status, Status::OK | Status::PARTIAL_CONTENT | Status::NOT_MODIFIED)

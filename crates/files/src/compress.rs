@@ -12,8 +12,8 @@ use wire::http::encoding::Coding;
 /// The usual middle level of gzip. The result is cached, so it pays off more often than it costs.
 const GZIP_LEVEL: u32 = 6;
 
-/// From 1 to 22; up to this level a text of a few megabytes takes well under 100 ms, and the window stays under the 8 MiB of
-/// RFC 9659.
+/// From 1 to 22; up to this level a text of a few megabytes takes well under 100 ms, and the window stays under the 8
+/// MiB of RFC 9659.
 const ZSTD_LEVEL: i32 = 7;
 
 /// The codings that can be produced on the fly.

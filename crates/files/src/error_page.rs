@@ -119,10 +119,9 @@ fn render(code: Option<u16>, sentence: &str) -> Vec<u8> {
     let title = format!("{number} {reason}");
     let title = title.trim();
     format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<p>{number}</p>\n<h1>{reason}</h1>\n<p>{sentence}</p>\n\
-         {FOOT}"
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
+         content=\"width=device-width, \
+         initial-scale=1\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<p>{number}</p>\n<h1>{reason}</h1>\n<p>{sentence}</p>\n{FOOT}"
     )
     .into_bytes()
 }

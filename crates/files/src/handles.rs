@@ -60,8 +60,8 @@ impl Handles {
         }
     }
 
-    /// Closes descriptors that were not used for a while, so that the blocks of deleted files are freed. Returns when to call
-    /// again.
+    /// Closes descriptors that were not used for a while, so that the blocks of deleted files are freed. Returns when
+    /// to call again.
     pub(crate) fn give_up_unused(&mut self, now_ms: u64) -> Option<u64> {
         if self.due_ms? > now_ms {
             return self.due_ms;

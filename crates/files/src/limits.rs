@@ -23,7 +23,8 @@ pub const SWEEP_MAX: usize = 1_024;
 /// ones cannot exceed the limit in bytes.
 pub const SLOT_COST: usize = 384;
 
-/// 4,096 names in the listing of a directory, the first ones in its order; the others are left out, and the listing says so.
+/// 4,096 names in the listing of a directory, the first ones in its order; the others are left out, and the listing
+/// says so.
 pub const LISTING_NAMES_MAX: usize = 4_096;
 
 /// 4,096 bytes of a path below its root; a longer one is answered with 404. The kernel's `PATH_MAX`.
@@ -32,15 +33,15 @@ pub const PATH_SIZE_MAX: usize = 4_096;
 /// 3 reads of a file that is being written; after these the result of the last read is served.
 pub const READ_TRIES: usize = 3;
 
-/// 100 ms: a file changed less than this before it was read may change again without a new time stamp, so the next lookup
-/// reads it again. Longer than the clock tick of every kernel.
+/// 100 ms: a file changed less than this before it was read may change again without a new time stamp, so the next
+/// lookup reads it again. Longer than the clock tick of every kernel.
 pub const UNSETTLED_MS: u64 = 100;
 
 /// 2 s: the same for a file whose time of change has no fraction of a second, as on file systems that keep none.
 pub const UNSETTLED_COARSE_MS: u64 = 2_000;
 
-/// 1980-01-01: an earlier modification time is not the time of a change (builds that can be reproduced give all files the same one, often
-/// 1 s after the epoch), so there is no `Last-Modified`.
+/// 1980-01-01: an earlier modification time is not the time of a change (builds that can be reproduced give all files
+/// the same one, often 1 s after the epoch), so there is no `Last-Modified`.
 pub const LAST_MODIFIED_FROM_S: u64 = 315_532_800;
 
 /// 512 KiB of the beginning of a large file are read into the page cache during the lookup; the rest waits for
@@ -50,15 +51,16 @@ pub const WARM_FIRST_SIZE: u64 = 512 * 1024;
 /// 8 MiB of a file are warmed by one job; of a longer region only the first part.
 pub const WARM_SIZE_MAX: u64 = 8 * 1024 * 1024;
 
-/// 1,024 descriptors of large files that one scheduler keeps between requests; for further files each request opens its own.
+/// 1,024 descriptors of large files that one scheduler keeps between requests; for further files each request opens its
+/// own.
 pub const HANDLES_MAX: usize = 1_024;
 
-/// 1 s: a kept descriptor that was not used for this long is closed. So the blocks of a deleted file are freed, and its file system can be
-/// unmounted, a second after the last answer.
+/// 1 s: a kept descriptor that was not used for this long is closed. So the blocks of a deleted file are freed, and its
+/// file system can be unmounted, a second after the last answer.
 pub const HANDLE_KEPT_MS: u64 = 1_000;
 
-/// 32 KiB: a longer file is not held in memory but sent from its descriptor. Beyond this size `sendfile` costs less than a copy, as long as
-/// the descriptor is kept.
+/// 32 KiB: a longer file is not held in memory but sent from its descriptor. Beyond this size `sendfile` costs less
+/// than a copy, as long as the descriptor is kept.
 pub const HELD_SIZE: u64 = 32 * 1024;
 
 /// 1 KiB: a shorter file is not compressed, because that would save less than a packet.

@@ -142,7 +142,8 @@ fn html(lines: &Lines<'_>) -> Vec<u8> {
     escape_html(&mut title, lines.path);
     out.extend_from_slice(
         b"<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
-          content=\"width=device-width, initial-scale=1\">\n<meta name=\"robots\" content=\"noindex\">\n<title>",
+          content=\"width=device-width, initial-scale=1\">\n<meta name=\"robots\" \
+          content=\"noindex\">\n<title>",
     );
     out.extend_from_slice(&title);
     out.extend_from_slice(b"</title>\n<style>\n");

@@ -59,8 +59,9 @@ impl BodySource {
         }
     }
 
-    /// The entity tag: of the time and the bytes if they are in memory, so copies on several hosts have the same one. Of a large file, whose
-    /// bytes are not read, it is made from all that the kernel tells: `modified` can be set back after a change, `changed` cannot.
+    /// The entity tag: of the time and the bytes if they are in memory, so copies on several hosts have the same one.
+    /// Of a large file, whose bytes are not read, it is made from all that the kernel tells: `modified` can be set back
+    /// after a change, `changed` cannot.
     fn etag(&self, modified: FileTime, coding: Coding, read_ms: u64) -> Box<str> {
         let mut tag = Vec::with_capacity(48);
         match self {

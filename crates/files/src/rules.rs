@@ -13,8 +13,8 @@ use super::pattern::NamePattern;
 
 /// The index of a root of the server, and of a scheduler's cache for it.
 ///
-/// Two sites with different [`FileRules`] are two roots, even with the same directory, because the rules are not part of the
-/// cache key.
+/// Two sites with different [`FileRules`] are two roots, even with the same directory, because the rules are not part
+/// of the cache key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RootIndex(pub u16);
 

@@ -88,8 +88,8 @@ impl fmt::Display for SecretFault {
             }
             Self::NotEd25519 { line } => write!(
                 formatter,
-                "has a key that is no public key of Ed25519 in PEM, in line {line}; \
-                 make one with: openssl genpkey -algorithm ed25519 -out private.pem; openssl pkey -in private.pem -pubout"
+                "has a key that is no public key of Ed25519 in PEM, in line {line}; make one with: openssl \
+                 genpkey -algorithm ed25519 -out private.pem; openssl pkey -in private.pem -pubout"
             ),
         }
     }

@@ -1,7 +1,8 @@
 //! The floor: what one thread, epoll and the kernel's TCP cost when the server does nothing at all.
 //!
-//! Receives, counts bytes at most, and sends fixed bytes. Never parses, keeps no state per
-//! connection (but `taking`: what is left of a body), and imports nothing that it is compared with. Used by `cargo xtask bench floor` and `generator`:
+//! Receives, counts bytes at most, and sends fixed bytes. Never parses, keeps no state per connection (but `taking`:
+//! what is left of a body), and imports nothing that it is compared with. Used by `cargo xtask bench floor` and
+//! `generator`:
 //!
 //! ```text
 //! floor ADDRESS kept BODY_BYTES                      one answer for each receive
@@ -88,7 +89,9 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let Some(order) = read_order(&words) else {
         eprintln!(
-            "usage: floor ADDRESS kept|persistent|pipelined|taking|short|resp|ticking|stalling|edged|walking-FUNCTIONS|hub BODY_BYTES [REQUEST_BYTES]"
+            "usage: floor ADDRESS \
+             kept|persistent|pipelined|taking|short|resp|ticking|stalling|edged|walking-FUNCTIONS|hub \
+             BODY_BYTES [REQUEST_BYTES]"
         );
         return ExitCode::from(2);
     };
@@ -308,7 +311,8 @@ impl Floor {
     }
 }
 
-/// The number of commands that begin in the input: an asterisk at the beginning of a line. The values of a benchmark contain none.
+/// The number of commands that begin in the input: an asterisk at the beginning of a line. The values of a benchmark
+/// contain none.
 fn commands(input: &[u8]) -> usize {
     let before = std::iter::once(&b'\n').chain(input);
     input.iter().zip(before).filter(|(byte, before)| (**byte, **before) == (b'*', b'\n')).count()

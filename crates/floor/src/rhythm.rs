@@ -25,8 +25,8 @@ pub(crate) enum Rhythm {
     Always,
     /// The same, but no wait is longer than [`LIMIT_NS`], as in a server with deadlines.
     Limited,
-    /// Requests that have arrived by a tick are answered at it. With the same number of connections the rate is the same for
-    /// every client that is not the bottleneck itself.
+    /// Requests that have arrived by a tick are answered at it. With the same number of connections the rate is the
+    /// same for every client that is not the bottleneck itself.
     Ticking { next_ns: u64 },
     /// For a tenth of every second nothing is answered.
     Stalling { next_ns: u64 },

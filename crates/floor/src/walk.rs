@@ -1,7 +1,7 @@
 //! Code that only occupies instruction cache: the cost of code is the slope over the amount executed.
 //!
-//! Owns functions of 96 bytes each, one and a half lines of the instruction cache. Never touches memory, so that only the code
-//! is measured.
+//! Owns functions of 96 bytes each, one and a half lines of the instruction cache. Never touches memory, so that only
+//! the code is measured.
 
 use std::hint::black_box;
 
@@ -19,7 +19,8 @@ fn function<const N: u64>(seed: u64) -> u64 {
     mixed.rotate_left((N % 63) as u32 + 1).wrapping_add(odd.rotate_left(29)) ^ (odd >> 5)
 }
 
-/// Executes this many of them, rounded up to sixteens. They are called by name: a call through a pointer could be mispredicted each time.
+/// Executes this many of them, rounded up to sixteens. They are called by name: a call through a pointer could be
+/// mispredicted each time.
 #[inline]
 pub(crate) fn through(count: usize, seed: u64) {
     let mut sum = 0;

@@ -176,7 +176,8 @@ impl<A: Application> Http<A> {
         }
         let was_silent = !reply.is_begun();
         if was_silent {
-            // The application said done but wrote nothing. That is its mistake, and the client must not hang because of it.
+            // The application said done but wrote nothing. That is its mistake, and the client must not hang because of
+            // it.
             reply.empty(Status::INTERNAL_SERVER_ERROR);
         }
         if answer == Answer::Done {

@@ -89,10 +89,10 @@ pub enum Answer {
     /// produces parts without end has at most one in memory.
     Part,
     /// The connection or stream changes to another protocol: [`Reply::switch_protocols`] was written, and the bytes
-    /// after the request are not HTTP. Or a 200 head was written with `Connection: close` and no length ([`Reply::close`]): then
-    /// the body is whatever the other process writes until it ends. The connection's run ends with
-    /// [`Next::Changed`](runtime::service::Next::Changed), and the service puts another process in its place. A service
-    /// of HTTP alone has no such process and closes the connection.
+    /// after the request are not HTTP. Or a 200 head was written with `Connection: close` and no length
+    /// ([`Reply::close`]): then the body is whatever the other process writes until it ends. The connection's run ends
+    /// with [`Next::Changed`](runtime::service::Next::Changed), and the service puts another process in its place. A
+    /// service of HTTP alone has no such process and closes the connection.
     Upgrade,
     /// Nothing is answered: nothing was written, and the connection ends. The log has the status 444, as nginx's does.
     Drop,

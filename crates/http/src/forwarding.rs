@@ -72,8 +72,8 @@ impl<A> Http<A> {
         diagnostic::write(
             Level::Warn,
             format_args!(
-                "requests from the trusted proxy {} are refused ({} so far): their Forwarded and X-Forwarded fields are \
-                 malformed or contradict each other; see `trusted_fields`",
+                "requests from the trusted proxy {} are refused ({} so far): their Forwarded and \
+                 X-Forwarded fields are malformed or contradict each other; see `trusted_fields`",
                 peer.address, self.stats.forwarded_refused
             ),
         );

@@ -20,8 +20,8 @@ pub(super) enum StreamFraming {
 }
 
 impl StreamFraming {
-    /// Bytes that may be sent before anything that follows without changing it: the size of a chunk may begin with zeros (RFC 9112
-    /// section 7.1).
+    /// Bytes that may be sent before anything that follows without changing it: the size of a chunk may begin with
+    /// zeros (RFC 9112 section 7.1).
     pub(super) fn idle_bytes(self) -> &'static [u8] {
         match self {
             Self::Chunked => b"0",

@@ -100,8 +100,8 @@ const fn all(byte: u8) -> u64 {
     u64::from_ne_bytes([byte; 8])
 }
 
-/// Not 0 if a byte of the word needs an escape. Bits above the lowest one may be wrong, but if no byte needs an escape none is set: a borrow
-/// begins in a byte that does need one.
+/// Not 0 if a byte of the word needs an escape. Bits above the lowest one may be wrong, but if no byte needs an escape
+/// none is set: a borrow begins in a byte that does need one.
 #[inline]
 const fn escapes(word: u64) -> u64 {
     let control = word.wrapping_sub(all(0x20));

@@ -23,7 +23,8 @@ pub const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
 
 /// 10 causes of failed handlers of an app are logged per second; the next line says how many were left out.
 pub const FAILURES_LOGGED_PER_SECOND: u32 = 10;
-/// 4,096 messages of an app may wait for room in the mailboxes of other schedulers; further calls that ask other schedulers are answered with 503.
+/// 4,096 messages of an app may wait for room in the mailboxes of other schedulers; further calls that ask other
+/// schedulers are answered with 503.
 pub const ASKED_UNSENT_MAX: usize = 4096;
 
 /// 8 media types of plain answers have a prepared head; the heads of others are put together for each answer.
@@ -32,8 +33,9 @@ pub const TYPED_HEADS_MAX: usize = 8;
 pub const LOG_REFUSED_BYTES: usize = 256;
 /// 128 bytes of an `X-Request-Id` of a trusted proxy; a longer one is replaced by one of this server.
 pub const REQUEST_ID_SIZE: usize = 128;
-/// 500 ms for which an idle connection stays open in a drain, so that its next answer can say `Connection: close`. Then it is
-/// closed.
+/// 500 ms for which an idle connection stays open in a drain, so that its next answer can say `Connection: close`. Then
+/// it is closed.
 pub const DRAIN_IDLE_GRACE: Duration = Duration::from_millis(500);
-/// 2 s for the rest of a head that has begun when a drain begins; then its connection is closed, as at any header deadline.
+/// 2 s for the rest of a head that has begun when a drain begins; then its connection is closed, as at any header
+/// deadline.
 pub const DRAIN_HEADER_DEADLINE: Duration = Duration::from_secs(2);

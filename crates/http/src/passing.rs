@@ -12,7 +12,8 @@ use super::framing::StreamFraming;
 use super::reply::Reply;
 
 impl Reply<'_> {
-    /// Whether what carries the request can change to another protocol: see [`switch_protocols`](Self::switch_protocols).
+    /// Whether what carries the request can change to another protocol: see
+    /// [`switch_protocols`](Self::switch_protocols).
     #[must_use]
     pub fn can_change(&self) -> bool {
         self.encoder().can_change()

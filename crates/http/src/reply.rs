@@ -211,8 +211,8 @@ impl<'a> Reply<'a> {
         self.end_head_without_body(status);
     }
 
-    /// Ends the head of a reply with this status and without a body. A length of 0 is written where a length is allowed (RFC 9112 section 6.3),
-    /// because the body would otherwise last until the close.
+    /// Ends the head of a reply with this status and without a body. A length of 0 is written where a length is allowed
+    /// (RFC 9112 section 6.3), because the body would otherwise last until the close.
     pub fn end_head_without_body(&mut self, status: Status) {
         if has_length(status) {
             self.end_head_with_length(0);

@@ -22,8 +22,8 @@ use super::stats::HttpStats;
 use super::times::RequestTimes;
 use super::unanswered::Ended;
 
-/// The HTTP service of one scheduler. A service with several protocols contains one and forwards the events of HTTP connections
-/// to it.
+/// The HTTP service of one scheduler. A service with several protocols contains one and forwards the events of HTTP
+/// connections to it.
 ///
 /// The example of [`AccessLog`] makes one by hand; [`App::into_service`](crate::App::into_service) makes one of an app.
 pub struct Http<A> {
@@ -37,9 +37,11 @@ pub struct Http<A> {
     slots: Option<Box<FieldSlots>>,
     /// The same for the fields that stay of a head, if some are left out.
     slots_that_stay: Option<Box<FieldSlots>>,
-    /// The process of the connection that ran last: if that run ends with a panic, this is the request about which the application was asked.
+    /// The process of the connection that ran last: if that run ends with a panic, this is the request about which the
+    /// application was asked.
     pub(super) last: ProcessId,
-    /// What the part that was just written has begun. Kept here, not in the outcome, because every answer has an outcome.
+    /// What the part that was just written has begun. Kept here, not in the outcome, because every answer has an
+    /// outcome.
     pub(super) begun: Option<Begun>,
     /// What the application keeps with the request about which it is being asked. Kept here for the same reason.
     pub(super) kept: Option<Box<dyn Any>>,
@@ -120,7 +122,8 @@ impl<A> Http<A> {
         Begin { service: self.service, serial: self.serial, began_ns: now.monotonic_ns }
     }
 
-    /// Room for the fields of a head. It is made once, because clearing it for every request would cost more than parsing.
+    /// Room for the fields of a head. It is made once, because clearing it for every request would cost more than
+    /// parsing.
     pub(super) fn lend_slots(&mut self) -> Box<FieldSlots> {
         self.slots.take().unwrap_or_default()
     }

@@ -1,7 +1,7 @@
 //! How long requests took, from the turn in which the head of a request was complete until its answer was written.
 //!
-//! Owns a histogram for each route and class of status, and for each page. A request whose client leaves before its answer
-//! is in none. What a route or page is, the application says ([`TimedAs`]).
+//! Owns a histogram for each route and class of status, and for each page. A request whose client leaves before its
+//! answer is in none. What a route or page is, the application says ([`TimedAs`]).
 
 use metric::{Histogram, Histograms};
 use runtime::account::ticks_since;

@@ -37,8 +37,8 @@ pub(super) fn head(
     note_head(process, request);
 }
 
-/// Something is known of a request that its head does not say, such as its page or its user. If the trace is about that,
-/// the request is followed from now on, and begins with its head.
+/// Something is known of a request that its head does not say, such as its page or its user. If the trace is about
+/// that, the request is followed from now on, and begins with its head.
 #[cold]
 pub fn know(kind: TracedKind, process: ProcessId, request: &Request<'_>, name: fmt::Arguments<'_>) {
     if !trace::follows(process) {

@@ -20,7 +20,7 @@ pub enum Urgency {
     /// The answer, or more of it, before the end of the body. The application is asked now, and the body goes on
     /// arriving. The connection ends with such an answer, because the rest of the body may stay unread.
     Answer,
-    /// The rest of the answer will not come, and what the client has not taken is not waited for: the connection ends in
-    /// a way that shows that the answer is incomplete.
+    /// The rest of the answer will not come, and what the client has not taken is not waited for: the connection ends
+    /// in a way that shows that the answer is incomplete.
     Cut,
 }

@@ -155,8 +155,8 @@ pub struct Profile {
     pub hertz: u64,
     /// What to know of it: lines.
     pub remarks: Vec<String>,
-    /// Folded stacks: a line for each, its frames from the outermost on with `;` between them, a blank, its samples. Frames of the
-    /// kernel end with `_[k]`, and those that the compiler inlined with `_[i]`.
+    /// Folded stacks: a line for each, its frames from the outermost on with `;` between them, a blank, its samples.
+    /// Frames of the kernel end with `_[k]`, and those that the compiler inlined with `_[i]`.
     pub folded: String,
 }
 

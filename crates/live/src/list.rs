@@ -81,7 +81,8 @@ impl List {
         })
     }
 
-    /// What the times of a row are of ([`LatencyFigures::of`](crate::LatencyFigures::of)), and of which name; `None` if it has none.
+    /// What the times of a row are of ([`LatencyFigures::of`](crate::LatencyFigures::of)), and of which name; `None` if
+    /// it has none.
     #[must_use]
     pub fn timed_as(self, row: &TableRow) -> Option<(&'static str, &str)> {
         let of = |of, key| Some((of, row.text_in(key)?));

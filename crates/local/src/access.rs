@@ -51,7 +51,8 @@ pub struct DatabaseRequirements {
 }
 
 impl DatabaseRequirements {
-    /// Whether a client with these rights may read the database, or write it, whose name is asked for only if it matters.
+    /// Whether a client with these rights may read the database, or write it, whose name is asked for only if it
+    /// matters.
     ///
     /// # Errors
     /// Why not.

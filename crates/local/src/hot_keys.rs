@@ -1,8 +1,8 @@
 //! The keys of the store that are used most, while somebody wants to know.
 //!
-//! Owns an estimate by the algorithm of Misra and Gries (Finding repeated elements, 1982): a key that is used more often
-//! than one in [`HOT_KEYS`] is among them, and its count is too low by at most that share. Nothing is counted when nobody
-//! asks, and no value is seen.
+//! Owns an estimate by the algorithm of Misra and Gries (Finding repeated elements, 1982): a key that is used more
+//! often than one in [`HOT_KEYS`] is among them, and its count is too low by at most that share. Nothing is counted
+//! when nobody asks, and no value is seen.
 
 use ahash::HashMap;
 use store::Database;

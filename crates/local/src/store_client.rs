@@ -1,7 +1,6 @@
 //! The store as the processes of one scheduler use it.
 //!
-//! Owns the scheduler's snapshot, which lasts one turn, and the orders on their way to the writer.
-//! Never knows a protocol.
+//! Owns the scheduler's snapshot of one turn, and the orders on their way to the writer. Never knows a protocol.
 //!
 //! A process with pending orders sends all its later requests after them, so it reads its own
 //! writes. Answers arrive after the commit, and the snapshot of the next turn includes it, so for
@@ -222,7 +221,8 @@ impl StoreClient {
         }
     }
 
-    /// The cost of an order in bytes while it waits: its own memory, and the stored values that it copies, at their current size.
+    /// The cost of an order in bytes while it waits: its own memory, and the stored values that it copies, at their
+    /// current size.
     pub fn cost_of(&self, order: &Order) -> usize {
         let work = self.snapshot().and_then(|snapshot| snapshot.work(order));
         order.size() + work.unwrap_or(0)
@@ -244,7 +244,8 @@ impl StoreClient {
         self.orders.push(order);
     }
 
-    /// Sends an order of a page, in the same queue as those of connections. [`take_for_pages`](Self::take_for_pages) returns its answer.
+    /// Sends an order of a page, in the same queue as those of connections. [`take_for_pages`](Self::take_for_pages)
+    /// returns its answer.
     pub fn order_of_page(&mut self, number: u64, order: Order) {
         let size = self.cost_of(&order);
         if self.waiting.is_empty() && self.under_way() < WAITING_SIZE {

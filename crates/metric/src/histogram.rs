@@ -1,8 +1,8 @@
 //! Times counted in buckets whose width grows with the time, as HDR histograms have them.
 //!
-//! Owns the buckets: 32 for each doubling, so that a bucket is at most 1/32 of its time wide, from 1,024 units of time on. The
-//! unit is that of whoever counts: nanoseconds, or ticks of a CPU, which need no division. Counting is a shift and an
-//! addition. Reads no clock.
+//! Owns the buckets: 32 for each doubling, so that a bucket is at most 1/32 of its time wide, from 1,024 units of time
+//! on. The unit is that of whoever counts: nanoseconds, or ticks of a CPU, which need no division. Counting is a shift
+//! and an addition. Reads no clock.
 
 /// Buckets for each doubling, as a power of two.
 const SUB_BITS: u32 = 5;
@@ -44,7 +44,8 @@ impl Histogram {
         self.sum = self.sum.wrapping_add(time);
     }
 
-    /// The buckets that are not empty, in order: the longest time that belongs into each, and the number of times in it.
+    /// The buckets that are not empty, in order: the longest time that belongs into each, and the number of times in
+    /// it.
     pub fn filled(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let filled = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
         filled.map(|(bucket, count)| (longest_of(bucket), *count))

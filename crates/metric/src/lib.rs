@@ -2,8 +2,8 @@
 //!
 //! A [`Histogram`] counts times.
 //!
-//! Owns the types that describe a number, and the macro that makes a struct and its rows from one text. Does not count, and writes
-//! no format: `/metrics`, `ctl stats` and `docs/metrics.md` are made from the rows elsewhere.
+//! Owns the types that describe a number, and the macro that makes a struct and its rows from one text. Does not count,
+//! and writes no format: `/metrics`, `ctl stats` and `docs/metrics.md` are made from the rows elsewhere.
 
 mod histogram;
 
@@ -58,9 +58,10 @@ pub struct MetricRow<T> {
 
 /// Makes a struct of numbers, and its `ROWS`: a [`MetricRow`] for each of them.
 ///
-/// After `=` a field has its [`MetricKind`], and in parentheses its [`MetricUnit`], its path in `ctl stats`, its name in `/metrics`, and
-/// a function that converts it to `u64` if it is of another type. Its documentation, one line, is the help text. A field that is not one
-/// number says `Elsewhere`, and where it is reported. A field with neither does not compile: every number is reported somewhere.
+/// After `=` a field has its [`MetricKind`], and in parentheses its [`MetricUnit`], its path in `ctl stats`, its name
+/// in `/metrics`, and a function that converts it to `u64` if it is of another type. Its documentation, one line, is
+/// the help text. A field that is not one number says `Elsewhere`, and where it is reported. A field with neither does
+/// not compile: every number is reported somewhere.
 ///
 /// ```
 /// metric::counted! {

@@ -3,8 +3,8 @@
 //! Owns where it ends. Which escapes mean another character is the caller's.
 
 /// A text up to its quote, and what follows; `None` if the quote does not end. `escapes` are the characters behind a
-/// backslash that mean another one; before any other the backslash stays. Without escapes a backslash is a character like
-/// any other.
+/// backslash that mean another one; before any other the backslash stays. Without escapes a backslash is a character
+/// like any other.
 pub(crate) fn quoted<'t>(
     text: &'t str,
     quote: char,

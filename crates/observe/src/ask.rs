@@ -124,7 +124,8 @@ pub fn read_snapshot(body: &str) -> Result<ServerSnapshot, AskError> {
     let format = serde_json::from_str::<Format>(body).map_err(|error| unreadable(&error))?.format;
     if format != FORMAT {
         return Err(AskError::Unreachable(format!(
-            "the server answers in format {format}, and this velodrome reads {FORMAT}: use the velodrome that serves"
+            "the server answers in format {format}, and this velodrome reads {FORMAT}: use the velodrome \
+             that serves"
         )));
     }
     serde_json::from_str(body).map_err(|error| unreadable(&error))

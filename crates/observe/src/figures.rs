@@ -268,7 +268,8 @@ fn list(earlier: &TakenSnapshot, later: &TakenSnapshot, interval_ms: u64) -> Liv
     list
 }
 
-/// The percentiles of a row, which the server counts since its start, are those of the interval; none if nothing was timed.
+/// The percentiles of a row, which the server counts since its start, are those of the interval; none if nothing was
+/// timed.
 fn with_times(mut list: LiveTable, latencies: &[ShownTimes]) -> LiveTable {
     let Some(kind) = List::of_name(&list.name) else { return list };
     for row in &mut list.rows {

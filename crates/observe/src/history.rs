@@ -8,7 +8,8 @@ use std::time::Duration;
 use crate::figures::TakenSnapshot;
 use crate::limits::{HISTORY, HISTORY_BYTES};
 
-/// The shortest interval that is shown: after a key the next answer comes at once, and rates over so little time say nothing.
+/// The shortest interval that is shown: after a key the next answer comes at once, and rates over so little time say
+/// nothing.
 const SHORTEST: Duration = Duration::from_millis(200);
 
 /// A kept answer.
@@ -60,8 +61,8 @@ impl History {
         Some((&before.moment, &latest.moment))
     }
 
-    /// The oldest two answers that followed each other, with the list that the newest has if there are such; none if there are not
-    /// three.
+    /// The oldest two answers that followed each other, with the list that the newest has if there are such; none if
+    /// there are not three.
     pub(crate) fn oldest(&self) -> Option<(&TakenSnapshot, &TakenSnapshot)> {
         let list = self.latest()?.wanted.list;
         let pairs = || {

@@ -1,7 +1,8 @@
 //! `velodrome top`: the screens of a running server.
 //!
-//! Owns what is shown and what keys do ([`View`], [`draw()`]: a state and a buffer, which tests can look at), and the thin part that has
-//! a terminal and a clock ([`run()`]). Knows no socket: whoever uses it sends the requests ([`Ask`]) and returns the answers.
+//! Owns what is shown and what keys do ([`View`], [`draw()`]: a state and a buffer, which tests can look at), and the
+//! thin part that has a terminal and a clock ([`run()`]). Knows no socket: whoever uses it sends the requests ([`Ask`])
+//! and returns the answers.
 #![expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,

@@ -1,6 +1,7 @@
 //! One interval as text or as a JSON document.
 //!
-//! Owns that text is made harmless for a terminal, and that JSON keeps what the server said, with escapes where a terminal would obey.
+//! Owns that text is made harmless for a terminal, and that JSON keeps what the server said, with escapes where a
+//! terminal would obey.
 
 use crate::draw::plain;
 use crate::figures::{Figures, TakenSnapshot};

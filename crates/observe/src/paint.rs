@@ -1,7 +1,7 @@
 //! Styles, and texts of a given width.
 //!
-//! Owns the colours: those of accounts have their own background with black letters, so that they look the same on light and dark
-//! terminals; without colours the letters alone tell accounts apart.
+//! Owns the colours: those of accounts have their own background with black letters, so that they look the same on
+//! light and dark terminals; without colours the letters alone tell accounts apart.
 
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};

@@ -1,7 +1,7 @@
 //! Runs the screens on a terminal.
 //!
-//! Owns the clock, and the threads that wait for the server: a silent server never keeps a key from working. At most one snapshot, one
-//! look at a thing, one end and one profile are under way.
+//! Owns the clock, and the threads that wait for the server: a silent server never keeps a key from working. At most
+//! one snapshot, one look at a thing, one end and one profile are under way.
 #![expect(clippy::disallowed_methods, reason = "the program that has the terminal has the clock")]
 
 use std::io;

@@ -1,7 +1,7 @@
 //! The terminal: set up, restored whatever happens, and its keys.
 //!
-//! Owns raw mode, the alternate screen, the cursor, and the signals that end or stop the program while these are in force. Never knows
-//! what is drawn.
+//! Owns raw mode, the alternate screen, the cursor, and the signals that end or stop the program while these are in
+//! force. Never knows what is drawn.
 
 use std::io::{self, Stdout, stdout};
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! What is known of the server: its figures, those to compare with, and whether it answers.
 //!
-//! Owns pausing, freezing, the comparison with a minute ago, and what a silent or new server means for them. Reads no clock.
+//! Owns pausing, freezing, the comparison with a minute ago, and what a silent or new server means for them. Reads no
+//! clock.
 
 use std::time::Duration;
 

@@ -69,7 +69,8 @@ fn parts(set: &PageSet) -> impl Iterator<Item = &str> {
     pages.map(|page| &*page.name.full)
 }
 
-/// Resolves a name as `parts.lua` does, with the same error text. A name that leads out of the root is left to run time.
+/// Resolves a name as `parts.lua` does, with the same error text. A name that leads out of the root is left to run
+/// time.
 fn missing_part(known: &HashSet<&str>, directory: &str, target: &str) -> Option<String> {
     let mut names: Vec<&str> = match target.starts_with('/') {
         true => Vec::new(),

@@ -222,7 +222,8 @@ impl Counters {
     }
 
     /// All pages that were requested or begun, in that order, and their sum. `waiting` lists the suspended pages: the
-    /// row, whether it was spawned, and the bytes held; `families` lists the requests with living processes, and what these hold.
+    /// row, whether it was spawned, and the bytes held; `families` lists the requests with living processes, and what
+    /// these hold.
     pub(super) fn report(
         &self,
         waiting: impl Iterator<Item = (RowIndex, Budget, u64)>,

@@ -58,8 +58,8 @@ impl Family {
         self.spent_ns.get()
     }
 
-    /// A member has run. At most `most_ns` is remembered: a member that uses too much is ended for it, and the others start
-    /// with little debt.
+    /// A member has run. At most `most_ns` is remembered: a member that uses too much is ended for it, and the others
+    /// start with little debt.
     pub(super) fn spend(&self, used_ns: u64, most_ns: u64) {
         self.spent_ns.set(self.spent_ns.get().saturating_add(used_ns).min(most_ns));
     }

@@ -100,12 +100,14 @@ impl<'a> FaultReport<'a> {
             write_lines(&mut out, source, self.place.line, column);
         }
         self.write_traceback(&mut out, pages);
-        let foot = "<footer>Shown as the server runs with --dev. The log has it, too.</footer>\n</main>\n</body>\n</html>\n";
+        let foot = "<footer>Shown as the server runs with --dev. The log has it, \
+                    too.</footer>\n</main>\n</body>\n</html>\n";
         push(&mut out, foot);
         out
     }
 
-    /// The column. For an error that only names a line, it is that of the name in its message, if that occurs exactly once in the line.
+    /// The column. For an error that only names a line, it is that of the name in its message, if that occurs exactly
+    /// once in the line.
     fn column(&self, source: Option<&Page>) -> u32 {
         match (self.place.column, source, self.message.split('\'').nth(1)) {
             (0, Some(page), Some(name)) => column_of(&page.source, self.place.line, name),

@@ -13,7 +13,8 @@ use crate::fetch::{FetchRequest, Number, PageFetches, ResponseDelivery};
 pub(super) struct Fetches {
     of: HashMap<Key, Number>,
     waiting: HashMap<Number, Waiting>,
-    /// Answers that pages read piece by piece and have not read to the end, including those whose heads have not arrived.
+    /// Answers that pages read piece by piece and have not read to the end, including those whose heads have not
+    /// arrived.
     streams: HashMap<Key, Vec<Number>>,
     wanted: Vec<(Key, FetchRequest)>,
     /// The answers of which the next piece is wanted.

@@ -1,7 +1,7 @@
 //! Which pages and modules read the files of a form, judging by their texts.
 //!
-//! Owns what counts as reading: the text of the page, or of a part or module that it names, has `.files` or `"files"` in it. Files for
-//! anybody else would only take room on the disk. Never runs code.
+//! Owns what counts as reading: the text of the page, or of a part or module that it names, has `.files` or `"files"`
+//! in it. Files for anybody else would only take room on the disk. Never runs code.
 
 use std::sync::Arc;
 
@@ -58,7 +58,8 @@ impl FileReaders {
     }
 }
 
-/// Whether a page of the set with this number, or something that it names, reads files. `sets` are those of pages and of modules.
+/// Whether a page of the set with this number, or something that it names, reads files. `sets` are those of pages and
+/// of modules.
 pub(super) fn takes_files(sets: &[(PageKind, &FileReaders)], start: (usize, usize)) -> bool {
     let unseen = |(_, readers): &(PageKind, &FileReaders)| vec![false; readers.mentions.len()];
     let mut seen: Vec<Vec<bool>> = sets.iter().map(unseen).collect();

@@ -249,7 +249,8 @@ impl Edits {
         self.seen_ns = Some((first_ns, now_ns));
     }
 
-    /// An edit is complete when nothing has changed for a while. If changes never end, pages are read from time to time.
+    /// An edit is complete when nothing has changed for a while. If changes never end, pages are read from time to
+    /// time.
     fn due_ns(&self) -> Option<u64> {
         let (first_ns, last_ns) = self.seen_ns?;
         let quiet_ns = last_ns.saturating_add(nanoseconds(PAGE_QUIET));

@@ -30,15 +30,15 @@ pub const FAULT_LINES: usize = 7;
 pub const FAULT_LINE_CHARACTERS: usize = 400;
 /// 4,000 characters of the message of a page that failed; the rest is not shown to its author.
 pub const FAULT_MESSAGE_CHARACTERS: usize = 4_000;
-/// 10 ms without a change, after which an edit counts as complete and the pages are read again. If an editor takes longer
-/// between two steps of saving, a request in between sees the intermediate state.
+/// 10 ms without a change, after which an edit counts as complete and the pages are read again. If an editor takes
+/// longer between two steps of saving, a request in between sees the intermediate state.
 pub const PAGE_QUIET: Duration = Duration::from_millis(10);
 /// 500 ms after the first change the pages are read again, even if changes continue.
 pub const PAGE_QUIET_MAX: Duration = Duration::from_millis(500);
 /// 3 files of an edit are named in the log. Beyond: the others are counted.
 pub const EDIT_NAMES_MAX: usize = 3;
-/// 4 times the CPU time of reading the pages must pass before they are read again: a program that creates directories without end takes a
-/// fifth of one processor at most.
+/// 4 times the CPU time of reading the pages must pass before they are read again: a program that creates directories
+/// without end takes a fifth of one processor at most.
 pub const PAGE_REST_FACTOR: u64 = 4;
 /// 1 s at most that edits wait because reading the pages took much work.
 pub const PAGE_REST_MAX: Duration = Duration::from_secs(1);
@@ -46,18 +46,19 @@ pub const PAGE_REST_MAX: Duration = Duration::from_secs(1);
 pub const PAGE_RETRY: Duration = Duration::from_secs(1);
 /// 8,192 directories are watched for edits of pages; edits in others are found at a reload, and the log says so.
 pub const PAGE_WATCHES_MAX: usize = 8_192;
-/// 8 pages or modules of one edit are tried although there was no memory for them, each after a full garbage collection. Beyond: the others
-/// stay unchanged without a try.
+/// 8 pages or modules of one edit are tried although there was no memory for them, each after a full garbage
+/// collection. Beyond: the others stay unchanged without a try.
 pub const PAGE_LOADS_FAILED_MAX: usize = 8;
 /// 40 links on the path to a root are followed, as by the kernel. Beyond: a changed link is noticed at a reload.
 pub const WAY_LINKS_MAX: usize = 40;
-/// 1,000,000 page processes of one scheduler that were spawned or have a name; one more is not spawned (`nil, "full"`). The default
-/// memory of processes allows about 20,000; this limit matters above 2 GiB.
+/// 1,000,000 page processes of one scheduler that were spawned or have a name; one more is not spawned (`nil, "full"`).
+/// The default memory of processes allows about 20,000; this limit matters above 2 GiB.
 pub const PAGE_PROCESSES_MAX: usize = 1_000_000;
-/// 1 KiB is the least that a request, or the processes of one, must hold to be ended for room: ending smaller holders would free
-/// nothing.
+/// 1 KiB is the least that a request, or the processes of one, must hold to be ended for room: ending smaller holders
+/// would free nothing.
 pub const ENDED_FOR_ROOM_MIN: u64 = 1024;
-/// 100 lines per second of each page in the server's log, with bursts of ten seconds' worth; others are left out and counted.
+/// 100 lines per second of each page in the server's log, with bursts of ten seconds' worth; others are left out and
+/// counted.
 pub const LOG_PAGE_LINES_PER_SECOND: u64 = 100;
 /// 64 KiB per second of each page's lines; others are left out and counted.
 pub const LOG_PAGE_BYTES_PER_SECOND: u64 = 64 * KIB;
@@ -71,11 +72,11 @@ pub const LOG_BURST_NS: u64 = 10_000_000_000;
 pub const LOG_TOLD_AGAIN_NS: u64 = 5_000_000_000;
 /// 64 runs (until a page waits or ends) form the average of what a page takes.
 pub const VISITS_AVERAGED: u64 = 64;
-/// 2 slices of a turn for requests of pages. Beyond: requests that start or continue wait for the next turn, so that files do not wait
-/// for them.
+/// 2 slices of a turn for requests of pages. Beyond: requests that start or continue wait for the next turn, so that
+/// files do not wait for them.
 pub const SLICES_OF_A_TURN: u64 = 2;
-/// The fraction of a slice (an eighth) from which a page counts as slow, by its average: a request for it waits for another turn if pages
-/// have already used a slice of this one. So quick answers do not wait for slow ones.
+/// The fraction of a slice (an eighth) from which a page counts as slow, by its average: a request for it waits for
+/// another turn if pages have already used a slice of this one. So quick answers do not wait for slow ones.
 pub const SLICE_PART_THAT_IS_LONG: u64 = 8;
 /// 4 slices: runs that have used more take turns with those that have used less, however many there are of each.
 pub const SLICES_THAT_ARE_MUCH: u64 = 4;
@@ -83,7 +84,8 @@ pub const SLICES_THAT_ARE_MUCH: u64 = 4;
 pub const PROCESSES_ENDED_AT_ONCE: usize = 500;
 /// 4,096 processes of a scheduler may be ready to run, some 20 ms of work; one more is not spawned (`nil, "full"`).
 pub const PROCESSES_READY_MAX: usize = 4_096;
-/// The fraction of a slice (an eighth) for processes in a turn in which requests took no more, before new events are handled.
+/// The fraction of a slice (an eighth) for processes in a turn in which requests took no more, before new events are
+/// handled.
 pub const PROCESS_SHARE_PART: u64 = 8;
 /// 1,000 messages in the mailbox of a page process; further senders are told that it is full.
 pub const PAGE_MESSAGES_MAX: usize = 1_000;
@@ -101,28 +103,29 @@ pub const RUN_UNINTERRUPTED_NS: u64 = 20_000_000;
 pub const RUN_MUCH_NS: u64 = 100_000_000;
 /// 1 ms after which letters of page processes are sent again to a scheduler that had no room.
 pub const LETTERS_RETRY_MS: u64 = 1;
-/// 5 s that a page waits for the receipt of its message to a process of another scheduler; then it continues, and is told that
-/// there was no answer.
+/// 5 s that a page waits for the receipt of its message to a process of another scheduler; then it continues, and is
+/// told that there was no answer.
 pub const LETTER_WORD: Duration = Duration::from_secs(5);
 /// 1,000 processes at a time that descend from one request; a further `spawn`
 /// fails, and its page is told.
 pub const PAGE_FAMILY_MAX: usize = 1_000;
-/// 10 times the CPU time that the spawned processes of one request used must pass until it is forgotten. So together they
-/// have a tenth of a processor permanently, and more for short times. If they have used more than the budget, a process that continues is
-/// ended.
+/// 10 times the CPU time that the spawned processes of one request used must pass until it is forgotten. So together
+/// they have a tenth of a processor permanently, and more for short times. If they have used more than the budget, a
+/// process that continues is ended.
 pub const FAMILY_REST_FACTOR: u64 = 10;
 /// 10 failures of processes of one request are logged at once, then one in each
 /// [`FAMILY_TOLD_AGAIN`]; the others are counted.
 pub const FAMILY_FAILURES_TOLD: u64 = 10;
 /// 1 s after which another failure may be logged.
 pub const FAMILY_TOLD_AGAIN: Duration = Duration::from_secs(1);
-/// 2 us charged for a step of a page process in addition to its CPU time in Lua, until the cost here is known. A request that
-/// continues takes at least this much of a turn.
+/// 2 us charged for a step of a page process in addition to its CPU time in Lua, until the cost here is known. A
+/// request that continues takes at least this much of a turn.
 pub const PAGE_STEP_NS: u64 = 2_000;
-/// 64 steps of page processes after which the CPU time of their thread is read, to measure what a step costs the server: a system
-/// call too rare to matter.
+/// 64 steps of page processes after which the CPU time of their thread is read, to measure what a step costs the
+/// server: a system call too rare to matter.
 pub const STEP_COST_LOOK_STEPS: u64 = 64;
-/// 10 ms of that time after which the price of a step is computed again. A shorter time would say little, because the time in Lua is sampled.
+/// 10 ms of that time after which the price of a step is computed again. A shorter time would say little, because the
+/// time in Lua is sampled.
 pub const STEP_COST_SPAN_NS: u64 = 10_000_000;
 /// 250 ns charged for a step at least, however much of the time was Lua.
 pub const STEP_COST_MIN_NS: u64 = 250;
@@ -135,8 +138,8 @@ pub const PAGE_ANSWERS_AT_ONCE: usize = 100;
 
 /// 1,024 running fetches on one scheduler; one more fails with "too many fetches at once".
 pub const FETCHES: usize = 1_024;
-/// A quarter of a scheduler's connections, if that is less: a page that fetches from its own server uses two for each, and
-/// half remains for clients.
+/// A quarter of a scheduler's connections, if that is less: a page that fetches from its own server uses two for each,
+/// and half remains for clients.
 pub const FETCH_PART_OF_CONNECTIONS: usize = 4;
 /// Half of the fetches for processes that pages spawned; one more fails, so that requests have the other half.
 pub const FETCH_PART_OF_PROCESSES: usize = 2;
@@ -185,10 +188,12 @@ pub const PROCESS_RESTART: Duration = Duration::from_secs(1);
 pub const PROCESS_RESTART_MAX: Duration = Duration::from_secs(64);
 /// 64 s that a process has to run until its earlier failures are forgotten.
 pub const PROCESS_STEADY: Duration = PROCESS_RESTART_MAX;
-/// 60 s at most between two checks of the clock while a process waits for a time of day. If the clock is set, the start may be this late.
+/// 60 s at most between two checks of the clock while a process waits for a time of day. If the clock is set, the start
+/// may be this late.
 pub const PROCESS_CALENDAR_LOOK: Duration = Duration::from_secs(60);
 
-/// 64 servers whose times for fetches a scheduler counts apart, 8 KiB each. Consequence: further ones share one histogram.
+/// 64 servers whose times for fetches a scheduler counts apart, 8 KiB each. Consequence: further ones share one
+/// histogram.
 pub const FETCH_ORIGINS_TIMED: usize = 64;
 
 /// 1 s that a page waits for others that change the same keys of the store. Consequence: it then tries before them.

@@ -59,7 +59,8 @@ pub struct Places<'a> {
 }
 
 /// Reads the pages of each root, in the order of the roots. An unchanged page is kept; if the new text of a page is
-/// broken, its last working version is kept, unless its author should see the problem. Where pages are not enabled, nothing is read.
+/// broken, its last working version is kept, unless its author should see the problem. Where pages are not enabled,
+/// nothing is read.
 ///
 /// # Errors
 /// If there are pages but no engine can run on this host, or if it is unknown which pages exist.

@@ -80,8 +80,8 @@ impl Roots {
 /// The loaded pages of a root.
 pub(super) struct Loaded {
     pub(super) set: Arc<PageSet>,
-    /// The number of the root for the engine and the counters. It is never given to another root, even if a reload replaces
-    /// this one, because running pages include parts of their root.
+    /// The number of the root for the engine and the counters. It is never given to another root, even if a reload
+    /// replaces this one, because running pages include parts of their root.
     pub(super) site: u16,
     /// The code of each page.
     pub(super) code: Vec<Option<Code>>,

@@ -39,8 +39,8 @@ enum Blame {
     Required,
 }
 
-/// The modules that a search found, compared with the previous ones. `named` are those named in the configuration; the time is
-/// what modules see while they are loaded.
+/// The modules that a search found, compared with the previous ones. `named` are those named in the configuration; the
+/// time is what modules see while they are loaded.
 ///
 /// # Errors
 /// If there are modules to run but no engine can run on this host.

@@ -133,8 +133,8 @@ impl Outgoing {
         self.letters.len()
     }
 
-    /// Sends the letters for which there is room, in order for each receiver: a name is not released before it is given. Returns whether
-    /// none is left.
+    /// Sends the letters for which there is room, in order for each receiver: a name is not released before it is
+    /// given. Returns whether none is left.
     pub(crate) fn leave<M>(&mut self, mail: &mut Mailbox<M>) -> bool
     where
         M: Send + From<Box<PageLetter>> + TryInto<Box<PageLetter>>,

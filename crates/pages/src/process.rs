@@ -106,8 +106,9 @@ impl Life {
         self.family.as_ref().filter(|_| self.budget == Budget::Shared).map(Member::family)
     }
 
-    /// The run continues. If the client has read a part meanwhile, its time starts again, so that answers may be endless. Its
-    /// CPU budget is renewed only once in each such span, so that an endless answer gets no more of a core.
+    /// The run continues. If the client has read a part meanwhile, its time starts again, so that answers may be
+    /// endless. Its CPU budget is renewed only once in each such span, so that an endless answer gets no more of a
+    /// core.
     pub(super) fn note_taken(&mut self, run: &mut Run, now_ns: u64, span_ns: u64) {
         if self.progress == Progress::None {
             return;

@@ -81,15 +81,16 @@ impl ByPage {
 /// The ready runs of one kind, requests or processes.
 #[derive(Default)]
 pub(super) struct Queue {
-    /// Runs that were called for this turn, and for which older ones left no time. From the end of the turn on they are the first of
-    /// their pages.
+    /// Runs that were called for this turn, and for which older ones left no time. From the end of the turn on they are
+    /// the first of their pages.
     again: Vec<(Key, RowIndex, Used)>,
     /// The pages of runs in the next queue for which there was no time in the last turn.
     left: Vec<RowIndex>,
     /// Runs that continue in the same turn, as long as its share lasts.
     fresh: ByPage,
-    /// Runs that have used a slice. Each turn continues one run for a slice, alternately from here and from the other queue: a run that
-    /// needs two slices does not wait behind all those that need hundreds, and each of those still gets its turn.
+    /// Runs that have used a slice. Each turn continues one run for a slice, alternately from here and from the other
+    /// queue: a run that needs two slices does not wait behind all those that need hundreds, and each of those still
+    /// gets its turn.
     worn: ByPage,
     /// Runs that have used many slices.
     worn_out: ByPage,
@@ -106,7 +107,8 @@ impl Queue {
         }
     }
 
-    /// The turn ends: those that were called for it and had no time are the first of their pages, in the order of the calls.
+    /// The turn ends: those that were called for it and had no time are the first of their pages, in the order of the
+    /// calls.
     pub(super) fn put_back(&mut self) {
         for (key, page, used) in std::mem::take(&mut self.again).into_iter().rev() {
             self.class(used).push_first(key, page);

@@ -20,7 +20,8 @@ pub(super) struct RecordLines {
 }
 
 impl RecordLines {
-    /// Joins a queue. Returns whether the page is first. A page that is already in another queue does not wait, because two pages could wait for each other for ever.
+    /// Joins a queue. Returns whether the page is first. A page that is already in another queue does not wait, because
+    /// two pages could wait for each other for ever.
     pub(super) fn enter(&mut self, key: Key, name: &[u8]) -> bool {
         if self.of.contains_key(&key) {
             return true;

@@ -1,6 +1,7 @@
 //! Changes of the store that pages request.
 //!
-//! Owns the decoding of an order, as records.lua writes it ([`order_of`]), and which page waits for which order. Never resumes a page: `recording.rs` does.
+//! Owns the decoding of an order, as records.lua writes it ([`order_of`]), and which page waits for which order. Never
+//! resumes a page: `recording.rs` does.
 
 use std::rc::Rc;
 

@@ -28,8 +28,8 @@ pub(super) fn list_values(
     });
 }
 
-/// The fields of a head. Those with the same name are combined in order (RFC 9110, 5.3). They are sorted by name for that, because a
-/// client may send as many different names as a head has room for.
+/// The fields of a head. Those with the same name are combined in order (RFC 9110, 5.3). They are sorted by name for
+/// that, because a client may send as many different names as a head has room for.
 pub(super) fn list_headers<'f>(
     fields: impl Iterator<Item = (&'f str, &'f [u8])>,
     answer: &mut HostAnswer,

@@ -266,7 +266,8 @@ impl Runner {
         self.counters.names().map(|(row, name)| (row.number(), name.to_owned())).collect()
     }
 
-    /// The number of a page, which is that of its [`PageReport`](crate::PageReport) and stays the same; 0 if it has none of its own.
+    /// The number of a page, which is that of its [`PageReport`](crate::PageReport) and stays the same; 0 if it has
+    /// none of its own.
     pub fn number_of(&mut self, set: SetIndex, index: usize) -> u16 {
         self.roots.row_of(set, index, &mut self.counters).map_or(0, RowIndex::number)
     }
@@ -284,7 +285,8 @@ mod tests {
 
     #[test]
     fn message_to_stuck_scheduler_fails_with_reason() {
-        let page = "<%= select(2, send('1.5.1.00000000000000000000000000000001', 'a')) %>|<%= tostring(send('1.5.1.00000000000000000000000000000001', 'b')) %>";
+        let page = "<%= select(2, send('1.5.1.00000000000000000000000000000001', 'a')) %>|<%= \
+                    tostring(send('1.5.1.00000000000000000000000000000001', 'b')) %>";
         let mut runner = Runner::new(
             &pages(&[("a.page.txt", page)]),
             EngineSettings::default(),

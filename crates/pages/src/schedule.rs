@@ -42,7 +42,8 @@ impl fmt::Display for UnknownZone {
         match &self.name {
             Some(name) => write!(
                 out,
-                "`zone` cannot be {name:?}: {}; zones are named as in /usr/share/zoneinfo (Debian's package tzdata), such as \"Europe/Berlin\"",
+                "`zone` cannot be {name:?}: {}; zones are named as in /usr/share/zoneinfo (Debian's package \
+                 tzdata), such as \"Europe/Berlin\"",
                 self.why
             ),
             None => write!(
@@ -128,7 +129,8 @@ impl Begin {
         }
     }
 
-    /// The next start after this one and after now; missed starts are not made up for. `None` for a process that starts with the server.
+    /// The next start after this one and after now; missed starts are not made up for. `None` for a process that starts
+    /// with the server.
     pub(super) fn next(&self, last: Due, now_ns: u64, unix_seconds: u64) -> Option<Due> {
         match self {
             Self::AtStart => None,
@@ -145,8 +147,8 @@ impl Begin {
     }
 }
 
-/// The next time of day after this time, in seconds since 1970. A time that is skipped when clocks go forward is moved by the
-/// same amount, and of a time that occurs twice the first counts (RFC 5545, section 3.3.5).
+/// The next time of day after this time, in seconds since 1970. A time that is skipped when clocks go forward is moved
+/// by the same amount, and of a time that occurs twice the first counts (RFC 5545, section 3.3.5).
 fn next_time_of_day((hour, minute): (i8, i8), zone: &TimeZone, unix_seconds: u64) -> u64 {
     let after = i64::try_from(unix_seconds).ok();
     let after = after.and_then(|seconds| Timestamp::from_second(seconds).ok());

@@ -172,8 +172,8 @@ impl PageSet {
     }
 }
 
-/// The engine that compiles each new page once, so that a broken one is known before it is requested. There is none until
-/// a page is new.
+/// The engine that compiles each new page once, so that a broken one is known before it is requested. There is none
+/// until a page is new.
 pub(super) struct Compiler {
     settings: EngineSettings,
     last_good: LastGood,
@@ -283,8 +283,8 @@ fn strangers_of_page(
     told(&found, &engine.globals(page).unwrap_or_default(), source, lua)
 }
 
-/// The problems for undefined globals, each with the name that was probably meant if that is clear: from the text, or from
-/// the `known` globals.
+/// The problems for undefined globals, each with the name that was probably meant if that is clear: from the text, or
+/// from the `known` globals.
 pub(super) fn told(
     found: &[Stranger],
     known: &[String],
@@ -332,8 +332,8 @@ pub(super) fn closed_of((directory, error): (String, io::Error)) -> (String, Pag
 pub(super) fn problem_of(unreadable: &Unreadable) -> PageDefect {
     let what = match unreadable {
         Unreadable::Failed(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-            "cannot be read: it is a symbolic link that leads out of the root, and such a link is not followed: \
-             put the file here, or a link to one below the root"
+            "cannot be read: it is a symbolic link that leads out of the root, and such a link is not \
+             followed: put the file here, or a link to one below the root"
                 .to_owned()
         }
         Unreadable::Failed(error) => format!("cannot be read: {error}"),

@@ -46,7 +46,8 @@ pub(super) enum Outcome {
 }
 
 impl SiteProcesses {
-    /// A reload has new plans. Unchanged processes continue; returns the keys of the other running ones, which must be ended.
+    /// A reload has new plans. Unchanged processes continue; returns the keys of the other running ones, which must be
+    /// ended.
     pub(super) fn replace(&mut self, plans: &[ProcessPlan]) -> Vec<Key> {
         let mut before = std::mem::take(&mut self.entries);
         for plan in plans {
@@ -64,7 +65,8 @@ impl SiteProcesses {
         before.iter().filter_map(Entry::key).collect()
     }
 
-    /// Processes that run as long as the server start again, with the current modules. Returns the keys of the running ones, which must be ended.
+    /// Processes that run as long as the server start again, with the current modules. Returns the keys of the running
+    /// ones, which must be ended.
     pub(super) fn renew(&mut self) -> Vec<Key> {
         let mut ended = Vec::new();
         for entry in &mut self.entries {
@@ -85,7 +87,8 @@ impl SiteProcesses {
         here.filter_map(|entry| entry.due.map(look)).min()
     }
 
-    /// A process has ended. Returns how long until it starts again, if it belongs to the site, failed, and should continue.
+    /// A process has ended. Returns how long until it starts again, if it belongs to the site, failed, and should
+    /// continue.
     pub(super) fn end(&mut self, ended: Key, outcome: Outcome, now_ns: u64) -> Option<Duration> {
         let entry = self.entries.iter_mut().find(|entry| entry.key() == Some(ended))?;
         entry.end(outcome, now_ns)

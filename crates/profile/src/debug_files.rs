@@ -51,7 +51,8 @@ impl TranslateFileOffset for Shared {
     }
 }
 
-/// Finds debug files by build id below these directories: the callback that a symbolizer calls for each file of a program.
+/// Finds debug files by build id below these directories: the callback that a symbolizer calls for each file of a
+/// program.
 pub(crate) fn by_build_id(
     places: Vec<PathBuf>,
 ) -> impl Fn(ProcessMemberInfo<'_>) -> std::result::Result<Option<Box<dyn Resolve>>, Error> {

@@ -37,7 +37,8 @@ pub struct Frame {
 
 /// How often each stack was sampled; stacks are from the outermost frame on.
 ///
-/// A count is a whole number, unless the stacks were read from a file of another tool: some count in seconds, with a fraction.
+/// A count is a whole number, unless the stacks were read from a file of another tool: some count in seconds, with a
+/// fraction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Folded {
     /// The stacks.
@@ -61,13 +62,15 @@ impl Folded {
         *self.stacks.entry(stack).or_default() += count;
     }
 
-    /// For formats whose counts are whole numbers: 1, or 1000 if a count has a fraction, so that thousandths are counted.
+    /// For formats whose counts are whole numbers: 1, or 1000 if a count has a fraction, so that thousandths are
+    /// counted.
     #[must_use]
     pub fn parts(&self) -> f64 {
         if self.stacks.values().any(|count| count.fract() != 0.0) { 1e3 } else { 1.0 }
     }
 
-    /// The lines that other tools read: names with semicolons between them, and the count. Kernel frames end with `_[k]`, inlined ones with `_[i]`.
+    /// The lines that other tools read: names with semicolons between them, and the count. Kernel frames end with
+    /// `_[k]`, inlined ones with `_[i]`.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = String::new();

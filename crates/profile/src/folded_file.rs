@@ -1,7 +1,7 @@
 //! Files of folded stacks, as the profilers of many languages write them.
 //!
-//! Owns the grammar: that of flamegraph.pl, with the comments and blank lines of the tools that write such files. Every other line that is not a
-//! stack is an error with its number; flamegraph.pl leaves it out and says how many.
+//! Owns the grammar: that of flamegraph.pl, with the comments and blank lines of the tools that write such files. Every
+//! other line that is not a stack is an error with its number; flamegraph.pl leaves it out and says how many.
 
 use std::fmt;
 
@@ -38,7 +38,8 @@ impl fmt::Display for LineFault {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Self::NoCount => {
-                "no stack with its count: a line is `frame;frame COUNT`, where COUNT is digits, perhaps with a decimal point"
+                "no stack with its count: a line is `frame;frame COUNT`, where COUNT is digits, perhaps \
+                 with a decimal point"
             }
             Self::LargeCount => "a count beyond 64 bits",
         })
@@ -101,14 +102,16 @@ fn line(text: &str) -> Result<Option<Line<'_>>, LineFault> {
     Ok(Some(Line { names, count, before }))
 }
 
-/// Whether a line is a comment: it begins with `#`. The name of a method in Ruby may do so, too: `#<Class:Shop>#buy;call 3`.
+/// Whether a line is a comment: it begins with `#`. The name of a method in Ruby may do so, too:
+/// `#<Class:Shop>#buy;call 3`.
 fn is_comment(text: &str) -> bool {
     let Some(rest) = text.strip_prefix('#') else { return false };
     let is_stack = rest.starts_with('<') && rest.contains(';') && number_behind(text).is_some();
     !is_stack
 }
 
-/// A text, and the number behind it: digits, perhaps with a decimal point (in flamegraph.pl: `^(.*)\s+?(\d+(?:\.\d*)?)$`).
+/// A text, and the number behind it: digits, perhaps with a decimal point (in flamegraph.pl:
+/// `^(.*)\s+?(\d+(?:\.\d*)?)$`).
 fn number_behind(text: &str) -> Option<(&str, f64)> {
     let (names, number) = text.rsplit_once([' ', '\t'])?;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));

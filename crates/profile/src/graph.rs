@@ -29,10 +29,12 @@ pub fn flame_graph(folded: &Folded, unit: CountUnit, title: &str, remarks: &[Str
     page(&tree(folded, None), unit, title, remarks, colours, None)
 }
 
-/// The flame graph of a profile, in which red frames take a larger share than in the profile before, and blue ones a smaller share.
+/// The flame graph of a profile, in which red frames take a larger share than in the profile before, and blue ones a
+/// smaller share.
 #[must_use]
 pub fn difference_graph(before: &Folded, after: &Folded, title: &str) -> String {
-    let colours = "red frames take a larger share of the time than before, blue ones a smaller share; functions that disappeared are only in the table";
+    let colours = "red frames take a larger share of the time than before, blue ones a smaller share; \
+                   functions that disappeared are only in the table";
     let total = before.total().max(f64::MIN_POSITIVE);
     page(&tree(after, Some(before)), CountUnit::Samples, title, &[], colours, Some(total))
 }
@@ -103,7 +105,8 @@ fn push(out: &mut String, node: &Node<'_>, (left, row): (f64, usize), totals: &T
             });
             let _endless = writeln!(
                 out,
-                "<g class={class} data-x={at:.6} data-w={width:.6} data-r={row} data-c={count}{change}><title>{name}</title><rect/><text></text></g>",
+                "<g class={class} data-x={at:.6} data-w={width:.6} data-r={row} \
+                 data-c={count}{change}><title>{name}</title><rect/><text></text></g>",
             );
             depth = depth.max(push(out, inner, (at, row + 1), totals)).max(row + 1);
         }

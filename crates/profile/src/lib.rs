@@ -2,8 +2,8 @@
 //!
 //! [`Sampling`] samples stacks of all threads of a process, [`WaitRecording`] those at which they wait,
 //! [`Tracing`] system calls and kernel locks; [`SymbolNames`] symbolises their frames; [`Folded`] counts
-//! equal stacks; [`Ring`] keeps samples of the last minutes; [`flame_graph`] draws them, and [`table`] lists the frames that cost most. Kernel
-//! frames are recognised by the kernel's own markers, never by their names.
+//! equal stacks; [`Ring`] keeps samples of the last minutes; [`flame_graph`] draws them, and [`table`] lists the frames
+//! that cost most. Kernel frames are recognised by the kernel's own markers, never by their names.
 
 mod calls;
 mod debug_files;

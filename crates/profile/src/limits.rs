@@ -3,8 +3,8 @@
 /// Threads of a process that are sampled. Beyond: the others are not, and the report says so.
 pub const THREADS: usize = 4_096;
 
-/// Threads that a process may have at the start of a profile for its lock functions to be probed: each thread takes a probe for each function.
-/// Beyond: lock attempts are not counted, and the report says so.
+/// Threads that a process may have at the start of a profile for its lock functions to be probed: each thread takes a
+/// probe for each function. Beyond: lock attempts are not counted, and the report says so.
 pub const COUNTED_THREADS: usize = 128;
 
 /// Files of a process that are searched for lock functions. Beyond: the functions of the others are not counted.

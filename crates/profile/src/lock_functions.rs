@@ -79,8 +79,8 @@ fn harm(status: &str) -> Option<&'static str> {
         .then_some("the program has a shadow stack, which may end it at a probe")
 }
 
-/// Probes for the functions that the kernel can probe. Each is opened for a moment, because it refuses some instructions, which a spin lock may begin
-/// with.
+/// Probes for the functions that the kernel can probe. Each is opened for a moment, because it refuses some
+/// instructions, which a spin lock may begin with.
 fn those_allowed(
     functions: Vec<Vec<SampleTrigger>>,
     process: u32,

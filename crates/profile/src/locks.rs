@@ -150,7 +150,8 @@ enum Owner {
     Kernel,
 }
 
-/// The innermost function of the program that is not on the way to a wait; for kernel locks followed by the kernel function that takes the lock.
+/// The innermost function of the program that is not on the way to a wait; for kernel locks followed by the kernel
+/// function that takes the lock.
 fn place(stack: &[Frame], owner: Owner) -> String {
     let is_way = |frame: &&Frame| WAYS.iter().any(|part| frame.name.contains(part));
     let user = stack.iter().rev().filter(|frame| frame.mode == Mode::User && !frame.is_inlined);

@@ -29,7 +29,8 @@ pub(crate) enum Record {
 pub(crate) struct Sample {
     pub(crate) time_ns: u64,
     pub(crate) stack: Stack,
-    /// The bytes after the stack: the fields of a tracepoint, or the top of the stack at a probe; empty for other events.
+    /// The bytes after the stack: the fields of a tracepoint, or the top of the stack at a probe; empty for other
+    /// events.
     pub(crate) behind: Vec<u8>,
 }
 
@@ -73,7 +74,8 @@ const SWITCH: u32 = 14;
 const SWITCH_OFF: u64 = 1 << (32 + 13);
 const SWITCH_PREEMPTED: u64 = 1 << (32 + 14);
 
-/// Markers in a call chain: kernel or user addresses follow (`PERF_CONTEXT_*`). All markers are larger than every address.
+/// Markers in a call chain: kernel or user addresses follow (`PERF_CONTEXT_*`). All markers are larger than every
+/// address.
 const KERNEL: u64 = -128_i64 as u64;
 const USER: u64 = -512_i64 as u64;
 const FIRST_MARK: u64 = -4095_i64 as u64;

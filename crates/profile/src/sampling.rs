@@ -115,8 +115,8 @@ impl Sampling {
 #[must_use]
 pub fn refusal(error: &io::Error) -> String {
     format!(
-        "the kernel refuses perf events ({error}): sysctl kernel.perf_event_paranoid=2, or CAP_PERFMON, allows them; \
-         in a container, its seccomp profile has to allow perf_event_open"
+        "the kernel refuses perf events ({error}): sysctl kernel.perf_event_paranoid=2, or CAP_PERFMON, \
+         allows them; in a container, its seccomp profile has to allow perf_event_open"
     )
 }
 
@@ -126,7 +126,8 @@ fn remarks(source: &SampleTrigger, modes: Modes) -> Vec<String> {
         SampleTrigger::Cycles => "by cycles of the processor",
         _ => "sampled by the kernel's CPU clock, because hardware counters are not available",
     };
-    let missing = "without the kernel's frames: sysctl kernel.perf_event_paranoid=1, or CAP_PERFMON, allows them";
+    let missing = "without the kernel's frames: sysctl kernel.perf_event_paranoid=1, or CAP_PERFMON, allows \
+                   them";
     let missing = (modes == Modes::User).then_some(missing);
     std::iter::once(by).chain(missing).map(str::to_owned).collect()
 }

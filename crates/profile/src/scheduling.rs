@@ -52,7 +52,8 @@ impl Scheduling {
         Ok(scheduling)
     }
 
-    /// The difference to an earlier reading, this many seconds ago, as a table: the threads with the most CPU time first.
+    /// The difference to an earlier reading, this many seconds ago, as a table: the threads with the most CPU time
+    /// first.
     #[must_use]
     pub fn table_since(&self, before: &Self, seconds: f64, most: usize) -> String {
         let none = Thread::default();

@@ -25,8 +25,8 @@ pub struct SymbolNames {
 }
 
 impl SymbolNames {
-    /// Finds the names for these stacks; debug files of stripped programs are searched in these directories and the usual ones. The process must
-    /// still run. A remark tells which names the kernel hides.
+    /// Finds the names for these stacks; debug files of stripped programs are searched in these directories and the
+    /// usual ones. The process must still run. A remark tells which names the kernel hides.
     #[must_use]
     pub fn find<'s>(
         process: u32,
@@ -75,13 +75,17 @@ impl SymbolNames {
         });
         let _hidden = add(&mut kernel, &symbolizer, &source, &addresses, Mode::Kernel);
         if !addresses.is_empty() && kernel.is_empty() {
-            remarks.push("the kernel hides its names: sysctl kernel.kptr_restrict=0 shows them, to root 1 as well".to_owned());
+            remarks.push(
+                "the kernel hides its names: sysctl kernel.kptr_restrict=0 shows them, to root 1 \
+                          as well"
+                    .to_owned(),
+            );
         }
         Self { user, kernel }
     }
 
-    /// Also names code that was made as the program ran, by a map of it: lines `START SIZE NAME` with hexadecimal numbers, as
-    /// profilers read them from `/tmp/perf-PID.map`.
+    /// Also names code that was made as the program ran, by a map of it: lines `START SIZE NAME` with hexadecimal
+    /// numbers, as profilers read them from `/tmp/perf-PID.map`.
     pub fn add_map<'s>(&mut self, map: &str, stacks: impl Iterator<Item = &'s Stack>) {
         let piece = |line: &str| {
             let (start, rest) = line.split_once(' ')?;
@@ -121,8 +125,8 @@ impl SymbolNames {
     }
 }
 
-/// The names of the functions at addresses of this process, each with those that the compiler inlined into it, innermost
-/// first; `None` where none is found, such as in code that was made as the program ran.
+/// The names of the functions at addresses of this process, each with those that the compiler inlined into it,
+/// innermost first; `None` where none is found, such as in code that was made as the program ran.
 #[must_use]
 pub fn names_in_this_process(addresses: &[u64]) -> Vec<Option<String>> {
     let found = names_of_program(&Symbolizer::new(), std::process::id(), addresses);
@@ -146,8 +150,8 @@ fn names_of_program(symbolizer: &Symbolizer, process: u32, addresses: &[u64]) ->
     }
     let source = Process { map_files: may_open_mappings(process), ..Process::new(pid) };
     let source = Source::Process(source);
-    // A chain without frame pointers leads anywhere: an address in a mapping that is no program, such as the file of a database, fails the call for all
-    // addresses that are asked with it. Then each half is asked alone.
+    // A chain without frame pointers leads anywhere: an address in a mapping that is no program, such as the file of a
+    // database, fails the call for all addresses that are asked with it. Then each half is asked alone.
     let mut parts = vec![addresses];
     while let Some(part) = parts.pop() {
         if add(&mut found, symbolizer, &source, part, Mode::User).is_err() && part.len() > 1 {
@@ -158,7 +162,8 @@ fn names_of_program(symbolizer: &Symbolizer, process: u32, addresses: &[u64]) ->
     found
 }
 
-/// Whether the mapped files may be opened through the process, which needs `CAP_CHECKPOINT_RESTORE`; otherwise they are opened by their paths.
+/// Whether the mapped files may be opened through the process, which needs `CAP_CHECKPOINT_RESTORE`; otherwise they are
+/// opened by their paths.
 fn may_open_mappings(process: u32) -> bool {
     let Ok(mut files) = read_dir(format!("/proc/{process}/map_files")) else { return false };
     files.next().is_some_and(|file| file.is_ok_and(|file| metadata(file.path()).is_ok()))

@@ -31,7 +31,8 @@ pub(crate) fn rounded(count: f64) -> f64 {
     (count * 1e3).round() / 1e3
 }
 
-/// A table with this many rows: for each frame the share in which it was the innermost one, and the share in which it was anywhere in the stack.
+/// A table with this many rows: for each frame the share in which it was the innermost one, and the share in which it
+/// was anywhere in the stack.
 #[must_use]
 pub fn table(folded: &Folded, unit: CountUnit, rows: usize) -> String {
     let total = folded.total().max(f64::MIN_POSITIVE);

@@ -48,7 +48,8 @@ impl Tracing {
     /// Begins to record.
     ///
     /// # Errors
-    /// `NotFound` without the process or tracefs, `Unsupported` if the kernel has no such tracepoints, `PermissionDenied`.
+    /// `NotFound` without the process or tracefs, `Unsupported` if the kernel has no such tracepoints,
+    /// `PermissionDenied`.
     pub fn begin(process: u32, traced: TraceEvent) -> io::Result<Self> {
         let (names, modes) = match traced {
             TraceEvent::Calls => {

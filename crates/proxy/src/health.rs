@@ -131,8 +131,8 @@ impl Health {
         rules.pause_ns.saturating_mul(u64::from(self.factor.max(1)))
     }
 
-    /// The head of an answer has come in time: the server is there. Whether the answer is whole is seen at its end, which
-    /// may be hours later.
+    /// The head of an answer has come in time: the server is there. Whether the answer is whole is seen at its end,
+    /// which may be hours later.
     pub(crate) fn on_head(&mut self, now_ns: u64) {
         self.failures = 0;
         if self.standing == ServerStanding::OnTrial {

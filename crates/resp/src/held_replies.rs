@@ -7,8 +7,8 @@ use store::StoreFailure;
 
 use crate::limits::HELD_SIZE;
 
-/// Large replies that were copied and that clients have not received yet. Without a limit, a few clients that do not read could
-/// take the memory of all connections.
+/// Large replies that were copied and that clients have not received yet. Without a limit, a few clients that do not
+/// read could take the memory of all connections.
 #[derive(Debug, Default)]
 pub(crate) struct HeldReplies {
     bytes: usize,

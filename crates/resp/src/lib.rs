@@ -2,7 +2,8 @@
 //!
 //! Owns what a client of Redis may send and what it is answered. A [`Session`] is the state of one connection; what the
 //! sessions of a scheduler share is in [`RespClients`]. A session reaches the store and the channels through an
-//! [`Environment`], and everything else through its [`RespHost`]: it knows no HTTP, no page and no message of the server.
+//! [`Environment`], and everything else through its [`RespHost`]: it knows no HTTP, no page and no message of the
+//! server.
 
 mod exclusive;
 mod gathering;

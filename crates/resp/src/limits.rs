@@ -85,8 +85,8 @@ pub const LISTING_SIZE: usize = 16 * 1024 * 1024;
 /// keys. Beyond: an error, and the client's transaction is discarded.
 pub const KEPT_SIZE: usize = 64 * 1024 * 1024;
 
-/// Bytes of replies of [`local::limits::LENT_SIZE`] and more that have to be copied (64 MiB per scheduler), such as those to
-/// `EXEC`, `GETDEL` and `KEYS`, while their clients read them; the first is always allowed. Beyond: an error.
+/// Bytes of replies of [`local::limits::LENT_SIZE`] and more that have to be copied (64 MiB per scheduler), such as
+/// those to `EXEC`, `GETDEL` and `KEYS`, while their clients read them; the first is always allowed. Beyond: an error.
 pub const HELD_SIZE: usize = 64 * 1024 * 1024;
 
 /// Bytes of values in one `MGET` reply that are copied (32 MiB), not counting the last. Beyond: an error.

@@ -24,7 +24,8 @@ impl ScanPlaces {
         self.keys.get(&number).map(|key| &**key)
     }
 
-    /// Remembers a key. Of two with the same number the smaller one is kept, because a scan may return a key twice, and never leaves one out.
+    /// Remembers a key. Of two with the same number the smaller one is kept, because a scan may return a key twice, and
+    /// never leaves one out.
     pub(crate) fn keep(&mut self, number: ScanNumber, key: &[u8]) {
         if let Some(known) = self.keys.get_mut(&number) {
             if *key < **known {

@@ -1,10 +1,10 @@
 //! Time accounts: what a scheduler does at each moment, as Erlang's microstate accounting has it.
 //!
-//! Owns the accounts and the one that is charged now, for the scheduler that runs on this thread. Anyone below a turn may
-//! change the account without being handed anything: that is why it belongs to the thread. What may take long (code of
-//! pages, their garbage, messages to many subscribers) is timed each time ([`exactly`]); of everything else, one turn in
-//! [`TURNS_PER_SAMPLE`](crate::limits::TURNS_PER_SAMPLE) is timed, and in the others a change is one test. [`Accounts`]
-//! makes the whole of both.
+//! Owns the accounts and the one that is charged now, for the scheduler that runs on this thread. Anyone below a turn
+//! may change the account without being handed anything: that is why it belongs to the thread. What may take long (code
+//! of pages, their garbage, messages to many subscribers) is timed each time ([`exactly`]); of everything else, one
+//! turn in [`TURNS_PER_SAMPLE`](crate::limits::TURNS_PER_SAMPLE) is timed, and in the others a change is one test.
+//! [`Accounts`] makes the whole of both.
 
 use std::cell::Cell;
 
@@ -149,8 +149,8 @@ pub fn exactly<T>(account: TimeAccount, act: impl FnOnce() -> T) -> T {
     done
 }
 
-/// A scheduler will run on this thread, with a real clock. On a thread for which this was not called, such as that of the
-/// simulator, no time passes within a turn.
+/// A scheduler will run on this thread, with a real clock. On a thread for which this was not called, such as that of
+/// the simulator, no time passes within a turn.
 pub(crate) fn begin_thread() {
     NOW.with(|now| now.per_us.set(sys::clock::ticks_per_microsecond().get()));
 }

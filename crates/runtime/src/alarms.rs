@@ -10,8 +10,8 @@ use std::collections::BinaryHeap;
 
 use crate::limits::STALE_ALARMS;
 
-/// Due times in order, earliest first, each for a waiter named by a key. A waiter that is served before its time leaves its entry
-/// behind; that stale entry is skipped later.
+/// Due times in order, earliest first, each for a waiter named by a key. A waiter that is served before its time leaves
+/// its entry behind; that stale entry is skipped later.
 ///
 /// ```
 /// use runtime::alarms::Alarms;
@@ -35,7 +35,8 @@ impl<K: Ord> Default for Alarms<K> {
 }
 
 impl<K: Copy + Ord> Alarms<K> {
-    /// Sets the time at which the waiter is served. `u64::MAX` means no time limit: the waiter only waits for something else.
+    /// Sets the time at which the waiter is served. `u64::MAX` means no time limit: the waiter only waits for something
+    /// else.
     pub fn set(&mut self, due_ns: u64, key: K) {
         if due_ns != u64::MAX {
             self.heap.push(Reverse((due_ns, key)));

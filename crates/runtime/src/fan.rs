@@ -18,8 +18,9 @@ pub struct FanSeat(u32);
 
 /// Processes of one scheduler that receive the same bytes.
 ///
-/// A service calls [`join`](Self::join) when it accepts a process and [`leave`](Self::leave) when a process closes, appends to
-/// [`buffer`](Self::buffer) while it runs, and calls [`send`](Self::send) at the end of the turn. See `examples/chat.rs`.
+/// A service calls [`join`](Self::join) when it accepts a process and [`leave`](Self::leave) when a process closes,
+/// appends to [`buffer`](Self::buffer) while it runs, and calls [`send`](Self::send) at the end of the turn. See
+/// `examples/chat.rs`.
 ///
 /// ```
 /// use runtime::Peer;
@@ -117,8 +118,9 @@ impl Fan {
         &mut self.bytes
     }
 
-    /// Ends a turn: queues the buffer for every member. Calls back for each member that did not get it, because the process has ended or
-    /// more than `bound` bytes wait for its peer. Call it in [`Service::on_turn_end`](crate::service::Service::on_turn_end).
+    /// Ends a turn: queues the buffer for every member. Calls back for each member that did not get it, because the
+    /// process has ended or more than `bound` bytes wait for its peer. Call it in
+    /// [`Service::on_turn_end`](crate::service::Service::on_turn_end).
     pub fn send<M>(
         &mut self,
         context: &mut ServiceContext<'_, M>,

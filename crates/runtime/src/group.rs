@@ -23,7 +23,8 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Holds answers back from now on, unless there is only one event: then no other process runs before the answer is sent.
+    /// Holds answers back from now on, unless there is only one event: then no other process runs before the answer is
+    /// sent.
     pub(crate) fn open(&mut self, events: usize) {
         self.events = events;
         self.is_open = events > 1;
@@ -85,7 +86,8 @@ impl Group {
         std::mem::take(&mut self.waiting)
     }
 
-    /// Returns the buffers of sent answers. A buffer that a long answer enlarged is freed, because no process is charged for it.
+    /// Returns the buffers of sent answers. A buffer that a long answer enlarged is freed, because no process is
+    /// charged for it.
     pub(crate) fn give_back(&mut self, mut sent: Vec<(ProcessId, Vec<u8>)>) {
         let buffers = sent.drain(..).map(|(_, bytes)| bytes);
         self.spare.extend(buffers.filter(|bytes| bytes.capacity() <= 2 * GROUP_ANSWER_BYTES));

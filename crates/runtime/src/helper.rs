@@ -27,8 +27,8 @@ pub trait HelperHandler<M> {
     /// Handles a message.
     fn on_message(&mut self, from: Endpoint, message: M, mailbox: &mut Mailbox<M>) -> Onward;
 
-    /// Called when all waiting messages were handled, or when the last rest is over: the place for work that covers many messages at once.
-    /// Returns how long to rest at most if no message arrives; `None` rests until one does.
+    /// Called when all waiting messages were handled, or when the last rest is over: the place for work that covers
+    /// many messages at once. Returns how long to rest at most if no message arrives; `None` rests until one does.
     fn on_rest(&mut self, _mailbox: &mut Mailbox<M>) -> Option<Duration> {
         None
     }
@@ -94,7 +94,8 @@ pub fn send_patiently<M: Send>(
             Ok(()) => return Ok(()),
             Err(back) => message = back,
         }
-        // Not on a scheduler: a sender is not told when there is room, because the owner of the ring empties it in every turn.
+        // Not on a scheduler: a sender is not told when there is room, because the owner of the ring empties it in
+        // every turn.
         std::thread::sleep(FULL_RING_PAUSE);
     }
     Err(message)

@@ -68,8 +68,8 @@ pub struct LaunchPlan {
     pub tables: Tables,
     /// How connections are spread.
     pub spread: ConnectionSpread,
-    /// Listeners, in order. Each scheduler opens all of them; only the first scheduler opens a Unix socket. Empty for a service
-    /// that only connects.
+    /// Listeners, in order. Each scheduler opens all of them; only the first scheduler opens a Unix socket. Empty for a
+    /// service that only connects.
     pub listeners: Vec<ListenOptions>,
     /// Settings of each scheduler.
     pub settings: SchedulerSettings,
@@ -228,8 +228,8 @@ where
         launched.cpus.push(standing.cpu);
         launched.pulses.push(standing.pulse);
         if number == 0 {
-            // The first scheduler has checked that no other program listens there; the others join its listeners. A port
-            // that was requested as 0 is the same on every scheduler.
+            // The first scheduler has checked that no other program listens there; the others join its listeners. A
+            // port that was requested as 0 is the same on every scheduler.
             for (options, address) in plan.listeners.iter_mut().zip(&standing.addresses) {
                 if let Some(address) = options.address.tcp().and(address.tcp()) {
                     options.address = ListenAddress::TcpBeside(address);
@@ -281,7 +281,8 @@ where
     }
     scheduler.pulse().begin_thread();
     account::begin_thread();
-    // A drained scheduler keeps running until all are drained, because requests on other schedulers may still ask it something.
+    // A drained scheduler keeps running until all are drained, because requests on other schedulers may still ask it
+    // something.
     let left = Arc::clone(&busy.left);
     let mut busy = Some(busy);
     loop {
@@ -359,7 +360,8 @@ fn local_address(listener: &Listener, asked: &ListenAddress) -> io::Result<Liste
     if is_tcp(asked) { listener.local_address() } else { Ok(asked.clone()) }
 }
 
-/// Gives this thread a descriptor table of its own and closes what was copied into it. `false`: refused, so the shared table is used.
+/// Gives this thread a descriptor table of its own and closes what was copied into it. `false`: refused, so the shared
+/// table is used.
 fn part_table<M: Send>(plan: &LaunchPlan, seat: &MailboxSeat<M>) -> bool {
     let Ok(table) = sys::thread::part_descriptor_table() else { return false };
     let wakers = seat.mailbox.wakers();

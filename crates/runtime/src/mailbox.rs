@@ -194,7 +194,8 @@ impl<M: Send> Mailbox<M> {
         self.neighbours.iter().filter_map(|neighbour| neighbour.waker.clone())
     }
 
-    /// Converts a part into a message and sends it, for a sender that does not know the whole message type; returns a refused part as [`send`](Self::send) does.
+    /// Converts a part into a message and sends it, for a sender that does not know the whole message type; returns a
+    /// refused part as [`send`](Self::send) does.
     pub fn send_part<P>(&mut self, to: Endpoint, part: P) -> Result<(), P>
     where
         M: From<P> + TryInto<P>,
@@ -302,8 +303,8 @@ impl<M: Send> Mailbox<M> {
             .any(|neighbour| neighbour.incoming.as_ref().is_some_and(Incoming::has_messages))
     }
 
-    /// Sleeps in this call of the kernel, which a wake-up ends; `None`: a message has arrived, so it did not. Those who were sent something
-    /// are woken first: while this endpoint sleeps, nobody else would do it.
+    /// Sleeps in this call of the kernel, which a wake-up ends; `None`: a message has arrived, so it did not. Those who
+    /// were sent something are woken first: while this endpoint sleeps, nobody else would do it.
     pub fn sleep<T>(&mut self, wait: impl FnOnce() -> T) -> Option<T> {
         self.flush();
         self.own_mark.raise();

@@ -77,7 +77,8 @@ pub(crate) fn write(line: String) {
     }
 }
 
-/// Writes a line without the outlet, at the beginning and at the end of the process. Waits only a short time for the reader; then the line is lost.
+/// Writes a line without the outlet, at the beginning and at the end of the process. Waits only a short time for the
+/// reader; then the line is lost.
 pub fn write_by_itself(line: &str) {
     // It may be the line that says that no descriptor is left.
     let Ok(log) = LogFile::standard_error() else { return write_now(line) };

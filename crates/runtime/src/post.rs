@@ -14,7 +14,8 @@ use crate::slots::{ProcessId, Slots};
 
 /// Why bytes were not queued.
 ///
-/// Returned by [`ServiceContext::queue`](crate::service::ServiceContext::queue) and [`Fan::send`](crate::fan::Fan::send).
+/// Returned by [`ServiceContext::queue`](crate::service::ServiceContext::queue) and
+/// [`Fan::send`](crate::fan::Fan::send).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// The process has ended or is about to end.

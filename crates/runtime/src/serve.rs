@@ -24,8 +24,8 @@ pub struct RunningService<M> {
     pub mail: Mailbox<M>,
 }
 
-/// Serves at an address such as `127.0.0.1:8080` until the process ends, with one scheduler for each CPU that the process may
-/// use. `make` makes the service of each scheduler, on its thread.
+/// Serves at an address such as `127.0.0.1:8080` until the process ends, with one scheduler for each CPU that the
+/// process may use. `make` makes the service of each scheduler, on its thread.
 ///
 /// See [`start`] for an example.
 ///

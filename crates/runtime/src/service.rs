@@ -48,8 +48,8 @@ pub enum Beginning {
         /// The address that it comes from.
         peer: Peer,
     },
-    /// It was begun by [`SchedulerCommand::Connect`]. The service knows which server name it asks for and which protocols it
-    /// offers.
+    /// It was begun by [`SchedulerCommand::Connect`]. The service knows which server name it asks for and which
+    /// protocols it offers.
     Connecting {
         /// The ticket of the request.
         ticket: u64,
@@ -73,7 +73,8 @@ pub enum Event {
     DeadlineReached,
     /// Its output had to wait, or it was parked, and now everything has been sent. Its deadline did not run meanwhile.
     OutputDrained,
-    /// It was resumed because what it waited for has arrived, or the service wanted it to run ([`SchedulerCommand::Run`]).
+    /// It was resumed because what it waited for has arrived, or the service wanted it to run
+    /// ([`SchedulerCommand::Run`]).
     Resumed,
     /// The scheduler is shutting down: finish what runs, begin nothing.
     Draining,

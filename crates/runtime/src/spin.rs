@@ -35,7 +35,8 @@ const FEW: u32 = 16;
 /// Nanoseconds over which involuntary switches are counted.
 const WINDOW_NS: u64 = 50_000_000;
 
-/// One involuntary switch in this many nanoseconds means that another thread computes: time slices are a few milliseconds.
+/// One involuntary switch in this many nanoseconds means that another thread computes: time slices are a few
+/// milliseconds.
 const SHARED_EVERY_NS: u64 = 8_000_000;
 
 /// The adaptive spin of one scheduler.
@@ -121,8 +122,9 @@ impl Spin {
         self.purse_ns = (self.purse_ns + gain_ns).min(self.bound_ns * PURSE_BOUNDS);
     }
 
-    /// Takes the number of times the kernel has taken the core away so far. A rate typical of another computing thread means that the
-    /// core is shared; an occasional kernel thread does not. Returns whether polling pauses because of it.
+    /// Takes the number of times the kernel has taken the core away so far. A rate typical of another computing thread
+    /// means that the core is shared; an occasional kernel thread does not. Returns whether polling pauses because of
+    /// it.
     pub(crate) fn on_switches(&mut self, switches: u64, now_ns: u64) -> bool {
         let span_ns = now_ns.saturating_sub(self.window_start_ns);
         if span_ns < WINDOW_NS {

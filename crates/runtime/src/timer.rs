@@ -158,7 +158,8 @@ impl Wheel {
         let mut word = start / 64;
         let mut bits = self.filled[word] & (!0 << (start % 64));
         if bits == 0 {
-            // The words after this one, around the wheel, and last this one again: its buckets before `start` belong to the next round.
+            // The words after this one, around the wheel, and last this one again: its buckets before `start` belong to
+            // the next round.
             let behind = self.words.rotate_right((word as u32 + 1) % u64::BITS);
             word = (word + 1 + behind.trailing_zeros() as usize) % WORDS;
             bits = self.filled[word];

@@ -59,7 +59,8 @@ impl Uptake {
         self.look_due_ns.saturating_add((floor.idle_ns / LOOKS).max(1))
     }
 
-    /// Checks against the bytes that the kernel holds now. The peer has acknowledged everything that the kernel no longer holds.
+    /// Checks against the bytes that the kernel holds now. The peer has acknowledged everything that the kernel no
+    /// longer holds.
     pub(crate) fn look(&mut self, now_ns: u64, outstanding: u64, floor: Floor) -> Judgement {
         let taken = (self.outstanding + self.sent).saturating_sub(outstanding);
         (self.outstanding, self.sent) = (outstanding, 0);

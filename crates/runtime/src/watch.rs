@@ -1,7 +1,7 @@
 //! What each process uses while somebody watches: its time and its bytes.
 //!
-//! Owns one entry for each slot, and only while [`SchedulerCommand::Walk`](crate::service::SchedulerCommand::Walk) is asked for again and
-//! again. Otherwise there is none, and a run costs one test. Never decides anything by it.
+//! Owns one entry for each slot, and only while [`SchedulerCommand::Walk`](crate::service::SchedulerCommand::Walk) is
+//! asked for again and again. Otherwise there is none, and a run costs one test. Never decides anything by it.
 
 use crate::limits::WATCH_NS;
 use crate::slots::ProcessId;

@@ -1,5 +1,5 @@
-//! A recursive function in a page, computed this many times: `cargo run --release -p velodrome-script --example fib -- native 5`;
-//! with the word `anew` after it, the function is defined anew by each request.
+//! A recursive function in a page, computed this many times: `cargo run --release -p velodrome-script --example fib --
+//! native 5`; with the word `anew` after it, the function is defined anew by each request.
 //!
 //! Owns one page and its result, so that a whole run can be timed from outside. Never reads a clock.
 #![expect(clippy::print_stdout, reason = "an example that reports")]

@@ -10,8 +10,9 @@
 //! number of bytes without parsing the request. `json - null-json` is the cost of HTTP, without a socket, a clock
 //! or a cache miss of any kernel; the numbers are the same in every run on every machine with the same compiler.
 //!
-//! Workloads: `json` and `plaintext` kept alive, `pipelined` and `pipelined-json` (plaintext and JSON, 16 in one write, counted as 16),
-//! `short` (a connection for each), `file` (1,406 bytes from the cache, kept alive). Prints the number of requests.
+//! Workloads: `json` and `plaintext` kept alive, `pipelined` and `pipelined-json` (plaintext and JSON, 16 in one write,
+//! counted as 16), `short` (a connection for each), `file` (1,406 bytes from the cache, kept alive). Prints the number
+//! of requests.
 #![expect(clippy::print_stdout, reason = "the number of requests is what it says")]
 
 use std::io;

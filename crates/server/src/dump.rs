@@ -46,7 +46,8 @@ pub fn collect(reason: &str, mut ask: impl FnMut(&str) -> io::Result<String>) ->
     Value::Object(document)
 }
 
-/// Writes the document to a file next to the control socket, or if that cannot be, among temporary files. Returns its path.
+/// Writes the document to a file next to the control socket, or if that cannot be, among temporary files. Returns its
+/// path.
 ///
 /// # Errors
 /// If neither file can be written.

@@ -1,7 +1,8 @@
 //! The profiler of the server: the thread that reads the samples of all threads, and makes profiles of them.
 //!
-//! Owns the continuous profile, if there is one, and the minutes that slow events have cut out of it. Without one it sleeps
-//! until somebody asks for a profile. Finding the names of functions may take seconds, which no scheduler waits for.
+//! Owns the continuous profile, if there is one, and the minutes that slow events have cut out of it. Without one it
+//! sleeps until somebody asks for a profile. Finding the names of functions may take seconds, which no scheduler waits
+//! for.
 
 use std::collections::VecDeque;
 use std::io;

@@ -74,11 +74,13 @@ impl fmt::Display for NoProfile {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoRing => out.write_str(
-                "this server keeps no samples: start it with --profile-ring 15m; its log says if the kernel refused that",
+                "this server keeps no samples: start it with --profile-ring 15m; its log says if the kernel \
+                 refused that",
             ),
             Self::NoEvent => write!(
                 out,
-                "there is no profile of this event: the last {PROFILE_CUTS} minutes around slow events are kept; `velodrome ctl events` shows which have one",
+                "there is no profile of this event: the last {PROFILE_CUTS} minutes around slow events are \
+                 kept; `velodrome ctl events` shows which have one",
             ),
             Self::Busy => write!(
                 out,

@@ -32,8 +32,8 @@ impl StoreReaders {
             diagnostic::write(
                 Level::Warn,
                 format_args!(
-                    "process {process} ({name}) has read one state of the store for {} s, and {behind} commits came since: the file grows by what they write; \
-                     end that process if it hangs",
+                    "process {process} ({name}) has read one state of the store for {} s, and {behind} \
+                     commits came since: the file grows by what they write; end that process if it hangs",
                     time.as_secs(),
                 ),
             );

@@ -106,8 +106,8 @@ pub enum DatabaseChange {
     Add(Box<[u8]>, i64),
     /// Appends bytes; a missing key counts as empty. Keeps the expiry. Returns the new length.
     Append(Box<[u8]>, Box<[u8]>),
-    /// Overwrites bytes from this place on, behind zeros if the value is shorter; a missing key counts as empty. Keeps the expiry. Returns the new length. Writing
-    /// nothing changes nothing.
+    /// Overwrites bytes from this place on, behind zeros if the value is shorter; a missing key counts as empty. Keeps
+    /// the expiry. Returns the new length. Writing nothing changes nothing.
     Overwrite(Box<[u8]>, usize, Box<[u8]>),
     /// Adds a decimal number to one; a missing key counts as 0. Keeps the expiry. Returns the sum as a value.
     AddDecimal(Box<[u8]>, Box<[u8]>),
@@ -122,7 +122,8 @@ pub enum DatabaseChange {
         /// What becomes of the key.
         source: SourceFate,
     },
-    /// Changes the expiry of a key; an expiry in the past deletes it. Returns [`StepOutcome::Made`](crate::StepOutcome::Made).
+    /// Changes the expiry of a key; an expiry in the past deletes it. Returns
+    /// [`StepOutcome::Made`](crate::StepOutcome::Made).
     Expire {
         /// The key.
         key: Box<[u8]>,
@@ -232,7 +233,8 @@ impl DatabaseChange {
     /// Checks keys and values against the limits of the store.
     ///
     /// # Errors
-    /// If a key or a value to be written has a size that the store does not accept. Deleting such a key is allowed: it cannot exist.
+    /// If a key or a value to be written has a size that the store does not accept. Deleting such a key is allowed: it
+    /// cannot exist.
     pub fn check(&self) -> Result<(), Misuse> {
         match self {
             Self::Put { key, value, .. } => check(key, &value.bytes),

@@ -82,8 +82,8 @@ pub(crate) fn copy(
     Draft::of(map, versions, directory)?.put(directory)
 }
 
-/// Rewrites the file of a store that no program has open, without its free space. Returns the bytes before and after. A program that opens the store meanwhile
-/// waits until the file is replaced.
+/// Rewrites the file of a store that no program has open, without its free space. Returns the bytes before and after. A
+/// program that opens the store meanwhile waits until the file is replaced.
 ///
 /// # Errors
 /// If there is no store, a program has it open, or the copy fails. The store is unchanged then.
@@ -96,8 +96,8 @@ pub fn compact(directory: &Path) -> Result<(u64, u64), StoreFailure> {
         }
         Err(error) => return Err(error.into()),
     };
-    // After a power failure another program may be replaying the log: it holds the lock of the directory and waits for LMDB's lock. `recover` takes the lock of the
-    // directory, so it must run before LMDB's lock is taken.
+    // After a power failure another program may be replaying the log: it holds the lock of the directory and waits for
+    // LMDB's lock. `recover` takes the lock of the directory, so it must run before LMDB's lock is taken.
     recover(directory)?;
     let Some(alone) = Alone::of(directory)? else { return Err(StoreFailure::InUse) };
     recover(directory)?;

@@ -70,7 +70,8 @@ impl Loans {
         self.loans.len()
     }
 
-    /// Lends the value of a key that has this version: from a snapshot that is already used for loans, or from the snapshot of the turn. `None` if too many snapshots are in use.
+    /// Lends the value of a key that has this version: from a snapshot that is already used for loans, or from the
+    /// snapshot of the turn. `None` if too many snapshots are in use.
     pub(crate) fn lend(
         &mut self,
         current: &Rc<Lender>,

@@ -54,8 +54,8 @@ const MOST: usize = 100_000;
 
 /// The open lock file.
 ///
-/// It is never closed: closing any descriptor of a file drops all fcntl locks of the process on it (fcntl(2), "Advisory record locking"), LMDB's among them, and other
-/// programs would conclude that nobody uses the store.
+/// It is never closed: closing any descriptor of a file drops all fcntl locks of the process on it (fcntl(2), "Advisory
+/// record locking"), LMDB's among them, and other programs would conclude that nobody uses the store.
 #[derive(Debug)]
 pub(crate) struct LockFile(ManuallyDrop<File>);
 

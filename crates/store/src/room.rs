@@ -39,7 +39,8 @@ impl<'w> Room<'w> {
         Self { map, tables, size, written: 0, used: None }
     }
 
-    /// Whether so many more bytes fit. The file never shrinks, so once it would grow beyond its size, the pages in use are counted.
+    /// Whether so many more bytes fit. The file never shrinks, so once it would grow beyond its size, the pages in use
+    /// are counted.
     pub(crate) fn fit(&mut self, bytes: u64) -> Result<Fit, StoreFailure> {
         let most = self.size / 16 * 15;
         if bytes >= most {

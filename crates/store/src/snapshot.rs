@@ -125,7 +125,8 @@ pub(crate) fn table(tables: &[Table], database: Database) -> Result<&Table, Stor
 
 /// The number of the commit that a snapshot taken now shows.
 pub(crate) fn last_commit(map: &Env<WithoutTls>) -> u64 {
-    // A program that is killed between writing LMDB's meta page and its counter leaves a commit that stays invisible until the next program writes.
+    // A program that is killed between writing LMDB's meta page and its counter leaves a commit that stays invisible
+    // until the next program writes.
     let visible = map.read_txn().map(|snapshot| snapshot.id());
     visible.unwrap_or_else(|_no_place| map.info().last_txn_id) as u64
 }

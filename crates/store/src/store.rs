@@ -59,7 +59,8 @@ pub struct StoreOptions {
     /// The names of the databases; missing ones are created.
     pub databases: Vec<String>,
     /// The names of databases for the program alone, found with [`Store::own_database`]: a client that is given
-    /// [`Store::databases`] cannot name them, and [`DatabaseChange::ClearAll`](crate::DatabaseChange::ClearAll) leaves them alone.
+    /// [`Store::databases`] cannot name them, and [`DatabaseChange::ClearAll`](crate::DatabaseChange::ClearAll) leaves
+    /// them alone.
     pub own_databases: Vec<String>,
     /// Maximum bytes of the file; kept in it, so `None` is what another program gave, or else [`SIZE`]. A full store
     /// may grow slightly beyond, to delete.

@@ -76,8 +76,9 @@ impl TurnStore {
             .map_err(|_| StoreFailure::Storage("it has no snapshot".to_owned()))
     }
 
-    /// Lends the value of a key that has this version in this turn. The loan ends when the handle is dropped, or after [`LENT_TIME_MS`](crate::limits::LENT_TIME_MS).
-    /// `None` if so many snapshots are lent that the value has to be copied.
+    /// Lends the value of a key that has this version in this turn. The loan ends when the handle is dropped, or after
+    /// [`LENT_TIME_MS`](crate::limits::LENT_TIME_MS). `None` if so many snapshots are lent that the value has to be
+    /// copied.
     ///
     /// # Errors
     /// If no snapshot can be taken.
@@ -119,8 +120,8 @@ impl TurnStore {
         self.loans.borrow_mut().count()
     }
 
-    /// Ends the turn and its snapshot, so the writer can reuse the pages, except those that are lent. The next read sees the
-    /// last commit.
+    /// Ends the turn and its snapshot, so the writer can reuse the pages, except those that are lent. The next read
+    /// sees the last commit.
     pub fn end_turn(&self, now_ms: u64) {
         self.end_snapshot();
         let full = self.store.times_full();

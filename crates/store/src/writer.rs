@@ -35,7 +35,8 @@ pub struct Writer {
     versions: Versions,
     /// Maximum bytes of the file.
     size: u64,
-    /// How often a change failed for lack of space, or the file grew beyond its maximum because lent pages could not be reused.
+    /// How often a change failed for lack of space, or the file grew beyond its maximum because lent pages could not be
+    /// reused.
     times_full: Arc<AtomicU64>,
     /// The last page ever used, after the previous transaction.
     last_page: usize,
@@ -105,9 +106,10 @@ impl Writer {
         self.checkpoints.begin(map)
     }
 
-    /// Executes orders and commits them in one transaction. Returns the result of each, in order. If an order fails, it is left out and the others are
-    /// executed again. If the commit fails, each order is executed in a transaction of its own. In a store that is almost full, the next transaction may reuse what the
-    /// first one frees, so an order that does not fit begins another one.
+    /// Executes orders and commits them in one transaction. Returns the result of each, in order. If an order fails, it
+    /// is left out and the others are executed again. If the commit fails, each order is executed in a transaction of
+    /// its own. In a store that is almost full, the next transaction may reuse what the first one frees, so an order
+    /// that does not fit begins another one.
     pub fn execute(
         &mut self,
         orders: &[Order],
@@ -168,7 +170,8 @@ impl Writer {
         Ok(executed.pop().unwrap_or(Ok(Executed::Refused)))
     }
 
-    /// Executes the orders that have not failed yet, as far as there is room in one transaction. The error names the order that failed, or none if the transaction did.
+    /// Executes the orders that have not failed yet, as far as there is room in one transaction. The error names the
+    /// order that failed, or none if the transaction did.
     fn commit(
         &mut self,
         orders: &[Order],
@@ -311,8 +314,9 @@ impl Writer {
         }
     }
 
-    /// Completes a checkpoint, or takes the reason why it failed. After any failure except a full disk nothing is written any more, because the kernel may
-    /// show data that the disk does not have. The store returns to its last checkpoint when it is opened again.
+    /// Completes a checkpoint, or takes the reason why it failed. After any failure except a full disk nothing is
+    /// written any more, because the kernel may show data that the disk does not have. The store returns to its last
+    /// checkpoint when it is opened again.
     ///
     /// # Errors
     /// The failure that it was given.
@@ -356,8 +360,9 @@ impl Writer {
         }
     }
 
-    /// Frees the snapshots of programs that ended without doing so. Returns how many. If another program makes the checkpoints, this is left to it: that program may be
-    /// killed at any time, and its snapshot must not be freed before its checkpoint is removed.
+    /// Frees the snapshots of programs that ended without doing so. Returns how many. If another program makes the
+    /// checkpoints, this is left to it: that program may be killed at any time, and its snapshot must not be freed
+    /// before its checkpoint is removed.
     ///
     /// # Errors
     /// If the lock file cannot be read.

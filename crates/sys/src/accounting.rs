@@ -1,7 +1,7 @@
 //! What the kernel has counted for this thread and this process.
 //!
-//! Owns nothing. Every call is a system call or reads a file in /proc, so schedulers call them rarely: the CPU time of their thread once in many
-//! steps of page processes, and its involuntary switches while they poll instead of sleeping.
+//! Owns nothing. Every call is a system call or reads a file in /proc, so schedulers call them rarely: the CPU time of
+//! their thread once in many steps of page processes, and its involuntary switches while they poll instead of sleeping.
 
 use std::io;
 use std::mem::MaybeUninit;

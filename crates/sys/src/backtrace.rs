@@ -2,8 +2,8 @@
 //!
 //! Owns the signal, and room for one trace at a time. The thread itself walks its frame pointers, in the handler: it
 //! allocates nothing, takes no lock, makes no call, and reads only between its stack pointer and the end of its stack.
-//! Code without frame pointers ends that walk early, so it also copies the top of its stack, in which the asking thread finds
-//! what may be return addresses. Never names functions.
+//! Code without frame pointers ends that walk early, so it also copies the top of its stack, in which the asking thread
+//! finds what may be return addresses. Never names functions.
 
 use std::cell::Cell;
 use std::ffi::CStr;
@@ -17,8 +17,9 @@ use std::thread::sleep;
 
 use crate::limits::{TRACE_FRAMES, TRACE_LOOK, TRACE_LOOKS, TRACE_WORDS};
 
-/// The number of our realtime signal: beyond those that C libraries and debuggers use. Lower than that of the timer of pages:
-/// of two that wait, the kernel lets the higher one run first, so the trace is of what the thread did before both.
+/// The number of our realtime signal: beyond those that C libraries and debuggers use. Lower than that of the timer of
+/// pages: of two that wait, the kernel lets the higher one run first, so the trace is of what the thread did before
+/// both.
 const SIGNAL_OFFSET: libc::c_int = 8;
 
 /// A thread that can be traced while it lives.

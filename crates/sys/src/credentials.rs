@@ -1,7 +1,7 @@
 //! Giving up root: looking up a user, trying something as that user, and becoming that user permanently.
 //!
-//! Owns the order of the steps and the check that they cannot be undone. Never changes capabilities: when a process leaves
-//! user 0 the kernel drops them, unless it was started with other settings.
+//! Owns the order of the steps and the check that they cannot be undone. Never changes capabilities: when a process
+//! leaves user 0 the kernel drops them, unless it was started with other settings.
 
 use std::ffi::{CString, c_char};
 use std::fmt;
@@ -78,8 +78,8 @@ impl User {
         Ok(rustix::fs::fchown(file, Some(user), Some(group))?)
     }
 
-    /// Makes this user the owner of a directory or a socket, given by its path. A link is not followed, and nothing else is changed: in a directory that
-    /// others may write, the path may lead to any file.
+    /// Makes this user the owner of a directory or a socket, given by its path. A link is not followed, and nothing
+    /// else is changed: in a directory that others may write, the path may lead to any file.
     ///
     /// # Errors
     /// What the kernel says, or that it is neither.
@@ -94,8 +94,8 @@ impl User {
         Ok(rustix::fs::chownat(found, "", Some(user), Some(group), AtFlags::EMPTY_PATH)?)
     }
 
-    /// Does something with the rights of this user, on a thread of its own. The rest of the process keeps its rights, and what the thread
-    /// opens belongs to the process.
+    /// Does something with the rights of this user, on a thread of its own. The rest of the process keeps its rights,
+    /// and what the thread opens belongs to the process.
     ///
     /// # Errors
     /// If this process may not become the user.
@@ -152,9 +152,9 @@ fn read_entry(name: &CString, buffer: &mut [u8]) -> io::Result<Option<(u32, u32)
     }
 }
 
-/// Makes the whole process, with all its threads, run as `user`: sets its groups, its group and its user id, in this order and
-/// real, effective and saved together; then tries to become root again and fails if that succeeds. A process that
-/// already runs as this user keeps the groups it was started with.
+/// Makes the whole process, with all its threads, run as `user`: sets its groups, its group and its user id, in this
+/// order and real, effective and saved together; then tries to become root again and fails if that succeeds. A process
+/// that already runs as this user keeps the groups it was started with.
 ///
 /// # Errors
 /// See [`CredentialsError`]. After an error the process may have some of the new ids, so it must end.
@@ -200,7 +200,8 @@ fn groups_of(user: &User) -> Result<Vec<Gid>, CredentialsError> {
     let mut groups = vec![0; 64];
     loop {
         let mut count = libc::c_int::try_from(groups.len()).unwrap_or(libc::c_int::MAX);
-        // SAFETY: the name ends with NUL; the list has room for `count` numbers; the call writes no more, and then how many there are.
+        // SAFETY: the name ends with NUL; the list has room for `count` numbers; the call writes no more, and then how
+        // many there are.
         let status = unsafe {
             libc::getgrouplist(
                 user.name.as_ptr(),
@@ -221,8 +222,8 @@ fn groups_of(user: &User) -> Result<Vec<Gid>, CredentialsError> {
     }
 }
 
-/// Fails if the process is not completely this user, or if it can become user 0 or (for a user not in that group) group 0
-/// again.
+/// Fails if the process is not completely this user, or if it can become user 0 or (for a user not in that group) group
+/// 0 again.
 fn prove_root_is_gone(user: &User) -> Result<(), CredentialsError> {
     // SAFETY: one number; it has to be refused.
     let user_regained = unsafe { libc::setuid(0) } == 0;
@@ -307,7 +308,8 @@ impl fmt::Display for CredentialsError {
             ),
             Self::UserDatabase { name, source } => write!(
                 formatter,
-                "user {name:?} could not be looked up: {source}; check the user database (getent passwd {name:?})"
+                "user {name:?} could not be looked up: {source}; check the user database (getent passwd \
+                 {name:?})"
             ),
             Self::IsRoot { name } => write!(
                 formatter,
@@ -315,15 +317,18 @@ impl fmt::Display for CredentialsError {
             ),
             Self::NotRoot { name, step } => write!(
                 formatter,
-                "cannot become user {name:?}: {step} is not permitted; start as root or as that user, or leave the user out"
+                "cannot become user {name:?}: {step} is not permitted; start as root or as that user, or \
+                 leave the user out"
             ),
             Self::Refused { name, step, source } => write!(
                 formatter,
-                "cannot become user {name:?}: {step} failed: {source}; for \"try again\" raise that user's process limit (ulimit -u)"
+                "cannot become user {name:?}: {step} failed: {source}; for \"try again\" raise that user's \
+                 process limit (ulimit -u)"
             ),
             Self::RootRegained { name } => write!(
                 formatter,
-                "became user {name:?} but root can be taken back: start without ambient capabilities CAP_SETUID and CAP_SETGID, and without secure bits"
+                "became user {name:?} but root can be taken back: start without ambient capabilities \
+                 CAP_SETUID and CAP_SETGID, and without secure bits"
             ),
         }
     }

@@ -20,8 +20,8 @@ pub fn borrow_inherited(number: RawFd) -> io::Result<BorrowedFd<'static>> {
     Ok(unsafe { BorrowedFd::borrow_raw(number) })
 }
 
-/// Whether a write of up to `PIPE_BUF` bytes to this pipe, socket or file returns at once: there is room, or there is no reader
-/// left. Not valid for terminals, which may have room for less.
+/// Whether a write of up to `PIPE_BUF` bytes to this pipe, socket or file returns at once: there is room, or there is
+/// no reader left. Not valid for terminals, which may have room for less.
 pub fn has_room(descriptor: &impl AsFd) -> bool {
     let mut polled = [PollFd::new(descriptor, PollFlags::OUT)];
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -98,7 +98,8 @@ pub fn outstanding(socket: BorrowedFd<'_>) -> u64 {
     if answer == 0 { u64::try_from(bytes).unwrap_or(0) } else { 0 }
 }
 
-/// The length of a listener's queue (`TCP_INFO`, tcp(7): for a connection the same word counts selectively acknowledged segments).
+/// The length of a listener's queue (`TCP_INFO`, tcp(7): for a connection the same word counts selectively acknowledged
+/// segments).
 pub(crate) fn backlog(listener: BorrowedFd<'_>) -> io::Result<u32> {
     /// Words of `struct tcp_info` up to that one.
     const WORDS: usize = 8;

@@ -1,6 +1,7 @@
 //! Settings of a network device (`SIOCETHTOOL`).
 //!
-//! Owns the call. The caller interprets the numbers of an answer (include/uapi/linux/ethtool.h). A change keeps the other settings of its group.
+//! Owns the call. The caller interprets the numbers of an answer (include/uapi/linux/ethtool.h). A change keeps the
+//! other settings of its group.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -68,7 +69,8 @@ pub fn ask(device: &str, question: EthtoolGroup) -> io::Result<Vec<u32>> {
 /// Writes settings: the words from [`ask`], with some changed.
 ///
 /// # Errors
-/// The kernel's: the device may refuse a value (`EINVAL`) or not support the setting (`EOPNOTSUPP`); it requires `CAP_NET_ADMIN` (`EPERM`).
+/// The kernel's: the device may refuse a value (`EINVAL`) or not support the setting (`EOPNOTSUPP`); it requires
+/// `CAP_NET_ADMIN` (`EPERM`).
 pub fn tell(device: &str, question: EthtoolGroup, settings: &[u32]) -> io::Result<()> {
     let mut words = [0_u32; WORDS];
     words[0] = question.number() + 1;
@@ -100,7 +102,8 @@ const COUNT_OF_STATISTICS: usize = 45;
 /// # Errors
 /// The kernel's: a device may have no statistics (`EOPNOTSUPP`), or not exist (`ENODEV`).
 pub fn statistics(device: &str) -> io::Result<Vec<(String, u64)>> {
-    // The kernel writes all current statistics, which may be more than were counted: there is room for four times as many.
+    // The kernel writes all current statistics, which may be more than were counted: there is room for four times as
+    // many.
     let mut words = vec![0_u32; 3 + STATISTICS * 4 * NAME / 4];
     words[0] = DRIVER;
     // SAFETY: `struct ethtool_drvinfo` is shorter.
@@ -112,7 +115,8 @@ pub fn statistics(device: &str) -> io::Result<Vec<(String, u64)>> {
     // SAFETY: there is room for the names of four times as many as the driver has.
     let names = unsafe { names(device, STATISTICS_SET, count, &mut words) }?;
     words[..2].copy_from_slice(&[COUNTS, count as u32]);
-    // SAFETY: the kernel writes as many numbers as the driver has now: there is room for more than four times as many as it had.
+    // SAFETY: the kernel writes as many numbers as the driver has now: there is room for more than four times as many
+    // as it had.
     unsafe { call(device, &mut words) }?;
     let counts = words[2..].chunks_exact(2).map(|pair| {
         let [low, high] = [pair[0].to_ne_bytes(), pair[1].to_ne_bytes()];
@@ -198,7 +202,8 @@ unsafe fn call(device: &str, words: &mut [u32]) -> io::Result<()> {
         .copy_from_slice(bytes);
     let mut request = Request { name, data: words.as_mut_ptr(), _rest: [0; 2] };
     let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
-    // SAFETY: the kernel reads the request, whose layout is that of `struct ifreq`; the caller guarantees that the words are enough.
+    // SAFETY: the kernel reads the request, whose layout is that of `struct ifreq`; the caller guarantees that the
+    // words are enough.
     let result = unsafe {
         libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as libc::Ioctl, &raw mut request)
     };
@@ -223,7 +228,8 @@ mod tests {
         assert!(statistics("lo").is_err(), "it has no driver that counts");
         let features = features("lo").unwrap();
         let feature = |name: &str| features.iter().find(|feature| feature.name == name).unwrap();
-        // Packets of the loopback device never leave the kernel: their parts need not be joined, which no setting changes.
+        // Packets of the loopback device never leave the kernel: their parts need not be joined, which no setting
+        // changes.
         let gathers = feature("tx-scatter-gather");
         assert_eq!((gathers.is_changeable, gathers.is_active), (false, true));
         assert!(feature("tx-tcp-segmentation").is_changeable);

@@ -152,8 +152,8 @@ impl Directory {
     /// Opens the root. `path` is trusted: it comes from the configuration, not from a peer.
     ///
     /// # Errors
-    /// If the path is not a directory, or the kernel refuses `openat2` (before Linux 5.6, or a seccomp filter that does not
-    /// know it): without it nothing can be opened safely here.
+    /// If the path is not a directory, or the kernel refuses `openat2` (before Linux 5.6, or a seccomp filter that does
+    /// not know it): without it nothing can be opened safely here.
     pub fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let descriptor = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
@@ -163,8 +163,8 @@ impl Directory {
             Err(error) if error.raw_os_error() == Some(Errno::NOSYS.raw_os_error()) => {
                 Err(io::Error::new(
                     io::ErrorKind::Unsupported,
-                    "openat2 is not available: files are served only on Linux 5.6 or later, and a container's \
-                     seccomp profile has to allow it",
+                    "openat2 is not available: files are served only on Linux 5.6 or later, and a \
+                     container's seccomp profile has to allow it",
                 ))
             }
             Err(error) => Err(error),

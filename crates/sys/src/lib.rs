@@ -1,8 +1,8 @@
 //! Safe functions for the Linux kernel: pollset, sockets, files, rings, processors, signals.
 //!
-//! All unsafe code that calls the kernel is here, one operation per block, each with the reason why it is sound. The rest of the workspace's
-//! unsafe code is in `engine/ffi` of `script`, which calls LuaJIT, and in `ffi` of `store`. Never interprets
-//! bytes, never decides policy; imports none of our crates.
+//! All unsafe code that calls the kernel is here, one operation per block, each with the reason why it is sound. The
+//! rest of the workspace's unsafe code is in `engine/ffi` of `script`, which calls LuaJIT, and in `ffi` of `store`.
+//! Never interprets bytes, never decides policy; imports none of our crates.
 #![allow(unsafe_code, reason = "this crate calls the kernel, and gives the others a safe face")]
 
 pub mod accounting;

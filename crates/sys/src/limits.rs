@@ -17,8 +17,8 @@ pub const USER_ENTRY_BYTES: usize = 1 << 20;
 /// Groups of a user that count, 65,536: what the kernel allows. Beyond: the user cannot be used.
 pub const USER_GROUPS_MAX: usize = 1 << 16;
 
-/// Bytes of a log that are given to a pipe at once, 4 KiB (`PIPE_BUF`): a pipe with room takes them as a whole. Longer lines may mix
-/// with those of another program that writes into the same pipe.
+/// Bytes of a log that are given to a pipe at once, 4 KiB (`PIPE_BUF`): a pipe with room takes them as a whole. Longer
+/// lines may mix with those of another program that writes into the same pipe.
 pub const LOG_PIECE_BYTES: usize = 4096;
 
 /// Bytes of directory changes read at a time, 4 KiB: about 15 of the longest names. The rest
@@ -29,21 +29,21 @@ pub const WATCH_READ_BYTES: usize = 4096;
 /// the clock readings around it take less than a hundred-thousandth.
 pub const TICK_CALIBRATION_NS: u64 = 10_000_000;
 
-/// Bytes of one TCP connection that wait in the kernel to be sent for the first time, 128 KiB, not counting bytes on the way to the
-/// peer. Beyond: a send accepts nothing more until some have been sent. Without a limit the kernel accepts up to 4 MiB for each
-/// client that does not read, and copying that for many clients delays the others.
+/// Bytes of one TCP connection that wait in the kernel to be sent for the first time, 128 KiB, not counting bytes on
+/// the way to the peer. Beyond: a send accepts nothing more until some have been sent. Without a limit the kernel
+/// accepts up to 4 MiB for each client that does not read, and copying that for many clients delays the others.
 pub const UNSENT_BYTES: u32 = 128 * 1024;
 
-/// The same for a connection whose peer reads at once, 4 MiB: as much as the kernel accepts without a limit. Beyond: the same.
-/// The more may wait there, the fewer wake-ups a large answer needs.
+/// The same for a connection whose peer reads at once, 4 MiB: as much as the kernel accepts without a limit. Beyond:
+/// the same. The more may wait there, the fewer wake-ups a large answer needs.
 pub const UNSENT_BYTES_OF_FAST: u32 = 4 * 1024 * 1024;
 
 /// How long a listener defers a connection that sends nothing, unless requested otherwise: 1 s. Then it is
 /// accepted without bytes, and the header deadline applies as to any other.
 pub const DEFER_ACCEPT_NS: u64 = 1_000_000_000;
 
-/// Silence of a peer after which the kernel probes it, if the listener says so: 300 s, as in Redis. A shorter time costs
-/// packets for each idle connection; a longer one keeps the slot of a dead peer.
+/// Silence of a peer after which the kernel probes it, if the listener says so: 300 s, as in Redis. A shorter time
+/// costs packets for each idle connection; a longer one keeps the slot of a dead peer.
 pub const PROBE_AFTER_S: u64 = 300;
 
 /// Seconds between two probes without an answer: 30.
@@ -52,8 +52,8 @@ pub const PROBE_EVERY_S: u64 = 30;
 /// Probes without an answer after which the kernel ends the connection: 3. So a dead peer is noticed after 390 s.
 pub const PROBES: u32 = 3;
 
-/// How often clock and counter are read together at each end of that measurement, 16 times. With fewer it is more likely
-/// that a thread is switched away during each of them and measures a wrong rate.
+/// How often clock and counter are read together at each end of that measurement, 16 times. With fewer it is more
+/// likely that a thread is switched away during each of them and measures a wrong rate.
 pub const TICK_READINGS: usize = 16;
 
 /// Frames of a native back-trace (64).

@@ -1,7 +1,7 @@
 //! Says which mapped file lost a page, before the process ends (SIGBUS, mmap(2)).
 //!
-//! A file that another program makes shorter, or that its disk cannot read, ends every process that reads it through
-//! a map, with nothing but a signal's number. Owns the handler of that signal, which names the file, and the text. Never
+//! A file that another program makes shorter, or that its disk cannot read, ends every process that reads it through a
+//! map, with nothing but a signal's number. Owns the handler of that signal, which names the file, and the text. Never
 //! prevents the end: what is mapped there cannot be read.
 
 use std::io;
@@ -16,8 +16,9 @@ const PIECE: usize = 512;
 
 /// The text that is printed for a file, around its name.
 const BEFORE: &[u8] = b"velodrome: error: the file `";
-const BEHIND: &[u8] = b"` has become shorter while it was in use, or its disk cannot read it, so this program ends: restore a backup if it is a store's, and let no other \
-program write to it\n";
+const BEHIND: &[u8] = b"` has become shorter while it was in use, or its disk cannot read it, so this \
+                        program ends: restore a backup if it is a store's, and let no other program write \
+                        to it\n";
 const UNKNOWN: &[u8] = b"(the name cannot be found)";
 
 /// From now on a page that is lost is reported on standard error before it ends the process.
@@ -31,8 +32,8 @@ pub fn report() -> io::Result<()> {
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
     let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = on_signal;
     action.sa_sigaction = handler as usize;
-    // SAFETY: the handler makes only calls that signal-safety(7) allows, and allocates nothing; the last pointer asks for
-    // nothing.
+    // SAFETY: the handler makes only calls that signal-safety(7) allows, and allocates nothing; the last pointer asks
+    // for nothing.
     let status = unsafe { libc::sigaction(libc::SIGBUS, &raw const action, ptr::null_mut()) };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

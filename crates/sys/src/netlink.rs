@@ -1,6 +1,7 @@
 //! Queries to the kernel through netlink (netlink(7)): lists, each read at once.
 //!
-//! Owns the headers of messages and attributes. Does not know their content and changes nothing, because it only requests lists.
+//! Owns the headers of messages and attributes. Does not know their content and changes nothing, because it only
+//! requests lists.
 
 use std::io;
 use std::time::Duration;
@@ -42,7 +43,8 @@ const ALL: usize = 16 << 20;
 /// Requests a list; returns the content of each of its messages.
 ///
 /// # Errors
-/// The kernel's: it may not support the list (`ErrorKind::Unsupported`, `InvalidInput`), or refuse it (`PermissionDenied`).
+/// The kernel's: it may not support the list (`ErrorKind::Unsupported`, `InvalidInput`), or refuse it
+/// (`PermissionDenied`).
 pub fn list(asked: NetlinkFamily, kind: u16, content: &[u8]) -> io::Result<Vec<Vec<u8>>> {
     let protocol = match asked {
         NetlinkFamily::Route => None,

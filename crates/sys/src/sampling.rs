@@ -112,7 +112,8 @@ enum Position {
 /// Words of `struct perf_event_attr` up to its fifth version.
 const ATTRIBUTE_WORDS: usize = 14;
 
-/// The content of each sample: address, thread, time, call chain; after these the fields of a tracepoint (`PERF_SAMPLE_*`).
+/// The content of each sample: address, thread, time, call chain; after these the fields of a tracepoint
+/// (`PERF_SAMPLE_*`).
 const SAMPLE_TYPE: u64 = 1 | 2 | 4 | (1 << 5);
 const WITH_FIELDS: u64 = 1 << 10;
 /// `PERF_SAMPLE_STACK_USER`.
@@ -152,10 +153,12 @@ pub struct Sampler {
 unsafe impl Send for Sampler {}
 
 impl Sampler {
-    /// Begins to sample a thread: this many times per second of its CPU time, or each time for a source that is an event.
+    /// Begins to sample a thread: this many times per second of its CPU time, or each time for a source that is an
+    /// event.
     ///
     /// # Errors
-    /// If the kernel has no such counter (`NotFound`), does not allow it (`PermissionDenied`), or the thread does not exist.
+    /// If the kernel has no such counter (`NotFound`), does not allow it (`PermissionDenied`), or the thread does not
+    /// exist.
     pub fn open(
         thread: u32,
         sources: &[SampleTrigger],
@@ -191,7 +194,8 @@ impl Sampler {
             let place = PAGE + ((tail + at) % size) as usize;
             // SAFETY: the place is within the mapping, behind its first page.
             let byte = unsafe { self.ring.add(place) };
-            // SAFETY: the kernel has written all bytes before the head, which was read with acquire, and does not write over them before the tail has moved.
+            // SAFETY: the kernel has written all bytes before the head, which was read with acquire, and does not write
+            // over them before the tail has moved.
             self.buffer.push(unsafe { byte.read() });
         }
         self.position(Position::Tail).store(head, Ordering::Release);
@@ -253,7 +257,8 @@ fn event(thread: u32, source: &SampleTrigger, hertz: u64, modes: Modes) -> io::R
     let thread =
         libc::pid_t::try_from(thread).map_err(|_| io::Error::from_raw_os_error(libc::ESRCH))?;
     let (any_cpu, no_group, close_on_exec) = (-1_i32, -1_i32, 8_u64);
-    // SAFETY: the kernel reads as many bytes of the attribute as its size field says, which is that of the array, and the string of a probe, which lives in `source`; the other arguments are numbers.
+    // SAFETY: the kernel reads as many bytes of the attribute as its size field says, which is that of the array, and
+    // the string of a probe, which lives in `source`; the other arguments are numbers.
     let number = unsafe {
         libc::syscall(
             libc::SYS_perf_event_open,

@@ -203,7 +203,8 @@ impl Inbox {
         Ok(Self { signals, others })
     }
 
-    /// Waits for a signal, or until the descriptor is readable, or until the time is over; without a time forever. A signal comes first.
+    /// Waits for a signal, or until the descriptor is readable, or until the time is over; without a time forever. A
+    /// signal comes first.
     ///
     /// # Errors
     /// The kernel's; none is known.
@@ -248,8 +249,8 @@ impl Inbox {
     ) -> io::Result<usize> {
         let mut looked_at = libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
         let timeout = timeout.map_or(ptr::null(), ptr::from_ref);
-        // SAFETY: the first pointer is to one pollfd, as the number says; the others are to values that are only read, or ask
-        // for nothing.
+        // SAFETY: the first pointer is to one pollfd, as the number says; the others are to values that are only read,
+        // or ask for nothing.
         let count = unsafe { libc::ppoll(&raw mut looked_at, 1, timeout, &raw const self.others) };
         usize::try_from(count).map_err(|_| io::Error::last_os_error())
     }

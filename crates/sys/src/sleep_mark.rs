@@ -15,11 +15,11 @@
 //! is first, the sleeper sees the message and does not wait. With Release and Acquire alone, both loads could
 //! happen before both stores, and the message would wait until something else ends the sleep.
 //!
-//! The mark is taken by a compare-and-exchange, so among many senders one wakes and the rest save the system call. The sender that
-//! takes the mark always writes to the descriptor, and the descriptor stays readable until it is drained: a
-//! wake-up that arrives late, in a later sleep, ends that sleep early and does no other harm. The source must
-//! only be drained while the mark is lowered and before the mailboxes are checked; drained between `raise` and
-//! the wait, it could swallow the wake-up for a message published after the check.
+//! The mark is taken by a compare-and-exchange, so among many senders one wakes and the rest save the system call. The
+//! sender that takes the mark always writes to the descriptor, and the descriptor stays readable until it is drained: a
+//! wake-up that arrives late, in a later sleep, ends that sleep early and does no other harm. The source must only be
+//! drained while the mark is lowered and before the mailboxes are checked; drained between `raise` and the wait, it
+//! could swallow the wake-up for a message published after the check.
 
 use crate::atomic::{AtomicBool, Ordering, fence};
 
@@ -53,8 +53,8 @@ impl SleepMark {
     #[must_use = "the mark is taken: whoever is told true has to wake the sleeper"]
     pub fn is_asleep_then_take(&self) -> bool {
         fence(Ordering::SeqCst);
-        // The plain load comes first, because the exchange would take the cache line away from the sleeper for every message.
-        // A mark that the sleeper has lowered meanwhile is not written again: it may be raised by now.
+        // The plain load comes first, because the exchange would take the cache line away from the sleeper for every
+        // message. A mark that the sleeper has lowered meanwhile is not written again: it may be raised by now.
         self.raised.load(Ordering::Relaxed)
             && self
                 .raised

@@ -136,11 +136,12 @@ impl Drop for Listener {
 }
 
 impl Listener {
-    /// Opens a TCP listener where no other program listens; further ones of this user may then join with [`Self::tcp_beside`].
+    /// Opens a TCP listener where no other program listens; further ones of this user may then join with
+    /// [`Self::tcp_beside`].
     ///
-    /// `SO_REUSEPORT` is set last. If it were set before, another server of the same user that also sets it would go unnoticed,
-    /// and the kernel would give each a part of the connections. The kernel checks again when a socket begins to
-    /// listen: if two servers start at the same time, one is refused.
+    /// `SO_REUSEPORT` is set last. If it were set before, another server of the same user that also sets it would go
+    /// unnoticed, and the kernel would give each a part of the connections. The kernel checks again when a socket
+    /// begins to listen: if two servers start at the same time, one is refused.
     pub fn tcp(address: SocketAddr, backlog: u32) -> io::Result<Self> {
         let listener = Self::tcp_socket(address)?;
         listener.bind_and_listen(address, backlog)?;
@@ -156,8 +157,8 @@ impl Listener {
         Ok(listener)
     }
 
-    /// A socket with the options of a listener: an address in TIME_WAIT can be bound, and accepted connections inherit TCP_NODELAY and the
-    /// limit of unsent bytes.
+    /// A socket with the options of a listener: an address in TIME_WAIT can be bound, and accepted connections inherit
+    /// TCP_NODELAY and the limit of unsent bytes.
     fn tcp_socket(address: SocketAddr) -> io::Result<Self> {
         let family = if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
         let descriptor = rustix::net::socket_with(
@@ -220,8 +221,8 @@ impl Listener {
     }
 
     /// Accepts only connections whose first bytes have arrived (`TCP_DEFER_ACCEPT`), for at most this many seconds:
-    /// after that the connection is accepted without bytes, and the header deadline applies as to any other. 0 turns it off;
-    /// a listener that is not TCP stays as it is.
+    /// after that the connection is accepted without bytes, and the header deadline applies as to any other. 0 turns it
+    /// off; a listener that is not TCP stays as it is.
     ///
     /// The kernel counts in repeated handshakes, which it makes after 1, 3, 7, 15 ... seconds: it uses the next of
     /// these.
@@ -284,8 +285,8 @@ impl Listener {
     /// Keeps new connections out of the queue, while those that have begun still join: closing a listener resets
     /// connections that are in its queue or about to be.
     ///
-    /// A TCP connection attempt gets no answer, so a client tries again after a second and finds the listener
-    /// closed, or its successor. An inherited socket stays as it is, because the process that passed it keeps its queue.
+    /// A TCP connection attempt gets no answer, so a client tries again after a second and finds the listener closed,
+    /// or its successor. An inherited socket stays as it is, because the process that passed it keeps its queue.
     ///
     /// # Errors
     /// If the kernel refuses; the queue is then open until the listener is closed.
@@ -319,7 +320,8 @@ impl Socket {
         Self { descriptor, _table: PhantomData }
     }
 
-    /// Connects to a TCP address and waits until the connection is established: for clients and tests, never inside a turn.
+    /// Connects to a TCP address and waits until the connection is established: for clients and tests, never inside a
+    /// turn.
     pub fn connect_blocking(address: SocketAddr) -> io::Result<Self> {
         let family = if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
         let descriptor =

@@ -1,9 +1,9 @@
 //! A directory in which files are written under temporary names, and then get permanent ones.
 //!
-//! Owns the names and the order of calls that make a file appear completely or not at all. Every name is that of a file in the
-//! directory itself. A name may belong to another file tomorrow, so an operation applies to the intended file, or to
-//! none. Never decides which names are allowed. [`Spool`] and [`SpoolFile`] are neither `Send` nor `Sync`, because a
-//! descriptor belongs to the table of the thread that opened it.
+//! Owns the names and the order of calls that make a file appear completely or not at all. Every name is that of a file
+//! in the directory itself. A name may belong to another file tomorrow, so an operation applies to the intended file,
+//! or to none. Never decides which names are allowed. [`Spool`] and [`SpoolFile`] are neither `Send` nor `Sync`,
+//! because a descriptor belongs to the table of the thread that opened it.
 
 use std::io;
 use std::marker::PhantomData;
@@ -71,9 +71,9 @@ impl SpoolFault {
 /// The error for a name that another file has.
 const OTHER: Errno = Errno::STALE;
 
-/// Identifies a file, whatever its name. The inode number of a deleted file is reused: the time of creation
-/// tells the files apart, if the file system records it, except for files created within one tick of its clock, that is, if the first one was
-/// saved, replaced and deleted within a few milliseconds.
+/// Identifies a file, whatever its name. The inode number of a deleted file is reused: the time of creation tells the
+/// files apart, if the file system records it, except for files created within one tick of its clock, that is, if the
+/// first one was saved, replaced and deleted within a few milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileIdentity {
     device: (u32, u32),
@@ -124,8 +124,8 @@ impl Spool {
         Ok(Self { descriptor, _table: PhantomData })
     }
 
-    /// Holds the directory as long as this lives, and returns whether others do. If none does, `alone` is called before any other
-    /// process can hold it.
+    /// Holds the directory as long as this lives, and returns whether others do. If none does, `alone` is called before
+    /// any other process can hold it.
     pub fn hold(&self, alone: impl FnOnce(&Self)) -> Holders {
         let lock = |operation| rustix::fs::flock(&self.descriptor, operation);
         let is_alone = lock(FlockOperation::NonBlockingLockExclusive).is_ok();

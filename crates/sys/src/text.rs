@@ -1,7 +1,7 @@
 //! Text from bytes.
 //!
-//! Owns the conversion of bytes that a parser accepted to a `str`, without the UTF-8 check, which for a short path costs
-//! more than reading it; and the reading of the kernel's files.
+//! Owns the conversion of bytes that a parser accepted to a `str`, without the UTF-8 check, which for a short path
+//! costs more than reading it; and the reading of the kernel's files.
 
 use std::io;
 use std::path::Path;
@@ -17,8 +17,8 @@ pub fn ascii(bytes: &[u8]) -> Option<&str> {
     Some(unsafe { str::from_utf8_unchecked(bytes) })
 }
 
-/// The text of a file in `/proc` or `/sys`. Names of programs and paths in it may be any bytes, also a letter that the kernel cut in the middle: what is not
-/// UTF-8 is replaced, so that the rest can be read.
+/// The text of a file in `/proc` or `/sys`. Names of programs and paths in it may be any bytes, also a letter that the
+/// kernel cut in the middle: what is not UTF-8 is replaced, so that the rest can be read.
 ///
 /// # Errors
 /// If it cannot be read.

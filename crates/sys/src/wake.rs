@@ -32,8 +32,8 @@ pub fn wake_pair() -> io::Result<(Waker, WakeSource)> {
 
 /// The number of a wake descriptor.
 ///
-/// Invariant: it came from `eventfd`, and nothing of ours closes it; the module's contract is that a thread which closes
-/// inherited descriptors keeps the wake descriptors it uses.
+/// Invariant: it came from `eventfd`, and nothing of ours closes it; the module's contract is that a thread which
+/// closes inherited descriptors keeps the wake descriptors it uses.
 #[derive(Clone, Copy, Debug)]
 struct Number(RawFd);
 

@@ -1,6 +1,7 @@
 //! Directories watched for changes of the names in them (inotify(7)).
 //!
-//! Owns the descriptor, and the kinds of changes it reports. Never watches below the given directories, and never waits.
+//! Owns the descriptor, and the kinds of changes it reports. Never watches below the given directories, and never
+//! waits.
 
 use std::ffi::OsStr;
 use std::io;

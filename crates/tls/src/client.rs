@@ -90,7 +90,8 @@ impl fmt::Display for ConnectorError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoAuthorities => formatter.write_str(
-                "the system has no certificates of authorities; install the package ca-certificates, or name a file",
+                "the system has no certificates of authorities; install the package ca-certificates, or \
+                 name a file",
             ),
             Self::Rustls(why) => formatter.write_str(why),
         }

@@ -42,8 +42,8 @@ impl fmt::Display for Flaw {
         match self {
             Self::IncompleteChain { issuer } => write!(
                 formatter,
-                "the chain ends before {issuer}: clients that do not have that certificate refuse the connection; \
-                 append it to the file"
+                "the chain ends before {issuer}: clients that do not have that certificate refuse the \
+                 connection; append it to the file"
             ),
         }
     }
@@ -74,13 +74,14 @@ impl fmt::Display for IdentityError {
             Self::Certificate(path, error) => write!(formatter, "`{}`: {error}", path.display()),
             Self::Key(path) => write!(
                 formatter,
-                "the key in `{}` cannot sign: it must be ECDSA (P-256, P-384), Ed25519, or RSA of 2048 to 8192 bits",
+                "the key in `{}` cannot sign: it must be ECDSA (P-256, P-384), Ed25519, or RSA of 2048 to \
+                 8192 bits",
                 path.display()
             ),
             Self::OtherKey { certificate, key } => write!(
                 formatter,
-                "the key in `{}` does not belong to the certificate in `{}`; the first certificate of the file must be \
-                 the server's own",
+                "the key in `{}` does not belong to the certificate in `{}`; the first certificate of the \
+                 file must be the server's own",
                 key.display(),
                 certificate.display()
             ),

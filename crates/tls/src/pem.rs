@@ -84,8 +84,8 @@ impl std::fmt::Display for PemError {
             ),
             Self::EncryptedKey(path) => write!(
                 formatter,
-                "the key in `{}` has a password, which nobody types when a server starts; write it without one: \
-                 openssl pkey -in {} -out NEW.key",
+                "the key in `{}` has a password, which nobody types when a server starts; write it without \
+                 one: openssl pkey -in {} -out NEW.key",
                 path.display(),
                 path.display()
             ),

@@ -24,9 +24,9 @@ pub(crate) const TABLES: &str = "/velodrome/nftables";
 /// Queueing disciplines of devices: `eth0 pfifo_fast`.
 pub(crate) const QUEUES: &str = "/velodrome/qdisc";
 
-/// NAPI instances, one per line: `eth0 257 queue 0 irq 45 suspend 0`: its queue, its interrupt, and for how many nanoseconds the interrupt
-/// stays masked while a program polls (`irq-suspend-timeout`). Values that the driver or the kernel does not report are left out; absent before Linux
-/// 6.8.
+/// NAPI instances, one per line: `eth0 257 queue 0 irq 45 suspend 0`: its queue, its interrupt, and for how many
+/// nanoseconds the interrupt stays masked while a program polls (`irq-suspend-timeout`). Values that the driver or the
+/// kernel does not report are left out; absent before Linux 6.8.
 pub(crate) const HANDOVERS: &str = "/velodrome/napi";
 
 /// Devices with a BPF program, at the device (XDP) or behind it (tc), one per line.

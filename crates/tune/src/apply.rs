@@ -111,13 +111,15 @@ pub fn again(root: &Path, journal: &mut Journal) -> io::Result<Vec<(JournalEntry
                 Done::OtherDevice
             }
             Some(now) => {
-                // Another program has set it already, such as the boot with our own sysctl file: revert restores the value before that.
+                // Another program has set it already, such as the boot with our own sysctl file: revert restores the
+                // value before that.
                 let old = if is_same(&now, new) { entry.change.old.clone() } else { now };
                 let change = FileChange { path: path.clone(), old, new: new.clone() };
                 change_file(root, &files, &entry.check, &boot, &change, journal)?
             }
         };
-        // A change made before the reboot is gone with it; a refused one can be tried again, and the device may come back.
+        // A change made before the reboot is gone with it; a refused one can be tried again, and the device may come
+        // back.
         if !matches!(outcome, Done::Refused(_) | Done::OtherDevice) {
             journal.note_over(entry.number, "the host has rebooted since")?;
         }
@@ -217,7 +219,8 @@ pub fn drifted(files: &HostFiles, entry: &JournalEntry) -> Option<Done> {
 /// The file that sets the sysctls at boot.
 pub const PERSISTED: &str = "/etc/sysctl.d/90-velodrome-tune.conf";
 
-/// Writes the sysctls that are in force to a file of our own, which is read at boot; without any sysctl the file is removed. Returns their number.
+/// Writes the sysctls that are in force to a file of our own, which is read at boot; without any sysctl the file is
+/// removed. Returns their number.
 ///
 /// # Errors
 /// The file cannot be written.

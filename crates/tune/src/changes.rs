@@ -179,7 +179,8 @@ fn switched(host: &HostReading, name: &str, value: &str) -> Vec<(String, String)
     host.hardware().into_iter().map(of).collect()
 }
 
-/// Devices without interrupt moderation get the adaptive one; those that do not have it get a fixed time that suits most loads.
+/// Devices without interrupt moderation get the adaptive one; those that do not have it get a fixed time that suits
+/// most loads.
 fn adapting(host: &HostReading) -> Vec<(String, String)> {
     let change = |device: String| {
         let [adapts, time] = ["adaptive-rx", "rx-usecs"].map(|name| place(&device, name));
@@ -193,8 +194,9 @@ fn adapting(host: &HostReading) -> Vec<(String, String)> {
     host.hardware().into_iter().filter_map(change).collect()
 }
 
-/// Whether this driver gives the time another meaning: Intel's for gigabit devices adapt at 1 and 3 microseconds (docs.kernel.org, e1000e,
-/// InterruptThrottleRate); a virtio device waits only if its host offers that (virtio 1.3, bits 52 and 53), but its driver reports a time anyway.
+/// Whether this driver gives the time another meaning: Intel's for gigabit devices adapt at 1 and 3 microseconds
+/// (docs.kernel.org, e1000e, InterruptThrottleRate); a virtio device waits only if its host offers that (virtio 1.3,
+/// bits 52 and 53), but its driver reports a time anyway.
 pub(crate) fn has_own_times(host: &HostReading, device: &str) -> bool {
     let device_place = format!("/sys/class/net/{device}/device");
     let driver = host.link(&format!("{device_place}/driver")).unwrap_or_default();
@@ -244,7 +246,8 @@ pub(crate) fn is_of_the_kernel(path: &str) -> bool {
     WRITTEN.iter().any(|place| path.starts_with(place)) && path.split('/').all(|part| part != "..")
 }
 
-/// Whether the text of a file is this value: the kernel puts tabs between numbers, zeros before masks, and brackets around the selected word.
+/// Whether the text of a file is this value: the kernel puts tabs between numbers, zeros before masks, and brackets
+/// around the selected word.
 #[must_use]
 pub fn is_same(read: &str, value: &str) -> bool {
     written(read) == written(value)

@@ -12,7 +12,8 @@ use crate::files::HostFiles;
 use crate::limits::{SOCKETS_ASKED, THREADS, WAITING_LOOK, WAITING_LOOKS};
 use crate::processes::Process;
 
-/// The path under which the answers are read: `worker CPU connections N elsewhere N waiting N`, `listener BACKLOG`, `epoll POLLING`.
+/// The path under which the answers are read: `worker CPU connections N elsewhere N waiting N`, `listener BACKLOG`,
+/// `epoll POLLING`.
 pub(crate) fn place(process: u32) -> String {
     format!("/velodrome/sockets/{process}")
 }

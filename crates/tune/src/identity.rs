@@ -9,7 +9,8 @@ use crate::settings;
 /// The text before the number that a device keeps until it is removed.
 const NUMBER: &str = " number ";
 
-/// The driver, address and number of the device that a file belongs to; the names of an interrupt's users; empty for other files.
+/// The driver, address and number of the device that a file belongs to; the names of an interrupt's users; empty for
+/// other files.
 pub(crate) fn identity(files: &HostFiles, path: &str) -> String {
     if let Some(number) = path.strip_prefix("/proc/irq/").and_then(|rest| rest.split('/').next()) {
         let place = format!("/proc/irq/{number}");

@@ -13,7 +13,8 @@ pub(crate) struct Interrupt {
     pub(crate) queue: usize,
 }
 
-/// The texts before the number of a queue, in lower case: Intel, ENA, VMware, Broadcom, virtio, Mellanox, Azure, Google.
+/// The texts before the number of a queue, in lower case: Intel, ENA, VMware, Broadcom, virtio, Mellanox, Azure,
+/// Google.
 const MARKS: [&str; 12] = [
     "-txrx-",
     "-tx-rx-",

@@ -16,8 +16,8 @@ fn state(finding: &Finding) -> &'static str {
     }
 }
 
-/// `{"load":"throughput","host":"…","checks":[{"id":"env.quota","state":"seen","found":"…","worth_percent":40.0,"risk":0,…}]}`; the most expensive
-/// check first.
+/// `{"load":"throughput","host":"…","checks":[{"id":"env.quota","state":"seen","found":"…","worth_percent":40.0,"risk":0,…}]}`;
+/// the most expensive check first.
 #[must_use]
 pub fn to_json(report: &AuditReport) -> Value {
     let checks = report.findings.iter().map(|audited| {

@@ -29,11 +29,12 @@ pub const SERVER_LOOK: Duration = Duration::from_millis(20);
 /// Tries to connect to a server of a ladder (1,500: 30 s). Beyond: its step is refused.
 pub const SERVER_START_LOOKS: u32 = 1_500;
 
-/// Longest wait for one connection to a server of a ladder, and for the last output of one that has ended (1 s). Beyond: it does not accept
-/// connections yet, and its output is not shown.
+/// Longest wait for one connection to a server of a ladder, and for the last output of one that has ended (1 s).
+/// Beyond: it does not accept connections yet, and its output is not shown.
 pub const SERVER_CONNECT: Duration = Duration::from_secs(1);
 
-/// Tries until an address is free before a server of a ladder is started there (50: 1 s). Beyond: another program has it, and there is no ladder.
+/// Tries until an address is free before a server of a ladder is started there (50: 1 s). Beyond: another program has
+/// it, and there is no ladder.
 pub const SERVER_FREE_LOOKS: u32 = 50;
 
 /// Looks at whether a server of a ladder has ended after SIGTERM (500: 10 s). Beyond: it is killed.
@@ -48,6 +49,6 @@ pub const LADDER_ROUNDS: u32 = 100;
 /// Lines of that output that are shown, the last ones (6). Beyond: the others are not.
 pub const SERVER_LINES: usize = 6;
 
-/// How long a change that may cut the connection to the host stays without being confirmed, unless another time is given (60 s). Beyond: it is
-/// reverted.
+/// How long a change that may cut the connection to the host stays without being confirmed, unless another time is
+/// given (60 s). Beyond: it is reverted.
 pub const UNCONFIRMED: Duration = Duration::from_secs(60);

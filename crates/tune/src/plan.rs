@@ -66,8 +66,8 @@ pub fn plan(host: &HostReading, report: &AuditReport, allowed: &Allowed) -> Chan
 /// The step that gives a device more queues.
 const MORE_QUEUES: &str = "net.queues";
 
-/// Removes from the other steps the changes for queues of a device that gets more queues: the queues have other interrupts afterwards, and may need
-/// no change.
+/// Removes from the other steps the changes for queues of a device that gets more queues: the queues have other
+/// interrupts afterwards, and may need no change.
 fn leave_growing_devices(
     host: &HostReading,
     steps: &mut Vec<PlanStep>,

@@ -99,8 +99,8 @@ const MODERATION: u8 = 19;
 const RECEIVE_TIME: u16 = 2;
 const ADAPTS: u16 = 10;
 
-/// Whether a driver has a setting of interrupt moderation. In netlink answers the kernel leaves out those that the driver does not have (Linux 5.7);
-/// assumed if it cannot be asked.
+/// Whether a driver has a setting of interrupt moderation. In netlink answers the kernel leaves out those that the
+/// driver does not have (Linux 5.7); assumed if it cannot be asked.
 fn has_moderation(device: &str, wanted: u16) -> bool {
     let ask = || list(NetlinkFamily::Generic, family("ethtool")?, &[MODERATION, 1, 0, 0]);
     let Ok(answers) = ask() else { return true };

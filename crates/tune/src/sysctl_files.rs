@@ -32,7 +32,8 @@ struct Line {
     value: Option<String>,
 }
 
-/// The files with a line for a sysctl, in the order in which they are read. Each says which of them wins, if it is another one.
+/// The files with a line for a sysctl, in the order in which they are read. Each says which of them wins, if it is
+/// another one.
 pub(crate) fn setters(files: &HostFiles, path: &str) -> Vec<SettingOwner> {
     let mut all = directories(files);
     let last = files.text(LAST).unwrap_or_default();
@@ -91,7 +92,8 @@ enum Winner {
     Excludes(String),
 }
 
-/// The file that decides the value of a sysctl: the last line for the key itself, otherwise the last pattern that matches it.
+/// The file that decides the value of a sysctl: the last line for the key itself, otherwise the last pattern that
+/// matches it.
 fn winner(all: &[(String, String)], path: &str) -> Option<Winner> {
     // In the order of systemd-sysctl: a key moves to the end when its value changes.
     let mut settings: Vec<(Line, &str)> = Vec::new();
@@ -132,7 +134,8 @@ fn lines(text: &str) -> impl Iterator<Item = Line> {
     })
 }
 
-/// The path of a key below `/proc/sys`. If the first separator is a slash, it is a path already; otherwise dots and slashes change places.
+/// The path of a key below `/proc/sys`. If the first separator is a slash, it is a path already; otherwise dots and
+/// slashes change places.
 fn path_of(key: &str) -> String {
     let key = key.trim();
     let key = match key.find(['/', '.']) {
@@ -143,8 +146,8 @@ fn path_of(key: &str) -> String {
     parts.join("/")
 }
 
-/// A text in which dots and slashes change places, if its first separator is this one: `net/ipv4/conf/eth0.5/forwarding` is
-/// `net.ipv4.conf.eth0/5.forwarding`.
+/// A text in which dots and slashes change places, if its first separator is this one:
+/// `net/ipv4/conf/eth0.5/forwarding` is `net.ipv4.conf.eth0/5.forwarding`.
 pub(crate) fn swapped(text: &str, first: char) -> String {
     debug_assert!(text.find(['/', '.']).is_none_or(|at| text[at..].starts_with(first)));
     let other = |letter| match letter {

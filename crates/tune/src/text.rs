@@ -44,7 +44,8 @@ pub fn to_text(report: &AuditReport) -> String {
     let rest = report.findings.len() - costs.len() - unknown.len();
     let _endless = write!(
         text,
-        "\n{} checks: {} cost something, {rest} do not, {} cannot be judged.\nvelodrome tune audit --explain NAME shows the reason, the risk and the commands.\n",
+        "\n{} checks: {} cost something, {rest} do not, {} cannot be judged.\nvelodrome tune audit \
+         --explain NAME shows the reason, the risk and the commands.\n",
         report.findings.len(),
         costs.len(),
         unknown.len(),
@@ -87,7 +88,8 @@ pub fn explanation(check: &Check, found: &Finding) -> String {
     };
     let reboot = if *risk == Risk::Reboot { " Takes effect after a reboot." } else { "" };
     format!(
-        "{id}: {title}\nhere: {state}: {}\n\n{why} Expected gain: {expected}.\n\n{fix}{reboot}\nRisk {} of 5: {}. Lost: {lost}.\n\nSource: {source}\n",
+        "{id}: {title}\nhere: {state}: {}\n\n{why} Expected gain: {expected}.\n\n{fix}{reboot}\nRisk {} of \
+         5: {}. Lost: {lost}.\n\nSource: {source}\n",
         found.text(),
         risk.class(),
         risk.name(),

@@ -1,6 +1,7 @@
 //! The pending events of a world, in order of time.
 //!
-//! Owns the order: by time, then by insertion. Never removes an event early: a stale one is recognised by its generation.
+//! Owns the order: by time, then by insertion. Never removes an event early: a stale one is recognised by its
+//! generation.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

@@ -25,7 +25,8 @@ pub const BACKLOG_MAXIMUM: u32 = 4096;
 /// Descriptors of a simulated scheduler unless a test sets another number: 2 million. Beyond: nothing is
 /// accepted.
 pub const DESCRIPTORS: usize = 2_000_000;
-/// 1,000 connections of one scheduler of a [`Stage`](crate::Stage). Beyond: it closes the connection that was idle longest.
+/// 1,000 connections of one scheduler of a [`Stage`](crate::Stage). Beyond: it closes the connection that was idle
+/// longest.
 pub const STAGE_CONNECTIONS: usize = 1_000;
 /// 2 consecutive passes over all schedulers in which none does anything: then a stage is at rest.
 pub const STAGE_QUIET_PASSES: usize = 2;

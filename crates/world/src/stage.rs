@@ -1,7 +1,7 @@
 //! Schedulers of a service in a world of their own: the shortest way to test a service.
 //!
-//! Owns the schedulers and when they run. The test drives clients and time. There is no real socket, thread or clock, so
-//! a test is as fast as its code and the same each time.
+//! Owns the schedulers and when they run. The test drives clients and time. There is no real socket, thread or clock,
+//! so a test is as fast as its code and the same each time.
 
 use std::time::Duration;
 

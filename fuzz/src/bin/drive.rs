@@ -163,7 +163,8 @@ fn report(target: &Target, seed: u64, run: u64, data: &[u8]) -> String {
     std::panic::set_hook(loud);
     let place = keep(target, seed, run, &short);
     format!(
-        "{}: run {run} of seed {seed} fails on {} bytes: b\"{}\"\n  {place}\n  repeat: cargo xtask fuzz {} --replay FILE",
+        "{}: run {run} of seed {seed} fails on {} bytes: b\"{}\"\n  {place}\n  repeat: cargo xtask fuzz {} \
+         --replay FILE",
         target.name,
         short.len(),
         short.escape_ascii(),

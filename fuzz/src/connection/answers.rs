@@ -8,7 +8,8 @@ use super::expected::{Conversation, End};
 
 /// The answers.
 pub(super) struct Answers {
-    /// The number of `100 Continue` answers: it depends on when the body arrived (RFC 9110 section 10.1.1); nothing else does.
+    /// The number of `100 Continue` answers: it depends on when the body arrived (RFC 9110 section 10.1.1); nothing
+    /// else does.
     pub(super) interims: usize,
     pub(super) finals: Vec<ParsedResponse>,
 }

@@ -1,8 +1,8 @@
 //! An application that echoes what it understood of each request, in all the ways an answer can be given.
 //!
 //! Owns the answers and their expected values. The first part of the path selects the way: `stream`, `wait`, `ignored`,
-//! `very-late` (ignored and waited for), `nothing`, `many` bytes, `taken` (the body piece by piece, with a pause after each);
-//! all others get an echo.
+//! `very-late` (ignored and waited for), `nothing`, `many` bytes, `taken` (the body piece by piece, with a pause after
+//! each); all others get an echo.
 
 use conformance::ParsedResponse;
 use http::{

@@ -32,7 +32,8 @@ pub(crate) struct Store {
     /// Number of keys.
     #[arg(long, value_name = "N", default_value_t = 1_000_000, help_heading = "Keys")]
     pub(crate) keys: u64,
-    /// Distribution of keys: uniform, zipf:S (the k-th in proportion to k^-S) or hot:N:SHARE (a SHARE, 0 to 1, of all requests for the first N).
+    /// Distribution of keys: uniform, zipf:S (the k-th in proportion to k^-S) or hot:N:SHARE (a SHARE, 0 to 1, of all
+    /// requests for the first N).
     #[arg(long, value_name = "HOW", default_value = "uniform", help_heading = "Keys")]
     pub(crate) dist: String,
     /// Size of each value in bytes.

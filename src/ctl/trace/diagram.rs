@@ -108,7 +108,8 @@ fn draw(steps: &[&TraceStep], page: &mut String) {
             add(format_args!("<circle class=\"dot\" cx=\"{from}\" cy=\"{y}\" r=\"3\"/>"));
         } else {
             add(format_args!(
-                "<line class=\"step\" x1=\"{from}\" y1=\"{y}\" x2=\"{to}\" y2=\"{y}\" marker-end=\"url(#tip)\"/>"
+                "<line class=\"step\" x1=\"{from}\" y1=\"{y}\" x2=\"{to}\" y2=\"{y}\" \
+                 marker-end=\"url(#tip)\"/>"
             ));
         }
         add(format_args!(

@@ -81,7 +81,8 @@ mod tests {
         let first = line(1_500_000, ("client", "scheduler 0"), "request");
         assert_eq!(
             first,
-            "      1.500           ms  0-1      client -> scheduler 0      request            <detail> & \"more\""
+            "      1.500           ms  0-1      client -> scheduler 0      request            <detail> & \
+             \"more\""
         );
         let second = line(3_504_000, ("scheduler 0", "scheduler 0"), "route");
         assert!(second.starts_with("      3.504    +2.004 ms  0-1      scheduler 0  "), "{second}");

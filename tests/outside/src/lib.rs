@@ -1,7 +1,7 @@
 //! A small service as a user of the library writes it: notes, kept by each scheduler.
 //!
-//! Uses everything that the library promises: routes with parameters, handlers that fail with `?`, JSON in and out, waits,
-//! answers of other schedulers, a background job, port 0, and stopping by a handle.
+//! Uses everything that the library promises: routes with parameters, handlers that fail with `?`, JSON in and out,
+//! waits, answers of other schedulers, a background job, port 0, and stopping by a handle.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,7 +1,7 @@
 //! The commands of a document, run one after the other in a directory of their own.
 //!
-//! Owns that directory, the servers and the programs that run meanwhile. Ports are the operating system's: an address in a command is replaced by
-//! that of the session's server, and the other way round in what is printed.
+//! Owns that directory, the servers and the programs that run meanwhile. Ports are the operating system's: an address
+//! in a command is replaced by that of the session's server, and the other way round in what is printed.
 #![expect(clippy::print_stdout, reason = "what is skipped has to be seen")]
 
 use std::fs::File;

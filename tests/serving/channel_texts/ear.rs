@@ -99,7 +99,8 @@ impl Ear {
     }
 }
 
-/// JSON, which is valid UTF-8. The parser of this test refuses an escaped surrogate, which RFC 8259 allows (section 8.2).
+/// JSON, which is valid UTF-8. The parser of this test refuses an escaped surrogate, which RFC 8259 allows (section
+/// 8.2).
 pub(super) fn parsed(bytes: &[u8]) -> Value {
     let text = str::from_utf8(bytes).unwrap_or_else(|_| panic!("{}", bytes.escape_ascii()));
     let text = text.replace("\\ud800", "\\ufffd");

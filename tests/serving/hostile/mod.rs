@@ -118,7 +118,8 @@ fn simple(dice: &mut Dice, kind: u64, count: &str, place: Place) -> String {
                 "pcall(fetch, url, { timeout = 1 })",
                 "pcall(function() co = fetch(url, { stream = true, timeout = 1 }) s = co:read() end)",
                 "pcall(function() for i = 1, 900 do t[i] = fetch(url, { stream = true }) end end)",
-                "pcall(function() for piece in fetch(url, { stream = true }):pieces() do response:write(piece) response:flush() end end)",
+                "pcall(function() for piece in fetch(url, { stream = true }):pieces() do \
+                 response:write(piece) response:flush() end end)",
                 "pcall(function() co:close() end)",
             ])
             .to_owned(),
@@ -141,7 +142,8 @@ fn simple(dice: &mut Dice, kind: u64, count: &str, place: Place) -> String {
         31 if of_page => {
             let name = dice.one_of(&["n", "s", "'same'", "names"]);
             format!(
-                "pcall(function() for _, file in ipairs(request.files) do file:save({name}, {{ replace = true }}) end end)"
+                "pcall(function() for _, file in ipairs(request.files) do file:save({name}, {{ replace = \
+                 true }}) end end)"
             )
         }
         32 => "pcall(function() t = request.files end)".to_owned(),
@@ -171,14 +173,16 @@ fn of_store_and_channels(dice: &mut Dice, kind: u64, count: &str) -> String {
                 "pcall(function() local w = store.watch('k') while w:receive(0.01) do end end)",
                 "pcall(function() for i = 1, 900 do t[i] = store.watch('k') end end)",
                 "pcall(function() for k, v in store.watch('k') do t[k] = v end end)",
-                "pcall(store.transaction, function(tr) for i = 1, 900 do tr:put('k' .. i, tr:get('k1') or s) end end)",
+                "pcall(store.transaction, function(tr) for i = 1, 900 do tr:put('k' .. i, tr:get('k1') or \
+                 s) end end)",
                 "pcall(store.update, 'k1', function() sleep(0.05) return s end)",
             ])
             .to_owned(),
         36 => format!("pcall(function() for i = 1, {count} do channel.publish('c', s) end end)"),
         _ => dice
             .one_of(&[
-                "pcall(function() local c = channel.subscribe('c') while true do t[#t + 1] = c:receive(1) end end)",
+                "pcall(function() local c = channel.subscribe('c') while true do t[#t + 1] = c:receive(1) \
+                 end end)",
                 "pcall(function() for i = 1, 900 do t[i] = channel.subscribe('c' .. i) end end)",
             ])
             .to_owned(),

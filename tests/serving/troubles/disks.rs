@@ -1,4 +1,5 @@
-//! Troubles of the store and of the access log: a full disk, a lock that another program holds, files that cannot be made.
+//! Troubles of the store and of the access log: a full disk, a lock that another program holds, files that cannot be
+//! made.
 
 use std::fs::File;
 use std::io::Write;

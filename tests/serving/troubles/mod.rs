@@ -1,6 +1,6 @@
-//! Goal: an operator who looks with `velodrome top` is told of each trouble of a running server, with the page, route, key,
-//! channel or server that it is about; and nobody is told of a trouble of a quiet server. Method: tables of troubles, each
-//! with what causes it and what names it, planted one after the other in servers that only serve this.
+//! Goal: an operator who looks with `velodrome top` is told of each trouble of a running server, with the page, route,
+//! key, channel or server that it is about; and nobody is told of a trouble of a quiet server. Method: tables of
+//! troubles, each with what causes it and what names it, planted one after the other in servers that only serve this.
 //!
 //! Nothing is said about how soon: tests share their cores with others.
 
@@ -92,7 +92,8 @@ const OF_THE_MACHINE: &[&str] = &[
 
 #[test]
 fn a_server_with_ordinary_load_names_none() {
-    let config = "[[channel]]\npattern = \"news\"\npublish = \"open\"\n[store]\nsync = \"none\"\n[log]\naccess = \"access.log\"\n";
+    let config = "[[channel]]\npattern = \"news\"\npublish = \"open\"\n[store]\nsync = \
+                  \"none\"\n[log]\naccess = \"access.log\"\n";
     let plan =
         Plan::new().config(config).file("a.txt", "a\n").file("p.page.txt", "<% sleep(0.001) %>p");
     let store = format!("--store={}", plan.directory.join("store").display());

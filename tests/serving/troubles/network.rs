@@ -19,13 +19,14 @@ const NAME: &str = "soon.example";
 fn config(stuck: SocketAddr, live: SocketAddr) -> String {
     let dead = free_address();
     format!(
-        "[[listener]]\naddress = \"127.0.0.1:0\"\n[[listener]]\naddress = \"127.0.0.1:0\"\n\
-         tls = {{ certificate = \"{NAME}.pem\", key = \"{NAME}.key\" }}\n\
-         [pages]\nmemory = \"1 GiB\"\n[limits]\nheader_deadline = \"1h\"\n[[channel]]\npattern = \"*\"\npublish = \"open\"\nhistory = 10\n\
-         [[limit]]\nname = \"logins\"\nrequests = \"1/m\"\npaths = [\"/login\"]\n\
-         [[route]]\nprefix = \"/stuck/\"\nproxy = \"stuck\"\n[[route]]\nprefix = \"/dying/\"\nproxy = \"dying\"\n\
-         [[upstream]]\nname = \"stuck\"\nservers = [\"{stuck}\"]\nconnections = 1\n\
-         [[upstream]]\nname = \"dying\"\nservers = [\"{dead}\", \"{live}\"]\nbalance = \"round-robin\"\n"
+        "[[listener]]\naddress = \"127.0.0.1:0\"\n[[listener]]\naddress = \"127.0.0.1:0\"\ntls = {{ \
+         certificate = \"{NAME}.pem\", key = \"{NAME}.key\" }}\n[pages]\nmemory = \"1 \
+         GiB\"\n[limits]\nheader_deadline = \"1h\"\n[[channel]]\npattern = \"*\"\npublish = \
+         \"open\"\nhistory = 10\n[[limit]]\nname = \"logins\"\nrequests = \"1/m\"\npaths = \
+         [\"/login\"]\n[[route]]\nprefix = \"/stuck/\"\nproxy = \"stuck\"\n[[route]]\nprefix = \
+         \"/dying/\"\nproxy = \"dying\"\n[[upstream]]\nname = \"stuck\"\nservers = \
+         [\"{stuck}\"]\nconnections = 1\n[[upstream]]\nname = \"dying\"\nservers = [\"{dead}\", \
+         \"{live}\"]\nbalance = \"round-robin\"\n"
     )
 }
 

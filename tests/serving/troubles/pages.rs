@@ -6,8 +6,9 @@ use super::{Trouble, are_named};
 use crate::server::client::Client;
 use crate::server::{Plan, free_address};
 
-const CONFIG: &str = "[pages]\napp = \"app\"\nslice = \"60ms\"\ndeadline = \"1s\"\nmemory = \"16 MiB\"\nprocess_memory = \"32 MiB\"\n\
-    [[route]]\npath = \"/shop\"\nrespond = { status = 500 }\n";
+const CONFIG: &str = "[pages]\napp = \"app\"\nslice = \"60ms\"\ndeadline = \"1s\"\nmemory = \"16 \
+                      MiB\"\nprocess_memory = \"32 MiB\"\n[[route]]\npath = \"/shop\"\nrespond = { status = \
+                      500 }\n";
 
 /// Pages and modules; each trouble has its own.
 const FILES: &[(&str, &str)] = &[
@@ -21,7 +22,8 @@ const FILES: &[(&str, &str)] = &[
     ),
     (
         "hoard.page.txt",
-        "<% spawn(function()\n  local t = {}\n  for n = 1, 40 do t[n] = ('x'):rep(130000 + n) end\n  receive()\nend) sleep(60) %>",
+        "<% spawn(function()\n  local t = {}\n  for n = 1, 40 do t[n] = ('x'):rep(130000 + n) end\n  \
+         receive()\nend) sleep(60) %>",
     ),
     ("spawn.page.txt", "<% for _ = 1, 1100 do spawn(function() sleep(60) end) end %>"),
     ("leak.page.txt", "<% require('keeps').more() %>"),

@@ -17,10 +17,12 @@ use crate::server::{PROGRAM, Plan, Server, errors_of, run};
 pub(crate) const RUN: &str = "<% response:write(assert(load(request.query.code))()) %>";
 
 /// Prints the number of changes until a key is `~end`.
-const WATCH: &str = "<% local count, watch = 0, store.database('cards'):watch('') response:write('watches;') response:flush() \
-    for key in watch do if key == '~end' then break end count = count + 1 end response:write('saw ', count, ';') %>";
+const WATCH: &str = "<% local count, watch = 0, store.database('cards'):watch('') \
+                     response:write('watches;') response:flush() for key in watch do if key == '~end' then \
+                     break end count = count + 1 end response:write('saw ', count, ';') %>";
 
-pub(crate) const CONFIG: &str = "[store]\ndatabases = [\"cards\"]\nsync = \"none\"\n[[database]]\nname = \"cards\"\nhttp = true\n";
+pub(crate) const CONFIG: &str = "[store]\ndatabases = [\"cards\"]\nsync = \"none\"\n[[database]]\nname = \
+                                 \"cards\"\nhttp = true\n";
 
 pub(crate) struct Place {
     pub(crate) server: Server,
@@ -101,7 +103,8 @@ impl Place {
     pub(crate) fn page_puts(&self, key: &[u8], value: &str) -> Result<(), String> {
         let key = quoted(key);
         let code = format!(
-            "local _, why = pcall(function() return store.database('cards'):put({key}, {value}) end) return tostring(why)"
+            "local _, why = pcall(function() return store.database('cards'):put({key}, {value}) end) return \
+             tostring(why)"
         );
         let told = self.page(&code);
         if told == "true" { Ok(()) } else { Err(told) }

@@ -98,8 +98,8 @@ pub(crate) struct Contender {
 }
 
 impl Contender {
-    /// A contender given on the command line as `NAME=PROGRAM`; `None` if it does not have that form. Its strings are kept until the end of this
-    /// program.
+    /// A contender given on the command line as `NAME=PROGRAM`; `None` if it does not have that form. Its strings are
+    /// kept until the end of this program.
     pub(crate) fn given(text: &str) -> Option<Contender> {
         let kept = |word: &str| -> &'static str { Box::leak(word.to_owned().into_boxed_str()) };
         let (name, program) = text.split_once('=')?;

@@ -1,5 +1,5 @@
-//! A flood of handshakes beside a measurement: clients that begin one, wait for the server's part of it, which costs the
-//! server a key exchange and a signature, and go away.
+//! A flood of handshakes beside a measurement: clients that begin one, wait for the server's part of it, which costs
+//! the server a key exchange and a signature, and go away.
 //!
 //! Owns the message with which they begin. Ends no handshake, so it costs this side next to nothing.
 
@@ -69,8 +69,8 @@ fn answer_to(socket: &OwnedFd) -> Result<Vec<u8>, Failure> {
     Ok(buffer[..received].to_vec())
 }
 
-/// The first message of a client of TLS 1.3 with X25519 (RFC 8446 section 4.1.2). Its key is the base point, which every
-/// server takes.
+/// The first message of a client of TLS 1.3 with X25519 (RFC 8446 section 4.1.2). Its key is the base point, which
+/// every server takes.
 fn client_hello() -> Vec<u8> {
     let mut key = [0; 32];
     key[0] = 9;

@@ -19,14 +19,14 @@ const WARM_UP_SECONDS: &str = "0";
 pub(crate) fn note(between: Between) -> &'static str {
     match between {
         Between::Spins => {
-            "floor-load spins: one thread that sends, then receives without blocking until the answer is whole: its own \
-             way out of a sleep, as long as the answer and the same for every server, is no part of the \
-             rate. A server that spins as well then never sleeps; its processor time says what that \
-             costs. Hardly any looks in vain: the client was the limit, not the server."
+            "floor-load spins: one thread that sends, then receives without blocking until the answer is \
+             whole: its own way out of a sleep, as long as the answer and the same for every server, is no \
+             part of the rate. A server that spins as well then never sleeps; its processor time says what \
+             that costs. Hardly any looks in vain: the client was the limit, not the server."
         }
         Between::Sleeps => {
-            "floor-load sleeps: one thread that waits in epoll between answers, as most clients do: its way out of the \
-             sleep is a part of every round trip."
+            "floor-load sleeps: one thread that waits in epoll between answers, as most clients do: its way \
+             out of the sleep is a part of every round trip."
         }
     }
 }

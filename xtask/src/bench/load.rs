@@ -175,8 +175,8 @@ mod tests {
 
     #[test]
     fn wrk_is_read() {
-        let text = "Running 1s test @ http://127.0.0.1:1/\n  1 threads and 2 connections\n  \
-                    182000 requests in 1.01s, 22.18MB read\n  Socket errors: connect 0, read 3, write 0, timeout 1\n  \
+        let text = "Running 1s test @ http://127.0.0.1:1/\n  1 threads and 2 connections\n  182000 requests \
+                    in 1.01s, 22.18MB read\n  Socket errors: connect 0, read 3, write 0, timeout 1\n  \
                     Non-2xx or 3xx responses: 5\nRequests/sec: 180198.02\nTransfer/sec: 21.96MB\n";
         let count = Count { requests: 182_000, per_second: 180_198.02, errors: 9 };
         assert_eq!(read_wrk(text), Some(count));

@@ -115,7 +115,8 @@ fn start(site: &Site, preload: Option<&str>, core: usize) -> Result<Place, Failu
     let resp = server::free_address()?;
     drop(taken);
     let line = format!(
-        "taskset -c {core} {} serve {} --config {} --store {} --schedulers 1 --no-pin --listen {web} --listen-resp {resp}",
+        "taskset -c {core} {} serve {} --config {} --store {} --schedulers 1 --no-pin --listen {web} \
+         --listen-resp {resp}",
         shown(&site.velodrome()?),
         shown(&files),
         shown(&folder.join("velodrome.toml")),

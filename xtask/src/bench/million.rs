@@ -1,7 +1,8 @@
 //! `cargo xtask bench million`: very many open connections to a store on one machine, and lookups spread over them.
 //!
-//! Method: server and generator on this machine, each thread with a descriptor table of its own; a million keys; an open loop. After a rate whose
-//! result is invalid a lower one is tried. Owns the scale that fits into this machine, and the reading of the kernel's memory. Never raises a limit.
+//! Method: server and generator on this machine, each thread with a descriptor table of its own; a million keys; an
+//! open loop. After a rate whose result is invalid a lower one is tried. Owns the scale that fits into this machine,
+//! and the reading of the kernel's memory. Never raises a limit.
 
 #![expect(clippy::disallowed_types, reason = "one thread and one descriptor table in this tool")]
 
@@ -32,7 +33,8 @@ const SECONDS: u64 = 60;
 /// Keys of the store.
 const KEYS: u64 = 1_000_000;
 
-/// Memory of the kernel and of both programs per connection with both of its ends, as measured (2.6 to 10 KiB, by kernel), rounded up.
+/// Memory of the kernel and of both programs per connection with both of its ends, as measured (2.6 to 10 KiB, by
+/// kernel), rounded up.
 const CONNECTION_BYTES: u64 = 11 * 1024;
 
 /// Memory that is left to other programs.
@@ -134,14 +136,16 @@ fn scaled(scale: &Scale, wanted: u64) -> String {
     );
     if *connections < wanted {
         text.push_str(&format!(
-            "the memory of this machine is enough for {connections} of {wanted} connections: {} KiB each with both ends\n",
+            "the memory of this machine is enough for {connections} of {wanted} connections: {} KiB each \
+             with both ends\n",
             CONNECTION_BYTES / 1024
         ));
     }
     text
 }
 
-/// One rate: a server that is started anew, filled, and loaded over all connections. Returns the report, and the additional memory of the kernel.
+/// One rate: a server that is started anew, filled, and loaded over all connections. Returns the report, and the
+/// additional memory of the kernel.
 fn measure(
     site: &Site,
     scale: &Scale,
@@ -168,7 +172,8 @@ fn measure(
     ask(&velodrome, &fill)?;
     let before = kernel_bytes()?;
     let line = format!(
-        "bench store {address} --json --hold -c {} -t {} --rate {rate} -d {seconds}s --keys {KEYS} --timeout 30s",
+        "bench store {address} --json --hold -c {} -t {} --rate {rate} -d {seconds}s --keys {KEYS} \
+         --timeout 30s",
         scale.connections, scale.threads
     );
     // Files, because a report is longer than the capacity of a pipe.

@@ -48,7 +48,8 @@ use site::Site;
 use workload::{Runs, Workload};
 use workloads::workloads;
 
-/// Rounds unless `--rounds` says otherwise: many and short, because the speed of a shared machine changes within seconds.
+/// Rounds unless `--rounds` says otherwise: many and short, because the speed of a shared machine changes within
+/// seconds.
 const ROUNDS: u64 = 20;
 
 /// Seconds of each measurement unless `--seconds` says otherwise: with the rounds 20 s for each contender.
@@ -178,8 +179,8 @@ fn floor(name: &str, plan: Plan) -> Result<(), Failure> {
 /// The settings and the host, without which a table means nothing.
 fn heading(plan: &Plan, cores: &host::Cores, facts: &serde_json::Value) -> String {
     let mut text = format!(
-        "cargo xtask bench {}\nserver on core {}, load on core {}; {} rounds of {} s, contenders in a new random order each; \
-         medians, below them the least and the most\n{}\n",
+        "cargo xtask bench {}\nserver on core {}, load on core {}; {} rounds of {} s, contenders in a new \
+         random order each; medians, below them the least and the most\n{}\n",
         plan.words,
         cores.server,
         cores.load,

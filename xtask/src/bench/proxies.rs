@@ -105,21 +105,19 @@ fn ours(behind: SocketAddr) -> String {
 fn nginx(folder: &Path, address: SocketAddr, behind: SocketAddr) -> String {
     let folder = shown(folder);
     format!(
-        "worker_processes 1;\ndaemon off;\npid {folder}/nginx.pid;\nerror_log stderr;\n\
-         worker_rlimit_nofile {NGINX_CONNECTIONS};\n\
-         events {{ worker_connections {NGINX_CONNECTIONS}; }}\n\
-         http {{\n    access_log off;\n    tcp_nodelay on;\n\
-         \x20   proxy_request_buffering off;\n    client_max_body_size 2m;\n    proxy_temp_path {folder}/proxy;\n\
-         \x20   client_body_temp_path {folder}/body;\n    fastcgi_temp_path {folder}/fastcgi;\n\
-         \x20   uwsgi_temp_path {folder}/uwsgi;\n    scgi_temp_path {folder}/scgi;\n\
-         \x20   keepalive_requests 1000000000;\n    keepalive_timeout 3600s;\n\
-         \x20   upstream behind {{ server {behind}; keepalive 256; keepalive_requests 1000000000; }}\n\
-         \x20   server {{\n        listen {address} reuseport backlog=4096;\n\
-         \x20       location / {{\n            proxy_pass http://behind;\n\
-         \x20           proxy_http_version 1.1;\n            proxy_set_header Connection \"\";\n\
-         \x20           proxy_set_header Host $http_host;\n\
-         \x20           proxy_set_header X-Forwarded-For $remote_addr;\n\
-         \x20           proxy_set_header X-Forwarded-Proto $scheme;\n        }}\n    }}\n}}\n"
+        "worker_processes 1;\ndaemon off;\npid {folder}/nginx.pid;\nerror_log stderr;\nworker_rlimit_nofile \
+         {NGINX_CONNECTIONS};\nevents {{ worker_connections {NGINX_CONNECTIONS}; }}\nhttp {{\n    \
+         access_log off;\n    tcp_nodelay on;\n\x20   proxy_request_buffering off;\n    \
+         client_max_body_size 2m;\n    proxy_temp_path {folder}/proxy;\n\x20   client_body_temp_path \
+         {folder}/body;\n    fastcgi_temp_path {folder}/fastcgi;\n\x20   uwsgi_temp_path \
+         {folder}/uwsgi;\n    scgi_temp_path {folder}/scgi;\n\x20   keepalive_requests 1000000000;\n    \
+         keepalive_timeout 3600s;\n\x20   upstream behind {{ server {behind}; keepalive 256; \
+         keepalive_requests 1000000000; }}\n\x20   server {{\n        listen {address} reuseport \
+         backlog=4096;\n\x20       location / {{\n            proxy_pass http://behind;\n\x20           \
+         proxy_http_version 1.1;\n            proxy_set_header Connection \"\";\n\x20           \
+         proxy_set_header Host $http_host;\n\x20           proxy_set_header X-Forwarded-For \
+         $remote_addr;\n\x20           proxy_set_header X-Forwarded-Proto $scheme;\n        }}\n    \
+         }}\n}}\n"
     )
 }
 

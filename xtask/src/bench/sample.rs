@@ -109,8 +109,9 @@ const RESAMPLES: usize = 2_000;
 /// Fewest rounds for a confidence interval.
 const INTERVAL_ROUNDS_MIN: usize = 5;
 
-/// The 95 % confidence interval of the median of ratios of rounds: the percentile bootstrap (Efron, "Bootstrap methods", 1979).
-/// Whole rounds are drawn, because what a round has in common (a slow minute of the machine) is in both of its measurements.
+/// The 95 % confidence interval of the median of ratios of rounds: the percentile bootstrap (Efron, "Bootstrap
+/// methods", 1979). Whole rounds are drawn, because what a round has in common (a slow minute of the machine) is in
+/// both of its measurements.
 pub(crate) fn interval(ratios: &[f64]) -> Option<(f64, f64)> {
     if ratios.len() < INTERVAL_ROUNDS_MIN {
         return None;

@@ -102,9 +102,9 @@ fn velodrome(server: SecureServer, pair: &Pair, files: &Path, address: SocketAdd
         _ => format!("tls = {{ certificate = \"{certificate}\", key = \"{key}\" }}\n"),
     };
     format!(
-        "root = \"{}\"\nschedulers = 1\npin = false\n[[listener]]\naddress = \"{address}\"\n{tls}\
-         [[channel]]\npattern = \"fan\"\n[[route]]\npath = \"/json\"\njson = {{ message = \"Hello, World!\" }}\n\
-         [limits]\nkeep_alive = \"1h\"\n",
+        "root = \"{}\"\nschedulers = 1\npin = false\n[[listener]]\naddress = \
+         \"{address}\"\n{tls}[[channel]]\npattern = \"fan\"\n[[route]]\npath = \"/json\"\njson = {{ message \
+         = \"Hello, World!\" }}\n[limits]\nkeep_alive = \"1h\"\n",
         files.display()
     )
 }
@@ -129,10 +129,10 @@ fn nginx(pair: &Pair, folder: &Path, files: &Path, address: SocketAddr) -> Strin
 
 fn haproxy(pair: &Pair, address: SocketAddr) -> String {
     format!(
-        "global\n nbthread 1\n maxconn {HAPROXY_CONNECTIONS}\n tune.ssl.default-dh-param 2048\n\
-         defaults\n mode http\n timeout client 1h\n timeout connect 5s\n timeout server 1h\n\
-         frontend secure\n bind {address} ssl crt {} alpn http/1.1\n\
-         http-request return status 200 content-type application/json string '{{\"message\":\"Hello, World!\"}}'\n",
+        "global\n nbthread 1\n maxconn {HAPROXY_CONNECTIONS}\n tune.ssl.default-dh-param 2048\ndefaults\n \
+         mode http\n timeout client 1h\n timeout connect 5s\n timeout server 1h\nfrontend secure\n bind \
+         {address} ssl crt {} alpn http/1.1\nhttp-request return status 200 content-type application/json \
+         string '{{\"message\":\"Hello, World!\"}}'\n",
         pair.both
     )
 }
@@ -140,9 +140,9 @@ fn haproxy(pair: &Pair, address: SocketAddr) -> String {
 fn caddy(pair: &Pair, files: &Path, address: SocketAddr) -> String {
     let Pair { certificate, key, .. } = pair;
     format!(
-        "{{\n admin off\n auto_https off\n}}\nhttps://127.0.0.1:{} {{\n tls {certificate} {key}\n root * {}\n\
-         handle /json {{\n header Content-Type application/json\n respond `{{\"message\":\"Hello, World!\"}}`\n }}\n\
-         handle {{\n file_server\n }}\n}}\n",
+        "{{\n admin off\n auto_https off\n}}\nhttps://127.0.0.1:{} {{\n tls {certificate} {key}\n root * \
+         {}\nhandle /json {{\n header Content-Type application/json\n respond `{{\"message\":\"Hello, \
+         World!\"}}`\n }}\nhandle {{\n file_server\n }}\n}}\n",
         address.port(),
         files.display()
     )

@@ -75,7 +75,8 @@ pub(crate) const SECURE_WORKLOADS: &[Workload] = &[
     ),
     secure(
         "tls-flood",
-        "JSON kept alive over TLS, 1,000 requests/s, while others begin handshakes as fast as they are answered",
+        "JSON kept alive over TLS, 1,000 requests/s, while others begin handshakes as fast as they are \
+         answered",
         "/json",
         Load::SecureFlooded { connections: 16, rate: 1_000 },
         SECURE_FIELD,

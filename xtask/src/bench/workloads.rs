@@ -270,7 +270,8 @@ const PLAIN_WORKLOADS: &[Workload] = &[
     },
     Workload {
         name: "code",
-        title: "what code costs: JSON kept alive, 32 connections, the floor with our flags and with 96 and 192 functions of a line and a half",
+        title: "what code costs: JSON kept alive, 32 connections, the floor with our flags and with 96 and \
+                192 functions of a line and a half",
         path: "/json",
         load: Load::Few { connections: 32, between: Between::Spins },
         runs: Runs::WhenNamed,

@@ -95,7 +95,8 @@ fn own_column(ours: &Ours, programs: &Path) -> Result<Column, Failure> {
             *case = other;
         }
     }
-    let note = "`velodrome serve`, and for cases about bodies `examples/reflect.rs`, a service of the library";
+    let note = "`velodrome serve`, and for cases about bodies `examples/reflect.rs`, a service of the \
+                library";
     Ok(Column {
         name: OURS.to_owned(),
         version: ours.version.clone(),

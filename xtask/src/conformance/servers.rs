@@ -55,8 +55,8 @@ pub(crate) const OTHERS: [Server; 4] = [
     },
     Server {
         name: "apache2",
-        note: "mpm_event with mod_dir, mod_alias, mod_mime, mod_reqtimeout; bodies are sent back by the service of ours \
-               behind mod_proxy_http",
+        note: "mpm_event with mod_dir, mod_alias, mod_mime, mod_reqtimeout; bodies are sent back by the \
+               service of ours behind mod_proxy_http",
         version: "-v",
         offers: &[PLAIN, SITE, BODIES],
         command: apache2,

@@ -9,8 +9,8 @@ use crate::failure::Failure;
 /// 200 times the word packed, by gzip.
 const PACKED_GZIP: &[u8] = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x2b\x48\x4c\xce\x4e\x4d\x51\x28\x18\xa5\x46\xa9\x51\x6a\x94\x1a\xa5\xe8\x43\x01\x00\xe7\x28\x76\xa7\x78\x05\x00\x00";
 
-/// The modification time of the files, in seconds since 1970: long ago, so that the date is a strong validator (RFC 9110
-/// section 8.8.2.2), on a day with one digit.
+/// The modification time of the files, in seconds since 1970: long ago, so that the date is a strong validator (RFC
+/// 9110 section 8.8.2.2), on a day with one digit.
 const MODIFIED_S: u64 = 1_609_835_696;
 
 /// The folder of a run.

@@ -1,7 +1,8 @@
 //! Import cycles between the files of a crate: two files that need each other are one idea in two places.
 //!
-//! Owns the reading of paths (`use`, `crate::`, `super::`, `self::`) and the search for cycles among the modules of one parent. Code of tests
-//! does not count. Never resolves a re-export: a path counts for the deepest module that it names.
+//! Owns the reading of paths (`use`, `crate::`, `super::`, `self::`) and the search for cycles among the modules of one
+//! parent. Code of tests does not count. Never resolves a re-export: a path counts for the deepest module that it
+//! names.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,5 @@
-//! Rules about what documents point at: a link leads to a file and a heading that exist, and so does a path of this project.
+//! Rules about what documents point at: a link leads to a file and a heading that exist, and so does a path of this
+//! project.
 
 use std::collections::BTreeMap;
 
@@ -162,8 +163,9 @@ mod tests {
 
     #[test]
     fn links_that_lead_nowhere_are_found() {
-        let text = "# One, `two`\n[a](docs/b.md#three-four), [b](docs/b.md#five), [c](nothing.md), [d](#one-two), [e](https://example.org/x)\n\
-            `crates/wire/src/lib.rs`, `wire/lib.rs`, `crates/wire`, `crates/gone`, `wire/gone.rs`, `a/b`\n```text\n[f](gone.md)\n```\n";
+        let text = "# One, `two`\n[a](docs/b.md#three-four), [b](docs/b.md#five), [c](nothing.md), \
+                    [d](#one-two), [e](https://example.org/x)\n`crates/wire/src/lib.rs`, `wire/lib.rs`, \
+                    `crates/wire`, `crates/gone`, `wire/gone.rs`, `a/b`\n```text\n[f](gone.md)\n```\n";
         let tree = Tree::of(&[
             ("README.md", text),
             ("docs/b.md", "## Three: four\n[up](../README.md#one-two) [up](../GONE.md)\n"),

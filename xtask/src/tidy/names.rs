@@ -7,6 +7,9 @@ use crate::tidy::tree::Tree;
 /// Names that say nothing about what is inside.
 const FORBIDDEN: [&str; 5] = ["util", "utils", "common", "helpers", "misc"];
 
+/// Characters of a line of comment at most: a reader has two files side by side.
+const COMMENT_WIDTH: usize = 120;
+
 /// First words of a test's name that leave open what is tested.
 const VAGUE: [&str; 3] = ["what", "who", "nobody"];
 
@@ -20,6 +23,16 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
                 "the file does not say what it owns",
                 "open it with a `//!` line: what it owns and what it never does",
             ));
+        }
+        for (line, text) in source.lines.iter().enumerate() {
+            if is_wide_comment(text) {
+                findings.push(Finding::new(
+                    &source.path,
+                    line + 1,
+                    format!("the comment is wider than {COMMENT_WIDTH} characters"),
+                    "break the line",
+                ));
+            }
         }
         for (line, code) in source.numbered_code() {
             let module = code.trim().trim_start_matches("pub ").trim_start_matches("pub(crate) ");
@@ -49,6 +62,24 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// A word that is too long by itself, such as an address, cannot be broken.
+fn is_wide_comment(text: &str) -> bool {
+    let comment = text.trim_start();
+    let words = comment.split(' ').filter(|word| !word.is_empty()).count();
+    comment.starts_with("//")
+        && text.chars().count() > COMMENT_WIDTH
+        && words > 2
+        && !is_sample(comment)
+}
+
+/// Code and tables in a comment are as wide as what they show.
+fn is_sample(comment: &str) -> bool {
+    let text = comment.trim_start_matches(['/', '!']);
+    text.contains("  ")
+        || text.trim_start().starts_with(['{', '|'])
+        || text.trim_end().ends_with(';')
+}
+
 fn drawer(path: &str, line: usize, name: &str) -> Finding {
     Finding::new(
         path,
@@ -68,6 +99,17 @@ mod tests {
         let findings = check(&tree);
         assert_eq!(findings.len(), 1);
         assert_eq!((findings[0].file.as_str(), findings[0].line), ("src/a.rs", 1));
+    }
+
+    #[test]
+    fn wide_comment_is_found_and_wide_sample_is_not() {
+        let wide = "word ".repeat(30);
+        let text = format!(
+            "//! A.\n// {wide}\n//  table  {wide}\n// https://example.org/{}\n",
+            "x".repeat(120)
+        );
+        let findings = check(&Tree::of(&[("src/a.rs", &text)]));
+        assert_eq!(findings.iter().map(|finding| finding.line).collect::<Vec<_>>(), [2]);
     }
 
     #[test]

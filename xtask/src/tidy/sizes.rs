@@ -85,8 +85,8 @@ mod tests {
 
     #[test]
     fn functions_are_measured_from_their_first_line_to_their_last() {
-        let text = "//! A.\nfn one() {}\nfn many(\n    a: [u8; 4],\n) -> fn(u8) -> u8 {\n    \
-                    let b = \"}\";\n    c\n}\ntrait T { fn none(&self); }\nimpl U {\n    fn one() {\n    }\n}\n";
+        let text = "//! A.\nfn one() {}\nfn many(\n    a: [u8; 4],\n) -> fn(u8) -> u8 {\n    let b = \
+                    \"}\";\n    c\n}\ntrait T { fn none(&self); }\nimpl U {\n    fn one() {\n    }\n}\n";
         let sizes = measure(&Tree::of(&[("src/a.rs", text)]));
         let lengths: Vec<(String, usize, usize)> = sizes
             .into_iter()

@@ -135,7 +135,8 @@ fn serve(
         let Reply { status, fields, body } = reply;
         let body = if request.method == "HEAD" { String::new() } else { body };
         let head = format!(
-            "HTTP/1.1 {status} X\r\nReplay-Nonce: abc\r\n{fields}Content-Length: {}\r\nConnection: close\r\n\r\n",
+            "HTTP/1.1 {status} X\r\nReplay-Nonce: abc\r\n{fields}Content-Length: {}\r\nConnection: \
+             close\r\n\r\n",
             body.len()
         );
         let _ = stream.write_all(format!("{head}{body}").as_bytes()).and_then(|()| stream.flush());

@@ -4,7 +4,8 @@
 #![expect(
     clippy::disallowed_types,
     clippy::disallowed_methods,
-    reason = "tests play authorities and schedulers on threads of their own, and measure how long an end takes"
+    reason = "tests play authorities and schedulers on threads of their own, and measure how long an end \
+              takes"
 )]
 #![expect(clippy::print_stdout, reason = "what is skipped has to be seen")]
 

@@ -377,6 +377,7 @@ proptest! {
             }
         }
         // Each jump can make one order: forward because the certificate seems to end.
-        prop_assert!(world.orders.len() <= jumps.len() + 1, "{} orders in {} jumps", world.orders.len(), jumps.len());
+        prop_assert!(world.orders.len() <= jumps.len() + 1, "{} orders in {} \
+            jumps", world.orders.len(), jumps.len());
     }
 }

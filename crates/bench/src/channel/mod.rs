@@ -31,7 +31,8 @@ use tally::{Finished, Tally};
 /// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct ChannelPlan {
-    /// The address, the number of subscribers and threads, and how long messages are published. Its target is the channel's path.
+    /// The address, the number of subscribers and threads, and how long messages are published. Its target is the
+    /// channel's path.
     pub plan: LoadPlan,
     /// When messages are published.
     pub pace: ChannelPace,

@@ -63,9 +63,10 @@ impl LoadClient {
         }
     }
 
-    /// Sends one request on a connection that is to be held, before anything counts: a server may defer a silent connection
-    /// (TCP_DEFER_ACCEPT), and closes one that never sent a request sooner than one between requests. It counts as open
-    /// once that is answered, because a connection that the kernel reports may still be in the server's queue.
+    /// Sends one request on a connection that is to be held, before anything counts: a server may defer a silent
+    /// connection (TCP_DEFER_ACCEPT), and closes one that never sent a request sooner than one between requests. It
+    /// counts as open once that is answered, because a connection that the kernel reports may still be in the server's
+    /// queue.
     pub(super) fn greet(
         &mut self,
         connection: &mut LoadConnection,

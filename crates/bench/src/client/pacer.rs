@@ -100,8 +100,8 @@ impl Pacer {
         count
     }
 
-    /// Like [`Self::advance`], for what became due before the end of a run. The end itself is excluded, because a request of that moment
-    /// would count with an age of zero.
+    /// Like [`Self::advance`], for what became due before the end of a run. The end itself is excluded, because a
+    /// request of that moment would count with an age of zero.
     pub(super) fn advance_to_end(
         &mut self,
         end_ns: u64,

@@ -192,10 +192,10 @@ mod tests {
     fn replies_are_read_in_pieces_of_any_size() {
         let right = Reply::Value(Judgement::Right);
         let wrong = Reply::Value(Judgement::Wrong);
-        let resp = "$15\r\n000000000042xxx\r\n$-1\r\n+OK\r\n-ERR no\r\n$15\r\n000000000043xxx\r\n$3\r\nabc\r\n_\r\n\
-            $15\r\n000000000042xxy\r\n$16\r\n000000000042xxxx\r\n$15\r\n000000000042xxx\r\n";
-        let cache = "VALUE key:000000000042 0 15\r\n000000000042xxx\r\nEND\r\nEND\r\nSTORED\r\nSERVER_ERROR full\r\n\
-            VALUE key:000000000042 0 2\r\nab\r\nEND\r\n";
+        let resp = "$15\r\n000000000042xxx\r\n$-1\r\n+OK\r\n-ERR \
+                    no\r\n$15\r\n000000000043xxx\r\n$3\r\nabc\r\n_\r\n$15\r\n000000000042xxy\r\n$16\r\n000000000042xxxx\r\n$15\r\n000000000042xxx\r\n";
+        let cache = "VALUE key:000000000042 0 15\r\n000000000042xxx\r\nEND\r\nEND\r\nSTORED\r\nSERVER_ERROR \
+                     full\r\nVALUE key:000000000042 0 2\r\nab\r\nEND\r\n";
         for piece in 1..=resp.len() {
             let expected = [
                 right,

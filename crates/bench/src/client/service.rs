@@ -50,8 +50,8 @@ impl LoadClient {
         self.stage = Stage::Counting;
     }
 
-    /// Ends the counting and the scheduler. Each connection adds its unanswered requests when it is closed; after the last
-    /// one the measurement is handed over.
+    /// Ends the counting and the scheduler. Each connection adds its unanswered requests when it is closed; after the
+    /// last one the measurement is handed over.
     fn end(&mut self, now: Now, context: &mut ServiceContext<'_, NoThreadMessage>) {
         let end_ns = now.monotonic_ns.min(self.window.end_ns);
         let wall_ns = end_ns.saturating_sub(self.window.begin_ns);

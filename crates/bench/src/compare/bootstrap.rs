@@ -49,8 +49,8 @@ fn median_of(values: &mut [f64]) -> Option<f64> {
     Some(f64::midpoint(*lower, *upper))
 }
 
-/// The interval of the ratio of the median of `second` to the median of `first`. `None` without values, or if one is not
-/// above zero, because there is no ratio then.
+/// The interval of the ratio of the median of `second` to the median of `first`. `None` without values, or if one is
+/// not above zero, because there is no ratio then.
 pub fn interval(first: &[f64], second: &[f64], seed: u64) -> Option<Interval> {
     let usable = |values: &[f64]| !values.is_empty() && values.iter().all(|value| *value > 0.0);
     if !usable(first) || !usable(second) {

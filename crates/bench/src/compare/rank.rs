@@ -1,13 +1,14 @@
 //! The rank test of Mann and Whitney ("On a test of whether one of two random variables is stochastically larger than
 //! the other", Annals of Mathematical Statistics 18, 1947).
 //!
-//! Owns the probability, and never decides what is rare enough. It assumes nothing about the distribution of the figures.
+//! Owns the probability, and never decides what is rare enough. It assumes nothing about the distribution of the
+//! figures.
 
 use crate::limits::RANK_EXACT_RUNS_MAXIMUM;
 
 /// The probability that two samples of the same distribution are ordered at least as unevenly as these, in either
-/// direction. Exact for few values, including ties: every way to assign the ranks to the two samples is counted. 1 if a sample
-/// is empty.
+/// direction. Exact for few values, including ties: every way to assign the ranks to the two samples is counted. 1 if a
+/// sample is empty.
 pub fn probability(first: &[f64], second: &[f64]) -> f64 {
     if first.is_empty() || second.is_empty() {
         return 1.0;
@@ -74,8 +75,8 @@ fn approximate(ranks: &[usize], first: usize) -> f64 {
     beyond(deviation).min(1.0)
 }
 
-/// The probability that a normal number is at least this many deviations from its mean: Abramowitz and Stegun, "Handbook of
-/// Mathematical Functions", 7.1.26, to 1.5e-7.
+/// The probability that a normal number is at least this many deviations from its mean: Abramowitz and Stegun,
+/// "Handbook of Mathematical Functions", 7.1.26, to 1.5e-7.
 fn beyond(deviations: f64) -> f64 {
     let at = deviations / std::f64::consts::SQRT_2;
     let step = 1.0 / (1.0 + 0.327_591_1 * at);

@@ -43,8 +43,8 @@ pub fn is_local(address: IpAddr) -> bool {
     }
 }
 
-/// Inodes of the sockets in a table of /proc/net that accept connections to the address. The kernel lists listening sockets
-/// first: the others, of which there may be a million, are not read.
+/// Inodes of the sockets in a table of /proc/net that accept connections to the address. The kernel lists listening
+/// sockets first: the others, of which there may be a million, are not read.
 fn listening_inodes(table: impl BufRead, address: SocketAddr) -> Vec<u64> {
     let lines = table.lines().skip(1).map_while(Result::ok);
     lines
@@ -156,18 +156,23 @@ mod tests {
     mod tables {
         use super::*;
 
-        const TCP: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   \
-            0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1681 1 0 100 0 0 10 0\n   \
-            1: 00000000:0050 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1700 1 0 100 0 0 10 0\n   \
-            2: 0200007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1702 1 0 100 0 0 10 0\n   \
-            3: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1703 1 0 100 0 0 10 0\n   \
-            4: 0100007F:1F90 0100007F:A3D2 01 00000000:00000000 00:00000000 00000000     0        0 1701 1 0 100 0 0 10 0\n   \
-            5: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1704 1 0 100 0 0 10 0\n";
+        const TCP: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   \
+                           uid  timeout inode\n   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 \
+                           00:00000000 00000000     0        0 1681 1 0 100 0 0 10 0\n   1: 00000000:0050 \
+                           00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1700 1 0 \
+                           100 0 0 10 0\n   2: 0200007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 \
+                           00000000     0        0 1702 1 0 100 0 0 10 0\n   3: 0100007F:1F90 00000000:0000 \
+                           0A 00000000:00000000 00:00000000 00000000     0        0 1703 1 0 100 0 0 10 \
+                           0\n   4: 0100007F:1F90 0100007F:A3D2 01 00000000:00000000 00:00000000 \
+                           00000000     0        0 1701 1 0 100 0 0 10 0\n   5: 0100007F:1F90 00000000:0000 \
+                           0A 00000000:00000000 00:00000000 00000000     0        0 1704 1 0 100 0 0 10 \
+                           0\n";
 
-        const TCP6: &str = "header\n   \
-            0: 00000000000000000000000000000000:1F90 00000000000000000000000000000000:0000 0A 0:0 0:0 0 0 0 41\n   \
-            1: 00000000000000000000000001000000:1F90 00000000000000000000000000000000:0000 0A 0:0 0:0 0 0 0 42\n   \
-            2: 0000000000000000FFFF00000100007F:1F90 00000000000000000000000000000000:0000 0A 0:0 0:0 0 0 0 43\n";
+        const TCP6: &str = "header\n   0: 00000000000000000000000000000000:1F90 \
+                            00000000000000000000000000000000:0000 0A 0:0 0:0 0 0 0 41\n   1: \
+                            00000000000000000000000001000000:1F90 00000000000000000000000000000000:0000 0A \
+                            0:0 0:0 0 0 0 42\n   2: 0000000000000000FFFF00000100007F:1F90 \
+                            00000000000000000000000000000000:0000 0A 0:0 0:0 0 0 0 43\n";
 
         fn inodes(table: &str, address: &str) -> Vec<u64> {
             listening_inodes(table.as_bytes(), address.parse().unwrap())

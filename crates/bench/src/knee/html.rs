@@ -14,8 +14,9 @@ use crate::report::html::{HtmlPage, document, headline, host, section, tables};
 const USUAL: [Percentile; 3] = [Percentile::P50, Percentile::P99, Percentile::P999];
 
 /// The caption of the plot.
-const CAPTION: &str = "Each point is what was measured at one rate: a disc where everything held, a ring where it did \
-                       not or is not to be trusted. A line goes through the median of what was measured at a rate.";
+const CAPTION: &str = "Each point is what was measured at one rate: a disc where everything held, a ring \
+                       where it did not or is not to be trusted. A line goes through the median of what was \
+                       measured at a rate.";
 
 /// The page of a search.
 pub fn write_html(report: &KneeReport) -> String {

@@ -1,5 +1,5 @@
-//! The search for the highest rate at which an objective holds: up by a factor until it is violated, then between the last
-//! good and the first bad rate until they are close.
+//! The search for the highest rate at which an objective holds: up by a factor until it is violated, then between the
+//! last good and the first bad rate until they are close.
 //!
 //! Owns the choice of rates. Never measures: it is given a function for that.
 

@@ -117,8 +117,8 @@ impl fmt::Display for LoadAddressError {
                 };
                 write!(
                     formatter,
-                    "{place}{known_as} is outside this host and private networks; if it is yours to load, say \
-                     --i-own-this-host"
+                    "{place}{known_as} is outside this host and private networks; if it is yours to load, \
+                     say --i-own-this-host"
                 )
             }
             Self::NoSocket { path, error } => write!(
@@ -128,7 +128,8 @@ impl fmt::Display for LoadAddressError {
             ),
             Self::Source { address, error } => write!(
                 formatter,
-                "cannot connect from {address} ({error}); give addresses of this host (`ip address` lists them)"
+                "cannot connect from {address} ({error}); give addresses of this host (`ip address` lists \
+                 them)"
             ),
         }
     }

@@ -48,7 +48,8 @@ impl fmt::Display for AimError {
             Self::Count(0) => formatter.write_str("no URL is given; write http://HOST:PORT/PATH"),
             Self::Count(count) => write!(
                 formatter,
-                "{count} URLs are more than a run has; give {TARGETS_MAX} at most, or vary one with {{{{random:A..B}}}}"
+                "{count} URLs are more than a run has; give {TARGETS_MAX} at most, or vary one with \
+                 {{{{random:A..B}}}}"
             ),
             Self::WeightCount { weights, urls } => write!(
                 formatter,

@@ -69,8 +69,8 @@ impl fmt::Display for PlanError {
                 let needed = u64::from(*threads) * *peers as u64;
                 write!(
                     formatter,
-                    "{connections} connections are too few: each of {threads} threads needs one to each of {peers} \
-                     servers; say -c {needed}"
+                    "{connections} connections are too few: each of {threads} threads needs one to each of \
+                     {peers} servers; say -c {needed}"
                 )?;
                 match connections.checked_div(*peers as u32) {
                     Some(fits @ 1..) => write!(formatter, ", or -t {fits}"),

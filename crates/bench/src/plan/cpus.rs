@@ -52,7 +52,8 @@ impl fmt::Display for CpuError {
             }
             Self::TooFew { threads, cpus } => write!(
                 formatter,
-                "{threads} threads cannot have a CPU each: there are {cpus}; say -t {cpus}, or leave out --pin"
+                "{threads} threads cannot have a CPU each: there are {cpus}; say -t {cpus}, or leave out \
+                 --pin"
             ),
         }
     }

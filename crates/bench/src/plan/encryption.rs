@@ -75,7 +75,8 @@ impl fmt::Display for EncryptionError {
             Self::Own(error) => write!(formatter, "--cert: {error}"),
             Self::Name(name) => write!(
                 formatter,
-                "`{name}` is not the name of a server; write a host name or an address, as in --sni example.org"
+                "`{name}` is not the name of a server; write a host name or an address, as in --sni \
+                 example.org"
             ),
             Self::Connector(error @ ConnectorError::NoAuthorities) => {
                 write!(formatter, "{error} (--cacert FILE), or check nothing (--insecure)")

@@ -56,7 +56,8 @@ impl fmt::Display for KeyError {
             }
             Self::Exponent(text) => write!(
                 formatter,
-                "`{text}` is not an exponent; write a number from 0 to {ZIPF_EXPONENT_MAX}, as in zipf:1000:1.1"
+                "`{text}` is not an exponent; write a number from 0 to {ZIPF_EXPONENT_MAX}, as in \
+                 zipf:1000:1.1"
             ),
             Self::Hot(text) => write!(
                 formatter,

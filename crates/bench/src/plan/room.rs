@@ -88,7 +88,8 @@ impl fmt::Display for RoomError {
             Self::Descriptors { asked, fits, bound, threads } => {
                 write!(
                     formatter,
-                    "{asked} connections do not fit: {fits} do, as a descriptor table holds {bound}; say -c {fits}"
+                    "{asked} connections do not fit: {fits} do, as a descriptor table holds {bound}; say -c \
+                     {fits}"
                 )?;
                 if let Some(threads) = threads {
                     write!(formatter, ", or -t {threads} (each thread has a table)")?;
@@ -97,8 +98,8 @@ impl fmt::Display for RoomError {
             }
             Self::Ports { asked, fits, peer, ports, sources } => write!(
                 formatter,
-                "{asked} connections to {peer} do not fit: {fits} do, as each source address has {ports} ports; name \
-                 {sources} addresses with --source, or widen net.ipv4.ip_local_port_range"
+                "{asked} connections to {peer} do not fit: {fits} do, as each source address has {ports} \
+                 ports; name {sources} addresses with --source, or widen net.ipv4.ip_local_port_range"
             ),
         }
     }

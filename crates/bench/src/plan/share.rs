@@ -95,8 +95,8 @@ impl ThreadShare {
         Self { thread, threads, connections: 0, firsts: vec![0], sources: vec![Vec::new()] }
     }
 
-    /// The destination and source of this thread's connection `number`, which counts from 0. A number from [`ThreadShare::connections`] on is
-    /// that of a replacement.
+    /// The destination and source of this thread's connection `number`, which counts from 0. A number from
+    /// [`ThreadShare::connections`] on is that of a replacement.
     pub fn way(&self, number: u32) -> Way {
         let number = number.checked_rem(self.connections).unwrap_or(0);
         // Threads take connections in turn, so each has its part of every peer.

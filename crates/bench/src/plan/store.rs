@@ -100,13 +100,15 @@ impl fmt::Display for StoreAskError {
         match self {
             Self::Address(text) => write!(
                 out,
-                "`{text}` is not the address of a store; write HOST:PORT, redis://HOST:PORT, rediss://HOST:PORT or memcached://HOST:PORT"
+                "`{text}` is not the address of a store; write HOST:PORT, redis://HOST:PORT, \
+                 rediss://HOST:PORT or memcached://HOST:PORT"
             ),
             Self::Aim(error) => error.fmt(out),
             Self::Key(error) => error.fmt(out),
             Self::ValueSize(size) => write!(
                 out,
-                "values of {size} bytes have no room for the number of their key, by which they are checked; say {KEY_DIGITS} at least"
+                "values of {size} bytes have no room for the number of their key, by which they are \
+                 checked; say {KEY_DIGITS} at least"
             ),
             Self::Sets(percent) => {
                 write!(out, "{percent} % of the requests cannot write; say 0 to 100")

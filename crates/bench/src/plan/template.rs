@@ -1,8 +1,8 @@
 //! Requests compiled to bytes, with varying places.
 //!
-//! Owns the notation of these places and how they are filled: `{{counter}}`, `{{random:A..B}}`, `{{key:...}}`, `{{same}}`, each
-//! with an optional `,W` for W digits. Filling allocates nothing; fixed bytes are copied as one piece. Does not know
-//! what a request is: [`super::request`] assembles it.
+//! Owns the notation of these places and how they are filled: `{{counter}}`, `{{random:A..B}}`, `{{key:...}}`,
+//! `{{same}}`, each with an optional `,W` for W digits. Filling allocates nothing; fixed bytes are copied as one piece.
+//! Does not know what a request is: [`super::request`] assembles it.
 
 use std::fmt;
 
@@ -113,7 +113,8 @@ impl fmt::Display for RequestTemplateError {
             ),
             Self::Range(text) => write!(
                 formatter,
-                "`{text}` is not a range of whole numbers; write the lowest and the highest, as in random:1..1000"
+                "`{text}` is not a range of whole numbers; write the lowest and the highest, as in \
+                 random:1..1000"
             ),
             Self::Key(error) => error.fmt(formatter),
             Self::Width(text) => write!(

@@ -129,8 +129,8 @@ impl fmt::Display for LoadUrlError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Scheme => {
-                "the scheme is neither http nor https; write http://HOST:PORT/PATH, https://HOST:PORT/PATH or \
-                 unix:SOCKET:/PATH"
+                "the scheme is neither http nor https; write http://HOST:PORT/PATH, https://HOST:PORT/PATH \
+                 or unix:SOCKET:/PATH"
             }
             Self::Authority(error) => {
                 return write!(formatter, "{error}; {}", mend(*error));

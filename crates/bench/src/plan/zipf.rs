@@ -2,8 +2,8 @@
 //!
 //! Owns the sampling, by rejection-inversion: W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates
 //! from monotone discrete distributions", ACM Transactions on Modeling and Computer Simulation 6(3), 1996. It keeps
-//! four numbers whatever N is. A draw takes 23 to 98 ns (N from 1,000 to 10^9, s from 0.5 to 2; one core of a loaded AMD
-//! EPYC, best of seven times a million draws).
+//! four numbers whatever N is. A draw takes 23 to 98 ns (N from 1,000 to 10^9, s from 0.5 to 2; one core of a loaded
+//! AMD EPYC, best of seven times a million draws).
 
 /// Zipf's distribution over 1 to N.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -44,8 +44,8 @@ impl fmt::Display for NoCondition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             formatter,
-            "`{}` is no condition; write a percentile with a time as 'p99>5ms' (p50, p90, p95, p99, p99.9, p99.99, max), \
-             'failed>1%' or 'rate<10k'",
+            "`{}` is no condition; write a percentile with a time as 'p99>5ms' (p50, p90, p95, p99, p99.9, \
+             p99.99, max), 'failed>1%' or 'rate<10k'",
             self.0
         )
     }

@@ -19,8 +19,8 @@ pub struct HoldReport {
     pub opened_per_s: f64,
     /// Connections that ended before they were closed by the generator.
     pub dead: u64,
-    /// The increase of the server's resident memory per connection once all were open; null if it may not be inspected, or if it grew by
-    /// less than any connection takes, because it reused memory of earlier connections.
+    /// The increase of the server's resident memory per connection once all were open; null if it may not be inspected,
+    /// or if it grew by less than any connection takes, because it reused memory of earlier connections.
     pub server_bytes_per_connection: Option<f64>,
     /// The same at the end, after the traffic.
     pub server_bytes_per_connection_end: Option<f64>,

@@ -1,6 +1,7 @@
 //! The report as JSON.
 //!
-//! Owns writing and reading, and the digits of figures. Refuses unknown versions, because figures could silently mean something else.
+//! Owns writing and reading, and the digits of figures. Refuses unknown versions, because figures could silently mean
+//! something else.
 
 use std::fmt;
 use std::io::{self, Write};

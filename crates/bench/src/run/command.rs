@@ -48,8 +48,8 @@ impl From<io::Error> for CommandError {
     }
 }
 
-/// Runs a command with `sh`, and reads the result that it prints. `None` if it was ended early: INT and TERM are blocked as
-/// in [`super::requests`], and end the command too.
+/// Runs a command with `sh`, and reads the result that it prints. `None` if it was ended early: INT and TERM are
+/// blocked as in [`super::requests`], and end the command too.
 ///
 /// # Errors
 /// When the command fails or prints no result.

@@ -34,7 +34,8 @@ impl Memory {
     }
 }
 
-/// Opens the connections of a plan, holds them, and reports the result. Signals and progress are as in [`super::requests`].
+/// Opens the connections of a plan, holds them, and reports the result. Signals and progress are as in
+/// [`super::requests`].
 ///
 /// # Errors
 /// If the threads of the run cannot be set up.

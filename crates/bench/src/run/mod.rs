@@ -90,11 +90,11 @@ fn unix_ns() -> u64 {
     seconds * 1_000_000_000 + u64::from(nanoseconds)
 }
 
-/// Executes a plan of requests to HTTP servers or a store, and reports the result. `command` is the command line, for the report; `look`
-/// gets the progress ten times per second.
+/// Executes a plan of requests to HTTP servers or a store, and reports the result. `command` is the command line, for
+/// the report; `look` gets the progress ten times per second.
 ///
-/// INT and TERM are blocked in the calling thread, and stay blocked: they end the measurement, and what was measured so far
-/// is reported.
+/// INT and TERM are blocked in the calling thread, and stay blocked: they end the measurement, and what was measured so
+/// far is reported.
 ///
 /// # Errors
 /// If the threads of a run cannot be set up.

@@ -85,8 +85,8 @@ pub struct Values {
     pub missing: u64,
 }
 
-/// The time that connections spent without waiting for an answer that came, in nanoseconds since [`Tally::begin`]. With the service times
-/// it is all the time of all connections that have something to do.
+/// The time that connections spent without waiting for an answer that came, in nanoseconds since [`Tally::begin`]. With
+/// the service times it is all the time of all connections that have something to do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SpentTime {
     /// Being opened, with the handshake.

@@ -140,10 +140,17 @@ proptest! {
     /// No field of a server or a client can make a panic.
     #[test]
     fn any_fields_are_judged(
-        control in "[ -~]{0,60}", vary in "[ -~]{0,30}", age in "[ -~]{0,12}", tag in "[ -~]{0,12}", range in "[ -~]{0,20}",
+        control in "[ \
+                    -~]{0,60}", vary in "[ \
+                                           -~]{0,30}", age in "[ \
+            -~]{0,12}", tag in "[ \
+            -~]{0,12}", range in "[ \
+            -~]{0,20}",
     ) {
-        let lines = format!("Cache-Control: {control}\nVary: {vary}\nAge: {age}\nETag: {tag}\nExpires: {age}");
-        let request = format!("Cache-Control: {control}\nAccept: {vary}\nIf-None-Match: {tag}\nRange: {range}");
+        let lines = format!("Cache-Control: {control}\nVary: {vary}\nAge: {age}\nETag: {tag}\nExpires: \
+                             {age}");
+        let request = format!("Cache-Control: {control}\nAccept: {vary}\nIf-None-Match: {tag}\nRange: \
+                               {range}");
         let rules = CacheRules { default_ttl_s: Some(9), directives: cache::RequestDirectives::Obeyed, ..CacheRules::default() };
         let mut cache = Cache::new(rules.clone());
         if let Ok(stored) = object((200, &lines), &request, &rules, at(0)) {

@@ -33,8 +33,8 @@ fn a_304_replaces_fields_but_not_those_of_the_body() {
     );
     let stored = object((200, &lines), "", &rules, at(0)).unwrap();
     let fresh = fields(&format!(
-        "Cache-Control: max-age=50\nETag: \"e\"\nContent-Type: evil\nContent-Length: 99\nContent-Encoding: br\n\
-         Content-Range: bytes 0-1/9\nX-Both: 3\nAge: 4\nConnection: X-Hop\nX-Hop: 1\nDate: {}",
+        "Cache-Control: max-age=50\nETag: \"e\"\nContent-Type: evil\nContent-Length: 99\nContent-Encoding: \
+         br\nContent-Range: bytes 0-1/9\nX-Both: 3\nAge: 4\nConnection: X-Hop\nX-Hop: 1\nDate: {}",
         date(NOW_S + 20)
     ));
     let request = fields("");

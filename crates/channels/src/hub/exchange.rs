@@ -295,7 +295,8 @@ impl Channels {
         }
     }
 
-    /// Sends everything that waits for other schedulers: deliveries first, and nothing else before all of them are sent.
+    /// Sends everything that waits for other schedulers: deliveries first, and nothing else before all of them are
+    /// sent.
     pub(super) fn send_letters<M>(&mut self, context: &mut ServiceContext<'_, M>)
     where
         M: From<Box<ChannelLetter>> + TryInto<Box<ChannelLetter>> + Send,

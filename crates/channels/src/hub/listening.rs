@@ -100,8 +100,8 @@ impl Channels {
         Ok(())
     }
 
-    /// Whether a listener's subscription is active, so that it hears every message published from now on. It becomes so in a turn with
-    /// letters.
+    /// Whether a listener's subscription is active, so that it hears every message published from now on. It becomes so
+    /// in a turn with letters.
     #[must_use]
     pub fn is_listening(&self, number: ListenerNumber) -> bool {
         let channel = self.listeners.of.get(&number).map(|listener| listener.channel);

@@ -1,10 +1,10 @@
 //! The channels of one scheduler: who subscribes, who publishes.
 //!
-//! Owns the table of channels and their cost. `subscribing` and `publishing` serve clients,
-//! `exchange` talks to other schedulers, `backlog` bounds the work of a turn, `sending` ends it,
-//! `ordering` queues its messages, `polling` serves requests that wait for the next message,
-//! `surveys` counts subscribers, `searches` finds channels, `users` knows those with tokens, `repeats` messages that arrive
-//! twice, `rates` how often each client publishes, `lags` how long messages take, `listening` subscribers within the server.
+//! Owns the table of channels and their cost. `subscribing` and `publishing` serve clients, `exchange` talks to other
+//! schedulers, `backlog` bounds the work of a turn, `sending` ends it, `ordering` queues its messages, `polling` serves
+//! requests that wait for the next message, `surveys` counts subscribers, `searches` finds channels, `users` knows
+//! those with tokens, `repeats` messages that arrive twice, `rates` how often each client publishes, `lags` how long
+//! messages take, `listening` subscribers within the server.
 
 mod backlog;
 mod exchange;
@@ -114,8 +114,8 @@ pub struct Channels {
     receipts: Vec<Receipt>,
     /// Processes that are parked until a home answers.
     awaited: HashMap<ProcessId, Option<Result<Published, ChannelRefusal>>>,
-    /// Subscriptions that may have caught up: their process has read what waited for it, or everything was sent in the turn in which
-    /// they fell behind.
+    /// Subscriptions that may have caught up: their process has read what waited for it, or everything was sent in the
+    /// turn in which they fell behind.
     drained: Vec<(u32, u8, Seat)>,
     /// Subscriptions that fell behind in this turn.
     fallen: Vec<(u32, u8, Seat)>,
@@ -137,8 +137,8 @@ pub struct Channels {
 }
 
 impl Channels {
-    /// Without channels. `here` is this scheduler, the first `schedulers` endpoints are all of them, and `seed` is the same on all: it
-    /// determines which of them is a channel's home.
+    /// Without channels. `here` is this scheduler, the first `schedulers` endpoints are all of them, and `seed` is the
+    /// same on all: it determines which of them is a channel's home.
     #[must_use]
     pub fn new(here: Endpoint, schedulers: u16, seed: u64, rulebook: Arc<Rulebook>) -> Self {
         let schedulers = schedulers.max(1);

@@ -22,8 +22,8 @@ use crate::rights::Sender;
 use crate::traced;
 
 impl Channels {
-    /// A client publishes. `None`: the channel's home is another scheduler, or has done enough in this turn. If a publisher is given, it gets
-    /// a receipt.
+    /// A client publishes. `None`: the channel's home is another scheduler, or has done enough in this turn. If a
+    /// publisher is given, it gets a receipt.
     ///
     /// # Errors
     /// If the rules do not allow it, or there is no room.

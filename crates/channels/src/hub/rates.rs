@@ -72,7 +72,8 @@ impl Rates {
     }
 
     fn make_room(&mut self) {
-        // One of very many publishers may publish a second's worth more. A search for old ones would cost as much for each new one.
+        // One of very many publishers may publish a second's worth more. A search for old ones would cost as much for
+        // each new one.
         if let Some(one) = self.due_us.keys().next().cloned() {
             self.due_us.remove(&one);
         }

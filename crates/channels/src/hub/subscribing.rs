@@ -71,7 +71,8 @@ impl Channels {
         self.counted(allowed.and(room))
     }
 
-    /// Whether a subscription is active, so that every message published from now on reaches it. A process that waits for this is resumed.
+    /// Whether a subscription is active, so that every message published from now on reaches it. A process that waits
+    /// for this is resumed.
     #[must_use]
     pub fn standing(&self, subscription: &Subscription) -> SubscriptionState {
         match subscription.of {
@@ -88,8 +89,8 @@ impl Channels {
         }
     }
 
-    /// A client subscribes to all channels whose names match a pattern, which only RESP has. If any channel is not open to all, a client
-    /// without all rights may not, because it would also get the messages of that channel.
+    /// A client subscribes to all channels whose names match a pattern, which only RESP has. If any channel is not open
+    /// to all, a client without all rights may not, because it would also get the messages of that channel.
     ///
     /// # Errors
     /// If the rules do not allow it, or there are too many patterns or subscriptions.

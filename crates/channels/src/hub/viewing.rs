@@ -16,7 +16,8 @@ pub struct ChannelView<'a> {
     pub subscribers: usize,
     /// Those of them that were too slow, and wait to catch up.
     pub behind: usize,
-    /// Messages that subscribers did not get, as far as this scheduler counts them: those of all schedulers are the sum.
+    /// Messages that subscribers did not get, as far as this scheduler counts them: those of all schedulers are the
+    /// sum.
     pub dropped: u64,
     /// The pattern of its rules; empty if it has none.
     pub pattern: &'a str,

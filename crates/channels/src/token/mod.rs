@@ -171,8 +171,8 @@ impl TokenKeys {
         Self(self.0.iter().cloned().chain(secrets.into_iter().map(key)).collect())
     }
 
-    /// The public Ed25519 keys in PEM of a text; tokens are signed with the private keys (RFC 8037). Also returns the text without
-    /// them: their lines are empty, so that the others keep their numbers.
+    /// The public Ed25519 keys in PEM of a text; tokens are signed with the private keys (RFC 8037). Also returns the
+    /// text without them: their lines are empty, so that the others keep their numbers.
     ///
     /// # Errors
     /// If one is not such a key.

@@ -343,7 +343,8 @@ fn a_slow_subscriber_gets_the_latest_message_alone() {
 
 #[test]
 fn messages_of_one_turn_that_pass_the_bound_are_made_up_for_when_the_peer_takes_all() {
-    // Two channels in one turn: what the first has queued makes the second too much, although nothing waits in the socket.
+    // Two channels in one turn: what the first has queued makes the second too much, although nothing waits in the
+    // socket.
     let rules = ChannelPolicy {
         slow: SlowPolicy::DropOldest,
         history: KEPT,

@@ -79,8 +79,8 @@ fn a_client_of_a_channel_and_a_pattern_gets_both_for_each_message() {
     assert_eq!(numbers(&stage.received(client)), [1, 1, 2, 2]);
 }
 
-/// A publisher that has been answered publishes to a channel of another home. The subscriber's scheduler takes both messages in one
-/// turn, from two senders.
+/// A publisher that has been answered publishes to a channel of another home. The subscriber's scheduler takes both
+/// messages in one turn, from two senders.
 #[test]
 fn a_message_never_overtakes_one_that_was_answered_before_it() {
     let turn = |stage: &mut Stage<Lines>, scheduler: usize| {

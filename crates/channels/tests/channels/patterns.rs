@@ -1,4 +1,5 @@
-//! Subscriptions to patterns: active everywhere when they are confirmed, within their limits, and never the work of a whole turn.
+//! Subscriptions to patterns: active everywhere when they are confirmed, within their limits, and never the work of a
+//! whole turn.
 
 use std::time::Duration;
 
@@ -12,7 +13,8 @@ fn published(stage: &mut Stage<Lines>) -> u64 {
     schedulers.map(|scheduler| scheduler.service().channels.stats().published).sum()
 }
 
-/// After each turn of any scheduler, a message is published on another. Once the subscriber has been told, it gets all of them.
+/// After each turn of any scheduler, a message is published on another. Once the subscriber has been told, it gets all
+/// of them.
 #[test]
 fn a_pattern_is_confirmed_when_all_schedulers_know_it() {
     for schedulers in 1..=3 {

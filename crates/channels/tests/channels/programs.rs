@@ -1,5 +1,6 @@
-//! Random programs: subscribers join, leave, stall, reset and return with their position, on one to three schedulers, while others
-//! publish. In every case no client gets a message twice or out of order, no loss is left unreported, and nothing is kept.
+//! Random programs: subscribers join, leave, stall, reset and return with their position, on one to three schedulers,
+//! while others publish. In every case no client gets a message twice or out of order, no loss is left unreported, and
+//! nothing is kept.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -74,7 +75,8 @@ fn read(member: &mut Member, stage: &mut Stage<Lines>, truth: &mut Truth, drops:
                 if let Some(before) = &member.view.position
                     && before.0 == next.0
                 {
-                    // The position before the following messages: never after what this client has, unless it is told of a loss.
+                    // The position before the following messages: never after what this client has, unless it is told
+                    // of a loss.
                     member.is_told |= before.1 < offset;
                 }
                 member.view.position = Some(next);

@@ -1,5 +1,5 @@
-//! Goal: only tokens that a key of the server has signed are good, only while they last, and only for what they name. Method: tokens
-//! made by hand (RFC 7515, RFC 7518, RFC 8037), each wrong in one thing.
+//! Goal: only tokens that a key of the server has signed are good, only while they last, and only for what they name.
+//! Method: tokens made by hand (RFC 7515, RFC 7518, RFC 8037), each wrong in one thing.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

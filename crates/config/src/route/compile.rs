@@ -1,6 +1,7 @@
 //! The table, made from a configuration.
 //!
-//! Owns the table's shape. `check` finds what is wrong with several routes together. Done at start and at reload, never for a request.
+//! Owns the table's shape. `check` finds what is wrong with several routes together. Done at start and at reload, never
+//! for a request.
 
 use std::sync::Arc;
 use std::time::Duration;

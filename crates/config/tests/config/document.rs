@@ -10,7 +10,8 @@ use super::{config, table};
 const DOCUMENT: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md"));
 
-/// The documentation's table of each section is the one generated from the rows. If it differs, this prints the correct one.
+/// The documentation's table of each section is the one generated from the rows. If it differs, this prints the correct
+/// one.
 #[test]
 fn the_tables_are_those_of_the_rows() {
     for section in SECTIONS {

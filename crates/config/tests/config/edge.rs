@@ -25,11 +25,11 @@ fn trusted_proxies_and_their_fields_are_read_from_lists() {
 
 #[test]
 fn rules_of_access_keep_the_order_of_the_file() {
-    let text = "access = [{ deny = \"unix\" }, { allow = [\"10.0.0.0/8\", \"all\"], users = \"u\", realm = \"Staff\", \
-        token = \"any\", certificate = [\"CN=Ada\"] }]\n[channels]\napi_keys = \"k\"\n\
-        [[listener]]\naddress = \"0.0.0.0:443\"\ntls = { certificate = \"c\", key = \"k\" }\nclient_ca = \"ca\"\n\
-        [[host]]\nnames = [\"a.example\"]\naccess = [{ allow = \"all\" }]\n\
-        [[host.route]]\npath = \"/a\"\njson = 1\naccess = [{ users = \"v\" }]\n";
+    let text = "access = [{ deny = \"unix\" }, { allow = [\"10.0.0.0/8\", \"all\"], users = \"u\", realm = \
+                \"Staff\", token = \"any\", certificate = [\"CN=Ada\"] }]\n[channels]\napi_keys = \
+                \"k\"\n[[listener]]\naddress = \"0.0.0.0:443\"\ntls = { certificate = \"c\", key = \"k\" \
+                }\nclient_ca = \"ca\"\n[[host]]\nnames = [\"a.example\"]\naccess = [{ allow = \"all\" \
+                }]\n[[host.route]]\npath = \"/a\"\njson = 1\naccess = [{ users = \"v\" }]\n";
     let edge = config(text);
     let local = Clients::At(Peers::Local);
     let admission = Admission {

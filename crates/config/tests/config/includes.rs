@@ -53,7 +53,8 @@ fn files_follow_the_main_one_by_list_and_name() {
 #[test]
 fn mistakes_of_several_files_have_their_places() {
     let one = |text: &str| Disk::default().file("/base/a.toml", text);
-    let main = "include = \"a.toml\"\nroot = \"site\"\n[limits]\nfield_count = 7\n[[route]]\npath = \"/x\"\njson = 1\n";
+    let main = "include = \"a.toml\"\nroot = \"site\"\n[limits]\nfield_count = 7\n[[route]]\npath = \
+                \"/x\"\njson = 1\n";
     for (text, expected) in [
         ("lisen = 1", "a.toml:1:1: unknown key `lisen` at the top level; did you mean `listener`?"),
         ("\n\nroot = \"x\"", "a.toml:3:1: the key `root` is in line 2 already"),

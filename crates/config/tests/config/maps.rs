@@ -91,10 +91,12 @@ fn a_hundred_thousand_rows_are_looked_up_like_one() {
 
 #[test]
 fn the_smallest_network_has_the_country() {
-    let rows = "# all\n10.0.0.0/8,US\n10.1.0.0/16,DE\n10.1.2.0,10.1.2.255,at\n10.1.3.0/24,-\n2001:db8::/32,FR\n";
+    let rows = "# \
+                all\n10.0.0.0/8,US\n10.1.0.0/16,DE\n10.1.2.0,10.1.2.255,at\n10.1.3.0/24,-\n2001:db8::/32,FR\n";
     let text = |country: &str| {
         format!(
-            "countries = \"c.csv\"\n[[route]]\npath = \"/\"\nwhen = {{ country = [\"{country}\"] }}\njson = 1\n"
+            "countries = \"c.csv\"\n[[route]]\npath = \"/\"\nwhen = {{ country = [\"{country}\"] }}\njson = \
+             1\n"
         )
     };
     let disk = Disk::default().file("/base/c.csv", rows);

@@ -9,9 +9,12 @@ use super::config;
 #[test]
 fn the_keys_of_pages() {
     let config = config(
-        "[pages]\nenabled = false\nnative = false\nslice = \"2ms\"\ncpu_budget = \"1s\"\ndeadline = \"5s\"\n\
-         memory = \"8 MiB\"\nmemory_per_request = \"3 MiB\"\nprocess_memory = \"16 MiB\"\ntable_size = \"1 MiB\"\nfetch = \"none\"\nfetch_ca = \"ca.pem\"\nfetch_certificate = \"/own.pem\"\nfetch_key = \"own.key\"\nsecret_file = \"../key\"\nsessions = \"store\"\nsession_age = \"1h\"\nsecure_cookies = true\ncompress = true\n\
-         uploads = \"up\"\nupload_size = \"2 GiB\"\nuploads_size = \"3 GiB\"\n[store]\npath = \"../data\"\n",
+        "[pages]\nenabled = false\nnative = false\nslice = \"2ms\"\ncpu_budget = \"1s\"\ndeadline = \
+         \"5s\"\nmemory = \"8 MiB\"\nmemory_per_request = \"3 MiB\"\nprocess_memory = \"16 \
+         MiB\"\ntable_size = \"1 MiB\"\nfetch = \"none\"\nfetch_ca = \"ca.pem\"\nfetch_certificate = \
+         \"/own.pem\"\nfetch_key = \"own.key\"\nsecret_file = \"../key\"\nsessions = \"store\"\nsession_age \
+         = \"1h\"\nsecure_cookies = true\ncompress = true\nuploads = \"up\"\nupload_size = \"2 \
+         GiB\"\nuploads_size = \"3 GiB\"\n[store]\npath = \"../data\"\n",
     );
     assert_eq!(
         config.pages,

@@ -55,7 +55,8 @@ fn filled(pattern: &str, captures: &Captures, path: &str) -> String {
 }
 
 fn segment() -> impl Strategy<Value = String> {
-    prop_oneof![3 => "[ab*ä]{0,4}".prop_filter("stars alone", |text| !text.contains("**")), 1 => Just("**".to_owned())]
+    prop_oneof![3 => "[ab*ä]{0,4}".prop_filter("stars \
+        alone", |text| !text.contains("**")), 1 => Just("**".to_owned())]
 }
 
 fn pattern() -> impl Strategy<Value = String> {

@@ -284,10 +284,11 @@ fn more_rewrites_than_the_bound_are_a_loop() {
 
 #[test]
 fn options_of_answers_are_read() {
-    let text = "headers = { X-A = \"server\", X-B = \"server\" }\n[limits]\nbody_size = 5\n\
-         [[route]]\npath = \"/a\"\njson = 1\nheaders = { x-b = \"route\" }\nbody_size = 7\ncache_control = \"no-store\"\n\
-         [[host]]\nnames = [\"h\"]\nheaders = { X-A = \"host\" }\nerror_pages = { 404 = \"/no\" }\n\
-         [[host.route]]\npath = \"/a\"\nmethods = [\"POST\"]\njson = 2\nheaders = { X-C = \"route\" }\n";
+    let text = "headers = { X-A = \"server\", X-B = \"server\" }\n[limits]\nbody_size = 5\n[[route]]\npath \
+                = \"/a\"\njson = 1\nheaders = { x-b = \"route\" }\nbody_size = 7\ncache_control = \
+                \"no-store\"\n[[host]]\nnames = [\"h\"]\nheaders = { X-A = \"host\" }\nerror_pages = { 404 \
+                = \"/no\" }\n[[host.route]]\npath = \"/a\"\nmethods = [\"POST\"]\njson = 2\nheaders = { X-C \
+                = \"route\" }\n";
     let table = table(text);
     let fields = |host, path| {
         let found = table.find(&RouteRequest::new(host, "GET", path, None));

@@ -18,8 +18,8 @@ fn upstream(keys: &str) -> UpstreamSettings {
 
 #[test]
 fn an_upstream_has_servers_with_weights() {
-    let text = "[[upstream]]\nname = \"api\"\n\
-                servers = [\"127.0.0.1:9000\", { address = \"App.test:80\", weight = 3 }, \"unix:/run/a.sock\"]\n";
+    let text = "[[upstream]]\nname = \"api\"\nservers = [\"127.0.0.1:9000\", { address = \"App.test:80\", \
+                weight = 3 }, \"unix:/run/a.sock\"]\n";
     let upstream = config(text).upstreams.remove(0);
     let servers: Vec<_> =
         upstream.servers.iter().map(|server| (server.address.to_string(), server.weight)).collect();
@@ -36,9 +36,10 @@ fn an_upstream_has_servers_with_weights() {
 fn every_key_of_an_upstream_has_its_place() {
     let seconds = Duration::from_secs;
     let one = upstream(
-        "connect_timeout = \"1s\"\nfirst_byte_timeout = \"2s\"\nidle_timeout = \"3s\"\ntimeout = \"4s\"\n\
-         queue_timeout = \"5s\"\nfailure_pause = \"6s\"\nslow_after = \"7s\"\nslow_start = \"12s\"\nconnections = 8\nqueue = 9\n\
-         retries = 10\nfailures = 11\nnext_on = [502, 404]\nsticky = \"server\"\nbalance = \"round-robin\"",
+        "connect_timeout = \"1s\"\nfirst_byte_timeout = \"2s\"\nidle_timeout = \"3s\"\ntimeout = \
+         \"4s\"\nqueue_timeout = \"5s\"\nfailure_pause = \"6s\"\nslow_after = \"7s\"\nslow_start = \
+         \"12s\"\nconnections = 8\nqueue = 9\nretries = 10\nfailures = 11\nnext_on = [502, 404]\nsticky = \
+         \"server\"\nbalance = \"round-robin\"",
     );
     let times = one.timeouts;
     assert_eq!((times.connect, times.first_byte, times.idle), (seconds(1), seconds(2), seconds(3)));
@@ -70,7 +71,8 @@ fn servers_may_be_asked_whether_they_are_well() {
     assert_eq!((plain.interval, plain.timeout), (Duration::from_secs(5), Duration::from_secs(2)));
     assert_eq!((&*plain.path, plain.status, plain.body), ("/health", None, None));
     let full = upstream(
-        "check = \"/h?x\"\ncheck_interval = \"1s\"\ncheck_timeout = \"3s\"\ncheck_status = 204\ncheck_body = \"ok\"",
+        "check = \"/h?x\"\ncheck_interval = \"1s\"\ncheck_timeout = \"3s\"\ncheck_status = 204\ncheck_body \
+         = \"ok\"",
     );
     let full = full.check.unwrap();
     assert_eq!((full.interval, full.timeout), (Duration::from_secs(1), Duration::from_secs(3)));
@@ -105,11 +107,11 @@ fn connections_to_servers_may_be_encrypted() {
 
 #[test]
 fn a_route_says_what_changes_on_the_way() {
-    let text = "[[upstream]]\nname = \"a\"\nservers = [\"127.0.0.1:1\"]\n\
-                [[route]]\nprefix = \"/short\"\nproxy = \"a\"\n\
-                [[route]]\nprefix = \"/long\"\n[route.proxy]\nupstream = \"a\"\nstrip_prefix = true\n\
-                request_headers = { Host = \"b\" }\nremove_request_headers = [\"Cookie\"]\n\
-                response_headers = { Server = \"c\" }\nremove_response_headers = [\"X-Powered-By\"]\nintercept_errors = [500, 404]\n";
+    let text = "[[upstream]]\nname = \"a\"\nservers = [\"127.0.0.1:1\"]\n[[route]]\nprefix = \
+                \"/short\"\nproxy = \"a\"\n[[route]]\nprefix = \"/long\"\n[route.proxy]\nupstream = \
+                \"a\"\nstrip_prefix = true\nrequest_headers = { Host = \"b\" }\nremove_request_headers = \
+                [\"Cookie\"]\nresponse_headers = { Server = \"c\" }\nremove_response_headers = \
+                [\"X-Powered-By\"]\nintercept_errors = [500, 404]\n";
     let config = config(text);
     let proxies: Vec<_> = config
         .default_host
@@ -200,8 +202,8 @@ fn an_upstream_may_have_a_cache() {
     assert!(!plain.heuristic && !plain.remove_set_cookie && !plain.obey_requests);
     let full = cache(
         "memory = \"128 MiB\", object = \"2 MiB\", key = [\"path\", \"host\"], default_ttl = \"1m\", \
-         heuristic = true, stale_while_revalidate = \"2s\", stale_if_error = \"3s\", remove_set_cookie = true, \
-         obey_requests = true, wait = \"4s\", report = \"full\"",
+         heuristic = true, stale_while_revalidate = \"2s\", stale_if_error = \"3s\", remove_set_cookie = \
+         true, obey_requests = true, wait = \"4s\", report = \"full\"",
     );
     let seconds = Duration::from_secs;
     assert_eq!((full.memory, full.object), (128 << 20, 2 << 20));

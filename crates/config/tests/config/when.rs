@@ -45,8 +45,8 @@ fn fields_and_parameters_are_compared() {
 
 #[test]
 fn addresses_and_listeners_are_compared() {
-    let text = "[[listener]]\naddress = \"127.0.0.1:81\"\n\
-        [[route]]\npath = \"/\"\nwhen = { address = [\"10.0.0.0/8\"], listener = [\"127.0.0.1:81\"] }\njson = 1\n";
+    let text = "[[listener]]\naddress = \"127.0.0.1:81\"\n[[route]]\npath = \"/\"\nwhen = { address = \
+                [\"10.0.0.0/8\"], listener = [\"127.0.0.1:81\"] }\njson = 1\n";
     let table = table(text);
     let listener: ListenerAddress = "127.0.0.1:81".parse().unwrap();
     let other: ListenerAddress = "127.0.0.1:82".parse().unwrap();
@@ -69,8 +69,8 @@ fn addresses_and_listeners_are_compared() {
 
 #[test]
 fn a_condition_that_is_not_met_is_explained_and_lets_others_be_asked() {
-    let text = "[[route]]\npath = \"/\"\nmethods = [\"POST\"]\nwhen = { header = { X-Beta = \"yes\" } }\njson = 1\n\
-        [[route]]\npath = \"/\"\njson = 2\n";
+    let text = "[[route]]\npath = \"/\"\nmethods = [\"POST\"]\nwhen = { header = { X-Beta = \"yes\" } \
+                }\njson = 1\n[[route]]\npath = \"/\"\njson = 2\n";
     let explained = table(text).explain(&RouteRequest::new(None, "GET", "/", None)).to_string();
     assert_eq!(
         explained,

@@ -199,9 +199,9 @@ fn several_ranges_are_a_multipart() {
     let media_type = field(&got, "Content-Type").unwrap();
     let boundary = media_type.strip_prefix("multipart/byteranges; boundary=").unwrap();
     let expected = format!(
-        "\r\n--{boundary}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Range: bytes 0-1/20\r\n\r\n01\
-         \r\n--{boundary}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Range: bytes 10-12/20\r\n\r\nabc\
-         \r\n--{boundary}--\r\n"
+        "\r\n--{boundary}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Range: bytes \
+         0-1/20\r\n\r\n01\r\n--{boundary}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Range: \
+         bytes 10-12/20\r\n\r\nabc\r\n--{boundary}--\r\n"
     );
     assert_eq!(body(&got), expected);
     assert_eq!(field(&got, "Content-Length"), Some(expected.len().to_string().as_str()));

@@ -169,8 +169,8 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Evicting is allowed, wrong answers are not: what is served is what was last inserted and not older than a second, a job
-    /// is never sent twice, and the bytes stay within the limit.
+    /// Evicting is allowed, wrong answers are not: what is served is what was last inserted and not older than a
+    /// second, a job is never sent twice, and the bytes stay within the limit.
     #[test]
     fn the_cache_agrees_with_a_model(steps in steps()) {
         let mut trial = Trial::new();

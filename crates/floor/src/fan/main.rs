@@ -1,7 +1,8 @@
 //! The client of a broadcast server: many connections, one of them sends, and all deliveries are counted.
 //!
-//! Used by `cargo xtask bench fan` and `bench channels`. One thread; the speaker sends a number of messages of 100 bytes at once, and the
-//! next ones when every member has received them all. Nothing is parsed: `protocol` has the bytes.
+//! Used by `cargo xtask bench fan` and `bench channels`. One thread; the speaker sends a number of messages of 100
+//! bytes at once, and the next ones when every member has received them all. Nothing is parsed: `protocol` has the
+//! bytes.
 //!
 //! ```text
 //! floor-fan ADDRESS lines|websocket|nchan|events|resp|nats MEMBERS MESSAGES_AT_ONCE SECONDS

@@ -1,7 +1,7 @@
 //! The protocols of broadcast servers: how to join, and how to send a message.
 //!
-//! Owns the bytes of each protocol as constants and templates: only the end of a handshake is parsed. Each message has one
-//! byte that occurs nowhere else, so that deliveries are counted whatever the protocol adds.
+//! Owns the bytes of each protocol as constants and templates: only the end of a handshake is parsed. Each message has
+//! one byte that occurs nowhere else, so that deliveries are counted whatever the protocol adds.
 
 /// Bytes of a message.
 pub(crate) const MESSAGE_BYTES: usize = 100;

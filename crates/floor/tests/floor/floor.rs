@@ -31,8 +31,8 @@ impl Floor {
     }
 
     /// A connection that was answered once. A reset connection met the listener that found the address: a process that
-    /// another test forks holds it until it executes its program. A floor that was started in the meantime has ended, because the
-    /// address was in use, and is started again.
+    /// another test forks holds it until it executes its program. A floor that was started in the meantime has ended,
+    /// because the address was in use, and is started again.
     fn connect(&self) -> TcpStream {
         let begun = Instant::now();
         loop {

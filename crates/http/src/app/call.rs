@@ -23,8 +23,8 @@ use crate::Request;
 /// One request in its handler.
 ///
 /// A handler never blocks. To wait, it returns the result of [`after`](Self::after), [`ask`](Self::ask) or
-/// [`ask_all`](Self::ask_all), with a closure that continues after the wait. Other requests are answered meanwhile. A wait of more
-/// than 30 s is answered with 504.
+/// [`ask_all`](Self::ask_all), with a closure that continues after the wait. Other requests are answered meanwhile. A
+/// wait of more than 30 s is answered with 504.
 ///
 /// ```
 /// use http::{App, Response};
@@ -127,7 +127,8 @@ impl<S: 'static> Call<'_, S> {
     /// Runs `work` on another scheduler, with the state there, and continues with its result.
     ///
     /// # Errors
-    /// 503 if too many messages to other schedulers are waiting already. 500 after the wait, if `work` panicked on the other scheduler.
+    /// 503 if too many messages to other schedulers are waiting already. 500 after the wait, if `work` panicked on the
+    /// other scheduler.
     pub fn ask<T: Send + 'static>(
         &mut self,
         scheduler: Endpoint,
@@ -143,10 +144,12 @@ impl<S: 'static> Call<'_, S> {
         Ok(self.waiting.answers(self.id, question, Vec::new(), 1, Box::new(then)))
     }
 
-    /// Runs `work` on every scheduler including this one, and continues with all results. This scheduler's result comes first.
+    /// Runs `work` on every scheduler including this one, and continues with all results. This scheduler's result comes
+    /// first.
     ///
     /// # Errors
-    /// 503 if too many messages to other schedulers are waiting already. 500 after the wait, if `work` panicked on another scheduler.
+    /// 503 if too many messages to other schedulers are waiting already. 500 after the wait, if `work` panicked on
+    /// another scheduler.
     pub fn ask_all<T: Send + 'static>(
         &mut self,
         work: impl Fn(&mut S) -> T + Send + Sync + 'static,

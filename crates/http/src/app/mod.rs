@@ -98,7 +98,8 @@ impl<S: 'static> App<S> {
     /// Answers GET at a path, and HEAD without the body. `{name}` matches one segment, `{*name}` the whole rest.
     ///
     /// # Panics
-    /// If the path conflicts with an earlier one or already has this method. This is a mistake of the program, found when it starts.
+    /// If the path conflicts with an earlier one or already has this method. This is a mistake of the program, found
+    /// when it starts.
     pub fn get(
         self,
         path: &str,

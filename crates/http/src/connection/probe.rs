@@ -24,7 +24,8 @@ pub(super) enum Lead {
 }
 
 impl Connection {
-    /// The client has ended its output: sends bytes that a closed client answers with a reset, if nothing is being sent.
+    /// The client has ended its output: sends bytes that a closed client answers with a reset, if nothing is being
+    /// sent.
     pub(super) fn probe<M>(&mut self, context: &mut Context<'_, M>) -> Next {
         if self.lead == Lead::Sent {
             return Next::Park;

@@ -10,7 +10,8 @@ use world::{ClientId, Stage, Stall};
 
 use crate::carrier::Carrier;
 
-/// Sends back what it gets, at once. It takes no more of a body that says "pause" until its client has ended its output.
+/// Sends back what it gets, at once. It takes no more of a body that says "pause" until its client has ended its
+/// output.
 #[derive(Default)]
 struct Echo {
     pending: Vec<u8>,

@@ -58,9 +58,9 @@ fn a_request_that_waits_is_the_same_each_time() {
         Stage::new(1, || Http::new(Third::default(), HttpSettings::default().into(), None));
     let client = stage.connect();
     // One after the other, in one piece: what was kept of the first is not given to the second.
-    let text = "GET /a?b HTTP/1.1\r\nHost: a.example\r\nX-A: one\r\n\r\n\
-        POST http://b.example/c HTTP/1.1\r\nHost: b.example\r\nContent-Length: 4\r\n\r\nbody\
-        POST /d HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nX-A: two\r\n\r\n3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n";
+    let text = "GET /a?b HTTP/1.1\r\nHost: a.example\r\nX-A: one\r\n\r\nPOST http://b.example/c \
+                HTTP/1.1\r\nHost: b.example\r\nContent-Length: 4\r\n\r\nbodyPOST /d HTTP/1.1\r\nHost: \
+                a\r\nTransfer-Encoding: chunked\r\nX-A: two\r\n\r\n3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n";
     let answers = stage.exchange(client, text);
     let told: Vec<&str> = answers.lines().filter(|line| line.starts_with("3 ")).collect();
     assert_eq!(

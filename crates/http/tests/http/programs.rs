@@ -1,7 +1,8 @@
-//! Random programs against an app: requests, waits, failures and panics of handlers together with every way in which a client ends.
+//! Random programs against an app: requests, waits, failures and panics of handlers together with every way in which a
+//! client ends.
 //!
-//! Owns the model of what each client has to be answered. The answers come in the order of the requests, none is lost as long as
-//! the connection stands, and at the end no scheduler keeps anything.
+//! Owns the model of what each client has to be answered. The answers come in the order of the requests, none is lost
+//! as long as the connection stands, and at the end no scheduler keeps anything.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! A connection that changes to another protocol, in the simulated world: with its input cut anywhere, at once or after a wait.
+//! A connection that changes to another protocol, in the simulated world: with its input cut anywhere, at once or after
+//! a wait.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -177,8 +178,8 @@ impl<S: Service<Message = ()>> Stage<S> {
         Self { world, scheduler }
     }
 
-    /// Sends the pieces one after another, each when there is nothing left to do. Returns what came back, and whether the
-    /// connection has ended.
+    /// Sends the pieces one after another, each when there is nothing left to do. Returns what came back, and whether
+    /// the connection has ended.
     fn play(&mut self, pieces: &[&[u8]]) -> (String, bool) {
         let client = self.world.connect(&address()).unwrap();
         self.rest();

@@ -1,7 +1,7 @@
 //! An application that does anything its contract allows, at random, for clients that send anything.
 //!
-//! Owns what must hold whatever an application does: it is told exactly once that a request will not be asked about again, and at the end
-//! nothing is left.
+//! Owns what must hold whatever an application does: it is told exactly once that a request will not be asked about
+//! again, and at the end nothing is left.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

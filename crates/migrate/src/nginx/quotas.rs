@@ -184,8 +184,8 @@ impl Quota {
         self.zone == other.zone && self.settings == other.settings
     }
 
-    /// `limit_req zone=NAME [burst=N] [nodelay | delay=N]`: the first excess requests pass at once, the others of the burst
-    /// wait.
+    /// `limit_req zone=NAME [burst=N] [nodelay | delay=N]`: the first excess requests pass at once, the others of the
+    /// burst wait.
     fn requests(&mut self, directive: &Directive, rate: Rate) -> Result<(), &'static str> {
         let (mut burst, mut at_once) = (0, Some(0));
         for option in directive.arguments().iter().skip(1) {

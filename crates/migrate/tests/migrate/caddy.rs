@@ -67,9 +67,9 @@ fn a_file_of_one_site_may_have_no_braces() {
 #[test]
 fn blocks_exclude_each_other_and_the_longest_path_is_first() {
     let text = made(
-        "(say) {\n respond {args[0]} {args[1]}\n}\n:80 {\n handle {\n import say rest 200\n }\n\
-         handle_path /a/b/* {\n import say ab 201\n }\n handle /a/* {\n import say a 202\n }\n handle /n/* {\n \
-         header X-A b\n }\n}\n",
+        "(say) {\n respond {args[0]} {args[1]}\n}\n:80 {\n handle {\n import say rest 200\n }\nhandle_path \
+         /a/b/* {\n import say ab 201\n }\n handle /a/* {\n import say a 202\n }\n handle /n/* {\n header \
+         X-A b\n }\n}\n",
     );
     judge(&text, &[("x/a/b/c", "201"), ("x/a/c", "202"), ("x/c", "200"), ("x/n/x", "200")]);
     // What a block does not answer goes on behind it, past the other blocks.
@@ -96,8 +96,8 @@ fn blocks_exclude_each_other_and_the_longest_path_is_first() {
 #[test]
 fn matchers_take_the_same_requests_or_close_their_place() {
     serves(
-        "@re path_regexp ^/(private|uploads)/\n respond @re 404\n respond /p* 405\n @bak path *.bak\n respond \
-        @bak 410\n file_server",
+        "@re path_regexp ^/(private|uploads)/\n respond @re 404\n respond /p* 405\n @bak path *.bak\n \
+         respond @bak 410\n file_server",
         &[
             ("x/private/x", "404"),
             ("x/uploads/x", "404"),
@@ -196,8 +196,8 @@ fn a_guard_is_on_every_route_behind_it() {
     }
     // Two lists of users are two files.
     let text = made(
-        ":80 {\n root * /srv\n handle /a/* {\n basic_auth {\n u $2a$14$abc\n }\n file_server\n }\n handle /b/* \
-        {\n basic_auth {\n v $2a$14$abc\n }\n file_server\n }\n}\n",
+        ":80 {\n root * /srv\n handle /a/* {\n basic_auth {\n u $2a$14$abc\n }\n file_server\n }\n handle \
+         /b/* {\n basic_auth {\n v $2a$14$abc\n }\n file_server\n }\n}\n",
     );
     assert!(
         text.contains("users = \"users.htpasswd\"")
@@ -209,10 +209,9 @@ fn a_guard_is_on_every_route_behind_it() {
 #[test]
 fn paths_change_as_in_caddy() {
     serves(
-        "handle_path /v2/* {\n reverse_proxy b:1\n }\n handle /api/* {\n uri strip_prefix /api\n reverse_proxy \
-        b:1\n }\n\
-         handle_path /dl/* {\n root * /dl\n respond /no 403\n file_server\n }\n handle_path /go/* {\n redir \
-         https://x{uri}\n }\n file_server",
+        "handle_path /v2/* {\n reverse_proxy b:1\n }\n handle /api/* {\n uri strip_prefix /api\n \
+         reverse_proxy b:1\n }\nhandle_path /dl/* {\n root * /dl\n respond /no 403\n file_server\n }\n \
+         handle_path /go/* {\n redir https://x{uri}\n }\n file_server",
         &[
             ("x/v2/a", "upstream /a"),
             ("x/api/a", "upstream /a"),
@@ -265,7 +264,8 @@ fn proxies_change_requests_as_in_caddy_or_are_closed() {
     }
     let text = made(
         ":80 {\n reverse_proxy https://b.example unix//run/x {\n to c:1\n }\n}\n:81 {\n reverse_proxy \
-        https://b.example {\n header_up Host {upstream_hostport}\n header_up -X-A\n header_down -Server\n }\n}\n",
+         https://b.example {\n header_up Host {upstream_hostport}\n header_up -X-A\n header_down -Server\n \
+         }\n}\n",
     );
     judge(&text, &[("0.0.0.0:80 x/a", "501"), ("0.0.0.0:81 x/a", "upstream /a")]);
     for line in [
@@ -329,7 +329,8 @@ fn addresses_names_and_certificates_stay_what_they_were() {
 #[test]
 fn directive_without_counterpart_closes_only_its_own_requests() {
     let text = made(
-        ":80 {\n root * /srv\n basic_auth /a/* {\n ann $2a$14$x\n }\n basic_auth /b/* {\n ben $2a$14$y\n }\n file_server\n}\n",
+        ":80 {\n root * /srv\n basic_auth /a/* {\n ann $2a$14$x\n }\n basic_auth /b/* {\n ben $2a$14$y\n \
+         }\n file_server\n}\n",
     );
     judge(
         &text,

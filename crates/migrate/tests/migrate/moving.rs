@@ -9,7 +9,8 @@ const PAGE: &str = include_str!("../../../../docs/moving.md");
 const ROWS: [(&str, &str, &str); 31] = [
     (
         "`server`, `server_name`",
-        "server { listen 80; server_name a.example; root /a; } server { listen 80; server_name b.example; root /b; }",
+        "server { listen 80; server_name a.example; root /a; } server { listen 80; server_name b.example; \
+         root /b; }",
         "http://a.example {\nrespond a\n}\nhttp://b.example {\nrespond b\n}",
     ),
     (
@@ -91,7 +92,8 @@ const ROWS: [(&str, &str, &str); 31] = [
     ),
     (
         "`set_real_ip_from` with `real_ip_recursive on`",
-        "http { set_real_ip_from 10.0.0.0/8; real_ip_header X-Forwarded-For; real_ip_recursive on; server { root /a; } }",
+        "http { set_real_ip_from 10.0.0.0/8; real_ip_header X-Forwarded-For; real_ip_recursive on; server { \
+         root /a; } }",
         "{\nservers {\ntrusted_proxies static 10.0.0.0/8\n}\n}\n:80 {\nrespond a\n}",
     ),
     ("`add_header`", "add_header X-A b;", "header X-A b\nfile_server"),
@@ -175,8 +177,10 @@ fn each_row_of_the_page_is_true() {
 #[test]
 fn the_closed_route_of_the_page_is_what_is_printed() {
     let text = nginx::made(
-        "server { listen 80; root /srv; location = /a { return 204; } location /app/ { auth_request /auth; } }",
+        "server { listen 80; root /srv; location = /a { return 204; } location /app/ { auth_request /auth; \
+         } }",
     );
-    let shown = "`auth_request /auth`: no counterpart\n[[route]]\nprefix = \"/app/\"\nrespond = { status = 501 }\n";
+    let shown = "`auth_request /auth`: no counterpart\n[[route]]\nprefix = \"/app/\"\nrespond = { status = \
+                 501 }\n";
     assert!(PAGE.contains(shown) && text.contains(shown), "{text}");
 }

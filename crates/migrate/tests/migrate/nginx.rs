@@ -67,9 +67,10 @@ fn a_site_of_nginx_becomes_a_configuration_that_does_the_same() {
 #[test]
 fn nginx_chooses_the_exact_the_preferred_an_expression_and_the_longest_prefix() {
     serves(
-        "location / { return 200; } location /a { return 201; } location /a/b { return 202; }\n\
-         location ^~ /p { return 203; } location ~ \\.css$ { return 404; } location = /a/x.css { return 410; }\n\
-         location ~ ^/a/y { return 405; } location ^~ /c/ { return 406; } location /c/old/ { return 407; }",
+        "location / { return 200; } location /a { return 201; } location /a/b { return 202; }\nlocation ^~ \
+         /p { return 203; } location ~ \\.css$ { return 404; } location = /a/x.css { return 410; \
+         }\nlocation ~ ^/a/y { return 405; } location ^~ /c/ { return 406; } location /c/old/ { return 407; \
+         }",
         &[
             ("x/a/x.css", "410"),
             ("x/a/y.css", "404"),
@@ -164,11 +165,10 @@ fn a_server_gets_the_path_that_nginx_would_send() {
 fn rewrites_and_conditions_keep_their_order_or_close_their_place() {
     serves(
         "if ($request_method = POST) { return 405; } rewrite ^/old/(.*)$ /new/$1 last; rewrite ^/x/(.*)$ \
-        https://b.example/$1 permanent;\n\
-         location /new/ { return 204; } location /l/ { rewrite ^/l/(.*)$ /new/$1 last; \
-         } location /b/ { rewrite ^/b/(.*)$ /q.php last; }\n\
-         location ~ \\.php$ { deny all; } location /c/ { if ($http_x = yes) { return 403; } } location /d/ { if \
-         ($cookie_a) { return 403; } }",
+         https://b.example/$1 permanent;\nlocation /new/ { return 204; } location /l/ { rewrite ^/l/(.*)$ \
+         /new/$1 last; } location /b/ { rewrite ^/b/(.*)$ /q.php last; }\nlocation ~ \\.php$ { deny all; } \
+         location /c/ { if ($http_x = yes) { return 403; } } location /d/ { if ($cookie_a) { return 403; } \
+         }",
         &[
             ("x/old/a", "204"),
             ("x/x/a", "301 https://b.example/a"),
@@ -232,11 +232,10 @@ fn addresses_tell_servers_apart() {
     assert_eq!(addresses, ["192.0.2.1:80", "127.0.0.1:80"], "none is of all addresses");
     judge(
         &made(
-            "server { listen 80; server_name a.example; return 200; } server { listen 80 default_server; return \
-            404; }\n\
-             server { listen 80; server_name *.a.example; return 201; } server { listen 80; \
-             server_name .b.example; return 202; }\n\
-             server { listen 80; server_name a.example; return 500; }",
+            "server { listen 80; server_name a.example; return 200; } server { listen 80 default_server; \
+             return 404; }\nserver { listen 80; server_name *.a.example; return 201; } server { listen 80; \
+             server_name .b.example; return 202; }\nserver { listen 80; server_name a.example; return 500; \
+             }",
         ),
         &[
             ("0.0.0.0:80 a.example/", "200"),

@@ -6,10 +6,10 @@ use super::{judge, table};
 #[test]
 fn access_is_inherited_and_replaced_as_a_list() {
     serves(
-        "allow 10.0.0.0/8; deny all; auth_basic a; auth_basic_user_file /users; location / { }\n\
-         location /any/ { satisfy any; } location /open/ { allow all; auth_basic off; } location /no/ { deny all; }\n\
-         location /only/ { deny 10.0.0.1; auth_basic off; } location /early/ { return 204; } location /half/ { \
-         auth_basic_user_file /more; }",
+        "allow 10.0.0.0/8; deny all; auth_basic a; auth_basic_user_file /users; location / { }\nlocation \
+         /any/ { satisfy any; } location /open/ { allow all; auth_basic off; } location /no/ { deny all; \
+         }\nlocation /only/ { deny 10.0.0.1; auth_basic off; } location /early/ { return 204; } location \
+         /half/ { auth_basic_user_file /more; }",
         &[
             ("x/a", "/srv/a for address+password -"),
             ("x/any/a", "/srv/any/a for address password -"),
@@ -53,11 +53,11 @@ fn access_is_inherited_and_replaced_as_a_list() {
 fn certificates_of_clients_are_demanded_or_the_server_is_closed() {
     let tls = "listen 443 ssl; ssl_certificate /c; ssl_certificate_key /k;";
     let text = made(&format!(
-        "server {{ {tls} server_name a.example; root /srv; ssl_client_certificate /ca; ssl_verify_client on; \
-        location /r {{ return 204; }} }}\n\
-         server {{ {tls} server_name b.example; root /open; }}\n\
-         server {{ {tls} server_name c.example; root /srv; ssl_client_certificate /other; ssl_verify_client on; }}\n\
-         server {{ {tls} server_name d.example; root /srv; ssl_verify_client on; }}",
+        "server {{ {tls} server_name a.example; root /srv; ssl_client_certificate /ca; ssl_verify_client \
+         on; location /r {{ return 204; }} }}\nserver {{ {tls} server_name b.example; root /open; \
+         }}\nserver {{ {tls} server_name c.example; root /srv; ssl_client_certificate /other; \
+         ssl_verify_client on; }}\nserver {{ {tls} server_name d.example; root /srv; ssl_verify_client on; \
+         }}",
     ));
     judge(
         &text,
@@ -81,7 +81,8 @@ fn certificates_of_clients_are_demanded_or_the_server_is_closed() {
 #[test]
 fn an_index_or_a_fallback_that_another_location_answers_is_closed() {
     serves(
-        "index index.php index.html; location / { try_files $uri $uri/ =404; } location ~ \\.php$ { fastcgi_pass x; }",
+        "index index.php index.html; location / { try_files $uri $uri/ =404; } location ~ \\.php$ { \
+         fastcgi_pass x; }",
         &[("x/", "501"), ("x/a/", "501"), ("x/a", "/srv/a"), ("x/index.php", "501")],
     );
     serves(
@@ -89,7 +90,8 @@ fn an_index_or_a_fallback_that_another_location_answers_is_closed() {
         &[("x/", "501"), ("x/a/", "/srv/a/"), ("x/index.html", "403")],
     );
     serves(
-        "location / { try_files $uri /index.html; } location = /index.html { add_header Cache-Control no-store; }",
+        "location / { try_files $uri /index.html; } location = /index.html { add_header Cache-Control \
+         no-store; }",
         &[("x/", "/srv/"), ("x/a", "/srv/a"), ("x/index.html", "/srv/index.html")],
     );
     for last in ["@app", "/index.php?$args", "=403", "/private/x"] {
@@ -150,7 +152,8 @@ fn upstreams_keep_their_servers() {
 #[test]
 fn an_index_is_closed_in_those_directories_only_that_another_location_answers() {
     serves(
-        "location / { } location /admin { deny all; } location ~ \\.(php|bak)$ { deny all; } location ~ /\\.ht { deny all; }",
+        "location / { } location /admin { deny all; } location ~ \\.(php|bak)$ { deny all; } location ~ \
+         /\\.ht { deny all; }",
         &[("x/", "/srv/"), ("x/a/", "/srv/a/"), ("x/admin/", "403"), ("x/a.php", "403")],
     );
     serves(
@@ -171,8 +174,9 @@ fn an_index_is_closed_in_those_directories_only_that_another_location_answers() 
 #[test]
 fn a_path_without_its_slash_is_led_to_the_location_that_passes_requests_on() {
     serves(
-        "location / { proxy_pass http://b; } location /p/ { deny all; proxy_pass http://b; } location ~ ^/r { return 403; }\n\
-         location = /q { return 204; } location /q/ { proxy_pass http://b; } location /r/ { fastcgi_pass b; } location /f/ { }",
+        "location / { proxy_pass http://b; } location /p/ { deny all; proxy_pass http://b; } location ~ ^/r \
+         { return 403; }\nlocation = /q { return 204; } location /q/ { proxy_pass http://b; } location /r/ \
+         { fastcgi_pass b; } location /f/ { }",
         &[
             ("x/p", "301 /p/"),
             ("x/p/a", "403"),
@@ -195,14 +199,13 @@ fn an_alias_with_the_extension_of_its_path_is_a_file() {
 #[test]
 fn zones_become_limits_of_the_paths_of_their_locations() {
     let text = made(
-        "http {\n limit_req_zone $binary_remote_addr zone=one:10m rate=10r/s;\n\
-         limit_req_zone $http_x_api_key zone=key:1m rate=30r/m;\n limit_conn_zone $remote_addr zone=open:1m;\n\
-         limit_req_zone $scheme zone=odd:1m rate=1r/s;\n\
-         server { root /srv; limit_conn open 20;\n\
-         location /login { limit_req zone=one burst=5 nodelay; location /login/help { } }\n\
-         location = /x { limit_req zone=one burst=5 nodelay; }\n\
-         location /api/ { limit_req zone=key burst=4; limit_req zone=one burst=9 delay=2; }\n\
-         location /odd/ { limit_req zone=odd; }\n location /none/ { limit_req zone=gone; }\n location / { } } }",
+        "http {\n limit_req_zone $binary_remote_addr zone=one:10m rate=10r/s;\nlimit_req_zone \
+         $http_x_api_key zone=key:1m rate=30r/m;\n limit_conn_zone $remote_addr \
+         zone=open:1m;\nlimit_req_zone $scheme zone=odd:1m rate=1r/s;\nserver { root /srv; limit_conn open \
+         20;\nlocation /login { limit_req zone=one burst=5 nodelay; location /login/help { } }\nlocation = \
+         /x { limit_req zone=one burst=5 nodelay; }\nlocation /api/ { limit_req zone=key burst=4; limit_req \
+         zone=one burst=9 delay=2; }\nlocation /odd/ { limit_req zone=odd; }\n location /none/ { limit_req \
+         zone=gone; }\n location / { } } }",
     );
     let (config, _) = table(&text);
     let limits: Vec<String> = config.quotas.iter().map(|quota| format!("{quota:?}")).collect();

@@ -237,7 +237,9 @@ proptest! {
     fn every_output_for_nginx_is_a_valid_configuration(
         text in prop_oneof![
             text(NGINX, ";"),
-            within(NGINX, ";", ("http { server { listen 80; server_name a;\n", "} server { server_name b; } }")),
+            within(NGINX, ";", ("http { server { listen 80; server_name \
+                                 a;\n", "} server { server_name b; } \
+                }")),
             within(NGINX, ";", ("server { location / {\n", "} location /a { return 403; } }")),
         ],
     ) {
@@ -251,7 +253,9 @@ proptest! {
         text in prop_oneof![
             text(CADDY, ""),
             within(CADDY, "", ("example.org {\n", "}\n:80 {\n respond \"x\"\n}\n")),
-            within(CADDY, "", (":80 {\n @a path /a/*\n @b header X-A b\n handle /x/* {\n", "}\n file_server\n}\n")),
+            within(CADDY, "", (":80 {\n @a path /a/*\n @b header X-A b\n handle /x/* \
+                                {\n", "}\n \
+                file_server\n}\n")),
         ],
     ) {
         if let Ok(made) = from_caddy(&text, "Caddyfile", &NoFiles) {

@@ -65,7 +65,8 @@ proptest! {
     #[test]
     fn a_value_of_nginx_is_that_value_and_nothing_else(text in texts().prop_filter("variables are others",
     |text| !text.contains('$'))) {
-        let made = from_nginx(&format!("server {{ return 200 {}; }}", nginx_quoted(&text)), "n", &NoFiles).unwrap();
+        let made = from_nginx(&format!("server {{ return 200 {}; \
+                                        }}", nginx_quoted(&text)), "n", &NoFiles).unwrap();
         prop_assert_eq!(bodies(&table(&made).0), [text]);
     }
 
@@ -82,13 +83,12 @@ proptest! {
         let made = from_nginx(
             &format!(
                 "user {value}; http {{ keepalive_requests {value}; client_max_body_size {value}; \
-                keepalive_timeout {value}; access_log {value};\n\
-                 upstream u {{ server {value}; }}\n\
-                 server {{ server_name {value}; listen {value}; ssl_certificate {value}; ssl_certificate_key {value};\n\
-                 add_header Strict-Transport-Security {value}; add_header {value} {value}; \
-                 error_page 404 {value}; index {value}; root {value};\n\
-                 auth_basic {value}; auth_basic_user_file {value}; expires {value}; location / {{ proxy_pass \
-                 http://u; proxy_set_header {value} {value}; }} }} }}"
+                 keepalive_timeout {value}; access_log {value};\nupstream u {{ server {value}; }}\nserver \
+                 {{ server_name {value}; listen {value}; ssl_certificate {value}; ssl_certificate_key \
+                 {value};\nadd_header Strict-Transport-Security {value}; add_header {value} {value}; \
+                 error_page 404 {value}; index {value}; root {value};\nauth_basic {value}; \
+                 auth_basic_user_file {value}; expires {value}; location / {{ proxy_pass http://u; \
+                 proxy_set_header {value} {value}; }} }} }}"
             ),
             "n",
             &NoFiles,

@@ -1,4 +1,5 @@
-//! Every interleaving of endpoints that send, answer and sleep: no wake-up is lost, and what was sent first is taken first.
+//! Every interleaving of endpoints that send, answer and sleep: no wake-up is lost, and what was sent first is taken
+//! first.
 //!
 //! A wake-up that is lost leaves a thread in a wait that nothing ends, which loom reports as a
 //! deadlock. `LOOM_MAX_PREEMPTIONS` sets how often a thread may be interrupted where it could have
@@ -11,7 +12,8 @@ use loom::thread;
 use model::WakeSource;
 use model::mailbox::{Endpoint, EndpointRole, Mailbox, MailboxSeat, Waking, mesh};
 
-/// Interruptions of each execution, unless the environment sets them: a model of two threads takes a second, one of three as long.
+/// Interruptions of each execution, unless the environment sets them: a model of two threads takes a second, one of
+/// three as long.
 const OF_TWO: usize = 2;
 const OF_THREE: usize = 1;
 

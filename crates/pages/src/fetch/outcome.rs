@@ -60,8 +60,8 @@ pub(crate) fn told(failure: ExchangeFailure, server: Option<&str>) -> String {
         ExchangeFailure::NotAllowed => "not allowed by `fetch` in [pages]".to_owned(),
         ExchangeFailure::TooMany => "too many fetches at once".to_owned(),
         ExchangeFailure::NoAuthorities => {
-            "the system has no certificates of authorities; install the package ca-certificates, or set `fetch_ca` in \
-             [pages]"
+            "the system has no certificates of authorities; install the package ca-certificates, or set \
+             `fetch_ca` in [pages]"
                 .to_owned()
         }
         failure => match server {

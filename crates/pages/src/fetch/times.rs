@@ -1,7 +1,7 @@
 //! How long other servers take for the head of their answer to a fetch.
 //!
-//! Owns a histogram for each of the first servers, and one for all others. A fetch that fails before counts until then, so
-//! that a server that does not answer is seen.
+//! Owns a histogram for each of the first servers, and one for all others. A fetch that fails before counts until then,
+//! so that a server that does not answer is seen.
 
 use ahash::HashMap;
 use client::ServerOrigin;

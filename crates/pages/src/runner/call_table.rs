@@ -1,6 +1,7 @@
 //! All calls that pages wait for.
 //!
-//! Owns the table, from which the engine learns them, and the choice of the row. What a row does is said where it stands.
+//! Owns the table, from which the engine learns them, and the choice of the row. What a row does is said where it
+//! stands.
 
 use std::time::Duration;
 

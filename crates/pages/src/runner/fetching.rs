@@ -27,7 +27,8 @@ pub(super) const CALLS: &[PageCall] = &[
         Runner::begin_fetch,
     ),
     call!("answer.read"(number: number) -> AsGiven, "a part of an answer (fetch)", Any, Runner::read_fetched),
-    call!("answer.close"(number: number) -> Values, "a part of an answer (fetch)", Any, Runner::close_fetched),
+    call!("answer.close"(number: number) -> Values, "a part of an answer \
+        (fetch)", Any, Runner::close_fetched),
 ];
 
 /// The answer to a page that reads an answer which has ended, or which belongs to another page.

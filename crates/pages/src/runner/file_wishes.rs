@@ -12,8 +12,10 @@ use crate::process::Key;
 use crate::uploads::{FileAct, FileWish, UploadResult};
 
 pub(super) const CALLS: &[PageCall] = &[
-    call!("file.save"(form: number, file: number, name: text, replaces: number) -> Outcome, "a file of a form", Requests, Runner::save_file),
-    call!("file.read"(form: number, file: number, most: number) -> ValueOrReason, "a file of a form", Requests, Runner::read_file),
+    call!("file.save"(form: number, file: number, name: text, replaces: number) -> Outcome, "a file of a \
+        form", Requests, Runner::save_file),
+    call!("file.read"(form: number, file: number, most: number) -> ValueOrReason, "a file of a \
+        form", Requests, Runner::read_file),
 ];
 
 impl Runner {

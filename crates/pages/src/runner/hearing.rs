@@ -14,7 +14,8 @@ use crate::listening::ChannelWish;
 
 pub(super) const CALLS: &[PageCall] = &[
     call!("channel.subscribe"(name: text) -> ValueOrReason, "a channel", Any, Runner::listen),
-    call!("messages.receive"(number: number, time: time_or_none) -> AsGiven, "a message of a channel", Any, Runner::hear),
+    call!("messages.receive"(number: number, time: time_or_none) -> AsGiven, "a message of a \
+        channel", Any, Runner::hear),
     call!("messages.close"(number: number) -> Values, "a channel", Any, Runner::stop_listening),
 ];
 

@@ -19,7 +19,8 @@ use crate::traced;
 pub(super) const CALLS: &[PageCall] = &[
     call!("store.order"(order: text) -> Values, "the store", Any, Runner::begin_order),
     call!("store.queue"(name: text) -> Values, "its place in a line", Any, Runner::stand_in_line),
-    call!("store.commit"(after: number, time: time_or_none) -> Values, "a change of the store", Any, Runner::await_commit),
+    call!("store.commit"(after: number, time: time_or_none) -> Values, "a change of the \
+        store", Any, Runner::await_commit),
     call!(
         "store.wait"(database: text, key: text, version: text, time: time_or_none) -> Values,
         "a change of the store",

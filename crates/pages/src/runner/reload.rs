@@ -56,7 +56,8 @@ impl Runner {
         self.roots.set(roots);
         let has_app = |sets: &[Arc<PageSet>]| sets.iter().any(|set| set.is_app());
         if before.iter().any(|known| known.set.is_app()) && !has_app(sets) {
-            // An empty set replaces the modules that pages could require. Without memory for that, pages still find the old ones.
+            // An empty set replaces the modules that pages could require. Without memory for that, pages still find the
+            // old ones.
             let _no_room = self.engines.requests().adopt_modules();
         }
         for known in before.iter().filter(|known| !known.set.is_app()) {
@@ -128,7 +129,8 @@ impl Runner {
             };
             let code = std::mem::take(&mut known.code);
             shortage.count += 1;
-            let what = "no memory for the app modules; the previous ones stay in use until an edit or a reload";
+            let what = "no memory for the app modules; the previous ones stay in use until an edit or a \
+                        reload";
             self.log.fail(page, Box::new(ScriptError { message: what.to_owned(), ..*error }));
             return Loaded::new(&known.set, site, code);
         }
@@ -157,7 +159,8 @@ impl Runner {
         provide(self.engines.requests(), set)?;
         self.renew_processes();
         if let Err((page, mut error)) = self.engines.processes().take_over(set) {
-            let told = "no memory for the app modules in the engine of processes; the previous ones stay in use there";
+            let told = "no memory for the app modules in the engine of processes; the previous ones stay in \
+                        use there";
             told.clone_into(&mut error.message);
             self.log.fail(page, error);
         }

@@ -112,8 +112,8 @@ impl Runner {
         self.log.take_remarks()
     }
 
-    /// Bytes that pages, and processes of pages, hold after the last collection of garbage, and of how many: of requests,
-    /// then of processes.
+    /// Bytes that pages, and processes of pages, hold after the last collection of garbage, and of how many: of
+    /// requests, then of processes.
     pub fn held_of_memory(&self) -> [(usize, usize); 2] {
         self.engines.memory_left()
     }

@@ -33,7 +33,8 @@ impl Runner {
         }
     }
 
-    /// A process that answers no request has ended. Returns how long until it starts again, if it belongs to the site and failed.
+    /// A process that answers no request has ended. Returns how long until it starts again, if it belongs to the site
+    /// and failed.
     pub(super) fn end_site_process(
         &mut self,
         key: Key,

@@ -28,7 +28,8 @@ pub(super) const CALLS: &[PageCall] = &[
         .with_output(),
     call!("websocket"() -> Values, "its client", Requests, accept).with_output(),
     call!("socket.send"() -> Outcome, "its client", Conversations, say).with_output(),
-    call!("socket.receive"(wants_letters: number) -> Values, "a message of its client", Conversations, Runner::await_message),
+    call!("socket.receive"(wants_letters: number) -> Values, "a message of its \
+        client", Conversations, Runner::await_message),
 ];
 
 fn send_part(_: &mut Runner, _: &mut Caller<'_>) -> WaitOutcome {

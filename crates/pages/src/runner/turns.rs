@@ -234,7 +234,8 @@ mod tests {
         assert_eq!(runner.go_on_by_turns(at(second), 0), []);
     }
 
-    /// Runs turns until all spawned processes of a page have ended, with this much time between turns; at most this many.
+    /// Runs turns until all spawned processes of a page have ended, with this much time between turns; at most this
+    /// many.
     fn turns_of(runner: &mut Runner, step_ns: u64, most: u64) -> u64 {
         while matches!(run(runner, 1, 0, 0), RunResult::Wait) {}
         (0..most)
@@ -334,7 +335,8 @@ mod tests {
     fn requests_have_two_slices_of_a_turn_and_then_wait_in_their_order() {
         let slice = Duration::from_millis(10);
         let mut runner = runner(slice, &[("a.page.txt", "short"), ("b.page.txt", "short")]);
-        // Two readings for each, at its beginning and end. The average of what a page takes covers many runs, so it lags behind.
+        // Two readings for each, at its beginning and end. The average of what a page takes covers many runs, so it
+        // lags behind.
         let clock_ns = || pass(5_000_000);
         let moment = Moment { clock_ns, ..at(0) };
         let waits = |runner: &mut Runner, number, page| {

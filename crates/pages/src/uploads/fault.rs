@@ -61,7 +61,8 @@ impl fmt::Display for Fault {
                 "it has a file, but there is no upload directory: set `uploads` in [pages]",
             ),
             Self::NotRead => out.write_str(
-                "it has a file, but the code that answers, with the parts and modules that it names, reads no `request.files`",
+                "it has a file, but the code that answers, with the parts and modules that it names, reads \
+                 no `request.files`",
             ),
             Self::Forged => out.write_str(
                 "it has a file and comes from a page of a site that `origins` in [channels] does not list",
@@ -83,8 +84,8 @@ pub(super) fn told(fault: SpoolFault) -> &'static str {
         SpoolFault::NotFound => "the file, or the directory for uploads, is gone",
         SpoolFault::Other => "another file has got its name",
         SpoolFault::Forbidden => {
-            "the server may not write to the directory for uploads: look at its owner and mode; where it was made anew, restart \
-             the server, which Landlock lets into the one of its start only"
+            "the server may not write to the directory for uploads: look at its owner and mode; where it \
+             was made anew, restart the server, which Landlock lets into the one of its start only"
         }
         SpoolFault::Storage => "the file system of the directory for uploads reports an error",
     }

@@ -82,8 +82,8 @@ pub struct UploadWriter {
 }
 
 impl UploadWriter {
-    /// A helper that writes to that directory, as far as there is room. `unique` differs from that of every other helper,
-    /// past or present.
+    /// A helper that writes to that directory, as far as there is room. `unique` differs from that of every other
+    /// helper, past or present.
     #[must_use]
     pub fn new(directory: PathBuf, unique: u64, room: Arc<UploadRoom>) -> Self {
         let place = UploadPlace::new(directory);

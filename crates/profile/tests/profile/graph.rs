@@ -4,7 +4,8 @@ use profile::{CountUnit, Folded, flame_graph, table};
 
 use crate::folded;
 
-const STACKS: &str = "main;serve;send;tcp_sendmsg_[k] 60\nmain;serve;send 10\nmain;serve;parse_[i] 20\nmain;<a & \"b\"> 10\n";
+const STACKS: &str = "main;serve;send;tcp_sendmsg_[k] 60\nmain;serve;send 10\nmain;serve;parse_[i] \
+                      20\nmain;<a & \"b\"> 10\n";
 
 /// The frames of a page: class, begin, width, row, count, name.
 fn frames(page: &str) -> Vec<(String, f64, f64, u32, u64, String)> {

@@ -1,6 +1,7 @@
-//! Goal: a recorded profile of a server under load is printed and drawn as it was when it was checked by hand. Method: its stacks, and the table and
-//! page made of them, are beside this file. After an intended change, `VELODROME_RECORDED=write cargo test -p velodrome-profile --test profile recorded`
-//! writes them anew: check the difference.
+//! Goal: a recorded profile of a server under load is printed and drawn as it was when it was checked by hand. Method:
+//! its stacks, and the table and page made of them, are beside this file. After an intended change,
+//! `VELODROME_RECORDED=write cargo test -p velodrome-profile --test profile recorded` writes them anew: check the
+//! difference.
 
 use std::path::Path;
 

@@ -204,7 +204,8 @@ fn info(session: &Session) -> String {
         None => Default::default(),
     };
     format!(
-        "id={} addr={} name={} flags={} db={} sub={channels} psub={} multi=-1 user=default lib-name={library} lib-ver={version} resp={}\n",
+        "id={} addr={} name={} flags={} db={} sub={channels} psub={} multi=-1 user=default \
+         lib-name={library} lib-ver={version} resp={}\n",
         session.number,
         address(session),
         text(session.name()),

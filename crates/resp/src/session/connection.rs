@@ -131,8 +131,9 @@ fn agree(call: &mut Call<'_, '_>) -> Result<(), String> {
         show(call, shown)?;
     }
     if call.session.must_authenticate() {
-        let text = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> \
-                    option can be used to authenticate the client and select the RESP protocol version at the same time";
+        let text = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO \
+                    <proto> AUTH <user> <pass> option can be used to authenticate the client and select the \
+                    RESP protocol version at the same time";
         return Err(text.to_owned());
     }
     if let Some(name) = name {

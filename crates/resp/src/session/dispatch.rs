@@ -41,7 +41,8 @@ pub(super) fn run(
     if only_hears && !row.is_some_and(|row| row.is_for_subscribers()) {
         let name = String::from_utf8_lossy(name).to_ascii_lowercase();
         let text = format!(
-            "ERR Can't execute '{name}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
+            "ERR Can't execute '{name}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are \
+             allowed in this context"
         );
         write_error(output.buffer(), &text);
         return After::More;

@@ -21,7 +21,8 @@ pub(super) enum Lasting {
     At(Unit, usize),
 }
 
-/// The expiry that an option gives. It may be repeated, but not contradict the one before. `at` becomes the index of its last word.
+/// The expiry that an option gives. It may be repeated, but not contradict the one before. `at` becomes the index of
+/// its last word.
 pub(super) fn option(
     before: Option<Lasting>,
     option: &[u8],

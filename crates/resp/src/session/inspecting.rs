@@ -54,7 +54,8 @@ pub(super) fn memory(call: &mut Call<'_, '_>) -> After {
 }
 
 fn refuse(call: &mut Call<'_, '_>) -> After {
-    let text = "ERR unknown subcommand or wrong number of arguments; here are MEMORY USAGE and OBJECT ENCODING, REFCOUNT, IDLETIME";
+    let text = "ERR unknown subcommand or wrong number of arguments; here are MEMORY USAGE and OBJECT \
+                ENCODING, REFCOUNT, IDLETIME";
     write_error(call.out(), text);
     After::More
 }

@@ -1,7 +1,7 @@
 //! `KEYS pattern`: lists the matching keys.
 //!
-//! Owns that it delays no other client: it uses the time of a turn, and goes on in the next one. Unlike in Redis, which blocks meanwhile, the list is not
-//! a snapshot.
+//! Owns that it delays no other client: it uses the time of a turn, and goes on in the next one. Unlike in Redis, which
+//! blocks meanwhile, the list is not a snapshot.
 
 use std::ops::ControlFlow;
 

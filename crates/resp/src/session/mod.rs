@@ -1,8 +1,8 @@
 //! A connection of a Redis client (RESP2 and RESP3).
 //!
 //! Owns the state of a session, of all sessions of a scheduler, and of one command while it runs. `input` takes one
-//! command after the other, `dispatch` runs it, `after_exec` runs those of an executed transaction, and `events` handles
-//! everything that is no input.
+//! command after the other, `dispatch` runs it, `after_exec` runs those of an executed transaction, and `events`
+//! handles everything that is no input.
 
 mod about;
 mod after_exec;

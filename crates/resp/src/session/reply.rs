@@ -155,7 +155,8 @@ fn time(remaining: Remaining, unit: Unit, now_ms: u64) -> i64 {
     i64::try_from(left).unwrap_or(i64::MAX)
 }
 
-/// The range of bytes from a first to a last index, both inclusive, of a value of this length; negative indices count from the end.
+/// The range of bytes from a first to a last index, both inclusive, of a value of this length; negative indices count
+/// from the end.
 fn part(length: usize, first: i64, last: i64) -> Range<usize> {
     let length = i64::try_from(length).unwrap_or(i64::MAX);
     let place = |at: i64| if at < 0 { at.saturating_add(length).max(0) } else { at };

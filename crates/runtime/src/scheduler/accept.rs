@@ -40,7 +40,8 @@ impl<L> Gate<L> {
         self.listener.as_ref()
     }
 
-    /// Keeps new connections out of the listener's queue. If the pollset cannot do this, they are accepted until the listener closes.
+    /// Keeps new connections out of the listener's queue. If the pollset cannot do this, they are accepted until the
+    /// listener closes.
     pub(super) fn refuse_new(&mut self, pollset: &mut impl Pollset<Listener = L>) {
         if let Some(listener) = &mut self.listener {
             let _until_it_is_closed = pollset.refuse_new(listener);
@@ -69,7 +70,8 @@ impl<L> Gate<L> {
 impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// Accepts the waiting connections of one listener, as many as one turn may.
     pub(super) fn accept_waiting(&mut self, index: ListenerIndex) {
-        // Once some were accepted there may be none left, so no connection is closed to make room before the next event.
+        // Once some were accepted there may be none left, so no connection is closed to make room before the next
+        // event.
         let (mut took_some, mut made_room) = (false, false);
         for _ in 0..ACCEPTS_PER_TURN {
             if self.table.is_full() {
@@ -80,8 +82,9 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                     self.pause_gate(
                         index,
                         Some(
-                            "the connection limit is reached and none is idle; raise `connections` in [limits] or \
-                             the limit of descriptors (ulimit -n, LimitNOFILE=), whichever is lower",
+                            "the connection limit is reached and none is idle; raise `connections` in \
+                             [limits] or the limit of descriptors (ulimit -n, LimitNOFILE=), whichever is \
+                             lower",
                         ),
                     );
                     return;
@@ -112,8 +115,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                     self.pause_gate(
                         index,
                         Some(
-                            "no descriptor or kernel memory is left; raise the limit of descriptors (ulimit -n, \
-                             LimitNOFILE=) or fs.file-max",
+                            "no descriptor or kernel memory is left; raise the limit of descriptors (ulimit \
+                             -n, LimitNOFILE=) or fs.file-max",
                         ),
                     );
                     return;
@@ -139,7 +142,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
         self.visit(id, |executor, id, process| {
             if !executor.output.is_empty() {
-                // The server speaks first on this connection. Output left in the buffer would go to the next process that runs.
+                // The server speaks first on this connection. Output left in the buffer would go to the next process
+                // that runs.
                 executor.transmit(id, process)?;
             }
             if executor.is_short_of_memory() {

@@ -40,8 +40,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
 }
 
 impl<P: Pollset, S: Service> Executor<P, S> {
-    /// Begins a run of a process: returns the service and the context, which are disjoint parts of the executor. The path for input
-    /// repeats this code, because there the bytes are borrowed from a third part.
+    /// Begins a run of a process: returns the service and the context, which are disjoint parts of the executor. The
+    /// path for input repeats this code, because there the bytes are borrowed from a third part.
     pub(super) fn begin_run(
         &mut self,
         id: ProcessId,

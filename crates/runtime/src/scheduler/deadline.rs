@@ -62,8 +62,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         if let Some(outbox) = &process.outbox
             && now.monotonic_ns >= outbox.look_due_ns(floor)
         {
-            // The kernel reports room only when a good part of the socket's buffer is free. A peer that reads slowly but
-            // steadily may need longer than its limit for that; only a send shows what it has read.
+            // The kernel reports room only when a good part of the socket's buffer is free. A peer that reads slowly
+            // but steadily may need longer than its limit for that; only a send shows what it has read.
             self.transmit_outbox(id, process)?;
             process.last_run = now.tick();
             if self.is_slow_reader(process) {
@@ -71,7 +71,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
                 return Err(CloseReason::SlowReader);
             }
         }
-        // Its deadline did not run while output waited. When it is told that the output has been sent, it may set another.
+        // Its deadline did not run while output waited. When it is told that the output has been sent, it may set
+        // another.
         self.tell_drained(id, process)?;
         if process.outbox.is_some() || process.deadline > now.tick() {
             return Ok(());
@@ -88,7 +89,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.go_on_reading(id, process)
     }
 
-    /// Whether a peer has read less than it must. Output that waits for a file counts too, so that no connection waits forever.
+    /// Whether a peer has read less than it must. Output that waits for a file counts too, so that no connection waits
+    /// forever.
     fn is_slow_reader(&mut self, process: &mut ProcessOf<P, S>) -> bool {
         let now_ns = self.clock.now().monotonic_ns;
         let floor = self.settings.floor();

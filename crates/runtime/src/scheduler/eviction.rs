@@ -18,7 +18,8 @@ use crate::service::{CloseReason, Service};
 use crate::slots::ProcessId;
 use crate::timer::Tick;
 
-/// Connections that may be closed, each with a time: the earliest is closed first. If there are too many, the latest are left out.
+/// Connections that may be closed, each with a time: the earliest is closed first. If there are too many, the latest
+/// are left out.
 struct Candidates {
     /// During a sweep in any order, up to twice as many as are kept; afterwards sorted, the first to close last.
     list: Vec<(Tick, ProcessId)>,
@@ -76,8 +77,8 @@ fn idle_since<K, S: Service>(process: &Process<K, S::Process>, extras: &Extras) 
 }
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
-    /// Closes a connection to make room for a new one: first one with an incomplete request that got no byte in this tick, then the one
-    /// that has been idle longest, then any with an incomplete request. `false` if all are at work.
+    /// Closes a connection to make room for a new one: first one with an incomplete request that got no byte in this
+    /// tick, then the one that has been idle longest, then any with an incomplete request. `false` if all are at work.
     pub(super) fn make_room(&mut self) -> bool {
         let now = self.executor.clock.now().tick();
         let find = |scheduler: &mut Self| {
@@ -124,8 +125,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         None
     }
 
-    /// Searches the whole table for the longest idle processes. A large table is swept again only when the time spent sweeping has become a
-    /// small part of the time that has passed.
+    /// Searches the whole table for the longest idle processes. A large table is swept again only when the time spent
+    /// sweeping has become a small part of the time that has passed.
     fn sweep(&mut self) {
         let now_ns = self.executor.clock.now().monotonic_ns;
         if now_ns < self.idlers.sweeps_ns {

@@ -64,7 +64,8 @@ pub(super) struct Executor<P: Pollset, S: Service> {
     pub(super) run_queue: VecDeque<ProcessId>,
     /// Processes that the service wants to run before the events of the next turn.
     pub(super) resumed: VecDeque<ProcessId>,
-    /// Processes that were told to wait for memory, since the list was last emptied; some have ended or been read since.
+    /// Processes that were told to wait for memory, since the list was last emptied; some have ended or been read
+    /// since.
     pub(super) starved: Vec<ProcessId>,
     /// Processes that came to hold much since the list was last searched; some have ended or let go of it since.
     pub(super) large: Vec<ProcessId>,

@@ -23,8 +23,9 @@ pub(super) enum Drained {
 }
 
 impl<P: Pollset, S: Service> Executor<P, S> {
-    /// The peer has ended its output or the connection. A parked process receives nothing, so it would never notice. A process that
-    /// reads has been told; and if the connection is over in both directions, nothing more can happen to it.
+    /// The peer has ended its output or the connection. A parked process receives nothing, so it would never notice. A
+    /// process that reads has been told; and if the connection is over in both directions, nothing more can happen to
+    /// it.
     #[cold]
     fn look_after_end(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         let is_over = process.flags.has(Flags::OVER);
@@ -269,8 +270,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             // It was in both queues, and has run.
             return Ok(());
         }
-        // Tried even if no room was reported, because no report follows when a turn's share was used up or a file has been
-        // read.
+        // Tried even if no room was reported, because no report follows when a turn's share was used up or a file has
+        // been read.
         self.transmit_outbox(id, process)?;
         self.tell_drained(id, process)?;
         let waits = matches!(process.mode, Mode::Parked | Mode::Collecting);
@@ -321,8 +322,9 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         Ok(())
     }
 
-    /// All output was sent: closes the process, begins to discard, or queues a process that has to be told. It is told in a run of its own:
-    /// a process that writes more each time it is told would otherwise never return, as long as its peer reads.
+    /// All output was sent: closes the process, begins to discard, or queues a process that has to be told. It is told
+    /// in a run of its own: a process that writes more each time it is told would otherwise never return, as long as
+    /// its peer reads.
     pub(super) fn on_sent(
         &mut self,
         id: ProcessId,
@@ -339,8 +341,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
                 if let Some(socket) = &process.socket
                     && (is_layered || output != Drained::Nothing)
                 {
-                    // Sends what the kernel held back, together with the end of the stream. Closing alone would reset the connection
-                    // and lose the answer, if input arrives meanwhile that is never read.
+                    // Sends what the kernel held back, together with the end of the stream. Closing alone would reset
+                    // the connection and lose the answer, if input arrives meanwhile that is never read.
                     self.pollset.end_output(socket);
                 }
                 Err(CloseReason::Finished)

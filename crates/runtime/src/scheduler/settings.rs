@@ -13,7 +13,8 @@ pub struct SchedulerSettings {
     pub connections: usize,
     /// Nanoseconds to poll before blocking; 0 turns polling off.
     pub spin_ns: u64,
-    /// Microseconds for which the kernel busy-polls the network device before the scheduler's thread sleeps; 0 turns it off.
+    /// Microseconds for which the kernel busy-polls the network device before the scheduler's thread sleeps; 0 turns it
+    /// off.
     pub busy_poll_us: u32,
     /// Maximum bytes in inboxes and outboxes.
     pub buffered_bytes: usize,
@@ -29,16 +30,17 @@ pub struct SchedulerSettings {
     pub punctuality: Punctuality,
 }
 
-/// How exactly a scheduler keeps the alarms of its service ([`ServiceContext::wake_at_ns`](crate::service::ServiceContext::wake_at_ns)). Deadlines of
-/// processes are not affected: they expire in ticks.
+/// How exactly a scheduler keeps the alarms of its service
+/// ([`ServiceContext::wake_at_ns`](crate::service::ServiceContext::wake_at_ns)). Deadlines of processes are not
+/// affected: they expire in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Punctuality {
     /// To a millisecond or two.
     Usual,
     /// To tens of microseconds: the time it takes to go to sleep and be woken.
     Exact,
-    /// To about a microsecond: the scheduler polls for the last [`SchedulerSettings::spin_ns`] before an alarm. If alarms follow each
-    /// other more closely than that, the core is always busy.
+    /// To about a microsecond: the scheduler polls for the last [`SchedulerSettings::spin_ns`] before an alarm. If
+    /// alarms follow each other more closely than that, the core is always busy.
     Spinning,
 }
 

@@ -27,13 +27,14 @@ enum Spun {
 const SLEEP_MIN_NS: u64 = 3_000;
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
-    /// Waits until there is something to do, and returns the number of events. [`Self::note_sleep`] records how long it slept, with
-    /// the time that the turn reads anyway.
+    /// Waits until there is something to do, and returns the number of events. [`Self::note_sleep`] records how long it
+    /// slept, with the time that the turn reads anyway.
     ///
     /// The blocking call is made at once, even after work: if an event is already there it returns immediately,
     /// and a check beforehand would add a call to every sleep.
     pub(super) fn wait(&mut self, waiting: TurnWait) -> io::Result<usize> {
-        // Work after the end of the last turn may have sent something, and its receiver must not wait while this scheduler polls.
+        // Work after the end of the last turn may have sent something, and its receiver must not wait while this
+        // scheduler polls.
         self.executor.mailbox.flush();
         let must_not_block = waiting == TurnWait::Forbidden || self.has_more_to_do();
         if must_not_block || self.executor.mailbox.has_messages() {

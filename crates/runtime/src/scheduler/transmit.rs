@@ -118,7 +118,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         Ok(())
     }
 
-    /// The output of a process would have to wait, and there is no memory for it: the connection is cut, visibly for its peer.
+    /// The output of a process would have to wait, and there is no memory for it: the connection is cut, visibly for
+    /// its peer.
     pub(super) fn cut_for_want_of_memory(&mut self, process: &ProcessOf<P, S>) -> CloseReason {
         self.reset_on_close(process);
         CloseReason::OutboxFull

@@ -1,7 +1,7 @@
 //! A service that does anything that the contract allows, at random, in a network with faults.
 //!
-//! Owns the properties that hold whatever a service does: each process that began ends once, the queues are empty when all have ended, and a
-//! turn ends: it has no more runs than its processes can have reasons for.
+//! Owns the properties that hold whatever a service does: each process that began ends once, the queues are empty when
+//! all have ended, and a turn ends: it has no more runs than its processes can have reasons for.
 
 use std::net::IpAddr;
 use std::rc::Rc;

@@ -1,4 +1,5 @@
-//! A peer that sends all its requests before it reads the first answer: the process collects them while its output waits.
+//! A peer that sends all its requests before it reads the first answer: the process collects them while its output
+//! waits.
 
 use runtime::Peer;
 use runtime::service::{CloseReason, Context, Event, ListenerIndex, Next, Progress, Service};

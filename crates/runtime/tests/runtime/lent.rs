@@ -1,5 +1,5 @@
-//! Bytes that are lent: they are sent while the lender lends them, and a connection that still has to send some when they are recalled is
-//! reset.
+//! Bytes that are lent: they are sent while the lender lends them, and a connection that still has to send some when
+//! they are recalled is reset.
 
 use std::cell::Cell;
 use std::rc::Rc;

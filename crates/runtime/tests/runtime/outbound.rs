@@ -308,7 +308,8 @@ impl Service for Clockwork {
     }
 }
 
-/// Sets alarms until one is punctual, that is less late than this, but at most so many. How late the best was, with the scheduler's counters.
+/// Sets alarms until one is punctual, that is less late than this, but at most so many. How late the best was, with the
+/// scheduler's counters.
 fn lateness_ns(
     punctuality: Punctuality,
     [period_ns, punctual_ns]: [u64; 2],
@@ -326,7 +327,8 @@ fn lateness_ns(
     (ended.recv().unwrap().into_iter().min().unwrap(), stats)
 }
 
-/// 300 us between two alarms: in milliseconds each is 700 us late. A loaded machine delays most, so many are tried: half a minute.
+/// 300 us between two alarms: in milliseconds each is 700 us late. A loaded machine delays most, so many are tried:
+/// half a minute.
 #[test]
 fn alarms_are_as_exact_as_they_are_to_be() {
     const MANY: usize = 50_000;

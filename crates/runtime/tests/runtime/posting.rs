@@ -23,11 +23,12 @@ const BOUND: usize = 100_000;
 /// More strings than a turn has ids for.
 const ANSWERS: usize = 300;
 
-/// For three hundred members, more bytes than a scheduler sends in four turns, and for each fewer than its peer has room for.
+/// For three hundred members, more bytes than a scheduler sends in four turns, and for each fewer than its peer has
+/// room for.
 const MUCH: usize = QUEUED_BYTES_SENT_PER_TURN / 70;
 
-/// Each line of a member goes to all members. A member that sends `q` is closed; one that sends `m` outputs much of its own
-/// after what it receives, in the same turn; one that sends `a` receives some answers besides.
+/// Each line of a member goes to all members. A member that sends `q` is closed; one that sends `m` outputs much of its
+/// own after what it receives, in the same turn; one that sends `a` receives some answers besides.
 #[derive(Default)]
 struct Room {
     fan: Fan,

@@ -65,7 +65,8 @@ impl CallNumber {
     }
 }
 
-/// The arguments of a call, read from the first to the last. They lie on the stack of the page, and are copied from there.
+/// The arguments of a call, read from the first to the last. They lie on the stack of the page, and are copied from
+/// there.
 pub struct Arguments<'run> {
     coroutine: &'run Coroutine,
     next: i32,

@@ -2,8 +2,8 @@
 //!
 //! Owns these numbers. Never collects: `garbage` does.
 
-/// How many collection cycles must end before everything that is garbage now is freed. The current cycle may already have passed some of it,
-/// so it takes one more.
+/// How many collection cycles must end before everything that is garbage now is freed. The current cycle may already
+/// have passed some of it, so it takes one more.
 pub(super) const CYCLES: u64 = 2;
 
 /// The state of the collector.

@@ -52,7 +52,8 @@ pub(super) fn is_equal(one: &[u8], other: &[u8]) -> bool {
 
 /// Fills a buffer with bytes from the operating system's generator. Returns whether it succeeded.
 ///
-/// The generator is asked each time: bytes that are not kept cannot leak, and a machine restored from a snapshot does not repeat them.
+/// The generator is asked each time: bytes that are not kept cannot leak, and a machine restored from a snapshot does
+/// not repeat them.
 pub fn fill_with_random(place: &mut [u8]) -> bool {
     getrandom::fill(place).is_ok()
 }

@@ -29,11 +29,12 @@ impl fmt::Display for EngineError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoHookChecks => formatter.write_str(
-                "LuaJIT was built without LUAJIT_ENABLE_CHECKHOOK, so a page that loops could not be interrupted: \
-                 build with the CFLAGS of .cargo/config.toml",
+                "LuaJIT was built without LUAJIT_ENABLE_CHECKHOOK, so a page that loops could not be \
+                 interrupted: build with the CFLAGS of .cargo/config.toml",
             ),
             Self::UnknownStacks => formatter.write_str(
-                "LuaJIT keeps its stacks in another way than the version in Cargo.lock does: build with that one",
+                "LuaJIT keeps its stacks in another way than the version in Cargo.lock does: build with \
+                 that one",
             ),
             Self::Memory { bytes } => {
                 write!(formatter, "{bytes} bytes are not enough for the page engine: raise its memory")

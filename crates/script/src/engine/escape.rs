@@ -10,8 +10,8 @@ use memchr::{memchr2, memchr3};
 /// Texts up to this length are checked byte by byte, because a search costs more.
 const SHORT: usize = 32;
 
-/// The positions of the next bytes that must be replaced. Each of the two searches continues when writing has reached its
-/// result, so that no byte is searched twice by the same search.
+/// The positions of the next bytes that must be replaced. Each of the two searches continues when writing has reached
+/// its result, so that no byte is searched twice by the same search.
 struct Next {
     mark: usize,
     quote: usize,
@@ -74,8 +74,9 @@ pub(super) fn escaped_length(text: &[u8]) -> usize {
     clean + text.iter().skip(clean).map(grown).sum::<usize>()
 }
 
-/// Writes `text` with its replacements to the start of `place`, which must have at least [`escaped_length`] bytes, and returns the length.
-/// In a smaller place the rest is left out, because this is called from native code, through which a panic must not unwind.
+/// Writes `text` with its replacements to the start of `place`, which must have at least [`escaped_length`] bytes, and
+/// returns the length. In a smaller place the rest is left out, because this is called from native code, through which
+/// a panic must not unwind.
 pub(super) fn write(text: &[u8], place: &mut [u8]) -> usize {
     let mut writer = Writer { place, written: 0 };
     if text.len() < SHORT {

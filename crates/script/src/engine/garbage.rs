@@ -20,8 +20,8 @@ impl EngineState {
         ticks
     }
 
-    /// Begins a collection if little memory is left and some of what is used may be garbage: half of what was free at the
-    /// end of the last one was allocated since, or was held by runs that have ended.
+    /// Begins a collection if little memory is left and some of what is used may be garbage: half of what was free at
+    /// the end of the last one was allocated since, or was held by runs that have ended.
     fn collect_if_due(&mut self) {
         let (used, whole) = (self.lua.memory_used(), self.lua.memory_bound());
         let (left, ended) = (self.collection.left, self.bin.borrow().held);
@@ -39,8 +39,8 @@ impl EngineState {
         }
     }
 
-    /// Does some of the current collection, for the end of a turn: more if less memory is free. Returns whether there is more
-    /// to do.
+    /// Does some of the current collection, for the end of a turn: more if less memory is free. Returns whether there
+    /// is more to do.
     pub fn clear_away(&mut self) -> bool {
         self.sweep();
         self.collect_if_due();
@@ -80,14 +80,14 @@ impl EngineState {
         self.collect_if_due();
     }
 
-    /// Bytes that runs must free to make room for others: all garbage was collected, and memory is still short. Reported
-    /// once for each collection.
+    /// Bytes that runs must free to make room for others: all garbage was collected, and memory is still short.
+    /// Reported once for each collection.
     pub fn take_shortage(&mut self) -> Option<u64> {
         Some(std::mem::take(&mut self.collection.missing)).filter(|bytes| *bytes > 0)
     }
 
-    /// Whether there is room for another process, which may live long and grow: not if memory may soon be short, even if only
-    /// garbage fills it.
+    /// Whether there is room for another process, which may live long and grow: not if memory may soon be short, even
+    /// if only garbage fills it.
     pub(super) fn has_room_for_more(&self) -> bool {
         self.lua.memory_used() < self.lua.memory_bound() / 8 * limits::SPAWNED_EIGHTHS
     }

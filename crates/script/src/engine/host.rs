@@ -40,8 +40,8 @@ pub trait PageHost {
         Err("there are no channels here".to_owned())
     }
 
-    /// Provides the record of a key, if there is one, as two fields: its kind (`0` bytes, `1` an integer, `2` JSON) and its bytes; its version and
-    /// its expiry in milliseconds since 1970, or nothing.
+    /// Provides the record of a key, if there is one, as two fields: its kind (`0` bytes, `1` an integer, `2` JSON) and
+    /// its bytes; its version and its expiry in milliseconds since 1970, or nothing.
     ///
     /// # Errors
     /// Why it cannot be read, for the page.
@@ -49,9 +49,9 @@ pub trait PageHost {
         Err("the store cannot be read here".to_owned())
     }
 
-    /// Provides several records. The first field is the key after which the next ones come, and `1` if there may be more; the second the number of
-    /// the commit that is read, and nothing. Each record is one field with its key and nothing, followed by the two fields of
-    /// [`record`](Self::record).
+    /// Provides several records. The first field is the key after which the next ones come, and `1` if there may be
+    /// more; the second the number of the commit that is read, and nothing. Each record is one field with its key and
+    /// nothing, followed by the two fields of [`record`](Self::record).
     ///
     /// # Errors
     /// Why they cannot be read, for the page.
@@ -112,8 +112,8 @@ pub enum RequestPart {
     Headers,
     /// `request.cookies`: fields; for repeated names the last counts.
     Cookies,
-    /// `request.cookie_lists`: the same, each under its number and name. A client sends several with one name for different paths and
-    /// domains, and not all of them are this site's.
+    /// `request.cookie_lists`: the same, each under its number and name. A client sends several with one name for
+    /// different paths and domains, and not all of them are this site's.
     CookieLists,
     /// `request.body`: text.
     Body,
@@ -121,8 +121,8 @@ pub enum RequestPart {
     Form,
     /// `request.form_lists`: the same, each under its number and name.
     FormLists,
-    /// `request.files`: fields. `form` is a number for all of them, `count` the number of files; for each, counted from 1, there are
-    /// `1.field`, `1.name`, `1.type` and `1.size`.
+    /// `request.files`: fields. `form` is a number for all of them, `count` the number of files; for each, counted from
+    /// 1, there are `1.field`, `1.name`, `1.type` and `1.size`.
     Files,
     /// `request.peer`: text, an address.
     Peer,

@@ -24,8 +24,8 @@ const LOAD_MODULE: f64 = 3.0;
 pub(super) const NO_MEMORY: &str = "not enough memory";
 
 impl EngineState {
-    /// Loads a page: Lua text that returns a function `(output, escaped, raw, request, response, arguments)`. From then on
-    /// other pages of its site can include it by its name without the `.page`, until it is withdrawn.
+    /// Loads a page: Lua text that returns a function `(output, escaped, raw, request, response, arguments)`. From then
+    /// on other pages of its site can include it by its name without the `.page`, until it is withdrawn.
     ///
     /// # Errors
     ///

@@ -48,7 +48,8 @@ impl EngineState {
     ) -> CallResult {
         output.take(&coroutine);
         coroutine.truncate(0);
-        // A coroutine that exited is in the middle of something. A large output is freed now, because otherwise it would stay until the next run.
+        // A coroutine that exited is in the middle of something. A large output is freed now, because otherwise it
+        // would stay until the next run.
         let is_idle = match tag {
             EXIT => false,
             _ if output.body.len() <= limits::BUFFER_KEPT_SIZE => true,

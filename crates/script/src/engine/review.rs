@@ -9,8 +9,8 @@ use crate::engine::run::{Review, Run};
 use crate::engine::state::EngineState;
 
 impl EngineState {
-    /// Collects garbage instead of continuing a run, at the run's expense, and decides when it is known what the run holds. Then the
-    /// review ends, and the run returns as it did before.
+    /// Collects garbage instead of continuing a run, at the run's expense, and decides when it is known what the run
+    /// holds. Then the review ends, and the run returns as it did before.
     #[cold]
     pub(super) fn review(
         &mut self,

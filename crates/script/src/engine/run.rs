@@ -98,8 +98,8 @@ pub struct Run {
     pub(super) bin: Bin,
 }
 
-/// A review of what a run really holds: the run is suspended, and garbage is collected until everything that was garbage when the
-/// review began has been freed.
+/// A review of what a run really holds: the run is suspended, and garbage is collected until everything that was
+/// garbage when the review began has been freed.
 #[derive(Clone, Copy)]
 pub(super) struct Review {
     /// The cycle at whose end all that garbage is freed.

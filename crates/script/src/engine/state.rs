@@ -170,8 +170,8 @@ impl EngineState {
         self.lua.leave();
     }
 
-    /// Discards all native code. Code that all pages share has a piece for each page that used it, and room for a limited number: call it after
-    /// pages were replaced.
+    /// Discards all native code. Code that all pages share has a piece for each page that used it, and room for a
+    /// limited number: call it after pages were replaced.
     pub fn forget_native(&mut self) {
         self.lua.forget_native();
     }
@@ -208,7 +208,8 @@ impl EngineState {
         self.go_on(run, 1, host, output)
     }
 
-    /// Continues a page with the reply to its wait. A page whose slice ended, or that begins, takes [`WaitReply::Nothing`].
+    /// Continues a page with the reply to its wait. A page whose slice ended, or that begins, takes
+    /// [`WaitReply::Nothing`].
     pub fn resume(
         &mut self,
         mut run: Run,
@@ -242,7 +243,8 @@ impl EngineState {
         }
     }
 
-    /// Passes the reply to a wait: a failure or nil, then the values. Returns how many values that are; `None` without memory.
+    /// Passes the reply to a wait: a failure or nil, then the values. Returns how many values that are; `None` without
+    /// memory.
     fn pass_reply(
         &mut self,
         coroutine: &mut Coroutine,
@@ -316,8 +318,8 @@ impl EngineState {
         }
     }
 
-    /// Resumes a run once. If it returns, it has yielded, or its slice ended with time left; everything else is an error, and its
-    /// coroutine is gone.
+    /// Resumes a run once. If it returns, it has yielded, or its slice ended with time left; everything else is an
+    /// error, and its coroutine is gone.
     pub(super) fn advance(
         &mut self,
         run: &mut Run,

@@ -68,8 +68,8 @@ impl EngineState {
         }
     }
 
-    /// Bytes that the run of the last call held at its end: its allocations, less what was collected since. For small runs all their
-    /// allocations count, up to [`UNWATCHED_SIZE`](crate::limits::UNWATCHED_SIZE).
+    /// Bytes that the run of the last call held at its end: its allocations, less what was collected since. For small
+    /// runs all their allocations count, up to [`UNWATCHED_SIZE`](crate::limits::UNWATCHED_SIZE).
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         self.held

@@ -27,8 +27,8 @@ enum Place<'l> {
     Argument(NamedCall<'l>),
 }
 
-/// The names with which a Lua text calls one of these functions, up to the first invalid place. A function that the text
-/// declares itself (`local include`) is another function, and its names are left out.
+/// The names with which a Lua text calls one of these functions, up to the first invalid place. A function that the
+/// text declares itself (`local include`) is another function, and its names are left out.
 pub fn named<'l>(lua: &'l str, functions: &[&str]) -> Vec<NamedCall<'l>> {
     let mut lexer = Lexer::new(lua, 0);
     let (mut found, mut declared): (Vec<NamedCall<'l>>, Vec<&str>) = (Vec::new(), Vec::new());
@@ -94,7 +94,8 @@ mod tests {
 
     #[test]
     fn names_are_found_where_they_stand_alone() {
-        let lua = "include('a.html')\n -- include('no')\nlocal clock = require \"clock\" include(\n'b', { 1 })";
+        let lua = "include('a.html')\n -- include('no')\nlocal clock = require \"clock\" include(\n'b', { 1 \
+                   })";
         let expected = [("include", "a.html", 1), ("require", "clock", 3), ("include", "b", 4)];
         assert_eq!(found(lua), expected);
     }

@@ -7,8 +7,8 @@ use crate::template::token::{Lexeme, Lexer};
 /// Shorter names are similar to too many others.
 const LENGTH_MIN: usize = 3;
 
-/// The name that differs from `name` in one character, or in the order of two, among those in this Lua text or otherwise among
-/// `others`. A name after a point or a colon is that of a field and is skipped.
+/// The name that differs from `name` in one character, or in the order of two, among those in this Lua text or
+/// otherwise among `others`. A name after a point or a colon is that of a field and is skipped.
 pub fn near_name<'a>(name: &str, lua: &'a str, others: &[&'a str]) -> Option<&'a str> {
     let is_near = |other: &&str| is_near(name.as_bytes(), other.as_bytes());
     if name.len() < LENGTH_MIN {

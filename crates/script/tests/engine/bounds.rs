@@ -1,5 +1,5 @@
-//! Everything a page sets, names, logs or requests has a limit: beyond it there is an error at the page's line, or it is shortened. Values
-//! just below the limit work as usual.
+//! Everything a page sets, names, logs or requests has a limit: beyond it there is an error at the page's line, or it
+//! is shortened. Values just below the limit work as usual.
 
 use script::engine::Fault;
 use script::limits;
@@ -32,7 +32,8 @@ fn names_and_values_of_fields_are_bounded() {
     );
     is_bounded(
         "response.headers.a = { ('x'):rep(16384), ('x'):rep(16384), ('x'):rep(16384), ('x'):rep(16300) }",
-        "response.headers.a = { ('x'):rep(16384), ('x'):rep(16384), ('x'):rep(16384), ('x'):rep(16384), 'x' }",
+        "response.headers.a = { ('x'):rep(16384), ('x'):rep(16384), ('x'):rep(16384), ('x'):rep(16384), 'x' \
+         }",
         "the values of 'a' are longer than 65536 bytes together",
     );
     is_bounded(
@@ -141,7 +142,8 @@ fn value_out_of_range_has_no_date() {
         assert_eq!(error.line, 2, "{code}: {error}");
         assert!(error.message.contains("no date is "), "{code}: {error}");
     }
-    let fine = "assert(time.http(0) == 'Thu, 01 Jan 1970 00:00:00 GMT' and time.date('!%Y', -1) == '1969' and time.date('') == '')";
+    let fine = "assert(time.http(0) == 'Thu, 01 Jan 1970 00:00:00 GMT' and time.date('!%Y', -1) == '1969' \
+                and time.date('') == '')";
     Stage::new().body(fine);
 }
 
@@ -209,7 +211,8 @@ fn load_is_bounded_by_compilation_cost() {
 #[test]
 fn a_line_of_the_log_is_cut() {
     let mut stage = Stage::new();
-    stage.body("log.info(('x'):rep(65535), 'y') log.info(('x'):rep(65534), 'y') print(unpack({ 'a', nil, 7 }, 1, 3))");
+    stage.body("log.info(('x'):rep(65535), 'y') log.info(('x'):rep(65534), 'y') print(unpack({ 'a', nil, 7 \
+                }, 1, 3))");
     stage.body("local long = ('x'):rep(10000) print(long, long, long, long, long, long, long, long, 'end')");
     let lines: Vec<&str> = stage.desk.log.iter().map(|(_, line)| &**line).collect();
     let long = "x".repeat(65534);

@@ -1,5 +1,5 @@
-//! Goal: a page receives the messages of a channel, of every kind, and gets an error for wrong calls. Method: a host that answers each wait
-//! in turn.
+//! Goal: a page receives the messages of a channel, of every kind, and gets an error for wrong calls. Method: a host
+//! that answers each wait in turn.
 
 use std::time::Duration;
 

@@ -25,7 +25,8 @@ fn a_process_has_copies_of_what_its_function_refers_to() {
         ),
         // References to one table still refer to one table, also if it contains itself.
         (
-            "local t = { x = 1 } t.own, t.list = t, { t } spawn(function(u) log(t.own == t, t.list[1] == t, u == t) end, t)",
+            "local t = { x = 1 } t.own, t.list = t, { t } spawn(function(u) log(t.own == t, t.list[1] == t, \
+             u == t) end, t)",
             "true true true",
         ),
         // Two functions share a variable, and each process has its own.
@@ -55,7 +56,8 @@ fn a_process_has_copies_of_what_its_function_refers_to() {
             "3",
         ),
         (
-            "local a, b, c = 1 spawn(function() b = (b or 0) + 1 log(a, b, c, (function() return a end)()) end)",
+            "local a, b, c = 1 spawn(function() b = (b or 0) + 1 log(a, b, c, (function() return a end)()) \
+             end)",
             "1 1 nil 1",
         ),
     ] {
@@ -88,7 +90,8 @@ fn uncopyable_value_is_named_in_error() {
     for (code, named) in [
         (
             "spawn(function() log(request.path) end)",
-            "`request` (the variable 'request' of the function): read what the process needs of it into local variables first",
+            "`request` (the variable 'request' of the function): read what the process needs of it into \
+             local variables first",
         ),
         (
             "spawn(function() response:write('x') end)",
@@ -113,7 +116,8 @@ fn uncopyable_value_is_named_in_error() {
         ),
         (
             "local cookies = request.signed_cookies spawn(function() log(cookies.user) end)",
-            "a function of the library that is this page's own (the field '__index' of the metatable of the variable 'cookies' of the function)",
+            "a function of the library that is this page's own (the field '__index' of the metatable of the \
+             variable 'cookies' of the function)",
         ),
     ] {
         let error = stage.failure(code);
@@ -134,7 +138,8 @@ fn uncopyable_value_is_named_in_error() {
 fn a_process_has_app_modules_of_its_own() {
     let (mut stage, mut process_engine) = (Stage::new(), ProcessEngine::new());
     for state in [&mut stage.state, &mut process_engine.stage.state] {
-        let text = "local count = 0 return { add = function() count = count + 1 return count end, word = 'own' }";
+        let text = "local count = 0 return { add = function() count = count + 1 return count end, word = \
+                    'own' }";
         state.provide("tally", "tally.lua", text).unwrap();
         state.adopt_modules().unwrap();
     }

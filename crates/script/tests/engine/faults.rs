@@ -43,7 +43,8 @@ fn few_levels_are_counted_as_they_are() {
     let mut stage = Stage::new();
     for depth in [1, 2, 30, 47, 48, 49, 64, 65, 66, 67, 100] {
         let code = format!(
-            "local function f(n) if n == 1 then error('no') end\nreturn 1 + f(n - 1) end\nreturn 1 +\nf({depth})"
+            "local function f(n) if n == 1 then error('no') end\nreturn 1 + f(n - 1) end\nreturn 1 \
+             +\nf({depth})"
         );
         let error = stage.failure(&code);
         let way: Vec<_> = error.traceback.iter().map(|frame| (frame.line, frame.times)).collect();

@@ -62,7 +62,8 @@ fn a_name_that_is_spelt_in_another_way_is_the_same_field() {
 #[test]
 fn invalid_field_values_are_error_with_line() {
     let mut stage = Stage::new();
-    let one_line = "the value of 'X' must be a string of one line without control characters, or a list of them";
+    let one_line = "the value of 'X' must be a string of one line without control characters, or a list of \
+                    them";
     for (assignment, what) in [
         ("X = {}", "the list of values of 'X' is empty: nil takes the field away"),
         ("X = { 'a', 'b\\r\\nevil: c' }", one_line),

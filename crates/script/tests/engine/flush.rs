@@ -84,7 +84,8 @@ fn nothing_of_the_head_is_changed_behind_a_flush() {
         _b:put(response.status)";
     stage.body(read);
     let mut stage = Stage::new();
-    let unset = "response.status = 201 response:flush() _b:put(response.status, pcall(function() response.status = 1 end) and 'set' or ' kept ', response.status)";
+    let unset = "response.status = 201 response:flush() _b:put(response.status, pcall(function() \
+                 response.status = 1 end) and 'set' or ' kept ', response.status)";
     assert_eq!(stage.body(unset), "201 kept 201");
     assert_eq!(stage.body("_b:put(tostring(response.status)) response.status = 202"), "nil");
 }

@@ -161,9 +161,9 @@ const DEFINITIONS: &str = include_str!("../../../../docs/velodrome.d.lua");
 const DOCUMENT: &str = include_str!("../../../../docs/pages.md");
 
 /// The names that the Lua language server knows for LuaJIT by itself.
-const OF_LUAJIT: &str = "_G _VERSION assert bit collectgarbage coroutine error getmetatable ipairs load loadstring math \
-    next pairs pcall print rawequal rawget rawlen rawset select setmetatable string table tonumber tostring type unpack \
-    xpcall";
+const OF_LUAJIT: &str = "_G _VERSION assert bit collectgarbage coroutine error getmetatable ipairs load \
+                         loadstring math next pairs pcall print rawequal rawget rawlen rawset select \
+                         setmetatable string table tonumber tostring type unpack xpcall";
 
 /// The names that the definitions assign, sorted.
 fn declared() -> Vec<&'static str> {

@@ -48,7 +48,8 @@ fn errors_that_a_client_is_to_blame_for_can_be_told_apart() {
     let look = "local fine, why = pcall(function() return request.cookies.a end)";
     assert_eq!(stage.body(&format!("{look} _b:put(tostring(client_error(why)))")), "400");
     let code = format!(
-        "{look} local other, what = pcall(error, 'mine') _b:put(tostring(client_error(what)), tostring(client_error(nil)))"
+        "{look} local other, what = pcall(error, 'mine') _b:put(tostring(client_error(what)), \
+         tostring(client_error(nil)))"
     );
     assert_eq!(stage.body(&code), "nilnil");
     // The error of another run is unknown here.

@@ -55,11 +55,13 @@ fn a_route_without_a_handler_is_told_what_is_missing() {
         ("'GET', '/boom'", "there is no handler for GET /boom: it is behind the path"),
         (
             "'GETT', '/boom'",
-            "'GETT' is no method: there are GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS; and of channels SUBSCRIBE and PUBLISH",
+            "'GETT' is no method: there are GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS; and of channels \
+             SUBSCRIBE and PUBLISH",
         ),
         (
             "'/boom', '/'",
-            "'/boom' is no method: there are GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS; and of channels SUBSCRIBE and PUBLISH",
+            "'/boom' is no method: there are GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS; and of channels \
+             SUBSCRIBE and PUBLISH",
         ),
         ("'/boom'", "a handler is a function, or a table of functions by method, not a nil"),
     ] {

@@ -1,4 +1,5 @@
-//! The memory that one run holds: it is measured, a run that holds too much is ended, and one that creates garbage is not.
+//! The memory that one run holds: it is measured, a run that holds too much is ended, and one that creates garbage is
+//! not.
 
 use std::time::Duration;
 

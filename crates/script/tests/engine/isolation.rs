@@ -33,7 +33,8 @@ fn ended(stage: &mut Stage, run: Run) -> String {
 }
 
 const NOT_OWN: &str = "this coroutine belongs to another request";
-const NOT_ANSWERED: &str = "this answer is sent, or not the one that is made here (a spawned process makes none): nothing can be added to it";
+const NOT_ANSWERED: &str = "this answer is sent, or not the one that is made here (a spawned process makes \
+                            none): nothing can be added to it";
 
 #[test]
 fn a_coroutine_belongs_to_the_run_that_made_it() {

@@ -216,7 +216,8 @@ proptest! {
     fn json_that_the_server_takes_is_the_json_that_pages_can_read(texts in prop::collection::vec(texts(), 64)) {
         let mut stage = Stage::new();
         let list: String = texts.iter().map(|text| format!("'{}',", quoted(text))).collect();
-        let code = format!("for _, text in ipairs {{ {list} }} do _b:put(pcall(json.decode, text) and '1' or '0') end");
+        let code = format!("for _, text in ipairs {{ {list} }} do _b:put(pcall(json.decode, text) and '1' \
+                            or '0') end");
         let read = stage.body(&code);
         let taken: String = texts.iter().map(|text| if wire::json::check_of_page(text).is_ok() { '1' } else { '0' }).collect();
         for (text, (read, taken)) in texts.iter().zip(read.chars().zip(taken.chars())) {

@@ -1,4 +1,5 @@
-//! Library calls with a lot of work: they are done in pieces, between which others run, or refused. The results are the same.
+//! Library calls with a lot of work: they are done in pieces, between which others run, or refused. The results are the
+//! same.
 
 use std::time::Duration;
 
@@ -18,14 +19,16 @@ fn played(code: &str) -> Course {
     stage.play(&page).unwrap()
 }
 
-/// Checks that the call is interrupted more often than the code around it could explain, and returns the expected result.
+/// Checks that the call is interrupted more often than the code around it could explain, and returns the expected
+/// result.
 fn is_sliced(code: &str, expected: &str) {
     let course = played(code);
     assert_eq!(course.body, expected, "{code}");
     assert!(course.slices > 3, "{code}: {} slices", course.slices);
 }
 
-/// The same for a call whose preparation takes a while itself: a wait is between them, and what came before it does not count.
+/// The same for a call whose preparation takes a while itself: a wait is between them, and what came before it does not
+/// count.
 fn is_sliced_after(before: &str, call: &str, expected: &str) {
     let course = played(&format!("{before} sleep(0) {call}"));
     assert_eq!(course.body, expected, "{call}");

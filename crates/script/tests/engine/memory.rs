@@ -45,8 +45,9 @@ fn endless_allocation_ends_the_page_only() {
     }
 }
 
-/// LuaJIT's functions in assembler do not say where the stack ends when they allocate, and the error of an allocation that fails is
-/// written there: in the link of such a function's own frame, where another call ended at that place before.
+/// LuaJIT's functions in assembler do not say where the stack ends when they allocate, and the error of an allocation
+/// that fails is written there: in the link of such a function's own frame, where another call ended at that place
+/// before.
 #[test]
 fn an_allocation_that_fails_in_assembler_writes_over_no_frame() {
     for ask in ["text:sub(i)", "text:sub(i):reverse()", "text:sub(i):upper()"] {
@@ -80,8 +81,8 @@ fn memory_that_is_missing_within_a_coroutine_is_missing_memory() {
     }
 }
 
-/// LuaJIT frees a function by the number of its upvalues, which it sets when it has all of them: where one of them found no room, a
-/// part of the function was counted for ever.
+/// LuaJIT frees a function by the number of its upvalues, which it sets when it has all of them: where one of them
+/// found no room, a part of the function was counted for ever.
 #[test]
 fn a_function_whose_upvalues_find_no_room_is_given_back_whole() {
     let names = (1..=50).map(|number| format!("v{number}")).collect::<Vec<_>>().join(",");
@@ -117,7 +118,8 @@ fn want_of_memory_is_no_table_after_a_table_was_refused() {
         run_memory_bytes: 16 << 20,
         ..EngineSettings::default()
     });
-    let caught = "local fine, why = pcall(function() local t = {} for i = 1, 2e6 do t[i * 3] = i end end) _b:put(tostring(fine))";
+    let caught = "local fine, why = pcall(function() local t = {} for i = 1, 2e6 do t[i * 3] = i end end) \
+                  _b:put(tostring(fine))";
     assert_eq!(stage.body(caught), "false");
     let error = stage.failure("local t = {} for i = 1, 1e5 do t[i] = ('x'):rep(1000) .. i end");
     assert_eq!((error.fault, error.message.as_str()), (Fault::Memory, "not enough memory"));
@@ -245,7 +247,8 @@ fn failed_or_dropped_run_leaves_only_garbage() {
     }
 }
 
-/// Where little room is left, garbage is collected in steps between the runs, and none of them waits for the whole of it.
+/// Where little room is left, garbage is collected in steps between the runs, and none of them waits for the whole of
+/// it.
 #[test]
 fn garbage_behind_runs_is_collected_in_steps() {
     let mut stage = Stage::with(EngineSettings { memory_bytes: 96 << 20, ..small() });

@@ -33,7 +33,8 @@ fn failed(pages: &[(&str, &str)]) -> String {
 #[test]
 fn a_part_is_printed_where_it_is_included() {
     let row = ("_row.page.html", "<li><%= arguments.name %></li>");
-    let list = "<ul><% for _, name in ipairs { 'a', '<b>' } do include('_row.html', { name = name }) end %></ul>";
+    let list = "<ul><% for _, name in ipairs { 'a', '<b>' } do include('_row.html', { name = name }) end \
+                %></ul>";
     assert_eq!(shown(&[row, ("list.page.html", list)]), "<ul><li>a</li><li>&lt;b&gt;</li></ul>");
     let value = "<ul><%- include('_row.html', { name = 'c' }) %></ul>";
     assert_eq!(shown(&[row, ("list.page.html", value)]), "<ul><li>c</li></ul>");
@@ -47,7 +48,8 @@ fn names_are_of_the_page_that_says_them() {
         ("a/b/_far.page.html", "far"),
         (
             "a/index.page.html",
-            "<% include('_near.html') include('/_top.html') include('b/_far.html') include('./_near.html') %>",
+            "<% include('_near.html') include('/_top.html') include('b/_far.html') include('./_near.html') \
+             %>",
         ),
     ];
     assert_eq!(shown(&pages), "near, toptopfarnear, top");
@@ -111,7 +113,8 @@ fn unexpected_argument_of_template_is_refused() {
 fn an_exit_within_a_block_has_what_was_printed_before_it() {
     let mut stage = Stage::new();
     let base = ("_base.page.html", "[<% block('b', function() %>none<% end) %><%- content() %>]");
-    let page = "<% layout('_base.html') %>one <% block('a', function() %>two <% block('b', function() %>three<% exit() end) end) %>four";
+    let page = "<% layout('_base.html') %>one <% block('a', function() %>two <% block('b', function() \
+                %>three<% exit() end) end) %>four";
     let ends = site(&mut stage, &[base, ("e.page.html", page)]);
     let next = site(&mut stage, &[("n.page.html", "<% layout('_base.html') %>next")]);
     for _ in 0..2 {
@@ -123,7 +126,8 @@ fn an_exit_within_a_block_has_what_was_printed_before_it() {
 #[test]
 fn a_block_that_fails_takes_nothing_with_it() {
     let base = ("_base.page.html", "<%- content() %>");
-    let page = "<% layout('_base.html') %>before <% local fine, what = pcall(block, 'b', function() %>lost<% error('no', 0) end) %><%= what %>";
+    let page = "<% layout('_base.html') %>before <% local fine, what = pcall(block, 'b', function() \
+                %>lost<% error('no', 0) end) %><%= what %>";
     assert_eq!(shown(&[base, ("x.page.html", page)]), "before no");
 }
 

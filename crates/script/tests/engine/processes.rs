@@ -126,7 +126,8 @@ fn a_process_runs_beside_its_page() {
 #[test]
 fn processes_of_account_share_memory_sum() {
     let (mut stage, mut process_engine) = (Stage::new(), ProcessEngine::new());
-    let code = "spawn(function() local t = {} local own = tostring(t) for i = 1, 2000 do t[i] = own .. i end receive() log(#t) end)";
+    let code = "spawn(function() local t = {} local own = tostring(t) for i = 1, 2000 do t[i] = own .. i \
+                end receive() log(#t) end)";
     let page = stage.load(code);
     let mut children = Vec::new();
     for _ in 0..50 {

@@ -37,7 +37,8 @@ fn a_run_that_waits_keeps_its_numbers() {
     stage.body("math.randomseed(3) math.random() coroutine.wrap(function() math.random() end)()");
     assert!(matches!(stage.resume(run), Step::Done));
     assert_eq!(String::from_utf8_lossy(&stage.output.body), alone);
-    let within = "math.randomseed(3) coroutine.wrap(function() math.random() end)() _b:put(math.random(1000000))";
+    let within = "math.randomseed(3) coroutine.wrap(function() math.random() end)() \
+                  _b:put(math.random(1000000))";
     assert_eq!(stage.body(within), alone, "a coroutine of the page is of the same run");
 }
 

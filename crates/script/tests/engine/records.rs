@@ -1,5 +1,5 @@
-//! Goal: a page reads and writes values of the store with their types, and retries an update after a conflict. Method: a host with
-//! records, which answers each wait in turn.
+//! Goal: a page reads and writes values of the store with their types, and retries an update after a conflict. Method:
+//! a host with records, which answers each wait in turn.
 
 use script::engine::WaitReply;
 
@@ -152,7 +152,8 @@ fn an_update_that_others_come_before_is_tried_again_in_line() {
     assert_eq!(waits, [sent, "line 0/number", sent, sent, "line "]);
     assert_eq!(wrote, "-2 3");
     // Nothing is written if the function returns nothing, and the page leaves the queue of the key when it fails.
-    let code = "response:write(store.update('number', function() end), tostring(store.update('x', function() end)))";
+    let code = "response:write(store.update('number', function() end), tostring(store.update('x', \
+                function() end)))";
     assert_eq!(written(code), "-3nil");
     let code = "local calls = 0
         response:write((select(2, pcall(store.update, 'number', function(value)
@@ -205,7 +206,10 @@ fn a_transaction_sees_what_it_wrote_and_depends_on_what_it_read() {
 #[test]
 fn a_database_goes_with_a_process_and_a_transaction_does_not() {
     let mut stage = stage();
-    let page = stage.load("local cards = store.database('cards') spawn(function() return cards:get('a'), store.get end)");
+    let page = stage.load(
+        "local cards = store.database('cards') spawn(function() return cards:get('a'), \
+                           store.get end)",
+    );
     assert!(matches!(stage.start(&page), Step::Waits(_, Wait::Spawn(_))));
 }
 

@@ -7,10 +7,13 @@ use crate::stage::Stage;
 /// Each calls itself for as long as it can, and catches the error.
 const ENDLESS: &[&str] = &[
     "o = setmetatable({}, { __tostring = function() return string.format('%s', o) end }) return tostring(o)",
-    "o = setmetatable({}, { __tostring = function() return string.format('%5s|%q', 1, o) end }) return tostring(o)",
-    "o = setmetatable({}, { __tostring = function() return ('%s%%%d%s'):format('', 1, o) end }) return tostring(o)",
+    "o = setmetatable({}, { __tostring = function() return string.format('%5s|%q', 1, o) end }) return \
+     tostring(o)",
+    "o = setmetatable({}, { __tostring = function() return ('%s%%%d%s'):format('', 1, o) end }) return \
+     tostring(o)",
     "o = setmetatable({}, { __tostring = function() response:write(o) return '' end }) return tostring(o)",
-    "o = setmetatable({}, { __tostring = function() response:write(1, 2, 3, 4, o) return '' end }) return tostring(o)",
+    "o = setmetatable({}, { __tostring = function() response:write(1, 2, 3, 4, o) return '' end }) return \
+     tostring(o)",
     "o = setmetatable({}, { __tostring = function() return html.escape(o) end }) return tostring(o)",
     "o = setmetatable({}, { __tostring = function() print(o) return '' end }) return tostring(o)",
     "o = setmetatable({}, { __tostring = function() error(o) end }) return tostring(o)",
@@ -23,11 +26,15 @@ const ENDLESS: &[&str] = &[
     "o = setmetatable({}, { __index = function(_, key) return json.encode(o) end }) return o.x",
     "o = setmetatable({}, { __index = function(_, key) return o[key .. 'x'] end }) return o.x",
     "o = setmetatable({}, { __concat = function() return o .. 'x' end }) return o .. 'x'",
-    "o = setmetatable({}, { __concat = function() return table.concat({ 'x', o .. 'x' }) end }) return o .. 'x'",
-    "o = setmetatable({}, { __eq = function(a, b) return a == b end }) return o == setmetatable({}, getmetatable(o))",
+    "o = setmetatable({}, { __concat = function() return table.concat({ 'x', o .. 'x' }) end }) return o .. \
+     'x'",
+    "o = setmetatable({}, { __eq = function(a, b) return a == b end }) return o == setmetatable({}, \
+     getmetatable(o))",
     "o = setmetatable({}, { __call = function(...) return 1 + o(...) end }) return o()",
-    "o = setmetatable({}, { __lt = function(a, b) table.sort({ a, b }) return true end }) table.sort({ o, o })",
-    "o = setmetatable({}, { __lt = function(a, b) table.sort({ 1, a, b }) return true end }) table.sort({ 1, o, o })",
+    "o = setmetatable({}, { __lt = function(a, b) table.sort({ a, b }) return true end }) table.sort({ o, o \
+     })",
+    "o = setmetatable({}, { __lt = function(a, b) table.sort({ 1, a, b }) return true end }) table.sort({ \
+     1, o, o })",
     "o = function() table.sort({ 1, 2 }, function() o() return true end) end o()",
     "o = function() return ('x'):gsub('.', o) end o()",
     "o = function() return ('1'):gsub(1, o) end o()",
@@ -44,7 +51,8 @@ const ENDLESS: &[&str] = &[
     "o = function() return coroutine.wrap(function() return ('%s'):format(o) end)() end
         o = setmetatable({}, { __tostring = function() return coroutine.wrap(function() return ('%s'):format(o) end)() end })
         return tostring(o)",
-    "o = function() local t = setmetatable({}, { __tostring = function() return 1 + o() end }) return ('%s'):format(t) end o()",
+    "o = function() local t = setmetatable({}, { __tostring = function() return 1 + o() end }) return \
+     ('%s'):format(t) end o()",
 ];
 
 #[test]

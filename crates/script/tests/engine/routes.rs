@@ -288,7 +288,8 @@ fn modules_of_one_set_find_each_other_and_keep_to_it() {
 #[test]
 fn a_module_renders_pages_of_the_site() {
     let mut stage = Stage::new();
-    let page = "return function(_b, _e, _r, request, response, arguments) _b:put('<', arguments.name, '>') end";
+    let page = "return function(_b, _e, _r, request, response, arguments) _b:put('<', arguments.name, '>') \
+                end";
     let layout = "return function(_b) _b:put('[') _b:put(content(), ']') end";
     let with_layout =
         "return function(_b) layout('/_base.html') include('hello.html', { name = 'x' }) end";
@@ -320,7 +321,8 @@ fn rendered_template_may_flush() {
     let mut stage = Stage::new();
     let page = "return function(_b, _e, _r, request, response) _b:put('x') response:flush() _b:put('y') end";
     stage.state.load(0, "parts.page.html", page).unwrap();
-    let text = "return function(_, response) response:write('before ') render('/parts.html') return ' after' end";
+    let text = "return function(_, response) response:write('before ') render('/parts.html') return ' \
+                after' end";
     let handler = module(&mut stage, text).unwrap();
     let Step::Waits(run, Wait::Flush) = stage.start(&handler) else { panic!("it flushes") };
     let fields: Vec<_> = stage.fields().collect();

@@ -64,7 +64,8 @@ fn a_compile_error_names_page_and_line() {
 fn an_error_names_page_line_and_the_way_there() {
     let mut stage = Stage::new();
     let error = stage.failure(
-        "local function inner(x)\n  return x.field.deep\nend\nlocal function outer(x)\n  local y = inner(x)\n  return y\nend\nouter({})",
+        "local function inner(x)\n  return x.field.deep\nend\nlocal function outer(x)\n  local y = \
+         inner(x)\n  return y\nend\nouter({})",
     );
     assert_eq!(error.fault, Fault::Runtime);
     assert_eq!((error.page.as_str(), error.line), ("test.page.html", 2));
@@ -105,7 +106,8 @@ fn an_error_that_is_no_text_says_what_it_shows_itself_as() {
     });
     let raise = |shows: &str| {
         format!(
-            "\nlocal meta = {{ __tostring = function(e) {shows} end }} error(setmetatable({{ code = 7 }}, meta))"
+            "\nlocal meta = {{ __tostring = function(e) {shows} end }} error(setmetatable({{ code = 7 }}, \
+             meta))"
         )
     };
     for (shows, told) in [

@@ -176,7 +176,8 @@ fn globals_of_one_request_are_not_seen_by_the_next() {
         ",
     );
     assert!(stage.play(&writes).is_err(), "the last assignment is to a global");
-    let reads = "_b:put(tostring(rawequal(_G.secret, nil)), tostring(string.secret), tostring(request.secret))";
+    let reads = "_b:put(tostring(rawequal(_G.secret, nil)), tostring(string.secret), \
+                 tostring(request.secret))";
     assert_eq!(stage.body(reads), "truenilnil");
 }
 

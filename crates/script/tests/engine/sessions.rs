@@ -156,7 +156,8 @@ fn unsupported_session_value_is_error() {
         ),
         (
             "request.session.a = 'x' request.session.text = string.rep('x', 4000)",
-            "the cookie 'session' would have 5421 bytes, signed; browsers keep 4096; the largest field of request.session is 'text', with 4002",
+            "the cookie 'session' would have 5421 bytes, signed; browsers keep 4096; the largest field of \
+             request.session is 'text', with 4002",
         ),
     ] {
         let error = stage.failure(code);

@@ -64,14 +64,16 @@ const ENDLESS: [&str; 12] = [
     "repeat until false",
     "::again:: goto again",
     "local x = 0 for i = 1, math.huge do x = x + i % 7 end",
-    "local function deep(n) if n == 0 then return 0 end return 1 + deep(n - 1) end while true do deep(100) end",
+    "local function deep(n) if n == 0 then return 0 end return 1 + deep(n - 1) end while true do deep(100) \
+     end",
     "local function tail() return tail() end tail()",
     "while true do pcall(error) end",
     "while true do pcall(function() while true do end end) end",
     "local t = {} while true do t = { t[1], {}, {} } end",
     "local s = '' while true do s = s .. 'x' if #s > 1000 then s = '' end end",
     "local t = {} for i = 1, 100 do t[i] = i end while true do for k, v in pairs(t) do t[k] = v + 1 end end",
-    "local mt = { __index = function(t, k) return k end } local t = setmetatable({}, mt) local n = 0 while true do n = t[n] + 1 end",
+    "local mt = { __index = function(t, k) return k end } local t = setmetatable({}, mt) local n = 0 while \
+     true do n = t[n] + 1 end",
 ];
 
 #[test]
@@ -92,9 +94,12 @@ fn endless_byte_code_is_interrupted() {
 fn endless_coroutines_are_interrupted() {
     for code in [
         "coroutine.wrap(function() while true do end end)()",
-        "local c = coroutine.create(function() while true do coroutine.yield(1) end end) while true do coroutine.resume(c) end",
-        "while true do coroutine.wrap(function() coroutine.wrap(function() for i = 1, 1e6 do end end)() end)() end",
-        "local function gen() return coroutine.wrap(function() for i = 1, 10 do coroutine.yield(i) end end) end while true do for v in gen() do end end",
+        "local c = coroutine.create(function() while true do coroutine.yield(1) end end) while true do \
+         coroutine.resume(c) end",
+        "while true do coroutine.wrap(function() coroutine.wrap(function() for i = 1, 1e6 do end end)() \
+         end)() end",
+        "local function gen() return coroutine.wrap(function() for i = 1, 10 do coroutine.yield(i) end end) \
+         end while true do for v in gen() do end end",
     ] {
         yields_for_ever(patient(), code);
     }
@@ -108,8 +113,10 @@ fn the_budget_ends_what_pcall_cannot_hold() {
         "while true do pcall(function() while true do end end) end",
         "while true do xpcall(error, function() end) end",
         "xpcall(error, function() while true do end end)",
-        "xpcall(error, function() while true do pcall(coroutine.wrap(function() while true do end end)) end end)",
-        "local t = setmetatable({}, { __tostring = function() while true do end end }) while true do pcall(string.format, '%s', t) end",
+        "xpcall(error, function() while true do pcall(coroutine.wrap(function() while true do end end)) end \
+         end)",
+        "local t = setmetatable({}, { __tostring = function() while true do end end }) while true do \
+         pcall(string.format, '%s', t) end",
         "coroutine.wrap(function() while true do pcall(function() while true do end end) end end)()",
     ] {
         is_ended(code);
@@ -164,8 +171,8 @@ fn where_it_cannot_be_interrupted_it_is_stopped() {
 fn run_without_interruption_point_is_ended_with_line() {
     let settings = EngineSettings {
         slice: Duration::from_micros(100),
-        // Several ticks of the slowest kernel (4 ms): the CPU clock of a thread advances in such steps if other threads use its
-        // CPU as well.
+        // Several ticks of the slowest kernel (4 ms): the CPU clock of a thread advances in such steps if other threads
+        // use its CPU as well.
         uninterrupted: Duration::from_millis(25),
         run_memory_bytes: 256 << 20,
         memory_bytes: 512 << 20,

@@ -33,7 +33,8 @@ fn files_are_found_in_their_order_and_by_their_fields() {
 #[test]
 fn a_file_is_saved_and_what_became_of_it_is_told() {
     let mut stage = Stage::new();
-    let code = "_b:put(tostring(select('#', request.files[2]:save('n'))), tostring(request.files[2]:save('n')))";
+    let code = "_b:put(tostring(select('#', request.files[2]:save('n'))), \
+                tostring(request.files[2]:save('n')))";
     let (run, wait) = first_wait(&mut stage, code);
     let wish = |replaces| Wait::SaveFile { form: 7, number: 2, name: b"n".to_vec(), replaces };
     assert_eq!(wait, wish(0));

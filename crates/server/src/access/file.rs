@@ -66,12 +66,14 @@ impl fmt::Display for UsersError {
             Fault::NoColon { line } => write!(out, "has no `NAME:HASH` in line {line}"),
             Fault::Name { line } => write!(
                 out,
-                "has a name in line {line} that is empty, longer than {USER_NAME_SIZE} bytes, or has control characters"
+                "has a name in line {line} that is empty, longer than {USER_NAME_SIZE} bytes, or has \
+                 control characters"
             ),
             Fault::Twice { line, name } => write!(out, "has `{name}` again in line {line}"),
             Fault::Hash { line, name, fault } => write!(
                 out,
-                "is not accepted: in line {line} `{name}` {fault}; make it again with: htpasswd -B {path} {name}"
+                "is not accepted: in line {line} `{name}` {fault}; make it again with: htpasswd -B {path} \
+                 {name}"
             ),
         }
     }

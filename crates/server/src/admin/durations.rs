@@ -41,13 +41,15 @@ const COMMANDS: Told = Told {
 
 const CHANNELS: Told = Told {
     name: "velodrome_channel_duration_seconds",
-    help: "Time from the publisher of a message until it is queued for the subscribers of a scheduler, of one message in 16, by pattern.",
+    help: "Time from the publisher of a message until it is queued for the subscribers of a scheduler, of \
+           one message in 16, by pattern.",
     of: "channel",
 };
 
 const UPSTREAMS: Told = Told {
     name: "velodrome_upstream_duration_seconds",
-    help: "Time from passing on a request until the head of the answer, or the failure, of a server, by upstream.",
+    help: "Time from passing on a request until the head of the answer, or the failure, of a server, by \
+           upstream.",
     of: "upstream",
 };
 

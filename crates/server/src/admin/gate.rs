@@ -90,8 +90,8 @@ impl Gate {
         !matches!(self.entrance(listener), Entrance::Metrics(_))
     }
 
-    /// Whether a request may be meant for this server. A page of another site whose name was made to lead to this machine
-    /// (DNS rebinding) is a page of this server for its browser: only its name in `Host` tells that it is not.
+    /// Whether a request may be meant for this server. A page of another site whose name was made to lead to this
+    /// machine (DNS rebinding) is a page of this server for its browser: only its name in `Host` tells that it is not.
     pub(super) fn is_meant(&self, request: &Request<'_>) -> bool {
         let is_near = match self.entrance(request.listener) {
             Entrance::Socket => true,

@@ -35,7 +35,9 @@ use http::{
 };
 
 /// The answer to a request that names a host elsewhere.
-const MISDIRECTED: &[u8] = b"Host has to be an address, localhost, or a name without a dot: other sites can lead theirs here\n";
+const MISDIRECTED: &[u8] =
+    b"Host has to be an address, localhost, or a name without a dot: other sites can \
+                             lead theirs here\n";
 
 /// The endpoints that the control scheduler talks to.
 #[derive(Clone, Debug)]

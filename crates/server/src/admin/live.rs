@@ -1,7 +1,7 @@
 //! The answer to `GET /live`: what all schedulers show, put together.
 //!
-//! Owns how the parts of schedulers become one snapshot: rows of one thing are added up, times are merged. The lists have
-//! their columns in `lists`.
+//! Owns how the parts of schedulers become one snapshot: rows of one thing are added up, times are merged. The lists
+//! have their columns in `lists`.
 
 use std::collections::BTreeMap;
 

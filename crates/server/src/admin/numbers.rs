@@ -160,7 +160,8 @@ pub(super) const LABELLED: &[Labelled] = &[
             name: "limit_forgotten",
             kind: MetricKind::Counter,
             unit: MetricUnit::Count,
-            help: "Clients that a `[[limit]]` forgot before they had all back, because `limit_keys` is too small, by its name.",
+            help: "Clients that a `[[limit]]` forgot before they had all back, because `limit_keys` is too \
+                   small, by its name.",
         },
         read: |_, report| {
             report.limits.iter().map(|limit| (&*limit.name, limit.forgotten)).collect()

@@ -1,8 +1,8 @@
 //! The settings that an operator may change while the server runs: `velodrome ctl set`.
 //!
 //! Owns what was changed since the configuration was read. Most are keys of the configuration, whose rows say their
-//! bounds ([`config::tunables`]); the other one is maintenance. A configuration that is read again puts all of them back,
-//! except maintenance. Tells no scheduler: the caller does.
+//! bounds ([`config::tunables`]); the other one is maintenance. A configuration that is read again puts all of them
+//! back, except maintenance. Tells no scheduler: the caller does.
 
 use std::sync::Arc;
 
@@ -52,7 +52,8 @@ impl Settings {
             value: maintenance.as_str().to_owned(),
             default: Switches::default().as_str().to_owned(),
             takes: "on or off".to_owned(),
-            text: "Answers all requests with 503, except those of `allow` in `[maintenance]`. A reload does not change it."
+            text: "Answers all requests with 503, except those of `allow` in `[maintenance]`. A reload does \
+                   not change it."
                 .to_owned(),
         }];
         let (mut now, mut configured) = (self.now.config.clone(), self.configured.config.clone());
@@ -106,7 +107,8 @@ impl Settings {
         Trouble::new(Kind::Setting, self.count.to_string(), text)
     }
 
-    /// A configuration was read again, and is in force: nothing is changed any more. Returns the event, if something was.
+    /// A configuration was read again, and is in force: nothing is changed any more. Returns the event, if something
+    /// was.
     pub(super) fn on_configured(&mut self, data: Arc<SiteData>) -> Option<Trouble> {
         let changed = std::mem::take(&mut self.changed);
         let count = self.count + 1;

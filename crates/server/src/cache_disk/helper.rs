@@ -1,7 +1,7 @@
 //! The thread that has the directories of all caches.
 //!
-//! Owns that nobody else writes there, and that a scheduler's orders are carried out in their order. One thread, so that
-//! two schedulers never have to agree on a file.
+//! Owns that nobody else writes there, and that a scheduler's orders are carried out in their order. One thread, so
+//! that two schedulers never have to agree on a file.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -13,8 +13,8 @@ use sys::spool::{Existing, Holders, Spool};
 pub(super) const PURGES: &str = "purges";
 const TAG: &str = "CACHEDIR.TAG";
 const TAG_PART: &str = "tag.part";
-const TAG_TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55\n# Answers of servers, stored by Velodrome. \
-                        All files in this directory may be deleted at any time.\n";
+const TAG_TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55\n# Answers of servers, stored by \
+                        Velodrome. All files in this directory may be deleted at any time.\n";
 
 /// Whether a file is not a stored answer, and belongs here.
 pub(super) fn is_own(name: &str) -> bool {

@@ -246,8 +246,8 @@ impl Place {
         }
     }
 
-    /// What has this name was validated: its record changes, and its body does not. Whoever reads it at this moment reads
-    /// only the body.
+    /// What has this name was validated: its record changes, and its body does not. Whoever reads it at this moment
+    /// reads only the body.
     pub(super) fn refresh(&mut self, name: &str, record: &DiskRecord) {
         let Some(label) = Label::parse(name) else { return };
         if !self.ledger.of(label.text).contains(&label) {

@@ -91,42 +91,56 @@ macro_rules! kinds {
 kinds! {
     LongSlice "long_slice" Warning Here
         "A page ran for 20 ms or longer without an interruption: all other clients of the scheduler waited."
-        "Look at the line: it calls a function that cannot be interrupted with much data, such as a pattern on a long text. Give it less at a time."
+        "Look at the line: it calls a function that cannot be interrupted with much data, such as a pattern \
+         on a long text. Give it less at a time."
     MuchCpu "much_cpu" Warning Here
         "One run of a page has used 100 ms of CPU time and goes on."
-        "Look at the line and the calls; `velodrome profile` shows where the time goes. Move long work to a process."
+        "Look at the line and the calls; `velodrome profile` shows where the time goes. Move long work to a \
+         process."
     PageEnded "page_ended" Error Elsewhere
-        "A run of a page was ended by a bound: CPU time, memory, deadline, or because it could not be interrupted."
+        "A run of a page was ended by a bound: CPU time, memory, deadline, or because it could not be \
+         interrupted."
         "Mend the page at the line, or raise that bound in `[pages]`."
     PageMailbox "page_mailbox" Warning Here
         "The mailbox of a process of a page is full: senders are told `full`, and messages are lost."
-        "Let the process receive more often, or send less. `velodrome ctl info` with its id shows where it waits."
+        "Let the process receive more often, or send less. `velodrome ctl info` with its id shows where it \
+         waits."
     PageMemory "page_memory" Warning Here
-        "Pages, or processes of pages, hold three quarters of the memory of their engine after a collection of garbage: a module that keeps what it should forget, or too little memory."
-        "The cause lists the pages that allocated most. Look for tables at the top of modules that grow; or raise `memory` (of processes `process_memory`) in `[pages]`."
+        "Pages, or processes of pages, hold three quarters of the memory of their engine after a collection \
+         of garbage: a module that keeps what it should forget, or too little memory."
+        "The cause lists the pages that allocated most. Look for tables at the top of modules that grow; or \
+         raise `memory` (of processes `process_memory`) in `[pages]`."
     PageProcesses "page_processes" Warning Here
-        "A page could not spawn a process and was told `full`: its request has too many, all together hold too much memory, or too many are ready to run."
-        "`velodrome top --list processes` shows which there are, and what each holds. Let them end sooner, or raise `process_memory` in `[pages]`."
+        "A page could not spawn a process and was told `full`: its request has too many, all together hold \
+         too much memory, or too many are ready to run."
+        "`velodrome top --list processes` shows which there are, and what each holds. Let them end sooner, \
+         or raise `process_memory` in `[pages]`."
     PageBroken "page_broken" Error Elsewhere
         "A page or module does not compile: the version before is served, or nothing."
         "Mend it at the line. `velodrome check` and `velodrome ctl status` list all that are broken."
     FetchFailed "fetch_failed" Info Here
         "A `fetch` of a page failed: the other server is down, does not answer in time, or may not be asked."
-        "Look at that server. `velodrome ctl trace page` with the file shows what is asked, and what comes back."
+        "Look at that server. `velodrome ctl trace page` with the file shows what is asked, and what comes \
+         back."
     ServerErrors "server_errors" Warning Here
         "Many answers within a second had a status of 5xx."
-        "`velodrome top --list routes --sort 5xx` counts them by route. Failures of pages have lines in the log."
+        "`velodrome top --list routes --sort 5xx` counts them by route. Failures of pages have lines in the \
+         log."
     LongTurn "long_turn" Warning Quiet
         "A turn of a scheduler took 50 ms or longer: all its clients waited."
-        "A `long_slice` at the same time names the page. Otherwise a huge request or message, or a core that others use too."
+        "A `long_slice` at the same time names the page. Otherwise a huge request or message, or a core \
+         that others use too."
     Stuck "stuck" Error Here
-        "A scheduler has not finished a turn for a second and answers nobody. The cause is the native back-trace of its thread."
-        "The page that it runs is ended as soon as it can be interrupted. Without a page, report the back-trace."
+        "A scheduler has not finished a turn for a second and answers nobody. The cause is the native \
+         back-trace of its thread."
+        "The page that it runs is ended as soon as it can be interrupted. Without a page, report the \
+         back-trace."
     Silent "silent" Warning Quiet
         "A scheduler did not answer for half a second."
         "Wait for `stuck`, `starved` or `long_turn` of the same scheduler, which say why."
     TimersLate "timers_late" Warning Quiet
-        "Deadlines of connections were noticed 100 ms late or more: the scheduler was busy with something long, or without its core."
+        "Deadlines of connections were noticed 100 ms late or more: the scheduler was busy with something \
+         long, or without its core."
         "As for `long_turn` and `starved`."
     Starved "starved" Warning Quiet
         "A scheduler wanted to run and got less than half of its core: other programs use it too."
@@ -135,7 +149,8 @@ kinds! {
         "A handler of the server panicked; its connection was closed. This is a defect of the server."
         "Report the lines of the log before it."
     SlowConsumer "slow_consumer" Warning Here
-        "Subscribers of a channel were too slow: they were disconnected, or miss messages, as the channel's `slow` says."
+        "Subscribers of a channel were too slow: they were disconnected, or miss messages, as the channel's \
+         `slow` says."
         "Publish less or smaller messages, use `slow = \"latest\"`, or look at the network of those clients."
     ChannelEvicted "channel_evicted" Info Here
         "Messages were dropped from the histories of channels because all of them together are too large."
@@ -144,25 +159,33 @@ kinds! {
         "The mailbox between two threads was full: the receiver does not keep up."
         "Look for the scheduler that is `stuck`, `starved` or busy."
     Buffers "buffers" Warning Here
-        "Input and output that wait for clients take three quarters of the memory for them: at the bound, connections are closed."
-        "Slow clients, or an attack: `velodrome top` sorts connections by unsent bytes. Raise `send_rate` in `[limits]`, so that slow ones are closed sooner."
+        "Input and output that wait for clients take three quarters of the memory for them: at the bound, \
+         connections are closed."
+        "Slow clients, or an attack: `velodrome top` sorts connections by unsent bytes. Raise `send_rate` \
+         in `[limits]`, so that slow ones are closed sooner."
     Connections "connections" Warning Here
         "Nine of ten connections that the descriptors allow are in use: at the bound, new ones wait."
-        "Raise `ulimit -n` (LimitNOFILE= of systemd), and `connections` in `[limits]`, or shorten `keep_alive`."
+        "Raise `ulimit -n` (LimitNOFILE= of systemd), and `connections` in `[limits]`, or shorten \
+         `keep_alive`."
     LoadShed "load_shed" Error Here
-        "New connections were refused or paused, or connections were closed, for want of descriptors, room or memory."
-        "The cause says how many and why. More descriptors, memory or servers; or a client that opens too many: see `[[limit]]`."
+        "New connections were refused or paused, or connections were closed, for want of descriptors, room \
+         or memory."
+        "The cause says how many and why. More descriptors, memory or servers; or a client that opens too \
+         many: see `[[limit]]`."
     Handshakes "handshakes" Info Here
         "Many TLS handshakes failed."
         "`velodrome ctl stats` counts them by reason: a wrong certificate, or clients that try old versions."
     StoreFailed "store_failed" Error Here
-        "Orders to the store failed: it or the disk is full, the disk has an error, or an order asked for too much."
+        "Orders to the store failed: it or the disk is full, the disk has an error, or an order asked for \
+         too much."
         "The log has the error of the disk. Make room, or raise `size` in `[store]`."
     StoreStuck "store_stuck" Error Here
-        "The writer of the store has not answered for a second: another program holds the lock of the store, or the disk does not write."
+        "The writer of the store has not answered for a second: another program holds the lock of the \
+         store, or the disk does not write."
         "End the other program (`velodrome store import`, a backup) or look at the disk."
     SlowCommit "slow_commit" Warning Here
-        "A commit of the store took 100 ms or longer: the disk is slow, or another program held the lock of the store."
+        "A commit of the store took 100 ms or longer: the disk is slow, or another program held the lock of \
+         the store."
         "Use a faster disk, or a `sync` that does not wait for it."
     SlowCheckpoint "slow_checkpoint" Warning Here
         "A checkpoint of the store took 2 seconds or longer: the disk is slow."
@@ -183,14 +206,16 @@ kinds! {
         "A certificate ends within a week, or has ended: clients will refuse the server."
         "Renew it; for one that the server orders, `velodrome ctl status` has the last error."
     Setting "setting" Info Here
-        "An operator has changed a setting with `velodrome ctl set`, or a reload has put back what was changed so."
+        "An operator has changed a setting with `velodrome ctl set`, or a reload has put back what was \
+         changed so."
         "Write it into the configuration if it shall stay. `velodrome ctl set NAME default` puts it back."
     LogLost "log_lost" Warning Here
         "Lines of the access log were lost: the disk is full, or the reader of a pipe is slow."
         "Make room, or read faster. Requests are never delayed."
     LogReopen "log_reopen" Error Elsewhere
         "The access log could not be opened again after USR1: lines go on into the file that was open."
-        "The log has the reason. Let the user of the server create files in the directory, then send USR1 again."
+        "The log has the reason. Let the user of the server create files in the directory, then send USR1 \
+         again."
     ReloadRefused "reload_refused" Error Elsewhere
         "A reload was refused, because the new configuration has mistakes: the old one stays."
         "The cause lists the mistakes. `velodrome check` finds them before a reload."

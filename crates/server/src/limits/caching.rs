@@ -1,7 +1,7 @@
 //! Limits of the caches of upstreams, in memory and on disks.
 
-/// An eighth of the part of a scheduler in the memory of a cache is the longest body that is stored. More: a few answers
-/// displace all others.
+/// An eighth of the part of a scheduler in the memory of a cache is the longest body that is stored. More: a few
+/// answers displace all others.
 pub const CACHE_OBJECT_PART: usize = 8;
 
 /// 1,024 orders to forget stored answers may wait for room at other schedulers. Beyond: those forget everything.

@@ -165,7 +165,8 @@ pub const PROFILE_READ: Duration = Duration::from_millis(500);
 /// Time between two searches for threads that are new (10 s).
 pub const PROFILE_SEARCH: Duration = Duration::from_secs(10);
 
-/// Samples per second of each thread's CPU time while a server without a continuous profile is sampled for somebody (99).
+/// Samples per second of each thread's CPU time while a server without a continuous profile is sampled for somebody
+/// (99).
 pub const PROFILE_NOW_HERTZ: u64 = 99;
 
 /// Seconds for which such a server is sampled at most (30).

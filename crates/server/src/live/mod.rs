@@ -1,7 +1,7 @@
 //! What a scheduler shows of itself to those who look: the times of requests, and one list of what it has.
 //!
-//! Owns what can be asked for ([`ViewRequest`]), and the shape of the part of the answer that only the scheduler knows. `conn/look`
-//! and `site/shown` fill it, `admin/live` puts the parts of all schedulers together.
+//! Owns what can be asked for ([`ViewRequest`]), and the shape of the part of the answer that only the scheduler knows.
+//! `conn/look` and `site/shown` fill it, `admin/live` puts the parts of all schedulers together.
 
 mod choice;
 mod one;

@@ -38,7 +38,8 @@ pub fn missing_error_pages(data: &SiteData) -> Vec<String> {
         let (status, path) = (page.status, &page.path);
         (!file.is_file()).then(|| {
             format!(
-                "`error_pages`: {status} is \"{path}\", but there is no file {}: create it, or remove {status}",
+                "`error_pages`: {status} is \"{path}\", but there is no file {}: create it, or remove \
+                 {status}",
                 file.display()
             )
         })

@@ -64,8 +64,10 @@ impl fmt::Display for OrdersError {
             Self::Key(path, error) => {
                 write!(formatter, "`key_file`: `{}` cannot be used: {error}", path.display())
             }
-            Self::NoState => formatter
-                .write_str("there is no home directory for keys and certificates; name a directory with `state`"),
+            Self::NoState => formatter.write_str(
+                "there is no home directory for keys and certificates; name a directory with \
+                            `state`",
+            ),
         }
     }
 }

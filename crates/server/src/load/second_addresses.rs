@@ -26,8 +26,8 @@ pub fn second_addresses(data: &SiteData) -> Vec<String> {
             let say = |other: &Rules<'_>, what: &str| {
                 let (first, other) = (first.path, other.path);
                 format!(
-                    "`{other}` and `{first}` are the same page, and {what} holds for one of them only; name both, or \
-                     what is common to both"
+                    "`{other}` and `{first}` are the same page, and {what} holds for one of them only; name \
+                     both, or what is common to both"
                 )
             };
             let access = others.iter().find(|one| one.found.access != first.found.access);

@@ -14,7 +14,8 @@ const STORE: &str = "store";
 const ORDERS: &str = "`state` of [acme]";
 const CACHE: &str = "`directory` of `cache`";
 
-/// Ensures that neither the store, the keys of certificates, stored answers, the access log nor a part of the configuration is served.
+/// Ensures that neither the store, the keys of certificates, stored answers, the access log nor a part of the
+/// configuration is served.
 pub(super) fn look_at_served(data: &SiteData) -> Result<(), LoadError> {
     let log = match &data.config.log.access {
         AccessLogTarget::File(path) => Some(path.as_path()),

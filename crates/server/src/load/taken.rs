@@ -56,7 +56,8 @@ impl fmt::Display for UploadsTaken {
 }
 
 impl UploadsTaken {
-    /// The reason why this directory cannot be used, if any. A directory inside a served one is allowed if it contains no page.
+    /// The reason why this directory cannot be used, if any. A directory inside a served one is allowed if it contains
+    /// no page.
     pub(super) fn of(uploads: &Path, config: Option<&Path>, data: &SiteData) -> Option<Self> {
         let place = uploads.canonicalize().ok()?;
         let below = |path: &Path| place_of(path).starts_with(&place);

@@ -1,7 +1,7 @@
 //! The continuous profile: whether the kernel allows it, and when its samples begin.
 //!
-//! Owns the order: it is tried before the start, and begins when all threads run and the server still has the rights with
-//! which it was started. Without it the server works as with it.
+//! Owns the order: it is tried before the start, and begins when all threads run and the server still has the rights
+//! with which it was started. Without it the server works as with it.
 
 use std::io;
 use std::time::Duration;

@@ -124,19 +124,20 @@ impl fmt::Display for ServeError {
             }
             Self::Cache { path, error } => write!(
                 formatter,
-                "answers cannot be stored in `{}`: {error}; `directory` of `cache` names a directory for this cache alone: one \
-                 that is missing or empty, and that the server's user may write to",
+                "answers cannot be stored in `{}`: {error}; `directory` of `cache` names a directory for \
+                 this cache alone: one that is missing or empty, and that the server's user may write to",
                 path.display()
             ),
             Self::Uploads { path, error } => write!(
                 formatter,
-                "uploads cannot be kept in `{}`: {error}; make the directory, for the server's user to write to",
+                "uploads cannot be kept in `{}`: {error}; make the directory, for the server's user to \
+                 write to",
                 path.display()
             ),
             Self::Orders { state, error } => write!(
                 formatter,
-                "certificates cannot be kept in `{}`: {error}; make the directory, for the server's user to write to, or \
-                 name another one with `state` in [acme]",
+                "certificates cannot be kept in `{}`: {error}; make the directory, for the server's user to \
+                 write to, or name another one with `state` in [acme]",
                 state.display()
             ),
             Self::User(error) => error.fmt(formatter),
@@ -148,21 +149,23 @@ impl fmt::Display for ServeError {
             }
             Self::Descriptors { share } => write!(
                 formatter,
-                "a scheduler has {share} descriptors, and needs {}: raise the limit (ulimit -n, LimitNOFILE=), or start fewer \
-                 schedulers where they share a table",
+                "a scheduler has {share} descriptors, and needs {}: raise the limit (ulimit -n, \
+                 LimitNOFILE=), or start fewer schedulers where they share a table",
                 crate::limits::DESCRIPTORS_MIN
             ),
             Self::Mailboxes(error) => write!(formatter, "mailboxes cannot be made: {error}"),
             Self::Thread(error) => write!(formatter, "a helper thread cannot be started: {error}"),
             Self::NoInheritedSocket(name) => write!(
                 formatter,
-                "systemd passed no listening socket{name}: LISTEN_FDS is not set for this process; start it from its socket unit"
+                "systemd passed no listening socket{name}: LISTEN_FDS is not set for this process; start it \
+                 from its socket unit"
             ),
             Self::Launch(error) => launch(error, formatter),
             Self::Control(place, error) => control(place, error, formatter),
             Self::AsUser { user, error } => write!(
                 formatter,
-                "{error}\nthis was tried as the user `{user}`, because the server opens it again after it has become that user"
+                "{error}\nthis was tried as the user `{user}`, because the server opens it again after it \
+                 has become that user"
             ),
             Self::Pollset(error) => write!(formatter, "a scheduler failed: {error}"),
             Self::Stuck(schedulers) => write!(
@@ -187,7 +190,8 @@ fn launch(error: &LaunchError, formatter: &mut fmt::Formatter<'_>) -> fmt::Resul
             "allow the user who starts the server to write its directory, or choose another --listen"
         }
         io::ErrorKind::PermissionDenied => {
-            "ports below 1024 need root or CAP_NET_BIND_SERVICE: choose another --listen, or start as root with `user` set"
+            "ports below 1024 need root or CAP_NET_BIND_SERVICE: choose another --listen, or start as root \
+             with `user` set"
         }
         io::ErrorKind::AddrNotAvailable => "no interface has this address: choose another --listen",
         io::ErrorKind::NotFound => "make its directory, or choose another --listen",
@@ -209,21 +213,25 @@ fn control(
                     "make its directory, or name another socket with `socket` in [admin] or --admin-socket"
                 }
                 io::ErrorKind::PermissionDenied => {
-                    "allow the server's user to write its directory, or name another socket with `socket` in [admin] or --admin-socket"
+                    "allow the server's user to write its directory, or name another socket with `socket` \
+                     in [admin] or --admin-socket"
                 }
                 io::ErrorKind::AddrInUse => {
-                    "another server has it: stop that one, or name another socket with `socket` in [admin] or --admin-socket"
+                    "another server has it: stop that one, or name another socket with `socket` in [admin] \
+                     or --admin-socket"
                 }
                 _ => "name another socket with `socket` in [admin] or --admin-socket",
             })
         }
         ControlPlace::Listen(address) => write!(
             formatter,
-            "the server cannot be controlled at {address}: {error}; choose another address for `listen` in [admin]"
+            "the server cannot be controlled at {address}: {error}; choose another address for `listen` in \
+             [admin]"
         ),
         ControlPlace::Metrics(address) => write!(
             formatter,
-            "the metrics cannot be served at {address}: {error}; choose another address for `metrics` in [admin]"
+            "the metrics cannot be served at {address}: {error}; choose another address for `metrics` in \
+             [admin]"
         ),
     }
 }

@@ -1,8 +1,8 @@
 //! `velodrome serve`: starts everything in order, and shuts it down again.
 //!
-//! Owns the order: requirements -> what the user is given -> sandbox -> mailboxes -> schedulers (tables separated, listeners open)
-//! -> control scheduler -> helpers -> user -> turn. `signals` is what the main thread does from
-//! then on; `paths` chooses the control socket; `listeners` opens the configured addresses.
+//! Owns the order: requirements -> what the user is given -> sandbox -> mailboxes -> schedulers (tables separated,
+//! listeners open) -> control scheduler -> helpers -> user -> turn. `signals` is what the main thread does from then
+//! on; `paths` chooses the control socket; `listeners` opens the configured addresses.
 
 mod certificates;
 mod continuous_profile;
@@ -72,7 +72,8 @@ pub use error::{ControlPlace, ServeError};
 pub use requirements::check;
 pub use watch::NamesOf;
 
-/// Serves until told to stop. `names` finds functions for the back-trace of a scheduler that is stuck; `announce` is called when the server is ready, with what to tell the user.
+/// Serves until told to stop. `names` finds functions for the back-trace of a scheduler that is stuck; `announce` is
+/// called when the server is ready, with what to tell the user.
 ///
 /// # Errors
 /// Everything that prevents the start, with its place and the fix.

@@ -1,4 +1,5 @@
-//! What a server opens before it becomes its user: the log, the store and the upload directory; and the exceptions from the sandbox.
+//! What a server opens before it becomes its user: the log, the store and the upload directory; and the exceptions from
+//! the sandbox.
 //!
 //! Owns the rule that files made here belong to that user.
 
@@ -106,7 +107,8 @@ fn told_when_late<T>(directory: &Path, open: impl FnOnce() -> T) -> T {
                 diagnostic::write(
                     Level::Warn,
                     format_args!(
-                        "the store in `{}` is not open yet: another program that opens it, writes into it or compacts it has to end first",
+                        "the store in `{}` is not open yet: another program that opens it, writes into it \
+                         or compacts it has to end first",
                         directory.display()
                     ),
                 );
@@ -151,8 +153,9 @@ pub(super) fn open_store(
         diagnostic::write(
             Level::Warn,
             format_args!(
-                "another server makes the checkpoints of the store in `{}`: writes wait for the disk as with `sync = \"commit\"`, and a power failure may lose \
-                 those since its last checkpoint; restart this server when the other one has ended",
+                "another server makes the checkpoints of the store in `{}`: writes wait for the disk as \
+                 with `sync = \"commit\"`, and a power failure may lose those since its last checkpoint; \
+                 restart this server when the other one has ended",
                 directory.display()
             ),
         );

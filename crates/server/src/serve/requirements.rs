@@ -1,7 +1,8 @@
 //! What has to be right before a server starts: one list for `serve` and `check`.
 //!
-//! Owns the list, and that everything which is opened again after the start is tried with the rights of the configured user.
-//! Creates nothing but the directories that are named after the user (`load::own`), and disturbs no server that runs.
+//! Owns the list, and that everything which is opened again after the start is tried with the rights of the configured
+//! user. Creates nothing but the directories that are named after the user (`load::own`), and disturbs no server that
+//! runs.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -36,8 +37,8 @@ pub(super) struct Met {
     pub(super) log: Option<LogFile>,
 }
 
-/// The site, if a server would start with it now. Sockets of a service manager are taken for granted, and so are addresses on which a
-/// program listens: it may be the server that is checked for.
+/// The site, if a server would start with it now. Sockets of a service manager are taken for granted, and so are
+/// addresses on which a program listens: it may be the server that is checked for.
 ///
 /// # Errors
 /// What would prevent the start.

@@ -171,7 +171,8 @@ pub(super) fn run(
 
 fn orders_refused(error: StartError) -> String {
     format!(
-        "certificates cannot be ordered: {error}; a directory that the server did not have at the start needs a restart"
+        "certificates cannot be ordered: {error}; a directory that the server did not have at the start \
+         needs a restart"
     )
 }
 
@@ -301,19 +302,21 @@ fn end_log(writer: HelperThread) -> Result<(), ServeError> {
     writer.join().map_err(panicked)
 }
 
-/// Waits for the writer of the store. If the writer waits for another program, or much too long for the disk, the server ends without it: the connections of
-/// clients without an answer are closed by then.
+/// Waits for the writer of the store. If the writer waits for another program, or much too long for the disk, the
+/// server ends without it: the connections of clients without an answer are closed by then.
 fn end_store(StoreHelper { writer, store, .. }: StoreHelper) -> Result<(), ServeError> {
     let began_ns = monotonic_ns();
     let is_late = |most| monotonic_ns() >= began_ns.saturating_add(nanoseconds(most));
     while !writer.wait(limits::STORE_END_LOOK) {
         let reason = if store.waits_for_another_program() && is_late(limits::STORE_END_WAIT) {
             Some(
-                "another program still writes into the store: ended without waiting for it; nothing that was answered is lost",
+                "another program still writes into the store: ended without waiting for it; nothing that \
+                 was answered is lost",
             )
         } else {
             is_late(limits::STORE_DISK_WAIT).then_some(
-                "the disk does not take the last writes of the store: ended without waiting for it; what it has not taken is lost if the power fails",
+                "the disk does not take the last writes of the store: ended without waiting for it; what it \
+                 has not taken is lost if the power fails",
             )
         };
         if let Some(reason) = reason {
@@ -325,8 +328,8 @@ fn end_store(StoreHelper { writer, store, .. }: StoreHelper) -> Result<(), Serve
     writer.join().map_err(panicked)
 }
 
-/// Waits for the schedulers until the drain deadline. A scheduler that is then stuck in a turn is abandoned, and ends with the
-/// process.
+/// Waits for the schedulers until the drain deadline. A scheduler that is then stuck in a turn is abandoned, and ends
+/// with the process.
 fn join(
     launched: Launched,
     (watch, sets): (&mut Watch, &[Arc<PageSet>]),

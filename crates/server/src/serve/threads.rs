@@ -40,8 +40,8 @@ pub(super) struct Wanted<'w> {
     pub(super) keeps_profile: bool,
 }
 
-/// The endpoints and their seats: schedulers first, then control, file, password, name and upload helpers, the profiler, log
-/// writer, store writer, disks of caches, the state of orders, main.
+/// The endpoints and their seats: schedulers first, then control, file, password, name and upload helpers, the
+/// profiler, log writer, store writer, disks of caches, the state of orders, main.
 pub(super) struct Threads {
     pub(super) schedulers: usize,
     pub(super) log: Option<Endpoint>,

@@ -1,7 +1,7 @@
 //! The watchdog for schedulers: it reports turns that do not end, and the page that runs in them.
 //!
-//! Owns how long a turn may take before it is reported, and the native back-trace of its thread. Ends nothing: the engine
-//! ends the page when it can be interrupted.
+//! Owns how long a turn may take before it is reported, and the native back-trace of its thread. Ends nothing: the
+//! engine ends the page when it can be interrupted.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -55,7 +55,8 @@ impl Watch {
         Self { schedulers: schedulers.collect(), looked_ns: monotonic_ns(), names }
     }
 
-    /// Checks all schedulers, every [`TURN_LOOK`]. Returns those whose turn has lasted long, with what their threads do.
+    /// Checks all schedulers, every [`TURN_LOOK`]. Returns those whose turn has lasted long, with what their threads
+    /// do.
     pub(super) fn look(&mut self, sets: &[Arc<PageSet>]) -> Vec<Trouble> {
         let now_ns = monotonic_ns();
         let missed = now_ns.saturating_sub(self.looked_ns) > nanoseconds(2 * TURN_LOOK);
@@ -79,7 +80,8 @@ impl Watch {
                     diagnostic::write(
                         Level::Error,
                         format_args!(
-                            "scheduler {number} has not finished a turn for {lasts} s and answers no requests: {work}"
+                            "scheduler {number} has not finished a turn for {lasts} s and answers no \
+                             requests: {work}"
                         ),
                     );
                 }
@@ -158,8 +160,8 @@ enum News {
     GoesOn,
 }
 
-/// Decides what to report about a scheduler, from the start of its turn and the last report. A turn that continues is reported
-/// again each time its duration has doubled.
+/// Decides what to report about a scheduler, from the start of its turn and the last report. A turn that continues is
+/// reported again each time its duration has doubled.
 fn judge(told: Option<Told>, began_ns: Option<NonZeroU64>, now_ns: u64) -> (Option<Told>, News) {
     let told_of_this = told.filter(|told| Some(told.began_ns) == began_ns);
     let Some(began_ns) = began_ns else {
@@ -184,7 +186,8 @@ fn work_of(at_work: &AtWork, sets: &[Arc<PageSet>]) -> String {
     let mut pages = sets.iter().flat_map(|set| &set.pages);
     match pages.find(|page| at_work.is(page)) {
         Some(page) => format!(
-            "it runs the page {}, which will be ended, with its line in the log, as soon as it can be interrupted",
+            "it runs the page {}, which will be ended, with its line in the log, as soon as it can be \
+             interrupted",
             page.name.file
         ),
         None if at_work.is_any() => "it runs a page that was replaced since".to_owned(),

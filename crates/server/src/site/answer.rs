@@ -206,8 +206,8 @@ impl Site {
             Framing::None | Framing::Chunked => request.body.len() as u64,
         };
         let place = self.place_of(path, query);
-        // A page that has begun to answer has received the body. In a form with files, the limit applies to the fields, and is checked
-        // where they are read.
+        // A page that has begun to answer has received the body. In a form with files, the limit applies to the fields,
+        // and is checked where they are read.
         let most = if place.is_some() { STORE_BODY_SIZE } else { found.body_size };
         if body_size > most && !exchange.reply.is_begun() && self.uploads.form(context.id).is_none()
         {

@@ -139,7 +139,8 @@ impl Site {
         match Roots::open(&data.all_roots()) {
             Ok(roots) => self.roots = roots,
             Err(error) => {
-                // The roots could be opened when the configuration was checked a moment ago. Keep the old configuration.
+                // The roots could be opened when the configuration was checked a moment ago. Keep the old
+                // configuration.
                 diagnostic::write(
                     Level::Error,
                     format_args!("a scheduler keeps its old site: {error}"),

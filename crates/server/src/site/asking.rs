@@ -63,7 +63,8 @@ impl Site {
         self.data.rulebook.of(channel).module.is_some()
     }
 
-    /// The decision of the channel's module. It is yes if there is no module, and for programs, which may do everything.
+    /// The decision of the channel's module. It is yes if there is no module, and for programs, which may do
+    /// everything.
     pub(crate) fn ask(
         &mut self,
         question: Question<'_>,

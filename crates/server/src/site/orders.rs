@@ -110,7 +110,8 @@ impl Written<'_> {
             verbs += usize::from(is_there);
         }
         if verbs != 1 {
-            return Err("one of `publish`, `broadcast`, `members`, `history`, `channels`, `disconnect` and `unsubscribe` is required".to_owned());
+            return Err("one of `publish`, `broadcast`, `members`, `history`, `channels`, `disconnect` and \
+                        `unsubscribe` is required".to_owned());
         }
         let names = self.publish.map(|name| vec![name]).or(self.broadcast);
         if let Some(names) = names {

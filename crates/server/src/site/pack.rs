@@ -16,7 +16,8 @@ use super::packer::{CODINGS, PackState, Packed, Packer};
 use super::page_fields::{status_set, write_fields};
 use crate::limits::PACK_FROM;
 
-/// Fields of a page that prevent compression: the answer is encoded already, is a part of something, or is identified by its bytes.
+/// Fields of a page that prevent compression: the answer is encoded already, is a part of something, or is identified
+/// by its bytes.
 const AS_IT_IS: [&str; 3] = ["content-encoding", "content-range", "etag"];
 
 /// Writes the whole answer of a page, compressed if allowed and accepted by the client. `None`: not applicable.

@@ -236,7 +236,8 @@ impl Encoder {
         })
     }
 
-    /// Compresses the next part; after the last one the encoder is ready for another answer. `None`: the encoder failed.
+    /// Compresses the next part; after the last one the encoder is ready for another answer. `None`: the encoder
+    /// failed.
     fn run(&mut self, part: &[u8], end: End, packed: &mut Vec<u8>) -> Option<()> {
         match self {
             Self::Gzip(gzip) => run_gzip(gzip, part, end, packed),

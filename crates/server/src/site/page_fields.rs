@@ -9,7 +9,8 @@ use wire::http::status::Status;
 
 use super::exchange::Exchange;
 
-/// Fields that belong to the connection (RFC 9110 section 7.6.1, RFC 9112 section 6). They are ignored if a page sets them.
+/// Fields that belong to the connection (RFC 9110 section 7.6.1, RFC 9112 section 6). They are ignored if a page sets
+/// them.
 const FRAMING: [&str; 8] = [
     "connection",
     "content-length",
@@ -31,8 +32,8 @@ pub(super) fn status_set(output: &PageOutput) -> Status {
     output.status.and_then(Status::from_code).unwrap_or(Status::OK)
 }
 
-/// Writes the fields of the configuration and of the page, which takes precedence for equal names, and the default type if the
-/// page set none.
+/// Writes the fields of the configuration and of the page, which takes precedence for equal names, and the default type
+/// if the page set none.
 pub(super) fn write_fields(
     output: &PageOutput,
     typed_by: Option<&Page>,

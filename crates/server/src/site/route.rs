@@ -72,7 +72,8 @@ enum Permission {
     /// It was not asked, or has not answered.
     #[default]
     Open,
-    /// It does, and gives it these fields if it changes any. Nobody is asked again, whatever the next configuration says.
+    /// It does, and gives it these fields if it changes any. Nobody is asked again, whatever the next configuration
+    /// says.
     Given(Option<Rc<FieldList>>),
 }
 

@@ -153,7 +153,8 @@ impl Site {
         let runner = self.runner.as_ref()?;
         let is_shown = self.data.config.pages.errors == PageErrors::Shown;
         let page = runner.page(set, index).filter(|_| is_shown)?;
-        // Modules take effect together: a broken one holds up all. The modules that a page requires are not known before it runs.
+        // Modules take effect together: a broken one holds up all. The modules that a page requires are not known
+        // before it runs.
         let is_held_up = match page.kind {
             PageKind::Page => page.lua.is_some() && runner.pages(set)?.names_modules(),
             PageKind::Module => true,

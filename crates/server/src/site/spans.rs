@@ -1,7 +1,7 @@
 //! Requests as spans for a collector: OTLP over HTTP, in JSON.
 //!
-//! Owns the spans that were not sent yet, and the one message that is under way. A collector that is slow or gone delays
-//! nothing: what does not fit is dropped and counted. Which requests there are says `runtime::trace`.
+//! Owns the spans that were not sent yet, and the one message that is under way. A collector that is slow or gone
+//! delays nothing: what does not fit is dropped and counted. Which requests there are says `runtime::trace`.
 
 use std::rc::Rc;
 

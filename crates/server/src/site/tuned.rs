@@ -1,7 +1,7 @@
 //! The settings that may change while the server runs, as a site uses them.
 //!
-//! Owns who gets them: at the start, with a reload, and when an operator has set one. What reads the configuration of the
-//! site for each request needs nothing.
+//! Owns who gets them: at the start, with a reload, and when an operator has set one. What reads the configuration of
+//! the site for each request needs nothing.
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,8 +1,9 @@
-//! Worlds of channels: clients of every protocol connect, disconnect, stall, reset and reconnect, on several schedulers, while others publish and the
-//! rules change; at the end all leave, or the server stops.
+//! Worlds of channels: clients of every protocol connect, disconnect, stall, reset and reconnect, on several
+//! schedulers, while others publish and the rules change; at the end all leave, or the server stops.
 //!
-//! Owns the properties that always hold: no client receives a message twice, out of order or with another text than others; every loss
-//! is reported, unless the rules say otherwise; a client that stays to the end receives the last message; and nothing is kept.
+//! Owns the properties that always hold: no client receives a message twice, out of order or with another text than
+//! others; every loss is reported, unless the rules say otherwise; a client that stays to the end receives the last
+//! message; and nothing is kept.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -42,8 +43,9 @@ enum Drops {
 fn data(slow: &str, generation: u64, random: &mut Random) -> Arc<SiteData> {
     let (history, behind) = (1 + random.below(40), 3_000 + random.below(20_000));
     let text = format!(
-        "[[listener]]\naddress = \"127.0.0.1:1\"\n[[listener]]\naddress = \"127.0.0.1:2\"\nprotocol = \"resp\"\n\
-         [[channel]]\npattern = \"*\"\nslow = \"{slow}\"\nhistory = {history}\nhistory_age = \"60s\"\nbehind = \"{behind}B\"\n"
+        "[[listener]]\naddress = \"127.0.0.1:1\"\n[[listener]]\naddress = \"127.0.0.1:2\"\nprotocol = \
+         \"resp\"\n[[channel]]\npattern = \"*\"\nslow = \"{slow}\"\nhistory = {history}\nhistory_age = \
+         \"60s\"\nbehind = \"{behind}B\"\n"
     );
     let root = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let read = Config::from_text(&text, "velodrome.toml", root, &Overrides::default());
@@ -263,7 +265,8 @@ impl Play {
         self.read_publishers();
     }
 
-    /// All read, the network has no faults, and a last message is published to each channel: every subscriber receives it.
+    /// All read, the network has no faults, and a last message is published to each channel: every subscriber receives
+    /// it.
     fn end_well(&mut self) {
         for member in &self.members {
             self.stage.world.client_stall(member.subscriber.id, Stall::Nothing);

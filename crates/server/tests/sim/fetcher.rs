@@ -226,7 +226,8 @@ impl Stage {
         self.turn();
     }
 
-    /// The results of fetches since the last call. Answers that come piece by piece are read further, and are returned when they are complete.
+    /// The results of fetches since the last call. Answers that come piece by piece are read further, and are returned
+    /// when they are complete.
     pub(crate) fn outcomes(&mut self) -> Vec<(u64, Result<FetchedAnswer, ExchangeFailure>)> {
         let mut outcomes = Vec::new();
         for (name, result) in self.gots() {

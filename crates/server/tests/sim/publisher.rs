@@ -1,6 +1,7 @@
 //! Clients that publish by HTTP, and what was published.
 //!
-//! Owns what is known of each message: its text, and its position in its channel, which must be the same for every client.
+//! Owns what is known of each message: its text, and its position in its channel, which must be the same for every
+//! client.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,7 +1,7 @@
 //! Which worlds are run.
 //!
-//! Owns the environment variables (`SIM_SEEDS=n` sets the number of worlds, `SIM_SEED=x` runs one) and the list of seeds
-//! that failed once, which are always run.
+//! Owns the environment variables (`SIM_SEEDS=n` sets the number of worlds, `SIM_SEED=x` runs one) and the list of
+//! seeds that failed once, which are always run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,7 +1,7 @@
 //! Clients of channels: one per protocol, and what each of them received.
 //!
-//! Owns what a client sends to subscribe and the parsing of what it receives, with parsers of its own: it shares no code with the server.
-//! `channel_worlds` judges the result.
+//! Owns what a client sends to subscribe and the parsing of what it receives, with parsers of its own: it shares no
+//! code with the server. `channel_worlds` judges the result.
 
 use std::fmt;
 

@@ -186,7 +186,8 @@ pub(crate) fn exchange(random: &mut Random) -> Exchange {
             Exchange { request: post("/channels/news", b"text"), expected }
         }
         _ => {
-            let request = b"GET /channels/news HTTP/1.1\r\nHost: example.test\r\nAccept: text/event-stream\r\n\r\n";
+            let request = b"GET /channels/news HTTP/1.1\r\nHost: example.test\r\nAccept: \
+                            text/event-stream\r\n\r\n";
             Exchange { request: request.to_vec(), expected: Expected::status(200) }
         }
     }

@@ -21,8 +21,8 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Writes the checkpoint to disk and waits, also for another one that is being written. Any thread that shares the descriptor table of the one that opened the store
-    /// may do this.
+    /// Writes the checkpoint to disk and waits, also for another one that is being written. Any thread that shares the
+    /// descriptor table of the one that opened the store may do this.
     ///
     /// # Errors
     /// If the disk fails.
@@ -96,7 +96,8 @@ impl Keeper {
         self.checkpoints.is_urgent.store(true, Ordering::Relaxed);
     }
 
-    /// Completes a checkpoint: the pages of the previous one can be reused. If the disk has failed, nothing is written any more. Returns the commit of the checkpoint.
+    /// Completes a checkpoint: the pages of the previous one can be reused. If the disk has failed, nothing is written
+    /// any more. Returns the commit of the checkpoint.
     pub(crate) fn end(
         &mut self,
         made: Result<MadeCheckpoint, StoreFailure>,
@@ -119,7 +120,8 @@ impl Keeper {
         }
     }
 
-    /// Handles a log entry that could not be written. Unless the disk was full, nothing is written any more, because the state of the log is unknown. Every answered change is in it.
+    /// Handles a log entry that could not be written. Unless the disk was full, nothing is written any more, because
+    /// the state of the log is unknown. Every answered change is in it.
     pub(crate) fn on_log_failure(&mut self, failure: &StoreFailure) {
         if !matches!(failure, StoreFailure::DiskFull | StoreFailure::Full) {
             self.broken = Some(failure.clone());
@@ -151,7 +153,8 @@ impl Keeper {
             let is_its = |meta: &Meta| meta.transaction() == snapshot.id() as u64;
             let meta = Meta::of(&self.checkpoints.data)?.into_iter().flatten().find(is_its);
             let after = map.clone().static_read_txn()?;
-            // The second commit after this one overwrites its meta page, but only once the first one is visible. It was not visible yet after the page had been read.
+            // The second commit after this one overwrites its meta page, but only once the first one is visible. It was
+            // not visible yet after the page had been read.
             match meta {
                 Some(meta) if after.id() == snapshot.id() => return Ok((snapshot, meta)),
                 _ => snapshot = after,

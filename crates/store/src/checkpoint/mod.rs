@@ -159,7 +159,8 @@ impl Checkpoints {
         Ok((lock, transaction))
     }
 
-    /// Called before pages are written or snapshots are freed: removes the checkpoint of a killed keeper. Returns whether another program, which is alive, has a checkpoint.
+    /// Called before pages are written or snapshots are freed: removes the checkpoint of a killed keeper. Returns
+    /// whether another program, which is alive, has a checkpoint.
     pub(crate) fn settle(&self) -> Result<bool, StoreFailure> {
         if self.boot.is_some() || Record::newest(&self.records)?.saved.is_none() {
             return Ok(false);
@@ -236,14 +237,15 @@ impl Checkpoints {
         if has_history && Meta::of(&self.data)? == [None, None] {
             let directory = directory.display();
             return Err(StoreFailure::Storage(format!(
-                "`{DATA_FILE}` in `{directory}` is missing or empty, and `{RECORDS}` or a log beside it is of the \
-                 store that was there: restore a backup, or delete them to begin a new store"
+                "`{DATA_FILE}` in `{directory}` is missing or empty, and `{RECORDS}` or a log beside it is \
+                 of the store that was there: restore a backup, or delete them to begin a new store"
             )));
         }
         Ok(())
     }
 
-    /// Returns to the checkpoint if the machine has booted since. Returns its transaction. The record stays, so that a second power failure can do this again.
+    /// Returns to the checkpoint if the machine has booted since. Returns its transaction. The record stays, so that a
+    /// second power failure can do this again.
     fn restore(&self, directory: &Path) -> Result<Option<u64>, StoreFailure> {
         let Some(saved) = Record::newest(&self.records)?.saved else { return Ok(None) };
         if saved.boot == start_of_kernel()? {
@@ -259,17 +261,18 @@ impl Checkpoints {
         if self.data.metadata()?.ino() != saved.inode {
             let directory = directory.display();
             return Err(StoreFailure::Storage(format!(
-                "the file `{RECORDS}` in `{directory}` is of another file than `{DATA_FILE}`, which was copied while \
-                 it was open or when its power failed: open the store where it was, or take a backup; delete \
-                 `{RECORDS}` if you know that `{DATA_FILE}` is whole"
+                "the file `{RECORDS}` in `{directory}` is of another file than `{DATA_FILE}`, which was \
+                 copied while it was open or when its power failed: open the store where it was, or take a \
+                 backup; delete `{RECORDS}` if you know that `{DATA_FILE}` is whole"
             )));
         }
         saved.meta.restore(&self.data)?;
         Ok(Some(saved.meta.transaction()))
     }
 
-    /// Extends the file to the last page of its tree. After a power failure its end may be missing, and reading a mapped page beyond the
-    /// end of the file kills the process (SIGBUS, mmap(2)). LMDB reports empty pages as damaged instead.
+    /// Extends the file to the last page of its tree. After a power failure its end may be missing, and reading a
+    /// mapped page beyond the end of the file kills the process (SIGBUS, mmap(2)). LMDB reports empty pages as damaged
+    /// instead.
     fn fill(&self) -> Result<(), StoreFailure> {
         let metas = Meta::of(&self.data)?.into_iter().flatten();
         let Some(newest) = metas.max_by_key(Meta::transaction) else { return Ok(()) };
@@ -299,7 +302,8 @@ impl Checkpoints {
         Ok(Record { number, saved: None }.write(&self.records)?)
     }
 
-    /// Marks the checkpoint after a disk failure: the kernel may show later data that the disk does not have, so the next program that opens the store returns to it.
+    /// Marks the checkpoint after a disk failure: the kernel may show later data that the disk does not have, so the
+    /// next program that opens the store returns to it.
     fn distrust(&self) -> Result<(), StoreFailure> {
         let Record { number, saved } = Record::newest(&self.records)?;
         let Some(saved) = saved else { return Ok(()) };
@@ -331,7 +335,12 @@ pub(crate) fn recover(directory: &Path) -> Result<(), StoreFailure> {
 fn start_of_kernel() -> Result<[u8; BOOT], StoreFailure> {
     let text = std::fs::read(BOOT_FILE).unwrap_or_default();
     let number = text.first_chunk().copied();
-    number.ok_or_else(|| StoreFailure::Storage(format!("`{BOOT_FILE}` does not say when the kernel started, which checkpoints need: use `sync = \"commit\"`")))
+    number.ok_or_else(|| {
+        StoreFailure::Storage(format!(
+            "`{BOOT_FILE}` does not say when the kernel started, \
+        which checkpoints need: use `sync = \"commit\"`"
+        ))
+    })
 }
 
 fn unlock(file: impl AsFd) -> Result<(), StoreFailure> {

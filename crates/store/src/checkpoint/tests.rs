@@ -37,7 +37,8 @@ impl Place {
         self.0.directory.join(name)
     }
 
-    /// A store with that many checkpoints, each with one more value, and a value after the last one. The program was killed.
+    /// A store with that many checkpoints, each with one more value, and a value after the last one. The program was
+    /// killed.
     fn killed(checkpoints: usize) -> Self {
         let place = Self::new();
         let store = place.open();
@@ -52,7 +53,8 @@ impl Place {
         place
     }
 
-    /// A store with a checkpoint and a value after it, whose program is being killed: its snapshots are free, its lock is still held.
+    /// A store with a checkpoint and a value after it, whose program is being killed: its snapshots are free, its lock
+    /// is still held.
     fn being_ended() -> (Self, File) {
         let place = Self::new();
         let store = place.open();

@@ -14,9 +14,11 @@ use rustix::io::Errno;
 /// The file that LMDB locks.
 pub(crate) const LOCK: &str = "lock.mdb";
 
-/// The whole lock file of a directory is locked. LMDB holds a lock of the same kind as long as a program has the store open.
+/// The whole lock file of a directory is locked. LMDB holds a lock of the same kind as long as a program has the store
+/// open.
 ///
-/// The kernel releases the lock when this process closes any descriptor of the file, so nothing else may open it meanwhile.
+/// The kernel releases the lock when this process closes any descriptor of the file, so nothing else may open it
+/// meanwhile.
 pub(crate) struct Alone {
     file: File,
     directory: PathBuf,

@@ -86,12 +86,12 @@ fn open_for(
         Use::Shared => commits,
         Use::Alone => commits | EnvFlags::NO_LOCK | EnvFlags::READ_ONLY,
     };
-    // SAFETY: two flags that weaken LMDB's guarantees are passed. `MDB_NOSYNC` affects what a power failure leaves, never what a running program
-    // sees. `MDB_NOLOCK` is passed by `open_alone` only, whose caller shows that it holds the lock of the lock file, so no program writes.
-    // `MDB_WRITEMAP` is never passed.
+    // SAFETY: two flags that weaken LMDB's guarantees are passed. `MDB_NOSYNC` affects what a power failure leaves,
+    // never what a running program sees. `MDB_NOLOCK` is passed by `open_alone` only, whose caller shows that it holds
+    // the lock of the lock file, so no program writes. `MDB_WRITEMAP` is never passed.
     unsafe { builder.flags(flags) };
-    // SAFETY: this program cannot write to the map, and LMDB's locks keep other LMDB programs from overwriting pages that are read. No memory map is safe from
-    // programs that write to the file without LMDB; the directory
-    // is therefore accessible to the server's user only.
+    // SAFETY: this program cannot write to the map, and LMDB's locks keep other LMDB programs from overwriting pages
+    // that are read. No memory map is safe from programs that write to the file without LMDB; the directory is
+    // therefore accessible to the server's user only.
     unsafe { builder.open(directory) }
 }

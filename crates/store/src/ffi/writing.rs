@@ -5,8 +5,8 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Writes the changed pages of a range of a file, and waits for the writes (sync_file_range(2)). Only fdatasync(2) guarantees that they are on disk. Does nothing if the
-/// file system does not support it.
+/// Writes the changed pages of a range of a file, and waits for the writes (sync_file_range(2)). Only fdatasync(2)
+/// guarantees that they are on disk. Does nothing if the file system does not support it.
 ///
 /// # Errors
 /// If pages could not be written. The next fdatasync(2) does not report this again.

@@ -199,9 +199,9 @@ impl Log {
         Ok(())
     }
 
-    /// A checkpoint of all current entries starts: switches files. Stays in the file while an entry that could not be removed follows the last one,
-    /// because the replay would continue with that entry, and then ignore the other file. Stays there, too, while the
-    /// disk has no room for the other file.
+    /// A checkpoint of all current entries starts: switches files. Stays in the file while an entry that could not be
+    /// removed follows the last one, because the replay would continue with that entry, and then ignore the other file.
+    /// Stays there, too, while the disk has no room for the other file.
     pub(crate) fn turn(&mut self) {
         if self.other_is_old()
             && self.size > 0
@@ -212,7 +212,8 @@ impl Log {
         }
     }
 
-    /// The checkpoint of this commit is complete. If it was begun before the files were switched, the other file is still needed.
+    /// The checkpoint of this commit is complete. If it was begun before the files were switched, the other file is
+    /// still needed.
     pub(crate) fn keep_up(&mut self, commit: u64) {
         self.kept = self.kept.max(commit);
     }

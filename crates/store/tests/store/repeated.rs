@@ -68,7 +68,8 @@ proptest! {
             for key in [&b"a"[..], b"ab", b"b", &[0xff; 503]] {
                 let get = run(&mut writer, store::StoreStep::Query(Query::Get(key.into())), now);
                 let remaining = ask(&opened, &Query::Remaining(key.into()), now);
-                prop_assert!(kept_is(&model, (key, now), &get, &remaining), "{key:?}: {get:?}, {remaining:?}");
+                prop_assert!(kept_is(&model, (key, now), &get, &remaining), "{key:?}: {get:?}, \
+                    {remaining:?}");
             }
             prop_assert!(writer.check(Database(0)).unwrap().is_ok());
             // Versions continue after those that were repeated, and new writes are kept as well.

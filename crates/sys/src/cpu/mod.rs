@@ -23,7 +23,8 @@ pub struct CpuSet {
 }
 
 impl CpuSet {
-    /// The processors on which the calling thread may run. Read this before pinning; afterwards it is the one processor.
+    /// The processors on which the calling thread may run. Read this before pinning; afterwards it is the one
+    /// processor.
     ///
     /// # Errors
     /// The kernel's; `InvalidInput` on a machine with more than [`CPUS_MAXIMUM`] processors.

@@ -35,8 +35,8 @@ pub struct DirectoryNames {
 }
 
 impl FileHandle {
-    /// Reads at most `most` names of a directory: the first ones in this order. A name that is removed meanwhile is left
-    /// out.
+    /// Reads at most `most` names of a directory: the first ones in this order. A name that is removed meanwhile is
+    /// left out.
     ///
     /// # Errors
     /// What `getdents64` says; `ENOTDIR` for a file.

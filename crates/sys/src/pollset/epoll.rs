@@ -4,10 +4,10 @@
 //! first has to wait; closing its descriptor removes it. The registration changes again only for a
 //! peer that does not read as fast as we send.
 //!
-//! A connection that is being established must be reported as writable once, so it is registered for both directions from the start and stays
-//! so. Room is an edge that only comes after a send that found none, so this causes no extra events; changing it back would be a
-//! second call for each connection. A connection that is established at once is registered like an accepted one. Either way it is one
-//! call.
+//! A connection that is being established must be reported as writable once, so it is registered for both directions
+//! from the start and stays so. Room is an edge that only comes after a send that found none, so this causes no extra
+//! events; changing it back would be a second call for each connection. A connection that is established at once is
+//! registered like an accepted one. Either way it is one call.
 
 use std::io;
 use std::io::IoSlice;
@@ -180,7 +180,8 @@ impl Pollset for Epoll {
     }
 
     fn outcome(&mut self, socket: &Socket) -> Result<Connecting, io::ErrorKind> {
-        // The kernel reports no room before the handshake is complete, and no spurious events: without an error it is established.
+        // The kernel reports no room before the handshake is complete, and no spurious events: without an error it is
+        // established.
         match rustix::net::sockopt::socket_error(socket).map_err(connect::kind_of)? {
             Ok(()) => Ok(Connecting::Done),
             Err(error) => Err(connect::kind_of(error)),

@@ -44,8 +44,8 @@ pub(super) fn wait(
         tv_sec: (timeout_ns / 1_000_000_000).cast_signed(),
         tv_nsec: (timeout_ns % 1_000_000_000).cast_signed(),
     };
-    // SAFETY: the kernel writes at most `room` events, which the vector has memory for, and reads `timeout`, which lives
-    // for the call; no signal mask is given. By number, because old C libraries lack the function.
+    // SAFETY: the kernel writes at most `room` events, which the vector has memory for, and reads `timeout`, which
+    // lives for the call; no signal mask is given. By number, because old C libraries lack the function.
     let count = unsafe {
         libc::syscall(
             libc::SYS_epoll_pwait2,

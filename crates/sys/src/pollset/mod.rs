@@ -16,11 +16,12 @@
 //!    Bytes that were there before `watch` are reported by the first wait after it.
 //! 3. **Bytes are lent.** [`Pollset::receive`] fills the pollset's own buffer and lends it until the next call.
 //!    An idle socket owns no buffer.
-//! 4. **Sends accept what fits.** [`Sent::Part`] means: the rest waits until the socket is reported writable,
-//!    which only happens while [`Interest::ReadWrite`] is set, or when the connection is over in both directions:
-//!    that is reported as readable, writable, ended and over at once. Setting the interest reports room that is already there.
-//!    A file may be sent in shorter steps: there only a step of zero bytes means that there is no room.
-//!    For a peer that does not read little is accepted ([`UNSENT_BYTES`](crate::limits::UNSENT_BYTES) over TCP, plus what is on the way).
+//! 4. **Sends accept what fits.** [`Sent::Part`] means: the rest waits until the socket is reported writable, which
+//!    only happens while [`Interest::ReadWrite`] is set, or when the connection is over in both directions: that is
+//!    reported as readable, writable, ended and over at once. Setting the interest reports room that is already there.
+//!    A file may be sent in shorter steps: there only a step of zero bytes means that there is no room. For a peer that
+//!    does not read little is accepted ([`UNSENT_BYTES`](crate::limits::UNSENT_BYTES) over TCP, plus what is on the
+//!    way).
 //! 5. **The end is distinguished.** A peer that ended its output gives [`Received::End`] once all bytes were
 //!    received; a reset gives [`Received::Failed`], once, unless a send reported it before. Both are announced
 //!    by an event, but a receive may come first.
@@ -29,12 +30,12 @@
 //!    connection that died in the queue. [`AcceptError::NoDescriptor`] means that a connection waits.
 //! 8. **Time.** [`Pollset::monotonic_ns`] never goes back; [`Pollset::wait`] returns no later than its bound, as
 //!    exactly as [`WaitLimit`] says.
-//! 9. **Connecting never waits.** [`Pollset::connect`] returns a socket that is established ([`Connecting::Done`]: it is like
-//!    an accepted one, and not watched) or one that is not yet ([`Connecting::Pending`]). The latter is already watched,
-//!    under the given token and with [`Interest::ReadWrite`], which stays until it is changed.
-//!    Until it is established or has failed, a receive gives [`Received::Blocked`], a send [`Sent::Part`] of nothing, and
-//!    there are only spurious events. Both results are reported as writable, and a failure also as ended;
-//!    [`Pollset::outcome`] tells which, a failure once. Dropping a pending socket abandons the attempt.
+//! 9. **Connecting never waits.** [`Pollset::connect`] returns a socket that is established ([`Connecting::Done`]: it
+//!    is like an accepted one, and not watched) or one that is not yet ([`Connecting::Pending`]). The latter is already
+//!    watched, under the given token and with [`Interest::ReadWrite`], which stays until it is changed. Until it is
+//!    established or has failed, a receive gives [`Received::Blocked`], a send [`Sent::Part`] of nothing, and there are
+//!    only spurious events. Both results are reported as writable, and a failure also as ended; [`Pollset::outcome`]
+//!    tells which, a failure once. Dropping a pending socket abandons the attempt.
 
 pub mod epoll;
 mod exact;
@@ -222,8 +223,8 @@ pub trait Pollset {
     ///
     /// # Errors
     /// Then nothing is left of it. `QuotaExceeded`: no descriptor, or no room in the pollset; `OutOfMemory`;
-    /// `AddrNotAvailable`: the local address does not exist, or has no port left for this destination; `WouldBlock`: the
-    /// queue of a Unix socket is full; otherwise an error of the kernel or the network, mostly `ConnectionRefused`.
+    /// `AddrNotAvailable`: the local address does not exist, or has no port left for this destination; `WouldBlock`:
+    /// the queue of a Unix socket is full; otherwise an error of the kernel or the network, mostly `ConnectionRefused`.
     fn connect(
         &mut self,
         options: &ConnectOptions,
@@ -298,7 +299,8 @@ pub trait Pollset {
     /// Wall-clock time in nanoseconds since 1970.
     fn unix_ns(&mut self) -> u64;
 
-    /// A counter that grows evenly with time and is cheap to read, with thousands of ticks per microsecond: for measuring times within a turn.
+    /// A counter that grows evenly with time and is cheap to read, with thousands of ticks per microsecond: for
+    /// measuring times within a turn.
     fn tick_counter(&mut self) -> u64 {
         crate::clock::tick_counter()
     }

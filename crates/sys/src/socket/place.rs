@@ -41,7 +41,8 @@ pub fn has_ipv6() -> bool {
     rustix::net::socket(AddressFamily::INET6, SocketType::STREAM, None).is_ok()
 }
 
-/// Whether this process may listen at an address, as far as can be told without disturbing a program that listens there now.
+/// Whether this process may listen at an address, as far as can be told without disturbing a program that listens there
+/// now.
 ///
 /// # Errors
 /// Why not: no permission, no interface with that address, no directory for the socket.

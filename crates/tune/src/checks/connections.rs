@@ -12,11 +12,15 @@ pub(super) const CHECKS: &[Check] = &[
         id: "app.reuseport",
         title: "packets that arrive on another CPU than the server's thread",
         gain: Gain::of(20.0, 25.0, 3.0, 0.0),
-        expected: "2 % alone; 30 %, and a p99 40 % lower, once each socket of the group belonged to the thread of its CPU",
+        expected: "2 % alone; 30 %, and a p99 40 % lower, once each socket of the group belonged to the \
+                   thread of its CPU",
         risk: Risk::Process,
         lost: "an even spread, unless the device spreads packets evenly itself",
-        why: "A connection belongs to one thread on one CPU. Packets that arrive on another CPU cost a wake-up and cache transfers between the two.",
-        fix: "First fix the device (net.queues, net.irq, net.xps), then the server: `velodrome serve --pin --reuseport-cpu`; in other servers SO_ATTACH_REUSEPORT_CBPF or, from Linux 6.2, SO_INCOMING_CPU, with the sockets opened in the order of the CPUs.",
+        why: "A connection belongs to one thread on one CPU. Packets that arrive on another CPU cost a \
+              wake-up and cache transfers between the two.",
+        fix: "First fix the device (net.queues, net.irq, net.xps), then the server: `velodrome serve --pin \
+              --reuseport-cpu`; in other servers SO_ATTACH_REUSEPORT_CBPF or, from Linux 6.2, \
+              SO_INCOMING_CPU, with the sockets opened in the order of the CPUs.",
         source: "libreactor issue 9; talawah.io, step 5",
         judge: elsewhere,
     },
@@ -27,7 +31,8 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "up to 40 ms for an answer sent in several pieces",
         risk: Risk::Process,
         lost: "some fuller packets",
-        why: "Without TCP_NODELAY, a piece that does not fill a packet waits until earlier data is acknowledged, and the peer delays its acknowledgement as well.",
+        why: "Without TCP_NODELAY, a piece that does not fill a packet waits until earlier data is \
+              acknowledged, and the peer delays its acknowledgement as well.",
         fix: "TCP_NODELAY on the server's connections: `tcp_nodelay on` in nginx; Velodrome sets it.",
         source: "RFC 9293 section 3.7.4 (Nagle); tcp(7)",
         judge: waiting,
@@ -39,8 +44,11 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "no dropped connections in bursts; nothing else",
         risk: Risk::Process,
         lost: "nothing",
-        why: "The queue is as long as the server requests in listen(2), but never longer than net.core.somaxconn. Connections beyond it are dropped, and their clients retry after a second.",
-        fix: "Raise it in the server's configuration: `backlog=` of nginx's `listen`, `backlog` of a Velodrome `[[listener]]`; then restart the server.",
+        why: "The queue is as long as the server requests in listen(2), but never longer than \
+              net.core.somaxconn. Connections beyond it are dropped, and their clients retry after a \
+              second.",
+        fix: "Raise it in the server's configuration: `backlog=` of nginx's `listen`, `backlog` of a \
+              Velodrome `[[listener]]`; then restart the server.",
         source: "listen(2)",
         judge: backlog,
     },
@@ -51,8 +59,10 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "one or two microseconds of CPU each; a part of the 28 % of fewer interrupts",
         risk: Risk::Process,
         lost: "CPU time spent polling",
-        why: "A thread without work for some microseconds sleeps and is woken by the next packet, and pays for both each time.",
-        fix: "Use a server that polls before it sleeps: `velodrome serve --spin 50us`, and `--busy-poll 50us` if each scheduler has its own device queue.",
+        why: "A thread without work for some microseconds sleeps and is woken by the next packet, and pays \
+              for both each time.",
+        fix: "Use a server that polls before it sleeps: `velodrome serve --spin 50us`, and `--busy-poll \
+              50us` if each scheduler has its own device queue.",
         source: "docs.kernel.org, napi; sched(7)",
         judge: wake_ups,
     },
@@ -60,11 +70,15 @@ pub(super) const CHECKS: &[Check] = &[
         id: "app.irq-suspend",
         title: "interrupts of a device that the server polls",
         gain: Gain::of(5.0, 5.0, 0.0, 0.0),
-        expected: "the throughput of polling without the CPU time of interrupts; up to 30 % less power at best",
+        expected: "the throughput of polling without the CPU time of interrupts; up to 30 % less power at \
+                   best",
         risk: Risk::Reversible,
         lost: "packets wait at most that time after the server stops polling",
-        why: "A device interrupts even a server that polls it. From Linux 6.13, a device can suspend its interrupts as long as epoll finds packets.",
-        fix: "`ynl --family netdev --do napi-set --json '{\"id\": N, \"irq-suspend-timeout\": 20000000}'` for each entry of `--dump napi-get`, with a short gro_flush_timeout and napi_defer_hard_irqs, and preferred polling (EPIOCSPARAMS).",
+        why: "A device interrupts even a server that polls it. From Linux 6.13, a device can suspend its \
+              interrupts as long as epoll finds packets.",
+        fix: "`ynl --family netdev --do napi-set --json '{\"id\": N, \"irq-suspend-timeout\": 20000000}'` \
+              for each entry of `--dump napi-get`, with a short gro_flush_timeout and napi_defer_hard_irqs, \
+              and preferred polling (EPIOCSPARAMS).",
         source: "docs.kernel.org, napi",
         judge: interrupted,
     },

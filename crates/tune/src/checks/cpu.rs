@@ -14,11 +14,16 @@ pub(super) const CHECKS: &[Check] = &[
         id: "cpu.mitigations",
         title: "mitigations of CPU vulnerabilities",
         gain: Gain::of(28.0, 20.0, 5.0, 5.0),
-        expected: "28 % on a Xeon of 2020 (v2 15 to 20, page tables 6, buffers 6, v1 1 to 2); less if the CPU protects itself",
+        expected: "28 % on a Xeon of 2020 (v2 15 to 20, page tables 6, buffers 6, v1 1 to 2); less if the \
+                   CPU protects itself",
         risk: Risk::Reboot,
-        lost: "protection: other programs and guests on the machine may read its memory. Only for a machine that runs nothing but the server",
-        why: "Each system call and interrupt pays for them, so in a profile all kernel frames grow instead of one function.",
-        fix: "Kernel parameters: from Linux 6.17 `mitigations=auto,no_user_kernel,no_user_user` if no untrusted code runs; before, `mitigations=off`. Debian: /etc/default/grub and `update-grub`; Fedora: `grubby --update-kernel=ALL --args=…`.",
+        lost: "protection: other programs and guests on the machine may read its memory. Only for a machine \
+               that runs nothing but the server",
+        why: "Each system call and interrupt pays for them, so in a profile all kernel frames grow instead \
+              of one function.",
+        fix: "Kernel parameters: from Linux 6.17 `mitigations=auto,no_user_kernel,no_user_user` if no \
+              untrusted code runs; before, `mitigations=off`. Debian: /etc/default/grub and `update-grub`; \
+              Fedora: `grubby --update-kernel=ALL --args=…`.",
         source: "talawah.io, step 2; docs.kernel.org, attack_vector_controls",
         judge: mitigations,
     },
@@ -29,8 +34,10 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "a part of 11 %; on one laptop a system call took 60 instead of 40 ns",
         risk: Risk::Security,
         lost: "the audit trail",
-        why: "If auditd runs without a rule that excludes tasks, each system call takes the slow path in and out.",
-        fix: "`auditctl -a never,task`, then restart the server: the rule applies to programs that start later.",
+        why: "If auditd runs without a rule that excludes tasks, each system call takes the slow path in \
+              and out.",
+        fix: "`auditctl -a never,task`, then restart the server: the rule applies to programs that start \
+              later.",
         source: "talawah.io, step 3",
         judge: auditing,
     },
@@ -41,8 +48,11 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "reading the clock takes a system call instead of some nanoseconds, 77 % slower",
         risk: Risk::Host,
         lost: "a correct clock, if the time stamp counter is not stable",
-        why: "Programs read the time without a system call from `tsc`, `kvm-clock` and `hyperv_clocksource_tsc_page`, but not from `xen`, `hpet` and `acpi_pm`, and a server reads it on each request.",
-        fix: "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource, if `available_clocksource` lists it.",
+        why: "Programs read the time without a system call from `tsc`, `kvm-clock` and \
+              `hyperv_clocksource_tsc_page`, but not from `xen`, `hpet` and `acpi_pm`, and a server reads \
+              it on each request.",
+        fix: "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource, if \
+              `available_clocksource` lists it.",
         source: "heap.io, clocksource on AWS",
         judge: clocksource,
     },
@@ -65,8 +75,10 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "85 to 890 microseconds to wake from the deepest states of one laptop",
         risk: Risk::Reversible,
         lost: "power, and the highest frequencies of the other CPUs",
-        why: "A CPU takes long to wake from deep sleep: the first request after a pause is slow, and at low load all are.",
-        fix: "Hold /dev/cpu_dma_latency open with a 0 in it, or echo 1 > /sys/devices/system/cpu/cpu*/cpuidle/state*/disable for the deep states.",
+        why: "A CPU takes long to wake from deep sleep: the first request after a pause is slow, and at low \
+              load all are.",
+        fix: "Hold /dev/cpu_dma_latency open with a 0 in it, or echo 1 > \
+              /sys/devices/system/cpu/cpu*/cpuidle/state*/disable for the deep states.",
         source: "hasura.io, power management and web servers; tuned, latency-performance",
         judge: idle,
     },
@@ -77,7 +89,8 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "the page faults of the scan",
         risk: Risk::Host,
         lost: "memory that follows its program to another node",
-        why: "On machines with several nodes the kernel repeatedly unmaps memory to see who uses it. A server whose workers are bound to CPUs gains nothing from that.",
+        why: "On machines with several nodes the kernel repeatedly unmaps memory to see who uses it. A \
+              server whose workers are bound to CPUs gains nothing from that.",
         fix: "sysctl kernel.numa_balancing=0",
         source: "tuned, network-latency; Netflix 2017",
         judge: numa,
@@ -89,7 +102,8 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "little, only in the slowest answers",
         risk: Risk::Host,
         lost: "the watchdog that detects hanging CPUs",
-        why: "The watchdog uses a performance counter and interrupts each CPU; memory statistics are gathered on each CPU every second.",
+        why: "The watchdog uses a performance counter and interrupts each CPU; memory statistics are \
+              gathered on each CPU every second.",
         fix: "sysctl kernel.nmi_watchdog=0 vm.stat_interval=10",
         source: "tuned, network-latency",
         judge: noise,
@@ -101,8 +115,10 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "two threads on one core do about 125 % of one, two cores 200 %",
         risk: Risk::Process,
         lost: "nothing",
-        why: "Two logical CPUs may be hyperthreads of one core. A server bound to both leaves another core idle.",
-        fix: "Bind its threads to one hyperthread of each core first: /sys/devices/system/cpu/cpu*/topology/thread_siblings_list shows which belong together.",
+        why: "Two logical CPUs may be hyperthreads of one core. A server bound to both leaves another core \
+              idle.",
+        fix: "Bind its threads to one hyperthread of each core first: \
+              /sys/devices/system/cpu/cpu*/topology/thread_siblings_list shows which belong together.",
         source: "talawah.io, step 1; docs.kernel.org, scaling",
         judge: siblings,
     },
@@ -125,7 +141,8 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "the gain of each feature",
         risk: Risk::Reboot,
         lost: "nothing",
-        why: "Linux 5.11 skips seccomp filters for calls that are always allowed, 6.2 steers connections with SO_INCOMING_CPU, 6.9 polls devices for a single program.",
+        why: "Linux 5.11 skips seccomp filters for calls that are always allowed, 6.2 steers connections \
+              with SO_INCOMING_CPU, 6.9 polls devices for a single program.",
         fix: "A newer kernel; distributions offer one for servers (`linux-image-…-backports`, `kernel-lt`).",
         source: "Linux commits f9d480b6ffbe and b261eda84ec1; ioctl_eventpoll(2)",
         judge: release,
@@ -189,7 +206,8 @@ fn clocksource(host: &HostReading) -> Finding {
     let text = match faster_clock(host) {
         Some(_) => format!("{current}; there are {others}"),
         None => format!(
-            "{current}; there are {others}: the kernel has found no faster one, or did not trust it (`dmesg | grep -i tsc`)"
+            "{current}; there are {others}: the kernel has found no faster one, or did not trust it (`dmesg \
+             | grep -i tsc`)"
         ),
     };
     Finding::set(text, 1.0)

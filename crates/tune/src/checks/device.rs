@@ -14,7 +14,8 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "the basis of perfect locality, 38 %",
         risk: Risk::Interruption,
         lost: "traffic for a moment; interrupts get new numbers",
-        why: "Each queue has its own interrupt and therefore its own CPU. With fewer queues than CPUs, some CPUs receive for others.",
+        why: "Each queue has its own interrupt and therefore its own CPU. With fewer queues than CPUs, some \
+              CPUs receive for others.",
         fix: "ethtool -L DEVICE combined N, then set interrupts and xps_cpus again.",
         source: "AWS, ENA best practices; Seastar, perftune.py",
         judge: channels,
@@ -26,8 +27,10 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "a part of 28 %, together with polling",
         risk: Risk::Reversible,
         lost: "some microseconds for the first packet after a pause",
-        why: "A device that waits a little interrupts once for several packets. Adaptive moderation waits only under load.",
-        fix: "ethtool -C DEVICE adaptive-rx on; if not supported, ethtool -C DEVICE rx-usecs 64, and measure 16 to 256.",
+        why: "A device that waits a little interrupts once for several packets. Adaptive moderation waits \
+              only under load.",
+        fix: "ethtool -C DEVICE adaptive-rx on; if not supported, ethtool -C DEVICE rx-usecs 64, and \
+              measure 16 to 256.",
         source: "talawah.io, steps 6 and 9; AWS, ENA best practices",
         judge: coalescing,
     },
@@ -59,10 +62,12 @@ pub(super) const CHECKS: &[Check] = &[
         id: "net.gso",
         title: "generic segmentation offload",
         gain: Gain::of(3.0, 1.0, 0.0, 0.0),
-        expected: "one pass through the kernel per segment instead of one for many; nothing for single-packet answers",
+        expected: "one pass through the kernel per segment instead of one for many; nothing for \
+                   single-packet answers",
         risk: Risk::Reversible,
         lost: "nothing",
-        why: "Without GSO, TCP cuts its output into segments first, and each passes through the stack separately.",
+        why: "Without GSO, TCP cuts its output into segments first, and each passes through the stack \
+              separately.",
         fix: "ethtool -K DEVICE gso on",
         source: "docs.kernel.org, segmentation-offloads",
         judge: cut_early,
@@ -74,7 +79,8 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "a checksum and a copy per segment of large answers; nothing for single-packet answers",
         risk: Risk::Reversible,
         lost: "nothing",
-        why: "A device with TSO takes 64 KiB and cuts it into segments itself. Without it the CPU does that at the end of the stack.",
+        why: "A device with TSO takes 64 KiB and cuts it into segments itself. Without it the CPU does that \
+              at the end of the stack.",
         fix: "ethtool -K DEVICE tso on, if the device supports it.",
         source: "docs.kernel.org, segmentation-offloads",
         judge: cut_by_cpu,
@@ -86,7 +92,8 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "little; it breaks forwarding to other machines",
         risk: Risk::Reversible,
         lost: "speed of large uploads",
-        why: "The device delays packets to merge them. Merged packets cannot be forwarded in their original form.",
+        why: "The device delays packets to merge them. Merged packets cannot be forwarded in their original \
+              form.",
         fix: "ethtool -K DEVICE lro off",
         source: "docs.kernel.org, netdev-features",
         judge: large,

@@ -14,8 +14,10 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "no pauses of up to a whole period, 100 ms",
         risk: Risk::Process,
         lost: "nothing; only the administrator of the machine can change the quota",
-        why: "When a control group has used its quota, all its threads stop until the next period. With more threads than the quota has CPUs, that happens early.",
-        fix: "As many workers as the quota has whole CPUs; or request CPUs instead of a quota (cpuset, the static CPU manager of Kubernetes).",
+        why: "When a control group has used its quota, all its threads stop until the next period. With \
+              more threads than the quota has CPUs, that happens early.",
+        fix: "As many workers as the quota has whole CPUs; or request CPUs instead of a quota (cpuset, the \
+              static CPU manager of Kubernetes).",
         source: "docs.kernel.org, cgroup-v2; kubernetes issue 67577",
         judge: quota,
     },

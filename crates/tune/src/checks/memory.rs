@@ -13,7 +13,8 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "none while nothing is swapped; each page that returns is a wait for the disk",
         risk: Risk::Host,
         lost: "memory for the page cache, if programs keep what they do not use",
-        why: "With a high `vm.swappiness` the kernel swaps out parts of programs in favour of files, even if memory is not short.",
+        why: "With a high `vm.swappiness` the kernel swaps out parts of programs in favour of files, even \
+              if memory is not short.",
         fix: "sysctl vm.swappiness=10, and more memory or fewer programs if pages keep returning.",
         source: "tuned; Netflix 2017",
         judge: swap,
@@ -22,10 +23,12 @@ pub(super) const CHECKS: &[Check] = &[
         id: "vm.thp",
         title: "transparent huge pages for all memory",
         gain: Gain::of(2.0, 10.0, 8.0, 15.0),
-        expected: "fewer stalls, and less memory if it is freed in small pieces; the opposite for large heaps that are mostly read",
+        expected: "fewer stalls, and less memory if it is freed in small pieces; the opposite for large \
+                   heaps that are mostly read",
         risk: Risk::Host,
         lost: "fewer TLB misses for large heaps",
-        why: "With `always` the kernel uses huge pages for any memory, searches for free ones while programs wait, and keeps partly freed ones.",
+        why: "With `always` the kernel uses huge pages for any memory, searches for free ones while \
+              programs wait, and keeps partly freed ones.",
         fix: "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
         source: "tuned, latency-performance; Netflix 2017",
         judge: huge_pages,
@@ -49,7 +52,8 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "no packets dropped for lack of a page; no waits for one",
         risk: Risk::Host,
         lost: "one percent of the memory, which stays free",
-        why: "The kernel keeps some pages free for incoming packets. When they are used up, whoever needs the next page must first free some.",
+        why: "The kernel keeps some pages free for incoming packets. When they are used up, whoever needs \
+              the next page must first free some.",
         fix: "sysctl vm.min_free_kbytes=N, one to three percent of the memory.",
         source: "AWS, ENA best practices; docs.kernel.org, sysctl/vm",
         judge: stalls,
@@ -62,7 +66,8 @@ pub(super) const CHECKS: &[Check] = &[
         risk: Risk::Host,
         lost: "more data at risk in a power failure, if the limit is raised",
         why: "When too much written data is not on disk yet, every program that writes waits.",
-        fix: "sysctl vm.dirty_background_ratio=5, so that writeback starts earlier; a faster disk. A limit in bytes is reverted by setting its ratio, because 0 is refused.",
+        fix: "sysctl vm.dirty_background_ratio=5, so that writeback starts earlier; a faster disk. A limit \
+              in bytes is reverted by setting its ratio, because 0 is refused.",
         source: "docs.kernel.org, sysctl/vm; tuned issue 882",
         judge: dirty,
     },
@@ -73,7 +78,8 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "the memory they take",
         risk: Risk::Host,
         lost: "huge pages for a program that requests them later",
-        why: "Pages of `vm.nr_hugepages` are reserved at once, and only programs that request them can use them.",
+        why: "Pages of `vm.nr_hugepages` are reserved at once, and only programs that request them can use \
+              them.",
         fix: "sysctl vm.nr_hugepages=0",
         source: "docs.kernel.org, hugetlbpage",
         judge: reserved,

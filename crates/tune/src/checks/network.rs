@@ -15,7 +15,8 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "a part of the 38 % of perfect locality",
         risk: Risk::Reversible,
         lost: "the kernel's own distribution of interrupts",
-        why: "If the interrupts of several queues arrive on one CPU, that CPU receives for all, and each packet is used on another.",
+        why: "If the interrupts of several queues arrive on one CPU, that CPU receives for all, and each \
+              packet is used on another.",
         fix: "echo N > /proc/irq/IRQ/smp_affinity_list for queue N, and exclude them from irqbalance.",
         source: "talawah.io, step 5",
         judge: interrupts,
@@ -27,7 +28,8 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "helps a device with one queue; costs with one queue per CPU",
         risk: Risk::Reversible,
         lost: "an interrupt between CPUs for each packet that moves",
-        why: "With one queue, one CPU receives everything. Receive packet steering distributes the work after the interrupt.",
+        why: "With one queue, one CPU receives everything. Receive packet steering distributes the work \
+              after the interrupt.",
         fix: "echo MASK > /sys/class/net/DEVICE/queues/rx-0/rps_cpus, with the other CPUs of the same node.",
         source: "docs.kernel.org, scaling",
         judge: steering,
@@ -39,7 +41,8 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "the interrupts between CPUs",
         risk: Risk::Reversible,
         lost: "nothing",
-        why: "With one queue per CPU, the hardware has already chosen the CPU. Software steering then moves packets away from it.",
+        why: "With one queue per CPU, the hardware has already chosen the CPU. Software steering then moves \
+              packets away from it.",
         fix: "echo 0 > /sys/class/net/DEVICE/queues/rx-*/rps_cpus",
         source: "docs.kernel.org, scaling",
         judge: steering_twice,
@@ -64,7 +67,8 @@ pub(super) const CHECKS: &[Check] = &[
         risk: Risk::Host,
         lost: "its balancing of other devices, if you stop it instead of configuring it",
         why: "irqbalance moves interrupts of busy devices every ten seconds, including those set by hand.",
-        fix: "IRQBALANCE_ARGS=\"--banirq=N …\" in /etc/default/irqbalance or /etc/sysconfig/irqbalance, then restart it.",
+        fix: "IRQBALANCE_ARGS=\"--banirq=N …\" in /etc/default/irqbalance or /etc/sysconfig/irqbalance, \
+              then restart it.",
         source: "Seastar, perftune.py; AWS, ENA best practices",
         judge: balancing,
     },
@@ -75,8 +79,10 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "no packets dropped; fewer late ones",
         risk: Risk::Host,
         lost: "CPU time of programs, which wait while the kernel receives longer",
-        why: "The kernel receives a limited number of packets at a time. The rest waits for the next turn; if its queue is full, packets are dropped.",
-        fix: "sysctl net.core.netdev_budget=600 net.core.netdev_max_backlog=5000; better: more queues or CPUs.",
+        why: "The kernel receives a limited number of packets at a time. The rest waits for the next turn; \
+              if its queue is full, packets are dropped.",
+        fix: "sysctl net.core.netdev_budget=600 net.core.netdev_max_backlog=5000; better: more queues or \
+              CPUs.",
         source: "docs.kernel.org, sysctl/net",
         judge: budget,
     },
@@ -87,8 +93,10 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "a part of the 28 % of fewer interrupts; needs one queue per worker",
         risk: Risk::Host,
         lost: "CPU time and power: a program that waits for packets spins that long",
-        why: "A program that waits in epoll sleeps and is woken by an interrupt. Polling the device first, for some microseconds, often finds the packet.",
-        fix: "sysctl net.core.busy_poll=50; from Linux 6.9 for a single program (EPIOCSPARAMS): `velodrome serve --busy-poll 50us`.",
+        why: "A program that waits in epoll sleeps and is woken by an interrupt. Polling the device first, \
+              for some microseconds, often finds the packet.",
+        fix: "sysctl net.core.busy_poll=50; from Linux 6.9 for a single program (EPIOCSPARAMS): `velodrome \
+              serve --busy-poll 50us`.",
         source: "talawah.io, step 6; docs.kernel.org, napi",
         judge: polling,
     },
@@ -99,7 +107,8 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "the gain of a queue per CPU",
         risk: Risk::Interruption,
         lost: "nothing; only the host of this virtual machine can change it",
-        why: "A virtio device has as many queues as its host provides. With one, a single CPU receives everything, whatever is set here.",
+        why: "A virtio device has as many queues as its host provides. With one, a single CPU receives \
+              everything, whatever is set here.",
         fix: "libvirt: <driver queues='N'/>; in a cloud, a machine type with more queues.",
         source: "Red Hat, multi-queue virtio-net",
         judge: single,

@@ -16,8 +16,11 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "25 to 27 % where half of four vCPUs was used",
         risk: Risk::Process,
         lost: "nothing",
-        why: "A server with fewer worker threads than CPUs leaves CPUs idle; with more, its threads wait for each other. It shows when its threads are busy nearly all the time and other CPUs that it may use are not.",
-        fix: "One worker per CPU that it may use: `velodrome serve --schedulers N`, `worker_processes auto` in nginx.",
+        why: "A server with fewer worker threads than CPUs leaves CPUs idle; with more, its threads wait \
+              for each other. It shows when its threads are busy nearly all the time and other CPUs that it \
+              may use are not.",
+        fix: "One worker per CPU that it may use: `velodrome serve --schedulers N`, `worker_processes auto` \
+              in nginx.",
         source: "talawah.io, Extreme HTTP Performance Tuning, step 1",
         judge: workers,
     },
@@ -28,8 +31,10 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "a part of the 38 % of perfect locality",
         risk: Risk::Process,
         lost: "the kernel's freedom to move threads away from busy CPUs",
-        why: "A thread that moves to another CPU finds cold caches, and packets of its connections still arrive at the old CPU. With several busy workers, bind each to one CPU.",
-        fix: "`velodrome serve` binds its schedulers unless --no-pin is given; `worker_cpu_affinity auto` in nginx; otherwise `taskset -p -c N THREAD`.",
+        why: "A thread that moves to another CPU finds cold caches, and packets of its connections still \
+              arrive at the old CPU. With several busy workers, bind each to one CPU.",
+        fix: "`velodrome serve` binds its schedulers unless --no-pin is given; `worker_cpu_affinity auto` \
+              in nginx; otherwise `taskset -p -c N THREAD`.",
         source: "talawah.io, step 5",
         judge: pin,
     },
@@ -40,8 +45,10 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "no connections beyond the limit without it",
         risk: Risk::Reversible,
         lost: "nothing",
-        why: "Each connection is a descriptor. With a limit of 1024, the soft limit of many systems, the server cannot accept more.",
-        fix: "`LimitNOFILE=1048576` in the unit of the service, or `ulimit -n` before its start. Beyond 1,048,576 raise `fs.nr_open` first.",
+        why: "Each connection is a descriptor. With a limit of 1024, the soft limit of many systems, the \
+              server cannot accept more.",
+        fix: "`LimitNOFILE=1048576` in the unit of the service, or `ulimit -n` before its start. Beyond \
+              1,048,576 raise `fs.nr_open` first.",
         source: "getrlimit(2)",
         judge: nofile,
     },
@@ -49,11 +56,14 @@ pub(super) const CHECKS: &[Check] = &[
         id: "app.seccomp",
         title: "a seccomp filter",
         gain: Gain::of(6.0, 4.0, 0.0, 0.0),
-        expected: "a part of 11 %; little since Linux 5.11, which skips the filter for calls that are always allowed",
+        expected: "a part of 11 %; little since Linux 5.11, which skips the filter for calls that are \
+                   always allowed",
         risk: Risk::Security,
         lost: "the filter: an attacker who takes over the server may use every call",
-        why: "Each system call first runs the filter program. A long filter cost up to a fifth before Linux 5.11; newer kernels skip it for calls that it always allows.",
-        fix: "For a container: `--security-opt seccomp=unconfined`, or a smaller profile; for a unit: no `SystemCallFilter=`.",
+        why: "Each system call first runs the filter program. A long filter cost up to a fifth before Linux \
+              5.11; newer kernels skip it for calls that it always allows.",
+        fix: "For a container: `--security-opt seccomp=unconfined`, or a smaller profile; for a unit: no \
+              `SystemCallFilter=`.",
         source: "talawah.io, step 3; Linux commit f9d480b6ffbe",
         judge: seccomp,
     },
@@ -64,7 +74,8 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "one CPU-bound case took 50 % longer",
         risk: Risk::Security,
         lost: "protection of the process against code that runs within it",
-        why: "Kernels before 5.16 disabled speculative store bypass for every process with a seccomp filter. That slows all of its code, not only its system calls.",
+        why: "Kernels before 5.16 disabled speculative store bypass for every process with a seccomp \
+              filter. That slows all of its code, not only its system calls.",
         fix: "Linux 5.16 or later, or a filter installed with SECCOMP_FILTER_FLAG_SPEC_ALLOW.",
         source: "moby issue 42619",
         judge: ssbd,
@@ -77,7 +88,8 @@ pub(super) const CHECKS: &[Check] = &[
         risk: Risk::Process,
         lost: "the purpose of the pool: files, names, work that would block others",
         why: "A pool larger than its work costs memory, and wakes threads in turn that find cold caches.",
-        fix: "The server's own setting: `UV_THREADPOOL_SIZE` of node, `thread_pool` of nginx, `GOMAXPROCS` of Go.",
+        fix: "The server's own setting: `UV_THREADPOOL_SIZE` of node, `thread_pool` of nginx, `GOMAXPROCS` \
+              of Go.",
         source: "talawah.io, step 1",
         judge: idle_threads,
     },
@@ -88,8 +100,10 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "the time that it waits for programs with higher priority",
         risk: Risk::Process,
         lost: "CPU time of the other programs",
-        why: "A positive nice value, or the policies batch and idle, give other programs priority when both want the CPU.",
-        fix: "`Nice=0` and `CPUSchedulingPolicy=other` in the unit; `renice 0 -p PID`, `chrt -o -p 0 PID`. SCHED_FIFO is no solution: a thread that spins in it starves the host.",
+        why: "A positive nice value, or the policies batch and idle, give other programs priority when both \
+              want the CPU.",
+        fix: "`Nice=0` and `CPUSchedulingPolicy=other` in the unit; `renice 0 -p PID`, `chrt -o -p 0 PID`. \
+              SCHED_FIFO is no solution: a thread that spins in it starves the host.",
         source: "sched(7)",
         judge: politeness,
     },
@@ -100,8 +114,10 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "partly freed memory is returned; a large heap that is mostly read becomes slower",
         risk: Risk::Process,
         lost: "fewer TLB misses for large heaps",
-        why: "A huge page takes 2 MiB even if only some bytes are used. An allocator that frees in small pieces keeps many of them.",
-        fix: "For the server alone: `MemoryTHP=disable` of newer systemd, or prctl(PR_SET_THP_DISABLE) before it starts; for the host see vm.thp.",
+        why: "A huge page takes 2 MiB even if only some bytes are used. An allocator that frees in small \
+              pieces keeps many of them.",
+        fix: "For the server alone: `MemoryTHP=disable` of newer systemd, or prctl(PR_SET_THP_DISABLE) \
+              before it starts; for the host see vm.thp.",
         source: "prctl(2); DigitalOcean, transparent huge pages and alternative memory allocators",
         judge: huge_pages,
     },

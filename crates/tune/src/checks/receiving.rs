@@ -15,8 +15,10 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "the part of the 38 % that comes from interrupts on separate CPUs",
         risk: Risk::Reversible,
         lost: "nothing",
-        why: "The kernel handles packets on the CPU that was interrupted. If that is one CPU for all queues, it is busy with packets while the others wait for it.",
-        fix: "A queue per CPU (net.queues) with its interrupt there (net.irq); with a single queue, rps_cpus (net.rps).",
+        why: "The kernel handles packets on the CPU that was interrupted. If that is one CPU for all \
+              queues, it is busy with packets while the others wait for it.",
+        fix: "A queue per CPU (net.queues) with its interrupt there (net.irq); with a single queue, \
+              rps_cpus (net.rps).",
         source: "docs.kernel.org, scaling; talawah.io, step 5",
         judge: one_cpu,
     },
@@ -27,7 +29,8 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "the load of the busiest queue falls to the average",
         risk: Risk::Reversible,
         lost: "the current table",
-        why: "A device spreads connections over its queues by a table. If the table is uneven, so is the load of the CPUs, and a server with a thread per CPU is as slow as its busiest one.",
+        why: "A device spreads connections over its queues by a table. If the table is uneven, so is the \
+              load of the CPUs, and a server with a thread per CPU is as slow as its busiest one.",
         fix: "ethtool -X DEVICE equal N; a few connections are never spread evenly.",
         source: "docs.kernel.org, scaling; AWS, ENA best practices",
         judge: uneven,
@@ -39,7 +42,8 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "removes a plateau that no setting of this machine can",
         risk: Risk::Interruption,
         lost: "nothing; only the cloud provider can raise it",
-        why: "A cloud limits each machine type to a number of packets, bytes and tracked connections per second. Packets beyond that are queued or dropped outside this machine.",
+        why: "A cloud limits each machine type to a number of packets, bytes and tracked connections per \
+              second. Packets beyond that are queued or dropped outside this machine.",
         fix: "A larger machine type; security groups whose rules need no connection tracking.",
         source: "AWS, ENA best practices; AWS, security group connection tracking",
         judge: allowance,
@@ -63,8 +67,10 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "the cost of the half; a server with bound threads needs none of it",
         risk: Risk::Reversible,
         lost: "nothing",
-        why: "Receive flow steering needs the global table and one per queue. With only one of them the kernel maintains a table that it never uses.",
-        fix: "sysctl net.core.rps_sock_flow_entries=32768 and 32768 / queues in each rps_flow_cnt; or 0 in all of them.",
+        why: "Receive flow steering needs the global table and one per queue. With only one of them the \
+              kernel maintains a table that it never uses.",
+        fix: "sysctl net.core.rps_sock_flow_entries=32768 and 32768 / queues in each rps_flow_cnt; or 0 in \
+              all of them.",
         source: "docs.kernel.org, scaling",
         judge: half_set,
     },
@@ -75,7 +81,8 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "the transfer from one CPU to another for each packet",
         risk: Risk::Reversible,
         lost: "filter entries of the device; one is written for each new flow",
-        why: "With receive flow steering the kernel moves each packet to the CPU of its thread. A device that can filter flows delivers it there directly.",
+        why: "With receive flow steering the kernel moves each packet to the CPU of its thread. A device \
+              that can filter flows delivers it there directly.",
         fix: "ethtool -K DEVICE ntuple on",
         source: "docs.kernel.org, scaling",
         judge: by_kernel,
@@ -87,8 +94,10 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "the time that packets wait",
         risk: Risk::Reversible,
         lost: "fewer interrupts under load",
-        why: "The kernel holds a packet back for `gro_flush_timeout`, so that more may arrive. At low load a request waits that long.",
-        fix: "echo 20000 > /sys/class/net/DEVICE/gro_flush_timeout, in nanoseconds; 0 with napi_defer_hard_irqs 0 waits for nothing.",
+        why: "The kernel holds a packet back for `gro_flush_timeout`, so that more may arrive. At low load \
+              a request waits that long.",
+        fix: "echo 20000 > /sys/class/net/DEVICE/gro_flush_timeout, in nanoseconds; 0 with \
+              napi_defer_hard_irqs 0 waits for nothing.",
         source: "docs.kernel.org, napi",
         judge: kept_back,
     },

@@ -13,7 +13,8 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "no dropped connections in bursts; nothing else",
         risk: Risk::Reversible,
         lost: "nothing",
-        why: "A connection that arrives while the queue is full is dropped, and its client retries after a second.",
+        why: "A connection that arrives while the queue is full is dropped, and its client retries after a \
+              second.",
         fix: "sysctl net.core.somaxconn=4096, and an equal backlog in the server; then restart the server.",
         source: "Seastar, perftune.py; tuned",
         judge: somaxconn,
@@ -37,7 +38,8 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "twice as many; for clients, proxies and load generators, never for a listener",
         risk: Risk::Reversible,
         lost: "nothing",
-        why: "Each connection to the same address and port needs its own local port. A closed connection keeps its port for a minute.",
+        why: "Each connection to the same address and port needs its own local port. A closed connection \
+              keeps its port for a minute.",
         fix: "sysctl net.ipv4.ip_local_port_range='10240 65535'",
         source: "docs.kernel.org, ip-sysctl; Netflix 2017",
         judge: ports,
@@ -73,7 +75,8 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "no connections beyond the limit without it",
         risk: Risk::Reversible,
         lost: "nothing",
-        why: "Each socket counts as an open file of the system; a single program may have at most `fs.nr_open`.",
+        why: "Each socket counts as an open file of the system; a single program may have at most \
+              `fs.nr_open`.",
         fix: "sysctl fs.file-max=4194304 fs.nr_open=2097152",
         source: "docs.kernel.org, sysctl/fs",
         judge: files,
@@ -82,11 +85,14 @@ pub(super) const CHECKS: &[Check] = &[
         id: "app.fastopen",
         title: "TCP fast open",
         gain: Gain::of(0.0, 4.0, 0.0, 0.0),
-        expected: "one round trip per new connection of a returning client; nothing for persistent connections",
+        expected: "one round trip per new connection of a returning client; nothing for persistent \
+                   connections",
         risk: Risk::Host,
         lost: "a request may be delivered twice; some networks drop such packets",
-        why: "A returning client may send its request in the first packet, if the kernel and the listener allow it.",
-        fix: "sysctl net.ipv4.tcp_fastopen=3, and TCP_FASTOPEN on the listener: `fastopen=256` of nginx's `listen`. Velodrome does not set it, because a request could be repeated.",
+        why: "A returning client may send its request in the first packet, if the kernel and the listener \
+              allow it.",
+        fix: "sysctl net.ipv4.tcp_fastopen=3, and TCP_FASTOPEN on the listener: `fastopen=256` of nginx's \
+              `listen`. Velodrome does not set it, because a request could be repeated.",
         source: "RFC 7413; docs.kernel.org, ip-sysctl",
         judge: first_packet,
     },
@@ -97,7 +103,8 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "memory of large answers to slow clients; fresher data at the end",
         risk: Risk::Reversible,
         lost: "a few more wake-ups per large answer",
-        why: "Without a limit, a server hands the kernel as much of an answer as the socket buffer accepts, for each slow client.",
+        why: "Without a limit, a server hands the kernel as much of an answer as the socket buffer accepts, \
+              for each slow client.",
         fix: "sysctl net.ipv4.tcp_notsent_lowat=131072; Velodrome sets it for its own connections.",
         source: "tuned, network-throughput; docs.kernel.org, ip-sysctl",
         judge: unsent,
@@ -106,10 +113,13 @@ pub(super) const CHECKS: &[Check] = &[
         id: "stack.rwmem",
         title: "socket buffers",
         gain: Gain::of(2.0, 2.0, 20.0, 8.0),
-        expected: "memory of very many connections; speed of large answers over long distances, if buffers are small",
+        expected: "memory of very many connections; speed of large answers over long distances, if buffers \
+                   are small",
         risk: Risk::Host,
         lost: "some speed at the beginning of a connection",
-        why: "Each connection starts with the second number of tcp_rmem and tcp_wmem and may grow to the third. Multiplied by the number of connections, that is memory; a path of 100 ms at 1 Gbit/s holds 12 MiB.",
+        why: "Each connection starts with the second number of tcp_rmem and tcp_wmem and may grow to the \
+              third. Multiplied by the number of connections, that is memory; a path of 100 ms at 1 Gbit/s \
+              holds 12 MiB.",
         fix: "sysctl net.ipv4.tcp_rmem='4096 131072 16777216' net.ipv4.tcp_wmem='4096 16384 16777216'",
         source: "docs.kernel.org, ip-sysctl; tuned, network-throughput",
         judge: buffers,

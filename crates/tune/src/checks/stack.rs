@@ -15,8 +15,11 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "22 % where nf_hook_slow had 18 % of the samples; nftables costs less than iptables",
         risk: Risk::Security,
         lost: "the firewall and address translation; you may lock yourself out",
-        why: "Each packet passes each table of rules in the kernel, even if the tables are empty: a loaded module is enough.",
-        fix: "Save the rules (`iptables-save`), stop the program that creates them (firewalld, ufw, docker), then `modprobe -r iptable_filter iptable_nat ip_tables`; or use the same rules in nftables, or in the firewall of the cloud.",
+        why: "Each packet passes each table of rules in the kernel, even if the tables are empty: a loaded \
+              module is enough.",
+        fix: "Save the rules (`iptables-save`), stop the program that creates them (firewalld, ufw, \
+              docker), then `modprobe -r iptable_filter iptable_nat ip_tables`; or use the same rules in \
+              nftables, or in the firewall of the cloud.",
         source: "talawah.io, step 4",
         judge: netfilter,
     },
@@ -27,8 +30,10 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "no packets dropped",
         risk: Risk::Host,
         lost: "about 300 bytes per entry",
-        why: "When the table is full, packets of new connections are dropped, and the log says `nf_conntrack: table full`.",
-        fix: "sysctl net.netfilter.nf_conntrack_max=1048576, and a quarter of it in /sys/module/nf_conntrack/parameters/hashsize",
+        why: "When the table is full, packets of new connections are dropped, and the log says \
+              `nf_conntrack: table full`.",
+        fix: "sysctl net.netfilter.nf_conntrack_max=1048576, and a quarter of it in \
+              /sys/module/nf_conntrack/parameters/hashsize",
         source: "docs.kernel.org, nf_conntrack-sysctl",
         judge: conntrack_size,
     },
@@ -36,10 +41,12 @@ pub(super) const CHECKS: &[Check] = &[
         id: "stack.notrack",
         title: "connection tracking",
         gain: Gain::of(8.0, 6.0, 30.0, 0.0),
-        expected: "ten times on one small machine with a firewall; Cloudflare does not track connections from outside",
+        expected: "ten times on one small machine with a firewall; Cloudflare does not track connections \
+                   from outside",
         risk: Risk::Security,
         lost: "rules that depend on the state of a connection",
-        why: "Each packet is looked up in a table. Each new connection is inserted under a lock and takes memory until it expires.",
+        why: "Each packet is looked up in a table. Each new connection is inserted under a lock and takes \
+              memory until it expires.",
         fix: "nft add rule … prerouting tcp dport 80 notrack, and the same for output with sport 80.",
         source: "Cloudflare, conntrack tales; jwendel.net 2022",
         judge: tracked,
@@ -48,10 +55,12 @@ pub(super) const CHECKS: &[Check] = &[
         id: "stack.docker",
         title: "rules and bridges of docker",
         gain: Gain::of(15.0, 12.0, 5.0, 5.0),
-        expected: "20 % less with docker merely installed (Linux 5.11); 118,000 requests per second through its bridge against 261,000",
+        expected: "20 % less with docker merely installed (Linux 5.11); 118,000 requests per second through \
+                   its bridge against 261,000",
         risk: Risk::Security,
         lost: "container networks",
-        why: "dockerd creates rules and bridges that every packet of the machine passes, whether containers run or not.",
+        why: "dockerd creates rules and bridges that every packet of the machine passes, whether containers \
+              run or not.",
         fix: "dockerd --iptables=false --bridge=none, and --network=host for the server's container.",
         source: "TechEmpower issue 6486; moby issues 7857, 11911",
         judge: docker,
@@ -60,7 +69,8 @@ pub(super) const CHECKS: &[Check] = &[
         id: "stack.taps",
         title: "programs that capture all packets",
         gain: Gain::of(6.0, 5.0, 1.0, 0.0),
-        expected: "6 % where packet_rcv had 3 % of the samples; more for one that stores them, such as tcpdump",
+        expected: "6 % where packet_rcv had 3 % of the samples; more for one that stores them, such as \
+                   tcpdump",
         risk: Risk::Interruption,
         lost: "what they do; with dhclient, the address when its lease ends",
         why: "Each packet is copied for each of them, in both directions.",
@@ -76,7 +86,8 @@ pub(super) const CHECKS: &[Check] = &[
         risk: Risk::Interruption,
         lost: "what the program does: filtering, load balancing, observation",
         why: "The program runs for each packet before anything else sees it.",
-        fix: "Stop the agent that attached it (`bpftool net` names it); `ip link set dev DEVICE xdp off` or `tc filter del` removes it.",
+        fix: "Stop the agent that attached it (`bpftool net` names it); `ip link set dev DEVICE xdp off` or \
+              `tc filter del` removes it.",
         source: "docs.kernel.org, AF_XDP",
         judge: program,
     },
@@ -99,8 +110,10 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "a part of 4 % between machines in one room; it costs distant users",
         risk: Risk::Host,
         lost: "speed over long distances with packet loss",
-        why: "bbr has a timer for each sending connection and paces packets. Within one room nothing is lost, and reno does less work.",
-        fix: "For one server alone: TCP_CONGESTION on its listener. For all: sysctl net.ipv4.tcp_congestion_control=reno",
+        why: "bbr has a timer for each sending connection and paces packets. Within one room nothing is \
+              lost, and reno does less work.",
+        fix: "For one server alone: TCP_CONGESTION on its listener. For all: sysctl \
+              net.ipv4.tcp_congestion_control=reno",
         source: "talawah.io, step 9",
         judge: congestion,
     },
@@ -111,7 +124,9 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "packets lost with them",
         risk: Risk::Reversible,
         lost: "nothing",
-        why: "Without timestamps TCP cannot measure round trips during packet loss, and old segments may be taken for new ones. Without selective acknowledgements one lost packet costs many. Without SYN cookies a flood of handshakes fills the queue.",
+        why: "Without timestamps TCP cannot measure round trips during packet loss, and old segments may be \
+              taken for new ones. Without selective acknowledgements one lost packet costs many. Without \
+              SYN cookies a flood of handshakes fills the queue.",
         fix: "sysctl net.ipv4.tcp_timestamps=1 net.ipv4.tcp_sack=1 net.ipv4.tcp_syncookies=1",
         source: "Dropbox, optimizing web servers; docs.kernel.org, ip-sysctl",
         judge: popular,

@@ -44,7 +44,8 @@ pub fn command_line<'a>(
     Ok(rungs.into_iter().fold(words, |command, rung| rung.command(command)))
 }
 
-/// A flag with a value replaces the same flag with another value; other words are appended. `{}` stands for the command so far.
+/// A flag with a value replaces the same flag with another value; other words are appended. `{}` stands for the command
+/// so far.
 pub(super) fn with_words(mut command: Vec<String>, words: &[String]) -> Vec<String> {
     if words.iter().any(|word| word == "{}") {
         let around = words.iter().flat_map(|word| match &**word {

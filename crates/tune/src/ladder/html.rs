@@ -58,7 +58,8 @@ fn draw(report: &LadderReport, page: &mut HtmlPage) {
     page.leaf(
         "p",
         &[],
-        "Requests a second. Full bars are kept, and the steps below stand on them; outlines showed no gain and were taken back.",
+        "Requests a second. Full bars are kept, and the steps below stand on them; outlines showed no gain \
+         and were taken back.",
     );
 }
 

@@ -138,8 +138,8 @@ pub struct Title {
     pub server: String,
 }
 
-/// Measures a ladder. `measure` sets up the state in which these steps are applied, given by their index, and measures one run in it; its second
-/// argument is a line for the terminal.
+/// Measures a ladder. `measure` sets up the state in which these steps are applied, given by their index, and measures
+/// one run in it; its second argument is a line for the terminal.
 ///
 /// # Errors
 /// The baseline cannot be measured, or `measure` fails.
@@ -268,7 +268,8 @@ where
     Ok(())
 }
 
-/// The figure by which a step is judged: of those that differ, the rate, else the 99th percentile, else the server's CPU time, else any.
+/// The figure by which a step is judged: of those that differ, the rate, else the 99th percentile, else the server's
+/// CPU time, else any.
 fn telling(comparison: &Comparison) -> Option<&Difference> {
     let differs = |figure: &&Difference| {
         figure.judged && matches!(figure.judgement, Judgement::Faster | Judgement::Slower)

@@ -1,5 +1,5 @@
-//! Goal: a ladder keeps what is better, reverts what is not, discards invalid runs, and reports the gain of each step. Method: results made from
-//! a recorded one, so that nothing depends on the host.
+//! Goal: a ladder keeps what is better, reverts what is not, discards invalid runs, and reports the gain of each step.
+//! Method: results made from a recorded one, so that nothing depends on the host.
 
 use bench::report::{Ended, Report};
 use tune::ladder::{

@@ -1,4 +1,5 @@
-//! Goal: a plan names the files that set the same kernel file, by the rules of the programs that read them. Method: fake hosts with such files.
+//! Goal: a plan names the files that set the same kernel file, by the rules of the programs that read them. Method:
+//! fake hosts with such files.
 
 use tune::{HostFiles, owners_of};
 
@@ -66,7 +67,8 @@ fn sysctl_files_are_named_in_the_order_in_which_they_are_read() {
     assert_eq!(
         owners(&[(own, line), ("etc/sysctl.d/50-a.conf", line)]),
         [
-            "/etc/sysctl.d/50-a.conf at the start of the host, but /etc/sysctl.conf wins for net.core.somaxconn",
+            "/etc/sysctl.d/50-a.conf at the start of the host, but /etc/sysctl.conf wins for \
+             net.core.somaxconn",
             "/etc/sysctl.conf at the start of the host",
         ]
     );
@@ -87,7 +89,8 @@ fn profiles_of_tuned_are_followed_through_their_main_section() {
     let fake = poor();
     fake.write("etc/tuned/active_profile", "own\n");
     fake.write("etc/tuned/post_loaded_profile", "late\n");
-    let own = "[main]\ninclude_note = x\n# include = gone\ninclude=-missing, other\n[sysctl]\n; net.core.somaxconn=1\ninclude=no\n";
+    let own = "[main]\ninclude_note = x\n# include = gone\ninclude=-missing, other\n[sysctl]\n; \
+               net.core.somaxconn=1\ninclude=no\n";
     fake.write("etc/tuned/own/tuned.conf", own);
     for name in ["other", "late", "no", "gone", "x"] {
         let path = format!("usr/lib/tuned/profiles/{name}/tuned.conf");

@@ -1,11 +1,13 @@
-//! Goal: a cause is listed first or second, and a host on which nothing costs gets no finding. Method: the files of a clean host in a directory, and
-//! one cause set up in each copy. `cargo test -p velodrome-tune --test tune planted -- --nocapture` prints the table.
+//! Goal: a cause is listed first or second, and a host on which nothing costs gets no finding. Method: the files of a
+//! clean host in a directory, and one cause set up in each copy. `cargo test -p velodrome-tune --test tune planted --
+//! --nocapture` prints the table.
 
 use tune::{Finding, HostReading, Load, audit};
 
 use crate::fake::Fake;
 
-/// A cause: the check that must find it, for which load, and the changes to the files before and between the two readings.
+/// A cause: the check that must find it, for which load, and the changes to the files before and between the two
+/// readings.
 struct Cause {
     check: &'static str,
     load: Load,
@@ -74,7 +76,8 @@ fn of_packets() -> Vec<Cause> {
         set("stack.netfilter", Throughput, |fake| {
             fake.write(
                 "velodrome/hooks",
-                "ipv4 input 0 ipt_do_table iptable_filter\nipv4 output -200 nf_conntrack_local nf_conntrack\n",
+                "ipv4 input 0 ipt_do_table iptable_filter\nipv4 output -200 nf_conntrack_local \
+                 nf_conntrack\n",
             )
         }),
         set("stack.netfilter", Throughput, |fake| {

@@ -1,4 +1,5 @@
-//! Goal: everything that was changed is reverted, and nothing that others changed. Method: the files of a host in a directory.
+//! Goal: everything that was changed is reverted, and nothing that others changed. Method: the files of a host in a
+//! directory.
 
 use std::path::Path;
 

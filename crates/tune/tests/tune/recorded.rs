@@ -1,5 +1,5 @@
-//! Goal: an audit of a recorded host has the same findings as one of the host, and a page has all of them. Method: the files of a host in a
-//! directory, recorded and unpacked.
+//! Goal: an audit of a recorded host has the same findings as one of the host, and a page has all of them. Method: the
+//! files of a host in a directory, recorded and unpacked.
 
 use tune::{Allowed, HostReading, Load, Risk, audit, plan, record, to_html, to_json, to_text};
 

@@ -1,5 +1,5 @@
-//! Goal: a change that is interrupted at any point, and any sequence of such changes, can be reverted. Method: the files of a host in a directory;
-//! the journal is truncated where a crash may have ended it.
+//! Goal: a change that is interrupted at any point, and any sequence of such changes, can be reverted. Method: the
+//! files of a host in a directory; the journal is truncated where a crash may have ended it.
 
 use std::collections::BTreeMap;
 
@@ -67,8 +67,8 @@ impl Dice {
     }
 }
 
-/// Applies a step and crashes somewhere in it: the journal is truncated; files without an entry were not written, and the file of the last entry may
-/// have been.
+/// Applies a step and crashes somewhere in it: the journal is truncated; files without an entry were not written, and
+/// the file of the last entry may have been.
 fn apply_and_crash(fake: &Fake, step: &PlanStep, dice: &mut Dice) {
     let place = fake.path().join("state/journal");
     let read = || std::fs::read(&place).unwrap_or_default();

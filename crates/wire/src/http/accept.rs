@@ -38,7 +38,8 @@ impl Fit {
     }
 }
 
-/// What the lines of `Accept` say about `kind/subtype`. At most [`ACCEPT_MEMBERS_MAXIMUM`] members are read; an invalid weight is 0.
+/// What the lines of `Accept` say about `kind/subtype`. At most [`ACCEPT_MEMBERS_MAXIMUM`] members are read; an invalid
+/// weight is 0.
 ///
 /// ```
 /// use wire::http::accept::fit;

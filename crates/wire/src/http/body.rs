@@ -262,7 +262,8 @@ impl BodyDecoder {
         }
     }
 
-    /// Extensions are ignored (RFC 9112, 7.1.1), but their size is limited, and their syntax is checked so that other parsers agree.
+    /// Extensions are ignored (RFC 9112, 7.1.1), but their size is limited, and their syntax is checked so that other
+    /// parsers agree.
     fn step_extension(&mut self, at: Extension, byte: u8) -> Result<BodyState, Reason> {
         match byte {
             b'\n' => return Err(Reason::BareLineFeed),

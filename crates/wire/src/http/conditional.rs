@@ -317,10 +317,11 @@ impl<'a> Iterator for EntityTags<'a> {
     }
 }
 
-/// Writes the entity tag of a representation, as in `"5f3c0a1b2c3d4e5f6a7b8c9d-gzip"`: a digest of what tells it from others.
+/// Writes the entity tag of a representation, as in `"5f3c0a1b2c3d4e5f6a7b8c9d-gzip"`: a digest of what tells it from
+/// others.
 ///
-/// The facts do not appear in the tag: an inode number in it would help an attacker (CVE-2003-1418). Each coding has its own tag,
-/// because its bytes differ (RFC 9110 section 8.8.3.3).
+/// The facts do not appear in the tag: an inode number in it would help an attacker (CVE-2003-1418). Each coding has
+/// its own tag, because its bytes differ (RFC 9110 section 8.8.3.3).
 pub fn write_etag(out: &mut Vec<u8>, strength: Strength, facts: &[&[u8]], coding: Coding) {
     let mut digest = Sha1::new();
     for fact in facts {

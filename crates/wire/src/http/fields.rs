@@ -12,8 +12,8 @@ use super::response::{InvalidField, check_field, check_value, write_value};
 use super::spelling::write_name;
 use crate::limits::FIELD_LIST_SIZE;
 
-/// The fields of a request that say where it ends and what becomes of its connection, in lower case (RFC 9110, 7.6.1 and
-/// 10.1.1; RFC 9112, 6): whoever sends a request writes them anew.
+/// The fields of a request that say where it ends and what becomes of its connection, in lower case (RFC 9110, 7.6.1
+/// and 10.1.1; RFC 9112, 6): whoever sends a request writes them anew.
 pub const FRAMING: [&str; 9] = [
     "connection",
     "content-length",

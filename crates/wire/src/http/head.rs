@@ -90,8 +90,8 @@ pub struct RequestHead<'b, 's> {
 }
 
 impl<'b> RequestHead<'b, '_> {
-    /// Splits the target into path and query (without its question mark). The path is empty for an absolute target without a path;
-    /// [`resolve`](super::target::resolve) treats that as `/`.
+    /// Splits the target into path and query (without its question mark). The path is empty for an absolute target
+    /// without a path; [`resolve`](super::target::resolve) treats that as `/`.
     #[inline]
     pub fn split_target(&self) -> (&'b [u8], Option<&'b [u8]>) {
         let target = match self.target {
@@ -309,9 +309,9 @@ fn read_fields<'b>(
     }
 }
 
-/// The first field as nearly every client sends it, read without searching for its parts: the processor can predict a comparison,
-/// but must wait for the end of a search. Anything unusual takes the path of all
-/// fields. Returns the value and the input after the line.
+/// The first field as nearly every client sends it, read without searching for its parts: the processor can predict a
+/// comparison, but must wait for the end of a search. Anything unusual takes the path of all fields. Returns the value
+/// and the input after the line.
 #[inline(always)]
 fn usual_host<'b>(lines: &'b [u8], limits: &HeadLimits) -> Option<(&'b [u8], &'b [u8])> {
     const NAME: &[u8] = b"Host: ";

@@ -1,7 +1,7 @@
 //! HTTP/1.1 as RFC 9110 (semantics) and RFC 9112 (message syntax) define it.
 //!
-//! `head` -> `body` -> (the server answers) -> `response`, and `received` for who asked; beside them the semantics that an answer depends on:
-//! `target`, `url`, `range`, `conditional`, `accept`, `encoding`, `date`.
+//! `head` -> `body` -> (the server answers) -> `response`, and `received` for who asked; beside them the semantics that
+//! an answer depends on: `target`, `url`, `range`, `conditional`, `accept`, `encoding`, `date`.
 
 pub mod accept;
 pub mod body;

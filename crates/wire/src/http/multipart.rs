@@ -1,8 +1,8 @@
 //! Forms with files: `multipart/form-data` (RFC 7578, RFC 2046 section 5.1).
 //!
-//! Owns where parts begin and end, and what their heads say. Lends pieces of the caller's buffer and keeps no data: between
-//! two reads it remembers a place in the grammar and the head of the part that has begun. Never decides what becomes of
-//! a part.
+//! Owns where parts begin and end, and what their heads say. Lends pieces of the caller's buffer and keeps no data:
+//! between two reads it remembers a place in the grammar and the head of the part that has begun. Never decides what
+//! becomes of a part.
 
 mod head;
 mod parameters;
@@ -67,7 +67,8 @@ impl std::error::Error for MultipartError {}
 pub enum MultipartPiece<'b> {
     /// A part begins.
     Part(PartHead<'b>),
-    /// Data of the part, never empty. It is in the input, or it is bytes held back as the beginning of a delimiter that did not follow.
+    /// Data of the part, never empty. It is in the input, or it is bytes held back as the beginning of a delimiter that
+    /// did not follow.
     Data(&'b [u8]),
     /// The part has ended.
     PartEnd,
@@ -150,8 +151,8 @@ impl MultipartDecoder {
         self.place == FormState::Over
     }
 
-    /// Takes the next piece from the front of the input and returns how many bytes were consumed for it. Call it again with the
-    /// rest, until [`MultipartPiece::NeedMore`] or [`MultipartPiece::End`].
+    /// Takes the next piece from the front of the input and returns how many bytes were consumed for it. Call it again
+    /// with the rest, until [`MultipartPiece::NeedMore`] or [`MultipartPiece::End`].
     ///
     /// # Errors
     /// If the body is not a valid form. The decoder must not be used after that.
@@ -207,8 +208,8 @@ impl MultipartDecoder {
         }
     }
 
-    /// A head is complete: data follows, or immediately a delimiter, whose line end is the one that ended the head (the grammar
-    /// of `body-part` in RFC 2046 section 5.1.1).
+    /// A head is complete: data follows, or immediately a delimiter, whose line end is the one that ended the head (the
+    /// grammar of `body-part` in RFC 2046 section 5.1.1).
     fn begin_data(&mut self) -> Result<(), MultipartError> {
         self.parts += 1;
         if self.parts > limits::PARTS_MAX {
@@ -269,7 +270,8 @@ impl MultipartDecoder {
             self.matched = matched;
             return Sought::Held;
         }
-        // It was not a delimiter. A carriage return occurs only at the front of one, so none begins within the held bytes.
+        // It was not a delimiter. A carriage return occurs only at the front of one, so none begins within the held
+        // bytes.
         self.matched = 0;
         let (begin, size) = (self.lent, matched.saturating_sub(self.lent));
         Sought::Data { from: Source::Delimiter(begin), size, consumed: same }

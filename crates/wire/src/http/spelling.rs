@@ -1,7 +1,7 @@
 //! One spelling of field names in all answers: `Content-Type`.
 //!
-//! Owns which letters are large. Names are equal whatever their letters are (RFC 9110, 5.1); one spelling makes answers easy to read
-//! and to compare.
+//! Owns which letters are large. Names are equal whatever their letters are (RFC 9110, 5.1); one spelling makes answers
+//! easy to read and to compare.
 
 /// Names with large letters in other places than at the beginning of a word.
 const OWN: [&str; 17] = [
@@ -24,8 +24,8 @@ const OWN: [&str; 17] = [
     "X-XSS-Protection",
 ];
 
-/// Appends a name: each word in it begins with a large letter. A word with large letters keeps them, as in `X-API-Key`, unless the whole
-/// name has no others.
+/// Appends a name: each word in it begins with a large letter. A word with large letters keeps them, as in `X-API-Key`,
+/// unless the whole name has no others.
 pub(super) fn write_name(out: &mut Vec<u8>, name: &str) {
     let is_same = |own: &&&str| own.len() == name.len() && own.eq_ignore_ascii_case(name);
     if let Some(own) = OWN.iter().find(is_same) {

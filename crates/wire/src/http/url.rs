@@ -1,7 +1,7 @@
 //! URLs of http: the scheme, the authority, and the rest that goes into a request line (RFC 3986 section 3).
 //!
-//! Owns the grammar for those who make requests, and how a URL is cut into its parts for all. Never looks a name up, and never
-//! encodes. What a server accepts as `Host` is in `head`.
+//! Owns the grammar for those who make requests, and how a URL is cut into its parts for all. Never looks a name up,
+//! and never encodes. What a server accepts as `Host` is in `head`.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -52,8 +52,8 @@ pub fn split_authority(rest: &[u8]) -> (&[u8], &[u8]) {
     rest.split_at(memchr3(b'/', b'?', b'#', rest).unwrap_or(rest.len()))
 }
 
-/// Whether two authorities of a scheme are equal: case does not matter, and the port of the scheme may be written, omitted or empty
-/// (RFC 9110 section 4.2.3).
+/// Whether two authorities of a scheme are equal: case does not matter, and the port of the scheme may be written,
+/// omitted or empty (RFC 9110 section 4.2.3).
 ///
 /// ```
 /// use wire::http::url::{Scheme, is_same_authority};
@@ -202,8 +202,8 @@ fn is_name(text: &str) -> bool {
         && name.split('.').all(|label| !label.is_empty() && label.bytes().all(is_part))
 }
 
-/// Whether the last label is a number. Browsers and the C library read `127.1`, `0x7f.1` and `2130706433` as an address, rules for names as
-/// a name (WHATWG URL, section 3.5).
+/// Whether the last label is a number. Browsers and the C library read `127.1`, `0x7f.1` and `2130706433` as an
+/// address, rules for names as a name (WHATWG URL, section 3.5).
 fn ends_in_number(name: &str) -> bool {
     let last = name.rsplit('.').next().unwrap_or_default();
     let digits = last.strip_prefix("0x").or_else(|| last.strip_prefix("0X"));

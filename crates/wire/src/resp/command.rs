@@ -1,7 +1,7 @@
 //! Commands: arrays of bulk strings, or a line of words (inline).
 //!
-//! Owns where a command ends and what its arguments are. Arguments of arrays are lent from the input; those of lines may have
-//! escapes, and are copied.
+//! Owns where a command ends and what its arguments are. Arguments of arrays are lent from the input; those of lines
+//! may have escapes, and are copied.
 
 use std::ops::Range;
 
@@ -246,7 +246,8 @@ fn words(line: &[u8]) -> Result<Vec<Vec<u8>>, CommandProblem> {
     Ok(words)
 }
 
-/// The first word of a line, and the rest. Its last part may be quoted: with `"`, which knows escapes, or with `'`, which knows `\'` only.
+/// The first word of a line, and the rest. Its last part may be quoted: with `"`, which knows escapes, or with `'`,
+/// which knows `\'` only.
 fn word(line: &[u8]) -> Result<(Vec<u8>, &[u8]), CommandProblem> {
     let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'');
     let (plain, rest) = line.split_at(line.iter().position(ends).unwrap_or(line.len()));

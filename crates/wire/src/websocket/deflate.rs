@@ -1,8 +1,8 @@
 //! Compressed messages (permessage-deflate, RFC 7692), each by itself.
 //!
-//! Owns what is agreed about them, and both directions. Neither side takes context over from one message to the next: an idle connection
-//! holds nothing, and bytes that were compressed once are the same for everybody. The tables for compressing are the thread's, made when
-//! they are first needed.
+//! Owns what is agreed about them, and both directions. Neither side takes context over from one message to the next:
+//! an idle connection holds nothing, and bytes that were compressed once are the same for everybody. The tables for
+//! compressing are the thread's, made when they are first needed.
 
 use std::cell::RefCell;
 
@@ -26,7 +26,8 @@ const NAME: &str = "permessage-deflate";
 
 /// The answer to an offer (section 7.1), and to one that names the window that is used anyway (section 7.1.2.1).
 const ACCEPTED: &str = "permessage-deflate; server_no_context_takeover; client_no_context_takeover";
-const ACCEPTED_WINDOW: &str = "permessage-deflate; server_no_context_takeover; client_no_context_takeover; server_max_window_bits=15";
+const ACCEPTED_WINDOW: &str = "permessage-deflate; server_no_context_takeover; client_no_context_takeover; \
+                               server_max_window_bits=15";
 
 /// The end of every compressed message, which is removed before sending (section 7.2.1).
 const TAIL: [u8; 4] = [0, 0, 0xff, 0xff];

@@ -133,7 +133,8 @@ fn opcode(first: u8) -> Result<Opcode, HeadProblem> {
     Opcode::of_bits(first & 0x0f).ok_or(HeadProblem::Opcode)
 }
 
-/// Applies a mask (section 5.3), eight bytes at a time. `offset` is the position of the payload's first byte in its frame.
+/// Applies a mask (section 5.3), eight bytes at a time. `offset` is the position of the payload's first byte in its
+/// frame.
 pub(super) fn apply_mask(payload: &mut [u8], mask: [u8; 4], offset: u64) {
     let mut key = mask;
     key.rotate_left((offset % 4) as usize);

@@ -1,7 +1,8 @@
 //! Messages out of frames (RFC 6455 sections 5.4 to 5.6).
 //!
-//! Owns what of a message has come while the rest has not, and the order in which frames may follow each other. Payload is taken as it
-//! comes, so that text that is not UTF-8 is found with the piece that has it. An idle reader holds nothing.
+//! Owns what of a message has come while the rest has not, and the order in which frames may follow each other. Payload
+//! is taken as it comes, so that text that is not UTF-8 is found with the piece that has it. An idle reader holds
+//! nothing.
 
 use super::close::CloseCode;
 use super::deflate::{Extension, InflateProblem, inflate};
@@ -201,8 +202,8 @@ impl MessageReader {
         self.partial.as_ref().map_or(0, |partial| size_of::<Partial>() + partial.bytes.capacity())
     }
 
-    /// Reads up to the next complete item and returns how much of the input was used. Payload is unmasked in `scratch`. Pass
-    /// unused input again, together with further input.
+    /// Reads up to the next complete item and returns how much of the input was used. Payload is unmasked in `scratch`.
+    /// Pass unused input again, together with further input.
     ///
     /// # Errors
     /// If the peer made a mistake. Nothing more can be read then.

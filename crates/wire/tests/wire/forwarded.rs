@@ -183,7 +183,8 @@ fn client_hidden_by_a_proxy_is_named_by_no_other_field() {
 fn scheme_and_host_are_those_of_the_same_proxy() {
     let read = |fields: &[_]| read_by(&ForwardingField::ALL, fields);
     let https = Some(Scheme::Https);
-    let newer = "for=6.6.6.6;proto=http;host=evil, for=192.0.2.1;proto=https;host=\"a.example:81\", for=10.1.1.1;proto=http;host=inner";
+    let newer = "for=6.6.6.6;proto=http;host=evil, for=192.0.2.1;proto=https;host=\"a.example:81\", \
+                 for=10.1.1.1;proto=http;host=inner";
     let found = Ok(("192.0.2.1".to_owned(), https, "a.example:81".to_owned()));
     assert_eq!(read(&[("Forwarded", newer)]), found);
     let older = |proto, host| {

@@ -89,10 +89,12 @@ fn file_name_of(parameters: &str) -> String {
 
 #[test]
 fn a_form_of_a_browser_is_read() {
-    let form = "--X\r\nContent-Disposition: form-data; name=\"title\"\r\n\r\nHello\r\n\
-        --X\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\nContent-Type: text/plain\r\n\r\n\
-        one\r\n--two\r\n-\r\r\n\r\n--X\r\nContent-Disposition: form-data; name=\"none\"; filename=\"\"\r\n\
-        Content-Type: application/octet-stream\r\n\r\n\r\n--X--\r\n";
+    let form = "--X\r\nContent-Disposition: form-data; \
+                name=\"title\"\r\n\r\nHello\r\n--X\r\nContent-Disposition: form-data; name=\"file\"; \
+                filename=\"a.txt\"\r\nContent-Type: \
+                text/plain\r\n\r\none\r\n--two\r\n-\r\r\n\r\n--X\r\nContent-Disposition: form-data; \
+                name=\"none\"; filename=\"\"\r\nContent-Type: \
+                application/octet-stream\r\n\r\n\r\n--X--\r\n";
     let (parts, is_over) = read("X", form.as_bytes()).unwrap();
     assert!(is_over && parts.iter().all(|part| part.is_whole));
     let expected = [
@@ -111,7 +113,8 @@ fn a_form_of_a_browser_is_read() {
 
 #[test]
 fn multipart_preamble_and_epilogue_are_ignored() {
-    let form = "a preamble\r\n--Xanadu\r\r\n--X \t\r\nContent-Disposition: form-data; name=a\r\n\r\nb\r\n--X--epilogue";
+    let form = "a preamble\r\n--Xanadu\r\r\n--X \t\r\nContent-Disposition: form-data; \
+                name=a\r\n\r\nb\r\n--X--epilogue";
     assert_eq!(read("X", form.as_bytes()), Err(MultipartError::InvalidDelimiter));
     let form = form.replace("--Xanadu", "--Y");
     let (parts, is_over) = read("X", form.as_bytes()).unwrap();
@@ -123,7 +126,8 @@ fn multipart_preamble_and_epilogue_are_ignored() {
 #[test]
 fn a_part_without_data_needs_no_empty_line_of_its_own() {
     let form =
-        b"--X\r\nContent-Disposition: form-data; name=a\r\n\r\n--X\r\nContent-Disposition: form-data; name=b\r\n\r\n--\r\n--X--";
+        b"--X\r\nContent-Disposition: form-data; name=a\r\n\r\n--X\r\nContent-Disposition: form-data; \
+          name=b\r\n\r\n--\r\n--X--";
     let (parts, is_over) = read("X", form).unwrap();
     assert!(is_over);
     assert_eq!((parts.len(), parts[0].data.len(), parts[1].data.as_slice()), (2, 0, &b"--"[..]));

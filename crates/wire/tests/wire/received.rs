@@ -101,7 +101,8 @@ fn a_connection_ends_with_an_answer_without_content_that_announces_some() {
 
 #[test]
 fn interim_answers_are_counted_and_passed_over() {
-    let interim = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nContent-Length: 9\r\nLink: x\r\n\r\n";
+    let interim = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nContent-Length: 9\r\nLink: \
+                   x\r\n\r\n";
     let outcome = over(Method::Get, &format!("{interim}{OK}Content-Length: 1\r\n\r\na"), 200, "a");
     assert_eq!(outcome.interim, 2);
     refused(

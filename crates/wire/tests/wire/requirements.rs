@@ -17,7 +17,8 @@ use wire::http::refusal::Reason;
 
 #[test]
 fn a_request_gives_all_its_parts() {
-    let input = b"GET /a?b=c HTTP/1.1\r\nHost: a.example:80\r\nX-One: 1\r\nx-one:\t 2 \t\r\nEmpty:\r\n\r\nrest";
+    let input = b"GET /a?b=c HTTP/1.1\r\nHost: a.example:80\r\nX-One: 1\r\nx-one:\t \
+                  2 \t\r\nEmpty:\r\n\r\nrest";
     let length = accepted(input, |request| {
         assert_eq!(request.method, Method::Get);
         assert_eq!(request.target, RequestTarget::Origin(b"/a?b=c"));

@@ -117,7 +117,11 @@ fn chunked() -> impl Strategy<Value = Vec<u8>> {
             let size = size.map_or_else(|| format!("{:x}", data.len()), str::to_owned);
             format!("{size}{extension}\r\n{data}{end}")
         });
-    let trailers = prop_oneof![3 => Just(""), 1 => Just("A: b\r\n"), 1 => Just("A : b\r\n"), 1 => Just("A: b\n"), 1 => Just("Content-Length: 3\r\n")];
+    let trailers = prop_oneof![3 => Just(""), 1 => Just("A: \
+        b\r\n"), 1 => Just("A : \
+        b\r\n"), 1 => Just("A: \
+        b\n"), 1 => Just("Content-Length: \
+        3\r\n")];
     (prop::collection::vec(chunk, 0..6), trailers).prop_map(|(chunks, trailers)| {
         format!("{}0\r\n{trailers}\r\nGET /", chunks.concat()).into_bytes()
     })

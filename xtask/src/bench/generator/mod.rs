@@ -24,10 +24,11 @@ use crate::failure::Failure;
 use scenario::{SCENARIOS, Scenario};
 
 /// A note for the reader of the report.
-const NOTE: &str = "us/req: processor time of the whole generator, as the kernel counted it, for each request it reports. \
-                    spun: the part of ours that looked for work in vain, which us/req holds too. Start and end of the \
-                    program are in us/req: of ours, which looks for the server's processes and reads the host's facts, some \
-                    tens of milliseconds of each run, of the others a few. Longer runs (--seconds) make it less.";
+const NOTE: &str = "us/req: processor time of the whole generator, as the kernel counted it, for each \
+                    request it reports. spun: the part of ours that looked for work in vain, which us/req \
+                    holds too. Start and end of the program are in us/req: of ours, which looks for the \
+                    server's processes and reads the host's facts, some tens of milliseconds of each run, \
+                    of the others a few. Longer runs (--seconds) make it less.";
 
 /// A generator and the server it loads.
 struct Pair {
@@ -49,8 +50,8 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     let cores = Cores::take()?;
     let facts = host::facts(&cores, host::raise_descriptor_limit());
     let mut text = format!(
-        "cargo xtask bench generator\nfloor on core {}, generators on core {}; {rounds} rounds of {seconds} s, in turn; \
-         medians, below them the least and the most\n{NOTE}\n{}\n",
+        "cargo xtask bench generator\nfloor on core {}, generators on core {}; {rounds} rounds of {seconds} \
+         s, in turn; medians, below them the least and the most\n{NOTE}\n{}\n",
         cores.server,
         cores.load,
         host::text(&facts)

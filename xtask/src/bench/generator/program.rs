@@ -191,9 +191,9 @@ mod tests {
 
     #[test]
     fn h2load_is_read() {
-        let text = "finished in 1.00s, 123456.50 req/s, 20.00MB/s\n\
-                    requests: 900 total, 910 started, 900 done, 890 succeeded, 10 failed, 10 errored, 2 timeout\n\
-                    status codes: 885 2xx, 0 3xx, 5 4xx, 0 5xx\n";
+        let text = "finished in 1.00s, 123456.50 req/s, 20.00MB/s\nrequests: 900 total, 910 started, 900 \
+                    done, 890 succeeded, 10 failed, 10 errored, 2 timeout\nstatus codes: 885 2xx, 0 3xx, 5 \
+                    4xx, 0 5xx\n";
         let (count, _) = read("h2load", text).expect("its lines");
         assert_eq!(count, Count { requests: 890, per_second: 123_456.5, errors: 17 });
         assert!(read("h2load", "starting benchmark...").is_none());

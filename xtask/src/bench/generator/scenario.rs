@@ -126,8 +126,9 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
     ),
     scenario(
         "stall",
-        "the server stands still for 100 ms of every second: p99 from when requests were due (ours, 10,000 a second), from \
-         their send (ours, closed loop), and with samples added for what was not sent meanwhile (wrk 4, closed loop)",
+        "the server stands still for 100 ms of every second: p99 from when requests were due (ours, 10,000 \
+         a second), from their send (ours, closed loop), and with samples added for what was not sent \
+         meanwhile (wrk 4, closed loop)",
         Load::Kept { connections: 64 },
         STALLED,
         (
@@ -138,7 +139,8 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
     ),
     scenario(
         "cross",
-        "cross-check: the server answers whoever has asked, at each millisecond: 32 connections yield 32,000 a second",
+        "cross-check: the server answers whoever has asked, at each millisecond: 32 connections yield \
+         32,000 a second",
         Load::Kept { connections: 32 },
         TICKING_ALL,
         (

@@ -114,7 +114,8 @@ impl Counts {
             .iter()
             .map(|(name, count)| (name.clone(), share(*count, less(name))))
             .collect();
-        // A line that each request comes to is executed by each further one. What the start-up does may differ between two runs, either way.
+        // A line that each request comes to is executed by each further one. What the start-up does may differ between
+        // two runs, either way.
         let less = |line: &u64| shorter.of_lines.get(line).copied().unwrap_or(0);
         let is_of_each =
             |(line, count): &(&u64, &u64)| count.saturating_sub(less(line)) >= requests;

@@ -10,9 +10,12 @@ use crate::client::{self, GOOD_START, RECEIVE_BYTES};
 use crate::failure::Failure;
 
 /// A note for the reader of the report.
-pub(crate) const NOTE: &str = "Before each comparison all servers answered the same text, apart from what differs by nature: the order of arguments \
-    and fields (tables of Lua have none), the case of field names and blanks after commas in their values (yaws writes its own), the server's \
-    address in Host, and blank lines. nginx sends it in chunks, as pages without a length are sent there; the others say a length.";
+pub(crate) const NOTE: &str = "Before each comparison all servers answered the same text, apart from what \
+                               differs by nature: the order of arguments and fields (tables of Lua have \
+                               none), the case of field names and blanks after commas in their values (yaws \
+                               writes its own), the server's address in Host, and blank lines. nginx sends \
+                               it in chunks, as pages without a length are sent there; the others say a \
+                               length.";
 
 /// The text a server answers this request with.
 pub(crate) fn fetch(

@@ -75,8 +75,8 @@ pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Fail
     let facts = host::facts(&cores, descriptors);
     let command = format!("cargo xtask bench {}", words.join(" "));
     let mut text = format!(
-        "{command}\nserver on core {}, load on core {}; {rounds} rounds of {seconds} s, contenders in turn; medians, below \
-         them the least and the most\n{}\n{}\n",
+        "{command}\nserver on core {}, load on core {}; {rounds} rounds of {seconds} s, contenders in turn; \
+         medians, below them the least and the most\n{}\n{}\n",
         cores.server,
         cores.load,
         answer::NOTE,

@@ -1,7 +1,7 @@
 //! The memory of waiting pages, without that of their connections.
 //!
-//! Method: a new server; this many connections, each with one page answered; then a page that waits on each of them. The
-//! growth of the server's resident memory in between is the pages'. A page that does not wait is not counted.
+//! Method: a new server; this many connections, each with one page answered; then a page that waits on each of them.
+//! The growth of the server's resident memory in between is the pages'. A page that does not wait is not counted.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;

@@ -1,7 +1,7 @@
 //! `cargo xtask bench store`: the store next to redis-server and memcached, and above the do-nothing floor.
 //!
-//! Method: as in `bench floor`. `velodrome bench store` is the load and reads the server's CPU time; every value that a store returns is checked
-//! against its key. Owns the order of the work.
+//! Method: as in `bench floor`. `velodrome bench store` is the load and reads the server's CPU time; every value that a
+//! store returns is checked against its key. Owns the order of the work.
 
 mod disk;
 mod import;
@@ -53,8 +53,9 @@ pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Fail
     let command = format!("cargo xtask bench {}", words.join(" "));
     let syncs = disk::syncs_per_second(site.folder())?;
     let mut text = format!(
-        "{command}\nserver on core {}, load on core {}; {rounds} rounds of {seconds} s, contenders in a new random order each; \
-         medians, below them the least and the most\nthe disk takes {syncs:.0} writes of a page with fdatasync a second, one after the other\n{}\n",
+        "{command}\nserver on core {}, load on core {}; {rounds} rounds of {seconds} s, contenders in a new \
+         random order each; medians, below them the least and the most\nthe disk takes {syncs:.0} writes of \
+         a page with fdatasync a second, one after the other\n{}\n",
         cores.server,
         cores.load,
         host::text(&facts)

@@ -27,7 +27,8 @@ pub(super) fn generator_busy(run: &RunReport) -> Option<Finding> {
         None => "how busy the server was is not known".to_owned(),
     };
     let text = format!(
-        "the generator used {} of a core (at most {}), {server}: use more threads on other cores, or another host{}",
+        "the generator used {} of a core (at most {}), {server}: use more threads on other cores, or \
+         another host{}",
         percent(busy_share),
         percent(GENERATOR_BUSY_MAXIMUM),
         // A client checks a signature where a server makes one, and both compute the keys.
@@ -36,7 +37,8 @@ pub(super) fn generator_busy(run: &RunReport) -> Option<Finding> {
     Some((ReasonCode::GeneratorBusy, text))
 }
 
-/// The share of a core that its generator threads used: of one core if they are pinned to it, otherwise each thread has its own.
+/// The share of a core that its generator threads used: of one core if they are pinned to it, otherwise each thread has
+/// its own.
 fn busiest_core(run: &RunReport) -> Option<f64> {
     let threads = &run.generator.threads;
     let of_core = |thread: &ThreadReport| match thread.core {
@@ -49,8 +51,8 @@ fn busiest_core(run: &RunReport) -> Option<f64> {
     threads.iter().map(of_core).max_by(f64::total_cmp)
 }
 
-/// In an open loop a wait of the generator appears as lateness. In a closed loop nothing is late, and the wait is hidden in the times of
-/// the answers that arrived meanwhile.
+/// In an open loop a wait of the generator appears as lateness. In a closed loop nothing is late, and the wait is
+/// hidden in the times of the answers that arrived meanwhile.
 pub(super) fn starved(run: &RunReport, plan: &PlanReport) -> Option<Finding> {
     let threads = || run.generator.threads.iter();
     let waited_ns = threads().map(|thread| thread.waited_ns).max()?;
@@ -67,7 +69,8 @@ pub(super) fn starved(run: &RunReport, plan: &PlanReport) -> Option<Finding> {
         )
     } else if longest_ns as f64 > wall_ns * GENERATOR_STRETCH_MAXIMUM {
         format!(
-            "a generator thread waited {} for its core without a break (at most {}, a hundredth of the run, or the p99 would be wrong)",
+            "a generator thread waited {} for its core without a break (at most {}, a hundredth of the run, \
+             or the p99 would be wrong)",
             duration(longest_ns as f64),
             duration(wall_ns * GENERATOR_STRETCH_MAXIMUM),
         )
@@ -108,7 +111,8 @@ pub(super) fn sent_late(run: &RunReport, plan: &PlanReport) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "one send in 100 was {} or more later than due (at most {}): the generator could not keep the schedule",
+        "one send in 100 was {} or more later than due (at most {}): the generator could not keep the \
+         schedule",
         duration(late_ns as f64),
         duration(allowed_ns as f64),
     );

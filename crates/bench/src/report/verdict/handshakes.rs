@@ -35,8 +35,8 @@ pub(super) fn not_resumed(run: &RunReport, plan: &PlanReport) -> Option<Finding>
     let is_wanted = plan.tls.as_ref().is_some_and(|tls| tls.wants_resumption());
     let share = tls.resumed_share();
     let text = format!(
-        "{} of the handshakes resumed a session (--tls-resume): the server gave no ticket for the others, or did not \
-         accept it",
+        "{} of the handshakes resumed a session (--tls-resume): the server gave no ticket for the others, \
+         or did not accept it",
         percent(share),
     );
     let is_rare = share < RESUMED_SHARE_MINIMUM && tls.full > 0;

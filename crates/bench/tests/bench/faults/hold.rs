@@ -22,8 +22,8 @@ fn hold(address: SocketAddr) -> Report {
     report
 }
 
-/// Holds until nearly all of the thirty requests were sent and this condition is met: a host that gives the core to others makes a run
-/// shorter, has many requests due at once, and answers some late.
+/// Holds until nearly all of the thirty requests were sent and this condition is met: a host that gives the core to
+/// others makes a run shorter, has many requests due at once, and answers some late.
 fn undisturbed<Told>(
     mut hold: impl FnMut() -> (Report, Told),
     holds: impl Fn(&Told) -> bool,

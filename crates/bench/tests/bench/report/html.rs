@@ -121,7 +121,8 @@ fn figures_are_those_of_the_report() {
     for text in [
         "<strong>INVALID</strong>",
         "run 2: the hypervisor gave 3.3 % of the time of a core in use to others (at most 1.0 %)",
-        "note: run 2: 1,200 requests failed (54.5 %: --fail-if makes that an exit status); the times are of the 1,000 that were answered",
+        "note: run 2: 1,200 requests failed (54.5 %: --fail-if makes that an exit status); the times are of \
+         the 1,000 that were answered",
         "<span class=\"figure\">1,000 /s</span>",
         "<span class=\"figure\">1,200</span>",
         "<span class=\"below\">3,000 answered</span>",

@@ -1,6 +1,5 @@
-//! A service of channels that speaks lines, for tests: `sub NAME [SINCE]`, `unsub NAME`, `pub NAME TEXT`, `psub PATTERN`,
-//! `confirm PATTERN`, which is told when it is active,
-//! `poll NAME SECONDS [SINCE]`.
+//! A service of channels that speaks lines, for tests: `sub NAME [SINCE]`, `unsub NAME`, `pub NAME TEXT`, `psub
+//! PATTERN`, `confirm PATTERN`, which is told when it is active, `poll NAME SECONDS [SINCE]`.
 #![allow(dead_code, reason = "not each test file uses all of it")]
 
 use std::sync::Arc;

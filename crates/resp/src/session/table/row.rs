@@ -45,8 +45,8 @@ pub(in crate::session) enum Access {
     WriteAll,
 }
 
-/// The words that are keys: the first, the last and the distance of two, as `COMMAND` tells them. Zeros: there are none.
-/// -1: the last word.
+/// The words that are keys: the first, the last and the distance of two, as `COMMAND` tells them. Zeros: there are
+/// none. -1: the last word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::session) struct Keys {
     pub(in crate::session) first: i64,

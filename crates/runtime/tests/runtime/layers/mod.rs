@@ -1,4 +1,5 @@
-//! A transport between socket and process, in the simulated world: the process sees plain bytes, whatever the network does.
+//! A transport between socket and process, in the simulated world: the process sees plain bytes, whatever the network
+//! does.
 
 mod client;
 mod handshakes;

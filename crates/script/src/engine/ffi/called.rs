@@ -23,8 +23,8 @@ pub(super) struct Called<'call> {
 /// The stack, the arguments and the context in a function that Lua has called.
 ///
 /// # Safety
-/// Lua calls the caller with this state, which is one of ours. The caller uses them only until it returns, and leaves its arguments in
-/// their slots.
+/// Lua calls the caller with this state, which is one of ours. The caller uses them only until it returns, and leaves
+/// its arguments in their slots.
 pub(super) unsafe fn called_with<'call>(state: *mut lua_State) -> Called<'call> {
     let stack = NonNull::new(state).expect("Lua calls with a state");
     // SAFETY: Lua calls the caller with it.
@@ -43,7 +43,8 @@ pub(super) fn with_host<T>(
 ) -> Option<T> {
     // Taken, so that there is no second reference to it meanwhile.
     let mut part = context.host.take()?;
-    // SAFETY: the pointer is set for the time of a resume only, from a reference that lives longer, and is nowhere else now.
+    // SAFETY: the pointer is set for the time of a resume only, from a reference that lives longer, and is nowhere else
+    // now.
     let host = unsafe { part.as_mut() };
     let result = catch_unwind(AssertUnwindSafe(|| work(host)));
     context.host.set(Some(part));
@@ -63,6 +64,7 @@ pub(super) fn push_answered(
     part: impl FnOnce(&HostAnswer) -> &[u8],
 ) {
     let bytes: *const [u8] = part(&context.answer.borrow());
-    // SAFETY: they lie in the context or are constant. The answer changes only in native functions, and none runs while Lua copies the bytes.
+    // SAFETY: they lie in the context or are constant. The answer changes only in native functions, and none runs while
+    // Lua copies the bytes.
     inside.push_bytes(unsafe { &*bytes });
 }

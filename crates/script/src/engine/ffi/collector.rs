@@ -25,8 +25,8 @@ impl Inside {
         unsafe { api::lua_gc(self.state(), api::LUA_GCSETSTEPMUL, percent) };
     }
 
-    /// Takes one step of the collector with this amount of work, whatever its debt. (`LUA_GCSTEP` continues until the debt is
-    /// paid: many megabytes at once if large strings were made.)
+    /// Takes one step of the collector with this amount of work, whatever its debt. (`LUA_GCSTEP` continues until the
+    /// debt is paid: many megabytes at once if large strings were made.)
     pub(super) fn collect_some(self, bytes: c_int) {
         let collect = |what, value| {
             // SAFETY: these three set a number of the collector; nothing is allocated.
@@ -60,8 +60,8 @@ pub(super) unsafe fn watch_cycle(inside: Inside, cycle: &Cell<Cycle>) {
 
 /// Called by the collector at the end of a cycle, with the object it has collected.
 unsafe extern "C-unwind" fn on_cycle(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua called us: it has what `watch_cycle` gave along. The context cannot be asked for: at the end of a state it is
-    // not its allocator's any more.
+    // SAFETY: Lua called us: it has what `watch_cycle` gave along. The context cannot be asked for: at the end of a
+    // state it is not its allocator's any more.
     let cycle = unsafe { api::lua_touserdata(state, api::lua_upvalueindex(1)) };
     // SAFETY: it is of the context, which outlives the state.
     unsafe { &*cycle.cast::<Cell<Cycle>>() }.set(Cycle::Over);

@@ -99,10 +99,10 @@ impl Memory {
         whole - kept.map_or(0, |(_, part)| whole / part)
     }
 
-    /// Whether a block is refused: a table would be too large, or the running page may not use so much.
-    /// LuaJIT allocates a function, then each of its upvalues, and records their number only when it has all (`lj_func_newL_gc` in lj_func.c). If
-    /// one were refused, it would free the function as one without upvalues, and the rest would be lost. So as many
-    /// blocks of that size as one function may need are never refused.
+    /// Whether a block is refused: a table would be too large, or the running page may not use so much. LuaJIT
+    /// allocates a function, then each of its upvalues, and records their number only when it has all
+    /// (`lj_func_newL_gc` in lj_func.c). If one were refused, it would free the function as one without upvalues, and
+    /// the rest would be lost. So as many blocks of that size as one function may need are never refused.
     fn is_refused(&self, used: usize, size: usize) -> bool {
         let is_table = size > self.table_max && is_block_of_table(size);
         let may_be_needed = size == UPVALUE_SIZE && self.upvalues.get() < UPVALUES_MAX;
@@ -173,8 +173,8 @@ pub(in crate::engine) struct MemorySizes {
     pub(in crate::engine) table: usize,
 }
 
-/// Whether a block of this size may belong to a table. A table's fields take 24 bytes each, in a power of two; its elements take 8 bytes
-/// each, in one more than a power of two (lj_tab.c). A text may have such a size too.
+/// Whether a block of this size may belong to a table. A table's fields take 24 bytes each, in a power of two; its
+/// elements take 8 bytes each, in one more than a power of two (lj_tab.c). A text may have such a size too.
 #[cold]
 fn is_block_of_table(size: usize) -> bool {
     size.is_multiple_of(24) && (size / 24).is_power_of_two()

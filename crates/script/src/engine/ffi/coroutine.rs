@@ -26,7 +26,8 @@ impl Coroutine {
     /// Wraps a coroutine.
     ///
     /// # Safety
-    /// The registry of the state with this openness holds it under this number until it is released, which takes this value.
+    /// The registry of the state with this openness holds it under this number until it is released, which takes this
+    /// value.
     pub(super) unsafe fn of(slots: Slots, reference: Reference, openness: &Openness) -> Self {
         Self { slots, reference, openness: Rc::clone(openness) }
     }

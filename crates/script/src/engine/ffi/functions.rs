@@ -141,7 +141,8 @@ unsafe extern "C-unwind" fn log(state: *mut lua_State) -> c_int {
     0
 }
 
-/// `publish_message(kind, channel, value)`: publishes a string (kind 1) or a value in JSON (2); returns the reason if that fails.
+/// `publish_message(kind, channel, value)`: publishes a string (kind 1) or a value in JSON (2); returns the reason if
+/// that fails.
 unsafe extern "C-unwind" fn publish_message(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let Called { inside, arguments, context } = unsafe { called_with(state) };
@@ -189,7 +190,8 @@ unsafe extern "C-unwind" fn clock(state: *mut lua_State) -> c_int {
     1
 }
 
-/// `find(text, needle, start, stop)`: the position of the needle between these positions, in linear time; nothing if there is none.
+/// `find(text, needle, start, stop)`: the position of the needle between these positions, in linear time; nothing if
+/// there is none.
 unsafe extern "C-unwind" fn find(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let Called { inside, arguments, .. } = unsafe { called_with(state) };
@@ -333,7 +335,8 @@ unsafe extern "C" fn escape_measure(start: *const u8, offset: u32, length: u32) 
     u32::try_from(escape::escaped_length(piece)).unwrap_or(u32::MAX)
 }
 
-/// Writes a piece of a text with its escapes to a place of `room` bytes, from `written` on. Returns how many bytes of the place are then written.
+/// Writes a piece of a text with its escapes to a place of `room` bytes, from `written` on. Returns how many bytes of
+/// the place are then written.
 unsafe extern "C" fn escape_write(
     start: *const u8,
     offset: u32,

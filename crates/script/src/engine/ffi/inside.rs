@@ -188,7 +188,8 @@ impl Inside {
     pub(super) fn call(self, arguments: c_int, results: c_int) {
         self.require(arguments + 1);
         self.reserve(results);
-        // SAFETY: function and arguments are on the stack, with room for the results; errors go to the protected caller.
+        // SAFETY: function and arguments are on the stack, with room for the results; errors go to the protected
+        // caller.
         unsafe { api::lua_call(self.state(), arguments, results) }
     }
 }

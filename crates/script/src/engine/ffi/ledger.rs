@@ -42,7 +42,8 @@ impl Meter {
         Self { left, due, unwatched: UNWATCHED_SIZE, account: None }
     }
 
-    /// For a run that shares an account: everything is sampled, because it may live long, and many like it may hold little each.
+    /// For a run that shares an account: everything is sampled, because it may live long, and many like it may hold
+    /// little each.
     pub(in crate::engine) fn of_account(account: AccountNumber, first_point: u64) -> Self {
         let (left, due) = (first_point.cast_signed(), first_point);
         Self { left, due, unwatched: 0, account: Some(account) }
@@ -140,7 +141,8 @@ impl Ledger {
         Meter { left, due, unwatched: self.unwatched.get(), account: self.account.get() }
     }
 
-    /// Bytes that a run holds, including garbage that was not collected; if it shares an account, those of the whole account.
+    /// Bytes that a run holds, including garbage that was not collected; if it shares an account, those of the whole
+    /// account.
     #[inline]
     pub(super) fn held(&self, meter: &Meter) -> u64 {
         let unwatched = meter.unwatched();
@@ -154,7 +156,8 @@ impl Ledger {
         accounts.get(number as usize).and_then(Option::as_ref).map_or(0, |account| account.held)
     }
 
-    /// Stops following the blocks of this account; returns how much it held. Takes time in proportion to its own blocks only.
+    /// Stops following the blocks of this account; returns how much it held. Takes time in proportion to its own blocks
+    /// only.
     pub(super) fn close(&self, number: AccountNumber) -> u64 {
         let place = self.accounts.borrow_mut().get_mut(number.0 as usize).and_then(Option::take);
         let Some(account) = place else { return 0 };

@@ -105,8 +105,8 @@ impl Lua {
         Ok((has_room && opened.is_ok()).then_some(lua))
     }
 
-    /// Leaves the memory to the kernel, which frees it with the process: freeing a large heap object by object takes a tenth of
-    /// a second for nothing.
+    /// Leaves the memory to the kernel, which frees it with the process: freeing a large heap object by object takes a
+    /// tenth of a second for nothing.
     pub(in crate::engine) fn leave(mut self) {
         self.at_end = AtEnd::Left;
     }
@@ -143,8 +143,8 @@ impl Lua {
         unsafe { luaJIT_setmode(self.main.state(), 0, ENGINE_FLUSH) };
     }
 
-    /// Builds the library: every chunk is called with one table, which contains the native functions and what earlier chunks
-    /// put there; `tables` of numbers and `numbers` are fields. The `kept` fields are kept.
+    /// Builds the library: every chunk is called with one table, which contains the native functions and what earlier
+    /// chunks put there; `tables` of numbers and `numbers` are fields. The `kept` fields are kept.
     pub(in crate::engine) fn build<const KEPT: usize>(
         &mut self,
         chunks: &[(&CStr, &str)],

@@ -56,8 +56,8 @@ impl Lua {
         self.context().memory.was_table_refused()
     }
 
-    /// A protected call of the engine that must not fail for lack of memory: no limit applies. Even beginning a call takes
-    /// a few bytes, which then are garbage; if the collector could not begin, there would never be room again.
+    /// A protected call of the engine that must not fail for lack of memory: no limit applies. Even beginning a call
+    /// takes a few bytes, which then are garbage; if the collector could not begin, there would never be room again.
     pub(super) fn unbounded(&self, work: &mut dyn FnMut(Inside)) -> Result<(), Fault> {
         let memory = &self.context().memory;
         let bound = memory.bound();
@@ -170,7 +170,8 @@ mod tests {
 
     #[test]
     fn code_of_unloaded_page_is_freed() {
-        // Never closed: LuaJIT sometimes loses a few bytes when an allocation inside it fails, and then aborts when it is closed.
+        // Never closed: LuaJIT sometimes loses a few bytes when an allocation inside it fails, and then aborts when it
+        // is closed.
         let mut state = ManuallyDrop::new(EngineState::new(EngineSettings::default()).unwrap());
         let _known = state.load(0, "a", "return function() end").unwrap();
         let mut refused = 0;

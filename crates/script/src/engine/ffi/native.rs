@@ -16,7 +16,8 @@ use crate::engine::ffi::slots::Type;
 use crate::engine::ffi::stack::Stack;
 use crate::limits::TRACES_MAX;
 
-/// Returns the field with the place in a description, the function that describes an instruction, and one that calls a function with the number, address and length of each piece.
+/// Returns the field with the place in a description, the function that describes an instruction, and one that calls a
+/// function with the number, address and length of each piece.
 pub(super) const LIBRARY: &[u8] = b"local compiler, most = require('jit.util'), ...
 return 'loc', compiler.funcinfo, function(note)
   for number = 1, most do
@@ -25,7 +26,8 @@ return 'loc', compiler.funcinfo, function(note)
   end
 end";
 
-/// Begins to record pieces, with the compiled library on the stack. Returns the function that lists them, which is kept.
+/// Begins to record pieces, with the compiled library on the stack. Returns the function that lists them, which is
+/// kept.
 pub(super) fn follow(inside: Inside, pieces: &Pieces) -> Reference {
     inside.push_number(f64::from(TRACES_MAX));
     inside.call(1, 3);
@@ -35,7 +37,8 @@ pub(super) fn follow(inside: Inside, pieces: &Pieces) -> Reference {
     lister
 }
 
-/// The compiler begins a piece: the second argument is its number, the third the function, the fourth the instruction in it.
+/// The compiler begins a piece: the second argument is its number, the third the function, the fourth the instruction
+/// in it.
 pub(super) fn on_begun(inside: Inside, arguments: Stack<'_>, pieces: &Pieces, memory: &Memory) {
     let number = arguments.number_at(2);
     let Some(describe) = pieces.describe.get() else { return };

@@ -12,8 +12,8 @@ use crate::engine::ffi::context::Context;
 use crate::engine::ffi::inside::Inside;
 use crate::engine::host::{HostAnswer, PageHost, RecordParts, RecordScan};
 
-/// `read_record(database, key)`: the kind, the bytes, the version, and the expiry; nothing if there is no record; nil and the reason if it
-/// cannot be read.
+/// `read_record(database, key)`: the kind, the bytes, the version, and the expiry; nothing if there is no record; nil
+/// and the reason if it cannot be read.
 pub(super) unsafe extern "C-unwind" fn read_record(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let Called { inside, arguments, context } = unsafe { called_with(state) };
@@ -32,8 +32,9 @@ pub(super) unsafe extern "C-unwind" fn read_record(state: *mut lua_State) -> c_i
     2 * c_int::try_from(count).unwrap_or(0)
 }
 
-/// `read_records(database, prefix, after, has_after, count, parts)`: a list with key, kind, bytes (nothing if parts is 1), version and
-/// expiry of each record; the key after which the next ones come, or nil; and the number of the commit. nil and the reason if they cannot be read.
+/// `read_records(database, prefix, after, has_after, count, parts)`: a list with key, kind, bytes (nothing if parts is
+/// 1), version and expiry of each record; the key after which the next ones come, or nil; and the number of the commit.
+/// nil and the reason if they cannot be read.
 pub(super) unsafe extern "C-unwind" fn read_records(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let Called { inside, arguments, context } = unsafe { called_with(state) };

@@ -84,7 +84,8 @@ impl Lua {
     }
 }
 
-/// A host in its cell for the time of a resume, also if that panics. No Lua error passes here: a resume is a protected call.
+/// A host in its cell for the time of a resume, also if that panics. No Lua error passes here: a resume is a protected
+/// call.
 struct Lent<'context>(&'context Cell<Option<HostPart>>);
 
 impl<'context> Lent<'context> {

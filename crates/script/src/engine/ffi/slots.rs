@@ -192,15 +192,16 @@ impl Slots {
     /// Moves the topmost value into the first slot of the table at `table`.
     ///
     /// # Safety
-    /// The table was made with that slot: without it, memory would be allocated, and an error raised where nothing catches it.
+    /// The table was made with that slot: without it, memory would be allocated, and an error raised where nothing
+    /// catches it.
     pub(super) unsafe fn set_first(self, table: c_int) {
         self.require_type(table, Type::Table);
         // SAFETY: there is a table, hence a value on top, and the caller guarantees that it has the slot.
         unsafe { api::lua_rawseti_(self.state(), table, 1) }
     }
 
-    /// Calls the function below the `arguments` topmost values for one result. Returns whether it returned; otherwise the result is what
-    /// it raised.
+    /// Calls the function below the `arguments` topmost values for one result. Returns whether it returned; otherwise
+    /// the result is what it raised.
     pub(super) fn call_caught(self, arguments: c_int) -> bool {
         self.require(arguments + 1);
         // SAFETY: function and arguments are on the stack, in whose place the result comes; the call is protected.

@@ -80,8 +80,8 @@ impl<'lua> Stack<'lua> {
 
     /// The bytes described by a pointer and a length on the stack, from `buffer:ref()`.
     ///
-    /// Invariant: the library pushes no other value of a C type where this is read, pages cannot, and the buffer changes only when
-    /// the coroutine continues, which changes its stack.
+    /// Invariant: the library pushes no other value of a C type where this is read, pages cannot, and the buffer
+    /// changes only when the coroutine continues, which changes its stack.
     pub(in crate::engine) fn lent_bytes_at(self, index: i32) -> &'lua [u8] {
         let length = self.slots.number_at(index + 1) as usize;
         if self.slots.type_at(index) != Type::Data || length == 0 {

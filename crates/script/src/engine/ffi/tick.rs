@@ -93,7 +93,8 @@ impl Watch {
         self.period_ns.store(period_ns, Relaxed);
         let before = CURRENT.with(|current| current.load(Relaxed));
         CURRENT.with(|current| current.store(ptr::from_ref(self).cast_mut(), Relaxed));
-        // The handler stops the timer only while there is no current watch, so from here on a running timer keeps running.
+        // The handler stops the timer only while there is no current watch, so from here on a running timer keeps
+        // running.
         compiler_fence(SeqCst);
         require_period(period_ns);
         before
@@ -126,8 +127,8 @@ impl Watch {
         unsafe { api::lua_sethook(self.state.load(Relaxed), None, 0, 0) };
     }
 
-    /// The compiler begins. It is working some instructions before this report, and after its last; an abort that comes there is
-    /// overwritten, or seen at the page's next instruction.
+    /// The compiler begins. It is working some instructions before this report, and after its last; an abort that comes
+    /// there is overwritten, or seen at the page's next instruction.
     pub(super) fn on_compiler_begun(&self) {
         self.compiling.store(true, Relaxed);
     }
@@ -151,9 +152,9 @@ impl Watch {
         raise_timer_rate(self.period_ns.load(Relaxed));
         let overdue = self.overdue.load(Relaxed).saturating_add(1);
         self.overdue.store(overdue, Relaxed);
-        // Setting a hook aborts the compiler through a word in its state. If that happens while the compiler is about to finish a piece of
-        // code, the interpreter enters native code with the abort pending, which LuaJIT does not expect. So the hook
-        // waits for the compiler, which takes far less than a tick.
+        // Setting a hook aborts the compiler through a word in its state. If that happens while the compiler is about
+        // to finish a piece of code, the interpreter enters native code with the abort pending, which LuaJIT does not
+        // expect. So the hook waits for the compiler, which takes far less than a tick.
         if self.compiling.load(Relaxed) && overdue < COMPILER_TICKS {
             return;
         }
@@ -275,7 +276,8 @@ fn slow_pace(period_ns: u64) -> u32 {
     u32::try_from(pace).unwrap_or(u32::MAX).max(1)
 }
 
-/// A page was running when a tick came late: the next one comes half a slice later, to see whether it is still the same page.
+/// A page was running when a tick came late: the next one comes half a slice later, to see whether it is still the same
+/// page.
 fn look_again() {
     be_quick(1);
 }

@@ -1,8 +1,8 @@
 //! The dashboard: a page for browsers that shows what the server does, and the event streams that it reads.
 //!
-//! Owns the page, which holds no secret and is therefore for everybody who reaches the listener, and what a browser allows
-//! it: its own style and script by their hashes, and requests to its own origin. Everything that it shows comes from
-//! requests with a key.
+//! Owns the page, which holds no secret and is therefore for everybody who reaches the listener, and what a browser
+//! allows it: its own style and script by their hashes, and requests to its own origin. Everything that it shows comes
+//! from requests with a key.
 
 mod streams;
 
@@ -71,8 +71,9 @@ pub(super) fn show(reply: &mut Reply<'_>) {
 fn policy() -> String {
     let hash = |text: &str| BASE64_STANDARD.encode(Sha256::digest(text));
     format!(
-        "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src data:; connect-src 'self'; \
-         base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+        "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src data:; connect-src \
+         'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for \
+         'script'",
         hash(SCRIPT),
         hash(STYLE),
     )

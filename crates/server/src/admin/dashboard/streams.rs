@@ -1,7 +1,7 @@
 //! The event streams that are open, and when each is due.
 //!
-//! Owns the pace: a snapshot a second, and none while the client has not taken the last one. So a slow reader gets fewer
-//! snapshots, and nothing queues up for it. Takes no snapshots.
+//! Owns the pace: a snapshot a second, and none while the client has not taken the last one. So a slow reader gets
+//! fewer snapshots, and nothing queues up for it. Takes no snapshots.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use runtime::slots::ProcessId;
 use crate::limits::DASHBOARD_STREAMS;
 use crate::live::ViewRequest;
 
-/// Milliseconds from one snapshot to the next. All streams are due at the same moments, so that those with the same list
-/// share one query of the schedulers.
+/// Milliseconds from one snapshot to the next. All streams are due at the same moments, so that those with the same
+/// list share one query of the schedulers.
 const PACE_MS: u64 = 1000;
 
 /// The open streams.

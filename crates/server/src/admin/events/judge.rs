@@ -1,7 +1,7 @@
 //! What is wrong with a scheduler, from two of its reports.
 //!
-//! Owns the thresholds' meaning. A pure function: the same two reports always tell the same, and two of a quiet scheduler
-//! tell nothing. Never keeps anything.
+//! Owns the thresholds' meaning. A pure function: the same two reports always tell the same, and two of a quiet
+//! scheduler tell nothing. Never keeps anything.
 
 use pages::{Noticed, Remark};
 use proxy::{Readiness, ServerStanding};
@@ -166,7 +166,8 @@ fn of_channels(before: &Vitals, now: &Vitals) -> Vec<Trouble> {
         let lost = new.dropped.saturating_sub(old.dropped);
         let channel = name.as_deref().unwrap_or("a pattern");
         let text = format!(
-            "{times} subscribers were too slow, the last of {channel}: {ended} disconnected, {lost} messages left out"
+            "{times} subscribers were too slow, the last of {channel}: {ended} disconnected, {lost} \
+             messages left out"
         );
         found.push(Trouble::new(Kind::SlowConsumer, channel, text));
     }

@@ -1,4 +1,5 @@
-//! Goal: each kind of trouble that shows in a scheduler's numbers is named, with the thing, and a quiet scheduler names none.
+//! Goal: each kind of trouble that shows in a scheduler's numbers is named, with the thing, and a quiet scheduler names
+//! none.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Events: what happened that an operator should know. The control scheduler asks all schedulers how they are, once a
 //! second.
 //!
-//! Owns what comes of the answers, and of what helpers and the main thread find. `judge` says what is wrong, `ring` keeps
-//! it. Never asks more than one short question a second.
+//! Owns what comes of the answers, and of what helpers and the main thread find. `judge` says what is wrong, `ring`
+//! keeps it. Never asks more than one short question a second.
 
 mod certificates;
 mod judge;

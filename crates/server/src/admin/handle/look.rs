@@ -1,5 +1,5 @@
-//! What the admin service shows to those who look: one snapshot, or one after the other, or one thing as a whole, which it
-//! may end.
+//! What the admin service shows to those who look: one snapshot, or one after the other, or one thing as a whole, which
+//! it may end.
 //!
 //! Owns these answers. When a stream is due, `dashboard` says; what a snapshot has, `live` says.
 

@@ -20,7 +20,8 @@ use super::{After, Asked, Speaks, WebSocket, tell};
 use crate::message::Message;
 use crate::site::{Site, Verdict, Veto, members_object, message_of, wish_of, written_value};
 
-const NO_ORDER: &str = "no order: one of `subscribe`, `unsubscribe`, `publish`, `token`, `members` and `ping` is required";
+const NO_ORDER: &str = "no order: one of `subscribe`, `unsubscribe`, `publish`, `token`, `members` and \
+                        `ping` is required";
 
 /// An order. Exactly one of the first six fields is present.
 #[derive(Deserialize)]

@@ -66,7 +66,8 @@ impl WebSocket {
         }
     }
 
-    /// The process continues as before: it does not read while its output is full or a module is being asked about its message.
+    /// The process continues as before: it does not read while its output is full or a module is being asked about its
+    /// message.
     pub(super) fn unchanged(&self, site: &Site, context: &Context<'_, Message>) -> Next {
         if context.output_is_full() || self.is_busy(site) { Next::Park } else { Next::Read }
     }

@@ -81,7 +81,8 @@ impl WebSocket {
         }
     }
 
-    /// Whether the home of the channel that was joined last has not answered. The module goes on when messages of the channel arrive.
+    /// Whether the home of the channel that was joined last has not answered. The module goes on when messages of the
+    /// channel arrive.
     fn is_joining(&self, site: &Site) -> bool {
         let last = self.subscriptions.last();
         last.is_some_and(|last| site.local.channels().standing(last) == SubscriptionState::Awaited)

@@ -202,8 +202,8 @@ impl Site {
         }
     }
 
-    /// A request does not wait any longer: since when and until when it has waited for another one, and whether the disk
-    /// was looked at for it.
+    /// A request does not wait any longer: since when and until when it has waited for another one, and whether the
+    /// disk was looked at for it.
     fn resume(&mut self, process: ProcessId) -> (Option<(u64, u64)>, bool) {
         match self.caches.take_role(process) {
             Some(Role::Waits { fetch, since_ms, due_ns, .. }) => {

@@ -1,7 +1,7 @@
 //! The orders of this scheduler for the disks of caches, until they are answered.
 //!
-//! Owns their order, how many may be under way, and what waits for their answers. Whatever the disks do, a turn waits for
-//! nothing: what has no room is not stored, and what is not answered in time is not there.
+//! Owns their order, how many may be under way, and what waits for their answers. Whatever the disks do, a turn waits
+//! for nothing: what has no room is not stored, and what is not answered in time is not there.
 
 use std::collections::VecDeque;
 use std::path::Path;

@@ -25,7 +25,8 @@ pub(in crate::site) struct Wanted<'a> {
 pub(in crate::site) enum Verdict {
     /// This stored answer has not changed.
     Unchanged(Rc<Object>),
-    /// A stored answer has not changed, but with its new fields it is for the client alone whose request has validated it.
+    /// A stored answer has not changed, but with its new fields it is for the client alone whose request has validated
+    /// it.
     ForOne(Rc<Object>),
     /// It is about another answer than the stored one.
     Mismatch,

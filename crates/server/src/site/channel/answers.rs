@@ -12,7 +12,8 @@ use super::{CHANNEL_METHODS, Refused};
 use crate::origin::{Origin, write_origin};
 use crate::site::exchange::{Exchange, allow, try_again_soon};
 
-/// `{"members":"NAME","subscribers":3,"total":1,"users":[{"user":"ann","info":…}]}`. Subscribers whose token names no user are not members.
+/// `{"members":"NAME","subscribers":3,"total":1,"users":[{"user":"ann","info":…}]}`. Subscribers whose token names no
+/// user are not members.
 pub(crate) fn members_object(name: &str, found: &Findings) -> String {
     let json = |text: &str| serde_json::Value::String(text.to_owned());
     let subscribers: u64 = found.counts.iter().map(|(_, subscribers)| subscribers).sum();

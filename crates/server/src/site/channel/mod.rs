@@ -142,7 +142,8 @@ impl Site {
     ) -> Answer {
         let answer = self.answer_asked(name, query, found, exchange, context);
         if !matches!(answer, Answer::Wait) {
-            // A result it waited for must not be given to the next request of the connection, even if a token has expired meanwhile.
+            // A result it waited for must not be given to the next request of the connection, even if a token has
+            // expired meanwhile.
             self.local.channels().forget(context.id);
             self.programs.forget(context.id);
         }

@@ -109,7 +109,8 @@ impl Site {
                 }
             }
             Order::Dismiss { user, channel } => {
-                // The program gets its answer once all schedulers have disconnected the user: its later messages no longer reach the user.
+                // The program gets its answer once all schedulers have disconnected the user: its later messages no
+                // longer reach the user.
                 let question = SubscriberQuery::Dismiss(Arc::clone(user), channel.clone());
                 self.local.channels().survey(process, &question)?;
                 Some("{}".to_owned())

@@ -82,8 +82,8 @@ impl Site {
         Answer::Upgrade
     }
 
-    /// Whether a reader may begin: its channel's module allows it, and a long poll needs nothing else. The others are answered when every
-    /// message from then on reaches them. `None`: that comes later.
+    /// Whether a reader may begin: its channel's module allows it, and a long poll needs nothing else. The others are
+    /// answered when every message from then on reaches them. `None`: that comes later.
     fn may_begin(
         &mut self,
         (name, query): (&str, Option<&[u8]>),
@@ -167,7 +167,8 @@ impl Site {
             return Answer::Upgrade;
         }
         if !self.data.rulebook.of(name).history.keeps() {
-            let told = "{\"error\":\"a long poll needs a channel with a history; ask for text/event-stream, or set `history`\"}";
+            let told = "{\"error\":\"a long poll needs a channel with a history; ask for text/event-stream, \
+                        or set `history`\"}";
             return answer_json(Status::NOT_ACCEPTABLE, told, origin, exchange);
         }
         let times = (context.now.monotonic_ms(), wanted.wait_ms);
@@ -189,7 +190,8 @@ struct Wanted {
 }
 
 impl Wanted {
-    /// From the query. `Last-Event-ID`, which a browser sends when it reconnects, takes precedence (HTML, section 9.2.4).
+    /// From the query. `Last-Event-ID`, which a browser sends when it reconnects, takes precedence (HTML, section
+    /// 9.2.4).
     fn of(request: &Request<'_>, query: Option<&[u8]>) -> Result<Self, Refused> {
         let mut wanted = Self { since: None, wait_ms: POLL_MS };
         let position = |text: &[u8]| str::from_utf8(text).ok().and_then(|text| text.parse().ok());

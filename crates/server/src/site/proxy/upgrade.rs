@@ -1,7 +1,7 @@
 //! The other protocols to which a client and a server may change their connection (RFC 9110 section 7.8).
 //!
-//! Owns which of those that a client offers reach the server: the ones that the route names. Behind any other, such as a
-//! second HTTP, the server would get requests whose route, access and limits nobody has looked at. Owns also the
+//! Owns which of those that a client offers reach the server: the ones that the route names. Behind any other, such as
+//! a second HTTP, the server would get requests whose route, access and limits nobody has looked at. Owns also the
 //! handshake with the server for a client of WebSocket that has none, because it came on a stream (RFC 8441 section 5).
 //! Never changes a connection.
 

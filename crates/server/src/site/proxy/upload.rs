@@ -99,7 +99,8 @@ impl Proxies {
         }
     }
 
-    /// What there is for a client that still sends the body of its request, or has not taken the last part of the answer.
+    /// What there is for a client that still sends the body of its request, or has not taken the last part of the
+    /// answer.
     pub(in crate::site) fn urgency(&mut self, process: ProcessId, client: &mut Client) -> Urgency {
         let (_, Some(carried)) = self.parts(process) else { return Urgency::Nothing };
         let Some(id) = carried.exchange else { return Urgency::Nothing };

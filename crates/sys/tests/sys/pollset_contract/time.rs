@@ -44,7 +44,8 @@ const TRIES: usize = 5;
 
 pub(crate) fn an_exact_wait_ends_at_its_time_and_not_before<H: Harness>(mut harness: H) {
     for wait_ns in [0, 1_000, 300_000, 7_000_000, 60_000_000] {
-        // A process that was stopped and continued (by a debugger, or a frozen machine) finds the wait over: but not every time.
+        // A process that was stopped and continued (by a debugger, or a frozen machine) finds the wait over: but not
+        // every time.
         let early_ns = (0..TRIES).map(|_| {
             let bound_ns = harness.pollset().monotonic_ns() + wait_ns;
             assert_eq!(harness.pollset().wait(WaitLimit::UntilExactly(bound_ns)).unwrap(), 0);

@@ -1,7 +1,8 @@
 //! Runs of bytes: where the first byte stands that does not belong.
 //!
-//! Owns the runs of the grammar and the search for their ends, a block of bytes at a time; which bytes belong is the block's business.
-//! Knows nothing of lines or fields. A run never reads outside its input: the last block overlaps the one before.
+//! Owns the runs of the grammar and the search for their ends, a block of bytes at a time; which bytes belong is the
+//! block's business. Knows nothing of lines or fields. A run never reads outside its input: the last block overlaps the
+//! one before.
 
 mod block;
 
@@ -20,8 +21,8 @@ pub(in crate::http) fn value(input: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// How many bytes at the start of the input are allowed in a request target (visible ASCII without the number sign, which would begin a
-/// fragment), and how many of them come before a question mark.
+/// How many bytes at the start of the input are allowed in a request target (visible ASCII without the number sign,
+/// which would begin a fragment), and how many of them come before a question mark.
 #[inline(always)]
 pub(in crate::http) fn target(input: &[u8]) -> (usize, usize) {
     let mut rest = input;

@@ -1,6 +1,7 @@
 //! The head of a part: its fields, and the names in them.
 //!
-//! Owns the rules of a part's fields. Only `Content-Disposition` and `Content-Type` mean something (RFC 7578 section 4.8).
+//! Owns the rules of a part's fields. Only `Content-Disposition` and `Content-Type` mean something (RFC 7578 section
+//! 4.8).
 
 use super::parameters::{Parameters, decode, decode_extended, split_value};
 use super::{MultipartError, find_head_end};
@@ -90,8 +91,8 @@ impl Head {
         })
     }
 
-    /// Returns whether there are a name and a file name. RFC 7578 section 4.2 forbids `filename*`, but some clients send it instead of
-    /// `filename`: a file must not become a field then. Beside a `filename` it is ignored.
+    /// Returns whether there are a name and a file name. RFC 7578 section 4.2 forbids `filename*`, but some clients
+    /// send it instead of `filename`: a file must not become a field then. Beside a `filename` it is ignored.
     fn read_disposition(&mut self, value: &[u8]) -> Result<(bool, bool), MultipartError> {
         let (kind, parameters) = split_value(value);
         if !kind.eq_ignore_ascii_case(b"form-data") {

@@ -118,8 +118,8 @@ impl<'b> Iterator for Parameters<'b> {
     }
 }
 
-/// The index of the quotation mark that ends a value. A mark after a backslash does not end it, unless it is the last: browsers do not
-/// escape a backslash, even at the end of a name.
+/// The index of the quotation mark that ends a value. A mark after a backslash does not end it, unless it is the last:
+/// browsers do not escape a backslash, even at the end of a name.
 fn end_of_quoted(text: &[u8]) -> Option<usize> {
     let mut is_escaped = false;
     for (at, byte) in text.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Sixteen bytes looked at together.
 //!
-//! Owns the byte classes of the grammar, each as the index of the first byte of a block that does not belong, which is the size of a block
-//! where all belong. Which runs are looked for, and where, is the business of `scan`.
+//! Owns the byte classes of the grammar, each as the index of the first byte of a block that does not belong, which is
+//! the size of a block where all belong. Which runs are looked for, and where, is the business of `scan`.
 
 use wide::u8x16;
 
