@@ -24,14 +24,13 @@ use crate::server::document::session::Session;
 use crate::server::has;
 
 /// Why commands are not run, or their output is not compared.
-const REASONS: [&str; 8] = [
+const REASONS: [&str; 7] = [
     "it builds the project",
     "it takes minutes",
     "it changes the host",
     "it needs root",
     "it holds 15,000 connections",
     "it depends on the host",
-    "it needs a server that keeps samples",
     "it names files of an installed server",
 ];
 

@@ -78,7 +78,7 @@ fn bytes_after_an_answer_end_its_connection() {
 
 #[test]
 fn a_body_that_is_cut_is_cut_for_the_client_too() {
-    for (head, body) in [("Transfer-Encoding: chunked", "5\r\nabc"), ("Content-Length: 10", "abc")]
+    for (head, body) in [("Transfer-Encoding: chunked", "5\r\nxyz"), ("Content-Length: 10", "xyz")]
     {
         let (address, connections) = by_hand();
         let server = start(&all_to(&[address], ""));
@@ -87,7 +87,7 @@ fn a_body_that_is_cut_is_cut_for_the_client_too() {
         let mut backend = next(&connections);
         read_to(&mut backend, "\r\n\r\n");
         backend.write_all(format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n{body}").as_bytes()).unwrap();
-        assert!(read_to(&mut client, "abc").starts_with("HTTP/1.1 200 OK\r\n"));
+        assert!(read_to(&mut client, "xyz").starts_with("HTTP/1.1 200 OK\r\n"));
         drop(backend);
         let end = rest(&mut client);
         assert!(!end.contains("0\r\n\r\n"), "{head}: {end}");
@@ -104,7 +104,7 @@ fn a_server_that_cuts_every_answer_is_paused() {
         for mut backend in connections {
             counted.fetch_add(1, Ordering::SeqCst);
             read_to(&mut backend, "\r\n\r\n");
-            backend.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc").unwrap();
+            backend.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nxyz").unwrap();
         }
     });
     let (alive, _heard) = always(OK);
@@ -120,9 +120,9 @@ fn a_server_that_refuses_a_body_is_heard_before_its_end() {
     let (address, connections) = by_hand();
     let server = start(&all_to(&[address], ""));
     let mut client = connect(&server);
-    client.write_all(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nabc").unwrap();
+    client.write_all(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nxyz").unwrap();
     let mut backend = next(&connections);
-    read_to(&mut backend, "abc");
+    read_to(&mut backend, "xyz");
     backend.write_all(b"HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno").unwrap();
     let answer = rest(&mut client);
     assert!(answer.starts_with("HTTP/1.1 413 ") && answer.ends_with("\r\n\r\nno"), "{answer}");
@@ -138,7 +138,7 @@ fn a_server_that_does_not_listen_is_passed_over() {
         start(&all_to(&[free_address(), alive, free_address()], "retries = 2\nfailures = 1000"));
     for text in [
         get("/", ""),
-        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc".into(),
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nConnection: close\r\n\r\nxyz".into(),
     ] {
         // So few that the repetitions do not exceed their budget, whichever servers are chosen.
         for _ in 0..2 {
@@ -160,9 +160,9 @@ fn only_a_request_that_does_no_harm_twice_goes_to_a_second_server() {
     for (method, body, total) in [
         ("GET", "", 2),
         ("DELETE", "", 2),
-        ("PUT", "abc", 2),
-        ("POST", "abc", 1),
-        ("PATCH", "abc", 1),
+        ("PUT", "xyz", 2),
+        ("POST", "xyz", 1),
+        ("PATCH", "xyz", 1),
     ] {
         let (one, heard_one) = deaf();
         let (two, heard_two) = deaf();
@@ -217,8 +217,8 @@ fn a_server_that_stops_within_its_answer_is_cut_off() {
         client.write_all(get("/", "").as_bytes()).unwrap();
         let mut backend = next(&connections);
         read_to(&mut backend, "\r\n\r\n");
-        backend.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc").unwrap();
-        assert!(rest(&mut client).ends_with("\r\n\r\nabc"), "{keys}");
+        backend.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nxyz").unwrap();
+        assert!(rest(&mut client).ends_with("\r\n\r\nxyz"), "{keys}");
         assert_eq!(rest(&mut backend), "");
     }
 }
@@ -236,7 +236,7 @@ fn requests_wait_in_line_for_a_place() {
     second
         .write_all(
             b"POST /second HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nConnection: \
-                       close\r\n\r\nabc",
+                       close\r\n\r\nxyz",
         )
         .unwrap();
     // Once the second one waits, there is no room for a third.
@@ -247,7 +247,7 @@ fn requests_wait_in_line_for_a_place() {
     assert!(answer.contains("\r\nRetry-After: 1\r\n"), "{answer}");
     backend.write_all(OK.as_bytes()).unwrap();
     assert!(rest(&mut first).ends_with("\r\n\r\nok"));
-    let request = read_to(&mut backend, "abc");
+    let request = read_to(&mut backend, "xyz");
     assert!(request.starts_with("POST /second "), "{request}");
     backend.write_all(OK.as_bytes()).unwrap();
     assert!(rest(&mut second).ends_with("\r\n\r\nok"));

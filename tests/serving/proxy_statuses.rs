@@ -81,15 +81,15 @@ fn a_body_goes_to_the_next_server_while_it_arrives() {
     let server = start(&all_to(&[bad, good], "balance = \"round-robin\"\nnext_on = [503]"));
     let mut client = connect(&server);
     let head = "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\nConnection: close\r\n\r\n";
-    client.write_all(format!("{head}abc").as_bytes()).unwrap();
+    client.write_all(format!("{head}xyz").as_bytes()).unwrap();
     let mut backend = next(&connections);
-    read_to(&mut backend, "abc");
+    read_to(&mut backend, "xyz");
     backend.write_all(answer_with(503, "", "bad").as_bytes()).unwrap();
     // Its connection ends, because the rest of the body does not go there.
     assert_eq!(rest(&mut backend), "");
     client.write_all(b"def").unwrap();
     assert!(rest(&mut client).ends_with("\r\n\r\nok"));
-    assert!(heard.recv_timeout(PATIENCE).unwrap().1.ends_with("\r\n\r\nabcdef"));
+    assert!(heard.recv_timeout(PATIENCE).unwrap().1.ends_with("\r\n\r\nxyzdef"));
 }
 
 #[test]

@@ -21,8 +21,8 @@ use super::waiting::{Patience, Urgency};
 /// The result of asking an application about a request.
 ///
 /// ```
-/// use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Interest, Reply, Request, Settings};
-/// use runtime::service::{Command, ServiceContext};
+/// use http::{Answer, AnswerContext, Application, BodyPolicy, Http, ClientInterest, Reply, Request, HttpSettings};
+/// use runtime::service::{SchedulerCommand, ServiceContext};
 /// use runtime::slots::ProcessId;
 /// use world::Stage;
 ///
@@ -58,12 +58,12 @@ use super::waiting::{Patience, Urgency};
 ///
 ///     fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, ()>) {
 ///         for process in &http.application().0 {
-///             context.command(Command::Resume(*process));
+///             context.command(SchedulerCommand::Resume(*process));
 ///         }
 ///     }
 ///
-///     fn on_peer_finished(&mut self, _process: ProcessId) -> Interest {
-///         Interest::Kept
+///     fn on_peer_finished(&mut self, _process: ProcessId) -> ClientInterest {
+///         ClientInterest::Kept
 ///     }
 ///
 ///     fn on_gone(&mut self, process: ProcessId) {
@@ -71,7 +71,7 @@ use super::waiting::{Patience, Urgency};
 ///     }
 /// }
 ///
-/// let mut stage = Stage::new(1, || Http::new(Later::default(), Settings::default().into(), None));
+/// let mut stage = Stage::new(1, || Http::new(Later::default(), HttpSettings::default().into(), None));
 /// let client = stage.connect();
 /// assert!(stage.exchange(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").ends_with("\r\n\r\nlater"));
 /// ```
@@ -130,7 +130,7 @@ pub enum ClientInterest {
 /// How to handle a request's body.
 ///
 /// ```
-/// use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Intake, Reply, Request, Settings};
+/// use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Intake, Reply, Request, HttpSettings};
 /// use world::Stage;
 ///
 /// /// Counts the bytes of a body and keeps none.
@@ -164,7 +164,7 @@ pub enum ClientInterest {
 ///     }
 /// }
 ///
-/// let mut stage = Stage::new(1, || Http::new(Length::default(), Settings::default().into(), None));
+/// let mut stage = Stage::new(1, || Http::new(Length::default(), HttpSettings::default().into(), None));
 /// let client = stage.connect();
 /// let head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n";
 /// assert_eq!(stage.exchange(client, &format!("{head}abc")), "");
@@ -211,7 +211,7 @@ pub enum Intake {
 /// what `App` cannot do.
 ///
 /// ```
-/// use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request, Settings};
+/// use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request, HttpSettings};
 /// use world::Stage;
 ///
 /// /// Counts requests.
@@ -240,7 +240,7 @@ pub enum Intake {
 ///     }
 /// }
 ///
-/// let mut stage = Stage::new(1, || Http::new(Counter(0), Settings::default().into(), None));
+/// let mut stage = Stage::new(1, || Http::new(Counter(0), HttpSettings::default().into(), None));
 /// let client = stage.connect();
 /// let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 /// assert!(stage.exchange(client, request).ends_with("\r\n\r\n1"));

@@ -61,7 +61,7 @@ pub enum Added {
 /// A body that is being written. Dropping it ends the body without trailers.
 ///
 /// ```
-/// use http::{Function, Http, Reply, Request, Settings, Status};
+/// use http::{Function, Http, Reply, Request, HttpSettings, Status};
 /// use world::Stage;
 ///
 /// fn answer(_request: &Request<'_>, reply: &mut Reply<'_>) {
@@ -70,7 +70,7 @@ pub enum Added {
 ///     stream.write(b"two");
 /// }
 ///
-/// let mut stage = Stage::new(1, || Http::new(Function(answer), Settings::default().into(), None));
+/// let mut stage = Stage::new(1, || Http::new(Function(answer), HttpSettings::default().into(), None));
 /// let client = stage.connect();
 /// let text = stage.exchange(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
 /// assert!(text.ends_with("\r\n\r\n4\r\none,\r\n3\r\ntwo\r\n0\r\n\r\n"), "{text}");

@@ -189,12 +189,12 @@ enum Value<'a> {
 /// The lines of one scheduler that wait to be handed over.
 ///
 /// ```
-/// use http::{AccessLog, Function, Http, LogFormat, Reply, Request, Settings};
+/// use http::{AccessLog, Function, Http, LogFormat, Reply, Request, HttpSettings};
 /// use world::Stage;
 ///
 /// let answer = |_request: &Request<'_>, reply: &mut Reply<'_>| reply.text("hello");
 /// let log = || Some(AccessLog::new(LogFormat::Combined));
-/// let mut stage = Stage::new(1, || Http::new(Function(answer), Settings::default().into(), log()));
+/// let mut stage = Stage::new(1, || Http::new(Function(answer), HttpSettings::default().into(), log()));
 /// let client = stage.connect();
 /// stage.exchange(client, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n");
 ///

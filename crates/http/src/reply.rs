@@ -52,7 +52,7 @@ fn put_number(digits: &mut [u8], number: usize) -> bool {
 /// One reply. Exactly one of its sending methods is called, once.
 ///
 /// ```
-/// use http::{Function, Http, Reply, Request, Settings, Status};
+/// use http::{Function, Http, Reply, Request, HttpSettings, Status};
 /// use world::Stage;
 ///
 /// fn answer(request: &Request<'_>, reply: &mut Reply<'_>) {
@@ -63,7 +63,7 @@ fn put_number(digits: &mut [u8], number: usize) -> bool {
 ///     }
 /// }
 ///
-/// let mut stage = Stage::new(1, || Http::new(Function(answer), Settings::default().into(), None));
+/// let mut stage = Stage::new(1, || Http::new(Function(answer), HttpSettings::default().into(), None));
 /// let client = stage.connect();
 /// let text = stage.exchange(client, "GET /json HTTP/1.1\r\nHost: a\r\n\r\n");
 /// assert!(text.ends_with("\r\n\r\n[1,2,3]"), "{text}");

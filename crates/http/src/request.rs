@@ -29,7 +29,7 @@ pub struct Begin {
 /// One request: head, whole body, and sender.
 ///
 /// ```
-/// use http::{Function, Http, Reply, Request, Settings};
+/// use http::{Function, Http, Reply, Request, HttpSettings};
 /// use world::Stage;
 ///
 /// fn answer(request: &Request<'_>, reply: &mut Reply<'_>) {
@@ -38,7 +38,7 @@ pub struct Begin {
 ///     reply.text(&format!("{} {} {query} {host}", request.method().as_str(), request.path()));
 /// }
 ///
-/// let mut stage = Stage::new(1, || Http::new(Function(answer), Settings::default().into(), None));
+/// let mut stage = Stage::new(1, || Http::new(Function(answer), HttpSettings::default().into(), None));
 /// let client = stage.connect();
 /// let text = stage.exchange(client, "GET /a?b=1 HTTP/1.1\r\nHost: example.org\r\n\r\n");
 /// assert!(text.ends_with("GET /a b=1 example.org"), "{text}");

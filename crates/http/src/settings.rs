@@ -14,9 +14,9 @@ use crate::limits;
 /// Limits and deadlines of every connection of a server.
 ///
 /// ```
-/// use http::Settings;
+/// use http::HttpSettings;
 ///
-/// let settings = Settings { requests_per_connection: Some(1_000), ..Settings::default() };
+/// let settings = HttpSettings { requests_per_connection: Some(1_000), ..HttpSettings::default() };
 /// assert_eq!(settings.keep_alive_ms, Some(75_000));
 /// ```
 #[derive(Clone, Debug)]
@@ -51,12 +51,12 @@ pub struct HttpSettings {
 /// are removed.
 ///
 /// ```
-/// use http::{App, Response, Settings, TrustedProxies};
+/// use http::{App, Response, HttpSettings, TrustedProxies};
 /// use world::Stage;
 ///
 /// let peers = ["0.0.0.0/0".parse().expect("a network")].into();
 /// let trusted = TrustedProxies { peers, ..TrustedProxies::default() };
-/// let settings = Settings { trusted, ..Settings::default() };
+/// let settings = HttpSettings { trusted, ..HttpSettings::default() };
 /// let app = || App::new(()).get("/", |call| Ok(Response::text(call.request().peer.address.to_string())));
 /// let mut stage = Stage::new(1, || http::Http::new(app(), settings.clone().into(), None));
 /// let client = stage.connect();
@@ -89,14 +89,14 @@ impl Default for TrustedProxies {
 /// What a listener requires of its connections.
 ///
 /// ```
-/// use http::{App, ListenerRules, Response, Settings};
+/// use http::{App, ListenerRules, Response, HttpSettings};
 /// use world::Stage;
 ///
 /// let from = |networks: &[&str]| {
 ///     networks.iter().map(|network| network.parse().expect("a network")).collect()
 /// };
 /// let rules = ListenerRules { proxy_protocol_from: from(&["0.0.0.0/0"]) };
-/// let settings = Settings { listeners: vec![rules], ..Settings::default() };
+/// let settings = HttpSettings { listeners: vec![rules], ..HttpSettings::default() };
 /// let app = || App::new(()).get("/", |call| Ok(Response::text(call.request().peer.address.to_string())));
 /// let mut stage = Stage::new(1, || http::Http::new(app(), settings.clone().into(), None));
 /// let client = stage.connect();

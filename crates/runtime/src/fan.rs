@@ -24,7 +24,7 @@ pub struct FanSeat(u32);
 ///
 /// ```
 /// use runtime::Peer;
-/// use runtime::fan::{Fan, Seat};
+/// use runtime::fan::{Fan, FanSeat};
 /// use runtime::service::{
 ///     CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 /// };
@@ -35,32 +35,32 @@ pub struct FanSeat(u32);
 /// struct Room(Fan);
 ///
 /// impl Service for Room {
-///     type Process = Seat;
+///     type Process = FanSeat;
 ///     type Message = ();
 ///     const KINDS: &'static [&'static str] = &["room"];
 ///
-///     fn kind(_: &Seat) -> usize {
+///     fn kind(_: &FanSeat) -> usize {
 ///         0
 ///     }
 ///
-///     fn is_idle(_: &Seat) -> bool {
+///     fn is_idle(_: &FanSeat) -> bool {
 ///         true
 ///     }
 ///
-///     fn on_accept(&mut self, _: ListenerIndex, _: Peer, context: &mut Context<'_, ()>) -> Option<Seat> {
+///     fn on_accept(&mut self, _: ListenerIndex, _: Peer, context: &mut Context<'_, ()>) -> Option<FanSeat> {
 ///         Some(self.0.join(context.id))
 ///     }
 ///
-///     fn on_input(&mut self, _: &mut Seat, input: &[u8], _: &mut Context<'_, ()>) -> Progress {
+///     fn on_input(&mut self, _: &mut FanSeat, input: &[u8], _: &mut Context<'_, ()>) -> Progress {
 ///         self.0.buffer().extend_from_slice(input);
 ///         Progress { consumed: input.len(), next: Next::Read }
 ///     }
 ///
-///     fn on_event(&mut self, _: &mut Seat, _: Event, _: &mut Context<'_, ()>) -> Next {
+///     fn on_event(&mut self, _: &mut FanSeat, _: Event, _: &mut Context<'_, ()>) -> Next {
 ///         Next::Finish
 ///     }
 ///
-///     fn on_close(&mut self, seat: Seat, _: CloseReason) {
+///     fn on_close(&mut self, seat: FanSeat, _: CloseReason) {
 ///         self.0.leave(seat);
 ///     }
 ///

@@ -78,9 +78,9 @@ struct Neighbour<M> {
 /// The mailbox of one endpoint.
 ///
 /// ```
-/// use runtime::mailbox::{Endpoint, Role, Waking, mesh};
+/// use runtime::mailbox::{Endpoint, EndpointRole, Waking, mesh};
 ///
-/// let seats = mesh::<&str>(&[Role::Scheduler, Role::Scheduler], Waking::Driven)?;
+/// let seats = mesh::<&str>(&[EndpointRole::Scheduler, EndpointRole::Scheduler], Waking::Driven)?;
 /// let mut mailboxes = seats.into_iter().map(|seat| seat.mailbox);
 /// let (mut one, mut other) = (mailboxes.next().unwrap(), mailboxes.next().unwrap());
 /// assert_eq!(one.send(Endpoint(1), "hello"), Ok(()));

@@ -44,7 +44,7 @@ where
 ///
 /// ```
 /// # use runtime::Peer;
-/// # use runtime::service::{Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext};
+/// # use runtime::service::{SchedulerCommand, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext};
 /// use runtime::Speaks;
 /// use std::io::Read;
 ///
@@ -65,7 +65,7 @@ where
 /// #     }
 /// #     fn on_event(&mut self, _: &mut (), _: Event, _: &mut Context<'_, ()>) -> Next { Next::Finish }
 /// #     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, ()>) {
-/// #         if self.0 { context.command(Command::Drain { deadline_ms: 100, idle_grace_ms: 0 }); }
+/// #         if self.0 { context.command(SchedulerCommand::Drain { deadline_ms: 100, idle_grace_ms: 0 }); }
 /// #     }
 /// # }
 /// // `Once` is a service that greets one client and ends.

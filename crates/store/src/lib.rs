@@ -10,13 +10,13 @@
 //! opened; each has its own keys.
 //!
 //! ```
-//! use store::{Change, Database, Order, Outcome, Query, Store, Sync, Settings, Value};
+//! use store::{DatabaseChange, Database, Order, StepOutcome, Query, Store, Sync, StoreOptions, Value};
 //!
 //! let directory = std::env::temp_dir().join(format!("velodrome-store-doc-{}", std::process::id()));
-//! let settings = Settings { databases: vec!["cards".to_owned()], ..Settings::new(&directory) };
+//! let settings = StoreOptions { databases: vec!["cards".to_owned()], ..StoreOptions::new(&directory) };
 //! let store = Store::open(&settings).unwrap();
 //! let mut writer = store.writer();
-//! let order = Order::of(Database(0), Change::put(b"1017", Value::bytes(b"Ada Lovelace")));
+//! let order = Order::of(Database(0), DatabaseChange::put(b"1017", Value::bytes(b"Ada Lovelace")));
 //! writer.execute(&[order], 0).pop().unwrap().unwrap();
 //! let snapshot = store.snapshot().unwrap();
 //! let record = snapshot.get(Database(0), b"1017", 0).unwrap().unwrap();

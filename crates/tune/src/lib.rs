@@ -6,9 +6,9 @@
 //! the changes. A file that cannot be read is a finding, never an error.
 //!
 //! ```
-//! use tune::{Host, Load, audit};
+//! use tune::{HostReading, Load, audit};
 //!
-//! let host = Host::live(None);
+//! let host = HostReading::live(None);
 //! let report = audit(&host, Load::Throughput);
 //! assert!(report.findings.len() > 30);
 //! ```

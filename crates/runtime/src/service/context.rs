@@ -159,7 +159,7 @@ pub struct Connect {
 /// ```
 /// use runtime::Peer;
 /// use runtime::service::{
-///     Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+///     SchedulerCommand, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 /// };
 /// use runtime::slots::ProcessId;
 /// use world::Stage;
@@ -200,7 +200,7 @@ pub struct Connect {
 ///
 ///     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, ()>) {
 ///         for process in self.0.drain(..) {
-///             context.command(Command::Resume(process));
+///             context.command(SchedulerCommand::Resume(process));
 ///         }
 ///     }
 /// }

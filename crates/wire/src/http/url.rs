@@ -152,11 +152,11 @@ impl<'t> Authority<'t> {
     /// Reads an authority: `HOST`, `HOST:` or `HOST:PORT`.
     ///
     /// ```
-    /// use wire::http::url::{Authority, Host};
+    /// use wire::http::url::{Authority, UrlHost};
     ///
     /// let authority = Authority::parse("[::1]:8080").unwrap();
     /// assert_eq!((authority.host_text, authority.port), ("[::1]", 8080));
-    /// assert_eq!(Authority::parse("example.org").unwrap().host, Host::Name("example.org"));
+    /// assert_eq!(Authority::parse("example.org").unwrap().host, UrlHost::Name("example.org"));
     /// ```
     ///
     /// # Errors

@@ -131,10 +131,10 @@ impl Parser {
     /// Parses the first command of the input; `None` if it is incomplete.
     ///
     /// ```
-    /// use wire::resp::{Limits, Parser};
+    /// use wire::resp::{CommandLimits, Parser};
     ///
     /// let mut parser = Parser::default();
-    /// let command = parser.parse(b"*2\r\n$4\r\nECHO\r\n$2\r\nhi\r\n", &Limits::default()).unwrap().unwrap();
+    /// let command = parser.parse(b"*2\r\n$4\r\nECHO\r\n$2\r\nhi\r\n", &CommandLimits::default()).unwrap().unwrap();
     /// assert_eq!((command.argument(0), command.argument(1), command.length), (&b"ECHO"[..], &b"hi"[..], 22));
     /// ```
     ///

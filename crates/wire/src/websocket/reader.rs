@@ -119,12 +119,12 @@ impl From<HeadProblem> for PeerFailure {
 /// Reads the messages of one peer.
 ///
 /// ```
-/// use wire::websocket::{Kind, Limits, Reader, Role, Step};
+/// use wire::websocket::{MessageKind, MessageLimits, MessageReader, PeerRole, ReadStep};
 ///
 /// let input = b"\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58";
-/// let (mut reader, mut scratch) = (Reader::default(), Vec::new());
-/// let (used, step) = reader.next(Role::Server, &Limits::default(), input, &mut scratch).unwrap();
-/// assert_eq!((used, step), (input.len(), Step::Message(Kind::Text, b"Hello")));
+/// let (mut reader, mut scratch) = (MessageReader::default(), Vec::new());
+/// let (used, step) = reader.next(PeerRole::Server, &MessageLimits::default(), input, &mut scratch).unwrap();
+/// assert_eq!((used, step), (input.len(), ReadStep::Message(MessageKind::Text, b"Hello")));
 /// ```
 #[derive(Debug, Default)]
 pub struct MessageReader {
