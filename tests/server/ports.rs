@@ -14,8 +14,8 @@ pub(crate) fn used_port() -> (TcpListener, SocketAddr) {
     (listener, address)
 }
 
-/// An address of 127.0.0.1 whose port was free a moment ago. It is below those that the kernel gives to connections and to
-/// listeners on port 0 (`ip_local_port_range`), so that only another call of this may take it.
+/// An address of 127.0.0.1 whose port was free a moment ago. It is below those that the kernel gives to connections
+/// and to listeners on port 0 (`ip_local_port_range`), so that only another call of this may take it.
 pub(crate) fn free_address() -> SocketAddr {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let begin = std::process::id().wrapping_mul(617);
