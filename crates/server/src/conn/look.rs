@@ -103,7 +103,10 @@ impl Connections {
         if let Some(walk) = &mut self.walk
             && (walk.of == Of::All || walk.of == Of::One(seen.id))
         {
-            walk.choice.offer(row_of((walk.here, walk.now_ms), seen));
+            let number = number_of(walk.choice.sort(), walk.now_ms, seen);
+            if walk.choice.may_take(number) {
+                walk.choice.offer(row_of((walk.here, walk.now_ms), seen));
+            }
         }
     }
 
@@ -198,6 +201,22 @@ impl Connections {
                 _ => Vec::new(),
             },
         })
+    }
+}
+
+/// The number of a process in a column of its row; `None` if it has none there, or the column has texts.
+fn number_of(column: &str, now_ms: u64, seen: &Seen<'_, Process>) -> Option<u64> {
+    let used = seen.used;
+    match column {
+        "cpu_us" => Some(used.ticks / sys::clock::ticks_per_microsecond()),
+        "idle_ms" => Some(seen.idle_ms),
+        "received_bytes" => Some(used.received_bytes),
+        "sent_bytes" => Some(used.sent_bytes),
+        "queued_bytes" => Some(seen.queued_bytes as u64),
+        "unread_bytes" => Some(seen.unread_bytes as u64),
+        "age_ms" => Some(seen.process.arrival()?.age_ms(now_ms)),
+        "requests" => seen.process.requests().map(u64::from),
+        _ => None,
     }
 }
 
