@@ -37,8 +37,8 @@ impl Choice {
         &self.sort
     }
 
-    /// Whether a row with this number in the column of the choice may still be chosen. If not, it counts as left out, and
-    /// nobody has to make it: of fifteen thousand connections a few hundred rows are made.
+    /// Whether a row with this number in the column of the choice may still be chosen. If not, it counts as left out,
+    /// and nobody has to make it: of fifteen thousand connections a few hundred rows are made.
     #[expect(clippy::cast_precision_loss, reason = "only compared")]
     pub(crate) fn may_take(&mut self, number: Option<u64>) -> bool {
         let (Some(number), Some(floor)) = (number, self.floor) else { return true };
