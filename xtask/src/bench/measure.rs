@@ -168,7 +168,7 @@ impl Measuring<'_> {
         let Workload { load, path, .. } = *self.workload;
         let url = format!("{}://{}{path}", server.scheme, server.address);
         let connections = match load {
-            Load::Paced { connections } => connections,
+            Load::Paced { connections, .. } => connections,
             Load::Secure { connections, way } => {
                 let way = format!("--warmup 0s {} {}", way.flags(), secure::trust(self.site));
                 return ours::words(self.site, &url, connections, duration, &way);

@@ -64,9 +64,6 @@ const MEMORY_ROUNDS: u64 = 3;
 /// Descriptors a server needs besides its connections.
 const SPARE_DESCRIPTORS: u64 = 200;
 
-/// The open loop runs at this share of the slowest contender's closed-loop maximum.
-const OPEN_LOOP_SHARE: f64 = 0.5;
-
 /// The settings of a run.
 struct Plan {
     rounds: u64,
@@ -233,7 +230,11 @@ fn run_workload(
         slowest = slowest.min(measuring.closed_loop_maximum(server, plan.duration)?);
         Ok(None)
     });
-    let rate = slowest * OPEN_LOOP_SHARE;
+    let percent = match workload.load {
+        workload::Load::Paced { percent, .. } => percent,
+        _ => 100,
+    };
+    let rate = slowest * f64::from(percent) / 100.0;
     keep(&mut running, &mut outcome, |_, server| {
         measuring.warm_up(server, plan.warm_up, rate).map(|()| None)
     });

@@ -21,8 +21,8 @@ pub(crate) enum Load {
     ApacheBench { connections: u32 },
     /// This many connections, one request answered on each, then idle.
     Idle { connections: u64 },
-    /// Our own sender, open loop at half of the slowest contender's closed-loop maximum.
-    Paced { connections: u32 },
+    /// Our own sender, open loop at this part of the slowest contender's closed-loop maximum.
+    Paced { connections: u32, percent: u32 },
     /// `velodrome bench`, over TLS where the server has it.
     Secure { connections: u32, way: Way },
     /// The same: this many connections that are held.

@@ -262,7 +262,7 @@ const PLAIN_WORKLOADS: &[Workload] = &[
         name: "g",
         title: "tail of JSON kept alive, open loop at half the maximum, 64 connections",
         path: "/json",
-        load: Load::Paced { connections: 64 },
+        load: Load::Paced { connections: 64, percent: 50 },
         runs: Runs::Always,
         contenders: KEPT_FIELD,
         main_metric: Metric::LatencyP999,

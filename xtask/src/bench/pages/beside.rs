@@ -57,7 +57,7 @@ fn words(
     workload: &Workload,
     conditions: &Conditions,
 ) -> Result<Vec<String>, Failure> {
-    let Load::Paced { connections } = workload.load else {
+    let Load::Paced { connections, .. } = workload.load else {
         return Err(Failure::Work("the others come at a rate".to_owned()));
     };
     let way = format!("--warmup 1s --rate {BESIDE_PER_SECOND}");

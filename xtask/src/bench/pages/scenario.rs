@@ -191,7 +191,7 @@ const fn beside(
             name,
             title,
             path: "/hello",
-            load: Load::Paced { connections: 10 },
+            load: Load::Paced { connections: 10, percent: 50 },
             runs: Runs::Always,
             contenders: BESIDE_FIELD,
             main_metric: Metric::LatencyP99,
