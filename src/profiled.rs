@@ -13,7 +13,7 @@ use clap::Args;
 use crate::Failure;
 use crate::output::print;
 
-/// What is written.
+/// The form of the output.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Outputs {
     /// Write a flame graph, as an HTML page.

@@ -1,4 +1,4 @@
-//! What a program has printed, as text.
+//! The output of a program as text.
 //!
 //! Owns nothing else: `run` waits for the program.
 

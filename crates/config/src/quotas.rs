@@ -29,7 +29,7 @@ pub struct LimitRule {
     pub methods: Vec<Method>,
 }
 
-/// What tells clients apart.
+/// The key of a client, as `by` has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QuotaKey {
     /// The address; of IPv6 its first 64 bits.

@@ -17,7 +17,7 @@ use super::problem::{FileNames, Problems};
 use super::wording::{nearest, shown};
 use super::{Config, Overrides};
 
-/// What is shown for the value of a key that is not there, and has no default.
+/// The text in place of a value, for a key without one and without a default.
 const NO_VALUE: &str = "none";
 
 /// A key that may change while a server runs, in its section.
@@ -59,7 +59,7 @@ pub(super) fn full_name(section: &SectionKeys, key: &ConfigKey) -> String {
     }
 }
 
-/// What is told of a name that no setting has.
+/// The error for a name that no setting has.
 #[must_use]
 pub fn no_such_setting(name: &str, known: &[&str]) -> String {
     let last = |full: &&&str| full.rsplit('.').next() == Some(name);
@@ -76,7 +76,7 @@ impl Tunable {
         self.key.takes().replace('`', "")
     }
 
-    /// What it does, without Markdown's links.
+    /// The description of the key, without Markdown's links.
     #[must_use]
     pub fn text(&self) -> String {
         without_links(self.key.text)
@@ -91,7 +91,7 @@ impl Tunable {
     /// Sets its value: one as in the file, or a text without quotes.
     ///
     /// # Errors
-    /// What is wrong with it, in the words of the configuration. Then nothing has changed.
+    /// The problem of the value, in the words of the configuration. Then nothing has changed.
     pub fn set(&self, config: &mut Config, text: &str) -> Result<(), String> {
         let literal = literal(text);
         self.focused(config, |config| {

@@ -31,6 +31,8 @@ mod routes;
 mod tries;
 #[path = "config/upstreams.rs"]
 mod upstreams;
+#[path = "config/values.rs"]
+mod values;
 #[path = "config/when.rs"]
 mod when;
 

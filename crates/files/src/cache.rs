@@ -165,7 +165,7 @@ impl PathCache {
         }
     }
 
-    /// From now on it has at most this many bytes. What is too much now goes with the next result.
+    /// From now on it has at most this many bytes. Bytes above it leave with the next result.
     pub fn set_size(&mut self, bytes_max: usize) {
         self.bytes_max = bytes_max;
     }

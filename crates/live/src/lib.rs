@@ -149,11 +149,11 @@ pub struct OperatorEvent {
 /// A profile of the server: how often its threads were seen where.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Profile {
-    /// Of what, and when.
+    /// The trouble, and its time.
     pub title: String,
     /// Samples per second of each thread's CPU time.
     pub hertz: u64,
-    /// What to know of it: lines.
+    /// The lines of its details.
     pub remarks: Vec<String>,
     /// Folded stacks: a line for each, its frames from the outermost on with `;` between them, a blank, its samples.
     /// Frames of the kernel end with `_[k]`, and those that the compiler inlined with `_[i]`.

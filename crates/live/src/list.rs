@@ -4,7 +4,7 @@
 
 use crate::table::TableRow;
 
-/// What stands in place of the upstream for a server that pages fetch from.
+/// The name in place of an upstream's, for a server that pages fetch from.
 pub const FETCHED: &str = "(fetch)";
 
 /// A list that a server has.

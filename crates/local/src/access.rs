@@ -27,7 +27,7 @@ pub enum NoAccess {
     Denied,
 }
 
-/// What a client has to show for one kind of access to a database.
+/// The credential that a client needs for one kind of access to a database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Requirement {
     /// Nothing.
@@ -41,7 +41,7 @@ pub enum Requirement {
     Unmet,
 }
 
-/// What a client has to show to read a database, and to write it.
+/// The credentials that a client needs to read a database, and to write it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DatabaseRequirements {
     /// To read it.

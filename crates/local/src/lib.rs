@@ -1,4 +1,4 @@
-//! What the protocols of one scheduler share: its client of the store, and its channels.
+//! The store client and the channels of a scheduler, which its protocols share.
 //!
 //! Owns no protocol and no page: HTTP, WebSockets, Redis clients and pages reach both through [`Local`]. Nothing here
 //! is shared between threads.

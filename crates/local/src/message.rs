@@ -1,4 +1,4 @@
-//! What goes between the schedulers of a server and the writer of its store.
+//! The messages between the schedulers of a server and the writer of its store.
 //!
 //! Plain data only.
 

@@ -26,7 +26,7 @@ use crate::list_turns::ListTurns;
 use crate::message::{OrderedBy, StoreOrders, Stored, ToStoreWriter};
 use crate::stats::StoreStats;
 
-// What a trace shows of an order.
+// The steps of an order in a trace.
 const ORDER: StepAction = StepAction::between(Actor::Scheduler, Actor::Store, "order").begins();
 const STORED: StepAction = StepAction::between(Actor::Store, Actor::Scheduler, "done").ends();
 

@@ -1,4 +1,4 @@
-//! What a key asks for, besides another screen.
+//! The action after a key, besides another screen.
 //!
 //! Owns the list. `run` does these things.
 

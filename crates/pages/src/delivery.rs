@@ -16,7 +16,7 @@ pub(super) enum WaitOutcome {
     ByClient(ClientAct),
 }
 
-/// What the connection of a client does for a run.
+/// The acts of a client's connection for a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ClientAct {
     /// Send a part of the answer.

@@ -106,7 +106,7 @@ impl Engines {
         self.requests.native_code()
     }
 
-    /// What the last step wrote.
+    /// The output of the last step.
     pub(super) fn output(&self) -> &PageOutput {
         &self.output
     }
@@ -174,7 +174,7 @@ impl Engines {
         std::mem::take(&mut self.visit_cpu_ns)
     }
 
-    /// What both have used so far.
+    /// The time that both engines have used so far.
     fn usage(&self) -> EngineUsage {
         self.requests.usage().with(self.processes.usage())
     }

@@ -1,4 +1,4 @@
-//! What sessions ask of the server around them.
+//! The questions of sessions to the server around them.
 //!
 //! Owns the questions. The server answers them, and knows the keys, the modules and the pages.
 
@@ -41,7 +41,7 @@ pub struct ChannelQuestion<'q> {
     pub here: Endpoint,
     /// The name of the channel.
     pub channel: &'q str,
-    /// What the client wants to publish; `None`: to subscribe.
+    /// The message that the client wants to publish; `None`: it wants to subscribe.
     pub message: Option<&'q Payload>,
     /// The rights of the client.
     pub rights: &'q Rights,

@@ -43,7 +43,7 @@ pub struct RespCounts {
 #[repr(align(128))]
 struct Counters([AtomicU64; COUNTERS]);
 
-/// What is counted.
+/// The counters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Counter {
     Connections,

@@ -1,4 +1,4 @@
-//! Who is at the other end of a connection, and since when.
+//! The other end of a connection, and the time at which it connected.
 //!
 //! Owns the time in a form that fits into what an idle connection costs.
 

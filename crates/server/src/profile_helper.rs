@@ -53,7 +53,7 @@ struct Recording {
 /// The minute around an event.
 struct Minute {
     cut: ProfileCut,
-    /// What it has, once it is over.
+    /// Its result, once it is over.
     counted: Option<Counted>,
 }
 

@@ -1,4 +1,4 @@
-//! What the profiler of the server is asked, and what it answers.
+//! The orders to the profiler of the server, and its answers.
 //!
 //! Owns the shapes, and the words of a profile that cannot be had. Samples nothing.
 

@@ -10,7 +10,7 @@ use runtime::clock::milliseconds;
 use crate::limits::STORE_TOLD_REST;
 
 metric::counted! {
-    /// What the writer of the store has counted.
+    /// The counters of the store's writer.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct StoreWriterStats {
         /// Commits of the writer of the store, each of the orders that waited at once.

@@ -28,7 +28,7 @@ fn thread_of(server: &Server) -> String {
 /// Takes the core of the scheduler away from it.
 fn starved(server: &Server) -> Planted {
     let (core, address) = (core(), server.address());
-    // Its thread runs only when nobody else wants to.
+    // Its thread runs only when no other thread wants the core.
     let idle = Command::new("chrt").args(["--idle", "--pid", "0", &thread_of(server)]).status();
     assert!(idle.unwrap().success(), "chrt of util-linux is needed");
     let busy = || {

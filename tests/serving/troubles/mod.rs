@@ -26,7 +26,7 @@ struct Trouble {
     named: Named,
 }
 
-/// What names a trouble. The texts of the planted trouble are in it.
+/// The place that names a trouble; it contains the texts of the planted trouble.
 enum Named {
     /// An event of this kind.
     Event(&'static str),
@@ -46,7 +46,7 @@ fn top(server: &Server, list: &str, sort: &str) -> Value {
 }
 
 impl Named {
-    /// What names it in one interval.
+    /// The name of the trouble in one interval.
     fn find(&self, server: &Server, texts: &[String]) -> Option<Value> {
         let has_texts = |found: &Value| {
             let found = found.to_string();

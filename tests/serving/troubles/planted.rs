@@ -1,4 +1,4 @@
-//! What keeps a trouble up while somebody looks for it.
+//! The load that keeps a trouble up while the test looks for it.
 //!
 //! Owns the clients, files and threads of a trouble, which end with it, and the texts by which it has to be named.
 
@@ -77,7 +77,7 @@ pub(super) fn commands(server: &Server, commands: impl Into<Vec<u8>>, reply: usi
     })
 }
 
-/// What clients usually do.
+/// The usual load.
 pub(super) fn ordinary_load(server: &Server) -> Planted {
     let mut subscriber = connect(resp(server));
     say(&mut subscriber, b"SUBSCRIBE news\r\n", b":1\r\n");

@@ -99,7 +99,7 @@ impl Channels {
 
     fn accept_incoming<M>(&mut self, message: Incoming, context: &mut ServiceContext<'_, M>) {
         let Incoming { from, name, offer, publisher, stamp } = message;
-        self.lags.of_current = stamp;
+        self.lags.begin(stamp);
         let accepted = self.accept_once(&name, offer, context.now.monotonic_ms());
         if trace::is_on() && from != self.here && accepted.is_ok() {
             traced::came(from);

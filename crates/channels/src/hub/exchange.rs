@@ -92,7 +92,7 @@ impl Channels {
                 self.on_count(from, &name, (subscribers, dropped));
             }
             Item::Deliver { name, epoch, offset, body, patterns, stamp } => {
-                self.lags.of_current = stamp;
+                self.lags.begin(stamp);
                 let position = Position { epoch, offset };
                 let now_ms = context.now.monotonic_ms();
                 self.on_deliver(&name, position, (&body, &patterns), now_ms);

@@ -17,7 +17,7 @@ use crate::limits::MESSAGES_PER_SAMPLE;
 pub(super) struct Lags {
     count: u32,
     /// Of the message that is distributed now.
-    pub(super) of_current: Stamp,
+    of_current: Stamp,
     /// The section of each message that is timed and is queued at the end of this turn, and when it was published.
     timed: Vec<(usize, u64)>,
     /// By the number of the section plus one; 0: channels without rules.
@@ -33,6 +33,21 @@ impl Lags {
             return None;
         }
         NonZeroU64::new(moment_ns())
+    }
+
+    /// A message with this stamp is distributed from now on.
+    pub(super) fn begin(&mut self, stamp: Stamp) {
+        self.of_current = stamp;
+    }
+
+    /// The stamp of the message that is distributed, for other schedulers.
+    pub(super) fn current(&self) -> Stamp {
+        self.of_current
+    }
+
+    /// The same, once: its time is counted here.
+    fn take_current(&mut self) -> Stamp {
+        self.of_current.take()
     }
 
     /// The messages of this turn are queued.
@@ -56,7 +71,7 @@ impl Lags {
 impl Channels {
     /// The current message is for the subscribers of this channel and of these patterns.
     pub(super) fn note_lag(&mut self, name: &str, place: Option<u32>, patterns: &[u32]) {
-        let Some(published) = self.lags.of_current.take() else { return };
+        let Some(published) = self.lags.take_current() else { return };
         let channel = place.and_then(|place| self.channels[place as usize].as_ref());
         let has_some = |place: &u32| {
             self.patterns.get(*place).is_some_and(|pattern| pattern.subscribers() > 0)

@@ -52,7 +52,7 @@ impl Channels {
         let stamp = self.lags.stamp();
         let home = self.home(name);
         if home == self.here && self.backlog.is_open() {
-            self.lags.of_current = stamp;
+            self.lags.begin(stamp);
             let published = self.accept_once(name, offer, now_ms).map(Some);
             return self.counted(published);
         }
@@ -159,7 +159,7 @@ impl Channels {
         let distant = matching.iter().filter_map(|place| self.patterns.get(*place));
         let distant = distant.filter(|pattern| !pattern.elsewhere().is_empty());
         let patterns: Arc<[Arc<str>]> = distant.map(|of| Arc::clone(&of.text)).collect();
-        let (name, stamp): (Arc<str>, _) = (message.channel.into(), self.lags.of_current);
+        let (name, stamp): (Arc<str>, _) = (message.channel.into(), self.lags.current());
         let Position { epoch, offset } = message.position;
         for other in interested {
             if trace::is_on() {

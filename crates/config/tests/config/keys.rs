@@ -391,10 +391,3 @@ fn the_command_line_is_checked() {
         assert_eq!(fail(&overrides), expected);
     }
 }
-
-#[test]
-fn configurations_compare_and_move_between_threads() {
-    fn moves<T: Clone + PartialEq + Send + Sync + 'static>(_: &T) {}
-    moves(&config(""));
-    assert_ne!(config("[limits]\nbody_size = 1\n"), config("[limits]\nbody_size = 2\n"));
-}

@@ -21,7 +21,7 @@ pub(super) struct Zones(Vec<Zone>);
 #[derive(Debug)]
 struct Zone {
     name: String,
-    /// What tells clients apart, as `by` has it; `None`: it has no counterpart.
+    /// The key of a client, as `by` has it; `None`: it has no counterpart.
     by: Option<String>,
     rate: Option<Rate>,
 }
@@ -33,7 +33,7 @@ struct Rate {
     unit: char,
 }
 
-/// What a block takes of a zone: a `[[limit]]` without its name and paths.
+/// The limit that a block takes of a zone: a `[[limit]]` without its name and paths.
 #[derive(Debug, Clone)]
 pub(super) struct Quota {
     zone: String,
@@ -138,7 +138,7 @@ impl Zone {
     }
 }
 
-/// What tells clients apart.
+/// The key of a client, as `by` has it.
 fn by(key: &str) -> Option<String> {
     let of = |kind: &str, name: &str| format!("{kind}:{}", name.replace('_', "-"));
     match key {

@@ -202,7 +202,7 @@ impl Server {
         self.client_ca.as_deref().filter(|_| self.verify != Verify::No)
     }
 
-    /// What it does, and the locations in it.
+    /// Its own directives, and the locations in it.
     pub(super) fn whole(&self) -> &Location {
         &self.whole
     }

@@ -49,7 +49,7 @@ static CALLS: [PageCall; COUNT] = {
     all
 };
 
-/// What the engine knows of them.
+/// The declarations of the calls, for the engine.
 static HOST_CALLS: [HostCall; COUNT] = {
     let mut all = [CALLS[0].host_call(); COUNT];
     let mut place = 0;
@@ -61,7 +61,7 @@ static HOST_CALLS: [HostCall; COUNT] = {
 };
 
 impl Runner {
-    /// What the engine knows of them.
+    /// The declarations of the calls, for the engine.
     pub(super) fn host_calls() -> &'static [HostCall] {
         &HOST_CALLS
     }

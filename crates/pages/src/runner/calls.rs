@@ -69,7 +69,7 @@ impl PageCall {
         Self { call, ..self }
     }
 
-    /// What the engine knows of it.
+    /// The declaration of the call, for the engine.
     pub(super) const fn host_call(&self) -> HostCall {
         self.call
     }

@@ -95,7 +95,7 @@ impl Runner {
     }
 }
 
-/// What fetch.lua passes.
+/// The arguments that fetch.lua passes.
 fn asked_with(key: Key, given: &mut Arguments<'_>) -> FetchRequest {
     FetchRequest {
         method: String::from_utf8_lossy(&given.text()).into_owned(),

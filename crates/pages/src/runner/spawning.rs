@@ -29,7 +29,7 @@ impl Runner {
         WaitOutcome::Now(told)
     }
 
-    /// What the page is told: the name of the process, or that there is no room.
+    /// The answer to the page: the name of the process, or that there is no room.
     fn spawned(&mut self, body: &[u8], parent: &mut Life, moment: Moment) -> Delivery {
         if self.turn.processes().len() >= PROCESSES_READY_MAX {
             return FULL;

@@ -63,7 +63,7 @@ use crate::search::Search;
 use crate::stats::{Counter, RespCounts, RespStats};
 use crate::traced;
 
-/// What the sessions of one scheduler share.
+/// The state that the sessions of one scheduler share.
 #[derive(Debug)]
 pub struct RespClients {
     parser: Parser,

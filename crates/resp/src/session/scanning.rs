@@ -39,7 +39,7 @@ struct Scan {
     wants_strings: bool,
 }
 
-/// What a scan works with.
+/// The arguments of a scan.
 struct Scanner<'s> {
     process: ProcessId,
     database: Database,

@@ -80,7 +80,7 @@ fn write(value: Option<ValueBytes<'_>>, version: RespVersion, output: &mut Outpu
     }
 }
 
-/// What a command wants of its keys.
+/// The use that a command makes of its keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::session) enum Wanted {
     /// Their values.

@@ -60,7 +60,7 @@ pub struct EngineSettings {
     pub secure_cookies: bool,
     /// The seed of `math.random`.
     pub seed: u64,
-    /// What pages can wait for.
+    /// The calls that pages can wait for.
     pub calls: &'static [HostCall],
 }
 

@@ -55,7 +55,7 @@ pub struct EngineState {
     pub(super) collection: Collection,
     /// Bytes that one run may hold.
     pub(super) run_bound: u64,
-    /// What pages can wait for.
+    /// The calls that pages can wait for.
     calls: &'static [HostCall],
     /// Bytes of the largest block of a table.
     table_bytes: usize,

@@ -19,7 +19,7 @@ pub(super) struct Round {
     pub(super) reports: Vec<Option<SchedulerReport>>,
     pub(super) log: Option<LogReport>,
     pub(super) disk: Option<DiskReport>,
-    /// What the writer of the store has told last, without being asked.
+    /// The last numbers of the store's writer, which sends them unasked.
     pub(super) store: Option<StoreWriterStats>,
     question: Option<Inquiry>,
     asked_ms: Option<u64>,

@@ -204,6 +204,18 @@ impl Connections {
     }
 }
 
+/// The columns of a row with numbers of its process.
+const NUMBERS: [&str; 8] = [
+    "age_ms",
+    "cpu_us",
+    "idle_ms",
+    "queued_bytes",
+    "received_bytes",
+    "requests",
+    "sent_bytes",
+    "unread_bytes",
+];
+
 /// The number of a process in a column of its row; `None` if it has none there, or the column has texts.
 fn number_of(column: &str, now_ms: u64, seen: &Seen<'_, Process>) -> Option<u64> {
     let used = seen.used;
@@ -222,28 +234,16 @@ fn number_of(column: &str, now_ms: u64, seen: &Seen<'_, Process>) -> Option<u64>
 
 /// The row of a process.
 fn row_of((here, now_ms): (Endpoint, u64), seen: &Seen<'_, Process>) -> TableRow {
-    let used = seen.used;
-    let us = used.ticks / sys::clock::ticks_per_microsecond();
     let row = TableRow::new(format!("c-{}-{}", here.0, seen.id.to_bits()))
         .text("peer", peer_of(seen.process))
         .text("kind", seen.process.kind_name())
         .text("state", seen.state)
         .number("scheduler", u64::from(here.0))
-        .number("idle_ms", seen.idle_ms)
-        .number("received_bytes", used.received_bytes)
-        .number("sent_bytes", used.sent_bytes)
-        .number("cpu_us", us)
-        .number("queued_bytes", seen.queued_bytes as u64)
-        .number("unread_bytes", seen.unread_bytes as u64)
         .text("encrypted", if seen.is_layered { "yes" } else { "no" });
-    let row = match seen.process.arrival() {
-        Some(arrival) => row.number("age_ms", arrival.age_ms(now_ms)),
+    NUMBERS.iter().fold(row, |row, column| match number_of(column, now_ms, seen) {
+        Some(number) => row.number(column, number),
         None => row,
-    };
-    match seen.process.requests() {
-        Some(requests) => row.number("requests", u64::from(requests)),
-        None => row,
-    }
+    })
 }
 
 /// The other end with its port. Of a client that a proxy names, only the address is known.

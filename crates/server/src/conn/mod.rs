@@ -62,7 +62,7 @@ const _: () = assert!(Scheduler::<Epoll, Connections>::slot_bytes() <= 104);
 pub struct Connections {
     http: Http<Site>,
     sockets: Sockets,
-    /// What the Redis clients share.
+    /// The state that the Redis clients share.
     clients: RespClients,
     /// The store and the channels, which all protocols share.
     local: Rc<Local>,

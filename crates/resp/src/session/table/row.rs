@@ -1,4 +1,4 @@
-//! What one row of the table of commands says.
+//! One row of the table of commands.
 //!
 //! Owns what follows from a row: who may send the command, and how `COMMAND` shows it.
 
@@ -20,17 +20,17 @@ pub(in crate::session) struct Row {
     pub(super) usage: &'static str,
     /// The numbers of words that it may have, including the name.
     pub(in crate::session) words: RangeInclusive<usize>,
-    /// What it uses, and so what its client must be allowed to do.
+    /// The things it uses, and so the rights that its client needs.
     pub(in crate::session) access: Access,
     /// Which words are keys.
     pub(in crate::session) keys: Keys,
     /// How it is carried out.
     pub(in crate::session) run: Run,
-    /// What it does, in a sentence.
+    /// The description of the command, in a sentence.
     pub(super) summary: &'static str,
 }
 
-/// What a command uses.
+/// The things a command uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::session) enum Access {
     /// No store. Its reply does not stand behind replies that the store still owes: it waits for them.
@@ -112,7 +112,7 @@ impl Row {
         if self.words.start() == self.words.end() { least } else { -least }
     }
 
-    /// What `COMMAND DOCS` tells.
+    /// The text of `COMMAND DOCS`.
     pub(in crate::session) fn summary(&self) -> &'static str {
         self.summary
     }

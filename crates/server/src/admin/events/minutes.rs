@@ -45,7 +45,7 @@ impl Minutes {
         self.kept.iter().rev().find(has).map(|(event, _)| *event)
     }
 
-    /// What the profiler is to keep.
+    /// The minutes that the profiler keeps.
     pub(super) fn take_news(&mut self) -> Vec<ProfileCut> {
         std::mem::take(&mut self.news)
     }
