@@ -10,9 +10,9 @@ use std::time::Duration;
 use wire::network::{Network, NetworkError};
 
 use super::Problems;
-use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value, show_text};
+use super::key::{SectionKeys, section};
 use super::section::Section;
-use super::value::{borrowed_text, cannot_be, path};
+use super::value::{borrowed_text, cannot_be};
 use crate::limits::{MAINTENANCE_RETRY, RETRY_AFTER};
 
 /// `[maintenance]`.
@@ -40,42 +40,14 @@ impl Maintenance {
     }
 }
 
-pub(super) static MAINTENANCE: SectionKeys = SectionKeys {
-    name: "[maintenance]",
-    own: &[
-        ConfigKey {
-            name: "file",
-            value: Value::Own {
-                takes: "path of a file",
-                read: |config, item, reading| {
-                    config.maintenance.file = Some(path(item, reading.base)?);
-                    Ok(())
-                },
-                show: |config| {
-                    config.maintenance.file.as_ref().map(|file| show_text(file.display()))
-                },
-            },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Reload,
-            text: "While this file is there, requests are answered with 503, within a second of its coming and going. `velodrome ctl set maintenance on` does the same without a file, until `off` or the end of the server. The page is that of 503 in `[error_pages]`. WebSockets that are open stay open, Redis clients are served.",
-        },
-        ConfigKey {
-            name: "retry_after",
-            value: Value::Duration(|config| &mut config.maintenance.retry_after, RETRY_AFTER),
-            absent: Absent::Default,
-            change: ChangeEffect::Live,
-            text: "The `Retry-After` of these answers, in whole seconds.",
-        },
-        ConfigKey {
-            name: "allow",
-            value: Value::Apart { takes: "list of networks" },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Reload,
-            text: "Networks of clients that are served as ever: `[\"10.0.0.0/8\"]`.",
-        },
-    ],
-    shared: &[],
-    shared_in: "",
+pub(super) static MAINTENANCE: SectionKeys = section! {
+    "[maintenance]";
+    "file": path(maintenance.file, "path of a file"), "none", Reload,
+        "While this file is there, requests are answered with 503, within a second of its coming and going. `velodrome ctl set maintenance on` does the same without a file, until `off` or the end of the server. The page is that of 503 in `[error_pages]`. WebSockets that are open stay open, Redis clients are served.";
+    "retry_after": duration(maintenance.retry_after, RETRY_AFTER), default, Live,
+        "The `Retry-After` of these answers, in whole seconds.";
+    "allow": apart("list of networks"), "none", Reload,
+        "Networks of clients that are served as ever: `[\"10.0.0.0/8\"]`.";
 };
 
 /// The networks of `allow`.

@@ -12,7 +12,7 @@ use wire::network::Network;
 
 use super::countries::{Countries, Country};
 use super::item::Item;
-use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value};
+use super::key::{SectionKeys, section};
 use super::section::Section;
 use super::value::{borrowed_text, cannot_be};
 use super::wording::shown;
@@ -60,47 +60,18 @@ pub enum WantedValue {
     Value(String),
 }
 
-pub(super) static WHEN: SectionKeys = SectionKeys {
-    name: "route.when",
-    own: &[
-        ConfigKey {
-            name: "header",
-            value: Value::Section { takes: "table of fields" },
-            absent: Absent::Words("any"),
-            change: ChangeEffect::Reload,
-            text: "Fields of the request: `header = { X-Beta = \"yes\" }`. The value is a text, in which `*` matches any characters, `true` for a field that is there, or `false` for one that is not.",
-        },
-        ConfigKey {
-            name: "query",
-            value: Value::Section { takes: "table of parameters" },
-            absent: Absent::Words("any"),
-            change: ChangeEffect::Reload,
-            text: "Parameters of the query, decoded: `query = { version = \"2*\", debug = false }`, with values as for `header`.",
-        },
-        ConfigKey {
-            name: "address",
-            value: Value::Apart { takes: "list of networks" },
-            absent: Absent::Words("any"),
-            change: ChangeEffect::Reload,
-            text: "Networks of clients: `[\"10.0.0.0/8\", \"2001:db8::/32\"]`. A client of a Unix socket has no address and matches none.",
-        },
-        ConfigKey {
-            name: "country",
-            value: Value::Apart { takes: "list of countries" },
-            absent: Absent::Words("any"),
-            change: ChangeEffect::Reload,
-            text: "Countries of clients, by two letters: `[\"DE\", \"AT\"]`, as the file `countries` at the top level says. An address that the file does not have matches none.",
-        },
-        ConfigKey {
-            name: "listener",
-            value: Value::Apart { takes: "list of addresses" },
-            absent: Absent::Words("any"),
-            change: ChangeEffect::Reload,
-            text: "Listeners through which the request came, by their `address`: `[\"127.0.0.1:8081\"]`.",
-        },
-    ],
-    shared: &[],
-    shared_in: "",
+pub(super) static WHEN: SectionKeys = section! {
+    "route.when";
+    "header": section("table of fields"), "any", Reload,
+        "Fields of the request: `header = { X-Beta = \"yes\" }`. The value is a text, in which `*` matches any characters, `true` for a field that is there, or `false` for one that is not.";
+    "query": section("table of parameters"), "any", Reload,
+        "Parameters of the query, decoded: `query = { version = \"2*\", debug = false }`, with values as for `header`.";
+    "address": apart("list of networks"), "any", Reload,
+        "Networks of clients: `[\"10.0.0.0/8\", \"2001:db8::/32\"]`. A client of a Unix socket has no address and matches none.";
+    "country": apart("list of countries"), "any", Reload,
+        "Countries of clients, by two letters: `[\"DE\", \"AT\"]`, as the file `countries` at the top level says. An address that the file does not have matches none.";
+    "listener": apart("list of addresses"), "any", Reload,
+        "Listeners through which the request came, by their `address`: `[\"127.0.0.1:8081\"]`.";
 };
 
 /// Reads the table `when` of a route.
