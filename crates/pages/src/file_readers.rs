@@ -60,12 +60,12 @@ impl FileReaders {
 
 /// Whether a page of the set with this number, or something that it names, reads files. `sets` are those of pages and
 /// of modules.
-pub(super) fn takes_files(sets: &[(PageKind, &FileReaders)], start: (usize, usize)) -> bool {
+pub(super) fn takes_files(sets: &[(PageKind, &FileReaders)], set: usize, index: usize) -> bool {
     let unseen = |(_, readers): &(PageKind, &FileReaders)| vec![false; readers.mentions.len()];
     let mut seen: Vec<Vec<bool>> = sets.iter().map(unseen).collect();
     // The sets of which all pages wait already, because one names any of them.
     let mut whole = vec![false; sets.len()];
-    let mut waiting = vec![start];
+    let mut waiting = vec![(set, index)];
     while let Some((set, index)) = waiting.pop() {
         let Some((kind, readers)) = sets.get(set) else { continue };
         // What was not looked at may read files.
@@ -228,10 +228,10 @@ mod tests {
         let (pages, modules) = (set(PageKind::Page, &pages), set(PageKind::Module, &modules));
         let sets = [(PageKind::Page, &pages), (PageKind::Module, &modules)];
         let taken = |set: usize, count: usize| -> Vec<bool> {
-            (0..count).map(|index| takes_files(&sets, (set, index))).collect()
+            (0..count).map(|index| takes_files(&sets, set, index)).collect()
         };
         assert_eq!(taken(0, 9), [true, true, true, false, false, false, true, true, true]);
         assert_eq!(taken(1, 5), [true, false, false, true, true]);
-        assert!(takes_files(&sets, (0, 99)), "a page that was not looked at");
+        assert!(takes_files(&sets, 0, 99), "a page that was not looked at");
     }
 }

@@ -219,7 +219,8 @@ impl Encoder {
     /// Adds a field.
     pub(super) fn field(
         self,
-        (name, value): (&str, &[u8]),
+        name: &str,
+        value: &[u8],
         parts: &mut ReplyParts,
         output: &mut Output,
     ) -> Result<(), InvalidField> {

@@ -169,7 +169,8 @@ impl Exchange {
     pub(crate) fn with_body<A: Application>(
         http: &mut Http<A>,
         asked: &Asked<'_>,
-        (plan, arrived): (BodyPlan, &[u8]),
+        plan: BodyPlan,
+        arrived: &[u8],
         context: &mut Context<'_, A::Message>,
     ) -> (Self, Step) {
         let mut exchange = Self::new(asked, context);

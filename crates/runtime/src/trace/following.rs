@@ -156,7 +156,7 @@ impl Following {
     }
 
     /// A message of a channel begins its way over this scheduler.
-    pub(super) fn offer_message(&mut self, (channel, position): (&str, u64), now_ns: u64) {
+    pub(super) fn offer_message(&mut self, channel: &str, position: u64, now_ns: u64) {
         self.message = None;
         if now_ns >= self.order.until_ns || !self.order.pattern.matches(channel) {
             return;
@@ -309,8 +309,8 @@ mod tests {
         let mut order = order(TracedKind::Channel, 1);
         order.pattern = TracePattern::new("news");
         let mut following = Following::new(order, 0);
-        for message in [("olds", 7), ("news", 7), ("news", 8)] {
-            following.offer_message(message, 0);
+        for (channel, position) in [("olds", 7), ("news", 7), ("news", 8)] {
+            following.offer_message(channel, position, 0);
             following.note_message(WHAT, String::new(), 0);
             following.note_message(WHAT, String::new(), 0);
         }
