@@ -69,7 +69,7 @@ impl<'a> AccessLine<'a> {
         self.request.and_then(|request| request.field(name)).unwrap_or_default()
     }
 
-    /// What was agreed on with the client, if the connection is encrypted.
+    /// The agreement with the client, if the connection is encrypted.
     fn secured(&self) -> Option<&'a Agreed> {
         self.request.and_then(|request| request.secured).map(|agreed| &**agreed)
     }

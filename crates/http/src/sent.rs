@@ -1,4 +1,4 @@
-//! What a client was sent as an answer.
+//! The answer that a client was sent, in two numbers.
 //!
 //! Owns these two numbers, which the log has together. Never counts them.
 

@@ -270,7 +270,7 @@ fn refuse<A: Application>(
     Next::Finish
 }
 
-/// What follows an answer on a stream, which carries no other request.
+/// The step after an answer on a stream, which carries no other request.
 fn end_of_stream(next: Next) -> Next {
     match next {
         Next::Read | Next::Collect | Next::Finish | Next::Linger => Next::Finish,

@@ -70,7 +70,7 @@ impl KeptRequest {
     }
 }
 
-/// What a client wants to do.
+/// A client's wish.
 #[derive(Clone, Copy, Debug)]
 pub enum RequestedAction<'w> {
     /// Subscribe to a channel.
@@ -95,7 +95,7 @@ pub enum MessageValue {
 
 /// The host of a module that is asked.
 pub struct AskHost<'a> {
-    /// What the client wants to do.
+    /// The client's wish.
     pub wish: RequestedAction<'a>,
     /// The channel.
     pub channel: &'a str,

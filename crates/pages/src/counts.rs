@@ -286,7 +286,7 @@ metric::counted! {
     }
 }
 
-/// What a scheduler counted for its pages.
+/// The counters of a scheduler for its pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PagesReport {
     /// How code runs.

@@ -215,7 +215,7 @@ impl Engines {
         self.settings.cpu_budget = cpu_budget;
     }
 
-    /// What the processes of each family hold, with one of them.
+    /// The memory that the processes of each family hold, with one of them.
     pub(super) fn held_by_families<'a>(
         &self,
         lives: impl Iterator<Item = &'a Life>,

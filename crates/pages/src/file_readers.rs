@@ -10,7 +10,7 @@ use memchr::memmem;
 
 use super::page::{Page, PageKind};
 
-/// What the texts of a set mention.
+/// The names in the texts of a set.
 #[derive(Debug, Default)]
 pub(super) struct FileReaders {
     /// Of each page.
@@ -19,7 +19,7 @@ pub(super) struct FileReaders {
     named: HashMap<Box<str>, Vec<usize>>,
 }
 
-/// What a text mentions.
+/// The names in one text.
 #[derive(Debug, Default)]
 struct Mentions {
     files: bool,
@@ -68,7 +68,7 @@ pub(super) fn takes_files(sets: &[(PageKind, &FileReaders)], set: usize, index: 
     let mut waiting = vec![(set, index)];
     while let Some((set, index)) = waiting.pop() {
         let Some((kind, readers)) = sets.get(set) else { continue };
-        // What was not looked at may read files.
+        // A page that was not looked at may read files.
         let Some(mentions) = readers.mentions.get(index) else { return true };
         if mentions.files {
             return true;
@@ -119,7 +119,7 @@ impl Names {
         names
     }
 
-    /// What follows the name of the function.
+    /// Adds the name in the text behind a function's own name.
     fn add_call(&mut self, rest: &str) {
         let rest = rest.trim_start();
         let argument = rest.strip_prefix('(').map(str::trim_start);

@@ -65,7 +65,7 @@ impl GatedWriter<'_> {
     }
 }
 
-/// What one writer has written.
+/// The lines that one writer has written.
 #[derive(Debug, Default)]
 struct Account {
     bucket: Bucket,

@@ -1,4 +1,4 @@
-//! What pages read from the store.
+//! Reads of the store by pages.
 //!
 //! Owns how records are passed to the engine. Never writes: pages order changes
 //! (`record_orders.rs`).

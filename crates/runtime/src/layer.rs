@@ -60,7 +60,7 @@ impl Layer {
         self.began
     }
 
-    /// What was agreed, once the handshake is over.
+    /// The agreement, once the handshake is over.
     pub(crate) fn agreed(&self) -> Option<&Rc<Agreed>> {
         self.transport.agreed()
     }
@@ -191,7 +191,7 @@ impl Layer {
         Sent::All
     }
 
-    /// What an outbox is sent through.
+    /// The sink through which an outbox is sent.
     pub(crate) fn sink<'a, P: Pollset>(
         &'a mut self,
         pollset: &'a mut P,

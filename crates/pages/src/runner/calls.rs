@@ -43,7 +43,7 @@ macro_rules! call {
 }
 pub(super) use call;
 
-/// Who may call something.
+/// The runs that may call something.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Callers {
     /// Every page and process.

@@ -110,7 +110,7 @@ impl Runner {
         self.log.remark(Remark { noticed, place, text, calls });
     }
 
-    /// What was remarkable since this was last asked, and how many remarks were left out.
+    /// The remarks since this was last asked, and how many were left out.
     pub fn take_remarks(&mut self) -> (Vec<Remark>, u64) {
         if let Some((owner, times)) = self.mail.take_full() {
             // One that has ended since is no trouble any more.

@@ -64,7 +64,7 @@ pub fn stop(number: u64) {
     with(|following| following.stop(number));
 }
 
-/// What was noted, if it is time to send it. The last batch of a trace says so.
+/// The steps that were noted, if it is time to send them. The last batch of a trace says so.
 pub fn take(now: Now) -> Option<Batch> {
     let batch = FOLLOWING.with(|following| {
         let mut following = following.borrow_mut();

@@ -14,7 +14,7 @@ use crate::slots::ProcessId;
 pub struct SampledStep {
     /// When, on the monotonic clock.
     pub at_ns: u64,
-    /// What happens.
+    /// The action.
     pub what: StepAction,
     /// More about it.
     pub detail: String,

@@ -16,11 +16,11 @@ use crate::engine::state::EngineState;
 use crate::engine::tag::LOADED;
 use crate::limits;
 
-/// What the loop of run.lua takes after a job to load.
+/// Jobs of the loop of run.lua that load something.
 const LOAD: f64 = 1.0;
 const LOAD_MODULE: f64 = 3.0;
 
-/// What the loop of run.lua takes after its first value.
+/// The values that the loop of run.lua takes after its first one.
 struct Load<'n> {
     job: f64,
     name: &'n str,
