@@ -19,7 +19,8 @@ impl<A: Application> Http<A> {
         &mut self,
         request: &Request<'_>,
         process: ProcessId,
-        (status, class): (Status, usize),
+        status: Status,
+        class: usize,
         now: Now,
     ) {
         let began_ns = request.begin.began_ns;

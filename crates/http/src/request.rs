@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use runtime::service::ListenerIndex;
-use runtime::trace;
+use runtime::trace::{self, Sampled};
 use runtime::transport::Agreed;
 use sys::socket::Peer;
 use sys::text::ascii;
@@ -155,12 +155,13 @@ impl<'a> Request<'a> {
 }
 
 impl Begin {
-    /// Its trace, its span and that of its sender, or 0, if a collector is told of it.
-    pub(super) fn sampled(self, fields: &Fields<'_, '_>) -> Option<(u128, u64, u64)> {
-        let own = self.span().0;
-        trace::samples(own).then(|| match TraceParent::of(fields) {
-            Some(parent) => (parent.trace.0, own, parent.span.0),
-            None => (self.trace().0, own, 0),
+    /// The beginning of what a collector is told of it, if it is told.
+    pub(super) fn sampled(self, fields: &Fields<'_, '_>) -> Option<Sampled> {
+        let span = self.span().0;
+        trace::samples(span).then(|| {
+            let (trace, parent) = TraceParent::of(fields)
+                .map_or((self.trace().0, 0), |parent| (parent.trace.0, parent.span.0));
+            Sampled { trace, span, parent, steps: Vec::new() }
         })
     }
 

@@ -1,4 +1,4 @@
-//! What all HTTP connections of one scheduler share.
+//! The state that all HTTP connections of one scheduler share.
 //!
 //! Owns the application, the settings, the prepared reply pieces, the log and the counters. Never
 //! handles an event of a connection.

@@ -64,7 +64,7 @@ pub use follow::Follower;
 pub use host::RequestHost;
 pub use listening::ChannelWish;
 pub use load::{Before, PageProblem, PageRoot, Places, Served, SetIndex, load, problems};
-pub use log_gate::{LineWriter, LogGate};
+pub use log_gate::{GatedWriter, LineWriter, LogGate};
 pub use moment::Moment;
 pub use page::{Page, PageDefect, PageKind};
 pub use process_plans::{UnknownZone, process_plans};

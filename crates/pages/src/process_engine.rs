@@ -78,7 +78,7 @@ impl ProcessEngine {
         self.settings.memory_bytes
     }
 
-    /// What all processes together have used so far.
+    /// The use of all processes together so far.
     pub(super) fn usage(&self) -> EngineUsage {
         self.engine.as_ref().map(EngineState::usage).unwrap_or_default()
     }

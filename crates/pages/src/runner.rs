@@ -24,6 +24,7 @@ mod tune;
 mod turns;
 mod underway;
 
+use steps::Visit;
 pub use suspended::Suspended;
 pub use talking::Saying;
 
@@ -160,7 +161,8 @@ impl Runner {
     pub fn run(
         &mut self,
         process: ProcessId,
-        (set, index): (SetIndex, usize),
+        set: SetIndex,
+        index: usize,
         host: &mut dyn PageHost,
         moment: Moment,
     ) -> Option<RunResult> {
@@ -187,7 +189,7 @@ impl Runner {
         let mut life = Life::new(Arc::clone(&code.page), row, deadline_ns);
         let step = self.engines.start(code, host).counted(self.counters.of(row));
         life.spent = self.spent_of_new(begun_ns);
-        Some(self.proceed(key, life, (step, begun_ns), host, moment))
+        Some(self.proceed(Visit::new(key, life, begun_ns), step, host, moment))
     }
 
     /// Continues a suspended run, if what it waited for has arrived.
@@ -249,7 +251,7 @@ impl Runner {
             self.recording.stop_waiting(key);
         }
         let step = self.resume(run, &life, delivery.as_ref(), host, moment);
-        self.proceed(key, life, (step, begun_ns), host, moment)
+        self.proceed(Visit::new(key, life, begun_ns), step, host, moment)
     }
 
     fn resume(
@@ -261,8 +263,7 @@ impl Runner {
         moment: Moment,
     ) -> CallResult {
         self.recording.records.begin_run();
-        let time = (moment.now_ns, moment.thread_cpu_ns);
-        let stepped = self.engines.resume(run, life, delivery, host, time);
+        let stepped = self.engines.resume(run, life, delivery, host, moment);
         stepped.counted(self.counters.of(life.row))
     }
 

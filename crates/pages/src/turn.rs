@@ -120,7 +120,7 @@ impl Turn {
     /// there were none, so that the next turn starts soon.
     pub(super) fn end(&mut self) -> u64 {
         self.ready.requests.put_back();
-        // What runs from here on counts in the next turn, before whose events the requests run that continue now.
+        // Runs from here on count in the next turn, before whose events the requests run that continue now.
         let requests_ns = std::mem::take(&mut self.requests_ns);
         requests_ns.clamp(self.slice_ns / PROCESS_SHARE_PART, self.slice_ns)
     }

@@ -21,7 +21,8 @@ use crate::traced;
 /// The arguments of the first are those of a whole request, and read where it is begun.
 pub(super) const CALLS: &[PageCall] = &[
     PageCall::new(
-        ("fetch", AnswerForm::AsGiven),
+        "fetch",
+        AnswerForm::AsGiven,
         "an answer (fetch)",
         Callers::Any,
         Runner::begin_fetch,

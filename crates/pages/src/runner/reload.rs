@@ -181,7 +181,7 @@ impl Runner {
     /// Whether a page, or a part or module that it names, reads the files of a form.
     pub fn takes_files(&self, set: SetIndex, index: usize) -> bool {
         let sets: Vec<_> = self.roots.sets().map(|set| (set.kind, &set.file_readers)).collect();
-        takes_files(&sets, (usize::from(set.0), index))
+        takes_files(&sets, usize::from(set.0), index)
     }
 
     /// The page with this number.

@@ -75,12 +75,12 @@ impl Runner {
         }
     }
 
-    /// What pages publish to channels, until the end of the turn.
+    /// The messages that pages publish to channels, until the end of the turn.
     pub fn publications(&self) -> &Rc<Publications> {
         &self.publications
     }
 
-    /// What pages read of the store.
+    /// The access of pages to the store.
     pub fn records(&self) -> &Rc<StoreRecords> {
         &self.recording.records
     }
@@ -115,7 +115,7 @@ impl Runner {
         requests
     }
 
-    /// What a request will probably take when it continues in the next turn, by the average of its page.
+    /// The time that a request will probably take when it continues in the next turn, by the average of its page.
     fn expected_ns(&mut self, key: RunKey) -> u64 {
         let row = match (self.underway.get(&key), key) {
             (Some(underway), _) => Some(underway.life.row),
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_page_that_wants_much_at_once_has_its_slice_by_the_clock() {
-        // What Lua uses in these steps is less than a sample, so only the clock shows it.
+        // Lua uses less than a sample in these steps, so only the clock shows it.
         let page = "<% local name = self() for number = 1, 50 do send(name, number) end %>";
         let slice = Duration::from_millis(10);
         let mut runner = runner(slice, &[("a.page.txt", page)]);

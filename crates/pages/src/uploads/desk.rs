@@ -109,7 +109,8 @@ impl Desk {
         process: ProcessId,
         path: &str,
         boundary: Result<&Boundary, MultipartError>,
-        (files, allowance): (FileAcceptance, u64),
+        files: FileAcceptance,
+        allowance: u64,
     ) -> Intake {
         self.finish(process);
         self.begun += 1;

@@ -44,7 +44,7 @@ pub struct ReceivedFile {
     is_named: bool,
 }
 
-/// What the arriving data belongs to.
+/// The part to which the arriving data belongs.
 #[derive(Debug, PartialEq, Eq)]
 enum Open {
     Nothing,

@@ -1,4 +1,4 @@
-//! What a page wants with a file of its form, and the orders of a scheduler to an upload helper, with the replies.
+//! Wishes of a page about a file of its form, and the orders of a scheduler to an upload helper, with the replies.
 //!
 //! All orders of a form go to one helper, in order.
 
@@ -29,7 +29,7 @@ pub enum FileAct {
     Save {
         /// The name.
         name: Vec<u8>,
-        /// What to do with a file that has it.
+        /// The action if a file has it.
         existing: Existing,
     },
     /// Give the page its first bytes.
@@ -61,7 +61,7 @@ pub(super) enum Act {
     Forget,
 }
 
-/// What follows these bytes of a file.
+/// Whether more bytes of a file follow these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
     /// More of it.

@@ -346,12 +346,7 @@ impl EngineState {
             Resumed::Raised => {
                 let message = self.message_of(run, &mut coroutine, host);
                 let fault = self.fault_of(&coroutine, &message);
-                report::raised(
-                    fault,
-                    &run.name,
-                    (coroutine.stack(), &self.lost(&coroutine)),
-                    message,
-                )
+                report::raised(fault, &run.name, coroutine.stack(), &self.lost(&coroutine), message)
             }
             Resumed::OutOfMemory => {
                 let seen = run.seen.as_deref();
