@@ -2,65 +2,19 @@
 //!
 //! Owns the keys of a rule, and which lists make sense. Never opens a file of users and never compares a client.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use wire::network::{NetworkError, Peers};
 
-use super::item::Item;
-use super::key::{ConfigKey, SectionKeys, row, section, show_text};
-use super::section::Section;
-use super::value::{borrowed_text, cannot_be, path, word};
-use super::wording::shown;
-use super::{ClientCertificatePolicy, Config, ListenerSettings, Problems};
-
-/// One rule of `access`. The first one that applies to a request decides.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AccessRule {
-    /// Refuses these clients.
-    Deny(Vec<Clients>),
-    /// Lets a request in that meets all that is named.
-    Admit(Admission),
-}
-
-/// The demands on a request. An absent demand is always met.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Admission {
-    /// It comes from one of these; empty for all.
-    pub from: Vec<Clients>,
-    /// It has the password of a user.
-    pub users: Option<Users>,
-    /// It has a token or an API key, as for channels.
-    pub token: Option<AcceptedNames>,
-    /// Its connection has a certificate of a client.
-    pub certificate: Option<AcceptedNames>,
-}
-
-/// A part of all clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Clients {
-    /// All of them.
-    All,
-    /// Clients at these addresses.
-    At(Peers),
-}
-
-/// A file of users and the hashes of their passwords.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Users {
-    /// Its path.
-    pub path: PathBuf,
-    /// The text that browsers show when they ask for the password.
-    pub realm: String,
-}
-
-/// Whose token or certificate is accepted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AcceptedNames {
-    /// Anybody's.
-    Any,
-    /// A certificate with one of these subjects or fingerprints.
-    These(Vec<String>),
-}
+use crate::item::Item;
+use crate::key::{ConfigKey, SectionKeys, row, section, show_text};
+use crate::model::access::{AcceptedNames, AccessRule, Admission, Clients, Users};
+use crate::model::config::{Config, ListenerSettings};
+use crate::model::encryption::ClientCertificatePolicy;
+use crate::problem::Problems;
+use crate::section::Section;
+use crate::value::{borrowed_text, cannot_be, path, word};
+use crate::wording::shown;
 
 /// The text that browsers show if the configuration names none.
 const REALM: &str = "Restricted";

@@ -2,33 +2,13 @@
 //!
 //! Owns the keys of that section. Never reads a key file.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use wire::http::url::Origin;
 
-use super::item::Item;
-use super::key::{SectionKeys, section, show_text};
-use super::value::{borrowed_text, cannot_be, path};
-
-/// `[channels]`: settings for all channels.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ChannelSettings {
-    /// Other sites whose pages may use channels and change values of the store; `*` means all.
-    pub origins: Vec<String>,
-    /// Whether WebSocket messages are compressed.
-    pub compress: bool,
-    /// The key files of channels.
-    pub keys: ChannelKeyFiles,
-}
-
-/// The key files of channels.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ChannelKeyFiles {
-    /// The keys that verify tokens.
-    pub token_keys: Option<PathBuf>,
-    /// The keys of programs, which may do everything.
-    pub api_keys: Option<PathBuf>,
-}
+use crate::item::Item;
+use crate::key::{SectionKeys, section, show_text};
+use crate::value::{borrowed_text, cannot_be, path};
 
 pub(super) static CHANNELS: SectionKeys = section! {
     "[channels]";

@@ -4,24 +4,19 @@
 
 use std::path::Path;
 
-use super::field::{cache_control, is_surely_media_type, media_type};
-use super::item::Item;
-use super::key::{ANY_SIZE, ConfigKey, SectionKeys, rows, section};
-use super::page_name::PageName;
-use super::section::Section;
-use super::value::{borrowed_text, cannot_be, path, word};
-use super::wording::shown;
-use super::{CacheRule, Config, FileSettings, Problems, RouteAction, TargetTemplate};
+use crate::field::{cache_control, is_surely_media_type, media_type};
+use crate::item::Item;
+use crate::key::{ANY_SIZE, ConfigKey, SectionKeys, rows, section};
 use crate::limits::{GLOB_SIZE_MAX, TRIES_MAX};
-
-/// The media type of an extension.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MediaType {
-    /// The extension in lower case, without its dot.
-    pub extension: String,
-    /// The value of Content-Type.
-    pub value: String,
-}
+use crate::model::config::{Config, RouteAction};
+use crate::model::file_settings::{CacheRule, FileSettings};
+use crate::model::files::MediaType;
+use crate::page_name::PageName;
+use crate::problem::Problems;
+use crate::section::Section;
+use crate::target::TargetTemplate;
+use crate::value::{borrowed_text, cannot_be, path, word};
+use crate::wording::shown;
 
 static SHARED: &[ConfigKey] = rows! {
     "listing": boolean(default_host.files.listing), default, Reload,

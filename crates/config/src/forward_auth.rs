@@ -2,11 +2,13 @@
 //!
 //! Owns the keys of that table. `proxy_route` checks that the upstream exists.
 
-use super::item::Item;
-use super::key::{SectionKeys, section};
-use super::section::Section;
-use super::value::{borrowed_text, cannot_be, word};
-use super::{ForwardAuth, Problems, field};
+use crate::field;
+use crate::item::Item;
+use crate::key::{SectionKeys, section};
+use crate::model::upstream::ForwardAuth;
+use crate::problem::Problems;
+use crate::section::Section;
+use crate::value::{borrowed_text, cannot_be, word};
 
 /// Reads the key.
 pub(super) fn read(route: &Section<'_>, problems: &mut Problems) -> Option<ForwardAuth> {

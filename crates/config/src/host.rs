@@ -5,18 +5,20 @@
 
 use std::path::Path;
 
-use super::access::{self, ACCESS_OF_PART};
-use super::item::Item;
-use super::key::{ConfigKey, SectionKeys, row, section};
-use super::page_name::PageName;
-use super::route_keys::{HOST_ROUTE, ROUTE};
-use super::section::Section;
-use super::value::{boolean, borrowed_text, cannot_be, duration, path};
-use super::wording::shown;
-use super::{
-    ErrorPage, FileSettings, Host, HostName, Https, Problems, field, host_name, request_path,
-    routes,
-};
+use crate::access::ACCESS_OF_PART;
+use crate::host_name::HostName;
+use crate::item::Item;
+use crate::key::{ConfigKey, SectionKeys, row, section};
+use crate::model::config::{ErrorPage, Host};
+use crate::model::encryption::Https;
+use crate::model::file_settings::FileSettings;
+use crate::page_name::PageName;
+use crate::problem::Problems;
+use crate::routes::{HOST_ROUTE, ROUTE};
+use crate::section::Section;
+use crate::value::{boolean, borrowed_text, cannot_be, duration, path};
+use crate::wording::shown;
+use crate::{access, field, host_name, request_path, routes};
 
 /// A key of the top level and of `[[host]]`.
 pub(super) const REDIRECT_TO_HTTPS: ConfigKey = row! {

@@ -9,12 +9,12 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
-use super::Config;
-use super::item::Item;
-use super::problem::Problems;
-use super::quantity::{spoken_duration, spoken_size};
-use super::value::{boolean, deadline, duration_within, rate, size_within, whole};
+use crate::item::Item;
 use crate::limits::DEADLINE_MAX;
+use crate::model::config::Config;
+use crate::problem::Problems;
+use crate::quantity::{spoken_duration, spoken_size};
+use crate::value::{boolean, deadline, duration_within, rate, size_within, whole};
 
 /// Any size.
 pub(super) const ANY_SIZE: RangeInclusive<u64> = 0..=i64::MAX.unsigned_abs();

@@ -8,16 +8,17 @@ use std::path::Path;
 use toml::de::DeValue;
 use wire::network::Network;
 
-use super::acme::DEFAULT_LISTENERS;
-use super::item::Item;
-use super::key::{SectionKeys, section, show_duration, show_text, show_texts};
-use super::section::Section;
-use super::value::{boolean, borrowed_text, cannot_be, duration, whole};
-use super::{
-    Authentication, CertificatesOverride, ChannelKeyFiles, Config, ListenerAddress,
-    ListenerSettings, Overrides, Problems, Protocol, listener_tls,
-};
-use crate::limits;
+use crate::acme::DEFAULT_LISTENERS;
+use crate::address::ListenerAddress;
+use crate::item::Item;
+use crate::key::{SectionKeys, section, show_duration, show_text, show_texts};
+use crate::model::channel_settings::ChannelKeyFiles;
+use crate::model::config::{Authentication, Config, ListenerSettings, Protocol};
+use crate::overrides::{CertificatesOverride, Overrides};
+use crate::problem::Problems;
+use crate::section::Section;
+use crate::value::{boolean, borrowed_text, cannot_be, duration, whole};
+use crate::{limits, listener_tls};
 
 /// The default address: only this machine.
 const DEFAULT: std::net::SocketAddr =

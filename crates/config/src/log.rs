@@ -8,88 +8,16 @@ use std::time::Duration;
 
 use wire::access_log::LogFormat;
 
-use super::item::Item;
-use super::key::{SectionKeys, section, show_duration, show_text};
-use super::section::Section;
-use super::value::{borrowed_text, cannot_be, deadline, path, word};
-use super::{ListenerAddress, ListenerCertificates, Problems, Tls, listener_tls};
+use crate::address::ListenerAddress;
+use crate::item::Item;
+use crate::key::{SectionKeys, section, show_duration, show_text};
 use crate::limits::UNIX_PATH_SIZE_MAX;
-
-/// `[log]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Log {
-    /// Where the access log is written.
-    pub access: AccessLogTarget,
-    /// The format of its lines.
-    pub format: LogFormat,
-    /// The minimum level of the server's own messages, which go to standard error.
-    pub level: LogLevel,
-    /// The form of these messages.
-    pub messages: LogMessages,
-    /// The time from which on a request is slow, and has a message; `None`: none has.
-    pub slow: Option<Duration>,
-}
-
-/// The form of the server's own messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogMessages {
-    /// Level and text.
-    Plain,
-    /// Time, level and text.
-    Timed,
-    /// An object with all three.
-    Json,
-}
-
-/// Where the access log is written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AccessLogTarget {
-    /// Nowhere.
-    Off,
-    /// Standard output.
-    Stdout,
-    /// Standard error.
-    Stderr,
-    /// To the end of a file.
-    File(PathBuf),
-}
-
-/// Whether requests are in the access log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Logging {
-    /// They are.
-    On,
-    /// They are not.
-    Off,
-}
-
-/// The severity of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogLevel {
-    /// Something does not work.
-    Error,
-    /// Something works worse than it could.
-    Warn,
-    /// Orders that were carried out: reloads, drains and reopened logs.
-    Info,
-    /// Signals, and findings at the start.
-    Debug,
-}
-
-/// `[admin]`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct AdminSettings {
-    /// The control socket; `None` if the caller chooses the path.
-    pub socket: Option<PathBuf>,
-    /// The address of the metrics listener; `None` for none.
-    pub metrics: Option<SocketAddr>,
-    /// The address at which clients with a key control the server; `None` for none.
-    pub listen: Option<SocketAddr>,
-    /// The file of these keys.
-    pub keys: Option<PathBuf>,
-    /// The certificates of that address; `None`: it is plain.
-    pub tls: Option<Tls>,
-}
+use crate::listener_tls;
+use crate::model::encryption::ListenerCertificates;
+use crate::model::log::{AccessLogTarget, AdminSettings, LogLevel, LogMessages};
+use crate::problem::Problems;
+use crate::section::Section;
+use crate::value::{borrowed_text, cannot_be, deadline, path, word};
 
 const MESSAGES: [(&str, LogMessages); 3] =
     [("plain", LogMessages::Plain), ("timed", LogMessages::Timed), ("json", LogMessages::Json)];
@@ -100,13 +28,6 @@ const LEVELS: [(&str, LogLevel); 4] = [
     ("info", LogLevel::Info),
     ("debug", LogLevel::Debug),
 ];
-
-impl Default for Log {
-    fn default() -> Self {
-        let (format, messages) = (LogFormat::Combined, LogMessages::Plain);
-        Self { access: AccessLogTarget::Off, format, level: LogLevel::Info, messages, slow: None }
-    }
-}
 
 /// A time, or `"off"`.
 fn slow(item: &Item<'_>) -> Result<Option<Duration>, String> {

@@ -3,42 +3,13 @@
 //! Owns the keys of that section. Never knows whether it is being maintained: `velodrome ctl set` and the presence of a
 //! file say so.
 
-use std::net::IpAddr;
-use std::path::PathBuf;
-use std::time::Duration;
-
 use wire::network::{Network, NetworkError};
 
-use super::Problems;
-use super::key::{SectionKeys, section};
-use super::section::Section;
-use super::value::{borrowed_text, cannot_be};
-use crate::limits::{MAINTENANCE_RETRY, RETRY_AFTER};
-
-/// `[maintenance]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Maintenance {
-    /// The file whose presence means maintenance; `None` for none.
-    pub file: Option<PathBuf>,
-    /// When clients shall come again.
-    pub retry_after: Duration,
-    /// The networks of clients that are served as ever.
-    pub allow: Vec<Network>,
-}
-
-impl Default for Maintenance {
-    fn default() -> Self {
-        Self { file: None, retry_after: MAINTENANCE_RETRY, allow: Vec::new() }
-    }
-}
-
-impl Maintenance {
-    /// Whether a client is served during maintenance.
-    #[must_use]
-    pub fn allows(&self, address: Option<IpAddr>) -> bool {
-        address.is_some_and(|address| self.allow.iter().any(|network| network.contains(address)))
-    }
-}
+use crate::key::{SectionKeys, section};
+use crate::limits::RETRY_AFTER;
+use crate::problem::Problems;
+use crate::section::Section;
+use crate::value::{borrowed_text, cannot_be};
 
 pub(super) static MAINTENANCE: SectionKeys = section! {
     "[maintenance]";

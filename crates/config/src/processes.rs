@@ -2,41 +2,13 @@
 //!
 //! Owns the keys of that section. Never looks up a time zone: the operating system knows them.
 
-use std::time::Duration;
-
-use super::item::Item;
-use super::key::{SectionKeys, section};
-use super::section::Section;
-use super::value::{borrowed_text, cannot_be, duration_within, module_name, word};
-use super::{Problems, TextPosition};
+use crate::item::Item;
+use crate::key::{SectionKeys, section};
 use crate::limits;
-
-/// One `[[process]]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SiteProcess {
-    /// The app module that it runs.
-    pub module: String,
-    /// When it starts.
-    pub begins: ProcessBegin,
-    /// Its place in the file.
-    pub place: TextPosition,
-}
-
-/// When a process of a site starts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ProcessBegin {
-    /// With the server.
-    AtStart,
-    /// This long after the server's start or the reload that added it, and then repeatedly.
-    Every(Duration),
-    /// Each day.
-    Daily {
-        /// Minutes since midnight.
-        minute: u16,
-        /// The name of its time zone; `None` for the server's.
-        zone: Option<String>,
-    },
-}
+use crate::model::processes::{ProcessBegin, SiteProcess};
+use crate::problem::Problems;
+use crate::section::Section;
+use crate::value::{borrowed_text, cannot_be, duration_within, module_name, word};
 
 /// Reads all `[[process]]`, in their order.
 pub(super) fn read(top: &Section<'_>, problems: &mut Problems) -> Vec<SiteProcess> {

@@ -4,13 +4,16 @@
 
 use toml::de::DeValue;
 
-use super::item::Item;
-use super::key::{SectionKeys, section};
-use super::section::Section;
-use super::upstream_keys::error_status;
-use super::value::{boolean, word};
-use super::wording::{enumerate, nearest, shown};
-use super::{Config, HeaderEdits, Problems, ProxiedPath, ProxyRoute, RouteAction, field};
+use crate::field;
+use crate::item::Item;
+use crate::key::{SectionKeys, section};
+use crate::model::config::{Config, RouteAction};
+use crate::model::upstream::{HeaderEdits, ProxiedPath, ProxyRoute};
+use crate::problem::Problems;
+use crate::section::Section;
+use crate::upstream::error_status;
+use crate::value::{boolean, word};
+use crate::wording::{enumerate, nearest, shown};
 
 /// Reads the key.
 pub(super) fn read(route: &Section<'_>, problems: &mut Problems) -> Option<ProxyRoute> {

@@ -4,69 +4,17 @@
 
 use std::time::Duration;
 
-use super::choice::choice;
-use super::item::Item;
-use super::key::{SectionKeys, section};
-use super::section::Section;
-use super::value::{borrowed_text, cannot_be, duration_within, size, whole, word};
-use super::{Method, PathGlob, Problems};
+use wire::http::method::Method;
+
+use crate::choice::choice;
+use crate::glob::PathGlob;
+use crate::item::Item;
+use crate::key::{SectionKeys, section};
 use crate::limits;
-
-/// One `[[limit]]`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LimitRule {
-    /// Its name, for pages, metrics and fields of answers.
-    pub name: String,
-    /// The key that tells clients apart; each client has the limit for itself.
-    pub by: QuotaKey,
-    /// What is limited.
-    pub measure: Measure,
-    /// How long a request may wait instead of being refused.
-    pub delay: Duration,
-    /// The paths whose requests count; empty for all.
-    pub paths: Vec<PathGlob>,
-    /// The methods whose requests count; empty for all.
-    pub methods: Vec<Method>,
-}
-
-/// The key of a client, as `by` has it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum QuotaKey {
-    /// The address; of IPv6 its first 64 bits.
-    Address,
-    /// The user whom `access` has let in; those without one share theirs.
-    User,
-    /// The path, for all clients together.
-    Path,
-    /// The value of a header field, whose name is in lower case. Those without one are told apart by address.
-    Field(String),
-    /// The value of a cookie. Those without one are told apart by address.
-    Cookie(String),
-    /// A key that pages name; no request counts by itself.
-    Pages,
-}
-
-/// What is limited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Measure {
-    /// Requests.
-    Requests(LimitRate),
-    /// Bytes of bodies in both directions.
-    Bytes(LimitRate),
-    /// Requests that are not answered yet.
-    Open(u64),
-}
-
-/// So many in a time, and so many at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LimitRate {
-    /// How many are given back in `window`.
-    pub units: u64,
-    /// The time of the rate.
-    pub window: Duration,
-    /// How many at once.
-    pub burst: u64,
-}
+use crate::model::quotas::{LimitRate, LimitRule, Measure, QuotaKey};
+use crate::problem::Problems;
+use crate::section::Section;
+use crate::value::{borrowed_text, cannot_be, duration_within, size, whole, word};
 
 const BY: [(&str, QuotaKey); 4] = [
     ("address", QuotaKey::Address),

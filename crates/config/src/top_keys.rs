@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use wire::http::forwarded::ForwardingField;
 
-use super::access::ACCESS_OF_TOP;
-use super::choice::choice;
-use super::host::{HSTS, REDIRECT_TO_HTTPS};
-use super::item::Item;
-use super::key::{Reading, SectionKeys, section, show_text, show_texts};
-use super::peers;
-use super::value::{boolean, path, whole, word};
-use super::{Config, DescriptorTables, Steering};
+use crate::access::ACCESS_OF_TOP;
+use crate::choice::choice;
+use crate::host::{HSTS, REDIRECT_TO_HTTPS};
+use crate::item::Item;
+use crate::key::{Reading, SectionKeys, section, show_text, show_texts};
 use crate::limits::{BUSY_POLL_MAX, PROFILE_RING_MAX, SCHEDULERS_MAX, SPIN_MAX};
+use crate::model::config::{Config, DescriptorTables, Steering};
+use crate::peers;
+use crate::value::{boolean, path, whole, word};
 
 const DESCRIPTOR_TABLES: [(&str, DescriptorTables); 2] =
     [("private", DescriptorTables::Private), ("shared", DescriptorTables::Shared)];

@@ -4,26 +4,9 @@
 
 use wire::http::url::{Origin, Scheme};
 
-use super::item::Item;
-use super::key::{SectionKeys, section, show_text};
-use super::value::{borrowed_text, cannot_be, word};
-
-/// `[trace]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TraceSettings {
-    /// The collector: `http://` with host and port; `None`: there is none.
-    pub otlp: Option<String>,
-    /// How many of a million requests it is told of.
-    pub per_million: u32,
-    /// The name of this service for the collector.
-    pub service: String,
-}
-
-impl Default for TraceSettings {
-    fn default() -> Self {
-        Self { otlp: None, per_million: 10_000, service: "velodrome".to_owned() }
-    }
-}
+use crate::item::Item;
+use crate::key::{SectionKeys, section, show_text};
+use crate::value::{borrowed_text, cannot_be, word};
 
 /// All requests.
 const MILLION: u32 = 1_000_000;

@@ -4,11 +4,12 @@
 
 use std::path::Path;
 
-use super::key::{SectionKeys, section};
-use super::section::Section;
-use super::value::{boolean, deadline, duration, path, size_within, whole};
-use super::{CacheDisk, CacheKey, CacheReport, Problems, UpstreamCache, choice};
-use crate::limits;
+use crate::key::{SectionKeys, section};
+use crate::model::upstream::{CacheDisk, CacheKey, CacheReport, UpstreamCache};
+use crate::problem::Problems;
+use crate::section::Section;
+use crate::value::{boolean, deadline, duration, path, size_within, whole};
+use crate::{choice, limits};
 
 /// Reads it.
 pub(super) fn read(
