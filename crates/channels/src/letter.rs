@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use runtime::slots::ProcessId;
 
-use crate::member::{Member, Step};
+use crate::member::{Member, MemberStep};
 use crate::message::{Offer, Payload};
 use crate::outcome::{ChannelRefusal, Published};
 use crate::question::{Findings, SubscriberQuery};
@@ -74,9 +74,9 @@ pub(crate) enum Item {
     /// The answer.
     Told { process: ProcessId, number: u64, findings: Findings },
     /// To a channel's home: a user has subscribed here, or no longer is.
-    Member { name: Arc<str>, member: Member, step: Step },
+    Member { name: Arc<str>, member: Member, step: MemberStep },
     /// From a channel's home, for its subscribers: a user has joined or left.
-    Presence { name: Arc<str>, member: Member, step: Step },
+    Presence { name: Arc<str>, member: Member, step: MemberStep },
     /// To all schedulers: the number of subscribers of this pattern here. If it is new here, the ticket asks for an
     /// answer.
     Pattern { glob: Arc<str>, subscribers: u32, ticket: Option<u64> },

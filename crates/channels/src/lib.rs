@@ -10,6 +10,7 @@
 
 mod audience;
 mod channel;
+mod cluster;
 mod format;
 mod glob;
 mod history;
@@ -30,6 +31,10 @@ mod stats;
 mod token;
 mod traced;
 
+pub use cluster::{
+    ClusterAnswer, ClusterNews, ClusterNode, ClusterOrder, ClusterQuestion, HistoryPart, Keeping,
+    KeptMessage, QueryOrigin, Remainder,
+};
 pub use format::Format;
 pub use glob::{ChannelGlob, PatternTooLong, check_pattern, fits_glob};
 pub use hub::{
@@ -38,7 +43,7 @@ pub use hub::{
 };
 pub use letter::{ChannelLetter, PublishReceipt, Publisher, Receipt};
 pub use matcher::ChannelMatcher;
-pub use member::{Member, Members};
+pub use member::{Member, MemberStep, Members};
 pub use message::{Offer, Payload, PayloadKind};
 pub use name::{NameProblem, check_name};
 pub use outcome::{ChannelRefusal, PublishOutcome, Published};

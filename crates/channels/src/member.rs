@@ -29,8 +29,10 @@ impl Member {
 
 /// What a member did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub enum MemberStep {
+    /// It comes.
     Comes,
+    /// It leaves.
     Leaves,
 }
 

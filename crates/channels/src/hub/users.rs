@@ -15,7 +15,7 @@ use crate::channel::{Channel, Place};
 use crate::format::Event;
 use crate::letter::Item;
 use crate::limits::MEMBERS_BYTES;
-use crate::member::{Member, Step};
+use crate::member::{Member, MemberStep};
 use crate::outcome::ChannelRefusal;
 use crate::rules::Presence;
 
@@ -64,7 +64,7 @@ impl Channels {
         let Some(channel) = &mut self.channels[place as usize] else { return };
         if channel.rules.presence == Presence::On && channel.members.come(member) {
             self.users.bytes += member.held_bytes();
-            self.tell_member(place, member, Step::Comes);
+            self.tell_member(place, member, MemberStep::Comes);
         }
     }
 
@@ -87,12 +87,12 @@ impl Channels {
         let Some(channel) = &mut self.channels[place as usize] else { return };
         if let Some(member) = channel.members.leave(&member.user) {
             self.users.bytes -= member.held_bytes();
-            self.tell_member(place, &member, Step::Leaves);
+            self.tell_member(place, &member, MemberStep::Leaves);
         }
     }
 
     /// Tells the home of a channel.
-    fn tell_member(&mut self, place: u32, member: &Member, step: Step) {
+    fn tell_member(&mut self, place: u32, member: &Member, step: MemberStep) {
         let Some(channel) = &self.channels[place as usize] else { return };
         let name = Arc::clone(&channel.name);
         match channel.place {
@@ -105,15 +105,21 @@ impl Channels {
     }
 
     /// A member of a channel whose home this is.
-    pub(super) fn on_member(&mut self, from: Endpoint, name: &str, member: &Member, step: Step) {
+    pub(super) fn on_member(
+        &mut self,
+        from: Endpoint,
+        name: &str,
+        member: &Member,
+        step: MemberStep,
+    ) {
         let Some(place) = self.by_name.get(name).copied() else { return };
         let Some(channel) = &mut self.channels[place as usize] else { return };
         match step {
-            Step::Comes if channel.everywhere.come(member, from) => {
+            MemberStep::Comes if channel.everywhere.come(member, from) => {
                 self.users.bytes += member.held_bytes();
             }
-            Step::Comes => return,
-            Step::Leaves => match channel.everywhere.leave(&member.user, from) {
+            MemberStep::Comes => return,
+            MemberStep::Leaves => match channel.everywhere.leave(&member.user, from) {
                 Some(known) => self.users.bytes -= known.held_bytes(),
                 None => return,
             },
@@ -132,14 +138,14 @@ impl Channels {
     }
 
     /// A member of a channel whose home is another scheduler.
-    pub(super) fn on_presence(&mut self, name: &str, member: &Member, step: Step) {
+    pub(super) fn on_presence(&mut self, name: &str, member: &Member, step: MemberStep) {
         if let Some(place) = self.by_name.get(name).copied() {
             self.announce(place, member, step);
         }
     }
 
     /// Tells the subscribers of this scheduler.
-    fn announce(&mut self, place: u32, member: &Member, step: Step) {
+    fn announce(&mut self, place: u32, member: &Member, step: MemberStep) {
         let Some(channel) = &mut self.channels[place as usize] else { return };
         self.order += 1;
         let (order, next) = (self.order, channel.history.next());
