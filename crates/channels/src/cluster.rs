@@ -11,13 +11,10 @@ use std::sync::Arc;
 
 use crate::member::{Member, MemberStep};
 use crate::message::{Offer, Payload};
+use crate::node::{ClusterNode, Remainder};
 use crate::outcome::ChannelRefusal;
 use crate::position::Position;
 use crate::question::{Findings, SubscriberQuery};
-
-/// Another node, from its start to its end: a node that was started again is another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ClusterNode(pub u64);
 
 /// What the cluster keeps of a channel's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,15 +60,6 @@ pub enum ClusterAnswer {
         /// Whether there are more.
         rest: Remainder,
     },
-}
-
-/// Whether a part is the last one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Remainder {
-    /// It is.
-    None,
-    /// There is more behind it.
-    Some,
 }
 
 /// A message in a history.
