@@ -14,13 +14,34 @@ pub enum SubscriberQuery {
     Channels(ChannelGlob),
     /// The number of subscribers of these channels.
     Subscribers(Vec<Arc<str>>),
-    /// The members of this channel, up to this many.
-    Members(Arc<str>, usize),
+    /// The members of a channel: see [`SubscribeRight::members`](crate::SubscribeRight::members).
+    Members(MembersOf),
     /// The patterns with subscribers.
     Patterns,
     /// Disconnects a user: from one channel, or all its connections with subscriptions. Each of these is run, and asks
     /// [`Channels::take_dismissal`](crate::Channels::take_dismissal). The answer is empty.
     Dismiss(Arc<str>, Option<Arc<str>>),
+}
+
+/// The channel whose members are asked for.
+#[derive(Clone, Debug)]
+pub struct MembersOf {
+    name: Arc<str>,
+    most: usize,
+}
+
+impl MembersOf {
+    pub(crate) fn new(name: &str, most: usize) -> Self {
+        Self { name: name.into(), most }
+    }
+
+    pub(crate) fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    pub(crate) fn most(&self) -> usize {
+        self.most
+    }
 }
 
 /// The answer to a query.

@@ -76,7 +76,7 @@ pub use names::{Naming, ProcessOfName};
 pub use page::{Page, PageDefect, PageKind};
 pub use post::{PageLetter, Undelivered};
 pub use process_name::NameToken;
-pub use publications::Publications;
+pub use publications::{Publication, Publications};
 pub use record_orders::OrderNumber;
 pub use records::StoreRecords;
 pub use remark::{Noticed, Remark};

@@ -16,6 +16,7 @@ use crate::letter::{Item, Publisher, Receipt, Stamp};
 use crate::limits::{STEPS_PER_TURN, UNSENT_BYTES};
 use crate::message::Offer;
 use crate::outcome::{ChannelRefusal, Published};
+use crate::ruled::{RuleNumber, Ruled};
 use crate::traced;
 
 /// A message on its way to its channel.
@@ -23,6 +24,7 @@ use crate::traced;
 pub(super) struct Incoming {
     pub(super) from: Endpoint,
     pub(super) name: Arc<str>,
+    pub(super) rule: RuleNumber,
     pub(super) offer: Offer,
     pub(super) publisher: Option<Publisher>,
     pub(super) stamp: Stamp,
@@ -98,9 +100,10 @@ impl Channels {
     }
 
     fn accept_incoming<M>(&mut self, message: Incoming, context: &mut ServiceContext<'_, M>) {
-        let Incoming { from, name, offer, publisher, stamp } = message;
+        let Incoming { from, name, rule, offer, publisher, stamp } = message;
         self.lags.begin(stamp);
-        let accepted = self.accept_once(&name, offer, context.now.monotonic_ms());
+        let channel = self.rulebook.renew(Ruled::new(&name, rule));
+        let accepted = self.accept_once(channel, offer, context.now.monotonic_ms());
         if trace::is_on() && from != self.here && accepted.is_ok() {
             traced::came(from);
         }

@@ -22,6 +22,7 @@ use crate::limits::UNSENT_BYTES;
 use crate::message::Payload;
 use crate::patterns::Known;
 use crate::position::Position;
+use crate::ruled::Ruled;
 use crate::traced;
 
 /// What has to be sent to one other scheduler.
@@ -79,8 +80,9 @@ impl Channels {
 
     fn take_item<M>(&mut self, from: Endpoint, item: Item, context: &mut ServiceContext<'_, M>) {
         match item {
-            Item::Publish { name, offer, publisher, stamp } => {
-                self.on_publish(Incoming { from, name, offer, publisher, stamp }, context);
+            Item::Publish { name, rule, offer, publisher, stamp } => {
+                let message = Incoming { from, name, rule, offer, publisher, stamp };
+                self.on_publish(message, context);
             }
             Item::Receipt(receipt) => self.on_receipt(receipt, context),
             Item::Join { name, ticket } => self.on_join(from, name, ticket),
@@ -91,11 +93,12 @@ impl Channels {
             Item::Count { name, subscribers, dropped } => {
                 self.on_count(from, &name, (subscribers, dropped));
             }
-            Item::Deliver { name, epoch, offset, body, patterns, stamp } => {
+            Item::Deliver { name, rule, epoch, offset, body, patterns, stamp } => {
                 self.lags.begin(stamp);
                 let position = Position { epoch, offset };
                 let now_ms = context.now.monotonic_ms();
-                self.on_deliver(&name, position, (&body, &patterns), now_ms);
+                let channel = self.rulebook.renew(Ruled::new(&name, rule));
+                self.on_deliver(channel, position, (&body, &patterns), now_ms);
                 if trace::is_on() {
                     let place = self.by_name.get(&*name).copied();
                     let channel = place.and_then(|place| self.channels[place as usize].as_ref());
@@ -143,7 +146,9 @@ impl Channels {
     fn on_join(&mut self, from: Endpoint, name: Arc<str>, ticket: u64) {
         // The limit applies on the scheduler that asks, which has a place for the channel as well.
         let known = self.by_name.get(&name).copied();
-        let Some(place) = known.or_else(|| self.make(&name).ok()) else { return };
+        let Some(place) = known.or_else(|| self.make(self.rulebook.find(&name)).ok()) else {
+            return;
+        };
         let Some(channel) = &mut self.channels[place as usize] else { return };
         if let Place::Home(others) = &mut channel.place {
             others.retain(|(other, _)| *other != from);
@@ -211,13 +216,14 @@ impl Channels {
     /// A message of a channel whose home is another scheduler.
     fn on_deliver(
         &mut self,
-        name: &str,
+        ruled: Ruled<'_>,
         position: Position,
         (body, patterns): (&Payload, &[Arc<str>]),
         now_ms: u64,
     ) {
         self.order += 1;
-        let has_history = self.rulebook.of(name).history.keeps();
+        let has_history = self.rulebook.rules_of(ruled).history.keeps();
+        let name = ruled.name();
         let place = self.by_name.get(name).copied();
         if let Some(place) = place
             && let Some(channel) = &mut self.channels[place as usize]
@@ -238,7 +244,7 @@ impl Channels {
         for place in &patterns {
             self.put_for_pattern(*place, message);
         }
-        self.note_lag(name, place, &patterns);
+        self.note_lag(ruled, place, &patterns);
     }
 
     /// Tells the other schedulers how many subscribers patterns have here.

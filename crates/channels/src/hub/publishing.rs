@@ -18,7 +18,8 @@ use crate::message::{Offer, Payload};
 use crate::outcome::{ChannelRefusal, PublishOutcome, Published};
 use crate::patterns::Pattern;
 use crate::position::Position;
-use crate::rights::Sender;
+use crate::ruled::{RuleNumber, Ruled};
+use crate::ruling::PublishRight;
 use crate::traced;
 
 impl Channels {
@@ -26,39 +27,37 @@ impl Channels {
     /// publisher is given, it gets a receipt.
     ///
     /// # Errors
-    /// If the rules do not allow it, or there is no room.
+    /// If the message exceeds what the rules allow, or there is no room.
     pub fn publish(
         &mut self,
-        name: &str,
+        right: &PublishRight<'_>,
         offer: impl Into<Offer>,
-        sender: Sender<'_>,
         publisher: Option<Publisher>,
         now_ms: u64,
     ) -> Result<Option<Published>, ChannelRefusal> {
         let offer = offer.into();
-        let section = self.rulebook.section(name);
-        let rules = section.map_or(self.rulebook.unnamed(), |(_, rules)| rules);
-        let rate = section.and_then(|(number, rules)| Some((number, rules.rate?)));
-        let allowed = sender.rights.to_publish(name, rules).and_then(|()| {
-            let fits = offer.body.bytes().len() as u64 <= rules.message_size;
-            if fits { Ok(()) } else { Err(ChannelRefusal::TooLarge) }
-        });
-        self.counted(allowed)?;
-        if let Some((section, rate)) = rate
-            && !self.rates.admit(section, rate, sender, now_ms)
+        let channel = self.rulebook.renew(right.channel());
+        let rules = self.rulebook.rules_of(channel);
+        let rate = rules.rate;
+        if offer.body.bytes().len() as u64 > rules.message_size {
+            return self.counted(Err(ChannelRefusal::TooLarge));
+        }
+        if let Some(rate) = rate
+            && !self.rates.admit(channel.rule().section(), rate, right.sender(), now_ms)
         {
             return self.counted(Err(ChannelRefusal::TooOften));
         }
+        let (name, rule) = (channel.name(), channel.rule());
         let stamp = self.lags.stamp();
         let home = self.home(name);
         if home == self.here && self.backlog.is_open() {
             self.lags.begin(stamp);
-            let published = self.accept_once(name, offer, now_ms).map(Some);
+            let published = self.accept_once(channel, offer, now_ms).map(Some);
             return self.counted(published);
         }
         let name = name.into();
         if home == self.here {
-            let message = Incoming { from: home, name, offer, publisher, stamp };
+            let message = Incoming { from: home, name, rule, offer, publisher, stamp };
             let postponed = self.backlog.postpone(message);
             self.counted(postponed)?;
         } else {
@@ -66,7 +65,7 @@ impl Channels {
             if outgoing.is_full() {
                 return self.counted(Err(ChannelRefusal::Busy));
             }
-            outgoing.push(Item::Publish { name, offer, publisher, stamp });
+            outgoing.push(Item::Publish { name, rule, offer, publisher, stamp });
         }
         if let Some(Publisher { process, told: PublishReceipt::ByResuming }) = publisher {
             self.awaited.insert(process, None);
@@ -77,16 +76,17 @@ impl Channels {
     /// A message of a channel whose home this is. A message with a key that was used before is not published again.
     pub(super) fn accept_once(
         &mut self,
-        name: &str,
+        channel: Ruled<'_>,
         offer: Offer,
         now_ms: u64,
     ) -> Result<Published, ChannelRefusal> {
         let Offer { body, key } = offer;
-        let Some(key) = key else { return self.accept(name, &body, now_ms) };
+        let Some(key) = key else { return self.accept(channel, &body, now_ms) };
+        let name = channel.name();
         if let Some(published) = self.repeats.find(name, &key, now_ms) {
             return Ok(published);
         }
-        let published = self.accept(name, &body, now_ms)?;
+        let published = self.accept(channel, &body, now_ms)?;
         self.repeats.keep(name, key, published, now_ms);
         Ok(published)
     }
@@ -94,16 +94,17 @@ impl Channels {
     /// Numbers a message and distributes it.
     fn accept(
         &mut self,
-        name: &str,
+        ruled: Ruled<'_>,
         body: &Payload,
         now_ms: u64,
     ) -> Result<Published, ChannelRefusal> {
+        let name = ruled.name();
         let mut steps = STEPS_PER_MESSAGE;
         let matching = self.patterns.matching(name, &mut steps);
         self.backlog.steps += steps;
-        let keeps = self.rulebook.of(name).history.keeps();
+        let keeps = self.rulebook.rules_of(ruled).history.keeps();
         let place = if keeps || self.by_name.contains_key(name) {
-            Some(self.find_or_make(name)?)
+            Some(self.find_or_make(ruled)?)
         } else {
             None
         };
@@ -134,13 +135,13 @@ impl Channels {
             receivers += self.put_for_pattern(*place, message);
         }
         if !interested.is_empty() {
-            self.deliver_elsewhere(&matching, interested, message);
+            self.deliver_elsewhere((ruled.rule(), &matching), interested, message);
         }
         if let Some(place) = place {
             self.tell_listeners(place, position, body);
             self.note(place);
         }
-        self.note_lag(name, place, &matching);
+        self.note_lag(ruled, place, &matching);
         self.bound_histories();
         self.stats.published += 1;
         if trace::is_on() {
@@ -152,7 +153,7 @@ impl Channels {
     /// Hands a message to the other schedulers that have subscribers of it.
     fn deliver_elsewhere(
         &mut self,
-        matching: &[u32],
+        (rule, matching): (RuleNumber, &[u32]),
         interested: Vec<Endpoint>,
         message: Numbered<'_>,
     ) {
@@ -167,6 +168,7 @@ impl Channels {
             }
             self.outgoing[usize::from(other.0)].push(Item::Deliver {
                 name: Arc::clone(&name),
+                rule,
                 epoch,
                 offset,
                 body: message.body.clone(),
