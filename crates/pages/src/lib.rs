@@ -68,7 +68,7 @@ pub use log_gate::{GatedWriter, LineWriter, LogGate};
 pub use moment::Moment;
 pub use page::{Page, PageDefect, PageKind};
 pub use process_plans::{UnknownZone, process_plans};
-pub use publications::Publications;
+pub use publications::{Publication, Publications};
 pub use record_orders::OrderNumber;
 pub use records::StoreRecords;
 pub use remark::{Noticed, Remark};
