@@ -23,6 +23,8 @@ pub enum ChannelRefusal {
     Full,
     /// Another scheduler is not taking what waits for it.
     Busy,
+    /// The cluster has not confirmed the message in time. It may be published later, or not.
+    Unconfirmed,
 }
 
 impl ChannelRefusal {
@@ -37,6 +39,9 @@ impl ChannelRefusal {
             Self::TooOften => "too many messages; see the channel's `rate`",
             Self::Full => "there are too many channels or subscriptions",
             Self::Busy => "a scheduler is behind with messages; try again",
+            Self::Unconfirmed => {
+                "the cluster has not confirmed the message in time; it may be published later"
+            }
         }
     }
 }

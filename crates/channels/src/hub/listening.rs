@@ -57,6 +57,13 @@ impl Listeners {
         }
     }
 
+    /// A listener is told with its next message that one was lost, or more.
+    pub(super) fn lose(&mut self, number: ListenerNumber) {
+        if let Some(listener) = self.of.get_mut(&number) {
+            listener.lost += 1;
+        }
+    }
+
     /// Gives a message to a listener. Returns how many it lost.
     pub(super) fn put(
         &mut self,

@@ -39,9 +39,10 @@ fn refusal_text(refusal: ChannelRefusal) -> String {
             format!("NOPERM {refusal}")
         }
         ChannelRefusal::Busy => format!("BUSY {refusal}"),
-        ChannelRefusal::TooLarge | ChannelRefusal::TooOften | ChannelRefusal::Full => {
-            format!("ERR {refusal}")
-        }
+        ChannelRefusal::TooLarge
+        | ChannelRefusal::TooOften
+        | ChannelRefusal::Full
+        | ChannelRefusal::Unconfirmed => format!("ERR {refusal}"),
     }
 }
 

@@ -365,9 +365,9 @@ impl WebSocket {
                     Err(ChannelRefusal::TooLarge) => {
                         After::Close(CloseCode::TOO_BIG, "message is too large")
                     }
-                    Err(ChannelRefusal::Full | ChannelRefusal::Busy) => {
-                        After::Close(CloseCode::TRY_AGAIN_LATER, "the channel has no room")
-                    }
+                    Err(
+                        ChannelRefusal::Full | ChannelRefusal::Busy | ChannelRefusal::Unconfirmed,
+                    ) => After::Close(CloseCode::TRY_AGAIN_LATER, "the channel has no room"),
                 }
             }
             Speaks::Json(_) if kind == MessageKind::Binary => {
