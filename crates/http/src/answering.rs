@@ -351,7 +351,7 @@ impl<A: Application> Http<A> {
             None => self.clear_notes(),
         }
         if let Some(request) = refused.request() {
-            let began_ns = request.begin.began_ns;
+            let began_ns = request.begin.began_ns();
             let _of_no_application =
                 self.times.count(class, self.notes.timed_as, began_ns, context.now);
         }

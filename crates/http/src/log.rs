@@ -76,7 +76,7 @@ impl<'a> AccessLine<'a> {
 
     /// Milliseconds since the head of the request was complete.
     fn since_head(&self, until_ns: u64) -> Option<f64> {
-        let began_ns = self.request?.begin.began_ns;
+        let began_ns = self.request?.begin.began_ns();
         Some(until_ns.saturating_sub(began_ns) as f64 / 1e6)
     }
 

@@ -104,7 +104,7 @@ impl Stream {
         http: &mut Http<A>,
         context: &mut Context<'_, A::Message>,
     ) -> Next {
-        let Sender { peer, via } = sender;
+        let (peer, via) = (sender.peer(), sender.via());
         // The certificate of a proxy is not the certificate of its client.
         let secured = opening.secured.as_ref().filter(|_| via.is_none());
         let listener = opening.listener;

@@ -115,9 +115,9 @@ impl Engines {
     /// Starts a page.
     pub(super) fn start(&mut self, code: &loaded::Code, host: &mut dyn PageHost) -> Stepped {
         let before = self.usage();
-        self.at_work.begin(&code.page);
+        self.at_work.begin(code.page());
         let (engine, output) = (&mut self.requests, &mut self.output);
-        let step = exactly(TimeAccount::Page, || engine.start(&code.handler, host, output));
+        let step = exactly(TimeAccount::Page, || engine.start(code.handler(), host, output));
         self.at_work.end();
         let held_bytes = self.requests.held_bytes();
         Stepped { step, used: self.used_since(before, 0), budget: Budget::Own, held_bytes }

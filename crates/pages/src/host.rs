@@ -236,15 +236,27 @@ fn list_files(form: &UploadForm, answer: &mut HostAnswer) {
 /// The host of code that answers no request, or whose request has ended.
 pub(super) struct BackgroundHost<'a> {
     /// The file of its page.
-    pub(super) file: &'a str,
+    file: &'a str,
     /// The rate limit for its log lines.
-    pub(super) gate: &'a LogGate,
+    gate: &'a LogGate,
     /// Receives the messages it publishes.
-    pub(super) publications: &'a Publications,
+    publications: &'a Publications,
     /// Reads the store.
-    pub(super) records: &'a StoreRecords,
+    records: &'a StoreRecords,
     /// Milliseconds since 1970.
-    pub(super) unix_ms: u64,
+    unix_ms: u64,
+}
+
+impl<'a> BackgroundHost<'a> {
+    pub(super) fn new(
+        file: &'a str,
+        gate: &'a LogGate,
+        publications: &'a Publications,
+        records: &'a StoreRecords,
+        unix_ms: u64,
+    ) -> Self {
+        Self { file, gate, publications, records, unix_ms }
+    }
 }
 
 impl PageHost for BackgroundHost<'_> {

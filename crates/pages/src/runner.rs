@@ -177,16 +177,16 @@ impl Runner {
             return Some(RunResult::Wait);
         }
         let loaded = self.roots.get(set)?;
-        let page = loaded.set.pages.get(index)?;
+        let page = loaded.set().pages.get(index)?;
         let counts = self.counters.of(row);
         counts.requests += 1;
-        let Some(code) = loaded.code.get(index)? else {
+        let Some(code) = loaded.code(index)? else {
             let error = page.lua.as_ref().map(|_| no_room(page));
             counts.add_fault(error.as_ref().map_or(Fault::Compile, |error| error.fault));
             return Some(RunResult::Failed(Arc::clone(page), error));
         };
         let deadline_ns = moment.now_ns.saturating_add(self.deadline_ns);
-        let mut life = Life::new(Arc::clone(&code.page), row, deadline_ns);
+        let mut life = Life::new(Arc::clone(code.page()), row, deadline_ns);
         let step = self.engines.start(code, host).counted(self.counters.of(row));
         life.spent = self.spent_of_new(begun_ns);
         Some(self.proceed(Visit::new(key, life, begun_ns), step, host, moment))
@@ -262,7 +262,7 @@ impl Runner {
         host: &mut dyn PageHost,
         moment: Moment,
     ) -> CallResult {
-        self.recording.records.begin_run();
+        self.recording.records().begin_run();
         let stepped = self.engines.resume(run, life, delivery, host, moment);
         stepped.counted(self.counters.of(life.row))
     }

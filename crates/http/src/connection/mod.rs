@@ -248,7 +248,7 @@ impl Connection {
     ) -> Progress {
         let begin = http.begin_request(context.now);
         if trace::is_on() {
-            traced::head(context.id, request, sender.peer, begin);
+            traced::head(context.id, request, sender.peer(), begin);
         }
         match request.framing {
             Framing::None => {
@@ -272,7 +272,7 @@ impl Connection {
         sender: Sender,
         begin: Begin,
     ) -> Asked<'r> {
-        let Sender { peer, via } = sender;
+        let (peer, via) = (sender.peer(), sender.via());
         let (received, listener) = (body.len() as u64, self.listener);
         let request = Request { head, body, received, peer, via, begin, listener, secured };
         let way = Way::Connection { number: self.requests + 1 };
@@ -283,7 +283,7 @@ impl Connection {
     /// shown.
     #[inline]
     fn secured<M>(&self, sender: Sender, context: &mut Context<'_, M>) -> Option<Rc<Agreed>> {
-        if self.scheme == Scheme::Http || sender.via.is_some() { None } else { context.agreed() }
+        if self.scheme == Scheme::Http || sender.via().is_some() { None } else { context.agreed() }
     }
 
     /// Handles another event. Called from [`runtime::service::Service::on_event`] of its process.

@@ -14,7 +14,6 @@ use crate::delivery::{Delivery, Fetched, WaitOutcome};
 use crate::fetch::{
     ExchangeFailure, FetchOwner, FetchRequest, Got, Number, PageFetches, ResponseDelivery, told,
 };
-use crate::fetches::Waiting;
 use crate::limits::FETCH_STREAMS_PER_PAGE;
 use crate::traced;
 
@@ -80,7 +79,7 @@ impl Runner {
     /// At the end of a turn: pages with a result become ready.
     pub fn take_fetched(&mut self, client: &mut PageFetches, now_ns: u64) {
         for (number, result) in client.outcomes(now_ns) {
-            let Some(Waiting { key, server }) = self.fetches.settle(number) else { continue };
+            let Some((key, server)) = self.fetches.settle(number) else { continue };
             if trace::is_on() {
                 traced::fetched(key, &result);
             }

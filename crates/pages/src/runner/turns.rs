@@ -82,7 +82,7 @@ impl Runner {
 
     /// The access of pages to the store.
     pub fn records(&self) -> &Rc<StoreRecords> {
-        &self.recording.records
+        self.recording.records()
     }
 
     /// First continues runs that have used little, as long as together they take no longer than one run may; then
@@ -158,9 +158,9 @@ impl Runner {
         let Some(underway) = self.underway.get(&key) else { return RunResult::Wait };
         let page = Arc::clone(&underway.life.page);
         let (gate, publications) = (Rc::clone(self.log.gate()), Rc::clone(&self.publications));
-        let records = Rc::clone(&self.recording.records);
-        let (file, gate, publications) = (&page.name.file, &gate, &publications);
-        let mut host = BackgroundHost { file, gate, publications, records: &records, unix_ms };
+        let records = Rc::clone(self.recording.records());
+        let file = &page.name.file;
+        let mut host = BackgroundHost::new(file, &gate, &publications, &records, unix_ms);
         self.go_on(key, &mut host, moment)
     }
 

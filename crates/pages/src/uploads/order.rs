@@ -42,10 +42,28 @@ pub enum FileAct {
 /// Work on a file of a form.
 #[derive(Debug)]
 pub struct FileOrder {
-    pub(super) form: FormId,
+    form: FormId,
     /// The process that is told the result.
-    pub(super) process: ProcessId,
-    pub(super) act: Act,
+    process: ProcessId,
+    act: Act,
+}
+
+impl FileOrder {
+    pub(super) fn new(form: FormId, process: ProcessId, act: Act) -> Self {
+        Self { form, process, act }
+    }
+
+    pub(super) fn form(&self) -> FormId {
+        self.form
+    }
+
+    pub(super) fn into_act(self) -> Act {
+        self.act
+    }
+
+    pub(super) fn process(&self) -> ProcessId {
+        self.process
+    }
 }
 
 /// The work. Files are numbered in the order in which they began, from 0.
@@ -73,9 +91,27 @@ pub(super) enum After {
 /// The result of an order.
 #[derive(Debug)]
 pub struct UploadReport {
-    pub(super) form: FormId,
-    pub(super) process: ProcessId,
-    pub(super) outcome: OrderResult,
+    form: FormId,
+    process: ProcessId,
+    outcome: OrderResult,
+}
+
+impl UploadReport {
+    pub(super) fn new(form: FormId, process: ProcessId, outcome: OrderResult) -> Self {
+        Self { form, process, outcome }
+    }
+
+    pub(super) fn form(&self) -> FormId {
+        self.form
+    }
+
+    pub(super) fn process(&self) -> ProcessId {
+        self.process
+    }
+
+    pub(super) fn into_outcome(self) -> OrderResult {
+        self.outcome
+    }
 }
 
 /// The result.
