@@ -2,7 +2,7 @@
 //!
 //! Owns that engine, which is created with the first spawned process. The memory of processes is
 //! separate from that of requests, and each process belongs to the request that spawned it
-//! (`family.rs`). Never decides when a process continues.
+//! (`actors::Family`). Never decides when a process continues.
 
 use std::sync::Arc;
 use std::time::Duration;

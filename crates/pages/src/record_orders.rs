@@ -5,13 +5,13 @@
 
 use std::rc::Rc;
 
+use actors::RunKey;
 use ahash::HashMap;
 use script::limits::STORE_STEPS;
 use store::{
     DatabaseChange, Expiry, Old, Only, Order, OrderCondition, StoreStep, Value, ValueKind,
 };
 
-use super::process::Key;
 use super::record_lines::RecordLines;
 use super::record_watches::RecordWatches;
 use super::records::StoreRecords;
@@ -34,13 +34,13 @@ pub(super) struct Recording {
 
 impl Recording {
     /// A page continues without an answer.
-    pub(super) fn stop_waiting(&mut self, key: Key) {
+    pub(super) fn stop_waiting(&mut self, key: RunKey) {
         self.lines.stop_waiting(key);
         self.watches.end(key);
     }
 
     /// A page has ended.
-    pub(super) fn end(&mut self, key: Key) {
+    pub(super) fn end(&mut self, key: RunKey) {
         self.orders.end(key);
         self.watches.end(key);
     }
@@ -49,30 +49,30 @@ impl Recording {
 /// Pending orders.
 #[derive(Default)]
 pub(super) struct RecordOrders {
-    waiting: HashMap<OrderNumber, Key>,
+    waiting: HashMap<OrderNumber, RunKey>,
     /// The order that each waiting page expects.
-    of: HashMap<Key, OrderNumber>,
+    of: HashMap<RunKey, OrderNumber>,
     /// Orders that are not taken yet.
     pub(super) new: Vec<(OrderNumber, Order)>,
     last: OrderNumber,
 }
 
 impl RecordOrders {
-    pub(super) fn begin(&mut self, key: Key, order: Order) {
+    pub(super) fn begin(&mut self, key: RunKey, order: Order) {
         self.last += 1;
         self.waiting.insert(self.last, key);
         self.of.insert(key, self.last);
         self.new.push((self.last, order));
     }
 
-    pub(super) fn settle(&mut self, number: OrderNumber) -> Option<Key> {
+    pub(super) fn settle(&mut self, number: OrderNumber) -> Option<RunKey> {
         let key = self.waiting.remove(&number)?;
         self.of.remove(&key);
         Some(key)
     }
 
     /// A page has ended. An order that was taken is executed anyway.
-    pub(super) fn end(&mut self, key: Key) {
+    pub(super) fn end(&mut self, key: RunKey) {
         if let Some(number) = self.of.remove(&key) {
             self.waiting.remove(&number);
             self.new.retain(|(known, _)| *known != number);

@@ -4,13 +4,14 @@
 
 use std::time::Duration;
 
+use actors::RunKey;
 use runtime::clock::nanoseconds;
 use runtime::trace;
 use script::engine::{AnswerForm, Arguments, Carries, HostCall, PageHost, Run};
 
 use super::{Moment, Runner};
 use crate::delivery::{CLOSED_SOCKET, Delivery, WaitOutcome};
-use crate::process::{Key, Life};
+use crate::process::Life;
 use crate::traced;
 
 /// A call of pages.
@@ -87,7 +88,7 @@ impl PageCall {
             traced::note(key, traced::WAITS, format_args!("{}", life.waits_for));
         }
         match self.callers {
-            Callers::Requests if !matches!(key, Key::Request(_)) => {
+            Callers::Requests if !matches!(key, RunKey::Request(_)) => {
                 WaitOutcome::Now(NOT_IN_A_PROCESS)
             }
             Callers::Conversations if life.talk.is_none() => WaitOutcome::Now(CLOSED_SOCKET),
@@ -102,7 +103,7 @@ impl PageCall {
 
 /// The run that calls.
 pub(super) struct Caller<'call> {
-    key: Key,
+    key: RunKey,
     life: &'call mut Life,
     moment: Moment,
     host: &'call mut dyn PageHost,
@@ -110,7 +111,7 @@ pub(super) struct Caller<'call> {
 
 impl<'call> Caller<'call> {
     pub(super) fn new(
-        key: Key,
+        key: RunKey,
         life: &'call mut Life,
         moment: Moment,
         host: &'call mut dyn PageHost,
@@ -118,7 +119,7 @@ impl<'call> Caller<'call> {
         Self { key, life, moment, host }
     }
 
-    pub(super) fn key(&self) -> Key {
+    pub(super) fn key(&self) -> RunKey {
         self.key
     }
 

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use actors::RunKey;
 use runtime::trace;
 use script::engine::{AnswerForm, Arguments};
 
@@ -15,7 +16,6 @@ use crate::fetch::{
 };
 use crate::fetches::Waiting;
 use crate::limits::FETCH_STREAMS_PER_PAGE;
-use crate::process::Key;
 use crate::traced;
 
 /// The arguments of the first are those of a whole request, and read where it is begun.
@@ -96,7 +96,7 @@ impl Runner {
 }
 
 /// The arguments that fetch.lua passes.
-fn asked_with(key: Key, given: &mut Arguments<'_>) -> FetchRequest {
+fn asked_with(key: RunKey, given: &mut Arguments<'_>) -> FetchRequest {
     FetchRequest {
         method: String::from_utf8_lossy(&given.text()).into_owned(),
         url: given.text(),
@@ -108,8 +108,8 @@ fn asked_with(key: Key, given: &mut Arguments<'_>) -> FetchRequest {
             _ => ResponseDelivery::Whole,
         },
         owner: match key {
-            Key::Request(_) | Key::Socket(_) => FetchOwner::Request,
-            Key::Spawned(_) => FetchOwner::Process,
+            RunKey::Request(_) | RunKey::Socket(_) => FetchOwner::Request,
+            RunKey::Spawned(_) => FetchOwner::Process,
         },
     }
 }

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use actors::RunKey;
 use runtime::trace;
 use store::{Executed, Order, StepOutcome, StoreFailure};
 
@@ -12,7 +13,6 @@ use super::Runner;
 use super::calls::{Caller, PageCall, call};
 use crate::delivery::{Delivery, WaitOutcome};
 use crate::limits::STORE_LINE_WAIT;
-use crate::process::Key;
 use crate::record_orders::{OrderNumber, order_of};
 use crate::traced;
 
@@ -81,7 +81,7 @@ impl Runner {
 
     /// There is a new commit: the waiting pages check which keys have changed.
     pub fn tell_committed(&mut self) {
-        let waiting: Vec<Key> = self.recording.watches.take().collect();
+        let waiting: Vec<RunKey> = self.recording.watches.take().collect();
         for key in waiting {
             self.hand_over(key, Delivery::Done);
         }
@@ -128,7 +128,7 @@ impl Runner {
     }
 
     /// A page leaves its queue, if it is in one; the next page is first.
-    pub(super) fn leave_line(&mut self, key: Key) {
+    pub(super) fn leave_line(&mut self, key: RunKey) {
         if let Some(first) = self.recording.lines.leave(key) {
             self.hand_over(first, Delivery::Done);
         }

@@ -2,13 +2,13 @@
 //!
 //! Owns which run is remarkable. Never ends a run, and costs nothing while nothing is remarkable.
 
+use actors::RunKey;
 use script::engine::{Fault, ScriptError};
 
 use super::Runner;
 use crate::counts::RowIndex;
 use crate::fetch::{ExchangeFailure, told};
 use crate::limits::{RUN_MUCH_NS, RUN_UNINTERRUPTED_NS};
-use crate::process::Key;
 use crate::remark::{Noticed, Remark};
 
 /// The word for a bound that ended a run; `None` if it ended otherwise.
@@ -36,7 +36,7 @@ impl Runner {
     #[inline]
     pub(super) fn look_at_length(
         &mut self,
-        key: Key,
+        key: RunKey,
         row: RowIndex,
         (taken_ns, cpu_ns): (u64, u64),
     ) {
@@ -48,7 +48,7 @@ impl Runner {
 
     /// A run has used as many slices as are remarked on.
     #[cold]
-    pub(super) fn remark_on_slices(&mut self, key: Key, row: RowIndex, slices: u32) {
+    pub(super) fn remark_on_slices(&mut self, key: RunKey, row: RowIndex, slices: u32) {
         let used_ns = u64::from(slices).saturating_mul(self.turn.slice_ns());
         self.remark_on(key, row, (Noticed::MuchCpu(used_ns), String::new()));
     }
@@ -57,7 +57,7 @@ impl Runner {
     #[cold]
     pub(super) fn remark_on_fetch(
         &mut self,
-        key: Key,
+        key: RunKey,
         failure: ExchangeFailure,
         server: Option<&str>,
     ) {
@@ -82,7 +82,7 @@ impl Runner {
     }
 
     #[cold]
-    fn remark_on(&mut self, key: Key, row: RowIndex, (noticed, text): (Noticed, String)) {
+    fn remark_on(&mut self, key: RunKey, row: RowIndex, (noticed, text): (Noticed, String)) {
         let calls = self.calls_of_key(key);
         let place = calls.first().cloned().unwrap_or_else(|| self.counters.name_of(row).to_owned());
         self.log.remark(Remark { noticed, place, text, calls });

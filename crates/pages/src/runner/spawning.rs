@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use actors::RunKey;
 use script::engine::Run;
 
 use super::calls::{Caller, PageCall, call};
@@ -13,7 +14,7 @@ use crate::delivery::{Delivery, WaitOutcome};
 use crate::family::{Budget, Member};
 use crate::limits::PROCESSES_READY_MAX;
 use crate::page::Page;
-use crate::process::{Key, Life};
+use crate::process::Life;
 
 pub(super) const CALLS: &[PageCall] =
     &[call!("spawn"(body: text) -> ValueOrReason, "a process", Any, Runner::spawn)];
@@ -44,7 +45,7 @@ impl Runner {
         let account = family.family().account();
         let Some(run) = engine.spawn(&parent.page.name.file, body, account) else { return FULL };
         match self.begin(run, (Arc::clone(&parent.page), parent.row), family) {
-            Some(Key::Spawned(mailbox)) => {
+            Some(RunKey::Spawned(mailbox)) => {
                 let name = self.mail.name_of(moment.endpoint, mailbox);
                 Delivery::Text(name.to_string().into_bytes())
             }
@@ -58,7 +59,7 @@ impl Runner {
         page: &Arc<Page>,
         row: RowIndex,
         moment: Moment,
-    ) -> Option<Key> {
+    ) -> Option<RunKey> {
         let sets = self.roots.sets();
         let engine = self.engines.processes().open(sets).ok()?;
         let family = Member::first(moment.now_ns, engine.open_account());
@@ -72,9 +73,9 @@ impl Runner {
         run: Run,
         (page, row): (Arc<Page>, RowIndex),
         family: Member,
-    ) -> Option<Key> {
+    ) -> Option<RunKey> {
         let mailbox = self.mail.open_spawned()?;
-        let key = Key::Spawned(mailbox);
+        let key = RunKey::Spawned(mailbox);
         self.counters.of(row).spawned += 1;
         let mut life = Life::new(page, row, u64::MAX);
         life.mailbox = Some(mailbox);

@@ -2,20 +2,21 @@
 //!
 //! Owns when a run gives way to others. What a wait means is said in its row (`calls`).
 
+use actors::RunKey;
 use runtime::trace;
 use script::engine::{CallResult, PageHost};
 
 use super::{Moment, RunResult, Runner};
 use crate::delivery::WaitOutcome;
 use crate::limits::{PAGE_ANSWERS_AT_ONCE, RUN_UNINTERRUPTED_NS};
-use crate::process::{Key, Life, Underway};
+use crate::process::{Life, Underway};
 use crate::traced;
 
 impl Runner {
     /// Runs step after step, from the first, which began at this time, as long as each wait is answered at once.
     pub(super) fn proceed(
         &mut self,
-        key: Key,
+        key: RunKey,
         life: Life,
         (step, begun_ns): (CallResult, u64),
         host: &mut dyn PageHost,
@@ -42,7 +43,7 @@ impl Runner {
 
     fn go_through(
         &mut self,
-        key: Key,
+        key: RunKey,
         mut life: Life,
         (mut step, end_ns): (CallResult, u64),
         host: &mut dyn PageHost,
