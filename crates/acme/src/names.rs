@@ -113,11 +113,13 @@ pub struct CertificateNames {
 }
 
 /// Why names cannot be those of one certificate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NamesError {
     /// There is none.
+    #[error("a certificate needs a name")]
     None,
     /// There are too many.
+    #[error("a certificate has at most {NAMES} names")]
     TooMany,
 }
 
@@ -174,14 +176,3 @@ impl fmt::Display for CertificateNames {
         Ok(())
     }
 }
-
-impl fmt::Display for NamesError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::None => out.write_str("a certificate needs a name"),
-            Self::TooMany => write!(out, "a certificate has at most {NAMES} names"),
-        }
-    }
-}
-
-impl std::error::Error for NamesError {}

@@ -160,21 +160,33 @@ impl ChallengeKind {
 }
 
 /// Why settings cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     /// The terms of the issuers are not agreed to.
+    #[error("the terms of the issuers are not agreed to")]
     Terms,
     /// No certificate, or more than [`CERTIFICATES`].
+    #[error("there have to be 1 to {CERTIFICATES} certificates")]
     Certificates,
     /// More addresses than the names of one certificate.
+    #[error(
+        "there are more than {NAMES} addresses, which share a certificate; write names instead"
+    )]
     Addresses,
     /// The same names twice.
+    #[error("the names of {0} are there twice")]
     Twice(String),
     /// No issuer, or more than [`ISSUERS`].
+    #[error("there have to be 1 to {ISSUERS} issuers")]
     Issuers,
     /// The URL of an issuer does not begin with `https://`.
+    #[error("the directory {0} does not begin with https://")]
     Directory(String),
     /// No challenge can prove a name.
+    #[error(
+        "none of the challenges can prove {0}; wildcards need dns-persist-01, addresses http-01 \
+         or tls-alpn-01"
+    )]
     Unprovable(String),
 }
 
@@ -238,26 +250,3 @@ impl RenewalSettings {
         unprovable.map_or(Ok(()), |name| Err(SettingsError::Unprovable(name.to_string())))
     }
 }
-
-impl fmt::Display for SettingsError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Terms => out.write_str("the terms of the issuers are not agreed to"),
-            Self::Certificates => write!(out, "there have to be 1 to {CERTIFICATES} certificates"),
-            Self::Addresses => write!(
-                out,
-                "there are more than {NAMES} addresses, which share a certificate; write names instead"
-            ),
-            Self::Twice(key) => write!(out, "the names of {key} are there twice"),
-            Self::Issuers => write!(out, "there have to be 1 to {ISSUERS} issuers"),
-            Self::Directory(url) => write!(out, "the directory {url} does not begin with https://"),
-            Self::Unprovable(name) => write!(
-                out,
-                "none of the challenges can prove {name}; wildcards need dns-persist-01, addresses http-01 \
-                 or tls-alpn-01"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for SettingsError {}

@@ -8,7 +8,6 @@ mod distinguished;
 mod key;
 mod time;
 
-use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use base64::Engine;
@@ -43,16 +42,9 @@ pub struct Certificate {
 }
 
 /// The bytes are not a certificate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it is not an X.509 certificate in DER")]
 pub struct MalformedCertificate;
-
-impl fmt::Display for MalformedCertificate {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("it is not an X.509 certificate in DER")
-    }
-}
-
-impl std::error::Error for MalformedCertificate {}
 
 /// `subjectAltName`, 2.5.29.17.
 const ALTERNATIVE_NAMES: &[u8] = &[0x55, 0x1d, 0x11];
