@@ -75,7 +75,10 @@ pub(crate) enum AgentError {
     #[error("its answer is longer than {ANSWER_BYTES} bytes")]
     TooLong,
     /// It took too long.
-    #[error("it did not answer within {} s", EXCHANGE.as_secs())]
+    #[error(
+        "it did not answer within {} s",
+        EXCHANGE.as_secs()
+    )]
     Late,
     /// The server ends.
     #[error("the server ends")]

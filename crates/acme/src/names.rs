@@ -22,17 +22,28 @@ pub enum Name {
 }
 
 /// Why a text is not a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// It is empty, or one of its labels is.
+    #[error("it is empty, or has two dots in a row")]
     Empty,
     /// It, or one of its labels, is too long.
+    #[error(
+        "it is longer than {NAME_BYTES} bytes, or a label than \
+         {LABEL_BYTES}"
+    )]
     TooLong,
     /// It contains something else than letters, digits and hyphens, or a label begins or ends with a hyphen.
+    #[error(
+        "it contains a character that names in DNS do not have; write other letters \
+         as `xn--`"
+    )]
     Character,
     /// A star that is not the whole first label.
+    #[error("a star can only be the whole first label")]
     Star,
     /// A single label, for which no authority issues.
+    #[error("it has no dot, and authorities issue only for public names")]
     SingleLabel,
 }
 
@@ -81,29 +92,6 @@ impl fmt::Display for Name {
         }
     }
 }
-
-impl fmt::Display for NameError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Empty => "it is empty, or has two dots in a row",
-            Self::TooLong => {
-                return write!(
-                    out,
-                    "it is longer than {NAME_BYTES} bytes, or a label than \
-                {LABEL_BYTES}"
-                );
-            }
-            Self::Character => {
-                "it contains a character that names in DNS do not have; write other letters \
-                                as `xn--`"
-            }
-            Self::Star => "a star can only be the whole first label",
-            Self::SingleLabel => "it has no dot, and authorities issue only for public names",
-        })
-    }
-}
-
-impl std::error::Error for NameError {}
 
 /// The names of one certificate, each once, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]

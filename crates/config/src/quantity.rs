@@ -43,10 +43,16 @@ pub enum QuantityError {
     #[error("it has no unit; write \"{0}s\" (known are us, ms, s, m, h and d)")]
     NoUnit(String),
     /// A duration with an unknown unit.
-    #[error("`{}` is not a unit; known are us, ms, s, m, h and d", shown(.0))]
+    #[error(
+        "`{}` is not a unit; known are us, ms, s, m, h and d",
+        shown(.0)
+    )]
     UnknownDurationUnit(String),
     /// A size with an unknown unit.
-    #[error("`{}` is not a unit; known are B, KiB, MiB, GiB, TiB (by 1024) and kB, MB, GB, TB (by 1000)", shown(.0))]
+    #[error(
+        "`{}` is not a unit; known are B, KiB, MiB, GiB, TiB (by 1024) and kB, MB, GB, TB (by 1000)",
+        shown(.0)
+    )]
     UnknownSizeUnit(String),
     /// A duration above [`DEADLINE_MAX`].
     #[error("it is more than 365 days")]

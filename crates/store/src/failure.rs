@@ -64,7 +64,10 @@ pub enum Misuse {
     #[error("a key has 1 to {KEY_SIZE} bytes")]
     KeySize,
     /// The value is too long.
-    #[error("a value has up to {} MiB", VALUE_SIZE >> 20)]
+    #[error(
+        "a value has up to {} MiB",
+        VALUE_SIZE >> 20
+    )]
     ValueSize,
     /// The value is not a 64-bit integer.
     #[error("value is not an integer or out of range")]

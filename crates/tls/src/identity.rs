@@ -56,15 +56,24 @@ pub enum IdentityError {
     #[error("{0}")]
     Pem(PemError),
     /// The certificate cannot be read.
-    #[error("`{path}`: {1}", path = .0.display())]
+    #[error(
+        "`{path}`: {1}",
+        path = .0.display()
+    )]
     Certificate(PathBuf, MalformedCertificate),
     /// The key is of a kind that TLS does not use, or is too short.
-    #[error("the key in `{}` cannot sign: it must be ECDSA (P-256, P-384), Ed25519, or RSA of 2048 to \
-                 8192 bits", .0.display())]
+    #[error(
+        "the key in `{}` cannot sign: it must be ECDSA (P-256, P-384), Ed25519, or RSA of 2048 to \
+         8192 bits",
+        .0.display()
+    )]
     Key(PathBuf),
     /// The key belongs to another certificate.
-    #[error("the key in `{}` does not belong to the certificate in `{}`; the first certificate of the \
-                 file must be the server's own", .key.display(), .certificate.display())]
+    #[error(
+        "the key in `{}` does not belong to the certificate in `{}`; the first certificate of the \
+         file must be the server's own",
+        .key.display(), .certificate.display()
+    )]
     OtherKey {
         /// The file of the certificate.
         certificate: PathBuf,

@@ -14,10 +14,16 @@ use crate::limits::PEM_BYTES;
 #[derive(Debug, thiserror::Error)]
 pub enum PemError {
     /// It cannot be read.
-    #[error("cannot read `{path}`: {1}", path = .0.display())]
+    #[error(
+        "cannot read `{path}`: {1}",
+        path = .0.display()
+    )]
     Read(PathBuf, io::Error),
     /// It is not PEM, or is damaged.
-    #[error("`{path}` is not a PEM file: {1}", path = .0.display())]
+    #[error(
+        "`{path}` is not a PEM file: {1}",
+        path = .0.display()
+    )]
     Damaged(PathBuf, pem::Error),
     /// It has no certificate.
     #[error("`{}` has no certificate; it must contain `-----BEGIN CERTIFICATE-----`", .0.display())]
@@ -26,8 +32,11 @@ pub enum PemError {
     #[error("`{}` has no private key; it must contain `-----BEGIN PRIVATE KEY-----`", .0.display())]
     NoKey(PathBuf),
     /// Its private key is encrypted.
-    #[error("the key in `{}` has a password, which nobody types when a server starts; write it without \
-                 one: openssl pkey -in {} -out NEW.key", .0.display(), .0.display())]
+    #[error(
+        "the key in `{}` has a password, which nobody types when a server starts; write it without \
+         one: openssl pkey -in {} -out NEW.key",
+        .0.display(), .0.display()
+    )]
     EncryptedKey(PathBuf),
 }
 

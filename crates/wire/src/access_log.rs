@@ -141,34 +141,25 @@ const USUAL: [Known; 13] = [
 ];
 
 /// Why a text is not a format.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LogFormatError {
     /// There is no such field.
+    #[error(fmt = unknown)]
     Unknown(String),
     /// A brace is not closed.
+    #[error("a `${{` has no `}}`")]
     Unclosed,
     /// There are too many fields.
+    #[error("it has more than {LOG_FIELDS_MAX} fields")]
     TooMany,
     /// It has a control character, so one line would look like several.
+    #[error("it has a control character")]
     Control,
 }
 
-impl fmt::Display for LogFormatError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown(name) => {
-                let names: Vec<&str> = Known::ALL.iter().map(|(name, _)| *name).collect();
-                write!(
-                    out,
-                    "there is no field `{name}`; known are {} and `field:NAME`",
-                    names.join(", ")
-                )
-            }
-            Self::Unclosed => out.write_str("a `${` has no `}`"),
-            Self::TooMany => write!(out, "it has more than {LOG_FIELDS_MAX} fields"),
-            Self::Control => out.write_str("it has a control character"),
-        }
-    }
+fn unknown(name: &str, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let names: Vec<&str> = Known::ALL.iter().map(|(name, _)| *name).collect();
+    write!(out, "there is no field `{name}`; known are {} and `field:NAME`", names.join(", "))
 }
 
 impl LogFormat {

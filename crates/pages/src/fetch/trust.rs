@@ -33,7 +33,10 @@ pub enum TrustError {
     #[error("`fetch_certificate` and `fetch_key` in [pages]: {0}")]
     Certificate(IdentityError),
     /// The key is not in a safe place.
-    #[error("the fetch_key `{path}` of [pages] {1}", path = .0.display())]
+    #[error(
+        "the fetch_key `{path}` of [pages] {1}",
+        path = .0.display()
+    )]
     Key(PathBuf, SecretFault),
     /// The library refuses them.
     #[error("`fetch` in [pages]: {0}")]
