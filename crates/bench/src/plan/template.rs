@@ -4,7 +4,6 @@
 //! `{{same}}`, each with an optional `,W` for W digits. Filling allocates nothing; fixed bytes are copied as one piece.
 //! Does not know what a request is: [`super::request`] assembles it.
 
-
 use super::key::{KeyDistribution, KeyError, number};
 use super::random::{Purpose, stream};
 use crate::limits::{REQUEST_BYTES_MAX, VARYING_PARTS_MAX};
