@@ -32,7 +32,6 @@ pub(crate) enum KeepingError {
     /// The chain is longer than [`CHAIN`].
     #[error("its chain has more than {CHAIN} certificates")]
     Chain,
-    /// The certificate is malformed.
     #[error("{0}")]
     Malformed(MalformedCertificate),
     /// The certificate does not name this.

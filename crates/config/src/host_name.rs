@@ -83,7 +83,6 @@ impl fmt::Display for HostName {
     }
 }
 
-/// A host name.
 pub(super) fn read(item: &Item<'_>) -> Result<HostName, String> {
     let text = borrowed_text(item, "a host name in quotes such as \"example.org\"")?;
     HostName::parse(text).map_err(|why| cannot_be(item, text, why))

@@ -16,10 +16,8 @@ use crate::problem::Problems;
 use crate::quantity::{spoken_duration, spoken_size};
 use crate::value::{boolean, deadline, duration_within, rate, size_within, whole};
 
-/// Any size.
 pub(super) const ANY_SIZE: RangeInclusive<u64> = 0..=i64::MAX.unsigned_abs();
 
-/// Any duration.
 pub(super) const ANY_DURATION: RangeInclusive<Duration> = Duration::ZERO..=DEADLINE_MAX;
 
 /// A section: its name, perhaps the rows that it shares and the section that documents them, and its own [`rows`].
@@ -201,7 +199,6 @@ pub(super) enum Value {
     Rate(fn(&mut Config) -> &mut u64),
     /// An integer.
     Whole(fn(&mut Config) -> &mut u64, RangeInclusive<u64>),
-    /// A duration.
     Duration(fn(&mut Config) -> &mut Duration, RangeInclusive<Duration>),
     /// A duration above zero.
     Deadline(fn(&mut Config) -> &mut Duration),
@@ -357,7 +354,6 @@ pub(super) fn show_texts(texts: impl IntoIterator<Item = impl std::fmt::Display>
     format!("[{}]", texts.join(", "))
 }
 
-/// The word for the value.
 pub(super) fn show_choice<T: PartialEq>(words: &[(&str, T)], value: &T) -> Option<String> {
     words.iter().find(|(_, known)| known == value).map(|(word, _)| show_text(word))
 }

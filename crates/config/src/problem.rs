@@ -100,7 +100,6 @@ impl std::error::Error for ConfigErrors {}
 
 /// Where a setting belongs.
 pub(crate) struct SettingPlace {
-    /// In words.
     pub(crate) words: String,
     pub(crate) rank: Rank,
 }

@@ -107,9 +107,7 @@ fn bytes_of(time: FileTime) -> [u8; 12] {
 pub(crate) enum Vary {
     /// It does not.
     Nothing,
-    /// On `Accept-Encoding`.
     AcceptEncoding,
-    /// On `Accept`.
     Accept,
 }
 

@@ -20,7 +20,6 @@ use crate::profiling::Profiling;
 use crate::texts;
 use crate::watch::{Against, Watch};
 
-/// A screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Screen {
     Overview,

@@ -134,7 +134,6 @@ fn lines_for(keys: usize) -> usize {
     keys.clamp(1, KEYS_MAX).div_ceil(KEYS_IN_LINE)
 }
 
-/// A key as it is stored.
 fn stored(key: u64) -> u64 {
     (key & !REFUSED).max(1)
 }

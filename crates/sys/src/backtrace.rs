@@ -46,9 +46,7 @@ impl TraceableThread {
 const IDLE: u32 = 0;
 /// The handler of the thread is to write one.
 const WANTED: u32 = 1;
-/// It writes.
 const WRITING: u32 = 2;
-/// It has written.
 const WRITTEN: u32 = 3;
 
 static STATE: AtomicU32 = AtomicU32::new(IDLE);

@@ -102,7 +102,6 @@ impl TimeDistribution {
     }
 }
 
-/// What was measured.
 pub(super) struct Measured<'p> {
     pub(super) begun_unix_s: u64,
     pub(super) plan: &'p ChannelPlan,

@@ -32,7 +32,6 @@ pub(super) enum HashFault {
     /// It is a password in clear, or a damaged hash.
     #[error("has no hash, but a password in clear or a damaged hash")]
     None,
-    /// It takes too long to verify.
     #[error(
         "has a hash that takes too long to verify; at most cost {BCRYPT_COST_MAX} of bcrypt, and \
          {ARGON2_MEMORY_KIB_MAX} KiB and {ARGON2_PASSES_MAX} passes of Argon2"
@@ -41,7 +40,6 @@ pub(super) enum HashFault {
 }
 
 impl Hash {
-    /// Reads a hash.
     pub(super) fn read(text: &str) -> Result<Self, HashFault> {
         if text.starts_with("$argon2") {
             let hash = PasswordHash::new(text).map_err(|_| HashFault::None)?;

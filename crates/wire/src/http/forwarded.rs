@@ -354,7 +354,6 @@ impl<'b> Elements<'b> {
     }
 }
 
-/// Where a quoted text ends.
 fn end_of_quoted(text: &[u8]) -> Result<usize, MalformedForwarded> {
     let mut bytes = text.iter().enumerate();
     while let Some((index, byte)) = bytes.next() {

@@ -35,7 +35,6 @@ pub struct KeptHead {
     expects_continue: bool,
 }
 
-/// Where a target is.
 #[derive(Clone, Copy, Debug)]
 enum KeptTarget {
     /// Nowhere: it is the server as a whole.

@@ -20,7 +20,6 @@ pub(crate) enum Task {
     Read { keys: u64, connections: u32, pipeline: u32 },
     /// Writes of keys.
     Write { connections: u32 },
-    /// Idle connections.
     Idle { connections: u32 },
     /// An import of this many rows.
     Import { rows: u64 },
