@@ -84,7 +84,6 @@ pub fn start(
 
 impl AcmeThread {
     /// The state of each certificate, as of the last look. It is the same allocation until something has changed.
-    #[must_use]
     pub fn status(&self) -> Arc<[CertificateStatus]> {
         self.board.read()
     }

@@ -129,7 +129,6 @@ impl CertificateNames {
     }
 
     /// The key: a file name that begins with the first name, and differs for different names.
-    #[must_use]
     pub fn key(&self) -> &str {
         &self.key
     }

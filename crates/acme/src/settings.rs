@@ -60,7 +60,6 @@ impl StatePlace {
     }
 
     /// The directory, if the state has one of its own.
-    #[must_use]
     pub fn directory(&self) -> Option<&Path> {
         match self {
             Self::Directory(path) => Some(path),
@@ -69,7 +68,6 @@ impl StatePlace {
     }
 
     /// What is written: the directory, or the file of the lock.
-    #[must_use]
     pub fn path(&self) -> &Path {
         match self {
             Self::Directory(path) | Self::Server { lock: path } => path,
@@ -139,7 +137,6 @@ pub enum ChallengeKind {
 
 impl ChallengeKind {
     /// Its name in ACME.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Http01 => "http-01",
@@ -150,7 +147,6 @@ impl ChallengeKind {
 
     /// Whether it can prove a name of this kind: HTTP and TLS prove no wildcard (RFC 8555 section 8.3, RFC 8737
     /// section 3), DNS no address.
-    #[must_use]
     pub const fn can_prove(self, name: &Name) -> bool {
         match self {
             Self::Http01 | Self::TlsAlpn01 => !matches!(name, Name::Wildcard(_)),

@@ -88,7 +88,6 @@ impl PurgePattern {
     }
 
     /// Whether it includes this key.
-    #[must_use]
     pub fn includes(&self, key: &AnswerKey) -> bool {
         if self.host.as_deref().is_some_and(|host| host != key.host()) {
             return false;

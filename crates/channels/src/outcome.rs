@@ -27,7 +27,6 @@ pub enum ChannelRefusal {
 
 impl ChannelRefusal {
     /// The text for its client.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Denied => "the channel's rules do not allow it",

@@ -31,7 +31,6 @@ pub enum CertificateRule {
 
 impl CertificateRule {
     /// Whether the certificate of a connection is among them.
-    #[must_use]
     pub fn have(&self, shown: Option<&ClientCertificate>) -> bool {
         shown.is_some_and(|certificate| match self {
             Self::Any => true,
@@ -73,7 +72,6 @@ pub struct HistoryRules {
 
 impl HistoryRules {
     /// Whether anything is kept.
-    #[must_use]
     pub fn keeps(&self) -> bool {
         self.count > 0 && self.bytes > 0 && self.age_ms > 0
     }
@@ -146,20 +144,17 @@ impl Rulebook {
     }
 
     /// The pattern of the rules of a channel; empty if it has none.
-    #[must_use]
     pub fn pattern_of(&self, name: &str) -> &str {
         let found = self.rules.iter().find(|(glob, _)| glob.matches(name));
         found.map_or("", |(glob, _)| glob.as_str())
     }
 
     /// Whether there are no rules.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
     /// Whether every client may subscribe to every channel.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         let is_open = |rules: &ChannelPolicy| {
             rules.subscribe == Access::Open
@@ -170,13 +165,11 @@ impl Rulebook {
     }
 
     /// Whether modules decide about any channel.
-    #[must_use]
     pub fn asks(&self) -> bool {
         self.rules.iter().any(|(_, rules)| rules.module.is_some())
     }
 
     /// The rules of a configured channel.
-    #[must_use]
     pub fn configured(&self, name: &str) -> Option<&Arc<ChannelPolicy>> {
         self.section(name).map(|(_, rules)| rules)
     }
@@ -194,7 +187,6 @@ impl Rulebook {
     }
 
     /// The rules of a channel, by default those of an unconfigured one.
-    #[must_use]
     pub fn of(&self, name: &str) -> &Arc<ChannelPolicy> {
         self.configured(name).unwrap_or(&self.unnamed)
     }

@@ -81,7 +81,6 @@ impl Captures {
     }
 
     /// The part of `path` that the wildcard with this number, from 1, matched; empty if there is none.
-    #[must_use]
     pub fn part<'p>(&self, number: usize, path: &'p str) -> &'p str {
         number
             .checked_sub(1)
@@ -140,25 +139,21 @@ impl PathGlob {
     }
 
     /// The text of the pattern.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
     /// The number of wildcards.
-    #[must_use]
     pub fn wildcards(&self) -> usize {
         self.wildcards
     }
 
     /// Whether the pattern matches this path.
-    #[must_use]
     pub fn is_match(&self, path: &str) -> bool {
         self.captures(path).is_some()
     }
 
     /// What the wildcards match in this path; `None` if the pattern does not match.
-    #[must_use]
     pub fn captures(&self, path: &str) -> Option<Captures> {
         let mut captures = Captures::none();
         let mut rest = Rest::of(path)?;

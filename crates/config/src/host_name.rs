@@ -51,7 +51,6 @@ impl HostName {
     }
 
     /// Whether this is the name of a host, given in lower case without port and final dot.
-    #[must_use]
     pub fn is_match(&self, host: &[u8]) -> bool {
         match self {
             Self::Exact(name) => name.as_bytes() == host,

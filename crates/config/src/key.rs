@@ -242,19 +242,16 @@ impl SectionKeys {
     }
 
     /// The names of all keys.
-    #[must_use]
     pub fn names(&self) -> Vec<&'static str> {
         self.keys().map(|key| key.name).collect()
     }
 
     /// Whether it has a key with that name.
-    #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.keys().any(|key| key.name == name)
     }
 
     /// The section's name in a sentence after "in" or "of".
-    #[must_use]
     pub fn spoken(&self) -> &'static str {
         if self.name.is_empty() { "the top level" } else { self.name }
     }

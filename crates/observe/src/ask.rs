@@ -69,7 +69,6 @@ impl AskError {
 
 impl Ask {
     /// The request that asks this.
-    #[must_use]
     pub fn request(&self) -> ControlRequest {
         let get = |target| ControlRequest { method: "GET", target, body: String::new() };
         match self {

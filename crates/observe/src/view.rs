@@ -84,7 +84,6 @@ impl View {
     }
 
     /// What the next snapshot should contain.
-    #[must_use]
     pub fn wanted(&self) -> SnapshotRequest {
         let Screen::List(list) = self.screen else { return SnapshotRequest::default() };
         let choice = self.choice();
@@ -96,7 +95,6 @@ impl View {
     }
 
     /// The thing that is shown as a whole.
-    #[must_use]
     pub fn wanted_info(&self) -> Option<Ask> {
         self.detail.as_ref().map(Detail::wanted)
     }

@@ -71,13 +71,11 @@ impl KeyTable {
     }
 
     /// Bytes of memory.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.lines.len() * size_of::<Line>()
     }
 
     /// How many keys were replaced that had used something.
-    #[must_use]
     pub fn replaced(&self) -> u64 {
         self.replaced
     }

@@ -36,7 +36,6 @@ impl TraceableThread {
     }
 
     /// Its number in the kernel, as in `/proc/self/task`.
-    #[must_use]
     pub fn number(self) -> u32 {
         self.thread.cast_unsigned()
     }

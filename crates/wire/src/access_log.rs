@@ -50,7 +50,6 @@ macro_rules! known {
             pub const ALL: &'static [(&'static str, Known)] = &[$(($name, Known::$variant),)+];
 
             /// Its name.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+
@@ -235,7 +234,6 @@ impl LogField {
     }
 
     /// Its name.
-    #[must_use]
     pub fn name(&self) -> String {
         match self {
             Self::Known(known) => known.name().to_owned(),

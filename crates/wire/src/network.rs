@@ -38,7 +38,6 @@ pub enum Peers {
 
 impl Peers {
     /// Whether a peer with this address is one of them.
-    #[must_use]
     pub fn contain(&self, address: IpAddr) -> bool {
         match self {
             Self::Local => address.is_unspecified(),
@@ -66,7 +65,6 @@ impl FromStr for Peers {
 
 impl Network {
     /// Whether the network contains this address. An IPv4-mapped IPv6 address counts as the IPv4 address.
-    #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
             (IpAddr::V4(network), IpAddr::V4(address)) => {
@@ -82,13 +80,11 @@ impl Network {
     }
 
     /// Its first address.
-    #[must_use]
     pub fn first(&self) -> IpAddr {
         self.address
     }
 
     /// Its last address.
-    #[must_use]
     pub fn last(&self) -> IpAddr {
         match self.address {
             IpAddr::V4(address) => {

@@ -162,7 +162,6 @@ impl ChannelReport {
     }
 
     /// As JSON.
-    #[must_use]
     pub fn to_json(&self) -> String {
         to_pretty_json(self)
     }

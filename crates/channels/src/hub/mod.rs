@@ -181,7 +181,6 @@ impl Channels {
     }
 
     /// The rules of all channels.
-    #[must_use]
     pub fn rulebook(&self) -> &Arc<Rulebook> {
         &self.rulebook
     }
@@ -215,7 +214,6 @@ impl Channels {
     }
 
     /// The counters.
-    #[must_use]
     pub fn stats(&self) -> ChannelStats {
         ChannelStats {
             channels: self.by_name.len() as u64,

@@ -61,19 +61,16 @@ impl Pass {
     }
 
     /// Whether it may read this database of the store.
-    #[must_use]
     pub fn reads(&self, database: &str) -> bool {
         self.read.iter().any(|glob| glob.matches(database))
     }
 
     /// Whether it may write this database of the store.
-    #[must_use]
     pub fn writes(&self, database: &str) -> bool {
         self.write.iter().any(|glob| glob.matches(database))
     }
 
     /// The user.
-    #[must_use]
     pub fn user(&self) -> Option<&str> {
         self.member.as_ref().map(|member| &*member.user)
     }
@@ -197,7 +194,6 @@ impl TokenKeys {
     }
 
     /// Whether there are no keys.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -62,7 +62,6 @@ pub enum Fault {
 
 impl Fault {
     /// Whether the client is at fault, and not the page or the operator.
-    #[must_use]
     pub fn is_of_client(self) -> bool {
         matches!(self, Self::Request | Self::RequestSize)
     }

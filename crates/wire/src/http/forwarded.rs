@@ -29,7 +29,6 @@ impl ForwardingField {
     pub const ALL: [Self; 4] = [Self::Forwarded, Self::For, Self::Proto, Self::Host];
 
     /// The name of the field, in lower case.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Forwarded => "forwarded",

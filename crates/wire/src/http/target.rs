@@ -85,7 +85,6 @@ pub enum PathError {
 
 impl PathError {
     /// The status to answer with: 400 or 404.
-    #[must_use]
     pub const fn status(self) -> u16 {
         match self {
             Self::Hidden => 404,
@@ -301,7 +300,6 @@ pub struct QueryPairs<'q> {
 impl QueryPairs<'_> {
     /// Whether there is input that this iterator has not returned. After the last pair this tells
     /// whether the query had more pairs than the maximum.
-    #[must_use]
     pub fn has_more(&self) -> bool {
         self.rest.iter().any(|&byte| byte != b'&')
     }

@@ -23,7 +23,6 @@ pub enum Scheme {
 
 impl Scheme {
     /// Its name, as in `X-Forwarded-Proto`.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Http => "http",
@@ -98,7 +97,6 @@ impl<'t> Origin<'t> {
     }
 
     /// Whether a page of this origin belongs to the site that a client asks for with this `Host`.
-    #[must_use]
     pub fn is_of(&self, host: &[u8]) -> bool {
         is_same_authority(self.scheme, self.authority, host)
     }
