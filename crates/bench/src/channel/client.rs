@@ -71,7 +71,6 @@ pub(super) struct Subscribers {
     before: Option<(ThreadSample, u64)>,
 }
 
-/// One subscriber.
 pub(super) struct Subscriber {
     phase: Phase,
     reader: MessageReader,

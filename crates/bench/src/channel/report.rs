@@ -102,7 +102,6 @@ impl TimeDistribution {
     }
 }
 
-/// What was measured.
 pub(super) struct Measured<'p> {
     pub(super) begun_unix_s: u64,
     pub(super) plan: &'p ChannelPlan,
@@ -163,7 +162,6 @@ impl ChannelReport {
     }
 
     /// As JSON.
-    #[must_use]
     pub fn to_json(&self) -> String {
         to_pretty_json(self)
     }

@@ -187,7 +187,6 @@ impl Channels {
     }
 
     /// Whether a request waits for a message.
-    #[must_use]
     pub fn is_polling(&self, process: ProcessId) -> bool {
         self.polls.waiting.contains_key(&process)
     }

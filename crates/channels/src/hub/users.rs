@@ -206,7 +206,6 @@ impl Channels {
 
 impl Dismissal {
     /// Whether a subscription to this channel ends.
-    #[must_use]
     pub fn is_from(&self, name: &str) -> bool {
         match self {
             Self::All => true,

@@ -38,7 +38,6 @@ impl fmt::Display for Explanation {
 
 impl RouteTable {
     /// Explains step by step which rule matches a request.
-    #[must_use]
     pub fn explain(&self, request: &RouteRequest<'_>) -> Explanation {
         let RouteRequest { host, method, path, .. } = *request;
         let plain = PlainHost::of(host);

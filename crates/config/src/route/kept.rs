@@ -22,7 +22,6 @@ pub struct KeptRoute {
 
 impl FoundRoute<'_> {
     /// Keeps the route of a request with this path.
-    #[must_use]
     pub fn keep(self, path: &str) -> KeptRoute {
         KeptRoute {
             host: self.host,
