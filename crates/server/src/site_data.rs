@@ -72,8 +72,6 @@ pub struct SiteData {
     pub processes: Vec<actors::ProcessPlan>,
     /// The access of clients to each database of the store: to read, and to write.
     pub database_rules: Arc<[DatabaseRequirements]>,
-    /// Whether HTTP clients can reach each database.
-    pub databases_of_http: Vec<bool>,
     /// The rules of channels.
     pub rulebook: Arc<Rulebook>,
     /// The keys of channels.
@@ -121,7 +119,6 @@ impl SiteData {
         let (pages, secret) = (Vec::new(), Secret::default());
         let page_rules = page_rules_of(&rules, &set_of_root);
         let database_rules = database_rules(&config);
-        let databases_of_http = databases_of_http(&config);
         let limits = config.quotas.iter().map(limit_of).collect();
         let rulebook = Arc::new(channel_rules::rulebook(&config.channels));
         Ok(Self {
@@ -144,7 +141,6 @@ impl SiteData {
             processes: Vec::new(),
             orders: None,
             database_rules,
-            databases_of_http,
             rulebook,
             channel_keys: ChannelKeys::default(),
             admin_keys: AdminKeys::default(),
@@ -390,11 +386,4 @@ fn database_rules(config: &Config) -> Arc<[DatabaseRequirements]> {
         DatabaseRequirements { read: required(rules.0), write: required(rules.1) }
     };
     config.store.all_databases().into_iter().map(of).collect()
-}
-
-/// Whether HTTP clients can reach each database, by number.
-fn databases_of_http(config: &Config) -> Vec<bool> {
-    let is_open =
-        |name: String| config.databases.iter().any(|rules| rules.name == name && rules.http);
-    config.store.all_databases().into_iter().map(is_open).collect()
 }

@@ -52,7 +52,7 @@ use self::events::{Entrance, set_first_deadline};
 use self::listening::Listening;
 use self::pending::{PendingReplies, reply_behind};
 use self::requested::Words;
-use self::table::{Keys, Row};
+use self::table::Row;
 use crate::exclusive::Exclusive;
 use crate::gathering::Gathering;
 use crate::held_replies::HeldReplies;
@@ -230,7 +230,7 @@ impl<'c> Call<'c, '_> {
     }
 
     fn words(&self) -> Words<'c> {
-        Words { command: self.command, name: self.row.name, now: self.now }
+        Words::new(self.command, self.row.name(), self.now)
     }
 
     /// Shows the command in a trace, if there is one.

@@ -11,22 +11,45 @@ use super::reply::{Shape, text_of};
 /// A step, and the format of its reply.
 #[derive(Debug)]
 pub(super) struct Request {
-    pub(super) step: StoreStep,
-    pub(super) shape: Shape,
+    step: StoreStep,
+    shape: Shape,
+}
+
+impl Request {
+    pub(super) fn into_parts(self) -> (StoreStep, Shape) {
+        (self.step, self.shape)
+    }
 }
 
 /// The words of a command whose number is valid.
 pub(super) struct Words<'w> {
-    pub(super) command: &'w RespCommand<'w>,
+    command: &'w RespCommand<'w>,
     /// The name of the command, for its error texts.
-    pub(super) name: &'static str,
-    pub(super) now: Now,
+    name: &'static str,
+    now: Now,
 }
 
 pub(super) const SYNTAX: &str = "ERR syntax error";
 const NO_INTEGER: &str = "ERR value is not an integer or out of range";
 
-impl Words<'_> {
+impl<'w> Words<'w> {
+    pub(super) fn new(command: &'w RespCommand<'w>, name: &'static str, now: Now) -> Self {
+        Self { command, name, now }
+    }
+
+    pub(super) fn command(&self) -> &'w RespCommand<'w> {
+        self.command
+    }
+
+    /// The name of the command, for its error texts.
+    pub(super) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    pub(super) fn now(&self) -> Now {
+        self.now
+    }
+
     /// The word with this index; empty if there is none.
     pub(super) fn at(&self, at: usize) -> &[u8] {
         self.command.argument(at)

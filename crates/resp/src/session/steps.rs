@@ -23,8 +23,8 @@ pub(super) fn run(
     if call.session.pending.is_in_transaction() {
         return transaction::queue(call, request);
     }
-    let Request { step, shape } = match request {
-        Ok(request) => request,
+    let (step, shape) = match request {
+        Ok(request) => request.into_parts(),
         Err(text) => return call.say_error(&text),
     };
     call.trace_command();
@@ -93,12 +93,12 @@ fn put(words: &Words<'_>, at: usize, (expiry, only, old): (Expiry, Only, Old)) -
 pub(super) fn set(words: &Words<'_>) -> Result<Request, String> {
     let (mut expiry, mut only, mut old) = (None, Only::Always, Old::Dropped);
     let mut at = 3;
-    while at < words.command.len() {
+    while at < words.command().len() {
         match &*words.at(at).to_ascii_lowercase() {
             b"nx" if only != Only::IfPresent => only = Only::IfAbsent,
             b"xx" if only != Only::IfAbsent => only = Only::IfPresent,
             b"get" => old = Old::Given,
-            option => expiry = Some(expiries::option(expiry, option, words.command, &mut at)?),
+            option => expiry = Some(expiries::option(expiry, option, words.command(), &mut at)?),
         }
         at += 1;
     }
@@ -130,9 +130,9 @@ pub(super) fn set_for(words: &Words<'_>, unit: Unit) -> Result<Request, String> 
 /// `GETEX key [EX … | PX … | EXAT … | PXAT … | PERSIST]`.
 pub(super) fn get_and_expire(words: &Words<'_>) -> Result<Request, String> {
     let (mut expiry, mut at) = (None, 2);
-    while at < words.command.len() {
+    while at < words.command().len() {
         let option = words.at(at).to_ascii_lowercase();
-        expiry = Some(expiries::option(expiry, &option, words.command, &mut at)?);
+        expiry = Some(expiries::option(expiry, &option, words.command(), &mut at)?);
         at += 1;
     }
     let Some(expiry) = expiry else { return ask(Query::Get(words.key()), Shape::Bulk) };
@@ -167,7 +167,7 @@ pub(super) fn rename(words: &Words<'_>, only: Only, shape: Shape) -> Result<Requ
 /// `COPY source destination [REPLACE]`, within one database.
 pub(super) fn copy(words: &Words<'_>) -> Result<Request, String> {
     let mut only = Only::IfAbsent;
-    for option in words.command.arguments_from(3) {
+    for option in words.command().arguments_from(3) {
         match &*option.to_ascii_lowercase() {
             b"replace" => only = Only::Always,
             b"db" => {
@@ -185,10 +185,10 @@ pub(super) fn copy(words: &Words<'_>) -> Result<Request, String> {
 
 /// `MSET key value …`, `MSETNX key value …`.
 pub(super) fn set_all(words: &Words<'_>, only: Only, shape: Shape) -> Result<Request, String> {
-    if words.command.len().is_multiple_of(2) {
-        return Err(format!("ERR wrong number of arguments for '{}' command", words.name));
+    if words.command().len().is_multiple_of(2) {
+        return Err(format!("ERR wrong number of arguments for '{}' command", words.name()));
     }
     let pair = |at: usize| (words.copy(at), words.copy(at + 1));
-    let pairs = (1..words.command.len()).step_by(2).map(pair).collect();
+    let pairs = (1..words.command().len()).step_by(2).map(pair).collect();
     change(DatabaseChange::PutAll { pairs, only }, shape)
 }
