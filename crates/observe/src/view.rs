@@ -118,7 +118,7 @@ impl View {
     ) {
         match answer {
             Ok((snapshot, bytes)) => {
-                let news = self.watch.answered((wanted, snapshot), bytes, at);
+                let news = self.watch.answered(wanted, snapshot, bytes, at);
                 self.notice = news.or(self.notice.take());
             }
             Err(trouble) => self.watch.failed(&trouble.of_figures(), at),
@@ -357,10 +357,10 @@ impl View {
         if self.detail.is_some() {
             return;
         }
-        if let Some(chosen) = self.chosen() {
+        if let Some((id, name)) = self.chosen() {
             // The row stays selected when the list is shown again.
             self.move_by(0);
-            self.detail = Some(Detail::new(chosen));
+            self.detail = Some(Detail::new(id, name));
             self.scroll = 0;
             self.is_stale = true;
         }

@@ -67,7 +67,8 @@ impl Watch {
     /// Takes an answer of so many bytes. Returns what an operator should hear.
     pub(crate) fn answered(
         &mut self,
-        (wanted, mut snapshot): (SnapshotRequest, ServerSnapshot),
+        wanted: SnapshotRequest,
+        mut snapshot: ServerSnapshot,
         bytes: usize,
         at: Duration,
     ) -> Option<String> {

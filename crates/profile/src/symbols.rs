@@ -34,7 +34,7 @@ impl SymbolNames {
         debug_files: &[PathBuf],
         remarks: &mut Vec<String>,
     ) -> Self {
-        Self::find_with(process, stacks, (debug_files, None), remarks)
+        Self::find_with(process, stacks, debug_files, None, remarks)
     }
 
     /// The same, with the names of the kernel's functions from a list that was opened before.
@@ -42,7 +42,8 @@ impl SymbolNames {
     pub fn find_with<'s>(
         process: u32,
         stacks: impl Iterator<Item = &'s Stack> + Clone,
-        (debug_files, kernel_names): (&[PathBuf], Option<&KernelNames>),
+        debug_files: &[PathBuf],
+        kernel_names: Option<&KernelNames>,
         remarks: &mut Vec<String>,
     ) -> Self {
         let places = places_with(debug_files);

@@ -249,7 +249,7 @@ impl Writer {
         let map = self.map.clone();
         let (_lock, transaction) = self.begin(&map)?;
         let room = Room::new(&self.map, &self.tables, self.size);
-        load(transaction, &self.tables, room, (database, self.versions), rows)
+        load(transaction, &self.tables, room, database, self.versions, rows)
     }
 
     /// Checks all records of a database. Returns how many there are, or what is wrong. Other writers wait meanwhile.

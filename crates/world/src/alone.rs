@@ -50,10 +50,9 @@ impl World {
         let until_ns = self.now_ns() + nanoseconds;
         loop {
             self.settle(scheduler);
-            let times = [scheduler.next_due_ns(), self.next_event_ns()];
+            let times = [scheduler.next_due_ns(), self.next_event_ns()].into_iter().flatten();
             // An event that is held back is always due now: the time advances nevertheless.
-            let next_ns = times.into_iter().flatten().min().unwrap_or(until_ns);
-            let next_ns = next_ns.max(self.now_ns() + 1);
+            let next_ns = times.fold(until_ns, u64::min).max(self.now_ns() + 1);
             if next_ns > until_ns {
                 return;
             }
