@@ -348,10 +348,8 @@ impl Channels {
 
     fn fail_read<M>(&mut self, place: u32, context: &mut ServiceContext<'_, M>) {
         let Some(shared) = self.shared_mut(place) else { return };
-        shared.miss();
-        let is_last = shared.try_again();
-        shared.put_off();
-        if is_last && shared.sight == Sight::Unknown {
+        let is_long = shared.fail();
+        if is_long && shared.sight == Sight::Unknown {
             self.go_on_without(place, context);
         }
         self.want_read(place);
@@ -371,6 +369,7 @@ impl Channels {
         let Some(cluster) = &mut self.cluster else { return };
         cluster.contact = Contact::Back;
         cluster.reads.retry();
+        self.ask_about_all(None);
         for place in 0..self.channels.len() as u32 {
             let channel = self.channels[place as usize].as_ref();
             if channel.is_some_and(Channel::is_in_stream) {
