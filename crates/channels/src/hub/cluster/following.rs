@@ -73,7 +73,8 @@ impl Channels {
             let matching = self.patterns.matching(name, &mut 0);
             let (number, matching) = (Some(position.offset), &*matching);
             let place = Some(place);
-            let message = Bound { name, body, number, place, matching, has_history: true, at_ms };
+            let channel = self.rulebook.find(name);
+            let message = Bound { channel, body, number, place, matching, at_ms };
             if self.accept_numbered(message).is_ok() {
                 return;
             }
@@ -203,15 +204,8 @@ impl Channels {
             let at_ms = now_ms.saturating_sub(message.age_ms);
             let (number, body, matching) = (Some(message.number), &message.body, &[][..]);
             let place_of = Some(place);
-            let message = Bound {
-                name: &name,
-                body,
-                number,
-                place: place_of,
-                matching,
-                has_history: true,
-                at_ms,
-            };
+            let channel = self.rulebook.find(&name);
+            let message = Bound { channel, body, number, place: place_of, matching, at_ms };
             if self.accept_numbered(message).is_err() {
                 // There is no room now: the rest is read later.
                 return self.fail_read(place, context);
@@ -258,8 +252,8 @@ impl Channels {
             }
             let (number, body, matching) = (Some(number), &held.body, &[][..]);
             let place = Some(place);
-            let message =
-                Bound { name: &name, body, number, place, matching, has_history: true, at_ms };
+            let channel = self.rulebook.find(&name);
+            let message = Bound { channel, body, number, place, matching, at_ms };
             if self.accept_numbered(message).is_err() {
                 break;
             }
