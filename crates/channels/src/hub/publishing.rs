@@ -153,7 +153,7 @@ impl Channels {
     /// Gives a message to all its subscribers.
     fn distribute(&mut self, message: Bound<'_>, interested: Vec<Endpoint>) -> Published {
         let Bound { channel, body, number, place, matching, at_ms } = message;
-        let keeps = self.rulebook.rules_of(channel).history.keeps();
+        let has_history = self.rulebook.rules_of(channel).history.keeps();
         self.order += 1;
         let here = place.and_then(|place| self.channels[place as usize].as_mut());
         let (mut receivers, mut elsewhere, mut last) = (0, 0, 0);
@@ -177,7 +177,7 @@ impl Channels {
         if trace::is_on() {
             traced::accepted(name, position, body);
         }
-        let message = Numbered { channel: name, position, has_history: keeps, body };
+        let message = Numbered { channel: name, position, has_history, body };
         for place in matching {
             receivers += self.put_for_pattern(*place, message);
         }

@@ -14,7 +14,7 @@ use crate::channel::{Channel, Place};
 use crate::cluster::HistoryPart;
 use crate::history::History;
 use crate::letter::Item;
-use crate::limits::AWAY_MS;
+use crate::limits::{AWAY_MS, HELD_BYTES};
 use crate::message::Payload;
 use crate::node::Remainder;
 use crate::position::Position;
@@ -31,9 +31,10 @@ impl Channels {
         let Some(channel) = &mut self.channels[place as usize] else { return };
         match &mut channel.place {
             Place::Home(_) => self.want_read(place),
-            Place::Elsewhere { home, ticket: known, .. } => {
+            Place::Elsewhere { home, ticket: known, reach, .. } => {
                 *known = ticket;
-                let (name, reach) = (Arc::clone(&channel.name), since.offset);
+                *reach = since.offset.max(*reach);
+                let (name, reach) = (Arc::clone(&channel.name), *reach);
                 self.outgoing[usize::from(home.0)].push(Item::Join { name, ticket, reach });
             }
         }
@@ -85,12 +86,20 @@ impl Channels {
 
     /// Messages may be missing. This one waits until the others were read.
     fn doubt(&mut self, place: u32, message: Option<(Position, u64, &Payload)>) {
-        let Some(shared) = self.shared_mut(place) else { return };
+        let Some(cluster) = &mut self.cluster else { return };
+        let Some(channel) = &mut self.channels[place as usize] else { return };
+        let Some(shared) = &mut channel.shared else { return };
         if shared.sight == Sight::Whole {
             shared.sight = Sight::Doubtful;
         }
-        if let Some((position, before, body)) = message {
-            shared.hold(position, before, body);
+        match message {
+            Some((position, before, body)) if cluster.held_bytes < HELD_BYTES => {
+                let held = shared.held_bytes();
+                shared.hold(position, before, body);
+                cluster.held_bytes += shared.held_bytes() - held;
+            }
+            Some(_) => shared.miss(),
+            None => {}
         }
         self.want_read(place);
     }
@@ -228,7 +237,11 @@ impl Channels {
             let (epoch, known) = (channel.epoch, channel.position());
             let name = Arc::clone(&channel.name);
             let Some(shared) = &mut channel.shared else { return };
+            let held = shared.held_bytes();
             shared.forget_held(known, read);
+            if let Some(cluster) = &mut self.cluster {
+                cluster.held_bytes -= held - shared.held_bytes();
+            }
             let Some((number, held)) = shared.first_held(epoch) else { break };
             if !channel.history.is_next(number, held.before) {
                 if !shared.try_again() {
@@ -329,10 +342,8 @@ impl Channels {
 
     fn fail_read<M>(&mut self, place: u32, context: &mut ServiceContext<'_, M>) {
         let Some(shared) = self.shared_mut(place) else { return };
-        shared.miss();
-        let is_last = shared.try_again();
-        shared.put_off();
-        if is_last && shared.sight == Sight::Unknown {
+        let is_long = shared.fail();
+        if is_long && shared.sight == Sight::Unknown {
             self.go_on_without(place, context);
         }
         self.want_read(place);
@@ -352,6 +363,7 @@ impl Channels {
         let Some(cluster) = &mut self.cluster else { return };
         cluster.contact = Contact::Back;
         cluster.reads.retry();
+        self.ask_about_all(None);
         for place in 0..self.channels.len() as u32 {
             let channel = self.channels[place as usize].as_ref();
             if channel.is_some_and(Channel::is_in_stream) {

@@ -39,6 +39,8 @@ enum Contact {
 pub(super) struct Cluster {
     orders: Vec<ClusterOrder>,
     contact: Contact,
+    /// Bytes of messages that wait until a history was read.
+    held_bytes: usize,
     commits: Commits,
     reads: Reads,
     nodes: Nodes,
@@ -69,6 +71,7 @@ impl Channels {
         self.cluster = Some(Box::new(Cluster {
             orders: Vec::new(),
             contact: Contact::Away { since_ms: now_ms },
+            held_bytes: 0,
             commits: Commits::default(),
             reads: Reads::default(),
             nodes: Nodes::default(),
