@@ -14,7 +14,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::timing::RateFlag;
 use crate::duration::duration;
-pub(crate) use channel::Channel;
+pub(crate) use channel::{Channel, OrderFlag};
 pub(crate) use conformance::Conformance;
 pub(crate) use store::Store;
 pub(crate) use tls::Tls;

@@ -79,12 +79,13 @@ pub(crate) fn hold(flags: &Hold) -> Result<LoadPlan, Failure> {
     Ok(LoadPlan { upkeep: Upkeep::Hold, ..plan })
 }
 
-/// The plan of `bench channel`: this many connections to one URL, without the requests of `bench http`.
+/// The plan of `bench channel`: this many connections to its URLs, without the requests of `bench http`.
 pub(crate) fn channel(flags: &Channel) -> Result<LoadPlan, Failure> {
     let duration = Some(flags.duration);
     let timing = Timing::of(None, Arrivals::Constant, duration, flags.duration)?;
     let load = plain_load(flags.connections, duration);
-    let plan = plan(&[of_websocket(&flags.url)], &load, &flags.place, timing)?;
+    let urls: Vec<String> = flags.urls.iter().map(|url| of_websocket(url)).collect();
+    let plan = plan(&urls, &load, &flags.place, timing)?;
     Ok(LoadPlan { upkeep: Upkeep::Hold, ..plan })
 }
 

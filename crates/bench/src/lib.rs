@@ -3,6 +3,7 @@
 //! Owns the plan of a run, the clients that execute it, their measurements, and the conclusions.
 //! Never imports the server, because it must be able to contradict it.
 
+pub mod agents;
 pub mod channel;
 pub mod client;
 pub mod compare;

@@ -233,8 +233,32 @@ pub const CHANNEL_MESSAGES_FOLLOWED: usize = 1_000_000;
 /// lost.
 pub const CHANNEL_PATIENCE_NS: u64 = 3_000_000_000;
 
-/// Minimum bytes of a message of `bench channel`, 26, which the time and the number take; fewer are refused.
-pub const CHANNEL_MESSAGE_MINIMUM: usize = 26;
+/// Minimum bytes of a message of `bench channel`, 32, which the time, the run, the publisher and the number take; fewer
+/// are refused.
+pub const CHANNEL_MESSAGE_MINIMUM: usize = 32;
 
 /// Maximum bytes of a message of `bench channel`, 65,536; more are refused.
 pub const CHANNEL_MESSAGE_MAXIMUM: usize = 65_536;
+
+/// Most addresses of `bench channel`, 16: each thread has a histogram of 216 KiB for each pair of them. More are
+/// refused before the run.
+pub const CHANNEL_ADDRESSES_MAXIMUM: usize = 16;
+
+/// Places of missing messages that `bench channel` keeps for a subscriber, 1,000 of 24 bytes. Messages missing beyond
+/// are counted as gaps, and as doubles if they arrive late.
+pub const CHANNEL_HOLES_FOLLOWED: usize = 1_000;
+
+/// Pairs of consecutive messages that `bench channel` keeps in each thread besides one for each message, 1 million.
+/// Beyond, differences in order are no longer found, and the report says so.
+pub const CHANNEL_SUCCESSIONS_FOLLOWED: usize = 1_000_000;
+
+/// Faults of each kind that `bench channel` names in a report, 10. Others are counted.
+pub const CHANNEL_FAULTS_NAMED: usize = 10;
+
+/// How often `bench channel` looks whether a storm is over, 5 ms in nanoseconds: the server's CPU time for it is
+/// counted this much too long.
+pub const STORM_LOOK_NS: u64 = 5_000_000;
+
+/// How long `bench channel` waits for subscribers that a storm cut, 60 s in nanoseconds. Those still away make the
+/// result INVALID.
+pub const STORM_PATIENCE_NS: u64 = 60_000_000_000;

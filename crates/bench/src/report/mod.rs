@@ -16,6 +16,7 @@ mod percentile;
 mod run;
 mod schema;
 mod summary;
+mod together;
 pub(crate) mod text;
 mod verdict;
 

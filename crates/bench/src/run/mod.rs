@@ -59,6 +59,8 @@ pub enum RunError {
     Kernel(io::Error),
     /// A thread ended without a result.
     Thread,
+    /// The generators of a measurement could not agree.
+    Agreement(String),
 }
 
 impl fmt::Display for RunError {
@@ -67,6 +69,7 @@ impl fmt::Display for RunError {
             Self::Launch(error) => error.fmt(formatter),
             Self::Kernel(error) => write!(formatter, "the run cannot be made: {error}"),
             Self::Thread => formatter.write_str("a generator thread ended without a result"),
+            Self::Agreement(why) => formatter.write_str(why),
         }
     }
 }
