@@ -2,15 +2,17 @@
 
 use std::io::{IsTerminal, Write};
 
+use bench::agents::{AgentError, Session, Task};
 use bench::channel::{
     Alone, ChannelMoment, ChannelOutcome, ChannelPace, ChannelPlan, ChannelReport, Conductor,
     ExpectedOrder, Part, Storm,
 };
-use bench::limits::{
-    CHANNEL_ADDRESSES_MAXIMUM, CHANNEL_MESSAGE_MAXIMUM, CHANNEL_MESSAGE_MINIMUM,
-};
+use bench::limits::{CHANNEL_ADDRESSES_MAXIMUM, CHANNEL_MESSAGE_MAXIMUM, CHANNEL_MESSAGE_MINIMUM};
 use bench::run::Continuation;
+use bench::tally::BlobError;
 
+use super::agent::{share, share_requests, stay_here};
+use super::agents;
 use super::flags::{Channel, OrderFlag};
 use crate::Failure;
 use crate::duration::duration;
@@ -18,10 +20,61 @@ use crate::output::print_line;
 
 /// Runs the verb.
 pub(crate) fn run(flags: &Channel) -> Result<(), Failure> {
-    let plan = plan(flags, Part::whole())?;
-    let outcome = measure(&plan, &mut Alone)?;
-    let report = ChannelReport::of(&plan, vec![outcome], Vec::new());
+    let report = if flags.agents.agents.is_empty() {
+        let plan = plan(flags, Part::whole())?;
+        let outcome = measure(&plan, &mut Alone)?;
+        ChannelReport::of(&plan, vec![outcome], Vec::new())
+    } else {
+        coordinate(flags)?
+    };
     deliver(report.map_err(|error| Failure::Failed(error.to_string()))?, flags)
+}
+
+/// Has agents measure, each with its part of the subscribers.
+fn coordinate(flags: &Channel) -> Result<Result<ChannelReport, BlobError>, Failure> {
+    let mut team = agents::gather(&flags.agents)?;
+    let generators = u32::try_from(team.size()).unwrap_or(u32::MAX);
+    // This host opens no connection, so its limits need not allow all of them.
+    let connections = flags.connections.div_ceil(generators.max(1));
+    let part = Part { generators, ..Part::whole() };
+    let plan = plan(&Channel { connections, ..flags.clone() }, part)?;
+    team.prepare(&agents::words(), plan.part.run).map_err(agents::failed)?;
+    team.start();
+    team.share_published(flags.duration);
+    let mut outcomes = team.results::<ChannelOutcome>(flags.duration);
+    for (outcome, offset_ns) in outcomes.iter_mut().zip(team.offsets_ns()) {
+        if let Some(outcome) = outcome {
+            outcome.shift(offset_ns);
+        }
+    }
+    let done: Vec<u64> =
+        outcomes.iter().map(|one| one.as_ref().map_or(0, ChannelOutcome::received)).collect();
+    let agents = team.report(|at| (done.get(at).copied().unwrap_or(0), Vec::new()));
+    Ok(ChannelReport::of(&plan, outcomes.into_iter().flatten().collect(), agents))
+}
+
+/// Measures the part of an agent.
+pub(crate) fn measure_part(
+    mut flags: Channel,
+    task: &Task,
+    session: &mut Session,
+) -> Result<(), Failure> {
+    flags.connections = share(flags.connections, task)?;
+    flags.rate = flags.rate.map(|rate| rate / f64::from(task.generators.max(1)));
+    flags.churn = flags.churn.map(|rate| rate / f64::from(task.generators.max(1)));
+    flags.messages = flags.messages.map(|count| share_requests(count, task)).transpose()?;
+    stay_here(&mut flags.place);
+    let Task { generator, generators, run, .. } = *task;
+    let mut plan = plan(&flags, Part { generator, generators, run })?;
+    plan.storm = plan.storm.map(|storm| storm.part(generator, generators));
+    plan.plan.seed = plan.plan.seed.wrapping_add(u64::from(generator));
+    let failed = |error: AgentError| Failure::Failed(error.to_string());
+    let pulse = session.pulse().map_err(failed)?;
+    let outcome = bench::channel::run(&plan, session, |_| {
+        if pulse.is_lost() { Continuation::End } else { Continuation::GoOn }
+    });
+    let outcome = outcome.map_err(|error| Failure::Failed(error.to_string()))?;
+    session.finish(&outcome).map_err(failed)
 }
 
 fn measure(plan: &ChannelPlan, conductor: &mut dyn Conductor) -> Result<ChannelOutcome, Failure> {
@@ -73,7 +126,8 @@ fn plan(flags: &Channel, part: Part) -> Result<ChannelPlan, Failure> {
     let storm = flags.storm.as_deref().map(|text| Storm::read(text, |time| duration(time).ok()));
     let storm = storm.transpose().map_err(|error| wrong(format!("--storm: {error}")))?;
     if storm.is_some_and(|storm| storm.after >= flags.duration) {
-        let text = "--storm: it is due when publishing is over; choose an earlier time, or a longer -d";
+        let text =
+            "--storm: it is due when publishing is over; choose an earlier time, or a longer -d";
         return Err(wrong(text.to_owned()));
     }
     let expected = match flags.order {

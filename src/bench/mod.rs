@@ -1,5 +1,7 @@
 //! The verb `bench`: from flags to a plan, and from the result to the terminal.
 
+mod agent;
+mod agents;
 mod channel;
 mod compare;
 mod conformance;
@@ -27,5 +29,6 @@ pub(crate) fn run(flags: &Bench) -> Result<(), Failure> {
         Verb::Compare(flags) => compare::run(flags),
         Verb::Knee(flags) => knee::run(flags),
         Verb::Conformance(flags) => conformance::run(flags),
+        Verb::Agent(flags) => agent::run(flags),
     }
 }

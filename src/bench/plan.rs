@@ -32,15 +32,18 @@ const COUNT_DURATION: Duration = Duration::from_secs(3600);
 
 /// The plan of `bench http`.
 pub(crate) fn http(flags: &Http) -> Result<LoadPlan, Failure> {
-    let arrivals = arrivals(flags.arrivals);
     let mut urls = flags.urls.clone();
     if let Some(file) = &flags.urls_file {
         urls.extend(urls_of(file)?);
     }
-    let otherwise = if flags.requests.is_some() { COUNT_DURATION } else { DURATION };
-    let timing = Timing::of(flags.rate.as_ref(), arrivals, flags.load.duration, otherwise)?;
-    let plan = plan(&urls, &flags.load, &flags.place, timing)?;
+    let plan = plan(&urls, &flags.load, &flags.place, http_timing(flags)?)?;
     Ok(LoadPlan { count: flags.requests, ..plan })
+}
+
+/// When `bench http` sends requests, and for how long.
+pub(crate) fn http_timing(flags: &Http) -> Result<Timing, Failure> {
+    let otherwise = if flags.requests.is_some() { COUNT_DURATION } else { DURATION };
+    Timing::of(flags.rate.as_ref(), arrivals(flags.arrivals), flags.load.duration, otherwise)
 }
 
 /// The plan of each step of `bench knee`; the step sets its rate.

@@ -25,15 +25,28 @@ const FILL_DURATION: Duration = Duration::from_secs(24 * 3600);
 pub(crate) fn run(flags: &Store) -> Result<(), Failure> {
     flags.output.html.as_deref().map_or(Ok(()), |file| page::check("--html", file))?;
     let (ownership, ask) = (ownership(flags), ask(flags));
-    let of_flags = |aim: StoreAim| if flags.encrypted { aim.encrypted() } else { aim };
-    let aim = of_flags(StoreAim::at(&flags.address, &ask, ownership).map_err(wrong)?);
-    let plan = super::plan::store(flags, aim.clone())?;
+    let has_agents = !flags.agents.agents.is_empty();
+    let plan = plan(flags)?;
     if flags.fill {
         let filling = StoreAim::filling(&flags.address, &ask, ownership).map_err(wrong)?;
-        fill(flags, &plan, of_flags(filling).aim)?;
+        fill(flags, &plan, of_flags(filling, flags).aim)?;
     }
-    let report = measure(&plan, if flags.hold { "hold" } else { "run" })?;
+    let report = if has_agents {
+        super::agents::requests(&flags.agents, flags.runs, flags.warmup + plan.duration)?
+    } else {
+        measure(&plan, if flags.hold { "hold" } else { "run" })?
+    };
     deliver(&report, &flags.output)
+}
+
+/// The plan of these flags.
+pub(crate) fn plan(flags: &Store) -> Result<LoadPlan, Failure> {
+    let aim = StoreAim::at(&flags.address, &ask(flags), ownership(flags)).map_err(wrong)?;
+    super::plan::store(flags, of_flags(aim, flags))
+}
+
+fn of_flags(aim: StoreAim, flags: &Store) -> StoreAim {
+    if flags.encrypted { aim.encrypted() } else { aim }
 }
 
 fn measure(plan: &LoadPlan, what: &'static str) -> Result<Report, Failure> {

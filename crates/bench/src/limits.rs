@@ -262,3 +262,43 @@ pub const STORM_LOOK_NS: u64 = 5_000_000;
 /// How long `bench channel` waits for subscribers that a storm cut, 60 s in nanoseconds. Those still away make the
 /// result INVALID.
 pub const STORM_PATIENCE_NS: u64 = 60_000_000_000;
+
+/// The version of the protocol between a coordinator and its agents, 1. Another version, or another version of the
+/// program, is refused, because both must read a command line in the same way.
+pub const AGENT_PROTOCOL: u32 = 1;
+
+/// Most agents of a measurement, 16. More are refused before the run. With as many addresses of a channel there are at
+/// most 256 publishers, whose number has two digits in a message.
+pub const AGENTS_MAXIMUM: usize = 16;
+
+const _: () = assert!(AGENTS_MAXIMUM * CHANNEL_ADDRESSES_MAXIMUM <= 256);
+
+/// Longest message between a coordinator and an agent before each has proved that it has the key, 1 KiB. A longer one
+/// ends the connection.
+pub const AGENT_GREETING_BYTES: usize = 1 << 10;
+
+/// Longest message afterwards, 64 MiB: the result of a thousand runs. A longer one ends the connection, and the agent
+/// counts as lost.
+pub const AGENT_MESSAGE_BYTES: usize = 64 << 20;
+
+/// Shortest key that a coordinator and its agents share, 32 bytes. A shorter one is refused, because it could be
+/// guessed from an overheard greeting.
+pub const AGENT_KEY_BYTES: usize = 32;
+
+/// How long a greeting may take, 5 s in nanoseconds. Then an agent waits for the next coordinator, and a coordinator
+/// gives up.
+pub const AGENT_GREETING_NS: u64 = 5_000_000_000;
+
+/// How long a coordinator waits beyond the planned time for an agent, 60 s in nanoseconds. Then it counts as lost.
+pub const AGENT_PATIENCE_NS: u64 = 60_000_000_000;
+
+/// How long an agent waits for the next message of its coordinator, 10 minutes in nanoseconds: others may still open
+/// their connections. Then it waits for another coordinator.
+pub const AGENT_IDLE_NS: u64 = 600_000_000_000;
+
+/// Readings of the clock of an agent, 16, of which the one with the shortest round trip counts.
+pub const AGENT_CLOCK_READINGS: u32 = 16;
+
+/// From the order to start until the start, 100 ms in nanoseconds, in addition to the time that the order takes to the
+/// agent that is furthest away.
+pub const AGENT_START_NS: u64 = 100_000_000;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::{Form, Surroundings};
+use super::{Agents, Form, Surroundings};
 use crate::duration::duration;
 
 const CHANNEL_EXAMPLES: &str = "Examples:
@@ -18,6 +18,7 @@ const CHANNEL_EXAMPLES: &str = "Examples:
                                                                        two nodes: local and other deliveries, one order
   velodrome bench channel 127.0.0.1:8080/channels/news --rate 10 --storm all@5s   all connections are cut after 5 seconds
   velodrome bench channel 127.0.0.1:8080/channels/news --rate 10 --churn 50       50 subscribers a second leave and come
+  velodrome bench channel 10.0.0.1/channels/news --rate 40 --agents 10.0.0.2:7000,10.0.0.3:7000 --key-file bench.key
 
 Subscribers are WebSockets; a message that one of them sends goes to all. Times count from when a message was due.
 Every message is checked over all subscribers: gaps, doubles, and whether the order is the same for all.
@@ -33,7 +34,7 @@ pub(crate) enum OrderFlag {
     Publisher,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = CHANNEL_EXAMPLES)]
 pub(crate) struct Channel {
     /// The channel: http://HOST:PORT/PATH, https:// or wss:// over TLS, HOST:PORT/PATH or unix:SOCKET:/PATH; a
@@ -62,20 +63,37 @@ pub(crate) struct Channel {
     #[arg(long, value_name = "N")]
     pub(crate) publish_to: Option<NonZeroUsize>,
     /// The order to expect of messages that were published at different URLs.
-    #[arg(long, value_name = "WHOSE", default_value = "all", help_heading = "Check of each message")]
+    #[arg(
+        long,
+        value_name = "WHOSE",
+        default_value = "all",
+        help_heading = "Check of each message"
+    )]
     pub(crate) order: OrderFlag,
     /// Count gaps, doubles and different orders, but do not let them make the result invalid.
     #[arg(long, help_heading = "Check of each message")]
     pub(crate) unchecked: bool,
     /// A reconnect storm: cut the connections of N subscribers, or of all, at this time after the begin. They come back
     /// at once, with their position if the server keeps one.
-    #[arg(long, value_name = "N@TIME", requires = "rate", help_heading = "Subscribers that do not stay")]
+    #[arg(
+        long,
+        value_name = "N@TIME",
+        requires = "rate",
+        help_heading = "Subscribers that do not stay"
+    )]
     pub(crate) storm: Option<String>,
     /// Churn: this many subscribers a second leave, and others come.
-    #[arg(long, value_name = "R", requires = "rate", help_heading = "Subscribers that do not stay")]
+    #[arg(
+        long,
+        value_name = "R",
+        requires = "rate",
+        help_heading = "Subscribers that do not stay"
+    )]
     pub(crate) churn: Option<f64>,
     #[command(flatten)]
     pub(crate) place: Surroundings,
+    #[command(flatten)]
+    pub(crate) agents: Agents,
     #[command(flatten)]
     pub(crate) form: Form,
 }

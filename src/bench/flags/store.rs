@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{ArrivalsFlag, Output, Surroundings};
+use super::{Agents, ArrivalsFlag, Output, Surroundings};
 use crate::bench::timing::RateFlag;
 use crate::duration::duration;
 
@@ -20,7 +20,7 @@ is checked. Missing keys are counted.
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 the result is not valid.";
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Store {
     /// The store: HOST:PORT or redis://HOST:PORT, rediss://HOST:PORT (over TLS), or memcached://HOST:PORT.
@@ -59,7 +59,7 @@ pub(crate) struct Store {
     )]
     pub(crate) connections: u32,
     /// Open all connections first and hold them for the whole run; one that ends is not replaced.
-    #[arg(long, requires = "rate", help_heading = "Load")]
+    #[arg(long, requires = "rate", conflicts_with = "agents", help_heading = "Load")]
     pub(crate) hold: bool,
     /// Duration of a run: 10s, 500ms, 2m; a plain number is seconds.
     #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = duration, help_heading = "Load")]
@@ -98,6 +98,8 @@ pub(crate) struct Store {
     pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) place: Surroundings,
+    #[command(flatten)]
+    pub(crate) agents: Agents,
     #[command(flatten)]
     pub(crate) output: Output,
 }

@@ -43,9 +43,9 @@ impl AgentReport {
             AgentState::Invalid(reasons) => {
                 Some(format!("agent {address}: {}", reasons.join("; ")))
             }
-            AgentState::Lost(why) => Some(format!(
-                "agent {address} was lost, and with it its part of the load: {why}"
-            )),
+            AgentState::Lost(why) => {
+                Some(format!("agent {address} was lost, and with it its part of the load: {why}"))
+            }
         }
     }
 }

@@ -322,7 +322,13 @@ impl Service for Subscribers {
         match subscriber.phase {
             Phase::Confirming | Phase::Subscribed => self.take_frames(subscriber, input, context),
             Phase::Connecting | Phase::ShakingHands | Phase::Asking => {
-                self.take_head(subscriber, input, context)
+                let Progress { consumed, next } = self.take_head(subscriber, input, context);
+                if !matches!(subscriber.phase, Phase::Confirming | Phase::Subscribed) {
+                    return Progress { consumed, next };
+                }
+                // What came with the head would otherwise wait for further input.
+                let frames = self.take_frames(subscriber, &input[consumed..], context);
+                Progress { consumed: consumed + frames.consumed, next: frames.next }
             }
         }
     }

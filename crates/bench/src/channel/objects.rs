@@ -93,15 +93,13 @@ mod tests {
     fn objects_are_read_as_the_server_writes_them() {
         let text = br#"{"subscribed":"a","since":"93f0-2","recovered":false}"#;
         let (channel, since) = ("a".into(), "93f0-2".into());
-        assert_eq!(
-            Heard::read(text),
-            Heard::Subscribed { channel, since, recovered: Some(false) }
-        );
+        assert_eq!(Heard::read(text), Heard::Subscribed { channel, since, recovered: Some(false) });
         let text = br#"{"channel":"a","offset":3,"data":"b"}"#;
         assert_eq!(Heard::read(text), Heard::Message { offset: 3, text: "b".into() });
         let text = br#"{"error":"no","channel":"a"}"#;
         assert_eq!(Heard::read(text), Heard::Refused("no".into()));
-        for other in [&b"{\"pong\":true}"[..], b"x", b"{\"channel\":\"a\",\"offset\":3,\"data\":7}"] {
+        for other in [&b"{\"pong\":true}"[..], b"x", b"{\"channel\":\"a\",\"offset\":3,\"data\":7}"]
+        {
             assert_eq!(Heard::read(other), Heard::Nothing);
         }
     }

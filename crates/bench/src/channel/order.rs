@@ -87,10 +87,12 @@ impl Succession {
     /// The messages that have no place in one order for all; `None` if there is such an order.
     pub(super) fn contradiction(&self) -> Option<Contradiction> {
         let forward: Vec<[u32; 2]> = self.pairs().collect();
-        let backward: Vec<[u32; 2]> = forward.iter().map(|[before, after]| [*after, *before]).collect();
+        let backward: Vec<[u32; 2]> =
+            forward.iter().map(|[before, after]| [*after, *before]).collect();
         // What is before everything, and then what is behind everything, is in order.
         let left = tangled(&forward);
-        let left: Vec<[u32; 2]> = forward.into_iter().filter(|pair| is_among(pair, &left)).collect();
+        let left: Vec<[u32; 2]> =
+            forward.into_iter().filter(|pair| is_among(pair, &left)).collect();
         let both = tangled(&backward);
         let mut left: Vec<[u32; 2]> =
             left.into_iter().filter(|pair| is_among(pair, &both)).collect();

@@ -25,6 +25,12 @@ pub struct ChannelOutcome {
 }
 
 impl ChannelOutcome {
+    /// How many messages its subscribers have received.
+    #[must_use]
+    pub fn received(&self) -> u64 {
+        self.tally.received
+    }
+
     /// Moves its times to the clock of another host, which shows this much more.
     pub fn shift(&mut self, offset_ns: i64) {
         self.tally.shift(offset_ns);

@@ -175,7 +175,8 @@ impl WorkloadReport {
             cut: tally.cuts(),
             all_back_ns: each.into_iter().max().filter(|_| is_known),
             back: TimeDistribution::of(tally.back()),
-            server_cpu_ns_per_reconnect: used_ns.map(|used_ns| used_ns as f64 / tally.cuts() as f64),
+            server_cpu_ns_per_reconnect: used_ns
+                .map(|used_ns| used_ns as f64 / tally.cuts() as f64),
             retries: tally.retries(),
             missing: tally.missing(),
             left: tally.leaves(),
@@ -232,15 +233,15 @@ impl ChannelReport {
     ) -> Self {
         let opened = tally.opened;
         let (mut first, mut last) = (Latency::new(), Latency::new());
-        for arrivals in tally.messages().iter().filter(|arrivals| arrivals.count() >= opened.max(1)) {
+        for arrivals in tally.messages().iter().filter(|arrivals| arrivals.count() >= opened.max(1))
+        {
             first.record(arrivals.first_ns());
             last.record(arrivals.last_ns());
         }
         let elapsed_ns = tally.last_ns.saturating_sub(tally.begun_ns.unwrap_or(tally.last_ns));
         let delivery = tally.times().together(|_| true);
         let together = |fits: fn(AddressPair) -> bool| {
-            (plan.plan.peers.len() > 1)
-                .then(|| TimeDistribution::of(&tally.times().together(fits)))
+            (plan.plan.peers.len() > 1).then(|| TimeDistribution::of(&tally.times().together(fits)))
         };
         let pairs = tally.times().each().map(|(pair, times)| PairReport {
             pair,
@@ -317,7 +318,10 @@ impl ChannelReport {
             reasons.push("it was ended early".to_owned());
         }
         if self.subscribers < self.wanted {
-            reasons.push(format!("{} of {} subscribers were connected", self.subscribers, self.wanted));
+            reasons.push(format!(
+                "{} of {} subscribers were connected",
+                self.subscribers, self.wanted
+            ));
         }
         if self.received == 0 {
             reasons.push("nothing was received".to_owned());

@@ -58,7 +58,7 @@ pub fn run(
         wish = watch.publish(conductor, opened, &before)?;
     }
     let (after, cpus_after) = (ServerSample::read(&servers), CpuTimes::read().ok());
-    let storm = watch.storm.take().map(|storm| storm.figures());
+    let storm = watch.storm.take().map(|storm| storm.figures(signs.storm_ns()));
     let is_whole = wish == Continuation::GoOn;
     signs.end(if is_whole { Ending::Whole } else { Ending::Early });
     let (tally, used) = gather(plan, &outcomes)?;
@@ -142,8 +142,8 @@ impl Watch<'_> {
         let step_ns = if self.storm.is_some() { STORM_LOOK_NS } else { LIVE_NS };
         let wish = self.until(step_ns, |watch, moment| {
             watch.look_at_storm();
-            let is_published = moment.published >= watch.plan.messages
-                || monotonic_ns() >= watch.signs.end_ns();
+            let is_published =
+                moment.published >= watch.plan.messages || monotonic_ns() >= watch.signs.end_ns();
             opened == 0 || is_published && watch.storm.as_ref().is_none_or(StormWatch::is_over)
         })?;
         if wish == Continuation::End {
@@ -194,8 +194,9 @@ impl StormWatch {
         self.back.is_some() || monotonic_ns() > patience_ns
     }
 
-    fn figures(self) -> StormFigures {
-        let between = |(before, since_ns): &(ServerSample, u64), (after, at_ns): &(ServerSample, u64)| {
+    fn figures(self, all_back_ns: u64) -> StormFigures {
+        let between = |(before, since_ns): &(ServerSample, u64),
+                       (after, at_ns): &(ServerSample, u64)| {
             let used = ServerUse::between(before, after)?;
             Some((used.cpu_ns, at_ns.saturating_sub(*since_ns)))
         };
@@ -205,11 +206,12 @@ impl StormWatch {
         let during = between(cut, back);
         // What the deliveries cost that go on meanwhile, by the time before.
         let usual = between(&self.begin, cut);
-        let server_cpu_ns = during.zip(usual).map(|((cpu_ns, length_ns), (usual_ns, before_ns))| {
-            let usual_ns = usual_ns as f64 * length_ns as f64 / before_ns.max(1) as f64;
-            cpu_ns.saturating_sub(usual_ns as u64)
-        });
-        StormFigures::new(Some(back.1.saturating_sub(cut.1)), server_cpu_ns)
+        let server_cpu_ns =
+            during.zip(usual).map(|((cpu_ns, length_ns), (usual_ns, before_ns))| {
+                let usual_ns = usual_ns as f64 * length_ns as f64 / before_ns.max(1) as f64;
+                cpu_ns.saturating_sub(usual_ns as u64)
+            });
+        StormFigures::new(Some(all_back_ns), server_cpu_ns)
     }
 }
 

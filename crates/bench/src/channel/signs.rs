@@ -36,6 +36,9 @@ pub(super) struct Signs {
     /// Threads that have cut their connections, and cut subscribers that are not back.
     cutters: AtomicU64,
     away: AtomicU64,
+    /// When the first was cut, and when the last was back.
+    cut_ns: AtomicU64,
+    back_ns: AtomicU64,
     /// 0 while the run goes on.
     over: AtomicU64,
 }
@@ -54,6 +57,8 @@ impl Signs {
             storm_ns: AtomicU64::new(0),
             cutters: AtomicU64::new(0),
             away: AtomicU64::new(0),
+            cut_ns: AtomicU64::new(u64::MAX),
+            back_ns: AtomicU64::new(0),
             over: AtomicU64::new(0),
         }
     }
@@ -127,19 +132,27 @@ impl Signs {
     }
 
     /// A thread has cut this many connections.
-    pub(super) fn cut(&self, subscribers: u64) {
+    pub(super) fn cut(&self, subscribers: u64, now_ns: u64) {
+        self.cut_ns.fetch_min(now_ns, Ordering::Relaxed);
         self.away.fetch_add(subscribers, Ordering::Relaxed);
         self.cutters.fetch_add(1, Ordering::Release);
     }
 
     /// A subscriber that was cut is back.
-    pub(super) fn come_back(&self) {
-        self.away.fetch_sub(1, Ordering::Relaxed);
+    pub(super) fn come_back(&self, now_ns: u64) {
+        self.back_ns.fetch_max(now_ns, Ordering::Relaxed);
+        self.away.fetch_sub(1, Ordering::Release);
     }
 
     /// Whether all subscribers are back, after this many threads have cut connections.
     pub(super) fn are_back(&self, threads: u64) -> bool {
-        self.cutters.load(Ordering::Acquire) >= threads && self.away.load(Ordering::Relaxed) == 0
+        self.cutters.load(Ordering::Acquire) >= threads && self.away.load(Ordering::Acquire) == 0
+    }
+
+    /// From the first cut until the last was back.
+    pub(super) fn storm_ns(&self) -> u64 {
+        let back_ns = self.back_ns.load(Ordering::Relaxed);
+        back_ns.saturating_sub(self.cut_ns.load(Ordering::Relaxed))
     }
 
     /// The run is over.

@@ -39,6 +39,7 @@ impl Report {
             host,
             runs,
             fail_if: Vec::new(),
+            agents: Vec::new(),
             hold,
         }
     }

@@ -16,8 +16,8 @@ mod percentile;
 mod run;
 mod schema;
 mod summary;
-mod together;
 pub(crate) mod text;
+mod together;
 mod verdict;
 
 pub use condition::{FailCondition, NoCondition};

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::agents::AgentReport;
 use crate::host::HostFacts;
 use crate::report::hold::HoldReport;
 use crate::report::measured::{Ended, PlanReport};
@@ -38,6 +39,9 @@ pub struct Report {
     /// The conditions under which it counts as failed.
     #[serde(default)]
     pub fail_if: Vec<ConditionReport>,
+    /// The generators on other hosts that made the measurement; empty if this one did.
+    #[serde(default)]
+    pub agents: Vec<AgentReport>,
     /// The result of holding connections; null if not requested.
     #[serde(default)]
     pub hold: Option<HoldReport>,

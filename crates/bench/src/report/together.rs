@@ -5,10 +5,15 @@
 
 use super::encryption::{AgreementReport, EncryptionReport, sum_faults};
 use super::latency::LatencyReport;
+use super::measured::{Ended, PlanReport};
 use super::run::{
     BytesReport, ConnectionsReport, GeneratorReport, Holds, LittlesLaw, Requests, RunReport,
     SecondReport, ServerUsage,
 };
+use super::schema::Report;
+use super::summary::Summary;
+use super::verdict::{ReasonCode, ResultTrust, Verdict, VerdictReason};
+use crate::agents::{AgentReport, AgentState};
 use crate::limits::TERMS_MAXIMUM;
 use crate::tally::{BlobError, FailureCounts, Latency};
 
@@ -75,6 +80,85 @@ impl EncryptionReport {
     }
 }
 
+impl Report {
+    /// The measurement that several generators made together: for each run, their reports of it. `None` if none of them
+    /// gave one.
+    ///
+    /// # Errors
+    /// If a distribution cannot be read.
+    pub fn together(
+        command: Vec<String>,
+        runs: Vec<Vec<Option<Report>>>,
+        agents: Vec<AgentReport>,
+    ) -> Result<Option<Report>, BlobError> {
+        let given = || runs.iter().flatten().flatten();
+        let Some(first) = given().next() else { return Ok(None) };
+        let is_whole = given().all(|report| report.ended == Ended::Complete);
+        let mut whole = Report {
+            command,
+            begun_unix_s: given().map(|report| report.begun_unix_s).min().unwrap_or(0),
+            ended: if is_whole { Ended::Complete } else { Ended::Interrupted },
+            plan: plan_together(&first.plan, runs.first().into_iter().flatten().flatten()),
+            verdict: verdict(&runs, &agents),
+            runs: Vec::new(),
+            ..first.clone()
+        };
+        whole.plan.runs = u32::try_from(runs.len()).unwrap_or(u32::MAX);
+        for run in runs {
+            let parts: Vec<RunReport> =
+                run.into_iter().flatten().flat_map(|report| report.runs).collect();
+            whole.runs.extend(RunReport::together(&parts)?);
+        }
+        (whole.summary, whole.agents) = (Summary::of(&whole.runs), agents);
+        Ok(Some(whole))
+    }
+}
+
+/// The plan of all parts.
+fn plan_together<'a>(first: &PlanReport, parts: impl Iterator<Item = &'a Report>) -> PlanReport {
+    let plans: Vec<&PlanReport> = parts.map(|report| &report.plan).collect();
+    let rate = |of: fn(&PlanReport) -> Option<f64>| plans.iter().map(|plan| of(plan)).sum();
+    let mut stages = first.stages.clone();
+    for (at, stage) in stages.iter_mut().enumerate() {
+        let each = || plans.iter().filter_map(|plan| plan.stages.get(at));
+        stage.from_per_s = each().map(|stage| stage.from_per_s).sum();
+        stage.to_per_s = each().map(|stage| stage.to_per_s).sum();
+    }
+    PlanReport {
+        connections: plans.iter().map(|plan| plan.connections).sum(),
+        threads: plans.iter().map(|plan| plan.threads).sum(),
+        rate_from_per_s: rate(|plan| plan.rate_from_per_s),
+        rate_to_per_s: rate(|plan| plan.rate_to_per_s),
+        count: plans.iter().map(|plan| plan.count).sum(),
+        stages,
+        ..first.clone()
+    }
+}
+
+/// What each generator says of its part, and who was lost.
+fn verdict(runs: &[Vec<Option<Report>>], agents: &[AgentReport]) -> Verdict {
+    let mut reasons: Vec<VerdictReason> = Vec::new();
+    let mut notes: Vec<VerdictReason> = Vec::new();
+    for (run, number) in runs.iter().zip(1..) {
+        for (report, agent) in run.iter().zip(agents) {
+            let Some(report) = report else { continue };
+            let told = |reason: &VerdictReason| VerdictReason {
+                run: Some(number),
+                text: format!("agent {}: {}", agent.address, reason.text),
+                ..reason.clone()
+            };
+            reasons.extend(report.verdict.reasons.iter().map(told));
+            notes.extend(report.verdict.notes.iter().map(told));
+        }
+    }
+    for agent in agents.iter().filter(|agent| matches!(agent.state, AgentState::Lost(_))) {
+        let text = agent.why_not().unwrap_or_default();
+        reasons.push(VerdictReason { code: ReasonCode::AgentLost, run: None, text });
+    }
+    let state = if reasons.is_empty() { ResultTrust::Valid } else { ResultTrust::Invalid };
+    Verdict { state, reasons, notes }
+}
+
 impl RunReport {
     /// The run that several generators made together; `None` without any.
     ///
@@ -82,9 +166,8 @@ impl RunReport {
     /// If a distribution cannot be read.
     pub fn together(parts: &[RunReport]) -> Result<Option<RunReport>, BlobError> {
         let Some(first) = parts.first() else { return Ok(None) };
-        let latency = |of: fn(&RunReport) -> &LatencyReport| {
-            LatencyReport::together(parts.iter().map(of))
-        };
+        let latency =
+            |of: fn(&RunReport) -> &LatencyReport| LatencyReport::together(parts.iter().map(of));
         let requests = requests(parts);
         let outcomes = requests.answered + requests.failed;
         let sum = |of: fn(&RunReport) -> u64| parts.iter().map(of).sum::<u64>();
@@ -190,9 +273,8 @@ fn server(parts: &[RunReport], outcomes: u64) -> Option<ServerUsage> {
         sums.sum::<Option<f64>>()
     };
     let cpu_ns = seen.iter().map(|(server, _)| server.cpu_ns).sum::<u64>();
-    let highest = |of: fn(&ServerUsage) -> f64| {
-        seen.iter().map(|(server, _)| of(server)).fold(0.0, f64::max)
-    };
+    let highest =
+        |of: fn(&ServerUsage) -> f64| seen.iter().map(|(server, _)| of(server)).fold(0.0, f64::max);
     let (first, _) = seen.first()?;
     Some(ServerUsage {
         name: first.name.clone(),

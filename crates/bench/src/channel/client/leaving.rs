@@ -30,7 +30,10 @@ impl Leaving {
 
 impl Subscribers {
     /// Closes the connections that are due to be closed. The result is when the next one is.
-    pub(super) fn leave(&mut self, context: &mut ServiceContext<'_, NoThreadMessage>) -> Option<u64> {
+    pub(super) fn leave(
+        &mut self,
+        context: &mut ServiceContext<'_, NoThreadMessage>,
+    ) -> Option<u64> {
         let now_ns = context.now.monotonic_ns;
         if self.leaving.storm.is_some() && self.orders.signs.storms() {
             self.cut(context);
@@ -68,7 +71,7 @@ impl Subscribers {
             cut += 1;
         }
         self.tally.workload.cut(u64::from(cut));
-        self.orders.signs.cut(u64::from(cut));
+        self.orders.signs.cut(u64::from(cut), since_ns);
     }
 
     /// A subscriber leaves, and another one comes.

@@ -111,7 +111,7 @@ impl Subscribers {
                 }
                 let after_ns = context.now.monotonic_ns.saturating_sub(since_ns);
                 self.tally.workload.come_back(after_ns);
-                self.orders.signs.come_back();
+                self.orders.signs.come_back(context.now.monotonic_ns);
             }
             Presence::Away { why: Absence::Left, .. } => {
                 let after_ns = context.now.monotonic_ns.saturating_sub(subscriber.begun_ns);

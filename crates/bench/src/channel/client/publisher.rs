@@ -78,7 +78,8 @@ impl Subscribers {
         context: &mut Context<'_, NoThreadMessage>,
     ) {
         let each = self.publishers.each.iter();
-        let Some(at) = each.clone().position(|publisher| publisher.seat == subscriber.number) else {
+        let Some(at) = each.clone().position(|publisher| publisher.seat == subscriber.number)
+        else {
             return;
         };
         let now_ns = context.now.monotonic_ns;

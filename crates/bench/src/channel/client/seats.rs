@@ -164,9 +164,9 @@ impl Seats {
 
     /// The next connection to open.
     pub(super) fn next(&mut self, now_ns: u64) -> Option<u32> {
-        self.unopened.next().or_else(|| {
-            if now_ns < self.pause_until_ns { None } else { self.again.pop_front() }
-        })
+        self.unopened
+            .next()
+            .or_else(|| if now_ns < self.pause_until_ns { None } else { self.again.pop_front() })
     }
 
     /// When there is another connection to open; `None` if there is none.
@@ -198,7 +198,10 @@ mod tests {
         seats.retry(0, 1_000);
         assert_eq!((seats.next(1_000), seats.next(1_000)), (Some(1), None));
         let due_ns = 1_000 + RECONNECT_PAUSE_NS;
-        assert_eq!((seats.due_ns(), seats.next(due_ns), seats.due_ns()), (Some(due_ns), Some(0), None));
+        assert_eq!(
+            (seats.due_ns(), seats.next(due_ns), seats.due_ns()),
+            (Some(due_ns), Some(0), None)
+        );
     }
 
     #[test]

@@ -159,7 +159,12 @@ fn write_workload(workload: &WorkloadReport, out: &mut impl Write) -> fmt::Resul
     }
     if workload.left > 0 {
         let TimeDistribution { p50_ns, p99_ns, max_ns, .. } = workload.joined;
-        write!(out, "churn       {} left and came; joined in p50 {}", count(workload.left), time(p50_ns))?;
+        write!(
+            out,
+            "churn       {} left and came; joined in p50 {}",
+            count(workload.left),
+            time(p50_ns)
+        )?;
         writeln!(out, ", p99 {}, max {}", time(p99_ns), time(max_ns))?;
     }
     if workload.retries > 0 {

@@ -8,6 +8,7 @@ pub(in crate::report) mod table;
 
 use std::fmt::{self, Write};
 
+use crate::agents::write_agents;
 use crate::report::figures::{
     bytes, count, duration, name, numbered, numbered_plural, percent, rate,
 };
@@ -42,6 +43,7 @@ pub fn write_text(report: &Report, out: &mut impl Write) -> fmt::Result {
         hold.write_text(out)?;
     }
     host(report, out)?;
+    write_agents(&report.agents, out)?;
     writeln!(out)?;
     verdict(&report.verdict, report.runs.len(), out)?;
     for result in &report.fail_if {

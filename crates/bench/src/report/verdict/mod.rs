@@ -78,6 +78,8 @@ pub enum ReasonCode {
     ConnectionsMissing,
     /// TLS handshakes failed.
     HandshakesFailed,
+    /// A generator on another host was lost.
+    AgentLost,
     /// A clock cannot be trusted.
     Clock,
     /// The hypervisor gave time to others.
