@@ -2,19 +2,29 @@
 //!
 //! Owns what a coordinator may have it do: requests, stores and channels, without files that the coordinator names.
 
-use std::num::NonZeroU64;
-
-use bench::agents::{Agent, AgentError, Session, Task};
+use bench::agents::{Agent, AgentError, AgentSession, Task};
 use bench::channel::Conductor;
 use bench::plan::{LoadPlan, Ownership};
 use bench::run::{Continuation, requests_from};
-use clap::Parser;
+use clap::{Parser, Subcommand};
 
 use super::agents::key;
-use super::flags::{self, Bench, Http, Store, Surroundings, Verb};
+use super::flags::{self, Bench, Http, Store, Verb};
+use super::part::{share, share_requests, stay_here};
 use crate::Failure;
-use crate::flags::{Flags, Verb as TopVerb};
 use crate::output::{complain, print_line};
+
+/// The command line of a coordinator: an agent makes measurements and nothing else.
+#[derive(Debug, Parser)]
+struct TaskLine {
+    #[command(subcommand)]
+    verb: TaskVerb,
+}
+
+#[derive(Debug, Subcommand)]
+enum TaskVerb {
+    Bench(Bench),
+}
 
 /// Runs the verb.
 pub(crate) fn run(flags: &flags::Agent) -> Result<(), Failure> {
@@ -39,7 +49,7 @@ pub(crate) fn run(flags: &flags::Agent) -> Result<(), Failure> {
 }
 
 /// Makes all runs of a coordinator.
-fn serve(session: &mut Session) -> Result<u32, AgentError> {
+fn serve(session: &mut AgentSession) -> Result<u32, AgentError> {
     let mut tasks = 0;
     while let Some(task) = session.task()? {
         // A measurement blocks the signals that end it in its own thread, and never in this one.
@@ -57,12 +67,10 @@ fn serve(session: &mut Session) -> Result<u32, AgentError> {
     Ok(tasks)
 }
 
-fn perform(task: &Task, session: &mut Session) -> Result<(), Failure> {
-    let words = Flags::try_parse_from(&task.words);
-    let words = words.map_err(|error| Failure::WrongUse(error.to_string()))?;
-    let TopVerb::Bench(Bench { verb }) = words.verb else {
-        return Err(Failure::WrongUse("an agent makes measurements only".to_owned()));
-    };
+fn perform(task: &Task, session: &mut AgentSession) -> Result<(), Failure> {
+    let line = TaskLine::try_parse_from(&task.words);
+    let TaskLine { verb: TaskVerb::Bench(Bench { verb }) } =
+        line.map_err(|error| Failure::WrongUse(error.to_string()))?;
     match verb {
         Verb::Http(mut flags) => {
             share_http(&mut flags, task)?;
@@ -78,7 +86,7 @@ fn perform(task: &Task, session: &mut Session) -> Result<(), Failure> {
 }
 
 /// Makes a run of requests.
-fn measure(plan: &LoadPlan, task: &Task, session: &mut Session) -> Result<(), Failure> {
+fn measure(plan: &LoadPlan, task: &Task, session: &mut AgentSession) -> Result<(), Failure> {
     let failed = |error: AgentError| Failure::Failed(error.to_string());
     let pulse = session.pulse().map_err(failed)?;
     let start = session.start(0).map_err(|error| Failure::Failed(error.to_string()))?;
@@ -117,31 +125,4 @@ fn share_store(flags: &mut Store, task: &Task) -> Result<(), Failure> {
     flags.runs = 1;
     stay_here(&mut flags.place);
     Ok(())
-}
-
-/// The number of a process means another one on each host; an agent finds a server on its own host by itself.
-pub(crate) fn stay_here(place: &mut Surroundings) {
-    place.server_pid = None;
-}
-
-/// The part of a number of connections.
-pub(crate) fn share(connections: u32, task: &Task) -> Result<u32, Failure> {
-    let Task { generator, generators, .. } = *task;
-    let generators = generators.max(1);
-    match connections / generators + u32::from(generator < connections % generators) {
-        0 => {
-            let text = format!("{connections} connections are too few for {generators} agents");
-            Err(Failure::WrongUse(text))
-        }
-        part => Ok(part),
-    }
-}
-
-/// The part of a number of requests or messages.
-pub(crate) fn share_requests(requests: NonZeroU64, task: &Task) -> Result<NonZeroU64, Failure> {
-    let (generator, generators) = (u64::from(task.generator), u64::from(task.generators.max(1)));
-    let part = requests.get() / generators + u64::from(generator < requests.get() % generators);
-    NonZeroU64::new(part).ok_or_else(|| {
-        Failure::WrongUse(format!("-n {requests} is too few for {generators} agents"))
-    })
 }

@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 
-use bench::agents::{AgentError, Session, Task};
+use bench::agents::{AgentError, AgentSession, Task};
 use bench::channel::{
     Alone, ChannelMoment, ChannelOutcome, ChannelPace, ChannelPlan, ChannelReport, Conductor,
     ExpectedOrder, Part, Storm,
@@ -11,9 +11,9 @@ use bench::limits::{CHANNEL_ADDRESSES_MAXIMUM, CHANNEL_MESSAGE_MAXIMUM, CHANNEL_
 use bench::run::Continuation;
 use bench::tally::BlobError;
 
-use super::agent::{share, share_requests, stay_here};
 use super::agents;
 use super::flags::{Channel, OrderFlag};
+use super::part::{share, share_requests, stay_here};
 use crate::Failure;
 use crate::duration::duration;
 use crate::output::print_line;
@@ -57,7 +57,7 @@ fn coordinate(flags: &Channel) -> Result<Result<ChannelReport, BlobError>, Failu
 pub(crate) fn measure_part(
     mut flags: Channel,
     task: &Task,
-    session: &mut Session,
+    session: &mut AgentSession,
 ) -> Result<(), Failure> {
     flags.connections = share(flags.connections, task)?;
     flags.rate = flags.rate.map(|rate| rate / f64::from(task.generators.max(1)));
@@ -135,15 +135,16 @@ fn plan(flags: &Channel, part: Part) -> Result<ChannelPlan, Failure> {
         OrderFlag::All => ExpectedOrder::All,
         OrderFlag::Publisher => ExpectedOrder::Publisher,
     };
+    let pace = match flags.rate {
+        Some(rate) => ChannelPace::Rate(positive("--rate", rate)?),
+        None => ChannelPace::AtOnce(flags.at_once.get()),
+    };
+    let churn_per_s = flags.churn.map(|rate| positive("--churn", rate)).transpose()?;
     let plan = super::plan::channel(flags)?;
     if plan.peers.len() < urls {
         let text = "two URLs are the same server; name each once";
         return Err(wrong(text.to_owned()));
     }
-    let pace = match flags.rate {
-        Some(rate) => ChannelPace::Rate(positive("--rate", rate)?),
-        None => ChannelPace::AtOnce(flags.at_once.get()),
-    };
     Ok(ChannelPlan {
         plan,
         pace,
@@ -152,7 +153,7 @@ fn plan(flags: &Channel, part: Part) -> Result<ChannelPlan, Failure> {
         publish_to,
         expected,
         storm,
-        churn_per_s: flags.churn.map(|rate| positive("--churn", rate)).transpose()?,
+        churn_per_s,
         part,
     })
 }

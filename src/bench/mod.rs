@@ -10,6 +10,7 @@ mod hold;
 mod http;
 mod knee;
 pub(crate) mod page;
+mod part;
 pub(crate) mod plan;
 mod reaching;
 pub(crate) mod screen;

@@ -117,8 +117,8 @@ pub(crate) fn store(flags: &Store, aim: StoreAim) -> Result<LoadPlan, Failure> {
         ..plain_load(flags.connections, duration)
     };
     let StoreAim { aim, store } = aim;
-    let url = aim.targets.first().map(|target| target.url.place.to_string()).unwrap_or_default();
-    let plan = plan(&[url], &load, &flags.place, timing)?;
+    let urls: Vec<String> = aim.targets.iter().map(|target| target.url.place.to_string()).collect();
+    let plan = plan(&urls, &load, &flags.place, timing)?;
     let upkeep = if flags.hold { Upkeep::Hold } else { Upkeep::Replace };
     let encryption = encryption(&flags.place, &aim.peers, &[])?;
     let (targets, peers, count) = (aim.targets, aim.peers, flags.requests);

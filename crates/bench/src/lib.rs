@@ -10,6 +10,7 @@ pub mod compare;
 pub mod host;
 pub mod knee;
 pub mod limits;
+pub mod own_writes;
 pub mod plan;
 pub mod report;
 pub mod run;

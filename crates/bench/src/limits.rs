@@ -302,3 +302,12 @@ pub const AGENT_CLOCK_READINGS: u32 = 16;
 /// From the order to start until the start, 100 ms in nanoseconds, in addition to the time that the order takes to the
 /// agent that is furthest away.
 pub const AGENT_START_NS: u64 = 100_000_000;
+
+/// Pause between two writes of `bench store --own-writes`, 10 ms in nanoseconds: a hundred a second, which is no load.
+pub const OWN_WRITES_PAUSE_NS: u64 = 10_000_000;
+
+/// How long a write may take to be seen at another address, 1 s in nanoseconds. Then it counts as unseen.
+pub const OWN_WRITES_PATIENCE_NS: u64 = 1_000_000_000;
+
+/// Longest answer in such a check, 4 KiB. A longer one counts as a failure.
+pub const OWN_WRITES_ANSWER_BYTES: usize = 4 << 10;

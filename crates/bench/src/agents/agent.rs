@@ -13,7 +13,7 @@ use sys::clock::monotonic_ns;
 
 use super::AgentError;
 use super::key::AgentKey;
-use super::line::{Line, Pulse, Side};
+use super::line::{CoordinatorPulse, Line, Side};
 use super::words::{FromAgent, Task, ToAgent};
 use crate::channel::{Conductor, Start};
 use crate::limits::AGENT_IDLE_NS;
@@ -67,20 +67,20 @@ impl Agent {
     ///
     /// # Errors
     /// If no more can be accepted.
-    pub fn accept(&self) -> Result<(SocketAddr, Result<Session, AgentError>), AgentError> {
+    pub fn accept(&self) -> Result<(SocketAddr, Result<AgentSession, AgentError>), AgentError> {
         let (stream, peer) = self.listener.accept()?;
         let line = Line::begin(stream, Side::Agent, &self.key);
-        Ok((peer, line.map(|line| Session { line })))
+        Ok((peer, line.map(|line| AgentSession { line })))
     }
 }
 
 /// The connection of a coordinator.
 #[derive(Debug)]
-pub struct Session {
+pub struct AgentSession {
     line: Line,
 }
 
-impl Session {
+impl AgentSession {
     /// Waits for a task; `None` when the coordinator has no more.
     ///
     /// # Errors
@@ -113,7 +113,7 @@ impl Session {
     ///
     /// # Errors
     /// Those of the kernel.
-    pub fn pulse(&self) -> Result<Pulse, AgentError> {
+    pub fn pulse(&self) -> Result<CoordinatorPulse, AgentError> {
         self.line.pulse()
     }
 
@@ -134,7 +134,7 @@ impl Session {
     }
 }
 
-impl Conductor for Session {
+impl Conductor for AgentSession {
     fn start(&mut self, open: u64) -> Result<Start, RunError> {
         self.line.send(&FromAgent::<()>::Ready(open)).map_err(disagreed)?;
         match self.hear().map_err(disagreed)? {

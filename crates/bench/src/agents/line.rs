@@ -137,16 +137,16 @@ impl Line {
     }
 
     /// A view of the connection that tells when the other side is gone, also while nobody reads.
-    pub(super) fn pulse(&self) -> Result<Pulse, AgentError> {
-        Ok(Pulse(self.stream.try_clone()?))
+    pub(super) fn pulse(&self) -> Result<CoordinatorPulse, AgentError> {
+        Ok(CoordinatorPulse(self.stream.try_clone()?))
     }
 }
 
 /// Whether the other side of a connection is still there.
 #[derive(Debug)]
-pub struct Pulse(TcpStream);
+pub struct CoordinatorPulse(TcpStream);
 
-impl Pulse {
+impl CoordinatorPulse {
     /// Whether it is gone. Never waits.
     #[must_use]
     pub fn is_lost(&self) -> bool {

@@ -6,14 +6,12 @@ mod agent;
 mod error;
 mod key;
 mod line;
-mod report;
 mod team;
 mod words;
 
-pub use agent::{Agent, Session};
+pub use agent::{Agent, AgentSession};
 pub use error::AgentError;
 pub use key::AgentKey;
-pub use line::Pulse;
-pub use report::{AgentReport, AgentState, write_agents};
+pub use line::CoordinatorPulse;
 pub use team::{MemberError, Team};
 pub use words::Task;

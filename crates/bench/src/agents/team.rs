@@ -16,11 +16,11 @@ use sys::clock::monotonic_ns;
 use super::AgentError;
 use super::key::AgentKey;
 use super::line::{Line, Side};
-use super::report::{AgentReport, AgentState};
 use super::words::{FromAgent, Task, ToAgent};
 use crate::limits::{
     AGENT_CLOCK_READINGS, AGENT_GREETING_NS, AGENT_PATIENCE_NS, AGENT_START_NS, AGENTS_MAXIMUM,
 };
+use crate::report::{AgentReport, AgentState};
 
 /// An agent as its coordinator sees it.
 #[derive(Debug)]

@@ -25,7 +25,7 @@ pub enum FaultKind {
 
 /// A fault, or the first of consecutive ones.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fault {
+pub struct DeliveryFault {
     /// What is wrong.
     pub kind: FaultKind,
     /// The message.
@@ -55,15 +55,15 @@ pub(super) struct CheckTally {
     counts: BTreeMap<FaultKind, u64>,
     told: u64,
     away: u64,
-    named: Vec<Fault>,
+    named: Vec<DeliveryFault>,
 }
 
 impl CheckTally {
     /// A fault.
-    pub(super) fn add(&mut self, fault: Fault) {
+    pub(super) fn add(&mut self, fault: DeliveryFault) {
         *self.counts.entry(fault.kind).or_default() += fault.messages;
         // Of each kind, so that many of one kind do not hide another.
-        let is_same = |known: &&Fault| known.kind == fault.kind;
+        let is_same = |known: &&DeliveryFault| known.kind == fault.kind;
         if self.named.iter().filter(is_same).count() < CHANNEL_FAULTS_NAMED {
             self.named.push(fault);
         }
@@ -93,7 +93,7 @@ impl CheckTally {
         self.told += other.told;
         self.away += other.away;
         for fault in other.named {
-            let is_same = |known: &&Fault| known.kind == fault.kind;
+            let is_same = |known: &&DeliveryFault| known.kind == fault.kind;
             if self.named.iter().filter(is_same).count() < CHANNEL_FAULTS_NAMED {
                 self.named.push(fault);
             }
@@ -126,7 +126,7 @@ pub struct CheckReport {
     /// Messages from while a subscriber without a position was away.
     pub away: u64,
     /// Some of the faults.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<DeliveryFault>,
     /// Some of the messages whose order differs: each was received directly before the next one by a subscriber, and
     /// the last before the first.
     pub unordered_example: Vec<MessageName>,

@@ -23,7 +23,7 @@ use sys::clock::realtime;
 
 use crate::plan::LoadPlan;
 
-pub use check::{CheckReport, ExpectedOrder, Fault, FaultKind};
+pub use check::{CheckReport, DeliveryFault, ExpectedOrder, FaultKind};
 pub use conductor::{Alone, Conductor, Start};
 pub use message::MessageName;
 pub use outcome::ChannelOutcome;

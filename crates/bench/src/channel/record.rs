@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_said_is_lost_is_no_gap() {
+    fn messages_that_the_server_calls_lost_are_no_gap() {
         let mut record = Record::from_the_beginning(2);
         record.take(name(0, 0));
         record.excuse(Excuse::Told);

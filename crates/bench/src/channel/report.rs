@@ -14,10 +14,10 @@ use super::pairs::AddressPair;
 use super::tally::Tally;
 use super::workload::WorkloadTally;
 use super::{ChannelPace, ChannelPlan};
-use crate::agents::AgentReport;
+
 use crate::limits::{GENERATOR_BUSY_MAXIMUM, SERVER_BUSY_MINIMUM, STEAL_SHARE_MAXIMUM};
 use crate::report::figures::{count, percent};
-use crate::report::{EncryptionPlanReport, EncryptionReport, to_pretty_json};
+use crate::report::{AgentReport, EncryptionPlanReport, EncryptionReport, to_pretty_json};
 use crate::tally::{BlobError, Latency};
 
 /// The result of a run.
@@ -143,6 +143,13 @@ pub struct PairReport {
     pub hdr_v2: String,
 }
 
+impl PairReport {
+    fn of(pair: AddressPair, times: &Latency) -> Self {
+        let (deliveries, hdr_v2) = (times.count(), times.to_text());
+        Self { pair, deliveries, times: TimeDistribution::of(times), hdr_v2 }
+    }
+}
+
 /// What came of subscribers that did not stay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadReport {
@@ -232,23 +239,13 @@ impl ChannelReport {
         generators: usize,
     ) -> Self {
         let opened = tally.opened;
-        let (mut first, mut last) = (Latency::new(), Latency::new());
-        for arrivals in tally.messages().iter().filter(|arrivals| arrivals.count() >= opened.max(1))
-        {
-            first.record(arrivals.first_ns());
-            last.record(arrivals.last_ns());
-        }
+        let [first, last] = ends(&tally);
         let elapsed_ns = tally.last_ns.saturating_sub(tally.begun_ns.unwrap_or(tally.last_ns));
         let delivery = tally.times().together(|_| true);
         let together = |fits: fn(AddressPair) -> bool| {
             (plan.plan.peers.len() > 1).then(|| TimeDistribution::of(&tally.times().together(fits)))
         };
-        let pairs = tally.times().each().map(|(pair, times)| PairReport {
-            pair,
-            deliveries: times.count(),
-            times: TimeDistribution::of(times),
-            hdr_v2: times.to_text(),
-        });
+        let pairs = tally.times().each().map(|(pair, times)| PairReport::of(pair, times));
         let contradiction = tally.succession().contradiction();
         let is_cut = tally.succession().is_cut();
         let moves = plan.storm.is_some() || plan.churn_per_s.is_some();
@@ -350,6 +347,17 @@ impl ChannelReport {
         self.valid = reasons.is_empty();
         self.reasons = reasons;
     }
+}
+
+/// The times of the first and the last subscriber of each message that all have received.
+fn ends(tally: &Tally) -> [Latency; 2] {
+    let (mut first, mut last) = (Latency::new(), Latency::new());
+    let all = tally.opened.max(1);
+    for arrivals in tally.messages().iter().filter(|arrivals| arrivals.count() >= all) {
+        first.record(arrivals.first_ns());
+        last.record(arrivals.last_ns());
+    }
+    [first, last]
 }
 
 fn ratio(part: u64, whole: u64) -> f64 {

@@ -40,6 +40,7 @@ impl Report {
             runs,
             fail_if: Vec::new(),
             agents: Vec::new(),
+            own_writes: None,
             hold,
         }
     }

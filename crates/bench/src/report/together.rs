@@ -3,6 +3,7 @@
 //! Owns how each figure is put together: counts are added, distributions are merged and their percentiles computed
 //! anew. Percentiles are never averaged, because no arithmetic on them gives the percentile of all.
 
+use super::agent::{AgentReport, AgentState};
 use super::encryption::{AgreementReport, EncryptionReport, sum_faults};
 use super::latency::LatencyReport;
 use super::measured::{Ended, PlanReport};
@@ -13,7 +14,6 @@ use super::run::{
 use super::schema::Report;
 use super::summary::Summary;
 use super::verdict::{ReasonCode, ResultTrust, Verdict, VerdictReason};
-use crate::agents::{AgentReport, AgentState};
 use crate::limits::TERMS_MAXIMUM;
 use crate::tally::{BlobError, FailureCounts, Latency};
 

@@ -7,7 +7,7 @@ use wire::websocket::{MessageLimits, Opcode, PeerRole, ReadStep, write_masked};
 
 use super::seats::{Absence, Presence};
 use super::{Phase, Subscriber, Subscribers, Wording};
-use crate::channel::check::{Fault, FaultKind};
+use crate::channel::check::{DeliveryFault, FaultKind};
 use crate::channel::message::Stamped;
 use crate::channel::objects::Heard;
 use crate::channel::pairs::AddressPair;
@@ -143,7 +143,7 @@ impl Subscribers {
         }
         let seat = self.seats.seat(subscriber.number);
         let Some(receipt) = seat.take(name) else { return };
-        let fault = |kind| Fault { kind, message: name, address: pair.to, messages: 1 };
+        let fault = |kind| DeliveryFault { kind, message: name, address: pair.to, messages: 1 };
         match receipt {
             Receipt::Double => return self.tally.check.add(fault(FaultKind::Double)),
             Receipt::Late => self.tally.check.add(fault(FaultKind::Late)),

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 use super::{ChannelReport, TimeDistribution, WorkloadReport};
-use crate::agents::write_agents;
+
 use crate::channel::check::{CheckReport, ExpectedOrder};
 use crate::report::figures::{count, duration, percent, rate};
-use crate::report::{encryption_lines, sum_faults};
+use crate::report::{encryption_lines, sum_faults, write_agents};
 
 impl ChannelReport {
     /// Writes the report for a person.

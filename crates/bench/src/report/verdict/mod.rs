@@ -80,6 +80,8 @@ pub enum ReasonCode {
     HandshakesFailed,
     /// A generator on another host was lost.
     AgentLost,
+    /// A client did not read its own writes at another address.
+    OwnWrites,
     /// A clock cannot be trusted.
     Clock,
     /// The hypervisor gave time to others.

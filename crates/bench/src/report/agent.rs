@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use crate::report::figures::{count, duration};
+use super::figures::{count, duration};
 
 /// What came of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ impl AgentReport {
 ///
 /// # Errors
 /// If `out` accepts no text.
-pub fn write_agents(agents: &[AgentReport], out: &mut impl Write) -> fmt::Result {
+pub(crate) fn write_agents(agents: &[AgentReport], out: &mut impl Write) -> fmt::Result {
     for (agent, at) in agents.iter().zip(0..) {
         let state = match agent.state {
             AgentState::Valid => "valid",
