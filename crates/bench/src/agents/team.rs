@@ -160,16 +160,18 @@ impl Team {
     pub fn report(&self, mut judge: impl FnMut(usize) -> (u64, Vec<String>)) -> Vec<AgentReport> {
         let each = self.members.iter().enumerate().map(|(at, member)| {
             let (done, reasons) = judge(at);
+            let (state, reasons) = match &member.lost {
+                Some(why) => (AgentState::Lost, vec![why.clone()]),
+                None if reasons.is_empty() => (AgentState::Valid, reasons),
+                None => (AgentState::Invalid, reasons),
+            };
             AgentReport {
                 address: member.address.clone(),
                 clock_offset_ns: member.clock.offset_ns,
                 clock_error_ns: member.clock.error_ns,
                 done,
-                state: match &member.lost {
-                    Some(why) => AgentState::Lost(why.clone()),
-                    None if reasons.is_empty() => AgentState::Valid,
-                    None => AgentState::Invalid(reasons),
-                },
+                state,
+                reasons,
             }
         });
         each.collect()

@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 use super::figures::{count, duration};
 
 /// What came of an agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentState {
     /// It measured its part, and trusts it.
     Valid,
     /// It measured its part, and does not trust it.
-    Invalid(Vec<String>),
+    Invalid,
     /// It was lost before it gave its result.
-    Lost(String),
+    Lost,
 }
 
 /// An agent of a measurement.
@@ -31,19 +31,19 @@ pub struct AgentReport {
     pub done: u64,
     /// What came of it.
     pub state: AgentState,
+    /// Why it is not valid.
+    pub reasons: Vec<String>,
 }
 
 impl AgentReport {
     /// Why a result with this agent cannot be trusted, if so.
     #[must_use]
     pub fn why_not(&self) -> Option<String> {
-        let address = &self.address;
-        match &self.state {
+        let (address, why) = (&self.address, self.reasons.join("; "));
+        match self.state {
             AgentState::Valid => None,
-            AgentState::Invalid(reasons) => {
-                Some(format!("agent {address}: {}", reasons.join("; ")))
-            }
-            AgentState::Lost(why) => {
+            AgentState::Invalid => Some(format!("agent {address}: {why}")),
+            AgentState::Lost => {
                 Some(format!("agent {address} was lost, and with it its part of the load: {why}"))
             }
         }
@@ -58,8 +58,8 @@ pub(crate) fn write_agents(agents: &[AgentReport], out: &mut impl Write) -> fmt:
     for (agent, at) in agents.iter().zip(0..) {
         let state = match agent.state {
             AgentState::Valid => "valid",
-            AgentState::Invalid(_) => "invalid",
-            AgentState::Lost(_) => "lost",
+            AgentState::Invalid => "invalid",
+            AgentState::Lost => "lost",
         };
         writeln!(
             out,

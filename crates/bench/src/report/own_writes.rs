@@ -8,8 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use super::figures::{count, duration};
 use super::latency::LatencyReport;
-use super::schema::Report;
-use super::verdict::{ReasonCode, ResultTrust, VerdictReason};
 
 /// What a client has seen that writes at one address and reads at the others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,7 +34,7 @@ pub struct OwnWritesReport {
 
 impl OwnWritesReport {
     /// What violates the check, in words.
-    fn violations(&self) -> Vec<String> {
+    pub(super) fn violations(&self) -> Vec<String> {
         let mut found = Vec::new();
         let stale = self.later + self.unseen;
         if stale > 0 {
@@ -75,21 +73,5 @@ impl OwnWritesReport {
         let LatencyReport { p50_ns, p99_ns, max_ns, .. } = self.lag;
         let [p50, p99, max] = [p50_ns, p99_ns, max_ns].map(|time| duration(time as f64));
         writeln!(out, "            found after p50 {p50}, p99 {p99}, max {max}")
-    }
-}
-
-impl Report {
-    /// Adds the check of own writes; what violates it makes the report invalid.
-    pub fn add_own_writes(&mut self, own_writes: OwnWritesReport) {
-        let violations = own_writes.violations().into_iter();
-        self.verdict.reasons.extend(violations.map(|text| VerdictReason {
-            code: ReasonCode::OwnWrites,
-            run: None,
-            text,
-        }));
-        if !self.verdict.reasons.is_empty() {
-            self.verdict.state = ResultTrust::Invalid;
-        }
-        self.own_writes = Some(own_writes);
     }
 }

@@ -151,7 +151,7 @@ fn verdict(runs: &[Vec<Option<Report>>], agents: &[AgentReport]) -> Verdict {
             notes.extend(report.verdict.notes.iter().map(told));
         }
     }
-    for agent in agents.iter().filter(|agent| matches!(agent.state, AgentState::Lost(_))) {
+    for agent in agents.iter().filter(|agent| agent.state == AgentState::Lost) {
         let text = agent.why_not().unwrap_or_default();
         reasons.push(VerdictReason { code: ReasonCode::AgentLost, run: None, text });
     }
