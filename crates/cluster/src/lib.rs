@@ -31,5 +31,5 @@ pub use handshake::NatsInfo;
 pub use link::{LinkEvent, NatsLink};
 pub use nkey::{SeedProblem, UserKey};
 pub use nodes::NodeView;
-pub use plan::{ClusterPlan, LinkEncryption, NatsCredentials, NatsServer, StreamPlan};
+pub use plan::{ClusterPlan, LinkEncryption, NatsCredentials, NatsLogin, NatsServer, StreamPlan};
 pub use stats::LinkStats;

@@ -8,31 +8,29 @@ use channels::ClusterNode;
 
 use crate::nkey::UserKey;
 
-/// How a node proves that it may use NATS.
-pub enum NatsCredentials {
-    /// Not at all.
-    None,
-    /// With a name and a password.
-    Password {
-        /// The name.
-        user: String,
-        /// The password.
-        password: String,
-    },
-    /// With a token.
-    Token(String),
-    /// With a signature.
-    Key(UserKey),
+/// How a node proves that it may use NATS. A server takes what it knows.
+#[derive(Default)]
+pub struct NatsCredentials {
+    /// A user and its password.
+    pub login: Option<NatsLogin>,
+    /// A token.
+    pub token: Option<String>,
+    /// A key that signs what the server sends.
+    pub key: Option<UserKey>,
+}
+
+/// A user and its password.
+pub struct NatsLogin {
+    /// The user.
+    pub user: String,
+    /// The password.
+    pub password: String,
 }
 
 impl fmt::Debug for NatsCredentials {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::None => "None",
-            Self::Password { .. } => "Password",
-            Self::Token(_) => "Token",
-            Self::Key(_) => "Key",
-        })
+        let user = self.login.as_ref().map(|login| &login.user);
+        out.debug_struct("NatsCredentials").field("user", &user).field("key", &self.key).finish()
     }
 }
 

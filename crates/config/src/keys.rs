@@ -7,6 +7,7 @@ use super::access::ACCESS;
 use super::acme::ACME;
 use super::channel_settings::CHANNELS;
 use super::channels::CHANNEL;
+use super::cluster::CLUSTER;
 use super::files::{CACHE_CONTROL, FILES, ROUTE_FILES};
 use super::forward_auth::FORWARD_AUTH;
 use super::host::HOST;
@@ -30,7 +31,7 @@ use super::when::WHEN;
 use super::wording::{enumerate, nearest, shown};
 
 /// Every section with keys of its own, in the order of the documentation.
-pub static SECTIONS: [&SectionKeys; 30] = [
+pub static SECTIONS: [&SectionKeys; 31] = [
     &TOP,
     &LISTENER,
     &ACME,
@@ -53,6 +54,7 @@ pub static SECTIONS: [&SectionKeys; 30] = [
     &PAGES,
     &CHANNEL,
     &CHANNELS,
+    &CLUSTER,
     &STORE,
     &DATABASE,
     &PROCESS,

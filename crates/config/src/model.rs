@@ -13,8 +13,8 @@ use wire::{
 };
 
 use super::{
-    AccessRule, AcmeSettings, AdminSettings, ChannelRules, ChannelSettings, DatabaseRules,
-    FileNames, FileSettings, ForwardAuth, HostName, Https, LimitRule, LimitSettings,
+    AccessRule, AcmeSettings, AdminSettings, ChannelRules, ChannelSettings, ClusterSettings,
+    DatabaseRules, FileNames, FileSettings, ForwardAuth, HostName, Https, LimitRule, LimitSettings,
     ListenerAddress, Log, Logging, Maintenance, MapRule, MediaType, Method, Pages, PartFile,
     PathGlob, ProxyRoute, RouteCondition, Secrets, SiteProcess, StoreSettings, TargetTemplate,
     TextPosition, Tls, TraceSettings, UpstreamSettings,
@@ -72,6 +72,8 @@ pub struct Config {
     pub channels: Vec<ChannelRules>,
     /// Settings for all channels.
     pub channel_settings: ChannelSettings,
+    /// Other servers with the same channels.
+    pub cluster: ClusterSettings,
     /// The key/value store.
     pub store: StoreSettings,
     /// The access of clients to its databases.
@@ -129,6 +131,7 @@ impl Config {
             },
             channels: Vec::new(),
             channel_settings: ChannelSettings::default(),
+            cluster: ClusterSettings::default(),
             store: StoreSettings::default(),
             databases: Vec::new(),
             processes: Vec::new(),

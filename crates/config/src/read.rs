@@ -13,6 +13,7 @@ use super::access;
 use super::acme::{self, ACME};
 use super::channel_settings::CHANNELS;
 use super::channels;
+use super::cluster::{self, CLUSTER};
 use super::files::{self, FILES};
 use super::limit_keys::{self, LIMITS};
 use super::log::{ADMIN, LOG, check_remote};
@@ -126,6 +127,7 @@ fn read_top(
         listener::read(top, overrides, &config.channel_settings.keys, base, problems);
     let offset = top.item("acme").map(|item| item.key_offset);
     acme::check(offset, &config, overrides, problems);
+    cluster::check(top.item("cluster").as_ref(), &config, problems);
     config.headers = field::headers(top, problems);
     config.media_types = files::media_types(top, problems);
     lay_over(overrides, &mut config, problems);
@@ -158,6 +160,7 @@ fn read_sections(top: &Section<'_>, config: &mut Config, base: &Path, problems: 
     }
     for (key, keys) in [
         ("channels", &CHANNELS),
+        ("cluster", &CLUSTER),
         ("store", &STORE),
         ("log", &LOG),
         ("trace", &TRACE),

@@ -279,6 +279,13 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             text: "Settings for all channels.",
         },
         ConfigKey {
+            name: "cluster",
+            value: Value::Section { takes: "section `[cluster]`" },
+            absent: Absent::Words("channels are those of this server"),
+            change: ChangeEffect::Restart,
+            text: "Other servers with the same channels.",
+        },
+        ConfigKey {
             name: "store",
             value: Value::Section { takes: "section `[store]`" },
             absent: Absent::Words("no store"),

@@ -18,7 +18,7 @@ pub(crate) fn plan(node: u64, port: u16, prefix: &str) -> Arc<ClusterPlan> {
             port,
             encryption: LinkEncryption::Plain,
         }],
-        credentials: NatsCredentials::None,
+        credentials: NatsCredentials::default(),
         streams: StreamPlan { count: 2, replicas: 1, bytes: 1 << 24, messages: 3, age_ms: 60_000 },
         publish_wait_ms: 2_000,
     })
