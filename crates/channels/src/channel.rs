@@ -31,6 +31,8 @@ pub(crate) enum Place {
     Elsewhere {
         home: Endpoint,
         ticket: u64,
+        /// The number that the home was asked to reach first, because a subscriber has seen it on another node.
+        reach: u64,
         /// Nothing is known about the channel until its home has answered.
         joined: Joined,
     },

@@ -57,17 +57,25 @@ impl Channels {
     ) {
         let Some(place) = self.by_name.get(name).copied() else { return };
         let Some(channel) = &mut self.channels[place as usize] else { return };
-        let Place::Elsewhere { ticket, joined, .. } = &mut channel.place else { return };
+        let Place::Elsewhere { ticket, joined, reach, .. } = &mut channel.place else { return };
         if *ticket != of_ticket {
             // The join was taken back meanwhile.
             return;
         }
         *joined = Joined::Yes;
+        let reached = std::mem::take(reach);
         channel.epoch = epoch;
         self.history_bytes += history.held_bytes();
         self.history_bytes -= channel.history.held_bytes();
         channel.history = history;
-        self.let_in(place, |_| true, context);
+        let is_beyond = |since: &Position| channel.is_ahead(*since) && since.offset > reached;
+        let waiting = channel.audiences.iter().flat_map(|audience| audience.reaches());
+        let beyond = waiting.filter(is_beyond).max_by_key(|since| since.offset);
+        self.let_in(place, |since| beyond.is_none() || since.is_none(), context);
+        if let Some(beyond) = beyond {
+            // It came while the home answered.
+            self.reach(place, beyond);
+        }
         self.bound_histories();
     }
 

@@ -290,7 +290,7 @@ impl Channels {
         let place = if home == self.here {
             Place::Home(Vec::new())
         } else {
-            Place::Elsewhere { home, ticket, joined: Joined::No }
+            Place::Elsewhere { home, ticket, reach: 0, joined: Joined::No }
         };
         // An epoch is never used again, by this scheduler or after a restart.
         let epoch = self.home_of.hash_one((self.here, ticket, name));

@@ -31,9 +31,10 @@ impl Channels {
         let Some(channel) = &mut self.channels[place as usize] else { return };
         match &mut channel.place {
             Place::Home(_) => self.want_read(place),
-            Place::Elsewhere { home, ticket: known, .. } => {
+            Place::Elsewhere { home, ticket: known, reach, .. } => {
                 *known = ticket;
-                let (name, reach) = (Arc::clone(&channel.name), since.offset);
+                *reach = since.offset.max(*reach);
+                let (name, reach) = (Arc::clone(&channel.name), *reach);
                 self.outgoing[usize::from(home.0)].push(Item::Join { name, ticket, reach });
             }
         }

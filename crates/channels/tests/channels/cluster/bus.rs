@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use channels::{
-    ClusterAnswer, ClusterNews, ClusterNode, ClusterOrder, Keeping, Position, QueryOrigin,
+    ClusterAnswer, ClusterNews, ClusterNode, ClusterOrder, ClusterQuestion, Keeping, Position,
+    QueryOrigin,
 };
 use world::Random;
 
@@ -55,8 +56,7 @@ pub(crate) struct Bus {
     pub(crate) now_ms: u64,
     origins: BTreeMap<String, (Place, u64, usize)>,
     next_origin: u64,
-    /// Messages without a history that were announced: for a look at what comes.
-    pub(crate) random: Random,
+    random: Random,
 }
 
 /// The stream of a channel.
@@ -128,34 +128,35 @@ impl Bus {
                     }
                 }
             }
-            ClusterOrder::Ask { query, to, question } => {
-                let others = self.nodes().into_iter().filter(|node| {
-                    *node != at.0 && !self.is_cut(*node) && to.is_none_or(|to| to.0 == *node as u64)
-                });
-                let others: BTreeSet<usize> =
-                    if is_cut { BTreeSet::new() } else { others.collect() };
-                for node in &others {
-                    let schedulers = self.links.keys().filter(|(of, _)| of == node).count();
-                    let scheduler = self.random.index(schedulers);
-                    self.next_origin += 1;
-                    let origin = format!("inbox.{}", self.next_origin);
-                    self.origins.insert(origin.clone(), (at, query, *node));
-                    let from = QueryOrigin(origin.into());
-                    let question = question.clone();
-                    self.link((*node, scheduler))
-                        .inbox
-                        .push_back(ClusterNews::Asked { from, question });
-                }
-                if others.is_empty() {
-                    self.link(at).inbox.push_back(ClusterNews::QueryOver { query });
-                } else {
-                    self.link(at).queries.insert(query, others);
-                }
-            }
+            ClusterOrder::Ask { query, to, question } => self.ask(at, query, to, &question),
             ClusterOrder::Answer { to, answer } if !is_cut => self.answer(at, &to, answer),
             ClusterOrder::Announce { .. }
             | ClusterOrder::Member { .. }
             | ClusterOrder::Answer { .. } => {}
+        }
+    }
+
+    /// The other nodes are asked, each on one of its schedulers.
+    fn ask(&mut self, at: Place, query: u64, to: Option<ClusterNode>, question: &ClusterQuestion) {
+        let is_cut = self.is_cut(at.0);
+        let others = self.nodes().into_iter().filter(|node| {
+            *node != at.0 && !self.is_cut(*node) && to.is_none_or(|to| to.0 == *node as u64)
+        });
+        let others: BTreeSet<usize> = if is_cut { BTreeSet::new() } else { others.collect() };
+        for node in &others {
+            let schedulers = self.links.keys().filter(|(of, _)| of == node).count();
+            let scheduler = self.random.index(schedulers);
+            self.next_origin += 1;
+            let origin = format!("inbox.{}", self.next_origin);
+            self.origins.insert(origin.clone(), (at, query, *node));
+            let from = QueryOrigin(origin.into());
+            let question = question.clone();
+            self.link((*node, scheduler)).inbox.push_back(ClusterNews::Asked { from, question });
+        }
+        if others.is_empty() {
+            self.link(at).inbox.push_back(ClusterNews::QueryOver { query });
+        } else {
+            self.link(at).queries.insert(query, others);
         }
     }
 
@@ -262,7 +263,17 @@ impl Bus {
                 .drain(..)
                 .filter(|news| matches!(news, ClusterNews::CommitResult { .. }));
             let results: Vec<ClusterNews> = results.collect();
-            link.inbox.clear();
+            link.inbox.retain(|news| {
+                !matches!(
+                    news,
+                    ClusterNews::Announced { .. }
+                        | ClusterNews::Committed { .. }
+                        | ClusterNews::History { .. }
+                        | ClusterNews::Member { .. }
+                        | ClusterNews::Asked { .. }
+                        | ClusterNews::Answered { .. }
+                )
+            });
             link.inbox.push_back(ClusterNews::Away);
             link.inbox.extend(results);
             for (read, name) in std::mem::take(&mut link.reads) {

@@ -108,19 +108,17 @@ impl Stream {
         (seen, at_most): (u64, usize),
         now_ms: u64,
     ) -> HistoryPart {
-        let own: Vec<&Stored> = self
-            .stored
-            .iter()
-            .filter(|stored| stored.channel == channel && stored.number <= seen)
-            .collect();
+        let kept = self.stored.iter().filter(|stored| stored.channel == channel);
+        let kept: Vec<&Stored> = kept.collect();
         let mut complete_after = self.first - 1;
-        if own.len() >= PER_CHANNEL {
-            complete_after = complete_after.max(own[0].number - 1);
+        if kept.len() >= PER_CHANNEL {
+            complete_after = complete_after.max(kept[0].number - 1);
         }
+        let own: Vec<&&Stored> = kept.iter().filter(|stored| stored.number <= seen).collect();
         if own.iter().any(|stored| stored.number == after) {
             complete_after = complete_after.min(after);
         }
-        let rest: Vec<&&Stored> = own.iter().filter(|stored| stored.number > after).collect();
+        let rest: Vec<_> = own.iter().filter(|stored| stored.number > after).collect();
         let messages: Vec<KeptMessage> = rest
             .iter()
             .take(at_most)
