@@ -29,6 +29,7 @@ mod channels;
 mod chat_example;
 mod client_certificates;
 mod clients;
+mod cluster;
 mod codings;
 mod cross_site;
 mod dashboard;

@@ -79,6 +79,15 @@ pub struct StreamPlan {
     pub age_ms: u64,
 }
 
+/// Whose link one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkSeat {
+    /// The number of the scheduler.
+    pub number: u16,
+    /// How many schedulers the node has.
+    pub schedulers: u16,
+}
+
 /// What a node is in its cluster.
 #[derive(Debug)]
 pub struct ClusterPlan {
@@ -88,8 +97,6 @@ pub struct ClusterPlan {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// The number of its schedulers.
-    pub schedulers: u16,
     /// The beginning of all subjects and streams.
     pub prefix: String,
     /// The servers of NATS.

@@ -34,6 +34,7 @@ use self::served::{look_at_served, place_of};
 use self::taken::UploadsTaken;
 use crate::access::{UserFiles, UsersError};
 use crate::channel_keys::{AdminKeys, ChannelKeys, KeysError};
+use crate::cluster_setup::{ClusterSetup, ClusterSetupError};
 use crate::limits::{APP_MAIN, CONFIG_SIZE_MAX};
 use crate::site_data::SiteData;
 use crate::site_tls::{SiteTls, TlsError};
@@ -112,6 +113,8 @@ pub enum LoadError {
     },
     /// A key file of channels or of the control cannot be used.
     Keys(KeysError),
+    /// A file of the cluster cannot be used.
+    Cluster(ClusterSetupError),
     /// A file of users cannot be used.
     Users(UsersError),
     /// A root is inside the directory of app modules.
@@ -197,6 +200,7 @@ impl fmt::Display for LoadError {
             Self::Secret(error) => error.fmt(formatter),
             Self::Zone { files, zone } => write!(formatter, "{}: {zone}", files.at(zone.place)),
             Self::Keys(error) => error.fmt(formatter),
+            Self::Cluster(error) => error.fmt(formatter),
             Self::Users(error) => error.fmt(formatter),
             Self::RootInApp { root, app } => write!(
                 formatter,
@@ -291,6 +295,9 @@ impl ConfigSource {
             .map_err(LoadError::Keys)?;
         data.admin_keys = AdminKeys::load(data.config.admin.keys.as_deref(), &data.roots)
             .map_err(LoadError::Keys)?;
+        data.cluster = ClusterSetup::load(&data.config, &data.roots)
+            .map_err(LoadError::Cluster)?
+            .map(Arc::new);
         data.orders = orders::settings_of(&data.config).map_err(LoadError::Orders)?;
         data.users = UserFiles::load(&data.config, &data.roots, data.generation)
             .map_err(LoadError::Users)?;

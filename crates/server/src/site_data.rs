@@ -29,6 +29,7 @@ use quota::{Limit, QuotaPace, Rule};
 use crate::access::UserFiles;
 use crate::channel_keys::{AdminKeys, ChannelKeys};
 use crate::channel_rules;
+use crate::cluster_setup::ClusterSetup;
 use crate::site_tls::SiteTls;
 use crate::upstream_tls::UpstreamConnectors;
 
@@ -80,6 +81,8 @@ pub struct SiteData {
     pub channel_keys: ChannelKeys,
     /// The keys of those who may control the server over the network.
     pub admin_keys: AdminKeys,
+    /// The cluster, if there is one.
+    pub cluster: Option<Arc<ClusterSetup>>,
     /// The limits of clients, in the order of the configuration.
     pub limits: Arc<[Limit]>,
     /// The files of users.
@@ -148,6 +151,7 @@ impl SiteData {
             rulebook,
             channel_keys: ChannelKeys::default(),
             admin_keys: AdminKeys::default(),
+            cluster: None,
             limits,
             users: UserFiles::default(),
             tls: Arc::default(),

@@ -108,7 +108,7 @@ impl NatsLink {
         self.stats.connections += 1;
         self.servers.succeed();
         self.nodes.come_back(now_ms);
-        let greeting = Nodes::greeting(&self.plan, self.number, self.connection);
+        let greeting = Nodes::greeting(&self.plan, self.seat, self.connection);
         let _heard = self.speech.publish(&self.subjects.nodes(), &greeting);
         self.news.push(ClusterNews::Back);
         let server = self.servers.current().map(ToString::to_string).unwrap_or_default();
@@ -126,9 +126,7 @@ impl NatsLink {
             self.problem = Some(problem);
             return Ok(());
         }
-        let is_of_credentials = lower.contains("auth");
-        let why = text.to_owned();
-        Err(if is_of_credentials { LinkFault::Credentials(why) } else { LinkFault::Refused(why) })
+        Err(LinkFault::of_error(text))
     }
 
     fn on_message(&mut self, message: &NatsMessage<'_>, now_ms: u64) {

@@ -16,7 +16,7 @@ use channels::{
 };
 use cluster::{ClusterPlan, LinkFault, NatsCredentials, NatsLink, NatsLogin, UserKey};
 
-use crate::plan::{plan, short};
+use crate::plan::{SEAT, plan, short};
 
 /// A server that ends with the test.
 struct Server {
@@ -76,7 +76,7 @@ struct Node {
 
 impl Node {
     fn new(plan: Arc<ClusterPlan>) -> Self {
-        let link = NatsLink::new(plan, 0, fastrand_seed(), 0);
+        let link = NatsLink::new(plan, SEAT, fastrand_seed(), 0);
         let (begun, input) = (Instant::now(), Vec::new());
         Self { link, connection: None, input, begun, heard: Vec::new(), news: Vec::new() }
     }
