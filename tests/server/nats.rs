@@ -73,10 +73,26 @@ impl Nats {
 
     /// A node with this further configuration, which is connected; with a listener for Redis clients.
     pub(crate) fn node(&self, name: &str, config: &str) -> Server {
-        let config = format!("{config}\n{}", self.section(name));
-        let plan = Plan::new().config(&config).argument("--listen-resp=127.0.0.1:0");
-        let plan = plan.argument("--schedulers=2").argument("--no-pin");
-        let server = plan.start();
+        self.node_with(name, config, &[])
+    }
+
+    /// The same with files beside its configuration.
+    pub(crate) fn node_with(&self, name: &str, config: &str, files: &[(&str, &str)]) -> Server {
+        let plan = Plan::new();
+        for (file, content) in files {
+            plan.directory.write(file, content);
+        }
+        Self::start_node(plan.config(&format!("{config}\n{}", self.section(name))))
+    }
+
+    /// A node with this whole configuration.
+    pub(crate) fn node_of(&self, config: &str) -> Server {
+        Self::start_node(Plan::new().config(config))
+    }
+
+    fn start_node(plan: Plan) -> Server {
+        let plan = plan.argument("--listen-resp=127.0.0.1:0");
+        let server = plan.argument("--schedulers=2").argument("--no-pin").start();
         server.reaches("/cluster/connected", 2);
         server
     }

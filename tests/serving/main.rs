@@ -30,6 +30,7 @@ mod chat_example;
 mod client_certificates;
 mod clients;
 mod cluster;
+mod cluster_failures;
 mod codings;
 mod cross_site;
 mod dashboard;
