@@ -52,6 +52,8 @@ pub(crate) struct Audience {
     messages: u32,
     /// The number of the first message of this turn.
     first: u64,
+    /// The number behind that of the last one.
+    next: u64,
     /// Where numbers are left out: the number of messages before it, and the number that follows.
     jumps: Vec<(u32, u64)>,
     /// Where all were told that messages are lost: the number of messages before it, and the number up to which.
@@ -69,6 +71,7 @@ impl Audience {
             marks: Vec::new(),
             messages: 0,
             first: 0,
+            next: 0,
             jumps: Vec::new(),
             lost: None,
         }
@@ -184,9 +187,10 @@ impl Audience {
         }
         if self.messages == 0 {
             self.first = number;
-        } else if number != self.number_of(self.messages) {
+        } else if number != self.next {
             self.jumps.push((self.messages, number));
         }
+        self.next = number.wrapping_add(1);
         self.messages += 1;
         encode(self.format, &mut self.bytes);
         self.mark(order);

@@ -264,8 +264,8 @@ mod tests {
         assert_eq!((history.count_from(16), history.count_from(22), history.accepted()), (2, 0, 3));
         assert_eq!((history.before_last(1), history.before_last(2)), (20, 19));
         push(&mut history, "d", 0, &RULES);
-        assert_eq!(since(&history, 16).1, false);
-        assert_eq!(since(&history, 15).1, true);
+        assert!(!since(&history, 16).1);
+        assert!(since(&history, 15).1);
         assert_eq!((history.last(), history.complete_after(), history.count()), (22, 15, 3));
         history.know(30);
         assert_eq!((history.last(), history.known(), history.before_last(0)), (22, 30, 30));

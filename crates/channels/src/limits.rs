@@ -136,6 +136,9 @@ pub const READ_TRIES: u8 = 4;
 /// New messages of a channel that wait until its history was read. Beyond: they are read as well.
 pub const HELD_MESSAGES: usize = 64;
 
+/// Bytes of those messages, of all channels of a scheduler (16 MiB). Beyond: the same.
+pub const HELD_BYTES: usize = 16 * 1024 * 1024;
+
 /// Milliseconds for which new subscribers of a channel with a history wait while the cluster is away (2 s). Then: they
 /// are told that messages may be lost, and again when it is back.
 pub const AWAY_MS: u64 = 2_000;

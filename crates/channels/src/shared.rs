@@ -33,6 +33,12 @@ pub(crate) struct HeldMessage {
     during: Option<u64>,
 }
 
+impl HeldMessage {
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.body.bytes().len()
+    }
+}
+
 /// Another scheduler that waits for the state of the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WaitingJoin {
@@ -55,6 +61,7 @@ pub(crate) struct Shared {
     pub(crate) draft: Option<(u64, History)>,
     /// By epoch and number.
     held: BTreeMap<(u64, u64), HeldMessage>,
+    held_bytes: usize,
     /// Whether a message that could not be held came since the last read began.
     is_incomplete: bool,
     /// Whether subscribers know a position.
@@ -79,6 +86,7 @@ impl Shared {
             is_queued: false,
             draft: None,
             held: BTreeMap::new(),
+            held_bytes: 0,
             is_incomplete: false,
             is_told: false,
             seen: Position { epoch: 0, offset: 0 },
@@ -103,8 +111,17 @@ impl Shared {
             self.is_incomplete = true;
             return;
         }
-        let held = HeldMessage { before, body: body.clone(), during: self.read };
-        self.held.entry((position.epoch, position.offset)).or_insert(held);
+        let at = (position.epoch, position.offset);
+        if !self.held.contains_key(&at) {
+            let held = HeldMessage { before, body: body.clone(), during: self.read };
+            self.held_bytes += held.bytes();
+            self.held.insert(at, held);
+        }
+    }
+
+    /// Bytes of the messages that wait.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.held_bytes
     }
 
     /// A message came for which there was no room: it is read later.
@@ -122,11 +139,13 @@ impl Shared {
     /// came before it began.
     pub(crate) fn forget_held(&mut self, known: Position, read: Option<u64>) {
         self.held.retain(|(epoch, number), held| {
-            if *epoch == known.epoch {
+            let stays = if *epoch == known.epoch {
                 *number > known.offset
             } else {
                 read.is_some() && held.during == read
-            }
+            };
+            self.held_bytes -= if stays { 0 } else { held.bytes() };
+            stays
         });
     }
 

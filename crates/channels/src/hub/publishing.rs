@@ -129,7 +129,15 @@ impl Channels {
         };
         let interested = self.interested(place, &matching);
         self.check_room(place, &matching, &interested)?;
-        let message = Bound { name, body, number: None, place, matching: &matching, at_ms: now_ms };
+        let message = Bound {
+            name,
+            body,
+            number: None,
+            place,
+            matching: &matching,
+            has_history: keeps,
+            at_ms: now_ms,
+        };
         let published = self.distribute(message, interested);
         self.stats.published += 1;
         Ok(published)
@@ -150,8 +158,7 @@ impl Channels {
 
     /// Gives a message to all its subscribers.
     fn distribute(&mut self, message: Bound<'_>, interested: Vec<Endpoint>) -> Published {
-        let Bound { name, body, number, place, matching, at_ms } = message;
-        let keeps = self.rulebook.of(name).history.keeps();
+        let Bound { name, body, number, place, matching, has_history, at_ms } = message;
         self.order += 1;
         let channel = place.and_then(|place| self.channels[place as usize].as_mut());
         let (mut receivers, mut elsewhere, mut last) = (0, 0, 0);
@@ -174,7 +181,7 @@ impl Channels {
         if trace::is_on() {
             traced::accepted(name, position, body);
         }
-        let message = Numbered { channel: name, position, has_history: keeps, body };
+        let message = Numbered { channel: name, position, has_history, body };
         for place in matching {
             receivers += self.put_for_pattern(*place, message);
         }

@@ -28,6 +28,8 @@ pub(super) struct Bound<'m> {
     pub(super) place: Option<u32>,
     /// The patterns whose subscribers get it.
     pub(super) matching: &'m [u32],
+    /// Whether a client can return to it.
+    pub(super) has_history: bool,
     /// When it was published.
     pub(super) at_ms: u64,
 }

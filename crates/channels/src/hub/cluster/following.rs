@@ -14,7 +14,7 @@ use crate::channel::{Channel, Place};
 use crate::cluster::HistoryPart;
 use crate::history::History;
 use crate::letter::Item;
-use crate::limits::AWAY_MS;
+use crate::limits::{AWAY_MS, HELD_BYTES};
 use crate::message::Payload;
 use crate::node::Remainder;
 use crate::position::Position;
@@ -73,7 +73,7 @@ impl Channels {
             let matching = self.patterns.matching(name, &mut 0);
             let (number, matching) = (Some(position.offset), &*matching);
             let place = Some(place);
-            let message = Bound { name, body, number, place, matching, at_ms };
+            let message = Bound { name, body, number, place, matching, has_history: true, at_ms };
             if self.accept_numbered(message).is_ok() {
                 return;
             }
@@ -85,12 +85,20 @@ impl Channels {
 
     /// Messages may be missing. This one waits until the others were read.
     fn doubt(&mut self, place: u32, message: Option<(Position, u64, &Payload)>) {
-        let Some(shared) = self.shared_mut(place) else { return };
+        let Some(cluster) = &mut self.cluster else { return };
+        let Some(channel) = &mut self.channels[place as usize] else { return };
+        let Some(shared) = &mut channel.shared else { return };
         if shared.sight == Sight::Whole {
             shared.sight = Sight::Doubtful;
         }
-        if let Some((position, before, body)) = message {
-            shared.hold(position, before, body);
+        match message {
+            Some((position, before, body)) if cluster.held_bytes < HELD_BYTES => {
+                let held = shared.held_bytes();
+                shared.hold(position, before, body);
+                cluster.held_bytes += shared.held_bytes() - held;
+            }
+            Some(_) => shared.miss(),
+            None => {}
         }
         self.want_read(place);
     }
@@ -195,7 +203,15 @@ impl Channels {
             let at_ms = now_ms.saturating_sub(message.age_ms);
             let (number, body, matching) = (Some(message.number), &message.body, &[][..]);
             let place_of = Some(place);
-            let message = Bound { name: &name, body, number, place: place_of, matching, at_ms };
+            let message = Bound {
+                name: &name,
+                body,
+                number,
+                place: place_of,
+                matching,
+                has_history: true,
+                at_ms,
+            };
             if self.accept_numbered(message).is_err() {
                 // There is no room now: the rest is read later.
                 return self.fail_read(place, context);
@@ -227,7 +243,11 @@ impl Channels {
             let (epoch, known) = (channel.epoch, channel.position());
             let name = Arc::clone(&channel.name);
             let Some(shared) = &mut channel.shared else { return };
+            let held = shared.held_bytes();
             shared.forget_held(known, read);
+            if let Some(cluster) = &mut self.cluster {
+                cluster.held_bytes -= held - shared.held_bytes();
+            }
             let Some((number, held)) = shared.first_held(epoch) else { break };
             if !channel.history.is_next(number, held.before) {
                 if !shared.try_again() {
@@ -238,7 +258,8 @@ impl Channels {
             }
             let (number, body, matching) = (Some(number), &held.body, &[][..]);
             let place = Some(place);
-            let message = Bound { name: &name, body, number, place, matching, at_ms };
+            let message =
+                Bound { name: &name, body, number, place, matching, has_history: true, at_ms };
             if self.accept_numbered(message).is_err() {
                 break;
             }

@@ -32,6 +32,7 @@ impl Channels {
             && let Some(shared) = &channel.shared
         {
             let (name, keeping) = (Arc::clone(&channel.name), shared.keeping);
+            cluster.held_bytes -= shared.held_bytes();
             cluster.order(ClusterOrder::Unfollow { name, keeping });
         }
     }

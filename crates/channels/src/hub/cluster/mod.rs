@@ -39,6 +39,8 @@ enum Contact {
 pub(super) struct Cluster {
     orders: Vec<ClusterOrder>,
     contact: Contact,
+    /// Bytes of messages that wait until a history was read.
+    held_bytes: usize,
     commits: Commits,
     reads: Reads,
     nodes: Nodes,
@@ -69,6 +71,7 @@ impl Channels {
         self.cluster = Some(Box::new(Cluster {
             orders: Vec::new(),
             contact: Contact::Away { since_ms: now_ms },
+            held_bytes: 0,
             commits: Commits::default(),
             reads: Reads::default(),
             nodes: Nodes::default(),
@@ -143,7 +146,8 @@ impl Channels {
             return;
         }
         let (matching, number, place) = (&*matching, None, None);
-        let message = Bound { name, body, number, place, matching, at_ms };
+        let has_history = true;
+        let message = Bound { name, body, number, place, matching, has_history, at_ms };
         if self.accept_numbered(message).is_err() {
             self.stats.dropped += 1;
         }

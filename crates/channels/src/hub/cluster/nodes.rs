@@ -15,10 +15,12 @@ use crate::member::{Member, MemberStep, Whereabouts};
 use crate::node::{ClusterNode, Remainder};
 use crate::rules::Presence;
 
-/// Nodes that have ended.
+/// Nodes that have ended, and those that have come.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
     departures: VecDeque<Departure>,
+    /// Each with the channel about which it is asked next.
+    arrivals: VecDeque<(ClusterNode, usize)>,
 }
 
 /// A node whose members leave, a part in each turn.
@@ -71,16 +73,35 @@ impl Channels {
     pub(super) fn on_node_came(&mut self, node: ClusterNode) {
         let Some(cluster) = &mut self.cluster else { return };
         cluster.nodes.departures.retain(|departure| departure.node != node);
-        for channel in self.channels.iter().flatten() {
-            if channel.shared.is_some() && channel.rules.presence == Presence::On {
-                cluster.questions.want_members(Arc::clone(&channel.name), Some(node), None);
-            }
+        cluster.nodes.arrivals.retain(|(other, _)| *other != node);
+        cluster.nodes.arrivals.push_back((node, 0));
+    }
+
+    /// The next channel about which a node is asked that has come.
+    pub(super) fn next_arrival(&mut self) -> Option<(ClusterNode, Arc<str>)> {
+        let arrivals = &mut self.cluster.as_mut()?.nodes.arrivals;
+        while let Some((node, place)) = arrivals.front_mut() {
+            let rest = self.channels.get(*place..).unwrap_or_default();
+            let found = rest.iter().position(|channel| {
+                channel
+                    .as_ref()
+                    .is_some_and(|of| of.shared.is_some() && of.rules.presence == Presence::On)
+            });
+            let Some(found) = found else {
+                arrivals.pop_front();
+                continue;
+            };
+            *place += found + 1;
+            let channel = rest[found].as_ref()?;
+            return Some((*node, Arc::clone(&channel.name)));
         }
+        None
     }
 
     /// The members of a node leave.
     pub(super) fn on_node_gone(&mut self, node: ClusterNode) {
         if let Some(cluster) = &mut self.cluster {
+            cluster.nodes.arrivals.retain(|(other, _)| *other != node);
             cluster.nodes.departures.push_back(Departure { node, place: 0, after: None });
         }
     }

@@ -55,20 +55,29 @@ impl Questions {
 impl Channels {
     /// Asks about the members that are wanted, as many questions as may be under way.
     pub(super) fn ask_for_members(&mut self) {
-        let Some(cluster) = &mut self.cluster else { return };
-        while cluster.questions.about_members < PRESENT_QUESTIONS
-            && let Some(Wanted { name, to, after }) = cluster.questions.wanted.pop_front()
-        {
-            if !self.by_name.contains_key(&name) {
-                continue;
-            }
-            self.tickets += 1;
-            let query = self.tickets;
+        while let Some(Wanted { name, to, after }) = self.next_wanted() {
+            let query = self.ticket();
+            let Some(cluster) = &mut self.cluster else { return };
             cluster.questions.about_members += 1;
             cluster.questions.under_way.insert(query, Purpose::Members);
             let question = ClusterQuestion::Present { name, after };
             cluster.order(ClusterOrder::Ask { query, to, question });
         }
+    }
+
+    /// The next question about members of a channel that is known here, if there may be another one.
+    fn next_wanted(&mut self) -> Option<Wanted> {
+        let questions = &mut self.cluster.as_mut()?.questions;
+        if questions.about_members >= PRESENT_QUESTIONS {
+            return None;
+        }
+        while let Some(wanted) = questions.wanted.pop_front() {
+            if self.by_name.contains_key(&wanted.name) {
+                return Some(wanted);
+            }
+        }
+        let (node, name) = self.next_arrival()?;
+        Some(Wanted { name, to: Some(node), after: None })
     }
 
     /// Asks the other nodes as well. `false`: there is no cluster.

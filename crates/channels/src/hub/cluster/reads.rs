@@ -43,7 +43,10 @@ impl Channels {
         if shared.read.is_some() || std::mem::replace(&mut shared.is_queued, true) {
             return;
         }
-        if shared.take_urgency() {
+        if shared.draft.is_some() {
+            // What was read so far takes memory.
+            cluster.reads.queue.push_front(place);
+        } else if shared.take_urgency() {
             cluster.reads.queue.push_back(place);
         } else {
             cluster.reads.later.push(place);
