@@ -58,16 +58,7 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
         if problems.is_empty() && is_sound { "valid" } else { "valid, with the problems below" };
     let (routes, hosts) = (count(routes, "route"), count(hosts, "virtual host"));
     let mut text = format!("{config}: {state} ({routes}, {hosts})\n");
-    let mut roots: Vec<_> = data.roots.iter().map(|root| root.path.as_path()).collect();
-    roots.sort_unstable();
-    roots.dedup();
-    for root in roots {
-        text += &format!("  serves {}\n", root.display());
-    }
-    let app = data.app_set().and_then(|set| data.page_roots.get(usize::from(set.0)));
-    if let Some(app) = app {
-        text += &format!("  runs the app modules of {}\n", app.root.path.display());
-    }
+    text += &served(&data);
     for shown in data.tls.shown() {
         text += &format!("  certificate of {}\n", shown.summary());
     }
@@ -90,6 +81,22 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
         return Err(Failure::Failed(tried.problems.join("\n")));
     }
     tell(&problems)
+}
+
+/// What is served and run.
+fn served(data: &SiteData) -> String {
+    let mut text = String::new();
+    let mut roots: Vec<_> = data.roots.iter().map(|root| root.path.as_path()).collect();
+    roots.sort_unstable();
+    roots.dedup();
+    for root in roots {
+        text += &format!("  serves {}\n", root.display());
+    }
+    let app = data.app_set().and_then(|set| data.page_roots.get(usize::from(set.0)));
+    if let Some(app) = app {
+        text += &format!("  runs the app modules of {}\n", app.root.path.display());
+    }
+    text
 }
 
 /// Broken pages and undefined names are errors, although a server would start with them.

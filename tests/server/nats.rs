@@ -26,10 +26,28 @@ impl Nats {
 
     /// The same with these arguments.
     pub(crate) fn start_with(test: &str, arguments: &[&str]) -> Option<Self> {
+        let arguments = [&["-js"], arguments].concat();
+        Self::start_in(test, Directory::new(), &arguments)
+    }
+
+    /// The same with this configuration.
+    pub(crate) fn start_configured(test: &str, config: &str) -> Option<Self> {
+        let directory = Directory::new();
+        directory.write("nats.conf", config);
+        let file = directory.join("nats.conf").display().to_string();
+        Self::start_in(test, directory, &["-js", "-c", &file])
+    }
+
+    /// One without JetStream.
+    pub(crate) fn start_without_jetstream(test: &str) -> Option<Self> {
+        Self::start_in(test, Directory::new(), &[])
+    }
+
+    fn start_in(test: &str, directory: Directory, arguments: &[&str]) -> Option<Self> {
         if !has("nats-server", test) {
             return None;
         }
-        let (address, directory) = (free_address(), Directory::new());
+        let address = free_address();
         let arguments: Vec<String> = arguments.iter().map(|&word| word.to_owned()).collect();
         let child = launch(address, &directory, &arguments);
         let nats = Self { child, address, directory, arguments };
@@ -100,7 +118,7 @@ impl Nats {
 
 fn launch(address: SocketAddr, directory: &Directory, arguments: &[String]) -> Child {
     let mut command = Command::new("nats-server");
-    command.args(["-a", "127.0.0.1", "-p", &address.port().to_string(), "-js", "-sd"]);
+    command.args(["-a", "127.0.0.1", "-p", &address.port().to_string(), "-sd"]);
     command.arg(directory.join("nats")).args(arguments);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().unwrap()

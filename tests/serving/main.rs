@@ -31,6 +31,7 @@ mod client_certificates;
 mod clients;
 mod cluster;
 mod cluster_failures;
+mod cluster_tries;
 mod codings;
 mod cross_site;
 mod dashboard;

@@ -1,5 +1,7 @@
 //! The compiled configuration: shared by all threads, immutable, replaced as a whole by a reload.
 
+mod databases;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,10 +12,7 @@ use wire::http::target::DotFiles;
 
 use channels::Rulebook;
 use config::route::{HostId, RouteTable};
-use config::{
-    self, Config, ConfigErrors, DatabaseAccess, LimitRate, LimitRule, Measure, NamedModule,
-    RouteAction,
-};
+use config::{self, Config, ConfigErrors, LimitRate, LimitRule, Measure, NamedModule, RouteAction};
 use files::pattern::NamePattern;
 use files::rules::{
     CacheControlRule, Compress, FileRules, ListingRule, MediaTypeRule, Precompressed, Root,
@@ -21,11 +20,12 @@ use files::rules::{
 };
 use http::limits::ANSWER_DEADLINE;
 use http::{HttpSettings, ListenerRules, TrustedProxies};
-use local::{DatabaseRequirements, Requirement};
+use local::DatabaseRequirements;
 use pages::fetch::FetchTrust;
 use pages::{PageRoot, PageSet, Places, ProcessPlan, Secret, SetIndex};
 use quota::{Limit, QuotaPace, Rule};
 
+use self::databases::{database_rules, databases_of_http};
 use crate::access::UserFiles;
 use crate::channel_keys::{AdminKeys, ChannelKeys};
 use crate::channel_rules;
@@ -378,27 +378,4 @@ fn limit_of(quota: &LimitRule) -> Limit {
         Measure::Open(most) => Rule::Open(most),
     };
     Limit { name: (*quota.name).into(), rule, patience: quota.delay }
-}
-
-/// The access rules of each database, by number.
-fn database_rules(config: &Config) -> Arc<[DatabaseRequirements]> {
-    let required = |access: DatabaseAccess| match access {
-        DatabaseAccess::Open => Requirement::Nothing,
-        DatabaseAccess::Token => Requirement::Token,
-        DatabaseAccess::Key => Requirement::Key,
-        DatabaseAccess::None => Requirement::Unmet,
-    };
-    let of = |name: String| {
-        let rules = config.databases.iter().find(|rules| rules.name == name);
-        let rules = rules.map(|rules| (rules.read, rules.write)).unwrap_or_default();
-        DatabaseRequirements { read: required(rules.0), write: required(rules.1) }
-    };
-    config.store.all_databases().into_iter().map(of).collect()
-}
-
-/// Whether HTTP clients can reach each database, by number.
-fn databases_of_http(config: &Config) -> Vec<bool> {
-    let is_open =
-        |name: String| config.databases.iter().any(|rules| rules.name == name && rules.http);
-    config.store.all_databases().into_iter().map(is_open).collect()
 }

@@ -104,6 +104,7 @@ impl Companions {
             let is_over = (0..LOOKS_AT_END).any(|_| {
                 let is_over = matches!(one.child.try_wait(), Ok(Some(_)));
                 if !is_over {
+                    // Not on a scheduler: a command has one thread.
                     std::thread::sleep(LOOK);
                 }
                 is_over

@@ -223,7 +223,10 @@ impl NatsLink {
             self.since_ms = now_ms;
             self.news.push(ClusterNews::Away);
         }
-        self.streams.forget();
+        let unread = self.following.unread(&self.subjects);
+        self.streams.forget(|shard| unread.contains(&shard));
+        let asked_ms = |shard| self.streams.at_loss(shard).map(|mark| mark.asked_ms);
+        self.following.interrupt(&self.subjects, asked_ms);
         self.commits.forget_sent();
         let failed = self.reads.fail_all();
         self.report_reads(failed);

@@ -48,11 +48,9 @@ use self::log::When;
 use self::look::Walk;
 use self::proxy_lead::ProxyLead;
 use self::socket::Sockets;
-use crate::cluster_setup::ClusterSetup;
 use crate::events::SchedulerBounds;
 use crate::handshakes::Handshakes;
 use crate::limits::SOCKET_BEHIND_BYTES;
-use crate::link_report::LinkReport;
 use crate::message::Message;
 use crate::site::Site;
 use crate::site_data::SiteData;
@@ -114,14 +112,6 @@ impl Connections {
         }
     }
 
-    /// Joins a cluster, before the first turn. `seed` differs from node to node.
-    pub fn join_cluster(&mut self, setup: &ClusterSetup, here: Endpoint, seed: u64, now_ms: u64) {
-        let (schedulers, names) = self.http.application().seats_and_names();
-        self.local.channels().join_cluster(now_ms);
-        let link = ClusterLink::new(setup, here, schedulers, names, (seed, now_ms));
-        self.cluster = Some(Box::new(link));
-    }
-
     /// Whether a connection would begin one handshake more than its address may have.
     fn is_beyond_share(&self, listener: ListenerIndex, peer: Peer) -> bool {
         self.tls.acceptor(usize::from(listener.0)).is_some()
@@ -180,11 +170,6 @@ impl Connections {
                 let _told = context.queue(publisher.process, &frame.into(), SOCKET_BEHIND_BYTES);
             }
         }
-    }
-
-    /// What is to be said of the link to the cluster.
-    fn link_report(&self, now_ms: u64) -> Option<LinkReport> {
-        self.cluster.as_ref().map(|link| link.report(now_ms))
     }
 
     /// The configured listener for a listener of this scheduler.

@@ -3,6 +3,8 @@
 //! Owns the connection: where it leads, its name look-up, and what of it reaches the link. `cluster` knows what is said
 //! over it, `channels` what is wanted and heard. Nothing here exists without `[cluster]`.
 
+mod connection;
+
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -14,12 +16,15 @@ use cluster::{
 };
 use runtime::diagnostic::{self, Level};
 use runtime::mailbox::Endpoint;
-use runtime::service::{Connect, Context, Event, Next, Progress, SchedulerCommand, ServiceContext};
+use runtime::service::{Connect, Context, SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
-use runtime::transport::{Transport, Violation};
+use runtime::transport::Transport;
 use sys::connect::RemoteAddress;
 use tls::Connector;
 
+pub use self::connection::LinkConnection;
+
+use super::Connections;
 use super::nats_lead::NatsLead;
 use crate::cluster_setup::ClusterSetup;
 use crate::link_report::LinkReport;
@@ -59,10 +64,19 @@ pub(super) struct ClusterLink {
     now_ms: u64,
 }
 
-/// The process of a link's connection.
-#[derive(Debug)]
-pub struct LinkConnection {
-    ticket: u64,
+impl Connections {
+    /// Joins a cluster, before the first turn. `seed` differs from node to node.
+    pub fn join_cluster(&mut self, setup: &ClusterSetup, here: Endpoint, seed: u64, now_ms: u64) {
+        let (schedulers, names) = self.http.application().seats_and_names();
+        self.local.channels().join_cluster(now_ms);
+        let link = ClusterLink::new(setup, here, schedulers, names, (seed, now_ms));
+        self.cluster = Some(Box::new(link));
+    }
+
+    /// What is to be said of the link to the cluster.
+    pub(super) fn link_report(&self, now_ms: u64) -> Option<LinkReport> {
+        self.cluster.as_ref().map(|link| link.report(now_ms))
+    }
 }
 
 impl ClusterLink {
@@ -259,7 +273,7 @@ impl ClusterLink {
             return None;
         }
         match begun {
-            Ok(()) => Some(LinkConnection { ticket }),
+            Ok(()) => Some(LinkConnection::new(ticket)),
             Err(kind) => {
                 self.way = Way::None;
                 self.link.on_closed(LinkFault::Unreachable(kind), context.now.monotonic_ms());
@@ -282,120 +296,5 @@ impl ClusterLink {
     pub(super) fn drain(&mut self) {
         self.is_draining = true;
         self.link.leave();
-    }
-}
-
-impl LinkConnection {
-    /// Whether this is still the connection of the link.
-    fn is_of(&self, link: &ClusterLink) -> bool {
-        self.ticket == link.ticket
-    }
-
-    fn close(&self, link: &mut ClusterLink, fault: LinkFault, now_ms: u64) {
-        if self.is_of(link) {
-            link.way = Way::None;
-            link.ticket += 1;
-            link.link.on_closed(fault, now_ms);
-        }
-    }
-
-    /// The handshake of its transport is over.
-    pub(super) fn on_agreed(
-        &self,
-        link: &mut ClusterLink,
-        context: &mut Context<'_, Message>,
-    ) -> Next {
-        self.open(link, context)
-    }
-
-    fn open(&self, link: &mut ClusterLink, context: &mut Context<'_, Message>) -> Next {
-        if !self.is_of(link) {
-            return Next::Abort;
-        }
-        link.way = Way::Connection(context.id);
-        link.link.on_connected(context.now.monotonic_ms());
-        Next::Read
-    }
-
-    pub(super) fn on_input(
-        &self,
-        link: &mut ClusterLink,
-        input: &[u8],
-        context: &mut Context<'_, Message>,
-    ) -> Progress {
-        let whole = input.len();
-        if !self.is_of(link) {
-            return Progress { consumed: whole, next: Next::Abort };
-        }
-        let now_ms = context.now.monotonic_ms();
-        match link.link.on_input(input, now_ms) {
-            Ok(consumed) => {
-                if let Some(output) = link.link.take_output(0) {
-                    context.output.put(&output);
-                }
-                Progress { consumed, next: Next::Read }
-            }
-            Err(fault) => {
-                self.close(link, fault, now_ms);
-                Progress { consumed: whole, next: Next::Abort }
-            }
-        }
-    }
-
-    pub(super) fn on_event(
-        &self,
-        link: &mut ClusterLink,
-        event: Event,
-        context: &mut Context<'_, Message>,
-    ) -> Next {
-        let now_ms = context.now.monotonic_ms();
-        match event {
-            // The handshake comes first.
-            Event::Connected if context.agreed().is_none() && self.is_encrypted(link) => Next::Read,
-            Event::Connected => self.open(link, context),
-            Event::ConnectFailed(kind) => {
-                self.close(link, LinkFault::Unreachable(kind), now_ms);
-                Next::Abort
-            }
-            Event::InputEnded => {
-                self.close(link, LinkFault::Ended, now_ms);
-                Next::Finish
-            }
-            Event::Resumed if link.is_draining && link.link.is_idle() => {
-                self.close(link, LinkFault::Stopping, now_ms);
-                Next::Finish
-            }
-            Event::Resumed
-            | Event::OutputDrained
-            | Event::DeadlineReached
-            | Event::PeerFinished => Next::Read,
-            // Requests that still run may publish.
-            Event::Draining => {
-                link.drain();
-                Next::Read
-            }
-            // Only accepted connections get this.
-            Event::Overloaded => Next::Abort,
-        }
-    }
-
-    fn is_encrypted(&self, link: &ClusterLink) -> bool {
-        matches!(&link.way, Way::Asked(server) if server.encryption == LinkEncryption::Tls)
-    }
-
-    /// Its transport failed.
-    pub(super) fn on_transport_failed(&self, link: &mut ClusterLink, why: Violation, now_ms: u64) {
-        let text = match why {
-            Violation::OtherProtocol => {
-                "the server does not offer it; write \"nats://\"".to_owned()
-            }
-            why => client::ExchangeFailure::Tls(why).to_string(),
-        };
-        self.close(link, LinkFault::Encryption(text), now_ms);
-    }
-
-    pub(super) fn on_close(self, link: &mut ClusterLink) {
-        let now_ms = link.now_ms;
-        self.close(link, LinkFault::Ended, now_ms);
     }
 }
