@@ -11,6 +11,7 @@ use quota::LimitCounts;
 use runtime::service::Remarkable;
 use runtime::stats::Stats;
 
+use crate::link_report::LinkReport;
 use crate::upstream_report::UpstreamReport;
 
 /// What a scheduler has counted, and what was remarkable since it was last asked.
@@ -52,6 +53,8 @@ pub struct Vitals {
     pub allocating: Vec<(String, u64)>,
     /// What each limit has counted.
     pub limits: Vec<LimitCounts>,
+    /// The link to the cluster, if there is one.
+    pub cluster: Option<LinkReport>,
     /// The upstreams.
     pub upstreams: Vec<UpstreamReport>,
 }

@@ -277,6 +277,14 @@ fn launch_schedulers(
         service.count_redis_clients(resp.at(endpoint));
         service.set_listeners(listeners.configured(endpoint));
         service.set_bounds(bounds);
+        if let Some(setup) = &data.cluster {
+            service.join_cluster(
+                setup,
+                endpoint,
+                random.hash_one("cluster"),
+                sys::clock::monotonic_ns() / 1_000_000,
+            );
+        }
         Ok(service)
     };
     let launched = launch::launch(&plan, seats, make).map_err(ServeError::Launch)?;

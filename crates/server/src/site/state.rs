@@ -182,6 +182,11 @@ impl Site {
         self.limiter = new_limiter(&self.data, self.helpers.schedulers, seed);
     }
 
+    /// The number of schedulers, and the helpers that look up names.
+    pub(crate) fn seats_and_names(&self) -> (u16, Vec<Endpoint>) {
+        (self.helpers.schedulers, self.helpers.names.clone())
+    }
+
     /// Adds the store.
     pub fn open_store(&mut self, store: Store) {
         if let Some(writer) = self.helpers.store {
