@@ -1,4 +1,4 @@
-//! What crosses schedulers for channels.
+//! The messages between schedulers for channels.
 //!
 //! Owns the closed set of it, and which of it is sent first.
 
@@ -43,7 +43,7 @@ pub struct Receipt {
     pub result: Result<Published, ChannelRefusal>,
 }
 
-/// What one scheduler sends another at once: deliveries, then perhaps everything else.
+/// The items that one scheduler sends another at once: deliveries, then perhaps everything else.
 #[derive(Debug)]
 pub struct ChannelLetter(pub(crate) Vec<Item>);
 

@@ -41,7 +41,7 @@ pub use hub::{
 pub use letter::{ChannelLetter, PublishReceipt, Publisher, Receipt};
 pub use matcher::ChannelMatcher;
 pub use member::{Member, Members};
-pub use message::{Offer, Payload, PayloadKind};
+pub use message::{Offer, Payload, PayloadType};
 pub use name::{NameProblem, check_name};
 pub use outcome::{ChannelRefusal, PublishOutcome, Published};
 pub use position::Position;

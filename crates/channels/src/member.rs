@@ -27,7 +27,7 @@ impl Member {
     }
 }
 
-/// What a member did.
+/// The change of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Comes,

@@ -75,7 +75,7 @@ pub struct Connections {
     handshakes: Handshakes,
     /// The walk over its processes that is under way.
     walk: Option<Walk>,
-    /// What it may have at most.
+    /// Its bounds.
     bounds: SchedulerBounds,
 }
 
