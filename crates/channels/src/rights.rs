@@ -1,4 +1,4 @@
-//! What a client may do.
+//! The rights of clients.
 //!
 //! Owns the decision, from the rules of a channel and the rights of the client.
 
@@ -16,7 +16,7 @@ use crate::token::Pass;
 #[derive(Clone, Debug)]
 pub struct Rights(Known);
 
-/// What is known of a client. Most have no certificate: they pay no memory for one.
+/// The proofs of a client. Most have no certificate: they pay no memory for one.
 #[derive(Clone, Debug)]
 enum Known {
     Shown(Credential),

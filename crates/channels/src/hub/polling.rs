@@ -28,7 +28,7 @@ pub(super) struct Polls {
     written: usize,
 }
 
-/// What a request waits for.
+/// The wait of a request.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     channel: u32,

@@ -1,4 +1,4 @@
-//! What `COMMAND` tells about commands.
+//! The replies of `COMMAND`.
 //!
 //! Owns the format of replies. The rows of the table say the rest.
 

@@ -173,7 +173,7 @@ pub struct Session {
     process: ProcessId,
     number: u64,
     version: RespVersion,
-    /// What the client says about itself.
+    /// The name and the library that the client gives itself.
     about: Option<Box<About>>,
     listening: Listening,
     rights: Rights,
@@ -198,7 +198,7 @@ pub struct Session {
 // Together with a slot of the runtime, this is the memory of an idle client.
 const _: () = assert!(size_of::<Session>() <= 96);
 
-/// What to do after a command.
+/// The next step after a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     /// Run the next command.

@@ -3,7 +3,7 @@
 //! Owns the form of integers and Redis' error texts for them.
 
 use runtime::clock::Now;
-use store::{DatabaseChange, Query, StoreStep};
+use store::{DatabaseChange, Query, StoreOperation};
 use wire::resp::RespCommand;
 
 use super::reply::{Shape, text_of};
@@ -11,12 +11,12 @@ use super::reply::{Shape, text_of};
 /// A step, and the format of its reply.
 #[derive(Debug)]
 pub(super) struct Request {
-    step: StoreStep,
+    step: StoreOperation,
     shape: Shape,
 }
 
 impl Request {
-    pub(super) fn into_parts(self) -> (StoreStep, Shape) {
+    pub(super) fn into_parts(self) -> (StoreOperation, Shape) {
         (self.step, self.shape)
     }
 }
@@ -77,13 +77,13 @@ impl<'w> Words<'w> {
 }
 
 pub(super) fn ask(query: Query, shape: Shape) -> Result<Request, String> {
-    Ok(Request { step: StoreStep::Query(query), shape })
+    Ok(Request { step: StoreOperation::Query(query), shape })
 }
 
 /// A change whose sizes the store accepts. Others are refused here, before anything reserves space for them.
 pub(super) fn change(change: DatabaseChange, shape: Shape) -> Result<Request, String> {
     change.check().map_err(text_of)?;
-    Ok(Request { step: StoreStep::Change(change), shape })
+    Ok(Request { step: StoreOperation::Change(change), shape })
 }
 
 /// A 64-bit integer in the form that Redis accepts.

@@ -4,7 +4,7 @@
 
 use runtime::account::{TimeAccount, charged_to};
 use runtime::trace;
-use store::{DatabaseChange, Expiry, Old, Only, Order, Query, SourceFate, StoreStep, Value};
+use store::{DatabaseChange, Expiry, KeyTransfer, Old, Only, Order, Query, StoreOperation, Value};
 
 use super::expiries::{self, Lasting};
 use super::pending_reply::PendingReply;
@@ -29,13 +29,13 @@ pub(super) fn run(
     };
     call.trace_command();
     match step {
-        StoreStep::Query(query) if call.session.pending.answers_now() => {
+        StoreOperation::Query(query) if call.session.pending.answers_now() => {
             answer(call, &query, &shape)
         }
         // The query waits until the earlier changes are answered, and then reads from the map. Sending it to the writer
         // would copy its result.
-        StoreStep::Query(_) => After::Wait,
-        StoreStep::Change(_) => order(call, step, shape),
+        StoreOperation::Query(_) => After::Wait,
+        StoreOperation::Change(_) => order(call, step, shape),
     }
 }
 
@@ -57,7 +57,7 @@ fn answer(call: &mut Call<'_, '_>, query: &Query, shape: &Shape) -> After {
 }
 
 /// Sends a change to the writer.
-fn order(call: &mut Call<'_, '_>, step: StoreStep, shape: Shape) -> After {
+fn order(call: &mut Call<'_, '_>, step: StoreOperation, shape: Shape) -> After {
     let Call { session, env, .. } = call;
     let Some(store) = &mut env.store else { return After::More };
     if !store.has_room(session.process) {
@@ -161,7 +161,7 @@ pub(super) fn set_range(words: &Words<'_>) -> Result<Request, String> {
 /// `RENAME key new`, `RENAMENX key new`.
 pub(super) fn rename(words: &Words<'_>, only: Only, shape: Shape) -> Result<Request, String> {
     let (from, to) = (words.key(), words.copy(2));
-    change(DatabaseChange::Copy { from, to, only, source: SourceFate::Deleted }, shape)
+    change(DatabaseChange::Copy { from, to, only, source: KeyTransfer::Move }, shape)
 }
 
 /// `COPY source destination [REPLACE]`, within one database.
@@ -180,7 +180,7 @@ pub(super) fn copy(words: &Words<'_>) -> Result<Request, String> {
     if from == to {
         return Err("ERR source and destination objects are the same".to_owned());
     }
-    change(DatabaseChange::Copy { from, to, only, source: SourceFate::Kept }, Shape::Flag)
+    change(DatabaseChange::Copy { from, to, only, source: KeyTransfer::Copy }, Shape::Flag)
 }
 
 /// `MSET key value …`, `MSETNX key value …`.

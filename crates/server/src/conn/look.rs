@@ -15,7 +15,7 @@ use crate::message::{Inquiry, Message, SchedulerReport, ToControl};
 
 /// A walk over the processes.
 pub(super) struct Walk {
-    /// Who wants to know.
+    /// The endpoint that gets the answer.
     from: Endpoint,
     here: Endpoint,
     inquiry: Inquiry,

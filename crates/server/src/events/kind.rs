@@ -46,7 +46,7 @@ pub(crate) enum Line {
     Elsewhere,
 }
 
-/// What is known of a kind.
+/// The description of a kind.
 pub(crate) struct About {
     pub(crate) name: &'static str,
     pub(crate) weight: Weight,

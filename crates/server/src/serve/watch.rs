@@ -116,7 +116,7 @@ impl Scheduler {
         })
     }
 
-    /// What it does now.
+    /// The trouble, with what it does now.
     fn trouble(&self, number: usize, lasts_ms: u64, sets: &[Arc<PageSet>]) -> Trouble {
         let work = work_of(&self.at_work, sets);
         let text = format!("it has not finished a turn for {lasts_ms} ms: {work}");
@@ -141,7 +141,7 @@ fn lines_of(addresses: &[u64]) -> Vec<String> {
     addresses.iter().enumerate().map(line).collect()
 }
 
-/// What to report about a scheduler.
+/// The next line about a scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum News {
     None,
@@ -172,7 +172,7 @@ fn judge(told: Option<Told>, began_ns: Option<NonZeroU64>, now_ns: u64) -> (Opti
     }
 }
 
-/// What a scheduler is running now, in words.
+/// The work of a scheduler now, in words.
 fn work_of(at_work: &AtWork, sets: &[Arc<PageSet>]) -> String {
     let mut pages = sets.iter().flat_map(|set| &set.pages);
     match pages.find(|page| at_work.is(page)) {

@@ -39,7 +39,7 @@ impl Site {
         policy
     }
 
-    /// What a body is.
+    /// The kind of a body.
     fn kind_of(&self, request: &Request<'_>) -> BodyKind {
         match boundary_of(request) {
             Ok(None) => BodyKind::Plain,

@@ -120,7 +120,7 @@ pub(super) fn refuse_origin(origin: &Origin<'_>, exchange: &mut Exchange<'_, '_>
 }
 
 impl Site {
-    /// What the connection whose request was just answered changes to.
+    /// The protocol to which the connection changes whose request was just answered.
     pub(crate) fn take_upgraded(&mut self) -> Option<Upgraded> {
         self.upgraded.take()
     }
@@ -218,7 +218,7 @@ impl Site {
         self.ask(question, (context.now, context.mail.endpoint()))
     }
 
-    /// What a client shows: a key or a token.
+    /// The credential that a client shows: a key or a token.
     pub(crate) fn read_shown(
         &self,
         text: &[u8],

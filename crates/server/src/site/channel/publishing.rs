@@ -3,7 +3,7 @@
 //! Owns the type of a body, which its media type determines.
 
 use channels::{
-    ChannelScope, Offer, Payload, PayloadKind, PublishOutcome, PublishReceipt, Published,
+    ChannelScope, Offer, Payload, PayloadType, PublishOutcome, PublishReceipt, Published,
     Publisher, Rights, Sender, check_name,
 };
 use config::route::FoundRoute;
@@ -112,7 +112,7 @@ impl Site {
 /// The wish of a client that publishes this.
 pub(crate) fn wish_of(body: &Payload) -> RequestedAction<'_> {
     let value =
-        if body.kind() == PayloadKind::Json { MessageValue::Json } else { MessageValue::Text };
+        if body.kind() == PayloadType::Json { MessageValue::Json } else { MessageValue::Text };
     RequestedAction::Publish { message: body.bytes(), value }
 }
 
