@@ -207,7 +207,7 @@ impl ConfigKey {
 }
 
 /// A size as a value of the file.
-fn show_size(bytes: u64) -> String {
+pub(super) fn show_size(bytes: u64) -> String {
     format!("\"{}\"", spoken_size(bytes))
 }
 

@@ -265,8 +265,8 @@ pub(super) static LIMITS: SectionKeys = SectionKeys {
                 1..=limits::CONNECTIONS_MAX,
             ),
             absent: Absent::Default,
-            change: ChangeEffect::Restart,
-            text: "Connections of the whole server, divided among the schedulers. Above, one is closed for each new one: the oldest with an incomplete request, else the one idle for longest. If all are busy, accepting pauses and new connections wait in the kernel's queue. An eighth of a scheduler's descriptors (24 to 256) is reserved for other uses; with fewer than 64 the server does not start. Requests and answers of a scheduler may hold 256 MiB of memory: from 95 % on those of the client that holds most are ended (a request with 503), and from 98 % on new connections are answered 503.",
+            change: ChangeEffect::Live,
+            text: "Connections of the whole server, divided among the schedulers. Above, one is closed for each new one: the oldest with an incomplete request, else the one idle for longest. If all are busy, accepting pauses and new connections wait in the kernel's queue. An eighth of a scheduler's descriptors (24 to 256) is reserved for other uses; with fewer than 64 the server does not start. Requests and answers of a scheduler may hold 256 MiB of memory: from 95 % on those of the client that holds most are ended (a request with 503), and from 98 % on new connections are answered 503. If a smaller number is set in a running server, those beyond it are closed as new ones come.",
         },
         ConfigKey {
             name: "handshakes_per_address",

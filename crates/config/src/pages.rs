@@ -140,7 +140,7 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
                 limits::PAGE_SLICE_MIN..=limits::PAGE_SLICE_MAX,
             ),
             absent: Absent::Default,
-            change: ChangeEffect::Restart,
+            change: ChangeEffect::Live,
             text: "How long a page may run before other requests of its scheduler get their turn; it continues after them.",
         },
         ConfigKey {
@@ -167,8 +167,8 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
                 limits::PAGE_MEMORY_MIN..=limits::PAGE_MEMORY_MAX,
             ),
             absent: Absent::Default,
-            change: ChangeEffect::Restart,
-            text: "Memory of all requests of one scheduler, including page code. When it is short, the request that holds most is ended with 503; the others continue. [How that works](pages.md#memory).",
+            change: ChangeEffect::Live,
+            text: "Memory of all requests of one scheduler, including page code. When it is short, the request that holds most is ended with 503; the others continue. [How that works](pages.md#memory). Another size that is set in a running server leaves `memory_per_request` as it is.",
         },
         ConfigKey {
             name: "memory_per_request",

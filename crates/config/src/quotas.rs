@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use super::choice::choice;
 use super::item::Item;
-use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value};
+use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value, show_duration, show_size};
+use super::limit_rate::{LimitRate, rate_of_bytes, rate_of_requests};
+use super::quantity::spoken_size;
 use super::section::Section;
 use super::value::{borrowed_text, cannot_be, duration_within, size, whole, word};
-use super::{Method, PathGlob, Problems};
+use super::{Config, Method, PathGlob, Problems};
 use crate::limits;
 
 /// One `[[limit]]`.
@@ -57,32 +59,11 @@ pub enum Measure {
     Open(u64),
 }
 
-/// So many in a time, and so many at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LimitRate {
-    /// How many are given back in `window`.
-    pub units: u64,
-    /// The time of the rate.
-    pub window: Duration,
-    /// How many at once.
-    pub burst: u64,
-}
-
 const BY: [(&str, QuotaKey); 4] = [
     ("address", QuotaKey::Address),
     ("user", QuotaKey::User),
     ("path", QuotaKey::Path),
     ("pages", QuotaKey::Pages),
-];
-
-const SECOND: Duration = Duration::from_secs(1);
-
-/// Units of time in a rate.
-const WINDOWS: [(&str, Duration); 4] = [
-    ("s", SECOND),
-    ("m", Duration::from_secs(60)),
-    ("h", Duration::from_secs(3600)),
-    ("d", Duration::from_secs(86_400)),
 ];
 
 pub(super) static QUOTA: SectionKeys = SectionKeys {
@@ -107,39 +88,99 @@ pub(super) static QUOTA: SectionKeys = SectionKeys {
         },
         ConfigKey {
             name: "requests",
-            value: Value::Apart {
+            value: Value::Own {
                 takes: "rate such as `\"10/s\"`, `\"100/m\"`, `\"1000/h\"` or `\"5/d\"`",
+                read: |config, item, _| {
+                    set_measure(config, Measure::Requests(rate_of_requests(item)?));
+                    Ok(())
+                },
+                show: |config| match first(config)?.measure {
+                    Measure::Requests(rate) => Some(rate.show(rate.units)),
+                    Measure::Bytes(_) | Measure::Open(_) => None,
+                },
             },
             absent: Absent::Words("none"),
-            change: ChangeEffect::Reload,
+            change: ChangeEffect::Live,
             text: "Limits requests.",
         },
         ConfigKey {
             name: "bytes",
-            value: Value::Apart { takes: "rate such as `\"1 MiB/s\"` or `\"1 GiB/h\"`" },
+            value: Value::Own {
+                takes: "rate such as `\"1 MiB/s\"` or `\"1 GiB/h\"`",
+                read: |config, item, _| {
+                    set_measure(config, Measure::Bytes(rate_of_bytes(item)?));
+                    Ok(())
+                },
+                show: |config| match first(config)?.measure {
+                    Measure::Bytes(rate) => Some(rate.show(spoken_size(rate.units))),
+                    Measure::Requests(_) | Measure::Open(_) => None,
+                },
+            },
             absent: Absent::Words("none"),
-            change: ChangeEffect::Reload,
+            change: ChangeEffect::Live,
             text: "Limits bytes of bodies, in both directions together. They are counted at the end of a request, whatever that end is; a client that has used more than the burst is refused until that much time has passed.",
         },
         ConfigKey {
             name: "open",
-            value: Value::Apart { takes: "whole number, 1 to 1000000" },
+            value: Value::Own {
+                takes: "whole number, 1 to 1000000",
+                read: |config, item, _| {
+                    set_measure(config, Measure::Open(open(item)?));
+                    Ok(())
+                },
+                show: |config| match first(config)?.measure {
+                    Measure::Open(most) => Some(most.to_string()),
+                    Measure::Requests(_) | Measure::Bytes(_) => None,
+                },
+            },
             absent: Absent::Words("none"),
-            change: ChangeEffect::Reload,
+            change: ChangeEffect::Live,
             text: "Limits requests that are not answered yet.",
         },
         ConfigKey {
             name: "burst",
-            value: Value::Apart { takes: "whole number; a size with `bytes`" },
+            value: Value::Own {
+                takes: "whole number; a size with `bytes`",
+                read: |config, item, _| {
+                    match config.quotas.first_mut().map(|limit| &mut limit.measure) {
+                        Some(Measure::Requests(rate)) => {
+                            rate.configured_burst = Some(burst_of_requests(item)?);
+                        }
+                        Some(Measure::Bytes(rate)) => rate.configured_burst = Some(size(item)?),
+                        Some(Measure::Open(_)) | None => {}
+                    }
+                    Ok(())
+                },
+                show: |config| match first(config)?.measure {
+                    Measure::Requests(rate) => Some(rate.burst().to_string()),
+                    Measure::Bytes(rate) => Some(show_size(rate.burst())),
+                    Measure::Open(_) => None,
+                },
+            },
             absent: Absent::Words("the rate's amount of one second, at least 1"),
-            change: ChangeEffect::Reload,
+            change: ChangeEffect::Live,
             text: "How many are allowed at once.",
         },
         ConfigKey {
             name: "delay",
-            value: Value::Apart { takes: "duration, up to 10 seconds" },
+            value: Value::Own {
+                takes: "duration, up to 10 seconds",
+                read: |config, item, _| {
+                    let delay = delay(item)?;
+                    if let Some(limit) = config.quotas.first_mut() {
+                        limit.delay = delay;
+                    }
+                    Ok(())
+                },
+                show: |config| match first(config)? {
+                    LimitRule { measure: Measure::Requests(_), delay, .. } => {
+                        Some(show_duration(*delay))
+                    }
+                    _ => None,
+                },
+            },
             absent: Absent::Words("none"),
-            change: ChangeEffect::Reload,
+            change: ChangeEffect::Live,
             text: "A request that is too early waits for so long at most instead of being refused. Only with `requests`.",
         },
         ConfigKey {
@@ -160,6 +201,25 @@ pub(super) static QUOTA: SectionKeys = SectionKeys {
     shared: &[],
     shared_in: "",
 };
+
+/// The limit that is set or shown while the server runs: the rows refer to a configuration, of which only the first is
+/// used. Those of a file are read apart, because their keys depend on each other.
+fn first(config: &Config) -> Option<&LimitRule> {
+    config.quotas.first()
+}
+
+/// Sets the quantity and its number. A burst that is configured stays.
+fn set_measure(config: &mut Config, mut measure: Measure) {
+    let Some(limit) = config.quotas.first_mut() else { return };
+    let before = match limit.measure {
+        Measure::Requests(rate) | Measure::Bytes(rate) => rate.configured_burst,
+        Measure::Open(_) => None,
+    };
+    if let Measure::Requests(rate) | Measure::Bytes(rate) = &mut measure {
+        rate.configured_burst = before;
+    }
+    limit.measure = measure;
+}
 
 /// Reads every `[[limit]]`.
 pub(super) fn read_all(top: &Section<'_>, problems: &mut Problems) -> Vec<LimitRule> {
@@ -188,8 +248,7 @@ fn read(section: &Section<'_>, problems: &mut Problems) -> Option<LimitRule> {
     let name = section.read("name", problems, name);
     let by = section.read("by", problems, key).unwrap_or(QuotaKey::Address);
     let measure = measure(section, problems);
-    let within = |item: &Item<'_>| duration_within(item, Duration::ZERO..=limits::QUOTA_DELAY_MAX);
-    let delay = section.read("delay", problems, within).unwrap_or_default();
+    let delay = section.read("delay", problems, delay).unwrap_or_default();
     if let (Some(item), false) = (section.item("delay"), section.has("requests")) {
         problems.at(item.key_offset, "`delay` is for `requests` only");
     }
@@ -235,21 +294,17 @@ fn key(item: &Item<'_>) -> Result<QuotaKey, String> {
 }
 
 fn measure(section: &Section<'_>, problems: &mut Problems) -> Option<Measure> {
-    let burst_of_requests = |item: &Item<'_>| whole(item, 1..=limits::QUOTA_UNITS_MAX);
     let mut read = [None; 3];
     if section.has("requests") {
-        let rate =
-            section.read("requests", problems, |item| rate(item, |digits| digits.parse().ok()));
+        let rate = section.read("requests", problems, rate_of_requests);
         read[0] = with_burst(section, rate, problems, burst_of_requests).map(Measure::Requests);
     }
     if section.has("bytes") {
-        let rate =
-            section.read("bytes", problems, |item| rate(item, |text| super::parse_size(text).ok()));
+        let rate = section.read("bytes", problems, rate_of_bytes);
         read[1] = with_burst(section, rate, problems, size).map(Measure::Bytes);
     }
     if section.has("open") {
-        let open = section.read("open", problems, |item| whole(item, 1..=limits::QUOTA_OPEN_MAX));
-        read[2] = open.map(Measure::Open);
+        read[2] = section.read("open", problems, open).map(Measure::Open);
         if let Some(item) = section.item("burst") {
             problems.at(item.key_offset, "`burst` beside `open` has no effect");
         }
@@ -269,22 +324,19 @@ fn with_burst(
     burst: impl FnOnce(&Item<'_>) -> Result<u64, String>,
 ) -> Option<LimitRate> {
     let burst = section.read("burst", problems, burst);
-    rate.map(|rate| LimitRate { burst: burst.unwrap_or(rate.burst).max(1), ..rate })
+    rate.map(|rate| LimitRate { configured_burst: burst, ..rate })
 }
 
-/// `"10/s"`: units, and the time in which they are given back.
-fn rate(item: &Item<'_>, units: impl FnOnce(&str) -> Option<u64>) -> Result<LimitRate, String> {
-    let text = borrowed_text(item, "a rate in quotes such as \"10/s\"")?;
-    let read = text.rsplit_once('/').and_then(|(number, unit)| {
-        let (_, window) = WINDOWS.into_iter().find(|(word, _)| *word == unit.trim())?;
-        let units =
-            units(number.trim()).filter(|units| (1..=limits::QUOTA_UNITS_MAX).contains(units))?;
-        Some((units, window))
-    });
-    let (units, window) = read.ok_or_else(|| {
-        cannot_be(item, text, "a rate is a number above zero, a slash and `s`, `m`, `h` or `d`")
-    })?;
-    Ok(LimitRate { units, window, burst: (units / window.as_secs()).max(1) })
+fn burst_of_requests(item: &Item<'_>) -> Result<u64, String> {
+    whole(item, 1..=limits::QUOTA_UNITS_MAX)
+}
+
+fn open(item: &Item<'_>) -> Result<u64, String> {
+    whole(item, 1..=limits::QUOTA_OPEN_MAX)
+}
+
+fn delay(item: &Item<'_>) -> Result<Duration, String> {
+    duration_within(item, Duration::ZERO..=limits::QUOTA_DELAY_MAX)
 }
 
 fn glob(item: &Item<'_>) -> Result<PathGlob, String> {

@@ -44,6 +44,7 @@ use self::log::When;
 use self::look::Walk;
 use self::proxy_lead::ProxyLead;
 use self::socket::Sockets;
+use crate::connection_share::ConnectionShare;
 use crate::events::SchedulerBounds;
 use crate::handshakes::Handshakes;
 use crate::limits::SOCKET_BEHIND_BYTES;
@@ -77,6 +78,8 @@ pub struct Connections {
     walk: Option<Walk>,
     /// What it may have at most.
     bounds: SchedulerBounds,
+    /// Its share of the connections; `None` if they are not divided.
+    share: Option<ConnectionShare>,
 }
 
 impl Connections {
@@ -102,6 +105,7 @@ impl Connections {
             handshakes: Handshakes::of(data.config.limits.handshakes_per_address),
             walk: None,
             bounds: SchedulerBounds::default(),
+            share: None,
         }
     }
 
@@ -132,9 +136,10 @@ impl Connections {
         self.clients = RespClients::new(counts);
     }
 
-    /// Sets what the scheduler may have at most. Fetches get a share of the connections.
-    pub fn set_bounds(&mut self, bounds: SchedulerBounds) {
-        self.bounds = bounds;
+    /// Sets what the scheduler may have at most, and its share of connections if others are configured. Fetches get a
+    /// part of the connections.
+    pub fn set_bounds(&mut self, bounds: SchedulerBounds, share: ConnectionShare) {
+        (self.bounds, self.share) = (bounds, Some(share));
         self.http.application_mut().client.set_connections(bounds.connections);
     }
 
