@@ -73,11 +73,13 @@ fn server_of(address: &str, reports: &[&ServerReport]) -> Value {
         _ => "up on some schedulers",
     };
     // The scheduler that says the least good tells why.
-    let told = reports.iter().max_by_key(|report| report.view.standing != ServerStanding::Up);
+    let told = reports
+        .iter()
+        .max_by_key(|report| (report.view.standing != ServerStanding::Up, report.view.is_failing));
     json!({
         "address": address,
         "state": state,
-        "why": told.map(|report| reason_of(report.view.reason)),
+        "why": told.map(|report| reason_of(&report.view)),
         "for_s": told.map(|report| report.for_s),
         "open": views().map(|view| view.open).sum::<usize>(),
         "requests": views().map(|view| view.requests).sum::<u64>(),
@@ -85,8 +87,11 @@ fn server_of(address: &str, reports: &[&ServerReport]) -> Value {
     })
 }
 
-fn reason_of(reason: HealthReason) -> &'static str {
-    match reason {
+fn reason_of(view: &ServerView) -> &'static str {
+    match view.reason {
+        _ if view.is_failing && view.standing == ServerStanding::Up => {
+            "it fails, but there is no other"
+        }
         HealthReason::Started => "nothing has happened",
         HealthReason::Failures => "its requests failed",
         HealthReason::Slow => "its answers were slow",
