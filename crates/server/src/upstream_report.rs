@@ -66,8 +66,11 @@ fn server_of(address: &str, reports: &[&ServerReport]) -> Value {
     let views = || reports.iter().map(|report| report.view);
     let up = views().filter(|view| view.standing == ServerStanding::Up).count();
     let is_drained = views().any(|view| view.readiness == Readiness::Drained);
+    let is_failing = views().all(|view| view.is_failing && view.standing == ServerStanding::Up);
     let state = match up {
         _ if is_drained => "drained",
+        // All requests go there nevertheless.
+        _ if is_failing => "failing",
         up if up == reports.len() => "up",
         0 => "paused",
         _ => "up on some schedulers",
