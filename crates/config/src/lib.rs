@@ -29,6 +29,7 @@ mod json;
 mod key;
 mod keys;
 mod limit_keys;
+mod limit_rate;
 pub mod limits;
 mod listener;
 mod listener_tls;

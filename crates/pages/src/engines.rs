@@ -207,12 +207,13 @@ impl Engines {
         }
     }
 
-    /// From now on runs have this CPU time and memory.
+    /// From now on runs have the bounds of these settings. What says how an engine is built stays.
     pub(super) fn tune(&mut self, settings: &EngineSettings) {
-        let (cpu_budget, memory) = (settings.cpu_budget, settings.run_memory_bytes);
-        self.requests.tune(cpu_budget, memory);
-        self.processes.tune(cpu_budget, memory);
-        self.settings.cpu_budget = cpu_budget;
+        let EngineSettings { slice, cpu_budget, memory_bytes, run_memory_bytes, .. } = *settings;
+        self.settings =
+            EngineSettings { slice, cpu_budget, memory_bytes, run_memory_bytes, ..self.settings };
+        self.requests.tune(&self.settings);
+        self.processes.tune(&self.settings);
     }
 
     /// The memory that the processes of each family hold, with one of them.

@@ -46,6 +46,11 @@ impl Turn {
         self.now_ns
     }
 
+    /// Sets how long a run may go on before others do.
+    pub(super) fn set_slice(&mut self, slice_ns: u64) {
+        self.slice_ns = slice_ns;
+    }
+
     /// How long a run may go on before others do.
     pub(super) fn slice_ns(&self) -> u64 {
         self.slice_ns

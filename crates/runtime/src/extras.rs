@@ -137,6 +137,11 @@ impl Extras {
         }
     }
 
+    /// Sets the most extras.
+    pub(crate) fn set_capacity(&mut self, capacity: usize) {
+        self.table.set_capacity(capacity);
+    }
+
     /// The number of extras.
     pub(crate) fn len(&self) -> usize {
         self.table.len()

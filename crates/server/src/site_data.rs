@@ -12,7 +12,7 @@ use wire::http::target::DotFiles;
 
 use channels::Rulebook;
 use config::route::{HostId, RouteTable};
-use config::{self, Config, ConfigErrors, LimitRate, LimitRule, Measure, NamedModule, RouteAction};
+use config::{self, Config, ConfigErrors, NamedModule, RouteAction};
 use files::pattern::NamePattern;
 use files::rules::{
     CacheControlRule, Compress, FileRules, ListingRule, MediaTypeRule, Precompressed, Root,
@@ -23,13 +23,14 @@ use http::{HttpSettings, ListenerRules, TrustedProxies};
 use local::DatabaseRequirements;
 use pages::fetch::FetchTrust;
 use pages::{PageRoot, PageSet, Places, Secret, SetIndex};
-use quota::{Limit, QuotaPace, Rule};
+use quota::Limit;
 
 use self::databases::database_rules;
 use crate::access::UserFiles;
 use crate::channel_keys::{AdminKeys, ChannelKeys};
 use crate::channel_rules;
 use crate::cluster_setup::ClusterSetup;
+use crate::limit_rules::limits_of;
 use crate::site_tls::SiteTls;
 use crate::upstream_tls::UpstreamConnectors;
 
@@ -122,7 +123,7 @@ impl SiteData {
         let (pages, secret) = (Vec::new(), Secret::default());
         let page_rules = page_rules_of(&rules, &set_of_root);
         let database_rules = database_rules(&config);
-        let limits = config.quotas.iter().map(limit_of).collect();
+        let limits = limits_of(&config);
         let rulebook = Arc::new(channel_rules::rulebook(&config.channels));
         Ok(Self {
             generation,
@@ -163,6 +164,7 @@ impl SiteData {
             table: RouteTable::compile(&config)?,
             settings: Arc::new(settings_of(&config)),
             rulebook: Arc::new(channel_rules::rulebook(&config.channels)),
+            limits: limits_of(&config),
             config,
             ..self.clone()
         })
@@ -363,15 +365,4 @@ pub(crate) fn patience(limits: &config::LimitSettings) -> PeerPatience {
         linger_bytes: u32::try_from(limits.unread_body_size).unwrap_or(u32::MAX),
         linger_ms: milliseconds(limits.unread_body_deadline),
     }
-}
-
-/// A limit, as it is counted.
-fn limit_of(quota: &LimitRule) -> Limit {
-    let pace = |LimitRate { units, window, burst }: LimitRate| QuotaPace { units, window, burst };
-    let rule = match quota.measure {
-        Measure::Requests(rate) => Rule::Uses(pace(rate)),
-        Measure::Bytes(rate) => Rule::Amounts(pace(rate)),
-        Measure::Open(most) => Rule::Open(most),
-    };
-    Limit { name: (*quota.name).into(), rule, patience: quota.delay }
 }

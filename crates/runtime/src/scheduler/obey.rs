@@ -28,6 +28,10 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 SchedulerCommand::SetPatience(patience) => {
                     self.executor.settings.set_patience(patience)
                 }
+                SchedulerCommand::SetConnections(most) => {
+                    self.table.set_capacity(most);
+                    self.executor.extras.set_capacity(most);
+                }
                 SchedulerCommand::Drain { deadline_ms, idle_grace_ms } => {
                     self.begin_drain(deadline_ms, idle_grace_ms);
                 }

@@ -231,6 +231,11 @@ pub enum SchedulerCommand {
     },
     /// From now on wait for peers like this.
     SetPatience(PeerPatience),
+    /// Sets the most connections. If there are more, those that [`SchedulerSettings::connections`] would close for a
+    /// new one are closed for the next new ones.
+    ///
+    /// [`SchedulerSettings::connections`]: crate::scheduler::SchedulerSettings::connections
+    SetConnections(usize),
     /// Stop accepting and connecting, let running work finish, and stop after this many milliseconds even if some still
     /// runs. With 0 everything is closed in this turn, and the scheduler ends.
     Drain {

@@ -30,7 +30,7 @@ impl EngineState {
         }
         let error = if is_known {
             report::out_of_own_memory(&run.name, coroutine.stack(), self.run_bound)
-        } else if run.ticks > self.ticks_max {
+        } else if self.is_out_of_time(run) {
             report::out_of_time(&run.name, coroutine.stack(), self.cpu_budget)
         } else {
             run.review = Some(review);
@@ -41,7 +41,8 @@ impl EngineState {
     }
 
     pub(super) fn use_ticks(&mut self, run: &mut Run, ticks: u32) {
-        run.ticks = run.ticks.saturating_add(ticks);
-        self.ticks_used += u64::from(ticks);
+        let used_ns = self.nanoseconds_of(ticks);
+        run.spent_ns = run.spent_ns.saturating_add(used_ns);
+        self.used_ns += used_ns;
     }
 }

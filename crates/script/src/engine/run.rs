@@ -79,9 +79,8 @@ impl Drop for MemoryAccount {
 pub struct Run {
     pub(super) coroutine: Option<Coroutine>,
     pub(super) name: Rc<str>,
-    pub(super) ticks: u32,
-    /// Nanoseconds charged that are not yet a whole tick.
-    pub(super) owed_ns: u64,
+    /// Nanoseconds of its CPU budget that it has used.
+    pub(super) spent_ns: u64,
     /// Values on its stack that its first resume passes.
     pub(super) first_values: i32,
     /// Where its last slice ended.
@@ -133,8 +132,7 @@ impl Run {
         Self {
             coroutine: Some(coroutine),
             name,
-            ticks: 0,
-            owed_ns: 0,
+            spent_ns: 0,
             first_values: 0,
             seen: None,
             meter,
@@ -165,7 +163,7 @@ impl Run {
 
     /// Renews its CPU budget.
     pub fn renew_budget(&mut self) {
-        self.ticks = 0;
+        self.spent_ns = 0;
     }
 }
 

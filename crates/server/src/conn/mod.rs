@@ -48,6 +48,7 @@ use self::log::When;
 use self::look::Walk;
 use self::proxy_lead::ProxyLead;
 use self::socket::Sockets;
+use crate::connection_share::ConnectionShare;
 use crate::events::SchedulerBounds;
 use crate::handshakes::Handshakes;
 use crate::limits::SOCKET_BEHIND_BYTES;
@@ -83,6 +84,8 @@ pub struct Connections {
     bounds: SchedulerBounds,
     /// The link to the cluster, if there is one.
     cluster: Option<Box<ClusterLink>>,
+    /// Its share of the connections; `None` if they are not divided.
+    share: Option<ConnectionShare>,
 }
 
 impl Connections {
@@ -109,6 +112,7 @@ impl Connections {
             walk: None,
             bounds: SchedulerBounds::default(),
             cluster: None,
+            share: None,
         }
     }
 
@@ -139,9 +143,10 @@ impl Connections {
         self.clients = RespClients::new(counts);
     }
 
-    /// Sets what the scheduler may have at most. Fetches get a share of the connections.
-    pub fn set_bounds(&mut self, bounds: SchedulerBounds) {
-        self.bounds = bounds;
+    /// Sets what the scheduler may have at most, and its share of connections if others are configured. Fetches get a
+    /// part of the connections.
+    pub fn set_bounds(&mut self, bounds: SchedulerBounds, share: ConnectionShare) {
+        (self.bounds, self.share) = (bounds, Some(share));
         self.http.application_mut().client.set_connections(bounds.connections);
     }
 

@@ -193,7 +193,7 @@ kinds! {
         "A server of an upstream gets no more requests because they, or its checks, fail."
         "Look at that server. `velodrome ctl upstreams` says why and since when."
     UpstreamDown "upstream_down" Error Here
-        "No server of an upstream gets requests: its clients are answered 502 or 503."
+        "No server of an upstream is well: its clients are answered 502 or 503. The last one gets requests although it fails."
         "As for `server_down`."
     UpstreamQueue "upstream_queue" Warning Here
         "Requests wait for a place at an upstream, because all its servers have as many as they may have."

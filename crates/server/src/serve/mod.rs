@@ -50,6 +50,7 @@ use self::threads::Threads;
 use self::watch::Watch;
 use crate::admin::{Admin, Gate, StartFacts};
 use crate::conn::Connections;
+use crate::connection_share::ConnectionShare;
 use crate::control_path::control_socket;
 use crate::events::SchedulerBounds;
 use crate::limits;
@@ -237,6 +238,8 @@ fn launch_schedulers(
     descriptors: u64,
 ) -> Result<(Launched, Watch), ServeError> {
     let config = &data.config;
+    let share = ConnectionShare::new(config, threads.schedulers(), descriptors)
+        .map_err(|share| ServeError::Descriptors { share })?;
     let plan = LaunchPlan {
         name: "velodrome",
         pinning: if config.pin { Pinning::EachToItsCpu } else { Pinning::None },
@@ -249,7 +252,7 @@ fn launch_schedulers(
             Steering::Cpu => ConnectionSpread::ReceivingCpu,
         },
         listeners: listeners.opened().to_vec(),
-        settings: scheduler_settings(config, threads.schedulers(), descriptors)?,
+        settings: scheduler_settings(config, share),
         keep: inherited.descriptors(),
     };
     let bounds = SchedulerBounds {
@@ -276,7 +279,7 @@ fn launch_schedulers(
         let mut service = Connections::new(site, &data, log);
         service.count_redis_clients(resp.at(endpoint));
         service.set_listeners(listeners.configured(endpoint));
-        service.set_bounds(bounds);
+        service.set_bounds(bounds, share);
         if let Some(setup) = &data.cluster {
             service.join_cluster(
                 setup,

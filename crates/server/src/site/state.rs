@@ -250,6 +250,6 @@ impl Site {
 pub(super) fn new_limiter(data: &SiteData, schedulers: u16, seed: u64) -> Rc<RefCell<Limiter>> {
     let keys = usize::try_from(data.config.limits.limit_keys).unwrap_or(usize::MAX);
     let mut limiter = Limiter::new(keys, usize::from(schedulers), seed);
-    limiter.set_limits(Arc::clone(&data.limits));
+    limiter.set_limits(Arc::clone(&data.limits), 0);
     Rc::new(RefCell::new(limiter))
 }

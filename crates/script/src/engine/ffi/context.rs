@@ -151,8 +151,7 @@ impl Memory {
         ptr::null_mut()
     }
 
-    /// Sets the number of bytes in total.
-    #[cfg(test)]
+    /// Sets the number of bytes in total, while no run goes on.
     pub(super) fn set_whole(&self, bytes: usize) {
         self.whole.set(bytes);
         self.bound.set(bytes);

@@ -131,6 +131,11 @@ impl Lua {
         self.ticker.set_slice(slice);
     }
 
+    /// Nanoseconds between two ticks of a resume.
+    pub(in crate::engine) fn tick_ns(&self) -> u64 {
+        self.ticker.period_ns()
+    }
+
     /// Runs everything as byte code from now on.
     pub(in crate::engine) fn interpret(&mut self) {
         // SAFETY: the state is open; switching off always works.

@@ -4,7 +4,7 @@
 //! scheduler tell nothing. Never keeps anything.
 
 use pages::{Noticed, Remark};
-use proxy::{Readiness, ServerStanding};
+use proxy::{Readiness, ServerStanding, ServerView};
 
 use crate::events::{Kind, Trouble, Vitals};
 use crate::limits::{
@@ -266,6 +266,12 @@ fn of_cluster(before: &Vitals, now: &Vitals) -> Option<Trouble> {
     }
 }
 
+/// Whether a server gets requests and does not fail: the last one gets them although it fails.
+fn has_well_server(upstream: &UpstreamReport) -> bool {
+    let is_well = |view: &ServerView| !view.is_failing && view.readiness == Readiness::Ready;
+    upstream.servers.iter().any(|one| is_well(&one.view))
+}
+
 fn of_upstreams(before: &[UpstreamReport], now: &[UpstreamReport]) -> Vec<Trouble> {
     let mut found = Vec::new();
     for upstream in now {
@@ -281,18 +287,12 @@ fn of_upstreams(before: &[UpstreamReport], now: &[UpstreamReport]) -> Vec<Troubl
             .filter(|one| !is_up(one.view.standing))
             .map(|one| &*one.address)
             .collect();
-        let mut is_news = false;
         for address in down.iter().filter(|address| was_up(address)) {
-            is_news = true;
             let text = format!("the server {address} of the upstream {name} gets no more requests");
             found.push(Trouble::new(Kind::ServerDown, format!("{name} {address}"), text));
         }
-        let takes = upstream
-            .servers
-            .iter()
-            .any(|one| is_up(one.view.standing) && one.view.readiness == Readiness::Ready);
-        if is_news && !takes {
-            let text = format!("no server of the upstream {name} gets requests");
+        if !has_well_server(upstream) && old.is_none_or(has_well_server) {
+            let text = format!("no server of the upstream {name} is well");
             found.push(Trouble::new(Kind::UpstreamDown, name, text));
         }
         if upstream.waiting > 0 && old.is_some_and(|old| old.waiting > 0) {
