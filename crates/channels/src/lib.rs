@@ -10,6 +10,7 @@
 
 mod audience;
 mod channel;
+mod cluster;
 mod format;
 mod glob;
 mod history;
@@ -20,6 +21,7 @@ mod matcher;
 mod member;
 mod message;
 mod name;
+mod node;
 mod outcome;
 mod patterns;
 mod position;
@@ -28,10 +30,16 @@ mod rights;
 mod ruled;
 mod rules;
 mod ruling;
+mod seat;
+mod shared;
 mod stats;
 mod token;
 mod traced;
 
+pub use cluster::{
+    ClusterAnswer, ClusterNews, ClusterOrder, ClusterQuestion, HistoryPart, Keeping, KeptMessage,
+    QueryOrigin,
+};
 pub use format::Format;
 pub use glob::{ChannelGlob, PatternTooLong, check_pattern, fits_glob};
 pub use hub::{
@@ -40,9 +48,10 @@ pub use hub::{
 };
 pub use letter::{ChannelLetter, PublishReceipt, Publisher, Receipt};
 pub use matcher::ChannelMatcher;
-pub use member::{Member, Members};
+pub use member::{Member, MemberStep, Members};
 pub use message::{Offer, Payload, PayloadType};
 pub use name::{NameProblem, check_name};
+pub use node::{ClusterNode, Remainder};
 pub use outcome::{ChannelRefusal, PublishOutcome, Published};
 pub use position::Position;
 pub use question::{Findings, MembersOf, SubscriberQuery};

@@ -25,11 +25,12 @@ pub enum ChannelRefusal {
     Full,
     /// Another scheduler is not taking what waits for it.
     Busy,
+    /// The cluster has not confirmed the message in time. It may be published later, or not.
+    Unconfirmed,
 }
 
 impl ChannelRefusal {
     /// The text for its client.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unknown => "no [[channel]] has a pattern for this name",
@@ -40,6 +41,9 @@ impl ChannelRefusal {
             Self::TooOften => "too many messages; see the channel's `rate`",
             Self::Full => "there are too many channels or subscriptions",
             Self::Busy => "a scheduler is behind with messages; try again",
+            Self::Unconfirmed => {
+                "the cluster has not confirmed the message in time; it may be published later"
+            }
         }
     }
 }

@@ -35,11 +35,19 @@ impl MembersOf {
         Self { name: name.into(), most }
     }
 
-    pub(crate) fn name(&self) -> &Arc<str> {
+    /// As another node of the cluster asks for them, which has checked the right of its client.
+    #[must_use]
+    pub fn asked_by_node(name: &str, most: usize) -> Self {
+        Self::new(name, most)
+    }
+
+    /// The name of the channel.
+    pub fn name(&self) -> &Arc<str> {
         &self.name
     }
 
-    pub(crate) fn most(&self) -> usize {
+    /// How many at most.
+    pub fn most(&self) -> usize {
         self.most
     }
 }

@@ -253,7 +253,8 @@ impl Outbox {
     pub(crate) fn transmit(
         &mut self,
         sink: &mut impl Sink,
-        (follows, most): (Corking, usize),
+        follows: Corking,
+        most: usize,
         sent_bytes: &mut usize,
     ) -> Transmitted {
         let mut left = most;

@@ -94,17 +94,15 @@ impl Work<'_, '_> {
         let table = *table(self.tables, of)?;
         self.logging.database = of;
         let change = match step {
-            StoreOperation::Query(query) => {
-                return query.answer(&table, &self.transaction, self.now_ms);
-            }
             StoreOperation::Change(change) => change,
+            StoreOperation::Query(of) => return of.answer(&table, &self.transaction, self.now_ms),
         };
         if let Err(misuse) = change.check() {
             return Ok(StepOutcome::Misuse(misuse));
         }
         match change {
             DatabaseChange::Put { key, value, expiry, only, old } => {
-                self.put_one(table, (key, value), *expiry, (*only, *old))
+                self.put_one(table, key, value, *expiry, *only, *old)
             }
             DatabaseChange::PutAll { pairs, only } => self.put_all(table, pairs, *only),
             DatabaseChange::Delete(keys) => {
@@ -171,8 +169,10 @@ impl Work<'_, '_> {
         &mut self,
         table: Table,
         key: &[u8],
-        (kind, bytes): (ValueKind, &[u8]),
-        (before, expiry): (Before, Expiry),
+        kind: ValueKind,
+        bytes: &[u8],
+        before: Before,
+        expiry: Expiry,
     ) -> Result<(), StoreFailure> {
         let expiry_ms = match expiry {
             Expiry::Never => None,
@@ -189,9 +189,11 @@ impl Work<'_, '_> {
     fn put_one(
         &mut self,
         table: Table,
-        (key, value): (&[u8], &Value),
+        key: &[u8],
+        value: &Value,
         expiry: Expiry,
-        (only, old): (Only, Old),
+        only: Only,
+        old: Old,
     ) -> Result<StepOutcome, StoreFailure> {
         let before = self.before(table, key)?;
         let given = match old {
@@ -203,7 +205,7 @@ impl Work<'_, '_> {
         if !only.holds(before) {
             return Ok(StepOutcome::Put(false, given));
         }
-        self.put(table, key, (value.kind, &value.bytes), (before, expiry))?;
+        self.put(table, key, value.kind, &value.bytes, before, expiry)?;
         Ok(StepOutcome::Put(true, given))
     }
 
@@ -230,7 +232,7 @@ impl Work<'_, '_> {
         }
         for (key, bytes) in pairs {
             let before = self.before(table, key)?;
-            self.put(table, key, (ValueKind::Bytes, bytes), (before, Expiry::Never))?;
+            self.put(table, key, ValueKind::Bytes, bytes, before, Expiry::Never)?;
         }
         Ok(StepOutcome::Made(true))
     }
@@ -256,7 +258,7 @@ impl Work<'_, '_> {
             return Ok(StepOutcome::Misuse(Misuse::Overflow));
         };
         let text = sum.to_string();
-        self.put(table, key, (ValueKind::Number, text.as_bytes()), (before, Expiry::Keep))?;
+        self.put(table, key, ValueKind::Number, text.as_bytes(), before, Expiry::Keep)?;
         Ok(StepOutcome::Number(sum))
     }
 
@@ -273,7 +275,7 @@ impl Work<'_, '_> {
             return Ok(StepOutcome::Misuse(Misuse::ValueSize));
         }
         let bytes = [present, more].concat();
-        self.put(table, key, (ValueKind::Bytes, &bytes), (before, Expiry::Keep))?;
+        self.put(table, key, ValueKind::Bytes, &bytes, before, Expiry::Keep)?;
         Ok(StepOutcome::Number(number(bytes.len())))
     }
 
@@ -291,7 +293,7 @@ impl Work<'_, '_> {
             let end = at + more.len();
             bytes.resize(bytes.len().max(end), 0);
             bytes[at..end].copy_from_slice(more);
-            self.put(table, key, (ValueKind::Bytes, &bytes), (before, Expiry::Keep))?;
+            self.put(table, key, ValueKind::Bytes, &bytes, before, Expiry::Keep)?;
         }
         Ok(StepOutcome::Number(number(bytes.len())))
     }
@@ -313,7 +315,7 @@ impl Work<'_, '_> {
         } else {
             ValueKind::Bytes
         };
-        self.put(table, key, (kind, sum.as_bytes()), (before, Expiry::Keep))?;
+        self.put(table, key, kind, sum.as_bytes(), before, Expiry::Keep)?;
         let record = table.get(&self.transaction, key, self.now_ms)?;
         Ok(StepOutcome::Value(record.map(|record| record.to_entry())))
     }
@@ -338,7 +340,7 @@ impl Work<'_, '_> {
         }
         if from != to {
             let expiry = expiry.map_or(Expiry::Never, Expiry::At);
-            self.put(table, to, (kind, &bytes), (before, expiry))?;
+            self.put(table, to, kind, &bytes, before, expiry)?;
             if source == KeyTransfer::Move {
                 self.delete(table, from)?;
             }
@@ -364,7 +366,7 @@ impl Work<'_, '_> {
             return Ok(());
         }
         let (kind, bytes) = (record.kind, record.bytes.to_vec());
-        self.put(table, key, (kind, &bytes), (before, expiry))
+        self.put(table, key, kind, &bytes, before, expiry)
     }
 }
 

@@ -3,11 +3,14 @@
 //! Owns the table of channels and their cost. `subscribing` and `publishing` serve clients, `exchange` talks to other
 //! schedulers, `backlog` bounds the work of a turn, `sending` ends it, `ordering` queues its messages, `polling` serves
 //! requests that wait for the next message, `surveys` counts subscribers, `searches` finds channels, `users` knows
-//! those with tokens, `repeats` messages that arrive twice, `rates` how often each client publishes, `lags` how long
-//! messages take, `listening` subscribers within the server.
+//! those with tokens, `cluster` other nodes, `repeats` messages that arrive twice, `rates` how often each client
+//! publishes, `lags` how long messages take, `listening` subscribers within the server. `joining` gives a channel's
+//! state to other schedulers, `transit` is a message between these.
 
 mod backlog;
+mod cluster;
 mod exchange;
+mod joining;
 mod lags;
 mod listening;
 mod ordering;
@@ -19,6 +22,7 @@ mod searches;
 mod sending;
 mod subscribing;
 mod surveys;
+mod transit;
 mod users;
 mod viewing;
 
@@ -28,7 +32,6 @@ use ahash::{HashMap, RandomState};
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 
-use crate::audience::Seat;
 use crate::channel::{Channel, Joined, Place};
 use crate::format::Format;
 use crate::letter::{Item, Receipt};
@@ -40,9 +43,11 @@ use crate::rights::{Rights, Sender};
 use crate::ruled::Ruled;
 use crate::rules::Rulebook;
 use crate::ruling::{ChannelScope, PublishRight, Ruling, ServerRight, SubscribeRight};
+use crate::seat::Seat;
 use crate::stats::ChannelStats;
 
 use self::backlog::Backlog;
+use self::cluster::Cluster;
 use self::exchange::Outgoing;
 use self::lags::Lags;
 use self::listening::Listeners;
@@ -128,6 +133,8 @@ pub struct Channels {
     listeners: Listeners,
     rates: Rates,
     lags: Lags,
+    /// The cluster, if this scheduler is in one.
+    cluster: Option<Box<Cluster>>,
     tickets: u64,
     next_sweep_ms: u64,
     cursor: usize,
@@ -172,6 +179,7 @@ impl Channels {
             listeners: Listeners::default(),
             rates: Rates::default(),
             lags: Lags::default(),
+            cluster: None,
             tickets: 0,
             next_sweep_ms: 0,
             cursor: 0,
@@ -209,7 +217,6 @@ impl Channels {
     }
 
     /// Whether the rules still allow a subscription of a client, whose rights have changed.
-    #[must_use]
     pub fn still_allows(&self, name: &str, rights: &Rights) -> bool {
         self.rulebook.may_subscribe(name, ChannelScope::Any, rights).is_ok()
     }
@@ -224,6 +231,7 @@ impl Channels {
         for channel in self.channels.iter_mut().flatten() {
             channel.rules = Arc::clone(rulebook.rules_of(rulebook.find(&channel.name)));
         }
+        self.follow_by_rules();
         self.rates.clear();
         if !rulebook.patterns().eq(self.rulebook.patterns()) {
             self.lags.forget();
@@ -232,7 +240,6 @@ impl Channels {
     }
 
     /// The counters.
-    #[must_use]
     pub fn stats(&self) -> ChannelStats {
         ChannelStats {
             channels: self.by_name.len() as u64,
@@ -300,7 +307,7 @@ impl Channels {
         let place = if home == self.here {
             Place::Home(Vec::new())
         } else {
-            Place::Elsewhere { home, ticket, joined: Joined::No }
+            Place::Elsewhere { home, ticket, reach: 0, joined: Joined::No }
         };
         // An epoch is never used again, by this scheduler or after a restart.
         let epoch = self.home_of.hash_one((self.here, ticket, name));
@@ -309,7 +316,7 @@ impl Channels {
         self.with_history += usize::from(channel.rules.history.keeps());
         if home != self.here {
             let name = Arc::clone(&name);
-            self.outgoing[usize::from(home.0)].push(Item::Join { name, ticket });
+            self.outgoing[usize::from(home.0)].push(Item::Join { name, ticket, reach: 0 });
         }
         let place = if let Some(free) = self.free.pop() {
             self.channels[free as usize] = Some(channel);
@@ -319,6 +326,9 @@ impl Channels {
             u32::try_from(self.channels.len() - 1).map_err(|_| ChannelRefusal::Full)?
         };
         self.by_name.insert(name, place);
+        if self.cluster.is_some() && home == self.here {
+            self.follow(place);
+        }
         Ok(place)
     }
 

@@ -115,10 +115,8 @@ impl Channels {
             return Err(ChannelRefusal::Full);
         };
         // A request without a position asks for the next message, unless the history has some.
-        let since = since.unwrap_or(Position { epoch: channel.epoch, offset: 0 });
-        let is_of_now = channel.is_of_now(since);
-        let is_behind =
-            channel.is_known() && (!is_of_now || since.offset < channel.position().offset);
+        let since = since.unwrap_or_else(|| channel.beginning());
+        let is_behind = channel.is_known() && channel.is_behind(since);
         let is_due = is_behind || until_ms <= now_ms && channel.is_known();
         if is_due && self.polls.may_answer(process) {
             let answer = answer_of(channel, since);
@@ -189,7 +187,6 @@ impl Channels {
     }
 
     /// Whether a request waits for a message.
-    #[must_use]
     pub fn is_polling(&self, process: ProcessId) -> bool {
         self.polls.waiting.contains_key(&process)
     }
@@ -213,23 +210,26 @@ impl Channels {
 /// `{"since":"e-7","recovered":true,"messages":[…]}`: as many messages as fit into an answer, and one at least. `since`
 /// is the position of the last one.
 fn answer_of(channel: &Channel, since: Position) -> Vec<u8> {
-    let is_of_now = channel.is_of_now(since);
-    let first = if is_of_now { since.offset + 1 } else { 0 };
-    let (messages, lost) = channel.history.since(first);
-    let recovered = is_of_now && lost == 0;
+    let is_of_now = channel.is_reached_by(since);
+    let after = if is_of_now { since.offset } else { 0 };
+    let (messages, is_lost) = channel.history.since(after);
+    let recovered = is_of_now && !is_lost;
     let mut last = channel.position();
+    last.offset = last.offset.max(after);
+    let mut written_to = last;
     let mut written = Vec::new();
     for (offset, body) in messages {
         let position = Position { epoch: channel.epoch, offset };
         if !written.is_empty() {
             if written.len() + body.bytes().len() > POLL_ANSWER_SIZE {
-                last = Position { offset: offset - 1, ..position };
+                last = written_to;
                 break;
             }
             written.push(b',');
         }
         let message = Numbered { channel: &channel.name, position, has_history: true, body };
         write_object(message, &mut written);
+        written_to = position;
     }
     let begin = format!("{{\"since\":\"{last}\",\"recovered\":{recovered},\"messages\":[");
     [begin.as_bytes(), &written, b"]}"].concat()

@@ -4,7 +4,6 @@
 
 use super::{Channels, Subscribed, Subscriber, Subscription};
 use crate::audience::Audience;
-use crate::channel::Channel;
 use crate::limits::SUBSCRIPTIONS;
 use crate::outcome::ChannelRefusal;
 use crate::patterns::Known;
@@ -48,9 +47,12 @@ impl Channels {
         let Some(channel) = &mut self.channels[place as usize] else {
             return Err(ChannelRefusal::Full);
         };
+        let must_wait = channel.must_wait(since);
         let (audience, seat) = channel.join(process, format, since);
-        if channel.is_known() {
+        if !must_wait {
             channel.write_since(since, format, out);
+        } else if let Some(since) = since.filter(|_| channel.is_known()) {
+            self.reach(place, since);
         }
         self.subscriptions += 1;
         self.recount(place);
@@ -69,13 +71,14 @@ impl Channels {
 
     /// Whether a subscription is active, so that every message published from now on reaches it. A process that waits
     /// for this is resumed.
-    #[must_use]
     pub fn standing(&self, subscription: &Subscription) -> SubscriptionState {
         match subscription.of {
             Subscribed::Channel(place) => {
                 let channel = self.channels[place as usize].as_ref();
-                let is_known = channel.is_none_or(Channel::is_known);
-                if is_known { SubscriptionState::Active } else { SubscriptionState::Awaited }
+                let audience =
+                    channel.and_then(|of| of.audiences.get(usize::from(subscription.audience)));
+                let is_joining = audience.is_some_and(|of| of.is_joining(subscription.seat));
+                if is_joining { SubscriptionState::Awaited } else { SubscriptionState::Active }
             }
             Subscribed::Pattern(place) => match self.patterns.get(place).map(|of| of.known) {
                 Some(Known::Yes) | None => SubscriptionState::Active,
@@ -161,7 +164,6 @@ impl Channels {
     }
 
     /// Whether a process should end because it was too slow for one of its subscriptions.
-    #[must_use]
     pub fn is_too_slow(&self, subscriptions: &[Subscription]) -> bool {
         subscriptions.iter().any(|Subscription { of, audience, seat, .. }| {
             let audience = self.audiences(*of).get(usize::from(*audience));

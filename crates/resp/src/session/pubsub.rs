@@ -44,7 +44,8 @@ fn refusal_text(refusal: ChannelRefusal) -> String {
         ChannelRefusal::Unknown
         | ChannelRefusal::TooLarge
         | ChannelRefusal::TooOften
-        | ChannelRefusal::Full => format!("ERR {refusal}"),
+        | ChannelRefusal::Full
+        | ChannelRefusal::Unconfirmed => format!("ERR {refusal}"),
     }
 }
 

@@ -82,14 +82,15 @@ impl Site {
         let Some(runner) = self.runner.as_mut() else { return failed() };
         let (gate, publications) = (Rc::clone(runner.log_gate()), Rc::clone(runner.publications()));
         let claims = rights.pass().map(|pass| &*pass.claims);
-        let gate = (&*gate, LineWriter::Requests(place.0.0, place.1));
+        let writer = gate.of(LineWriter::Requests(place.0.0, place.1));
         let records = Rc::clone(runner.records());
         let (publications, records) = (&*publications, &*records);
-        let mut host = AskHost { wish, channel, claims, request, gate, now, publications, records };
+        let mut host =
+            AskHost { wish, channel, claims, request, writer, now, publications, records };
         let thread_cpu_ns = sys::accounting::thread_cpu_ns;
         let (now_ns, clock_ns) = (now.monotonic_ns, sys::clock::monotonic_ns);
         let moment = Moment { now_ns, endpoint, thread_cpu_ns, clock_ns };
-        match runner.run(process, place, &mut host, moment) {
+        match runner.run(process, place.0, place.1, &mut host, moment) {
             Some(RunResult::Done(_)) => verdict_of(runner.output()),
             Some(RunResult::Wait) => Err(Withheld::Undecided),
             Some(RunResult::Part(_) | RunResult::Accept(_) | RunResult::Say(_)) => {

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use channels::{
-    ChannelLetter, ChannelRefusal, ChannelScope, Channels, Credential, Format, Payload, Position,
-    PublishReceipt, Publisher, Rights, RuleNumber, Rulebook, Ruling, Sender, Subscriber,
-    Subscription, SubscriptionState,
+    ChannelLetter, ChannelRefusal, ChannelScope, Channels, ClusterNews, ClusterOrder, Credential,
+    Format, Payload, Position, PublishReceipt, Publisher, Receipt, Rights, RuleNumber, Rulebook,
+    Ruling, Sender, Subscriber, Subscription, SubscriptionState,
 };
 use runtime::Peer;
 use runtime::mailbox::Endpoint;
@@ -30,6 +30,11 @@ pub(crate) struct Member {
 
 pub(crate) struct Lines {
     pub(crate) channels: Channels,
+    /// What the cluster reports in the next turn, and what was asked of it.
+    pub(crate) news: Vec<ClusterNews>,
+    pub(crate) orders: Vec<ClusterOrder>,
+    /// The results of messages that were not there at once.
+    pub(crate) receipts: Vec<Receipt>,
 }
 
 /// The right that the rules give; nobody asks a module here.
@@ -242,13 +247,18 @@ impl Service for Lines {
     }
 
     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, Box<ChannelLetter>>) {
+        for news in std::mem::take(&mut self.news) {
+            self.channels.on_cluster(news, context);
+        }
         for receipt in self.channels.take_receipts() {
+            self.receipts.push(receipt);
             if let Err(refusal) = receipt.result {
                 let told = format!("refused: {refusal}\n\n").into_bytes();
                 let _gone = context.queue(receipt.publisher.process, &told.into(), usize::MAX);
             }
         }
         self.channels.end_turn(context);
+        self.orders.append(&mut self.channels.take_cluster_orders());
     }
 }
 
@@ -259,7 +269,8 @@ pub(crate) fn services(schedulers: u16, rulebook: Rulebook) -> impl FnMut() -> L
     move || {
         let here = Endpoint(next);
         next += 1;
-        Lines { channels: Channels::new(here, schedulers, 42, Arc::clone(&rulebook)) }
+        let channels = Channels::new(here, schedulers, 42, Arc::clone(&rulebook));
+        Lines { channels, news: Vec::new(), orders: Vec::new(), receipts: Vec::new() }
     }
 }
 

@@ -332,7 +332,10 @@ impl From<&Veto> for Refused {
 impl From<ChannelRefusal> for Refused {
     fn from(refusal: ChannelRefusal) -> Self {
         match refusal {
-            ChannelRefusal::Full | ChannelRefusal::Busy | ChannelRefusal::TooOften => Self::ForNow,
+            ChannelRefusal::Full
+            | ChannelRefusal::Busy
+            | ChannelRefusal::Unconfirmed
+            | ChannelRefusal::TooOften => Self::ForNow,
             ChannelRefusal::Unknown
             | ChannelRefusal::Denied
             | ChannelRefusal::NoToken

@@ -65,7 +65,7 @@ fn close_after(refusal: ChannelRefusal) -> After {
         | ChannelRefusal::NoCertificate => (CloseCode::POLICY, NOT_ALLOWED),
         ChannelRefusal::TooOften => (CloseCode::POLICY, "too many messages"),
         ChannelRefusal::TooLarge => (CloseCode::TOO_BIG, "message is too large"),
-        ChannelRefusal::Full | ChannelRefusal::Busy => {
+        ChannelRefusal::Full | ChannelRefusal::Busy | ChannelRefusal::Unconfirmed => {
             (CloseCode::TRY_AGAIN_LATER, "the channel has no room")
         }
     };

@@ -73,7 +73,9 @@ impl Refused {
             }
             Self::Rules(ChannelRefusal::TooLarge) => Status::CONTENT_TOO_LARGE,
             Self::Rules(ChannelRefusal::TooOften) => Status::TOO_MANY_REQUESTS,
-            Self::Rules(ChannelRefusal::Full | ChannelRefusal::Busy) => Status::SERVICE_UNAVAILABLE,
+            Self::Rules(
+                ChannelRefusal::Full | ChannelRefusal::Busy | ChannelRefusal::Unconfirmed,
+            ) => Status::SERVICE_UNAVAILABLE,
             Self::Module(veto) => veto.status,
             Self::Head => Status::REQUEST_HEADER_FIELDS_TOO_LARGE,
         }
