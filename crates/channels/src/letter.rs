@@ -54,7 +54,7 @@ pub(crate) enum Asker {
     Node(u64),
 }
 
-/// What one scheduler sends another at once: deliveries, then perhaps everything else.
+/// The items that one scheduler sends another at once: deliveries, then perhaps everything else.
 #[derive(Debug)]
 pub struct ChannelLetter(pub(crate) Vec<Item>);
 

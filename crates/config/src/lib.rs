@@ -87,7 +87,7 @@ pub use model::channels::{ChannelAccess, ChannelRules, SlowSubscriber};
 pub use model::cluster::{ClusterScheme, ClusterServer, ClusterSettings};
 pub use model::config::{
     AppDirectory, AppPresence, Authentication, Config, DescriptorTables, ErrorPage, FileCache,
-    Host, ListenerSettings, PathMatcher, Protocol, Respond, Route, RouteAction, Steering,
+    Host, ListenerSettings, Protocol, Steering,
 };
 pub use model::encryption::{
     CertificateFiles, ClientCertificatePolicy, Https, ListenerCertificates, Tls,
@@ -104,6 +104,7 @@ pub use model::pages::Pages;
 pub use model::processes::{ProcessBegin, SiteProcess};
 pub use model::quotas::{LimitRate, LimitRule, Measure, QuotaKey};
 pub use model::redirect_map::{MapRow, MapRule, RedirectMap};
+pub use model::route::{PathMatcher, Respond, Route, RouteAction};
 pub use model::store::{DatabaseAccess, DatabaseRules, StoreSettings, StoreSync};
 pub use model::trace::TraceSettings;
 pub use model::upstream::{

@@ -9,8 +9,9 @@ use ahash::HashMap;
 
 use crate::countries::Countries;
 use crate::limits::MAP_SIZE_MAX;
-use crate::model::config::{Config, Route, RouteAction};
+use crate::model::config::Config;
 use crate::model::redirect_map::RedirectMap;
+use crate::model::route::{Route, RouteAction};
 use crate::model::when::RouteCondition;
 use crate::outside::Outside;
 use crate::problem::Problems;

@@ -3,7 +3,8 @@
 //! Owns that list, and what naming one requires of the rest of the configuration. Never searches
 //! for a module.
 
-use crate::model::config::{AppPresence, Config, RouteAction};
+use crate::model::config::{AppPresence, Config};
+use crate::model::route::RouteAction;
 use crate::problem::{Problems, TextPosition};
 
 /// An app module that a configuration names.

@@ -94,10 +94,8 @@ impl Work<'_, '_> {
         let table = *table(self.tables, of)?;
         self.logging.database = of;
         let change = match step {
-            StoreOperation::Query(query) => {
-                return query.answer(&table, &self.transaction, self.now_ms);
-            }
             StoreOperation::Change(change) => change,
+            StoreOperation::Query(of) => return of.answer(&table, &self.transaction, self.now_ms),
         };
         if let Err(misuse) = change.check() {
             return Ok(StepOutcome::Misuse(misuse));

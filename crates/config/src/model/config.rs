@@ -8,11 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use wire::http::forwarded::ForwardingField;
-use wire::http::method::Method;
 use wire::network::{Network, Peers};
 
 use crate::address::ListenerAddress;
-use crate::glob::PathGlob;
 use crate::host_id::HostId;
 use crate::host_name::HostName;
 use crate::limits;
@@ -26,20 +24,18 @@ use crate::model::file_settings::FileSettings;
 use crate::model::files::MediaType;
 use crate::model::header::Header;
 use crate::model::limits::LimitSettings;
-use crate::model::log::{AdminSettings, Log, Logging};
+use crate::model::log::{AdminSettings, Log};
 use crate::model::maintenance::Maintenance;
 use crate::model::pages::Pages;
 use crate::model::processes::SiteProcess;
 use crate::model::quotas::LimitRule;
-use crate::model::redirect_map::MapRule;
+use crate::model::route::Route;
 use crate::model::store::{DatabaseRules, StoreSettings};
 use crate::model::trace::TraceSettings;
-use crate::model::upstream::{ForwardAuth, ProxyRoute, UpstreamSettings};
-use crate::model::when::RouteCondition;
+use crate::model::upstream::UpstreamSettings;
 use crate::problem::{FileNames, TextPosition};
 use crate::secret::Secrets;
 use crate::sources::PartFile;
-use crate::target::TargetTemplate;
 
 /// The whole configuration of a server.
 #[derive(Debug, Clone, PartialEq)]
@@ -288,101 +284,6 @@ impl Host {
             access: None,
         }
     }
-}
-
-/// One `[[route]]`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Route {
-    /// Its place in the file.
-    pub place: TextPosition,
-    /// The paths it matches.
-    pub matcher: PathMatcher,
-    /// The methods it matches; empty for all. GET includes HEAD.
-    pub methods: Vec<Method>,
-    /// The only host it applies to, within the default host.
-    pub host: Option<HostName>,
-    /// Its conditions; a request must meet all of them.
-    pub conditions: Vec<RouteCondition>,
-    /// What it does.
-    pub action: RouteAction,
-    /// Fields added to its answers.
-    pub headers: Vec<Header>,
-    /// The largest request body, in bytes, if it differs from the general limit.
-    pub body_size: Option<u64>,
-    /// The Cache-Control of its answers.
-    pub cache_control: Option<String>,
-    /// The rules of access, if they differ from the host.
-    pub access: Option<Vec<AccessRule>>,
-    /// The server that is asked whether a request may pass.
-    pub forward_auth: Option<ForwardAuth>,
-    /// Whether its requests are in the access log.
-    pub log: Logging,
-}
-
-/// The paths a route matches. Paths are decoded and normalised.
-#[derive(Debug, Clone, PartialEq)]
-pub enum PathMatcher {
-    /// Only this path.
-    Path(String),
-    /// This path and all below it; without a trailing slash it matches at segment borders.
-    Prefix(String),
-    /// All that match a pattern.
-    Glob(PathGlob),
-}
-
-/// The action of a route.
-#[derive(Debug, Clone, PartialEq)]
-pub enum RouteAction {
-    /// Serves files.
-    Files {
-        /// The root and the rules.
-        rules: FileSettings,
-        /// Whether the route has its own root, which replaces its prefix.
-        own_root: bool,
-        /// The paths to try in order, of which the first with a file answers; empty for the path itself.
-        tries: Vec<TargetTemplate>,
-    },
-    /// Redirects the client.
-    Redirect {
-        /// The target.
-        to: TargetTemplate,
-        /// 301, 302, 303, 307 or 308.
-        status: u16,
-    },
-    /// Continues with another path and the routes after this one.
-    Rewrite {
-        /// The new path.
-        to: TargetTemplate,
-    },
-    /// Answers with a text.
-    Respond(Respond),
-    /// Answers 200 with this JSON text.
-    Json(String),
-    /// Lets the app module with this name answer.
-    Module(String),
-    /// Redirects the client if the path is in a file; otherwise the routes after this one are asked.
-    Map(MapRule),
-    /// Closes the connection without an answer.
-    Drop,
-    /// Lets a server of an upstream answer.
-    Proxy(Box<ProxyRoute>),
-    /// The channels, whose names follow the prefix. Built in.
-    Channels,
-    /// The client of channels for browsers. Built in.
-    BrowserClient,
-    /// A database of the store, whose keys follow the prefix. Built in.
-    Database(String),
-}
-
-/// A fixed answer.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Respond {
-    /// The status.
-    pub status: u16,
-    /// The value of Content-Type.
-    pub content_type: String,
-    /// The content.
-    pub body: String,
 }
 
 /// The memory held for file content.

@@ -21,6 +21,7 @@ pub(crate) mod pages;
 pub(crate) mod processes;
 pub(crate) mod quotas;
 pub(crate) mod redirect_map;
+pub(crate) mod route;
 pub(crate) mod store;
 pub(crate) mod trace;
 pub(crate) mod upstream;

@@ -9,7 +9,7 @@ use super::{RouteRefusal, RouteRequest, RuleId};
 use crate::host_id::HostId;
 use crate::host_name::HostName;
 use crate::limits::{REDIRECTS_CHECKED_MAX, REWRITES_MAX};
-use crate::model::config::RouteAction;
+use crate::model::route::RouteAction;
 use crate::problem::Problems;
 
 /// Checks every host.

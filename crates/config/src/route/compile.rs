@@ -16,10 +16,11 @@ use super::rule::{Paths, Rule};
 use super::{HostHttps, RuleId};
 use crate::host_id::HostId;
 use crate::model::access::AccessRule;
-use crate::model::config::{Config, ErrorPage, Host, PathMatcher, Route, RouteAction};
+use crate::model::config::{Config, ErrorPage, Host};
 use crate::model::encryption::Https;
 use crate::model::header::Header;
 use crate::model::log::Logging;
+use crate::model::route::{PathMatcher, Route, RouteAction};
 use crate::problem::{FileNames, TextPosition};
 
 /// The routes of all hosts, ready for lookups.

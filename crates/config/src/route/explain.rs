@@ -14,7 +14,7 @@ use super::rule::{Paths, Rule, Verdict};
 use super::{FoundRoute, RouteRefusal, RouteRequest, RuleId};
 use crate::host_id::HostId;
 use crate::limits::REWRITES_MAX;
-use crate::model::config::{Respond, RouteAction};
+use crate::model::route::{Respond, RouteAction};
 
 /// The steps of one request through the table.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -21,8 +21,9 @@ use std::borrow::Cow;
 use wire::http::fields::FieldList;
 
 use crate::model::access::AccessRule;
-use crate::model::config::{Config, RouteAction};
+use crate::model::config::Config;
 use crate::model::log::Logging;
+use crate::model::route::RouteAction;
 use crate::model::upstream::ForwardAuth;
 use crate::problem::{ConfigErrors, Problems};
 
