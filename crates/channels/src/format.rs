@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use wire::resp;
 use wire::websocket::{Opcode, write_deflated, write_frame};
 
-use crate::member::{Member, Step};
+use crate::member::{Member, MemberStep};
 use crate::message::{Payload, PayloadKind};
 use crate::position::Position;
 
@@ -45,7 +45,7 @@ pub(crate) struct Numbered<'m> {
 pub(crate) struct Event<'e> {
     pub(crate) channel: &'e str,
     pub(crate) member: &'e Member,
-    pub(crate) step: Step,
+    pub(crate) step: MemberStep,
 }
 
 impl Format {
@@ -123,15 +123,15 @@ impl Format {
     pub(crate) fn encode_event(self, event: Event<'_>, out: &mut Vec<u8>) {
         let Event { channel, member, step } = event;
         let info = |text: &mut Vec<u8>| {
-            if let (Step::Comes, Some(info)) = (step, &member.info) {
+            if let (MemberStep::Comes, Some(info)) = (step, &member.info) {
                 text.extend_from_slice(b",\"info\":");
                 text.extend_from_slice(info.as_bytes());
             }
             text.push(b'}');
         };
         let verb = match step {
-            Step::Comes => "joined",
-            Step::Leaves => "left",
+            MemberStep::Comes => "joined",
+            MemberStep::Leaves => "left",
         };
         match self {
             Self::WebSocketJson | Self::WebSocketJsonDeflated => {

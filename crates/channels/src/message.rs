@@ -86,13 +86,11 @@ impl Payload {
     }
 
     /// Its kind.
-    #[must_use]
     pub fn kind(&self) -> PayloadKind {
         self.kind
     }
 
     /// Its bytes.
-    #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

@@ -20,7 +20,6 @@ use crate::profiling::Profiling;
 use crate::texts;
 use crate::watch::{Against, Watch};
 
-/// A screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Screen {
     Overview,
@@ -85,7 +84,6 @@ impl View {
     }
 
     /// What the next snapshot should contain.
-    #[must_use]
     pub fn wanted(&self) -> SnapshotRequest {
         let Screen::List(list) = self.screen else { return SnapshotRequest::default() };
         let choice = self.choice();
@@ -97,7 +95,6 @@ impl View {
     }
 
     /// The thing that is shown as a whole.
-    #[must_use]
     pub fn wanted_info(&self) -> Option<Ask> {
         self.detail.as_ref().map(Detail::wanted)
     }

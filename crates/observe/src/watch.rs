@@ -19,7 +19,6 @@ const SILENCE: Duration = Duration::from_secs(2);
 /// With what is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Against {
-    /// With nothing.
     #[default]
     Nothing,
     /// With the oldest answers that are kept.

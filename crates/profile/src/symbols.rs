@@ -106,7 +106,6 @@ impl SymbolNames {
     }
 
     /// The frames of a stack, from the outermost on.
-    #[must_use]
     pub fn frames(&self, stack: &Stack) -> Vec<Frame> {
         let mut frames = Vec::new();
         push(&mut frames, &stack.user, &self.user, Mode::User);
@@ -115,7 +114,6 @@ impl SymbolNames {
     }
 
     /// Symbolised stacks, and the count of each.
-    #[must_use]
     pub fn fold<'s>(&self, stacks: impl IntoIterator<Item = (&'s Stack, u64)>) -> Folded {
         let mut folded = Folded::default();
         for (stack, count) in stacks {

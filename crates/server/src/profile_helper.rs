@@ -89,7 +89,6 @@ impl Recording {
         }
     }
 
-    /// A profile of what was counted.
     fn profile(&self, counted: &Counted, code: &str, title: &str) -> Profile {
         let mut remarks = self.sampling.taken().remarks.clone();
         let stacks = || counted.stacks().map(|(stack, _)| stack);

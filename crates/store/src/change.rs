@@ -154,7 +154,6 @@ impl DatabaseChange {
     }
 
     /// Bytes of memory that the change takes while it waits for the writer.
-    #[must_use]
     pub fn size(&self) -> usize {
         size_of::<Self>()
             + match self {

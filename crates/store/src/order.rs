@@ -55,7 +55,6 @@ impl StoreStep {
     }
 
     /// Bytes of memory that the step takes while it waits.
-    #[must_use]
     pub fn size(&self) -> usize {
         match self {
             Self::Query(query) => query.size(),
@@ -92,7 +91,6 @@ impl Order {
     }
 
     /// Bytes of memory that the order takes while it waits.
-    #[must_use]
     pub fn size(&self) -> usize {
         let conditions = self.conditions.iter().map(|condition| 32 + condition.key.len());
         conditions.sum::<usize>() + self.steps.iter().map(|(_, step)| step.size()).sum::<usize>()

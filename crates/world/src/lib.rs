@@ -15,6 +15,7 @@
 //! Not simulated: processes that inherit one listener share its queue in a kernel; here each has its own.
 
 mod agenda;
+mod alone;
 mod client_side;
 mod connection;
 mod descriptor;

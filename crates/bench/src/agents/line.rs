@@ -148,7 +148,6 @@ pub struct CoordinatorPulse(TcpStream);
 
 impl CoordinatorPulse {
     /// Whether it is gone. Never waits.
-    #[must_use]
     pub fn is_lost(&self) -> bool {
         // The other descriptor shares the mode, and nobody waits on it meanwhile.
         let asked = self.0.set_nonblocking(true).and_then(|()| self.0.peek(&mut [0]));

@@ -40,19 +40,12 @@ struct Clock {
 }
 
 /// An error of one agent.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("agent {address}: {error}")]
 pub struct MemberError {
     address: String,
     error: AgentError,
 }
-
-impl std::fmt::Display for MemberError {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "agent {}: {}", self.address, self.error)
-    }
-}
-
-impl std::error::Error for MemberError {}
 
 /// Agents that measure together.
 #[derive(Debug)]
@@ -67,10 +60,8 @@ impl Team {
     /// The first agent that cannot be used.
     pub fn gather(addresses: &[String], key: &AgentKey) -> Result<Self, MemberError> {
         if addresses.len() > AGENTS_MAXIMUM {
-            let (text, why) =
-                (addresses.join(","), format!("{AGENTS_MAXIMUM} agents are the most"));
-            let error = AgentError::Address { text, why };
-            return Err(MemberError { address: String::new(), error });
+            let (address, error) = (addresses.join(","), AgentError::TooMany(addresses.len()));
+            return Err(MemberError { address, error });
         }
         let members = addresses.iter().map(|address| {
             Member::meet(address, key)
@@ -80,7 +71,6 @@ impl Team {
     }
 
     /// How many there are.
-    #[must_use]
     pub fn size(&self) -> usize {
         self.members.len()
     }
@@ -151,7 +141,6 @@ impl Team {
     }
 
     /// What must be added to a time of each agent's clock to get this host's, in nanoseconds.
-    #[must_use]
     pub fn offsets_ns(&self) -> Vec<i64> {
         self.members.iter().map(|member| -member.clock.offset_ns).collect()
     }

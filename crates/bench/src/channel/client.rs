@@ -67,7 +67,6 @@ pub(super) struct Subscribers {
     before: Option<(ThreadSample, u64)>,
 }
 
-/// The connection of a subscriber.
 pub(super) struct Subscriber {
     /// The number of its seat.
     number: u32,

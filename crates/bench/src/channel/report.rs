@@ -302,7 +302,6 @@ impl ChannelReport {
     }
 
     /// As JSON.
-    #[must_use]
     pub fn to_json(&self) -> String {
         to_pretty_json(self)
     }

@@ -79,7 +79,6 @@ impl Tally {
         self.handshakes.get_or_insert_default().agree(agreed, handshake_ns);
     }
 
-    /// A handshake has failed.
     pub(super) fn fail_handshake(&mut self, fault: HandshakeFault) {
         self.handshakes.get_or_insert_default().fail(fault);
     }

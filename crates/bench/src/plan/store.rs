@@ -4,8 +4,6 @@
 //! checked: a key is `key:` and twelve digits, as in redis-benchmark, and its value begins with
 //! these digits. Never reads an answer.
 
-use std::fmt;
-
 use wire::http::url::Scheme;
 
 use super::address::{Ownership, resolve};
@@ -79,52 +77,38 @@ pub struct StoreAsk {
 }
 
 /// An error in the plan of a store.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum StoreAskError {
     /// Not the address of a store.
+    #[error(
+        "`{0}` is not the address of a store; write HOST:PORT, redis://HOST:PORT, \
+         rediss://HOST:PORT or memcached://HOST:PORT"
+    )]
     Address(String),
     /// Addresses of stores with different protocols, or encryption.
+    #[error(
+        "`{0}` has another protocol than the first address; measure one kind of store at a time"
+    )]
     Mixed(String),
     /// The store may not be loaded, or cannot be found.
+    #[error("{0}")]
     Aim(AimError),
     /// No keys.
+    #[error("{0}")]
     Key(KeyError),
     /// Values too short for the number of their key.
+    #[error(
+        "values of {0} bytes have no room for the number of their key, by which they are \
+         checked; say {KEY_DIGITS} at least"
+    )]
     ValueSize(usize),
     /// More than 100 percent.
+    #[error("{0} % of the requests cannot write; say 0 to 100")]
     Sets(u32),
     /// Too long.
+    #[error("{0}")]
     Template(RequestTemplateError),
 }
-
-impl fmt::Display for StoreAskError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Address(text) => write!(
-                out,
-                "`{text}` is not the address of a store; write HOST:PORT, redis://HOST:PORT, \
-                 rediss://HOST:PORT or memcached://HOST:PORT"
-            ),
-            Self::Mixed(text) => write!(
-                out,
-                "`{text}` has another protocol than the first address; measure one kind of store at a time"
-            ),
-            Self::Aim(error) => error.fmt(out),
-            Self::Key(error) => error.fmt(out),
-            Self::ValueSize(size) => write!(
-                out,
-                "values of {size} bytes have no room for the number of their key, by which they are \
-                 checked; say {KEY_DIGITS} at least"
-            ),
-            Self::Sets(percent) => {
-                write!(out, "{percent} % of the requests cannot write; say 0 to 100")
-            }
-            Self::Template(error) => error.fmt(out),
-        }
-    }
-}
-
-impl std::error::Error for StoreAskError {}
 
 /// A store as a target.
 #[derive(Clone, Debug)]

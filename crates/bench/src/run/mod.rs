@@ -9,7 +9,6 @@ mod describe;
 mod hold;
 mod interrupt;
 
-use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -51,41 +50,20 @@ pub struct RunProgress {
 }
 
 /// Why a run could not be made. Failed requests are not such an error; they are counted.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The threads could not be set up.
-    Launch(LaunchError),
+    #[error("{0}")]
+    Launch(#[from] LaunchError),
     /// The kernel refused something that every run needs.
-    Kernel(io::Error),
+    #[error("the run cannot be made: {0}")]
+    Kernel(#[from] io::Error),
     /// A thread ended without a result.
+    #[error("a generator thread ended without a result")]
     Thread,
     /// The generators of a measurement could not agree.
+    #[error("{0}")]
     Agreement(String),
-}
-
-impl fmt::Display for RunError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Launch(error) => error.fmt(formatter),
-            Self::Kernel(error) => write!(formatter, "the run cannot be made: {error}"),
-            Self::Thread => formatter.write_str("a generator thread ended without a result"),
-            Self::Agreement(why) => formatter.write_str(why),
-        }
-    }
-}
-
-impl std::error::Error for RunError {}
-
-impl From<LaunchError> for RunError {
-    fn from(error: LaunchError) -> Self {
-        Self::Launch(error)
-    }
-}
-
-impl From<io::Error> for RunError {
-    fn from(error: io::Error) -> Self {
-        Self::Kernel(error)
-    }
 }
 
 fn unix_ns() -> u64 {

@@ -5,7 +5,8 @@
 
 use std::borrow::Cow;
 
-use super::{FoundRoute, HostId, RouteRefusal, RouteTable, RuleId};
+use super::{FoundRoute, RouteRefusal, RouteTable, RuleId};
+use crate::host_id::HostId;
 
 /// What [`RouteTable::find`] has found. [`RouteTable::recall`] returns it again.
 #[derive(Debug, Clone)]
@@ -21,7 +22,6 @@ pub struct KeptRoute {
 
 impl FoundRoute<'_> {
     /// Keeps the route of a request with this path.
-    #[must_use]
     pub fn keep(self, path: &str) -> KeptRoute {
         KeptRoute {
             host: self.host,

@@ -69,7 +69,6 @@ impl Runner {
     }
 
     /// Whether a page waits for a message of this subscription.
-    #[must_use]
     pub fn is_hearing(&self, number: ListenerNumber) -> bool {
         self.listening.is_waiting(number)
     }

@@ -101,19 +101,16 @@ impl RespClients {
     }
 
     /// The counters of this scheduler.
-    #[must_use]
     pub fn stats(&self) -> RespStats {
         self.counts.own()
     }
 
     /// Bytes that sessions keep between commands.
-    #[must_use]
     pub fn kept_bytes(&self) -> usize {
         self.kept
     }
 
     /// Bytes of large replies that were copied and that their clients have not taken.
-    #[must_use]
     pub fn held_bytes(&self) -> usize {
         self.held.bytes()
     }
@@ -292,19 +289,16 @@ impl Session {
     }
 
     /// Whether the connection may be closed to make room. A subscriber is not idle.
-    #[must_use]
     pub fn is_idle(&self) -> bool {
         self.listening.len() == 0
     }
 
     /// The address of the client.
-    #[must_use]
     pub fn client(&self) -> IpAddr {
         self.arrival.peer.address
     }
 
     /// The client, and since when it is connected.
-    #[must_use]
     pub fn arrival(&self) -> Arrival {
         self.arrival
     }

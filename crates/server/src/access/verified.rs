@@ -28,9 +28,7 @@ pub(crate) struct Shown<'s> {
 /// What is known of them.
 #[derive(Debug)]
 pub(crate) enum Standing {
-    /// They are right.
     Right,
-    /// They are wrong.
     Wrong,
     /// They are being verified: the process is resumed.
     Awaited,

@@ -99,7 +99,6 @@ impl Opened {
         if is_whole { Ok(opened) } else { Err(Damaged) }
     }
 
-    /// The record.
     pub(super) fn record(&self) -> &[u8] {
         self.begun.get(PREAMBLE_SIZE..PREAMBLE_SIZE + self.record_size).unwrap_or_default()
     }

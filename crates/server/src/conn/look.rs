@@ -232,7 +232,6 @@ fn number_of(column: &str, now_ms: u64, seen: &Seen<'_, Process>) -> Option<u64>
     }
 }
 
-/// The row of a process.
 fn row_of((here, now_ms): (Endpoint, u64), seen: &Seen<'_, Process>) -> TableRow {
     let row = TableRow::new(format!("c-{}-{}", here.0, seen.id.to_bits()))
         .text("peer", peer_of(seen.process))

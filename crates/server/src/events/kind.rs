@@ -17,7 +17,6 @@ pub enum Weight {
 
 impl Weight {
     /// Its word.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Info => "info",

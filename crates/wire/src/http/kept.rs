@@ -35,7 +35,6 @@ pub struct KeptHead {
     expects_continue: bool,
 }
 
-/// Where a target is.
 #[derive(Clone, Copy, Debug)]
 enum KeptTarget {
     /// Nowhere: it is the server as a whole.
@@ -100,13 +99,11 @@ impl KeptHead {
     }
 
     /// Bytes of memory that it holds.
-    #[must_use]
     pub fn held_bytes(&self) -> usize {
         size_of::<Self>() + self.text.len() + size_of_val(&*self.slots)
     }
 
     /// The request.
-    #[must_use]
     pub fn request(&self) -> RequestHead<'_, '_> {
         RequestHead {
             method: self.method,
@@ -128,13 +125,11 @@ impl KeptHead {
     }
 
     /// The method.
-    #[must_use]
     pub fn method(&self) -> Method {
         self.method
     }
 
     /// The request line, without its end.
-    #[must_use]
     pub fn line(&self) -> &[u8] {
         Fields::at(&self.text, &self.slots, self.initials).preface()
     }

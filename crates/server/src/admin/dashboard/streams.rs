@@ -18,7 +18,6 @@ const PACE_MS: u64 = 1000;
 #[derive(Debug, Default)]
 pub(in crate::admin) struct Streams(Vec<Stream>);
 
-/// One stream.
 #[derive(Debug)]
 struct Stream {
     process: ProcessId,
