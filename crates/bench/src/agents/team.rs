@@ -18,7 +18,8 @@ use super::key::AgentKey;
 use super::line::{Line, Side};
 use super::words::{FromAgent, Task, ToAgent};
 use crate::limits::{
-    AGENT_CLOCK_READINGS, AGENT_GREETING_NS, AGENT_PATIENCE_NS, AGENT_START_NS, AGENTS_MAXIMUM,
+    AGENT_CLOCK_READINGS, AGENT_GREETING_NS, AGENT_IDLE_NS, AGENT_PATIENCE_NS, AGENT_START_NS,
+    AGENTS_MAXIMUM,
 };
 use crate::report::{AgentReport, AgentState};
 
@@ -86,7 +87,8 @@ impl Team {
             let task = Task { words: words.to_vec(), generator, generators, run };
             member.line.send(&ToAgent::Prepare(task)).map_err(|error| member.blame(error))?;
         }
-        let ready = self.members.iter_mut().map(|member| match member.hear::<()>(Duration::ZERO) {
+        let opening = Duration::from_nanos(AGENT_IDLE_NS);
+        let ready = self.members.iter_mut().map(|member| match member.hear::<()>(opening) {
             Ok(FromAgent::Ready(open)) => Ok(open),
             Ok(FromAgent::Refused { why }) => Err(member.blame(AgentError::Refused(why))),
             Ok(_) => Err(member.blame(AgentError::Unexpected)),
