@@ -88,6 +88,7 @@ fn messages_that_a_server_calls_lost_are_no_gaps() {
 /// What a server does wrong with the messages of its second subscriber.
 #[derive(Clone, Copy)]
 enum Mistake {
+    None,
     Drop,
     Repeat,
     /// It exchanges two messages of one publisher.
@@ -207,6 +208,16 @@ fn wrong_messages_are_named_and_make_the_result_invalid() {
         let reasons = report["reasons"].to_string();
         assert!(reasons.contains(told), "{reasons}");
     }
+}
+
+#[test]
+fn subscribers_without_a_position_expect_nothing_from_while_they_were_away() {
+    let urls = wrong_server(Mistake::None);
+    let (report, _) = measured(&urls, "-c 6 --rate 500 -n 300 --storm 3@200ms");
+    assert_eq!(faults(&report), [0; 4], "{report}");
+    assert_eq!((&report["workload"]["cut"], &report["check"]["told"]), (&3.into(), &0.into()));
+    let missed = 1_800 - report["received"].as_u64().unwrap();
+    assert_eq!(report["check"]["away"], missed, "{report}");
 }
 
 #[test]
