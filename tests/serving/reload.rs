@@ -165,7 +165,7 @@ fn reload_refuses_restart_only_settings_by_name() {
         ("busy_poll = \"7us\"\n", "busy_poll"),
         ("profile_ring = \"7s\"\n", "profile_ring"),
         ("reuseport_cpu = true\n", "reuseport_cpu"),
-        ("[limits]\nconnections = 7\n", "limits.connections"),
+        ("[limits]\nlimit_keys = 2048\n", "limits.limit_keys"),
     ] {
         write_config(&server, &format!("{config}\n{}", numbered(2)));
         let output = server.ctl(&["reload"]);
@@ -196,11 +196,11 @@ fn how_a_listener_was_opened_is_not_changed_by_a_reload() {
 #[test]
 fn a_reload_names_the_keys_of_pages_that_cannot_change_and_what_is_wrong_with_pages() {
     let server = Plan::new().file("a.page.txt", "a").start();
-    write_config(&server, "[pages]\nslice = \"3ms\"\ntable_size = \"2 MiB\"\ndeadline = \"3s\"\n");
+    write_config(&server, "[pages]\nnative = false\ntable_size = \"2 MiB\"\ndeadline = \"3s\"\n");
     let refused = server.ctl_json(&["reload"]);
     let named = |key| format!("`{key}` cannot change while the server runs; restart it");
     assert_eq!(refused["state"], "refused");
-    let problems = [named("pages.slice"), named("pages.table_size")];
+    let problems = [named("pages.native"), named("pages.table_size")];
     assert_eq!(refused["problems"], serde_json::json!(problems));
     write_config(&server, "[[route]]\npath = \"/b\"\nmodule = \"b\"\n");
     server.directory().write("app/main.lua", "return function() return 'main' end");

@@ -31,7 +31,8 @@ fn told(server: &Server) -> Vec<String> {
 
 #[test]
 fn the_list_has_all_that_may_change_with_value_default_bounds_and_meaning() {
-    let config = "[limits]\nheader_deadline = \"3s\"\n[[channel]]\npattern = \"news.*\"\n";
+    let config = "[limits]\nheader_deadline = \"3s\"\n[[channel]]\npattern = \
+                  \"news.*\"\n[[limit]]\nname = \"logins\"\nrequests = \"5/m\"\n";
     let server = Plan::new().config(config).start();
     let all = server.ctl_json(&["set"]);
     let names: Vec<&str> =
@@ -40,6 +41,8 @@ fn the_list_has_all_that_may_change_with_value_default_bounds_and_meaning() {
         "maintenance",
         "limits.header_deadline",
         "limits.handshakes_per_address",
+        "limits.connections",
+        "limit.logins.requests",
         "log.level",
         "log.slow_log",
         "pages.cpu_budget",
@@ -151,12 +154,93 @@ fn a_client_that_reads_nothing_is_given_up_sooner() {
 }
 
 #[test]
+fn fewer_connections_close_idle_ones_for_the_next_and_more_keep_them() {
+    let server = Plan::new().argument("--schedulers=1").file("a.txt", "a").start();
+    let open = |count: usize| {
+        let one = |_| {
+            let mut client = server.client();
+            assert_eq!(client.get("/a.txt").unwrap().status, 200);
+            client
+        };
+        (0..count).map(one).collect::<Vec<_>>()
+    };
+    // A report may be a moment old.
+    let until_live = |count: u64| {
+        until("that many connections", || (server.count("/processes/http") == count).then_some(()));
+    };
+    let first = open(6);
+    until_live(6);
+    set(&server, "limits.connections", "3");
+    let second = open(1);
+    until_live(3);
+    set(&server, "limits.connections", "default");
+    let third = open(6);
+    until_live(9);
+    drop((first, second, third));
+}
+
+#[test]
+fn the_numbers_of_a_limit_are_in_force_at_once() {
+    let config = "[[limit]]\nname = \"all\"\nrequests = \"1/h\"\nburst = 2\n[[limit]]\nname = \
+                  \"slow\"\nopen = 1\npaths = [\"/slow\"]\n";
+    let plan = Plan::new().config(config).file("a.txt", "a").argument("--schedulers=1");
+    let server = plan.file("slow.page.txt", "x<% response:flush() sleep(60) %>").start();
+    let passed = |count: usize| {
+        (0..count).map(|_| server.get("/a.txt").status).filter(|status| *status == 200).count()
+    };
+    assert_eq!(passed(4), 2);
+    set(&server, "limit.all.burst", "5");
+    assert_eq!(passed(4), 3, "beside those that were used");
+    // What was used is given back at once.
+    set(&server, "limit.all.requests", "1000000/s");
+    assert_eq!(passed(10), 10);
+    let asked = || {
+        let mut client = server.client();
+        client.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        // Its answer has begun.
+        assert!(client.receive().unwrap() > 0);
+        client
+    };
+    let first = asked();
+    assert_eq!(server.get("/slow").status, 429);
+    set(&server, "limit.slow.open", "2");
+    let second = asked();
+    assert_eq!(server.get("/slow").status, 429);
+    drop((first, second));
+}
+
+#[test]
+fn slice_and_memory_of_pages_are_in_force_at_once() {
+    let config = "[pages]\nmemory = \"8 MiB\"\n";
+    let much = "<% local t = {}\nfor n = 1, 200 do t[n] = ('x'):rep(100000) .. n end %>";
+    let plan = Plan::new().config(config).file("much.page.txt", much);
+    let plan = plan.file("busy.page.txt", "<%\nwhile true do end %>");
+    let server = plan.argument("--schedulers=1").start();
+    assert_eq!(server.get("/much").status, 503);
+    set(&server, "pages.memory", "64 MiB");
+    assert_eq!(server.get("/much").status, 503, "one request has as much as before");
+    set(&server, "pages.memory_per_request", "32 MiB");
+    assert_eq!(server.get("/much").status, 200);
+    set(&server, "pages.slice", "60ms");
+    assert_eq!(server.get("/busy").status, 503);
+    until("what says that it was not interrupted", || {
+        let events = printed_by(&server.ctl(&["events", "--json"]));
+        events.lines().any(|line| line.contains("\"long_slice\"")).then_some(())
+    });
+    // The memory that others hold stays theirs; a new request is told.
+    set(&server, "pages.memory_per_request", "8 MiB");
+    set(&server, "pages.memory", "8 MiB");
+    assert_eq!(server.get("/much").status, 503);
+}
+
+#[test]
 fn a_wrong_name_or_value_is_told_with_its_mend_and_changes_nothing() {
     let server = Plan::new().start();
     for (arguments, mend) in [
         (&["set", "header_deadline", "5s"][..], "did you mean `limits.header_deadline`?"),
         (&["set", "limits.header_deadlin"], "did you mean `limits.header_deadline`?"),
-        (&["set", "limits.connections", "5"], "there is no setting `limits.connections`"),
+        (&["set", "limits.limit_keys", "5"], "there is no setting `limits.limit_keys`"),
+        (&["set", "limits.connections", "0"], "`connections` must be from 1 to 100000000"),
         (&["set", "limits.field_count", "0"], "`field_count` must be from 1 to 100"),
         (&["set", "limits.header_deadline", "5"], "it takes: duration above zero"),
         (

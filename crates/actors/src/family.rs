@@ -9,7 +9,7 @@ use std::rc::Rc;
 use crate::limits::{FAMILY_FAILURES_TOLD, FAMILY_REST_FACTOR, FAMILY_TOLD_AGAIN, PAGE_FAMILY_MAX};
 use runtime::clock::nanoseconds;
 
-/// What the processes of one request have in common, with the account of their memory.
+/// The processes of one request together: their CPU time, and the account of their memory.
 pub struct Family<A> {
     members: Cell<usize>,
     spent_ns: Cell<u64>,

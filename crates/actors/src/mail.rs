@@ -57,7 +57,7 @@ pub enum MailOutcome {
 pub struct Handed {
     /// The run.
     pub owner: RunKey,
-    /// What it gets.
+    /// The answer.
     pub answer: MailAnswer,
 }
 
@@ -298,7 +298,7 @@ impl Mail {
     }
 }
 
-/// What the sender of a message is told.
+/// The answer to the sender of a message.
 fn said_of(outcome: Result<(), Undelivered>) -> MailAnswer {
     match outcome {
         Ok(()) => MailAnswer::Done,

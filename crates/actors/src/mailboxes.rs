@@ -14,7 +14,7 @@ use crate::limits::{
 };
 use crate::process_name::{NameToken, ProcessName, Tokens};
 
-/// What a process is ready to receive.
+/// The things that a process is ready to receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Awaits {
     /// Nothing from outside.
@@ -211,7 +211,7 @@ impl Mailboxes {
         self.table.get(id.index()).filter(|_| self.table.id_at(id.index()) == Some(id))
     }
 
-    /// What its process waits for.
+    /// The thing for which its process waits.
     pub(super) fn awaits(&self, id: ProcessId) -> Awaits {
         self.get(id).map_or(Awaits::Nothing, |mailbox| mailbox.awaits)
     }

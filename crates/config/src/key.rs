@@ -331,7 +331,7 @@ pub(super) fn first<T: Default>(all: &mut Vec<T>) -> &mut T {
 }
 
 /// A size as a value of the file.
-fn show_size(bytes: u64) -> String {
+pub(super) fn show_size(bytes: u64) -> String {
     format!("\"{}\"", spoken_size(bytes))
 }
 

@@ -59,8 +59,8 @@ pub(super) static LIMITS: SectionKeys = section! {
         |value| Some(value.map_or_else(|| show_text("unlimited"), |count| count.to_string())),
     ), default, Live,
         "After this many requests the connection is closed.";
-    "connections": whole(limits.connections, 1..=limits::CONNECTIONS_MAX), default, Restart,
-        "Connections of the whole server, divided among the schedulers. Above, one is closed for each new one: the oldest with an incomplete request, else the one idle for longest. If all are busy, accepting pauses and new connections wait in the kernel's queue. An eighth of a scheduler's descriptors (24 to 256) is reserved for other uses; with fewer than 64 the server does not start. Requests and answers of a scheduler may hold 256 MiB of memory: from 95 % on those of the client that holds most are ended (a request with 503), and from 98 % on new connections are answered 503.";
+    "connections": whole(limits.connections, 1..=limits::CONNECTIONS_MAX), default, Live,
+        "Connections of the whole server, divided among the schedulers. Above, one is closed for each new one: the oldest with an incomplete request, else the one idle for longest. If all are busy, accepting pauses and new connections wait in the kernel's queue. An eighth of a scheduler's descriptors (24 to 256) is reserved for other uses; with fewer than 64 the server does not start. Requests and answers of a scheduler may hold 256 MiB of memory: from 95 % on those of the client that holds most are ended (a request with 503), and from 98 % on new connections are answered 503. If a smaller number is set in a running server, those beyond it are closed as new ones come.";
     "handshakes_per_address": whole(limits.handshakes_per_address, 1..=limits::HANDSHAKES_PER_ADDRESS_MAX),
         default, Live,
         "TLS handshakes of one address that may be under way on one scheduler; of IPv6 those of one network of 64 bits. Above, further connections of it are closed at once, and counted as `too_many_of_one_address`. Many users behind one address share this. Clients of this host and trusted proxies have no such limit.";

@@ -32,15 +32,15 @@ pub(super) static PAGES: SectionKeys = section! {
         |value| Some((*value == PageCode::Native).to_string()),
     ), default, Restart,
         "Compiles hot code of pages to native code. With `false` all code is interpreted, which is several times slower.";
-    "slice": duration(pages.slice, limits::PAGE_SLICE_MIN..=limits::PAGE_SLICE_MAX), default, Restart,
+    "slice": duration(pages.slice, limits::PAGE_SLICE_MIN..=limits::PAGE_SLICE_MAX), default, Live,
         "How long a page may run before other requests of its scheduler get their turn; it continues after them.";
     "cpu_budget": duration(pages.cpu_budget, limits::PAGE_CPU_BUDGET_MIN..=limits::PAGE_CPU_BUDGET_MAX),
         default, Live,
         "CPU time of one run of a page; above, it is ended with 503. A page that [streams](pages.md#streams) gets it once per `deadline`. The processes that it [spawned](pages.md#processes-and-messages) share the same amount again, refilled over ten times that time. Not less than `slice`.";
     "deadline": deadline(pages.deadline), default, Live,
         "Duration of a page, waits included; above, it is ended with 503. For a page that [streams](pages.md#streams), it counts from the last part that its client has read.";
-    "memory": size(pages.memory, limits::PAGE_MEMORY_MIN..=limits::PAGE_MEMORY_MAX), default, Restart,
-        "Memory of all requests of one scheduler, including page code. When it is short, the request that holds most is ended with 503; the others continue. [How that works](pages.md#memory).";
+    "memory": size(pages.memory, limits::PAGE_MEMORY_MIN..=limits::PAGE_MEMORY_MAX), default, Live,
+        "Memory of all requests of one scheduler, including page code. When it is short, the request that holds most is ended with 503; the others continue. [How that works](pages.md#memory). Another size that is set in a running server leaves `memory_per_request` as it is.";
     "memory_per_request": size(pages.memory_per_request, limits::PAGE_RUN_MEMORY_MIN..=limits::PAGE_MEMORY_MAX),
         "half of `memory`", Live,
         "Memory of one request. A request that holds more is ended with 503; the others continue.";

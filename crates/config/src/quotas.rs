@@ -9,10 +9,13 @@ use wire::http::method::Method;
 use crate::choice::choice;
 use crate::glob::PathGlob;
 use crate::item::Item;
-use crate::key::{SectionKeys, section};
+use crate::key::{Reading, SectionKeys, section, show_duration, show_size};
+use crate::limit_rate::{rate_of_bytes, rate_of_requests};
 use crate::limits;
+use crate::model::config::Config;
 use crate::model::quotas::{LimitRate, LimitRule, Measure, QuotaKey};
 use crate::problem::Problems;
+use crate::quantity::spoken_size;
 use crate::section::Section;
 use crate::value::{borrowed_text, cannot_be, duration_within, size, whole, word};
 
@@ -23,16 +26,6 @@ const BY: [(&str, QuotaKey); 4] = [
     ("pages", QuotaKey::Pages),
 ];
 
-const SECOND: Duration = Duration::from_secs(1);
-
-/// Units of time in a rate.
-const WINDOWS: [(&str, Duration); 4] = [
-    ("s", SECOND),
-    ("m", Duration::from_secs(60)),
-    ("h", Duration::from_secs(3600)),
-    ("d", Duration::from_secs(86_400)),
-];
-
 pub(super) static QUOTA: SectionKeys = section! {
     "[[limit]]";
     "name": apart("text"), "must be given", Reload,
@@ -40,21 +33,110 @@ pub(super) static QUOTA: SectionKeys = section! {
     "by": apart("`\"address\"`, `\"user\"`, `\"path\"`, `\"pages\"`, `\"field:NAME\"` or \
                         `\"cookie:NAME\"`"), "`\"address\"`", Reload,
         "What tells clients apart. Of an IPv6 address its first 64 bits count. Clients without the field or cookie are told apart by address; a client can invent as many values as it wants, so use them only for values that something else checks. `\"pages\"`: only `limit.take` uses it.";
-    "requests": apart("rate such as `\"10/s\"`, `\"100/m\"`, `\"1000/h\"` or `\"5/d\"`"), "none", Reload,
+    "requests": own("rate such as `\"10/s\"`, `\"100/m\"`, `\"1000/h\"` or `\"5/d\"`", set_requests, show_requests), "none", Live,
         "Limits requests.";
-    "bytes": apart("rate such as `\"1 MiB/s\"` or `\"1 GiB/h\"`"), "none", Reload,
+    "bytes": own("rate such as `\"1 MiB/s\"` or `\"1 GiB/h\"`", set_bytes, show_bytes), "none", Live,
         "Limits bytes of bodies, in both directions together. They are counted at the end of a request, whatever that end is; a client that has used more than the burst is refused until that much time has passed.";
-    "open": apart("whole number, 1 to 1000000"), "none", Reload,
+    "open": own("whole number, 1 to 1000000", set_open, show_open), "none", Live,
         "Limits requests that are not answered yet.";
-    "burst": apart("whole number; a size with `bytes`"), "the rate's amount of one second, at least 1", Reload,
+    "burst": own("whole number; a size with `bytes`", set_burst, show_burst), "the rate's amount of one second, at least 1", Live,
         "How many are allowed at once.";
-    "delay": apart("duration, up to 10 seconds"), "none", Reload,
+    "delay": own("duration, up to 10 seconds", set_delay, show_delay), "none", Live,
         "A request that is too early waits for so long at most instead of being refused. Only with `requests`.";
     "paths": apart("list of patterns"), "all", Reload,
         "The paths whose requests count, as in `glob` of a [route](#route).";
     "methods": apart("list of methods"), "all", Reload,
         "The methods whose requests count.";
 };
+
+/// The limit that is set or shown while the server runs: the rows refer to a configuration, of which only the first is
+/// used. Those of a file are read apart, because their keys depend on each other.
+fn first(config: &mut Config) -> Option<&mut LimitRule> {
+    config.quotas.first_mut()
+}
+
+/// Sets the quantity and its number. A burst that is configured stays.
+fn set_measure(config: &mut Config, mut measure: Measure) {
+    let Some(limit) = first(config) else { return };
+    let before = match limit.measure {
+        Measure::Requests(rate) | Measure::Bytes(rate) => rate.configured_burst,
+        Measure::Open(_) => None,
+    };
+    if let Measure::Requests(rate) | Measure::Bytes(rate) = &mut measure {
+        rate.configured_burst = before;
+    }
+    limit.measure = measure;
+}
+
+type Outcome = Result<(), String>;
+
+fn set_requests(config: &mut Config, item: &Item<'_>, _: &mut Reading<'_>) -> Outcome {
+    set_measure(config, Measure::Requests(rate_of_requests(item)?));
+    Ok(())
+}
+
+fn show_requests(config: &mut Config) -> Option<String> {
+    match first(config)?.measure {
+        Measure::Requests(rate) => Some(rate.show(rate.units)),
+        Measure::Bytes(_) | Measure::Open(_) => None,
+    }
+}
+
+fn set_bytes(config: &mut Config, item: &Item<'_>, _: &mut Reading<'_>) -> Outcome {
+    set_measure(config, Measure::Bytes(rate_of_bytes(item)?));
+    Ok(())
+}
+
+fn show_bytes(config: &mut Config) -> Option<String> {
+    match first(config)?.measure {
+        Measure::Bytes(rate) => Some(rate.show(spoken_size(rate.units))),
+        Measure::Requests(_) | Measure::Open(_) => None,
+    }
+}
+
+fn set_open(config: &mut Config, item: &Item<'_>, _: &mut Reading<'_>) -> Outcome {
+    set_measure(config, Measure::Open(open(item)?));
+    Ok(())
+}
+
+fn show_open(config: &mut Config) -> Option<String> {
+    match first(config)?.measure {
+        Measure::Open(most) => Some(most.to_string()),
+        Measure::Requests(_) | Measure::Bytes(_) => None,
+    }
+}
+
+fn set_burst(config: &mut Config, item: &Item<'_>, _: &mut Reading<'_>) -> Outcome {
+    match first(config).map(|limit| &mut limit.measure) {
+        Some(Measure::Requests(rate)) => rate.configured_burst = Some(burst_of_requests(item)?),
+        Some(Measure::Bytes(rate)) => rate.configured_burst = Some(size(item)?),
+        Some(Measure::Open(_)) | None => {}
+    }
+    Ok(())
+}
+
+fn show_burst(config: &mut Config) -> Option<String> {
+    match first(config)?.measure {
+        Measure::Requests(rate) => Some(rate.burst().to_string()),
+        Measure::Bytes(rate) => Some(show_size(rate.burst())),
+        Measure::Open(_) => None,
+    }
+}
+
+fn set_delay(config: &mut Config, item: &Item<'_>, _: &mut Reading<'_>) -> Outcome {
+    let delay = delay(item)?;
+    if let Some(limit) = first(config) {
+        limit.delay = delay;
+    }
+    Ok(())
+}
+
+fn show_delay(config: &mut Config) -> Option<String> {
+    let LimitRule { measure: Measure::Requests(_), delay, .. } = first(config)? else {
+        return None;
+    };
+    Some(show_duration(*delay))
+}
 
 pub(super) fn read_all(top: &Section<'_>, problems: &mut Problems) -> Vec<LimitRule> {
     let sections = top.sections("limit", &QUOTA, problems);
@@ -82,8 +164,7 @@ fn read(section: &Section<'_>, problems: &mut Problems) -> Option<LimitRule> {
     let name = section.read("name", problems, name);
     let by = section.read("by", problems, key).unwrap_or(QuotaKey::Address);
     let measure = measure(section, problems);
-    let within = |item: &Item<'_>| duration_within(item, Duration::ZERO..=limits::QUOTA_DELAY_MAX);
-    let delay = section.read("delay", problems, within).unwrap_or_default();
+    let delay = section.read("delay", problems, delay).unwrap_or_default();
     if let (Some(item), false) = (section.item("delay"), section.has("requests")) {
         problems.at(item.key_offset, "`delay` is for `requests` only");
     }
@@ -129,21 +210,17 @@ fn key(item: &Item<'_>) -> Result<QuotaKey, String> {
 }
 
 fn measure(section: &Section<'_>, problems: &mut Problems) -> Option<Measure> {
-    let burst_of_requests = |item: &Item<'_>| whole(item, 1..=limits::QUOTA_UNITS_MAX);
     let mut read = [None; 3];
     if section.has("requests") {
-        let rate =
-            section.read("requests", problems, |item| rate(item, |digits| digits.parse().ok()));
+        let rate = section.read("requests", problems, rate_of_requests);
         read[0] = with_burst(section, rate, problems, burst_of_requests).map(Measure::Requests);
     }
     if section.has("bytes") {
-        let rate =
-            section.read("bytes", problems, |item| rate(item, |text| super::parse_size(text).ok()));
+        let rate = section.read("bytes", problems, rate_of_bytes);
         read[1] = with_burst(section, rate, problems, size).map(Measure::Bytes);
     }
     if section.has("open") {
-        let open = section.read("open", problems, |item| whole(item, 1..=limits::QUOTA_OPEN_MAX));
-        read[2] = open.map(Measure::Open);
+        read[2] = section.read("open", problems, open).map(Measure::Open);
         if let Some(item) = section.item("burst") {
             problems.at(item.key_offset, "`burst` beside `open` has no effect");
         }
@@ -163,22 +240,19 @@ fn with_burst(
     burst: impl FnOnce(&Item<'_>) -> Result<u64, String>,
 ) -> Option<LimitRate> {
     let burst = section.read("burst", problems, burst);
-    rate.map(|rate| LimitRate { burst: burst.unwrap_or(rate.burst).max(1), ..rate })
+    rate.map(|rate| LimitRate { configured_burst: burst, ..rate })
 }
 
-/// `"10/s"`: units, and the time in which they are given back.
-fn rate(item: &Item<'_>, units: impl FnOnce(&str) -> Option<u64>) -> Result<LimitRate, String> {
-    let text = borrowed_text(item, "a rate in quotes such as \"10/s\"")?;
-    let read = text.rsplit_once('/').and_then(|(number, unit)| {
-        let (_, window) = WINDOWS.into_iter().find(|(word, _)| *word == unit.trim())?;
-        let units =
-            units(number.trim()).filter(|units| (1..=limits::QUOTA_UNITS_MAX).contains(units))?;
-        Some((units, window))
-    });
-    let (units, window) = read.ok_or_else(|| {
-        cannot_be(item, text, "a rate is a number above zero, a slash and `s`, `m`, `h` or `d`")
-    })?;
-    Ok(LimitRate { units, window, burst: (units / window.as_secs()).max(1) })
+fn burst_of_requests(item: &Item<'_>) -> Result<u64, String> {
+    whole(item, 1..=limits::QUOTA_UNITS_MAX)
+}
+
+fn open(item: &Item<'_>) -> Result<u64, String> {
+    whole(item, 1..=limits::QUOTA_OPEN_MAX)
+}
+
+fn delay(item: &Item<'_>) -> Result<Duration, String> {
+    duration_within(item, Duration::ZERO..=limits::QUOTA_DELAY_MAX)
 }
 
 fn glob(item: &Item<'_>) -> Result<PathGlob, String> {

@@ -16,6 +16,7 @@ use crate::model::config::Config;
 use crate::overrides::Overrides;
 use crate::printed::without_links;
 use crate::problem::{FileNames, Problems};
+use crate::quotas::QUOTA;
 use crate::wording::{nearest, shown};
 
 /// The text in place of a value, for a key without one and without a default.
@@ -26,10 +27,20 @@ const NO_VALUE: &str = "none";
 pub struct Tunable {
     section: &'static SectionKeys,
     key: &'static ConfigKey,
-    /// The rules of channels that have it, if it is a key of those.
-    channel: Option<usize>,
-    /// Its full name: `limits.header_deadline`, `channel.news.*.rate`.
+    place: Place,
+    /// Its full name: `limits.header_deadline`, `channel.news.*.rate`, `limit.logins.requests`.
     pub name: String,
+}
+
+/// The section of a configuration that a key is read from.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// The only one of its name.
+    Only,
+    /// These rules of channels.
+    Channel(usize),
+    /// This limit of clients.
+    Limit(usize),
 }
 
 /// All keys of a configuration that may change while the server runs, in the order of the documentation.
@@ -38,14 +49,23 @@ pub fn tunables(config: &Config) -> Vec<Tunable> {
     let mut all = Vec::new();
     for section in SECTIONS {
         for key in section.documented().filter(|key| key.change == ChangeEffect::Live) {
-            let tunable = |channel, name| Tunable { section, key, channel, name };
+            let tunable = |place, name| Tunable { section, key, place, name };
             if section.name == CHANNEL.name {
                 let named = config.channels.iter().enumerate().map(|(place, rules)| {
-                    tunable(Some(place), format!("channel.{}.{}", rules.pattern, key.name))
+                    let name = format!("channel.{}.{}", rules.pattern, key.name);
+                    tunable(Place::Channel(place), name)
                 });
                 all.extend(named);
+            } else if section.name == QUOTA.name {
+                let named = config.quotas.iter().enumerate().map(|(place, limit)| {
+                    let name = format!("limit.{}.{}", limit.name, key.name);
+                    tunable(Place::Limit(place), name)
+                });
+                // The quantity of a limit stays, so only the keys that it has change.
+                let mut config = config.clone();
+                all.extend(named.filter(|tunable| tunable.show(&mut config) != NO_VALUE));
             } else {
-                all.push(tunable(None, full_name(section, key)));
+                all.push(tunable(Place::Only, full_name(section, key)));
             }
         }
     }
@@ -102,17 +122,17 @@ impl Tunable {
         })
     }
 
-    /// Acts on the configuration with its own rules of channels as the first, which the rows of channels read and
-    /// write.
+    /// Acts on the configuration with its own rules of channels, or its own limit, as the first, which their rows read
+    /// and write.
     fn focused<T>(&self, config: &mut Config, act: impl FnOnce(&mut Config) -> T) -> T {
-        let place = self.channel.unwrap_or_default();
-        if self.channel.is_some() {
-            config.channels.swap(0, place);
-        }
+        let exchange = |config: &mut Config| match self.place {
+            Place::Only => {}
+            Place::Channel(place) => config.channels.swap(0, place),
+            Place::Limit(place) => config.quotas.swap(0, place),
+        };
+        exchange(config);
         let outcome = act(config);
-        if self.channel.is_some() {
-            config.channels.swap(0, place);
-        }
+        exchange(config);
         outcome
     }
 
@@ -159,7 +179,9 @@ mod tests {
     use super::*;
 
     fn config() -> Config {
-        let text = "[[channel]]\npattern = \"a.*\"\n[[channel]]\npattern = \"b\"\nhistory = 5\n";
+        let text = "[[channel]]\npattern = \"a.*\"\n[[channel]]\npattern = \"b\"\nhistory = \
+                    5\n[[limit]]\nname = \"open\"\nopen = 3\n[[limit]]\nname = \"a.b\"\nrequests = \
+                    \"90/m\"\nburst = 4\n[[limit]]\nname = \"c\"\nbytes = \"1 MiB/h\"\nburst = \"2 KiB\"\n";
         let base = Path::new(".");
         Config::from_text(text, "velodrome.toml", base, &Overrides::default()).unwrap()
     }
@@ -199,6 +221,13 @@ mod tests {
             ("limits.field_size", "32 KiB", "`field_size` (32768 bytes) is more than `head_size`"),
             ("log.level", "loud", "`level` cannot be \"loud\""),
             ("channel.a.*.slow", "latest", "`slow` needs a history"),
+            ("limit.open.open", "0", "`open` must be from 1 to 1000000"),
+            ("limit.a.b.requests", "90", "`requests` must be a rate"),
+            ("limit.a.b.requests", "90/x", "`requests` cannot be \"90/x\""),
+            ("limit.a.b.delay", "1m", "`delay` must be"),
+            ("limit.c.burst", "2 apples", "`burst` cannot be"),
+            ("pages.memory_per_request", "2 GiB", "`memory_per_request` (2 GiB) is more than"),
+            ("pages.slice", "1h", "`slice` must be from"),
         ] {
             let error = named(&config, name).set(&mut config, text).unwrap_err();
             assert!(error.starts_with(told) && error.contains("(it takes: "), "{error}");
@@ -211,6 +240,30 @@ mod tests {
         named(&config, "channel.b.history").set(&mut config, "7").unwrap();
         let histories: Vec<u64> = config.channels.iter().map(|rules| rules.history).collect();
         assert_eq!(histories, [0, 7]);
+    }
+
+    #[test]
+    fn a_limit_has_the_keys_of_its_quantity_and_a_burst_that_follows_the_rate_until_it_is_set() {
+        let text =
+            "[[limit]]\nname = \"open\"\nopen = 3\n[[limit]]\nname = \"x\"\nrequests = \"5/s\"\n";
+        let mut config =
+            Config::from_text(text, "velodrome.toml", Path::new("."), &Overrides::default())
+                .unwrap();
+        let all = tunables(&config);
+        let own = all.iter().filter(|tunable| tunable.name.starts_with("limit."));
+        let names: Vec<&str> = own.map(|tunable| &*tunable.name).collect();
+        assert_eq!(
+            names,
+            ["limit.x.requests", "limit.open.open", "limit.x.burst", "limit.x.delay"]
+        );
+        named(&config, "limit.x.requests").set(&mut config, "60/m").unwrap();
+        assert_eq!(named(&config, "limit.x.requests").show(&mut config), "\"60/m\"");
+        assert_eq!(named(&config, "limit.x.burst").show(&mut config), "1");
+        named(&config, "limit.x.burst").set(&mut config, "7").unwrap();
+        named(&config, "limit.x.requests").set(&mut config, "100/s").unwrap();
+        named(&config, "limit.open.open").set(&mut config, "4").unwrap();
+        assert_eq!(named(&config, "limit.x.burst").show(&mut config), "7");
+        assert_eq!(config.quotas[0].measure, super::super::Measure::Open(4));
     }
 
     #[test]

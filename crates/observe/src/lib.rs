@@ -29,6 +29,7 @@ mod terminal;
 mod texts;
 mod view;
 mod watch;
+mod wrap;
 
 pub use ask::{Ask, AskError, ControlRequest, SnapshotRequest, read_snapshot};
 pub use deed::Deed;

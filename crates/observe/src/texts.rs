@@ -14,25 +14,25 @@ use crate::paint::{Colours, fit, line, title, width};
 const HELP: &[(&str, &str)] = &[
     ("1 to 9, 0, -", "a screen; also Tab and Shift-Tab"),
     ("e", "the last events, with their causes"),
-    ("up, down, PgUp, PgDn, Home, End", "move in a list or a text"),
+    ("arrows, PgUp, Home, End", "move in a list or a text"),
     ("Enter", "all about the selected thing; Esc goes back"),
     ("< and >, or s", "the column to sort by; the server chooses rows by it"),
     ("r", "the other direction, among the rows that are shown"),
     ("/", "a filter: only rows that contain a text; empty for all"),
     ("space", "pause: the screen stays as it is; again to go on"),
-    ("f", "freeze: from now on show what has changed since; again to end it"),
-    ("m", "show what has changed since a minute ago; again to end it"),
-    ("k", "end the selected connection, page or process (asks first)"),
-    ("P", "profile 5 s of the server: its hottest frames; all into an HTML file here"),
+    ("f", "freeze: show what changes from now on; again to end it"),
+    ("m", "show what has changed in a minute; again to end it"),
+    ("k", "end a connection, page or process (asks first)"),
+    ("P", "profile 5 s: hottest frames, all in an HTML file here"),
     ("?", "this help"),
     ("Ctrl-Z", "to the shell; `fg` comes back"),
     ("q or Ctrl-C", "quit"),
 ];
 
 const ABOUT: &[&str] = &[
-    "Columns that count are shown per second of the last interval, CPU time as a share of one core.",
+    "Columns that count are per second of the last interval, CPU a share of one core.",
     "A bar is the interval of a scheduler: a letter for each account, `.` is waiting.",
-    "Compared with an earlier time, lists show changes, and lines that begin with ' are of then.",
+    "In a comparison lists show changes, and lines that begin with ' are of then.",
 ];
 
 pub(crate) fn help() -> Vec<Line<'static>> {

@@ -19,6 +19,7 @@ use crate::paint::Colours;
 use crate::profiling::Profiling;
 use crate::texts;
 use crate::watch::{Against, Watch};
+use crate::wrap::wrapped;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Screen {
@@ -54,6 +55,8 @@ pub struct View {
     pub(crate) scroll: usize,
     /// Lines of the screen below its head, when it was last drawn.
     pub(crate) height: usize,
+    /// The columns of the screen, as last drawn.
+    pub(crate) columns: usize,
     pub(crate) watch: Watch,
     /// What has just happened; until the next key.
     pub(crate) notice: Option<String>,
@@ -75,6 +78,7 @@ impl View {
             input: Input::Keys,
             scroll: 0,
             height: 20,
+            columns: 80,
             watch: Watch::default(),
             notice: None,
             profiling: Profiling::default(),
@@ -166,6 +170,11 @@ impl View {
 
     /// The screen as a text, if it is one.
     pub(crate) fn text(&self) -> Option<Vec<Line<'static>>> {
+        let lines = self.long_lines()?;
+        Some(lines.into_iter().flat_map(|line| wrapped(line, self.columns)).collect())
+    }
+
+    fn long_lines(&self) -> Option<Vec<Line<'static>>> {
         if let Some(detail) = &self.detail {
             return Some(detail.text(self.colours));
         }

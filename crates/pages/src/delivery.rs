@@ -37,7 +37,7 @@ pub(super) enum ClientAct {
     Say,
 }
 
-/// What a process waited for.
+/// The thing for which a process waited.
 pub(super) enum Delivery {
     /// A text.
     Text(Vec<u8>),

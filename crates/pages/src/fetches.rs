@@ -23,10 +23,10 @@ pub(super) struct Fetches {
 }
 
 /// A page that waits.
-pub(super) struct Waiting {
-    pub(super) key: RunKey,
+struct Waiting {
+    key: RunKey,
     /// The server, if it is asked over TLS.
-    pub(super) server: Option<Box<str>>,
+    server: Option<Box<str>>,
 }
 
 impl Fetches {
@@ -105,10 +105,10 @@ impl Fetches {
         }
     }
 
-    /// A fetch has an outcome: returns the page that waited for it.
-    pub(super) fn settle(&mut self, number: Number) -> Option<Waiting> {
+    /// A fetch has an outcome: returns the page that waited for it, and the server, if it was asked over TLS.
+    pub(super) fn settle(&mut self, number: Number) -> Option<(RunKey, Option<Box<str>>)> {
         let waiting = self.waiting.remove(&number)?;
         self.of.remove(&waiting.key);
-        Some(waiting)
+        Some((waiting.key, waiting.server))
     }
 }

@@ -17,7 +17,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// What the mail of processes needs of it.
+    /// The part of it that the mail of processes needs.
     pub(super) fn of_mail(self) -> MailMoment {
         MailMoment { here: self.endpoint, now_ns: self.now_ns }
     }

@@ -51,7 +51,7 @@ pub(super) struct Talk {
     pub(super) awaits: bool,
 }
 
-/// What its client was sent since it last continued.
+/// The output that its client was sent since it last continued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     /// Nothing.
@@ -100,7 +100,7 @@ impl Life {
     }
 }
 
-/// What a suspended run continues with.
+/// The form in which a suspended run continues.
 pub(super) enum Work {
     /// Its code.
     Run(Run),

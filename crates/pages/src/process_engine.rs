@@ -5,7 +5,6 @@
 //! (`actors::Family`). Never decides when a process continues.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use script::engine::{
     EngineError, EngineRole, EngineSettings, EngineState, EngineUsage, ScriptError,
@@ -58,11 +57,12 @@ impl ProcessEngine {
         self.engine.as_mut().map_or(Ok(()), |engine| provide(engine, set))
     }
 
-    /// From now on a process may use this much CPU time.
-    pub(super) fn tune(&mut self, cpu_budget: Duration, run_memory_bytes: usize) {
-        self.settings = EngineSettings { cpu_budget, run_memory_bytes, ..self.settings };
+    /// From now on the settings of the engine that answers requests are these. The memory stays as it was.
+    pub(super) fn tune(&mut self, settings: &EngineSettings) {
+        let (role, memory_bytes) = (EngineRole::Processes, self.settings.memory_bytes);
+        self.settings = EngineSettings { role, memory_bytes, ..*settings };
         if let Some(engine) = &mut self.engine {
-            engine.tune(cpu_budget, run_memory_bytes);
+            engine.tune(&self.settings);
         }
     }
 
@@ -78,7 +78,7 @@ impl ProcessEngine {
         self.settings.memory_bytes
     }
 
-    /// What all processes together have used so far.
+    /// The use of all processes together so far.
     pub(super) fn usage(&self) -> EngineUsage {
         self.engine.as_ref().map(EngineState::usage).unwrap_or_default()
     }

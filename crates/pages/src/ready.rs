@@ -145,8 +145,8 @@ impl Queue {
 /// All ready runs. Requests do not wait behind processes, nor processes behind requests.
 #[derive(Default)]
 pub(super) struct Ready {
-    pub(super) requests: Queue,
-    pub(super) processes: Queue,
+    requests: Queue,
+    processes: Queue,
 }
 
 impl Ready {
@@ -166,6 +166,16 @@ impl Ready {
     /// Whether there was no time for a request of this page in the last turn, although it has used little.
     pub(super) fn has_left_request(&self, page: RowIndex) -> bool {
         self.requests.left.contains(&page)
+    }
+
+    /// The requests.
+    pub(super) fn requests(&mut self) -> &mut Queue {
+        &mut self.requests
+    }
+
+    /// The processes.
+    pub(super) fn processes(&mut self) -> &mut Queue {
+        &mut self.processes
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -24,6 +24,7 @@ mod tune;
 mod turns;
 mod underway;
 
+use steps::Visit;
 pub use suspended::Suspended;
 pub use talking::Saying;
 
@@ -160,7 +161,8 @@ impl Runner {
     pub fn run(
         &mut self,
         process: ProcessId,
-        (set, index): (SetIndex, usize),
+        set: SetIndex,
+        index: usize,
         host: &mut dyn PageHost,
         moment: Moment,
     ) -> Option<RunResult> {
@@ -175,19 +177,19 @@ impl Runner {
             return Some(RunResult::Wait);
         }
         let loaded = self.roots.get(set)?;
-        let page = loaded.set.pages.get(index)?;
+        let page = loaded.set().pages.get(index)?;
         let counts = self.counters.of(row);
         counts.requests += 1;
-        let Some(code) = loaded.code.get(index)? else {
+        let Some(code) = loaded.code(index)? else {
             let error = page.lua.as_ref().map(|_| no_room(page));
             counts.add_fault(error.as_ref().map_or(Fault::Compile, |error| error.fault));
             return Some(RunResult::Failed(Arc::clone(page), error));
         };
         let deadline_ns = moment.now_ns.saturating_add(self.deadline_ns);
-        let mut life = Life::new(Arc::clone(&code.page), row, deadline_ns);
+        let mut life = Life::new(Arc::clone(code.page()), row, deadline_ns);
         let step = self.engines.start(code, host).counted(self.counters.of(row));
         life.spent = self.spent_of_new(begun_ns);
-        Some(self.proceed(key, life, (step, begun_ns), host, moment))
+        Some(self.proceed(Visit::new(key, life, begun_ns), step, host, moment))
     }
 
     /// Continues a suspended run, if what it waited for has arrived.
@@ -249,7 +251,7 @@ impl Runner {
             self.recording.stop_waiting(key);
         }
         let step = self.resume(run, &life, delivery.as_ref(), host, moment);
-        self.proceed(key, life, (step, begun_ns), host, moment)
+        self.proceed(Visit::new(key, life, begun_ns), step, host, moment)
     }
 
     fn resume(
@@ -260,9 +262,8 @@ impl Runner {
         host: &mut dyn PageHost,
         moment: Moment,
     ) -> CallResult {
-        self.recording.records.begin_run();
-        let time = (moment.now_ns, moment.thread_cpu_ns);
-        let stepped = self.engines.resume(run, life, delivery, host, time);
+        self.recording.records().begin_run();
+        let stepped = self.engines.resume(run, life, delivery, host, moment);
         stepped.counted(self.counters.of(life.row))
     }
 

@@ -90,5 +90,5 @@ pub(super) fn reads(process: ProcessId, request: &Request<'_>, key: &[u8]) {
     let key = String::from_utf8_lossy(key);
     http::traced::know(TracedKind::Key, process, request, format_args!("{key}"));
     let shown = if trace::names_keys() { &*key } else { "" };
-    trace::step_of_two(process, READS, (format_args!(""), format_args!("{shown}")));
+    trace::step_of_two(process, READS, format_args!(""), format_args!("{shown}"));
 }

@@ -46,6 +46,11 @@ impl Turn {
         self.now_ns
     }
 
+    /// Sets how long a run may go on before others do.
+    pub(super) fn set_slice(&mut self, slice_ns: u64) {
+        self.slice_ns = slice_ns;
+    }
+
     /// How long a run may go on before others do.
     pub(super) fn slice_ns(&self) -> u64 {
         self.slice_ns
@@ -119,20 +124,20 @@ impl Turn {
     /// The turn ends. Returns how long processes may run: as much as requests took, up to a slice, or a part of one if
     /// there were none, so that the next turn starts soon.
     pub(super) fn end(&mut self) -> u64 {
-        self.ready.requests.put_back();
-        // What runs from here on counts in the next turn, before whose events the requests run that continue now.
+        self.ready.requests().put_back();
+        // Runs from here on count in the next turn, before whose events the requests run that continue now.
         let requests_ns = std::mem::take(&mut self.requests_ns);
         requests_ns.clamp(self.slice_ns / PROCESS_SHARE_PART, self.slice_ns)
     }
 
     /// The requests that are ready.
     pub(super) fn requests(&mut self) -> &mut Queue {
-        &mut self.ready.requests
+        self.ready.requests()
     }
 
     /// The processes that are ready.
     pub(super) fn processes(&mut self) -> &mut Queue {
-        &mut self.ready.processes
+        self.ready.processes()
     }
 
     /// Whether no run is ready.

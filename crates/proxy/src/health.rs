@@ -104,6 +104,12 @@ impl Health {
         self.failures.max(self.cuts)
     }
 
+    /// Whether it fails: it gets no requests, or would get none if it were not the last.
+    pub(crate) fn is_failing(&self, rules: &HealthRules) -> bool {
+        let most = self.failures().max(self.failed_checks);
+        self.standing != ServerStanding::Up || most >= rules.failures
+    }
+
     /// Whether it may get a request: it is up, or its pause is over and no request tries it.
     pub(crate) fn admits(&self, now_ns: u64) -> bool {
         self.admits_from_ns() <= now_ns

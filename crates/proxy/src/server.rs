@@ -61,6 +61,8 @@ pub struct ServerView {
     pub failures: u64,
     /// Failures one after the other.
     pub failures_in_a_row: u32,
+    /// Whether it fails. The last server gets requests nevertheless.
+    pub is_failing: bool,
 }
 
 /// What the weight of a server that is warmed up depends on.
@@ -145,7 +147,7 @@ impl Server {
         load(self, other).cmp(&load(other, self))
     }
 
-    pub(crate) fn view(&self) -> ServerView {
+    pub(crate) fn view(&self, rules: &HealthRules) -> ServerView {
         ServerView {
             standing: self.health.standing(),
             reason: self.health.reason(),
@@ -155,6 +157,7 @@ impl Server {
             requests: self.requests,
             failures: self.failures,
             failures_in_a_row: self.health.failures(),
+            is_failing: self.health.is_failing(rules),
         }
     }
 }

@@ -317,6 +317,6 @@ impl<W: Copy + Eq> Upstream<W> {
 
     /// The state of each server, in order.
     pub fn views(&self) -> impl Iterator<Item = ServerView> {
-        self.servers.iter().map(Server::view)
+        self.servers.iter().map(|server| server.view(&self.rules.health))
     }
 }

@@ -92,8 +92,9 @@ impl Limiter {
         }
     }
 
-    /// Other limits are in force. Each has the same part of the room for keys; a server without limits has none.
-    pub fn set_limits(&mut self, limits: Arc<[Limit]>) {
+    /// Other limits are in force. Each has the same part of the room for keys; a server without limits has none. What a
+    /// key has used is given back at the new rate.
+    pub fn set_limits(&mut self, limits: Arc<[Limit]>, now_ns: u64) {
         let keys = self.keys.div_ceil(limits.len().max(1));
         let states = std::mem::take(&mut self.states);
         let mut old: Vec<_> = self.limits.iter().zip(states).collect();
@@ -104,7 +105,12 @@ impl Limiter {
             match known {
                 None => State { meter: new(), refused: 0, delayed: 0 },
                 Some((known, state)) if known.rule.is_counted_like(limit.rule) => {
-                    State { meter: state.meter.resized(keys), ..state }
+                    let meter = state.meter.resized(keys);
+                    let meter = match known.rule.paces(limit.rule) {
+                        Some((old, new)) => meter.repaced(&old, &new, now_ns),
+                        None => meter,
+                    };
+                    State { meter, ..state }
                 }
                 Some((_, state)) => State { meter: new(), ..state },
             }

@@ -66,6 +66,18 @@ impl Meter {
         Self { table: self.table.resized(keys), ..self }
     }
 
+    /// The same uses, given back at another pace from now on.
+    #[must_use]
+    pub fn repaced(mut self, old: &QuotaPace, new: &QuotaPace, now_ns: u64) -> Self {
+        if (old.units, old.window) != (new.units, new.window) {
+            self.table.map_numbers(|until_ns| match until_ns.checked_sub(now_ns) {
+                Some(owed_ns) => now_ns.saturating_add(new.repaced(owed_ns, old)),
+                None => until_ns,
+            });
+        }
+        self
+    }
+
     /// What a use of one unit would lead to.
     pub fn look(
         &mut self,

@@ -33,6 +33,12 @@ impl QuotaPace {
         u64::try_from(total.div_ceil(u128::from(self.units.max(1)))).unwrap_or(u64::MAX)
     }
 
+    /// The nanoseconds after which what takes so many at another pace is given back.
+    pub(crate) fn repaced(&self, nanoseconds: u64, other: &Self) -> u64 {
+        let seconds_each = |pace: &Self| pace.window.as_secs_f64() / pace.units.max(1) as f64;
+        (nanoseconds as f64 * (seconds_each(self) / seconds_each(other))) as u64
+    }
+
     /// Uses units of a key that has used what is given back at `until_ns`, at most `patience` later.
     pub fn take(
         &self,

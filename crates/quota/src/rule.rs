@@ -16,6 +16,16 @@ pub enum Rule {
 }
 
 impl Rule {
+    /// Its pace, and that of another rule about the same.
+    pub(crate) fn paces(self, other: Self) -> Option<(QuotaPace, QuotaPace)> {
+        match (self, other) {
+            (Self::Uses(own), Self::Uses(other)) | (Self::Amounts(own), Self::Amounts(other)) => {
+                Some((own, other))
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the numbers of keys mean the same: a time or a count.
     pub fn is_counted_like(self, other: Self) -> bool {
         matches!(self, Self::Open(_)) == matches!(other, Self::Open(_))

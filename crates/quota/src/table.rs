@@ -108,6 +108,13 @@ impl KeyTable {
         self.entry(key).map(|entry| &mut entry.number)
     }
 
+    /// Replaces the number of each key.
+    pub fn map_numbers(&mut self, map: impl Fn(u64) -> u64) {
+        for entry in self.lines.iter_mut().flat_map(|line| &mut line.0) {
+            entry.number = map(entry.number);
+        }
+    }
+
     /// A key was refused: others are forgotten before it.
     pub fn mark_refused(&mut self, key: u64) {
         if let Some(entry) = self.entry(key) {

@@ -51,7 +51,7 @@ struct Slot<T> {
     value: Option<T>,
 }
 
-/// A table of processes with a fixed capacity.
+/// A table of processes with a capacity.
 ///
 /// ```
 /// use runtime::slots::Slots;
@@ -101,6 +101,11 @@ impl<T> Slots<T> {
     /// Whether the table is full.
     pub fn is_full(&self) -> bool {
         self.occupied >= self.capacity
+    }
+
+    /// Sets the most processes. Those beyond it stay, and nothing is inserted until there is room.
+    pub fn set_capacity(&mut self, capacity: usize) {
+        self.capacity = capacity.min(NONE as usize - 1);
     }
 
     /// Bytes of one slot: the memory of an idle process.
@@ -213,6 +218,11 @@ mod tests {
         assert_eq!(slots.lookup(third), Some(&mut "d"));
         assert_eq!(slots.lookup(second), Some(&mut "b"));
         assert_eq!(slots.ids().collect::<Vec<_>>(), vec![third, second]);
+        slots.set_capacity(1);
+        slots.remove(second);
+        assert_eq!(slots.insert("e"), Err("e"), "there is one");
+        slots.set_capacity(3);
+        assert!(slots.insert("e").is_ok() && slots.insert("f").is_ok() && slots.is_full());
     }
 
     #[test]

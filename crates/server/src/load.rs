@@ -3,6 +3,7 @@
 //! Owns where the configuration is searched, and the text of its errors. Runs before schedulers
 //! start, or on the main thread; it may block.
 
+mod directories;
 mod disk;
 mod error_pages;
 mod orders;
@@ -25,6 +26,7 @@ use sys::regular_file;
 
 pub use sys::regular_file::text as named_text;
 
+use self::directories::{is_there, list_directory, look_at_directory};
 use self::disk::Disk;
 use self::error_pages::look_at_error_pages;
 pub use self::error_pages::missing_error_pages;
@@ -34,6 +36,7 @@ use self::served::{look_at_served, place_of};
 use self::taken::UploadsTaken;
 use crate::access::{UserFiles, UsersError};
 use crate::channel_keys::{AdminKeys, ChannelKeys, KeysError};
+use crate::cluster_setup::{ClusterSetup, ClusterSetupError};
 use crate::limits::{APP_MAIN, CONFIG_SIZE_MAX};
 use crate::site_data::SiteData;
 use crate::site_tls::{SiteTls, TlsError};
@@ -142,6 +145,9 @@ pub enum LoadError {
     /// A key file of channels or of the control cannot be used.
     #[error("{0}")]
     Keys(KeysError),
+    /// A file of the cluster cannot be used.
+    #[error("{0}")]
+    Cluster(ClusterSetupError),
     /// A file of users cannot be used.
     #[error("{0}")]
     Users(UsersError),
@@ -278,6 +284,9 @@ impl ConfigSource {
             .map_err(LoadError::Keys)?;
         data.admin_keys = AdminKeys::load(data.config.admin.keys.as_deref(), &data.roots)
             .map_err(LoadError::Keys)?;
+        data.cluster = ClusterSetup::load(&data.config, &data.roots)
+            .map_err(LoadError::Cluster)?
+            .map(Arc::new);
         data.orders = orders::settings_of(&data.config).map_err(LoadError::Orders)?;
         data.users = UserFiles::load(&data.config, &data.roots, data.generation)
             .map_err(LoadError::Users)?;
@@ -364,24 +373,4 @@ fn look_for_app(data: &mut SiteData) -> Result<(), LoadError> {
     }
     data.add_app(below.into_iter());
     Ok(())
-}
-
-/// Whether a file is there. One that this user may not look for could be there.
-fn is_there(path: &Path) -> io::Result<bool> {
-    match std::fs::metadata(path) {
-        Ok(found) => Ok(found.is_file()),
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(error),
-        Err(_) => Ok(false),
-    }
-}
-
-fn look_at_directory(path: &Path) -> Result<(), LoadError> {
-    list_directory(path).map_err(|error| LoadError::Directory { path: path.to_path_buf(), error })
-}
-
-fn list_directory(path: &Path) -> io::Result<()> {
-    if !std::fs::metadata(path)?.is_dir() {
-        return Err(io::Error::from(io::ErrorKind::NotADirectory));
-    }
-    std::fs::read_dir(path).map(drop)
 }

@@ -66,18 +66,23 @@ fn server_of(address: &str, reports: &[&ServerReport]) -> Value {
     let views = || reports.iter().map(|report| report.view);
     let up = views().filter(|view| view.standing == ServerStanding::Up).count();
     let is_drained = views().any(|view| view.readiness == Readiness::Drained);
+    let is_failing = views().all(|view| view.is_failing && view.standing == ServerStanding::Up);
     let state = match up {
         _ if is_drained => "drained",
+        // All requests go there nevertheless.
+        _ if is_failing => "failing",
         up if up == reports.len() => "up",
         0 => "paused",
         _ => "up on some schedulers",
     };
     // The scheduler that says the least good tells why.
-    let told = reports.iter().max_by_key(|report| report.view.standing != ServerStanding::Up);
+    let told = reports
+        .iter()
+        .max_by_key(|report| (report.view.standing != ServerStanding::Up, report.view.is_failing));
     json!({
         "address": address,
         "state": state,
-        "why": told.map(|report| reason_of(report.view.reason)),
+        "why": told.map(|report| reason_of(&report.view)),
         "for_s": told.map(|report| report.for_s),
         "open": views().map(|view| view.open).sum::<usize>(),
         "requests": views().map(|view| view.requests).sum::<u64>(),
@@ -85,8 +90,11 @@ fn server_of(address: &str, reports: &[&ServerReport]) -> Value {
     })
 }
 
-fn reason_of(reason: HealthReason) -> &'static str {
-    match reason {
+fn reason_of(view: &ServerView) -> &'static str {
+    match view.reason {
+        _ if view.is_failing && view.standing == ServerStanding::Up => {
+            "it fails, but there is no other"
+        }
         HealthReason::Started => "nothing has happened",
         HealthReason::Failures => "its requests failed",
         HealthReason::Slow => "its answers were slow",

@@ -14,14 +14,14 @@ pub struct Database(pub u8);
 
 /// One operation on one database.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StoreStep {
+pub enum StoreOperation {
     /// A read.
     Query(Query),
     /// A write.
     Change(DatabaseChange),
 }
 
-impl StoreStep {
+impl StoreOperation {
     /// Bytes of stored values that the step copies.
     pub(crate) fn work(
         &self,
@@ -80,14 +80,14 @@ pub struct Order {
     /// If one of these is not met, no step is executed.
     pub conditions: Vec<OrderCondition>,
     /// The steps.
-    pub steps: Vec<(Database, StoreStep)>,
+    pub steps: Vec<(Database, StoreOperation)>,
 }
 
 impl Order {
     /// An order with one change.
     #[must_use]
     pub fn of(database: Database, change: DatabaseChange) -> Self {
-        Self { conditions: Vec::new(), steps: vec![(database, StoreStep::Change(change))] }
+        Self { conditions: Vec::new(), steps: vec![(database, StoreOperation::Change(change))] }
     }
 
     /// Bytes of memory that the order takes while it waits.
@@ -98,7 +98,7 @@ impl Order {
 
     /// Whether any step writes.
     pub(crate) fn changes(&self) -> bool {
-        self.steps.iter().any(|(_, step)| matches!(step, StoreStep::Change(_)))
+        self.steps.iter().any(|(_, step)| matches!(step, StoreOperation::Change(_)))
     }
 
     /// Bytes that the order writes, without the stored values that it copies.

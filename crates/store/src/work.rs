@@ -4,12 +4,12 @@
 
 use heed::RwTxn;
 
-use crate::change::{DatabaseChange, Expiry, ExpiryOnly, Old, Only, Pair, SourceFate};
+use crate::change::{DatabaseChange, Expiry, ExpiryOnly, KeyTransfer, Old, Only, Pair};
 use crate::decimal;
 use crate::failure::{Misuse, StoreFailure};
 use crate::limits::{ORDER_WORK_SIZE, TRANSACTION_WORK_SIZE, VALUE_SIZE};
 use crate::log::{Entry, Logged};
-use crate::order::{Database, Executed, Order, OrderCondition, StoreStep};
+use crate::order::{Database, Executed, Order, OrderCondition, StoreOperation};
 use crate::outcome::StepOutcome;
 use crate::query::number;
 use crate::record::{Record, Value, ValueKind};
@@ -90,12 +90,14 @@ impl Work<'_, '_> {
         Ok(Executed::Done(outcomes))
     }
 
-    fn step(&mut self, database: Database, step: &StoreStep) -> Result<StepOutcome, StoreFailure> {
-        let table = *table(self.tables, database)?;
-        self.logging.database = database;
+    fn step(&mut self, of: Database, step: &StoreOperation) -> Result<StepOutcome, StoreFailure> {
+        let table = *table(self.tables, of)?;
+        self.logging.database = of;
         let change = match step {
-            StoreStep::Query(query) => return query.answer(&table, &self.transaction, self.now_ms),
-            StoreStep::Change(change) => change,
+            StoreOperation::Query(query) => {
+                return query.answer(&table, &self.transaction, self.now_ms);
+            }
+            StoreOperation::Change(change) => change,
         };
         if let Err(misuse) = change.check() {
             return Ok(StepOutcome::Misuse(misuse));
@@ -325,12 +327,12 @@ impl Work<'_, '_> {
         table: Table,
         (from, to): (&[u8], &[u8]),
         only: Only,
-        source: SourceFate,
+        source: KeyTransfer,
     ) -> Result<StepOutcome, StoreFailure> {
         let Some(record) = table.get(&self.transaction, from, self.now_ms)? else {
             return Ok(match source {
-                SourceFate::Deleted => StepOutcome::Misuse(Misuse::NoSuchKey),
-                SourceFate::Kept => StepOutcome::Made(false),
+                KeyTransfer::Move => StepOutcome::Misuse(Misuse::NoSuchKey),
+                KeyTransfer::Copy => StepOutcome::Made(false),
             });
         };
         let (kind, expiry, bytes) = (record.kind, record.expiry_ms, record.bytes.to_vec());
@@ -341,7 +343,7 @@ impl Work<'_, '_> {
         if from != to {
             let expiry = expiry.map_or(Expiry::Never, Expiry::At);
             self.put(table, to, kind, &bytes, before, expiry)?;
-            if source == SourceFate::Deleted {
+            if source == KeyTransfer::Move {
                 self.delete(table, from)?;
             }
         }

@@ -1,10 +1,9 @@
 //! Troubles of a scheduler that gets too little of its core.
 
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::Named::Event;
-use super::planted::{Again, Planted};
+use super::planted::{Again, Planted, thread_of};
 use super::{Trouble, are_named};
 use crate::server::client::Client;
 use crate::server::{Ending, Plan, Server};
@@ -16,20 +15,13 @@ fn core() -> String {
     list.trim().split([',', '-']).next().unwrap().to_owned()
 }
 
-/// The thread of the scheduler 0.
-fn thread_of(server: &Server) -> String {
-    let tasks = format!("/proc/{}/task", server.id());
-    let names = |task: &Path| std::fs::read_to_string(task.join("comm")).unwrap();
-    let mut tasks = std::fs::read_dir(tasks).unwrap().map(|task| task.unwrap().path());
-    let task = tasks.find(|task| names(task).trim().eq("velodrome-0")).unwrap();
-    task.file_name().unwrap().to_str().unwrap().to_owned()
-}
-
 /// Takes the core of the scheduler away from it.
 fn starved(server: &Server) -> Planted {
     let (core, address) = (core(), server.address());
     // Its thread runs only when no other thread wants the core.
-    let idle = Command::new("chrt").args(["--idle", "--pid", "0", &thread_of(server)]).status();
+    let idle = Command::new("chrt")
+        .args(["--idle", "--pid", "0", &thread_of(server, "velodrome-0")])
+        .status();
     assert!(idle.unwrap().success(), "chrt of util-linux is needed");
     let busy = || {
         let mut command = Command::new("taskset");

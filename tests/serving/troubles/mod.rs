@@ -9,6 +9,7 @@ mod disks;
 mod network;
 mod pages;
 mod planted;
+mod stopped;
 
 use serde_json::Value;
 

@@ -26,7 +26,9 @@ fn config(stuck: SocketAddr, live: SocketAddr) -> String {
          [\"/login\"]\n[[route]]\nprefix = \"/stuck/\"\nproxy = \"stuck\"\n[[route]]\nprefix = \
          \"/dying/\"\nproxy = \"dying\"\n[[upstream]]\nname = \"stuck\"\nservers = \
          [\"{stuck}\"]\nconnections = 1\n[[upstream]]\nname = \"dying\"\nservers = [\"{dead}\", \
-         \"{live}\"]\nbalance = \"round-robin\"\n"
+         \"{live}\"]\nbalance = \"round-robin\"\n[[upstream]]\nname = \"gone\"\nservers = \
+         [\"{dead}\"]\ncheck = \"/\"\ncheck_interval = \"100ms\"\nfailures = 1\n[[route]]\nprefix = \
+         \"/gone/\"\nproxy = \"gone\"\n"
     )
 }
 
@@ -89,6 +91,20 @@ const TROUBLES: &[Trouble] = &[
         named: Row { list: "channels", column: "published", least: 200.0 },
     },
     Trouble {
+        name: "histories that take too much memory",
+        plant: |server| {
+            let mut publisher = connect(resp(server));
+            let message = "x".repeat(60_000);
+            // Ten messages of each of 120 channels are 72 MB.
+            for number in 0..1_200 {
+                let order = format!("PUBLISH kept.{} {message}\r\n", number % 120);
+                say(&mut publisher, order.as_bytes(), b"\r\n");
+            }
+            Planted::with(&["dropped from histories"])
+        },
+        named: Event("channel_evicted"),
+    },
+    Trouble {
         name: "a client that floods with subscriptions of patterns",
         plant: |server| {
             let orders = "PSUBSCRIBE a*\r\nPUNSUBSCRIBE a*\r\n".repeat(50);
@@ -147,6 +163,11 @@ const TROUBLES: &[Trouble] = &[
             Planted::with(&["of the upstream dying"])
         },
         named: Event("server_down"),
+    },
+    Trouble {
+        name: "an upstream of which no server is well",
+        plant: |_| Planted::with(&["no server of the upstream gone"]),
+        named: Event("upstream_down"),
     },
     Trouble {
         name: "clients that do not read what they asked for",

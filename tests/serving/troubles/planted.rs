@@ -4,6 +4,7 @@
 
 use std::any::Any;
 use std::io::{Read, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -57,6 +58,15 @@ impl Drop for Again {
         // The panic of a test is enough.
         assert!(ended.is_ok() || thread::panicking(), "what caused the trouble has failed");
     }
+}
+
+/// The thread of a server with this name.
+pub(super) fn thread_of(server: &Server, name: &str) -> String {
+    let tasks = format!("/proc/{}/task", server.id());
+    let named = |task: &Path| std::fs::read_to_string(task.join("comm")).unwrap();
+    let mut tasks = std::fs::read_dir(tasks).unwrap().map(|task| task.unwrap().path());
+    let task = tasks.find(|task| named(task).trim() == name).unwrap();
+    task.file_name().unwrap().to_str().unwrap().to_owned()
 }
 
 /// Requests for a path, one after the other.

@@ -38,6 +38,13 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-channels", "velodrome-metric", Use::Always),
     ("velodrome-channels", "velodrome-world", Use::TestsOnly),
     ("velodrome-server", "velodrome-channels", Use::Always),
+    // Links to NATS: orders and news of channels become operations, and back.
+    ("velodrome-cluster", "velodrome-channels", Use::Always),
+    ("velodrome-cluster", "velodrome-wire", Use::Always),
+    ("velodrome-cluster", "velodrome-metric", Use::Always),
+    ("velodrome-server", "velodrome-cluster", Use::Always),
+    // `velodrome check` tries the connection.
+    ("velodrome", "velodrome-cluster", Use::Always),
     // The counters of a mailbox, which the model compiles.
     ("velodrome-model", "velodrome-metric", Use::Always),
     // `velodrome store import` reads commands of Redis.

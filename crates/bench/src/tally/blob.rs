@@ -9,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::read::ZlibDecoder;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer, V2Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::limits::{BLOB_BYTES_MAXIMUM, LATENCY_MAXIMUM_NS};
 use crate::tally::Latency;
@@ -37,6 +38,29 @@ pub enum BlobError {
     /// The bytes are none of the V2 format.
     #[error("a histogram that is not in the HDR V2 format")]
     Format,
+}
+
+/// A distribution as one generator sends it to another.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct StoredLatency {
+    hdr_v2: String,
+    sum_ns: u64,
+    clamped: u64,
+}
+
+impl From<Latency> for StoredLatency {
+    fn from(latency: Latency) -> Self {
+        let (sum_ns, clamped) = (latency.sum_ns(), latency.clamped());
+        Self { hdr_v2: latency.to_text(), sum_ns, clamped }
+    }
+}
+
+impl TryFrom<StoredLatency> for Latency {
+    type Error = BlobError;
+
+    fn try_from(stored: StoredLatency) -> Result<Self, BlobError> {
+        Ok(Latency::from_text(&stored.hdr_v2)?.counted(stored.sum_ns, stored.clamped))
+    }
 }
 
 impl Latency {

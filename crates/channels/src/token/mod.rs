@@ -25,7 +25,7 @@ const PEM_BEGIN: &str = "-----BEGIN PUBLIC KEY-----";
 const PEM_MARK: &str = "-----BEGIN";
 const PEM_END: &str = "-----END PUBLIC KEY-----";
 
-/// What a token allows.
+/// The rights of a token.
 #[derive(Debug)]
 pub struct Pass {
     /// The user (`sub`), with its public information (`info`).
@@ -198,7 +198,7 @@ impl TokenKeys {
         self.0.is_empty()
     }
 
-    /// What a token allows.
+    /// The rights of a token.
     ///
     /// # Errors
     /// If it is not valid.

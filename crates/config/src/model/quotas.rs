@@ -60,6 +60,6 @@ pub struct LimitRate {
     pub units: u64,
     /// The time of the rate.
     pub window: Duration,
-    /// How many at once.
-    pub burst: u64,
+    /// How many at once, if that is configured.
+    pub configured_burst: Option<u64>,
 }

@@ -10,6 +10,7 @@ use ahash::HashMap;
 use wire::http::fields::FieldList;
 use wire::http::method::Method;
 
+use super::built_in::BuiltIn;
 use super::hosts::Hosts;
 use super::rule::{Paths, Rule};
 use super::{HostHttps, RuleId};
@@ -28,6 +29,7 @@ pub struct RouteTable {
     hosts: Hosts,
     tables: Vec<HostTable>,
     rules: Vec<Rule>,
+    built_in: Vec<BuiltIn>,
     /// Whether any rule compares the host.
     compares_hosts: bool,
     /// Whether any rule has rules of access.
@@ -58,6 +60,7 @@ impl RouteTable {
             hosts: Hosts::default(),
             tables: Vec::with_capacity(config.hosts.len() + 1),
             rules: Vec::new(),
+            built_in: BuiltIn::all(config),
             compares_hosts: false,
             asks_for_access: false,
         };
@@ -188,6 +191,10 @@ impl RouteTable {
 
     pub(super) fn files(&self) -> &FileNames {
         &self.files
+    }
+
+    pub(super) fn built_in(&self) -> &[BuiltIn] {
+        &self.built_in
     }
 
     pub(super) fn hosts(&self) -> &Hosts {

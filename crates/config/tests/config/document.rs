@@ -84,9 +84,9 @@ fn a_key_that_needs_a_restart_is_named_by_the_reload_check() {
     let changes = [
         ("schedulers = ", "schedulers = 3\n", "schedulers"),
         ("backlog = ", "backlog = 77\n", "listener.backlog"),
-        ("slice = ", "slice = \"3ms\"\n", "pages.slice"),
+        ("table_size = ", "table_size = \"8 MiB\"\n", "pages.table_size"),
         ("fetch = ", "fetch = [\"example.org\"]\n", "pages.fetch"),
-        ("connections = ", "connections = 9\n", "limits.connections"),
+        ("limit_keys = ", "limit_keys = 2048\n", "limits.limit_keys"),
         ("access = \"", "access = \"stdout\"\n", "log.access"),
         ("metrics = ", "metrics = \"127.0.0.1:9\"\n", "admin.metrics"),
     ];

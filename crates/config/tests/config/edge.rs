@@ -56,18 +56,22 @@ fn limits_of_every_kind_are_read_with_their_keys() {
         paths = [\"/x/*\"]\nmethods = [\"POST\"]\n[limits]\nlimit_keys = 2048\n";
     let edge = config(text);
     let quotas = &edge.quotas;
-    let rate =
-        |units, seconds, burst| LimitRate { units, window: Duration::from_secs(seconds), burst };
-    assert_eq!(quotas[0].measure, Measure::Requests(rate(90, 60, 1)));
+    let rate = |units, seconds, configured_burst| LimitRate {
+        units,
+        window: Duration::from_secs(seconds),
+        configured_burst,
+    };
+    assert_eq!(quotas[0].measure, Measure::Requests(rate(90, 60, None)));
+    assert_eq!(rate(90, 60, None).burst(), 1);
     assert_eq!((&quotas[0].by, quotas[0].delay), (&QuotaKey::Address, Duration::ZERO));
-    assert_eq!(quotas[1].measure, Measure::Bytes(rate(1 << 20, 3600, 2048)));
+    assert_eq!(quotas[1].measure, Measure::Bytes(rate(1 << 20, 3600, Some(2048))));
     assert_eq!(quotas[1].by, QuotaKey::Field("x-key".into()));
     assert_eq!(
         (&quotas[2].by, quotas[2].measure),
         (&QuotaKey::Cookie("s".into()), Measure::Open(7))
     );
     assert_eq!((&quotas[3].by, quotas[3].delay), (&QuotaKey::User, Duration::from_secs(1)));
-    assert_eq!(quotas[3].measure, Measure::Requests(rate(5, 86_400, 9)));
+    assert_eq!(quotas[3].measure, Measure::Requests(rate(5, 86_400, Some(9))));
     assert_eq!((quotas[3].paths.len(), &quotas[3].methods), (1, &vec![Method::Post]));
     assert_eq!(edge.limits.limit_keys, 2048);
 }

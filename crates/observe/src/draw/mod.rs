@@ -28,7 +28,7 @@ pub fn draw(view: &mut View, at: Duration, buffer: &mut Buffer) {
     let area = buffer.area;
     let columns = usize::from(area.width);
     let height = usize::from(area.height.saturating_sub(AROUND));
-    view.height = height;
+    (view.height, view.columns) = (height, columns);
     let mut lines = head(view.watch.now(), view.watch.then(), &view.watch.state(), columns);
     lines.push(match view.watch.trouble(at) {
         Some(trouble) => {

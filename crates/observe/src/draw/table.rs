@@ -41,20 +41,28 @@ pub(crate) fn lines(
     }
     let then = then.filter(|then| then.name == table.name);
     let rows = choice.rows(table);
-    let notes = notes(table, &rows);
+    let mut notes = notes(table, &rows);
     let place = choice.selected(&rows);
-    let seen = seen(rows.len(), place, room.height.saturating_sub(1 + notes.len()));
     let sorted = choice.column(table);
-    let cells: Vec<Vec<String>> =
-        rows[seen.clone()].iter().map(|row| cells(table, row, then)).collect();
     let headings: Vec<String> =
         (0..table.columns.len()).map(|place| heading(table, place, choice)).collect();
-    let widest = |column: usize| {
-        let cells = cells.iter().map(|row| width(&row[column]));
-        cells.chain([width(&headings[column])]).max().unwrap_or(0)
+    let laid_out = |height| {
+        let seen = seen(rows.len(), place, height);
+        let cells: Vec<Vec<String>> =
+            rows[seen.clone()].iter().map(|row| cells(table, row, then)).collect();
+        let widest = |column: usize| {
+            let cells = cells.iter().map(|row| width(&row[column]));
+            cells.chain([width(&headings[column])]).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..table.columns.len()).map(widest).collect();
+        (seen, shown(&table.columns, widths, sorted, room.width), cells)
     };
-    let widths: Vec<usize> = (0..table.columns.len()).map(widest).collect();
-    let shown = shown(&table.columns, widths, sorted, room.width);
+    let height = room.height.saturating_sub(1 + notes.len());
+    let (mut seen, mut shown, mut cells) = laid_out(height);
+    if let Some(hidden) = hidden(&headings, &shown) {
+        (seen, shown, cells) = laid_out(height.saturating_sub(1));
+        notes.push(hidden);
+    }
     let whole = |texts: &[String]| {
         let texts = shown.iter().map(|(column, columns)| match table.columns[*column].unit {
             ColumnUnit::Text => fit_name(&texts[*column], *columns),
@@ -78,6 +86,14 @@ fn notes(table: &LiveTable, rows: &[&TableRow]) -> Vec<String> {
         (_, 0) => Vec::new(),
         (_, left_out) => vec![format!("and {left_out} more, which the server left out")],
     }
+}
+
+/// The columns without room, which are shown when the list is sorted by them.
+fn hidden(headings: &[String], shown: &[(usize, usize)]) -> Option<String> {
+    let is_shown = |place: usize| shown.iter().any(|(column, _)| *column == place);
+    let names = headings.iter().enumerate().filter(|(place, _)| !is_shown(*place));
+    let names: Vec<&str> = names.map(|(_, name)| &**name).collect();
+    (!names.is_empty()).then(|| format!("< and > show {}", names.join(", ")))
 }
 
 fn heading(table: &LiveTable, place: usize, choice: &Choice) -> String {

@@ -30,7 +30,8 @@ type Start = fn(&mut Runner, &mut Caller<'_>, &mut Arguments<'_>) -> WaitOutcome
 macro_rules! call {
     ($name:literal($($argument:ident: $read:ident),*) -> $answer:ident, $waits_for:literal, $callers:ident, $start:path) => {
         $crate::runner::calls::PageCall::new(
-            ($name, script::engine::AnswerForm::$answer),
+            $name,
+            script::engine::AnswerForm::$answer,
             $waits_for,
             $crate::runner::calls::Callers::$callers,
             |runner, caller, _given| {
@@ -42,7 +43,7 @@ macro_rules! call {
 }
 pub(super) use call;
 
-/// Who may call something.
+/// The runs that may call something.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Callers {
     /// Every page and process.
@@ -55,7 +56,8 @@ pub(super) enum Callers {
 
 impl PageCall {
     pub(super) const fn new(
-        (name, answer): (&'static str, AnswerForm),
+        name: &'static str,
+        answer: AnswerForm,
         waits_for: &'static str,
         callers: Callers,
         start: Start,

@@ -49,7 +49,9 @@ impl Runner {
     fn end_families(&mut self, missing: u64) {
         let lives = self.underway.values().map(|underway| &underway.life);
         let families = self.engines.held_by_families(lives).into_iter();
-        let families = families.map(|(_, family, held)| (held, Rc::clone(family))).collect();
+        let families = families
+            .filter_map(|(life, held)| Some((held, Rc::clone(life.shares_budget_with()?))))
+            .collect();
         let mut chosen = HashMap::default();
         let mut count = 0;
         for (held, family) in largest(families, missing) {

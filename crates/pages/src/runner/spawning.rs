@@ -44,7 +44,7 @@ impl Runner {
         let Some(family) = family.join() else { return FULL };
         let account = family.family().account();
         let Some(run) = engine.spawn(&parent.page.name.file, body, account) else { return FULL };
-        match self.begin(run, (Arc::clone(&parent.page), parent.row), family) {
+        match self.begin(run, Arc::clone(&parent.page), parent.row, family) {
             Some(RunKey::Spawned(mailbox)) => {
                 let name = self.mail.name_of(moment.endpoint, mailbox);
                 Delivery::Text(name.to_string().into_bytes())
@@ -65,13 +65,14 @@ impl Runner {
         let family = Member::first(moment.now_ns, engine.open_account());
         let account = family.family().account();
         let run = engine.spawn_module(&page.name.file, &page.name.full, account)?;
-        self.begin(run, (Arc::clone(page), row), family)
+        self.begin(run, Arc::clone(page), row, family)
     }
 
     fn begin(
         &mut self,
         run: Run,
-        (page, row): (Arc<Page>, RowIndex),
+        page: Arc<Page>,
+        row: RowIndex,
         family: Member,
     ) -> Option<RunKey> {
         let mailbox = self.mail.open_spawned()?;

@@ -1,4 +1,4 @@
-//! What runs say to their clients before they end: parts of an answer, and all that a module says over a WebSocket.
+//! Talk of runs with their clients before they end: parts of an answer, and all that a module says over a WebSocket.
 //!
 //! Owns how such a run moves from the request to the conversation, what it waits for there, and how it
 //! ends. The connection owns the frames.
@@ -48,7 +48,7 @@ fn say(_: &mut Runner, caller: &mut Caller<'_>) -> WaitOutcome {
     }
 }
 
-/// What a run does with its WebSocket. Its text, if it has one, is the body of the output.
+/// An act of a run on its WebSocket. Its text, if it has one, is the body of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Saying {
     /// Send a text message.
@@ -64,7 +64,7 @@ pub enum Saying {
 }
 
 impl Runner {
-    /// What a run does with its WebSocket, after [`RunResult::Say`]: websocket.lua has the numbers.
+    /// The act of a run on its WebSocket, after [`RunResult::Say`]: websocket.lua has the numbers.
     pub fn saying(&self) -> Saying {
         match self.output().status {
             None | Some(1) => Saying::Text,

@@ -74,14 +74,14 @@ impl Runner {
         }
     }
 
-    /// What pages publish to channels, until the end of the turn.
+    /// The messages that pages publish to channels, until the end of the turn.
     pub fn publications(&self) -> &Rc<Publications> {
         &self.publications
     }
 
-    /// What pages read of the store.
+    /// The access of pages to the store.
     pub fn records(&self) -> &Rc<StoreRecords> {
-        &self.recording.records
+        self.recording.records()
     }
 
     /// First continues runs that have used little, as long as together they take no longer than one run may; then
@@ -114,7 +114,7 @@ impl Runner {
         requests
     }
 
-    /// What a request will probably take when it continues in the next turn, by the average of its page.
+    /// The time that a request will probably take when it continues in the next turn, by the average of its page.
     fn expected_ns(&mut self, key: RunKey) -> u64 {
         let row = match (self.underway.get(&key), key) {
             (Some(underway), _) => Some(underway.life.row),
@@ -157,9 +157,9 @@ impl Runner {
         let Some(underway) = self.underway.get(&key) else { return RunResult::Wait };
         let page = Arc::clone(&underway.life.page);
         let (gate, publications) = (Rc::clone(self.log.gate()), Rc::clone(&self.publications));
-        let records = Rc::clone(&self.recording.records);
-        let (file, gate, publications) = (&page.name.file, &gate, &publications);
-        let mut host = BackgroundHost { file, gate, publications, records: &records, unix_ms };
+        let records = Rc::clone(self.recording.records());
+        let file = &page.name.file;
+        let mut host = BackgroundHost::new(file, &gate, &publications, &records, unix_ms);
         self.go_on(key, &mut host, moment)
     }
 
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_page_that_wants_much_at_once_has_its_slice_by_the_clock() {
-        // What Lua uses in these steps is less than a sample, so only the clock shows it.
+        // Lua uses less than a sample in these steps, so only the clock shows it.
         let page = "<% local name = self() for number = 1, 50 do send(name, number) end %>";
         let slice = Duration::from_millis(10);
         let mut runner = runner(slice, &[("a.page.txt", page)]);

@@ -10,7 +10,7 @@ use script::engine::{Run, ScriptError};
 
 use super::remarks::many_slices;
 use super::{RunResult, Runner};
-use crate::counts::{PagesReport, RowIndex};
+use crate::counts::{PagesReport, RowIndex, WaitingRun};
 use crate::delivery::Delivery;
 use crate::page::Page;
 use crate::process::{Life, Progress, Underway};
@@ -111,11 +111,12 @@ impl Runner {
     /// The counters so far.
     pub fn report(&self) -> PagesReport {
         let waiting = self.underway.values().map(|underway| {
-            (underway.life.row, underway.life.budget, self.engines.held_by(underway))
+            let held_bytes = self.engines.held_by(underway);
+            WaitingRun::new(underway.life.row, underway.life.budget, held_bytes)
         });
         let lives = self.underway.values().map(|underway| &underway.life);
         let families = self.engines.held_by_families(lives);
-        let of_rows = families.into_iter().map(|(life, _, bytes)| (life.row, bytes));
+        let of_rows = families.into_iter().map(|(life, bytes)| (life.row, bytes));
         let (total, pages) = self.counters.report(waiting, of_rows);
         PagesReport {
             code: self.engines.code(),

@@ -24,7 +24,7 @@ fn open(name: &str, most: u64) -> Limit {
 
 fn limiter(keys: usize, limits: Vec<Limit>) -> Limiter {
     let mut limiter = Limiter::new(keys, 1, 7);
-    limiter.set_limits(Arc::from(limits));
+    limiter.set_limits(Arc::from(limits), 0);
     limiter
 }
 
@@ -162,7 +162,7 @@ fn a_reload_keeps_what_was_used_where_the_room_changes() {
     // The room is divided by three; the limit has another number; then all is as it was.
     let three = vec![open("open", 1), limit("other", (1, 1), 1), daily(2)];
     for (limits, number) in [(three, 2), (vec![daily(2)], 0)] {
-        one.set_limits(Arc::from(limits));
+        one.set_limits(Arc::from(limits), now_ns);
         assert!(one.bytes().abs_diff(bytes) <= 3 * 64, "{}", one.bytes());
         for address in 0..100 {
             assert!(!passes(&mut one, number, address, now_ns), "{address}");
@@ -170,8 +170,21 @@ fn a_reload_keeps_what_was_used_where_the_room_changes() {
     }
     assert_eq!(one.counts()[0].refused, 300);
     // A time is no number of open requests.
-    one.set_limits(Arc::from(vec![open("daily", 1)]));
+    one.set_limits(Arc::from(vec![open("daily", 1)]), now_ns);
     assert!(passes(&mut one, 0, 0, now_ns));
+}
+
+#[test]
+fn uses_are_given_back_at_the_new_rate() {
+    let now_ns = 5 * SECOND_NS;
+    let mut one = limiter(1024, vec![limit("x", (1, DAY_S), 2)]);
+    assert!(passes(&mut one, 0, 1, now_ns) && passes(&mut one, 0, 1, now_ns));
+    assert!(!passes(&mut one, 0, 1, now_ns));
+    one.set_limits(Arc::from(vec![limit("x", (2, 1), 2)]), now_ns);
+    assert!(!passes(&mut one, 0, 1, now_ns), "both are used");
+    assert!(passes(&mut one, 0, 1, now_ns + SECOND_NS / 2 + 1), "one is given back");
+    one.set_limits(Arc::from(vec![limit("x", (2, 1), 3)]), now_ns);
+    assert!(passes(&mut one, 0, 1, now_ns + SECOND_NS / 2 + 1), "the burst is larger");
 }
 
 #[test]
@@ -179,16 +192,16 @@ fn news_and_ends_find_their_limit_over_a_reload() {
     let now_ns = SECOND_NS;
     let limits = || vec![open("open", 2), limit("daily", (1, DAY_S), 1)];
     let mut here = Limiter::new(1024, 2, 7);
-    here.set_limits(Arc::from(limits()));
+    here.set_limits(Arc::from(limits()), now_ns);
     let (opened, used) = (here.key(0, 1_u64), here.key(1, 1_u64));
     assert_eq!(here.take(0, opened, now_ns), QuotaDecision::Allowed);
     assert_eq!(here.take(1, used, now_ns), QuotaDecision::Allowed);
     // There, the reload was earlier: the limits have other numbers.
     let mut there = Limiter::new(1024, 2, 7);
-    there.set_limits(limits().into_iter().rev().collect());
+    there.set_limits(limits().into_iter().rev().collect(), now_ns);
     // And there it has another kind.
     let mut other = Limiter::new(1024, 2, 7);
-    other.set_limits(Arc::from(vec![open("daily", 1), limit("open", (1, DAY_S), 1)]));
+    other.set_limits(Arc::from(vec![open("daily", 1), limit("open", (1, DAY_S), 1)]), now_ns);
     let news = here.take_news();
     assert!(here.take_news().is_empty());
     there.learn(&news, now_ns);
@@ -234,7 +247,7 @@ proptest! {
             limit(&number.to_string(), (units, seconds), burst)
         };
         let mut limiter = Limiter::new(1024, 1, seed);
-        limiter.set_limits(limits.iter().enumerate().map(make).collect());
+        limiter.set_limits(limits.iter().enumerate().map(make).collect(), 0);
         let (mut now_ns, mut got) = (SECOND_NS, 0_u64);
         // Twelve times as many strangers as there are keys.
         for (stranger, (other, count)) in uses.iter().cycle().take(12 * 1024).enumerate() {

@@ -78,7 +78,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 if took_some {
                     return;
                 }
-                if !self.make_room() {
+                if !self.has_made_room() {
                     self.pause_gate(
                         index,
                         Some(

@@ -51,7 +51,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.executor.read_clock_for_run();
         let now = self.executor.clock.now();
         let is_over = self.executor.drain.is_some_and(|drain| drain.is_over(now.monotonic_ns));
-        if is_over || self.table.is_full() && !self.make_room() {
+        if is_over || !self.has_made_room() {
             return;
         }
         // To make room, its carrier may have been closed.

@@ -88,6 +88,17 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.evict(found)
     }
 
+    /// Whether there is room for a new process in the table, after it was made if necessary. If fewer are allowed than
+    /// there are, more than one is closed, at most the candidates of one sweep.
+    pub(super) fn has_made_room(&mut self) -> bool {
+        while self.table.is_full() {
+            if !self.make_room() {
+                return false;
+            }
+        }
+        true
+    }
+
     /// Finds a candidate, after another sweep if necessary: those of the last one may have closed or be at work.
     fn find_swept(&mut self, find: impl Fn(&mut Self) -> Option<ProcessId>) -> Option<ProcessId> {
         find(self).or_else(|| {

@@ -1,4 +1,4 @@
-//! What a service requests outside the run of a process.
+//! Commands of a service outside the run of a process.
 //!
 //! Owns what each command means. A command that is given while others are obeyed is obeyed in the next
 //! turn.
@@ -27,6 +27,10 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 SchedulerCommand::Walk { from } => self.guarded(|scheduler| scheduler.walk(from)),
                 SchedulerCommand::SetPatience(patience) => {
                     self.executor.settings.set_patience(patience)
+                }
+                SchedulerCommand::SetConnections(most) => {
+                    self.table.set_capacity(most);
+                    self.executor.extras.set_capacity(most);
                 }
                 SchedulerCommand::Drain { deadline_ms, idle_grace_ms } => {
                     self.begin_drain(deadline_ms, idle_grace_ms);

@@ -21,7 +21,7 @@ impl EngineState {
         let ticks = self.collect_step();
         self.use_ticks(run, ticks);
         self.held = self.lua.held(&run.meter);
-        let is_known = self.collection.cycles >= review.until;
+        let is_known = self.collection.has_ended(review.until);
         if self.held <= self.run_bound / 2 || is_known && self.held <= self.run_bound {
             // The next review comes only after it has allocated enough to be worthwhile.
             run.review_above = self.run_bound.max(self.held + self.run_bound / 2);
@@ -30,7 +30,7 @@ impl EngineState {
         }
         let error = if is_known {
             report::out_of_own_memory(&run.name, coroutine.stack(), self.run_bound)
-        } else if run.ticks > self.ticks_max {
+        } else if self.is_out_of_time(run) {
             report::out_of_time(&run.name, coroutine.stack(), self.cpu_budget)
         } else {
             run.review = Some(review);
@@ -41,7 +41,8 @@ impl EngineState {
     }
 
     pub(super) fn use_ticks(&mut self, run: &mut Run, ticks: u32) {
-        run.ticks = run.ticks.saturating_add(ticks);
-        self.ticks_used += u64::from(ticks);
+        let used_ns = self.nanoseconds_of(ticks);
+        run.spent_ns = run.spent_ns.saturating_add(used_ns);
+        self.used_ns += used_ns;
     }
 }

@@ -10,7 +10,7 @@ use crate::engine::error::ScriptError;
 use crate::engine::ffi::{AccountNumber, Coroutine, Meter, Reference, Resumed};
 use crate::engine::seen::Seen;
 
-/// What dropped handles leave behind; the state removes it at its next call.
+/// References that dropped handles leave behind; the state removes them at its next call.
 #[derive(Default)]
 pub(super) struct Leftovers {
     pub(super) coroutines: Vec<Coroutine>,
@@ -79,14 +79,13 @@ impl Drop for MemoryAccount {
 pub struct Run {
     pub(super) coroutine: Option<Coroutine>,
     pub(super) name: Rc<str>,
-    pub(super) ticks: u32,
-    /// Nanoseconds charged that are not yet a whole tick.
-    pub(super) owed_ns: u64,
+    /// Nanoseconds of its CPU budget that it has used.
+    pub(super) spent_ns: u64,
     /// Values on its stack that its first resume passes.
     pub(super) first_values: i32,
     /// Where its last slice ended.
     pub(super) seen: Option<Box<Seen>>,
-    /// What it allocated.
+    /// The meter of its memory.
     pub(super) meter: Meter,
     /// The account it shares with others, if any.
     pub(super) account: Option<Rc<MemoryAccount>>,
@@ -112,7 +111,7 @@ pub(super) struct Review {
 pub(super) enum MemoryBudget {
     /// This many bytes.
     Bytes(u64),
-    /// What the runs of its account may hold, as long as there is room.
+    /// The memory that the runs of its account may hold, as long as there is room.
     Shared(Meter, Rc<MemoryAccount>),
     /// All of it, because it loads what others use.
     All,
@@ -133,8 +132,7 @@ impl Run {
         Self {
             coroutine: Some(coroutine),
             name,
-            ticks: 0,
-            owed_ns: 0,
+            spent_ns: 0,
             first_values: 0,
             seen: None,
             meter,
@@ -165,7 +163,7 @@ impl Run {
 
     /// Renews its CPU budget.
     pub fn renew_budget(&mut self) {
-        self.ticks = 0;
+        self.spent_ns = 0;
     }
 }
 

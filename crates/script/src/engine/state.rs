@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use crate::engine::call::{CallNumber, Carries, HostCall};
-use crate::engine::collection::{CYCLES, Collection};
+use crate::engine::collection::Collection;
 use crate::engine::error::{EngineError, Fault, ScriptError};
 use crate::engine::ffi::{
     CallFault, Coroutine, Lua, MemorySizes, Meter, NativeCode, Reference, Resumed,
@@ -45,12 +45,10 @@ pub struct EngineState {
     pub(super) kept: Kept,
     pub(super) idle: Vec<Coroutine>,
     pub(super) bin: Bin,
-    pub(super) ticks_max: u32,
-    /// Ticks of one resume beyond which a run is ended.
-    pub(super) uninterrupted_ticks: u32,
-    /// Ticks of all runs together.
-    pub(super) ticks_used: u64,
-    pub(super) tick_ns: u64,
+    /// Nanoseconds of one resume beyond which a run is ended.
+    pub(super) uninterrupted_ns: u64,
+    /// Nanoseconds of all runs together.
+    pub(super) used_ns: u64,
     pub(super) cpu_budget: Duration,
     pub(super) collection: Collection,
     /// Bytes that one run may hold.
@@ -94,9 +92,6 @@ impl EngineState {
         ] = built.map_err(|fault| not_built(fault, bytes))?;
         lua.follow_runs(of_runs);
         lua.set_globals(&environment).map_err(|fault| not_built(fault, bytes))?;
-        let tick = (settings.slice.as_nanos() / 2).max(1);
-        let ticks = |time: Duration| u32::try_from(time.as_nanos() / tick).unwrap_or(u32::MAX);
-        let ticks_max = ticks(settings.cpu_budget);
         let mut state = EngineState {
             lua,
             kept: Kept {
@@ -114,11 +109,9 @@ impl EngineState {
             },
             idle: Vec::new(),
             bin: Bin::default(),
-            ticks_max: u32::MAX,
-            uninterrupted_ticks: u32::MAX,
-            ticks_used: 0,
-            tick_ns: u64::try_from(tick).unwrap_or(u64::MAX),
-            cpu_budget: settings.cpu_budget,
+            uninterrupted_ns: u64::MAX,
+            used_ns: 0,
+            cpu_budget: Duration::MAX,
             collection: Collection::default(),
             run_bound: settings.run_memory_bytes as u64,
             calls: settings.calls,
@@ -127,11 +120,8 @@ impl EngineState {
             held: 0,
         };
         state.prove(settings.code)?;
-        state.lua.set_slice(settings.slice);
-        state.ticks_max = ticks_max;
-        // A slice is never too long.
-        state.uninterrupted_ticks = ticks(settings.uninterrupted.max(settings.slice * 2));
-        state.ticks_used = 0;
+        state.tune(&settings);
+        state.used_ns = 0;
         state.allocated = 0;
         Ok(state)
     }
@@ -292,13 +282,13 @@ impl EngineState {
         };
         let is_done = matches!(tag, DONE | EXIT);
         if self.held > run.review_above && !is_done && run.review.is_none() {
-            run.review = Some(Review { until: self.collection.cycles + CYCLES, outcome });
+            run.review = Some(Review { until: self.collection.next_until(), outcome });
         }
         if outcome == Resumed::Sliced || run.review.is_some() {
             run.coroutine = Some(coroutine);
             return CallResult::Sliced(run);
         }
-        if !is_done && run.ticks > self.ticks_max {
+        if !is_done && self.is_out_of_time(&run) {
             // A run that waits before each slice ends uses up its time too.
             let error = report::out_of_time(&run.name, coroutine.stack(), self.cpu_budget);
             self.lua.drop_coroutine(coroutine);
@@ -332,11 +322,13 @@ impl EngineState {
         self.held = self.lua.held(&run.meter);
         self.use_ticks(run, ticks);
         let error = match outcome {
-            Resumed::Yielded | Resumed::Sliced if ticks > self.uninterrupted_ticks => {
+            Resumed::Yielded | Resumed::Sliced
+                if self.nanoseconds_of(ticks) > self.uninterrupted_ns =>
+            {
                 report::stalled(&run.name, coroutine.stack())
             }
             Resumed::Yielded => return Ok((coroutine, outcome)),
-            Resumed::Sliced if run.ticks <= self.ticks_max => {
+            Resumed::Sliced if !self.is_out_of_time(run) => {
                 run.seen = Seen::of(coroutine.stack());
                 return Ok((coroutine, outcome));
             }
@@ -345,12 +337,7 @@ impl EngineState {
             Resumed::Raised => {
                 let message = self.message_of(run, &mut coroutine, host);
                 let fault = self.fault_of(&coroutine, &message);
-                report::raised(
-                    fault,
-                    &run.name,
-                    (coroutine.stack(), &self.lost(&coroutine)),
-                    message,
-                )
+                report::raised(fault, &run.name, coroutine.stack(), &self.lost(&coroutine), message)
             }
             Resumed::OutOfMemory => {
                 let seen = run.seen.as_deref();

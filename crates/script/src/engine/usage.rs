@@ -1,4 +1,4 @@
-//! What runs use of an engine: time, memory, the compiler.
+//! The use of an engine by runs: time, memory, the compiler.
 //!
 //! Owns the numbers as they are reported. Never judges them.
 
@@ -6,7 +6,7 @@ use crate::engine::ffi::Traces;
 use crate::engine::run::Run;
 use crate::engine::state::EngineState;
 
-/// What the calls of an engine have used since its start.
+/// The use by all calls of an engine since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EngineUsage {
     /// CPU time, sampled.
@@ -54,7 +54,7 @@ impl EngineState {
         self.lua.memory_bound()
     }
 
-    /// What all calls together have used so far.
+    /// The use by all calls together so far.
     pub fn usage(&self) -> EngineUsage {
         let Traces { made, aborted } = self.lua.traces();
         EngineUsage {
@@ -78,24 +78,21 @@ impl EngineState {
 
     /// Nanoseconds of the CPU budget that a suspended run has used.
     pub fn spent_by(&self, run: &Run) -> u64 {
-        u64::from(run.ticks).saturating_mul(self.tick_ns)
+        run.spent_ns
     }
 
     /// Charges further nanoseconds: what a run costs its caller.
     pub fn charge(&self, run: &mut Run, ns: u64) {
-        let owed_ns = run.owed_ns.saturating_add(ns);
-        let ticks = u32::try_from(owed_ns / self.tick_ns).unwrap_or(u32::MAX);
-        run.ticks = run.ticks.saturating_add(ticks);
-        run.owed_ns = owed_ns % self.tick_ns;
+        run.spent_ns = run.spent_ns.saturating_add(ns);
     }
 
     /// Sets the nanoseconds used, for a run that lives long or shares its budget with others.
     pub fn set_spent(&self, run: &mut Run, spent_ns: u64) {
-        run.ticks = u32::try_from(spent_ns / self.tick_ns).unwrap_or(u32::MAX);
+        run.spent_ns = spent_ns;
     }
 
     /// Nanoseconds of all calls so far. They are sampled in steps of half a slice, which is correct on average.
     pub fn used_ns(&self) -> u64 {
-        self.ticks_used.saturating_mul(self.tick_ns)
+        self.used_ns
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct Shown<'s> {
     pub(crate) password: &'s [u8],
 }
 
-/// What is known of them.
+/// The standing of a name and a password.
 #[derive(Debug)]
 pub(crate) enum Standing {
     Right,

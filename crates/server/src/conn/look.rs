@@ -15,7 +15,7 @@ use crate::message::{Inquiry, Message, SchedulerReport, ToControl};
 
 /// A walk over the processes.
 pub(super) struct Walk {
-    /// Who wants to know.
+    /// The endpoint that gets the answer.
     from: Endpoint,
     here: Endpoint,
     inquiry: Inquiry,
@@ -187,6 +187,7 @@ impl Connections {
             cache: site.cache_stats(),
             upstream_caches: site.caches.stats(),
             channels: site.channel_stats(),
+            cluster: self.link_report(context.now.monotonic_ms()),
             store: self.store_stats(),
             resp: self.clients.stats(),
             spans: site.span_stats(),

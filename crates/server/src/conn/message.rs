@@ -11,6 +11,7 @@ use runtime::mailbox::Endpoint;
 use runtime::service::{SchedulerCommand, ServiceContext};
 
 use super::{Connections, traced};
+use crate::events::SchedulerBounds;
 use crate::message::{Message, ToScheduler};
 use crate::site_data::{SiteData, patience};
 
@@ -42,7 +43,7 @@ impl Connections {
                 self.load(&data, context);
             }
             ToScheduler::Tune(data) => {
-                if site.on_tuned(Arc::clone(&data)) {
+                if site.on_tuned(Arc::clone(&data), context.now.monotonic_ns) {
                     self.tune(&data, context);
                 }
             }
@@ -51,6 +52,9 @@ impl Connections {
                 confirmations.into_iter().for_each(Confirmation::in_force);
             }
             ToScheduler::Resolved((name, found)) => {
+                if let Some(link) = &mut self.cluster {
+                    link.learn(&name, &found, context);
+                }
                 site.client.exchanges().learn(&name, found, context.now.monotonic_ns);
             }
             ToScheduler::Drain { deadline_ms, idle_grace_ms } => {
@@ -97,5 +101,10 @@ impl Connections {
         self.http.set_settings(Arc::clone(&data.settings));
         self.handshakes.set_most(data.config.limits.handshakes_per_address);
         context.command(SchedulerCommand::SetPatience(patience(&data.config.limits)));
+        if let Some(share) = self.share {
+            let connections = share.of(&data.config);
+            self.set_bounds(SchedulerBounds { connections, ..self.bounds }, share);
+            context.command(SchedulerCommand::SetConnections(connections));
+        }
     }
 }

@@ -21,6 +21,7 @@ use sys::socket::{ListenAddress, UnixAddress, may_listen};
 use super::error::{ControlPlace, ServeError};
 use super::settings::scheduler_settings;
 use crate::cache_disk;
+use crate::connection_share::ConnectionShare;
 use crate::load::ConfigSource;
 use crate::log_writer::LogTarget;
 use crate::site_data::SiteData;
@@ -41,7 +42,7 @@ pub(super) struct Met {
 /// addresses on which a program listens: it may be the server that is checked for.
 ///
 /// # Errors
-/// What would prevent the start.
+/// The problems that would prevent the start.
 pub fn check(source: &ConfigSource) -> Result<SiteData, ServeError> {
     meet(source).map(|met| met.data)
 }
@@ -56,7 +57,9 @@ pub(super) fn meet(source: &ConfigSource) -> Result<Met, ServeError> {
         Some(count) => count,
         None => launch::schedulers_by_default().map_err(ServeError::Processors)?,
     };
-    let settings = scheduler_settings(config, schedulers, descriptors)?;
+    let share = ConnectionShare::new(config, schedulers, descriptors)
+        .map_err(|share| ServeError::Descriptors { share })?;
+    let settings = scheduler_settings(config, share);
     if settings.busy_poll_us > 0 {
         let polled = Epoll::new(None).and_then(|epoll| epoll.poll_devices(settings.busy_poll_us));
         polled.map_err(|error| ServeError::Launch(LaunchError::BusyPoll(error)))?;

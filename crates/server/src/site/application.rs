@@ -104,7 +104,7 @@ impl Site {
     /// The scheduler starts, so processes of the site may start, and servers of upstreams are up from now on.
     pub(crate) fn begin(&mut self, context: &mut ServiceContext<'_, Message>) {
         self.proxies.load(&self.data, context.now.monotonic_ns);
-        self.tune();
+        self.tune(context.now.monotonic_ns);
         let is_checked = |upstream: &config::UpstreamSettings| upstream.check.is_some();
         let has_checks = self.data.config.upstreams.iter().any(is_checked);
         if has_checks || !self.data.processes.is_empty() {
@@ -161,10 +161,9 @@ impl Site {
         self.caches.load(&data.config.upstreams, &self.helpers);
         self.data = Rc::new(data);
         self.cache = PathCache::new(0);
-        self.tune();
+        self.tune(context.now.monotonic_ns);
         self.root_of_rule.clear();
         self.passwords.forget_known();
-        self.limiter.borrow_mut().set_limits(Arc::clone(&self.data.limits));
         for process in self.waiting.take_all() {
             context.command(SchedulerCommand::Resume(process));
         }

@@ -97,7 +97,7 @@ pub struct Site {
     pub(super) metered: Metered,
     /// Passwords that requests have shown.
     pub(super) passwords: Passwords,
-    /// What the connection whose request is being answered changes to.
+    /// The protocol to which the connection changes whose request is being answered.
     pub(super) upgraded: Option<Upgraded>,
     /// Shows other threads which page runs.
     pub(super) at_work: Arc<AtWork>,
@@ -182,6 +182,11 @@ impl Site {
         self.limiter = new_limiter(&self.data, self.helpers.schedulers, seed);
     }
 
+    /// The number of schedulers, and the helpers that look up names.
+    pub(crate) fn seats_and_names(&self) -> (u16, Vec<Endpoint>) {
+        (self.helpers.schedulers, self.helpers.names.clone())
+    }
+
     /// Adds the store.
     pub fn open_store(&mut self, store: Store) {
         if let Some(writer) = self.helpers.store {
@@ -245,6 +250,6 @@ impl Site {
 pub(super) fn new_limiter(data: &SiteData, schedulers: u16, seed: u64) -> Rc<RefCell<Limiter>> {
     let keys = usize::try_from(data.config.limits.limit_keys).unwrap_or(usize::MAX);
     let mut limiter = Limiter::new(keys, usize::from(schedulers), seed);
-    limiter.set_limits(Arc::clone(&data.limits));
+    limiter.set_limits(Arc::clone(&data.limits), 0);
     Rc::new(RefCell::new(limiter))
 }

@@ -15,17 +15,17 @@ use crate::site_data::SiteData;
 
 impl Site {
     /// An operator has set something. Returns whether it is about the configuration in use.
-    pub(crate) fn on_tuned(&mut self, data: Arc<SiteData>) -> bool {
+    pub(crate) fn on_tuned(&mut self, data: Arc<SiteData>, now_ns: u64) -> bool {
         let is_in_use = data.generation == self.data.generation;
         if is_in_use {
             self.data = Rc::new(data);
-            self.tune();
+            self.tune(now_ns);
         }
         is_in_use
     }
 
     /// Hands the settings to those who keep them.
-    pub(super) fn tune(&mut self) {
+    pub(super) fn tune(&mut self, now_ns: u64) {
         let data = Rc::clone(&self.data);
         let config = &data.config;
         self.time_pages(&config.log);
@@ -34,6 +34,7 @@ impl Site {
         }
         self.cache.set_size(usize::try_from(config.file_cache.size).unwrap_or(usize::MAX));
         self.local.channels().set_rulebook(Arc::clone(&data.rulebook));
+        self.limiter.borrow_mut().set_limits(Arc::clone(&data.limits), now_ns);
         if let Some(runner) = &mut self.runner {
             let settings = engine_settings(&config.pages, self.unique as u64);
             runner.tune(&settings, nanoseconds(config.pages.deadline));

@@ -60,7 +60,7 @@ pub(in crate::engine) struct Lua {
     at_end: AtEnd,
 }
 
-/// What happens to a state at its end.
+/// The fate of a state at its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AtEnd {
     /// It is closed, object by object.
@@ -129,6 +129,11 @@ impl Lua {
     /// Sets how long a resume may take.
     pub(in crate::engine) fn set_slice(&mut self, slice: Duration) {
         self.ticker.set_slice(slice);
+    }
+
+    /// Nanoseconds between two ticks of a resume.
+    pub(in crate::engine) fn tick_ns(&self) -> u64 {
+        self.ticker.period_ns()
     }
 
     /// Runs everything as byte code from now on.

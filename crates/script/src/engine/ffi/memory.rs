@@ -21,6 +21,11 @@ impl Lua {
         self.context().memory.whole()
     }
 
+    /// Sets the number of bytes that it may use. Existing allocations stay.
+    pub(in crate::engine) fn set_memory_bound(&mut self, bytes: usize) {
+        self.context().memory.set_whole(bytes);
+    }
+
     /// Whether an allocation may fail without harm.
     pub(in crate::engine) fn can_refuse_memory(&self) -> bool {
         self.context().memory.knows_running()
@@ -123,9 +128,9 @@ mod tests {
         work: impl FnOnce(&mut EngineState) -> T,
     ) -> T {
         let (used, bound) = (state.lua.memory_used(), state.lua.memory_bound());
-        state.lua.context().memory.set_whole(used + room);
+        state.lua.set_memory_bound(used + room);
         let done = work(state);
-        state.lua.context().memory.set_whole(bound);
+        state.lua.set_memory_bound(bound);
         done
     }
 

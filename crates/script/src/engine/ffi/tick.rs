@@ -192,6 +192,11 @@ impl Ticker {
         self.period_ns = u64::try_from(slice.as_nanos() / 2).unwrap_or(u64::MAX).max(1);
     }
 
+    /// Nanoseconds between two ticks: half a slice.
+    pub(super) fn period_ns(&self) -> u64 {
+        self.period_ns
+    }
+
     /// Runs `work` under the tick.
     pub(super) fn watched<T>(&self, watch: &Watch, work: impl FnOnce() -> T) -> (T, Used) {
         let before = watch.begin(self.period_ns);

@@ -28,7 +28,7 @@ struct Stream {
     state: State,
 }
 
-/// What a stream does.
+/// The state of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// It is being answered, or its client has yet to take the last snapshot.
@@ -37,7 +37,7 @@ enum State {
     Resting,
 }
 
-/// What an open stream does when its connection is asked.
+/// The next step of an open stream when its connection is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::admin) enum Turn {
     /// It waits until it is due.

@@ -1,10 +1,10 @@
-//! What is wrong with a scheduler, from two of its reports.
+//! The troubles of a scheduler, from two of its reports.
 //!
 //! Owns the thresholds' meaning. A pure function: the same two reports always tell the same, and two of a quiet
 //! scheduler tell nothing. Never keeps anything.
 
 use pages::{Noticed, Remark};
-use proxy::{Readiness, ServerStanding};
+use proxy::{Readiness, ServerStanding, ServerView};
 
 use crate::events::{Kind, Trouble, Vitals};
 use crate::limits::{
@@ -14,7 +14,7 @@ use crate::limits::{
 use crate::message::LogReport;
 use crate::upstream_report::UpstreamReport;
 
-/// What happened between two reports of a scheduler, of which there may be no first one.
+/// The events between two reports of a scheduler, of which there may be no first one.
 pub(super) fn judge(scheduler: usize, before: Option<&Vitals>, now: &Vitals) -> Vec<Trouble> {
     let mut found: Vec<Trouble> = now.remarks.iter().map(of_remark).collect();
     found.extend(of_turns(now));
@@ -24,6 +24,7 @@ pub(super) fn judge(scheduler: usize, before: Option<&Vitals>, now: &Vitals) -> 
         found.extend(of_network(before, now));
         found.extend(of_channels(before, now));
         found.extend(of_store(before, now));
+        found.extend(of_cluster(before, now));
         found.extend(of_errors(before, now));
         found.extend(of_rest(before, now));
     }
@@ -248,6 +249,29 @@ fn is_up(standing: ServerStanding) -> bool {
     standing == ServerStanding::Up
 }
 
+/// Whether the cluster was lost, or came back.
+fn of_cluster(before: &Vitals, now: &Vitals) -> Option<Trouble> {
+    let (before, now) = (before.cluster.as_ref()?, now.cluster.as_ref()?);
+    match (before.is_up, now.is_up) {
+        (true, false) => {
+            let why = now.problem.as_deref().unwrap_or("the connection has ended");
+            let text = format!("there is no connection to the cluster: {why}");
+            Some(Trouble::new(Kind::ClusterAway, "", text))
+        }
+        (false, true) => {
+            let text = format!("connected to the cluster at {}", now.server);
+            Some(Trouble::new(Kind::ClusterBack, "", text))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a server gets requests and does not fail: the last one gets them although it fails.
+fn has_well_server(upstream: &UpstreamReport) -> bool {
+    let is_well = |view: &ServerView| !view.is_failing && view.readiness == Readiness::Ready;
+    upstream.servers.iter().any(|one| is_well(&one.view))
+}
+
 fn of_upstreams(before: &[UpstreamReport], now: &[UpstreamReport]) -> Vec<Trouble> {
     let mut found = Vec::new();
     for upstream in now {
@@ -263,18 +287,12 @@ fn of_upstreams(before: &[UpstreamReport], now: &[UpstreamReport]) -> Vec<Troubl
             .filter(|one| !is_up(one.view.standing))
             .map(|one| &*one.address)
             .collect();
-        let mut is_news = false;
         for address in down.iter().filter(|address| was_up(address)) {
-            is_news = true;
             let text = format!("the server {address} of the upstream {name} gets no more requests");
             found.push(Trouble::new(Kind::ServerDown, format!("{name} {address}"), text));
         }
-        let takes = upstream
-            .servers
-            .iter()
-            .any(|one| is_up(one.view.standing) && one.view.readiness == Readiness::Ready);
-        if is_news && !takes {
-            let text = format!("no server of the upstream {name} gets requests");
+        if !has_well_server(upstream) && old.is_none_or(has_well_server) {
+            let text = format!("no server of the upstream {name} is well");
             found.push(Trouble::new(Kind::UpstreamDown, name, text));
         }
         if upstream.waiting > 0 && old.is_some_and(|old| old.waiting > 0) {

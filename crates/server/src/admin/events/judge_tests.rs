@@ -42,9 +42,10 @@ fn upstream(standing: ServerStanding, waiting: usize) -> UpstreamReport {
         requests: 0,
         failures: 0,
         failures_in_a_row: 0,
+        is_failing: standing != ServerStanding::Up,
     };
     let server = |address: &str, view| ServerReport { address: address.to_owned(), view, for_s: 0 };
-    let up = ServerView { standing: ServerStanding::Up, ..view };
+    let up = ServerView { standing: ServerStanding::Up, is_failing: false, ..view };
     let servers = match waiting {
         0 => vec![server("10.0.0.1:80", view), server("10.0.0.2:80", up)],
         _ => vec![server("10.0.0.1:80", view)],
@@ -152,6 +153,14 @@ fn troubles_that_need_two_looks_or_more_words_are_named() {
     now.upstreams = vec![upstream(ServerStanding::Paused { until_ns: 9 }, 4)];
     let found = judge(0, Some(&before), &now);
     assert_eq!(kinds(found), [Kind::ServerDown, Kind::UpstreamDown, Kind::UpstreamQueue]);
+    // The last server gets requests nevertheless.
+    now = quiet(2);
+    now.upstreams = vec![upstream(ServerStanding::Up, 0)];
+    for one in &mut now.upstreams[0].servers {
+        one.view.is_failing = true;
+    }
+    assert_eq!(kinds(judge(0, Some(&quiet(1)), &now)), [Kind::UpstreamDown]);
+    assert_eq!(kinds(judge(0, Some(&now), &now)), []);
     let limit = |refused| LimitCounts { name: "logins".into(), refused, delayed: 0, forgotten: 0 };
     (before, now) = (quiet(1), quiet(2));
     (before.limits, now.limits) = (vec![limit(2)], vec![limit(5)]);

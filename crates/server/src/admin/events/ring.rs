@@ -58,7 +58,7 @@ impl Ring {
         self.told.insert(key, Told { again_ms: at.now_ms + EVENTS_AGAIN_MS, held_back: 0 });
         let mut text = cut(text);
         if held_back > 0 {
-            text += &format!(" (and {held_back} times more since the last event of this kind)");
+            text += &format!(" (and {held_back} more since the last event of this kind)");
         }
         let about = kind.about();
         self.number += 1;
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(ring.after(0).len(), 3, "another scheduler, too");
         ring.add(trouble("a"), at(EVENTS_AGAIN_MS));
         let last = ring.after(3);
-        assert_eq!(last[0].text, "a was long (and 3 times more since the last event of this kind)");
+        assert_eq!(last[0].text, "a was long (and 3 more since the last event of this kind)");
     }
 
     #[test]

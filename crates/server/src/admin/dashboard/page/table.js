@@ -182,7 +182,10 @@ class List {
       if (inner.textContent === text) return;
       inner.textContent = text;
       cell.title = column.unit === "text" ? text : "";
-      if (place === 0) line.dataset.name = text;
+      if (place > 0) return;
+      line.dataset.name = text;
+      // The end of a long path says more than its begin.
+      cell.classList.toggle("path", text.startsWith("/"));
     });
     return line;
   }
@@ -190,7 +193,7 @@ class List {
   cell(column, place, row) {
     const cell = make("td", { className: column.unit === "text" ? "words" : "" });
     if (place === 0) {
-      const name = SINGLE.has(this.name) ? make("button", { type: "button", className: "name" }) : make("span");
+      const name = SINGLE.has(this.name) ? make("button", { type: "button", className: "name" }) : make("bdi");
       if (SINGLE.has(this.name)) name.addEventListener("click", () => this.open(row.id));
       cell.append(name);
     }

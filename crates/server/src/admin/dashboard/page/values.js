@@ -38,6 +38,7 @@ const inBytes = (value) => scaled(value, 1024, ["B", "KiB", "MiB", "GiB", "TiB"]
 
 /** Nanoseconds. */
 const inTime = (ns) => {
+  if (ns === 0) return "0 s";
   if (ns < 1e9) return scaled(ns, 1000, ["ns", "us", "ms"]);
   const seconds = ns / 1e9;
   return seconds < 120 ? `${short(seconds)} s` : inSpan(seconds);
