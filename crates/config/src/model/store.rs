@@ -1,4 +1,4 @@
-//! `[store]` as plain data.
+//! `[store]` and `[[database]]` as plain data.
 //!
 //! Owns the shape and the defaults. Never reads text: `store` does.
 
