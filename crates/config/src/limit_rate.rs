@@ -5,21 +5,12 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use super::item::Item;
-use super::key::show_text;
-use super::value::{borrowed_text, cannot_be};
+use crate::item::Item;
+use crate::key::show_text;
 use crate::limits;
-
-/// So many in a time, and so many at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LimitRate {
-    /// How many are given back in `window`.
-    pub units: u64,
-    /// The time of the rate.
-    pub window: Duration,
-    /// How many at once, if that is configured.
-    pub configured_burst: Option<u64>,
-}
+use crate::model::quotas::LimitRate;
+use crate::quantity::parse_size;
+use crate::value::{borrowed_text, cannot_be};
 
 impl LimitRate {
     /// How many at once.
@@ -65,5 +56,5 @@ pub(super) fn rate_of_requests(item: &Item<'_>) -> Result<LimitRate, String> {
 }
 
 pub(super) fn rate_of_bytes(item: &Item<'_>) -> Result<LimitRate, String> {
-    rate(item, |text| super::parse_size(text).ok())
+    rate(item, |text| parse_size(text).ok())
 }

@@ -4,60 +4,20 @@
 
 use std::time::Duration;
 
-use super::choice::choice;
-use super::item::Item;
-use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value, show_duration, show_size};
-use super::limit_rate::{LimitRate, rate_of_bytes, rate_of_requests};
-use super::quantity::spoken_size;
-use super::section::Section;
-use super::value::{borrowed_text, cannot_be, duration_within, size, whole, word};
-use super::{Config, Method, PathGlob, Problems};
+use wire::http::method::Method;
+
+use crate::choice::choice;
+use crate::glob::PathGlob;
+use crate::item::Item;
+use crate::key::{Reading, SectionKeys, section, show_duration, show_size};
+use crate::limit_rate::{rate_of_bytes, rate_of_requests};
 use crate::limits;
-
-/// One `[[limit]]`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LimitRule {
-    /// Its name, for pages, metrics and fields of answers.
-    pub name: String,
-    /// The key that tells clients apart; each client has the limit for itself.
-    pub by: QuotaKey,
-    /// What is limited.
-    pub measure: Measure,
-    /// How long a request may wait instead of being refused.
-    pub delay: Duration,
-    /// The paths whose requests count; empty for all.
-    pub paths: Vec<PathGlob>,
-    /// The methods whose requests count; empty for all.
-    pub methods: Vec<Method>,
-}
-
-/// The key of a client, as `by` has it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum QuotaKey {
-    /// The address; of IPv6 its first 64 bits.
-    Address,
-    /// The user whom `access` has let in; those without one share theirs.
-    User,
-    /// The path, for all clients together.
-    Path,
-    /// The value of a header field, whose name is in lower case. Those without one are told apart by address.
-    Field(String),
-    /// The value of a cookie. Those without one are told apart by address.
-    Cookie(String),
-    /// A key that pages name; no request counts by itself.
-    Pages,
-}
-
-/// What is limited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Measure {
-    /// Requests.
-    Requests(LimitRate),
-    /// Bytes of bodies in both directions.
-    Bytes(LimitRate),
-    /// Requests that are not answered yet.
-    Open(u64),
-}
+use crate::model::config::Config;
+use crate::model::quotas::{LimitRate, LimitRule, Measure, QuotaKey};
+use crate::problem::Problems;
+use crate::quantity::spoken_size;
+use crate::section::Section;
+use crate::value::{borrowed_text, cannot_be, duration_within, size, whole, word};
 
 const BY: [(&str, QuotaKey); 4] = [
     ("address", QuotaKey::Address),
@@ -66,151 +26,38 @@ const BY: [(&str, QuotaKey); 4] = [
     ("pages", QuotaKey::Pages),
 ];
 
-pub(super) static QUOTA: SectionKeys = SectionKeys {
-    name: "[[limit]]",
-    own: &[
-        ConfigKey {
-            name: "name",
-            value: Value::Apart { takes: "text" },
-            absent: Absent::Words("must be given"),
-            change: ChangeEffect::Reload,
-            text: "Its name in metrics, in the fields of refusals, and for `limit.take` of [pages](pages.md#limits-of-clients). What was used stays known over a reload as long as the name stays.",
-        },
-        ConfigKey {
-            name: "by",
-            value: Value::Apart {
-                takes: "`\"address\"`, `\"user\"`, `\"path\"`, `\"pages\"`, `\"field:NAME\"` or \
-                        `\"cookie:NAME\"`",
-            },
-            absent: Absent::Words("`\"address\"`"),
-            change: ChangeEffect::Reload,
-            text: "What tells clients apart. Of an IPv6 address its first 64 bits count. Clients without the field or cookie are told apart by address; a client can invent as many values as it wants, so use them only for values that something else checks. `\"pages\"`: only `limit.take` uses it.",
-        },
-        ConfigKey {
-            name: "requests",
-            value: Value::Own {
-                takes: "rate such as `\"10/s\"`, `\"100/m\"`, `\"1000/h\"` or `\"5/d\"`",
-                read: |config, item, _| {
-                    set_measure(config, Measure::Requests(rate_of_requests(item)?));
-                    Ok(())
-                },
-                show: |config| match first(config)?.measure {
-                    Measure::Requests(rate) => Some(rate.show(rate.units)),
-                    Measure::Bytes(_) | Measure::Open(_) => None,
-                },
-            },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Live,
-            text: "Limits requests.",
-        },
-        ConfigKey {
-            name: "bytes",
-            value: Value::Own {
-                takes: "rate such as `\"1 MiB/s\"` or `\"1 GiB/h\"`",
-                read: |config, item, _| {
-                    set_measure(config, Measure::Bytes(rate_of_bytes(item)?));
-                    Ok(())
-                },
-                show: |config| match first(config)?.measure {
-                    Measure::Bytes(rate) => Some(rate.show(spoken_size(rate.units))),
-                    Measure::Requests(_) | Measure::Open(_) => None,
-                },
-            },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Live,
-            text: "Limits bytes of bodies, in both directions together. They are counted at the end of a request, whatever that end is; a client that has used more than the burst is refused until that much time has passed.",
-        },
-        ConfigKey {
-            name: "open",
-            value: Value::Own {
-                takes: "whole number, 1 to 1000000",
-                read: |config, item, _| {
-                    set_measure(config, Measure::Open(open(item)?));
-                    Ok(())
-                },
-                show: |config| match first(config)?.measure {
-                    Measure::Open(most) => Some(most.to_string()),
-                    Measure::Requests(_) | Measure::Bytes(_) => None,
-                },
-            },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Live,
-            text: "Limits requests that are not answered yet.",
-        },
-        ConfigKey {
-            name: "burst",
-            value: Value::Own {
-                takes: "whole number; a size with `bytes`",
-                read: |config, item, _| {
-                    match config.quotas.first_mut().map(|limit| &mut limit.measure) {
-                        Some(Measure::Requests(rate)) => {
-                            rate.configured_burst = Some(burst_of_requests(item)?);
-                        }
-                        Some(Measure::Bytes(rate)) => rate.configured_burst = Some(size(item)?),
-                        Some(Measure::Open(_)) | None => {}
-                    }
-                    Ok(())
-                },
-                show: |config| match first(config)?.measure {
-                    Measure::Requests(rate) => Some(rate.burst().to_string()),
-                    Measure::Bytes(rate) => Some(show_size(rate.burst())),
-                    Measure::Open(_) => None,
-                },
-            },
-            absent: Absent::Words("the rate's amount of one second, at least 1"),
-            change: ChangeEffect::Live,
-            text: "How many are allowed at once.",
-        },
-        ConfigKey {
-            name: "delay",
-            value: Value::Own {
-                takes: "duration, up to 10 seconds",
-                read: |config, item, _| {
-                    let delay = delay(item)?;
-                    if let Some(limit) = config.quotas.first_mut() {
-                        limit.delay = delay;
-                    }
-                    Ok(())
-                },
-                show: |config| match first(config)? {
-                    LimitRule { measure: Measure::Requests(_), delay, .. } => {
-                        Some(show_duration(*delay))
-                    }
-                    _ => None,
-                },
-            },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Live,
-            text: "A request that is too early waits for so long at most instead of being refused. Only with `requests`.",
-        },
-        ConfigKey {
-            name: "paths",
-            value: Value::Apart { takes: "list of patterns" },
-            absent: Absent::Words("all"),
-            change: ChangeEffect::Reload,
-            text: "The paths whose requests count, as in `glob` of a [route](#route).",
-        },
-        ConfigKey {
-            name: "methods",
-            value: Value::Apart { takes: "list of methods" },
-            absent: Absent::Words("all"),
-            change: ChangeEffect::Reload,
-            text: "The methods whose requests count.",
-        },
-    ],
-    shared: &[],
-    shared_in: "",
+pub(super) static QUOTA: SectionKeys = section! {
+    "[[limit]]";
+    "name": apart("text"), "must be given", Reload,
+        "Its name in metrics, in the fields of refusals, and for `limit.take` of [pages](pages.md#limits-of-clients). What was used stays known over a reload as long as the name stays.";
+    "by": apart("`\"address\"`, `\"user\"`, `\"path\"`, `\"pages\"`, `\"field:NAME\"` or \
+                        `\"cookie:NAME\"`"), "`\"address\"`", Reload,
+        "What tells clients apart. Of an IPv6 address its first 64 bits count. Clients without the field or cookie are told apart by address; a client can invent as many values as it wants, so use them only for values that something else checks. `\"pages\"`: only `limit.take` uses it.";
+    "requests": own("rate such as `\"10/s\"`, `\"100/m\"`, `\"1000/h\"` or `\"5/d\"`", set_requests, show_requests), "none", Live,
+        "Limits requests.";
+    "bytes": own("rate such as `\"1 MiB/s\"` or `\"1 GiB/h\"`", set_bytes, show_bytes), "none", Live,
+        "Limits bytes of bodies, in both directions together. They are counted at the end of a request, whatever that end is; a client that has used more than the burst is refused until that much time has passed.";
+    "open": own("whole number, 1 to 1000000", set_open, show_open), "none", Live,
+        "Limits requests that are not answered yet.";
+    "burst": own("whole number; a size with `bytes`", set_burst, show_burst), "the rate's amount of one second, at least 1", Live,
+        "How many are allowed at once.";
+    "delay": own("duration, up to 10 seconds", set_delay, show_delay), "none", Live,
+        "A request that is too early waits for so long at most instead of being refused. Only with `requests`.";
+    "paths": apart("list of patterns"), "all", Reload,
+        "The paths whose requests count, as in `glob` of a [route](#route).";
+    "methods": apart("list of methods"), "all", Reload,
+        "The methods whose requests count.";
 };
 
 /// The limit that is set or shown while the server runs: the rows refer to a configuration, of which only the first is
 /// used. Those of a file are read apart, because their keys depend on each other.
-fn first(config: &Config) -> Option<&LimitRule> {
-    config.quotas.first()
+fn first(config: &mut Config) -> Option<&mut LimitRule> {
+    config.quotas.first_mut()
 }
 
 /// Sets the quantity and its number. A burst that is configured stays.
 fn set_measure(config: &mut Config, mut measure: Measure) {
-    let Some(limit) = config.quotas.first_mut() else { return };
+    let Some(limit) = first(config) else { return };
     let before = match limit.measure {
         Measure::Requests(rate) | Measure::Bytes(rate) => rate.configured_burst,
         Measure::Open(_) => None,
@@ -221,7 +68,76 @@ fn set_measure(config: &mut Config, mut measure: Measure) {
     limit.measure = measure;
 }
 
-/// Reads every `[[limit]]`.
+type Outcome = Result<(), String>;
+
+fn set_requests(config: &mut Config, item: &Item<'_>, _: &mut Reading<'_>) -> Outcome {
+    set_measure(config, Measure::Requests(rate_of_requests(item)?));
+    Ok(())
+}
+
+fn show_requests(config: &mut Config) -> Option<String> {
+    match first(config)?.measure {
+        Measure::Requests(rate) => Some(rate.show(rate.units)),
+        Measure::Bytes(_) | Measure::Open(_) => None,
+    }
+}
+
+fn set_bytes(config: &mut Config, item: &Item<'_>, _: &mut Reading<'_>) -> Outcome {
+    set_measure(config, Measure::Bytes(rate_of_bytes(item)?));
+    Ok(())
+}
+
+fn show_bytes(config: &mut Config) -> Option<String> {
+    match first(config)?.measure {
+        Measure::Bytes(rate) => Some(rate.show(spoken_size(rate.units))),
+        Measure::Requests(_) | Measure::Open(_) => None,
+    }
+}
+
+fn set_open(config: &mut Config, item: &Item<'_>, _: &mut Reading<'_>) -> Outcome {
+    set_measure(config, Measure::Open(open(item)?));
+    Ok(())
+}
+
+fn show_open(config: &mut Config) -> Option<String> {
+    match first(config)?.measure {
+        Measure::Open(most) => Some(most.to_string()),
+        Measure::Requests(_) | Measure::Bytes(_) => None,
+    }
+}
+
+fn set_burst(config: &mut Config, item: &Item<'_>, _: &mut Reading<'_>) -> Outcome {
+    match first(config).map(|limit| &mut limit.measure) {
+        Some(Measure::Requests(rate)) => rate.configured_burst = Some(burst_of_requests(item)?),
+        Some(Measure::Bytes(rate)) => rate.configured_burst = Some(size(item)?),
+        Some(Measure::Open(_)) | None => {}
+    }
+    Ok(())
+}
+
+fn show_burst(config: &mut Config) -> Option<String> {
+    match first(config)?.measure {
+        Measure::Requests(rate) => Some(rate.burst().to_string()),
+        Measure::Bytes(rate) => Some(show_size(rate.burst())),
+        Measure::Open(_) => None,
+    }
+}
+
+fn set_delay(config: &mut Config, item: &Item<'_>, _: &mut Reading<'_>) -> Outcome {
+    let delay = delay(item)?;
+    if let Some(limit) = first(config) {
+        limit.delay = delay;
+    }
+    Ok(())
+}
+
+fn show_delay(config: &mut Config) -> Option<String> {
+    let LimitRule { measure: Measure::Requests(_), delay, .. } = first(config)? else {
+        return None;
+    };
+    Some(show_duration(*delay))
+}
+
 pub(super) fn read_all(top: &Section<'_>, problems: &mut Problems) -> Vec<LimitRule> {
     let sections = top.sections("limit", &QUOTA, problems);
     if let Some(section) = sections.get(limits::QUOTAS_MAX) {
