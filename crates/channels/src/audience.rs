@@ -222,18 +222,18 @@ impl Audience {
     ) {
         for seat_state in &mut self.seats {
             if let SeatState::Behind(_, missed) = seat_state {
-                *missed = Missed { first: known + 1, is_lost: true };
+                *missed = Missed { first: known.saturating_add(1), is_lost: true };
             }
         }
         self.lost = Some((self.messages, known));
-        self.put_event(order, known + 1, encode);
+        self.put_event(order, known.saturating_add(1), encode);
     }
 
     /// The number of the message of this turn before which there are so many.
     fn number_of(&self, before: u32) -> u64 {
         let jump = self.jumps.iter().rev().find(|(at, _)| *at <= before);
         let (at, number) = jump.copied().unwrap_or((0, self.first));
-        number + u64::from(before - at)
+        number.saturating_add(u64::from(before - at))
     }
 
     fn mark(&mut self, order: u32) {
@@ -314,7 +314,9 @@ impl Audience {
     pub(crate) fn slowed(&self, receiver: Receiver, before: u32) -> Slowed {
         let Receiver { process, seat, .. } = receiver;
         let missed = match self.lost {
-            Some((at, known)) if before <= at => Missed { first: known + 1, is_lost: true },
+            Some((at, known)) if before <= at => {
+                Missed { first: known.saturating_add(1), is_lost: true }
+            }
             _ => Missed { first: self.number_of(before), is_lost: false },
         };
         Slowed { seat, process, missed, messages: self.messages.saturating_sub(before) }
