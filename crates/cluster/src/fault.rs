@@ -40,6 +40,15 @@ pub enum LinkFault {
     Stopping,
 }
 
+impl LinkFault {
+    /// What a server says before it ends a connection.
+    pub(crate) fn of_error(text: &str) -> Self {
+        let is_of_credentials = text.to_ascii_lowercase().contains("auth");
+        let text = text.to_owned();
+        if is_of_credentials { Self::Credentials(text) } else { Self::Refused(text) }
+    }
+}
+
 impl From<NatsProblem> for LinkFault {
     fn from(problem: NatsProblem) -> Self {
         match problem {

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use ahash::HashMap;
+use ahash::{HashMap, HashSet};
 use channels::{ClusterNode, Keeping};
 
 use crate::speech::Speech;
@@ -29,10 +29,28 @@ pub(crate) enum Interest {
     AllAdded,
 }
 
+/// How much of a channel with a history the channels know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// It was not read since it is followed.
+    New,
+    /// Everything, since this time.
+    Whole(u64),
+    /// Everything up to the mark of its stream at the last loss.
+    Interrupted,
+}
+
+#[derive(Debug)]
+struct Followed {
+    keeping: Keeping,
+    subscription: u64,
+    standing: Standing,
+}
+
 /// The subscriptions of a link.
 #[derive(Debug, Default)]
 pub(crate) struct Following {
-    channels: HashMap<Arc<str>, (Keeping, u64)>,
+    channels: HashMap<Arc<str>, Followed>,
     follows_all: bool,
     by_number: HashMap<u64, Interest>,
 }
@@ -49,7 +67,37 @@ impl Following {
 
     /// How a channel is followed.
     pub(crate) fn keeping(&self, name: &str) -> Option<Keeping> {
-        self.channels.get(name).map(|(keeping, _)| *keeping)
+        self.channels.get(name).map(|followed| followed.keeping)
+    }
+
+    /// A history was read to its end.
+    pub(crate) fn note_read(&mut self, name: &str, now_ms: u64) {
+        if let Some(followed) = self.channels.get_mut(name)
+            && !matches!(followed.standing, Standing::Whole(_))
+        {
+            followed.standing = Standing::Whole(now_ms);
+        }
+    }
+
+    /// Whether the channels knew everything of a channel up to the mark at the last loss.
+    pub(crate) fn is_interrupted(&self, name: &str) -> bool {
+        self.channels.get(name).is_some_and(|of| of.standing == Standing::Interrupted)
+    }
+
+    /// The streams of channels that were not read since the last loss.
+    pub(crate) fn unread(&self, subjects: &Subjects) -> HashSet<u16> {
+        let unread = self.channels.iter().filter(|(_, of)| of.standing == Standing::Interrupted);
+        unread.map(|(name, _)| subjects.shard(name)).collect()
+    }
+
+    /// The connection was lost. `asked_ms`: the time of the mark of a stream.
+    pub(crate) fn interrupt(&mut self, subjects: &Subjects, asked_ms: impl Fn(u16) -> Option<u64>) {
+        for (name, followed) in &mut self.channels {
+            if let Standing::Whole(since_ms) = followed.standing {
+                let is_before = asked_ms(subjects.shard(name)).is_some_and(|at| since_ms < at);
+                followed.standing = if is_before { Standing::Interrupted } else { Standing::New };
+            }
+        }
     }
 
     /// Follows a channel; without a connection, from the next one on.
@@ -70,12 +118,13 @@ impl Following {
             self.by_number.insert(number, Interest::Channel(Arc::clone(&name), keeping));
             number
         });
-        self.channels.insert(name, (keeping, number));
+        let followed = Followed { keeping, subscription: number, standing: Standing::New };
+        self.channels.insert(name, followed);
     }
 
     pub(crate) fn unfollow(&mut self, name: &str, speech: Option<&mut Speech>) {
-        if let Some((_, number)) = self.channels.remove(name) {
-            self.end(number, speech);
+        if let Some(followed) = self.channels.remove(name) {
+            self.end(followed.subscription, speech);
         }
     }
 
@@ -125,9 +174,9 @@ impl Following {
         ] {
             self.by_number.insert(speech.subscribe(&subject, queue), interest);
         }
-        for (name, (keeping, number)) in &mut self.channels {
-            *number = speech.subscribe(&subject(subjects, name, *keeping), None);
-            self.by_number.insert(*number, Interest::Channel(Arc::clone(name), *keeping));
+        for (name, Followed { keeping, subscription, .. }) in &mut self.channels {
+            *subscription = speech.subscribe(&subject(subjects, name, *keeping), None);
+            self.by_number.insert(*subscription, Interest::Channel(Arc::clone(name), *keeping));
         }
         if self.follows_all {
             self.subscribe_to_all(speech, subjects);

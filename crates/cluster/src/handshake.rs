@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{ClusterPlan, NatsCredentials};
+use crate::plan::ClusterPlan;
 
 /// What a server tells of itself. What it does not say is empty.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -94,17 +94,14 @@ pub(crate) fn introduce(plan: &ClusterPlan, info: &NatsInfo) -> Vec<u8> {
         nkey: None,
         sig: None,
     };
-    match &plan.credentials {
-        NatsCredentials::None => {}
-        NatsCredentials::Password { user, password } => {
-            (told.user, told.pass) = (Some(&**user), Some(&**password));
-        }
-        NatsCredentials::Token(token) => told.auth_token = Some(token),
-        NatsCredentials::Key(key) => {
-            let nonce = info.nonce.as_deref().unwrap_or_default();
-            told.sig = Some(URL_SAFE_NO_PAD.encode(key.sign(nonce.as_bytes())));
-            told.nkey = Some(key.public());
-        }
+    if let Some(login) = &plan.credentials.login {
+        (told.user, told.pass) = (Some(&*login.user), Some(&*login.password));
+    }
+    told.auth_token = plan.credentials.token.as_deref();
+    // Without a nonce the server knows no keys.
+    if let (Some(key), Some(nonce)) = (&plan.credentials.key, &info.nonce) {
+        told.sig = Some(URL_SAFE_NO_PAD.encode(key.sign(nonce.as_bytes())));
+        told.nkey = Some(key.public());
     }
     serde_json::to_vec(&told).expect("texts and numbers are always JSON")
 }

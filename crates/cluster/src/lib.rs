@@ -25,11 +25,15 @@ mod stream_forms;
 mod streams;
 mod subjects;
 mod times;
+mod trial;
 
 pub use fault::LinkFault;
 pub use handshake::NatsInfo;
 pub use link::{LinkEvent, NatsLink};
 pub use nkey::{SeedProblem, UserKey};
 pub use nodes::NodeView;
-pub use plan::{ClusterPlan, LinkEncryption, NatsCredentials, NatsServer, StreamPlan};
+pub use plan::{
+    ClusterPlan, LinkEncryption, LinkSeat, NatsCredentials, NatsLogin, NatsServer, StreamPlan,
+};
 pub use stats::LinkStats;
+pub use trial::{NatsTrial, TrialFindings};

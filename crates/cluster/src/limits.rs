@@ -29,6 +29,12 @@ pub const READ_MS: u64 = 5_000;
 /// 2 s for what is asked of streams. Beyond: it is asked again.
 pub const STREAM_ANSWER_MS: u64 = 2_000;
 
+/// 10 s between two looks at the state of a stream.
+pub const SAMPLE_MS: u64 = 10_000;
+
+/// 68 KiB of a message in a stream at most: the largest message of a channel, its subject and header fields.
+pub const KEPT_MESSAGE_BYTES: u64 = 68 * 1024;
+
 /// 1 s after which a stream is asked for again that could not be made.
 pub const STREAM_AGAIN_MS: u64 = 1_000;
 

@@ -9,7 +9,7 @@ use channels::{ClusterNews, ClusterNode};
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{HEARTBEAT_MS, LEASE_MS, NODES};
-use crate::plan::ClusterPlan;
+use crate::plan::{ClusterPlan, LinkSeat};
 
 /// 250 ms between two signs of life because others have just come.
 const GREETING_MS: u64 = 250;
@@ -87,27 +87,27 @@ impl Nodes {
     }
 
     /// What a link says when it has connected.
-    pub(crate) fn greeting(plan: &ClusterPlan, link: u16, connection: u64) -> Vec<u8> {
-        sign(plan, link, connection, Occasion::Came)
+    pub(crate) fn greeting(plan: &ClusterPlan, seat: LinkSeat, connection: u64) -> Vec<u8> {
+        sign(plan, seat, connection, Occasion::Came)
     }
 
     /// What a node says at its end.
-    pub(crate) fn farewell(plan: &ClusterPlan, link: u16, connection: u64) -> Vec<u8> {
-        sign(plan, link, connection, Occasion::Ends)
+    pub(crate) fn farewell(plan: &ClusterPlan, seat: LinkSeat, connection: u64) -> Vec<u8> {
+        sign(plan, seat, connection, Occasion::Ends)
     }
 
     /// The sign of life, if it is time for one.
     pub(crate) fn sign_of_life(
         &mut self,
         plan: &ClusterPlan,
-        (link, connection): (u16, u64),
+        (seat, connection): (LinkSeat, u64),
         now_ms: u64,
     ) -> Option<Vec<u8>> {
-        if link != 0 || now_ms < self.next_sign_ms {
+        if seat.number != 0 || now_ms < self.next_sign_ms {
             return None;
         }
         self.next_sign_ms = now_ms + HEARTBEAT_MS;
-        Some(sign(plan, link, connection, Occasion::Time))
+        Some(sign(plan, seat, connection, Occasion::Time))
     }
 
     /// Something was heard of a node.
@@ -157,20 +157,20 @@ impl Nodes {
         ended
     }
 
-    pub(crate) fn next_due_ms(&self, link: u16) -> Option<u64> {
+    pub(crate) fn next_due_ms(&self, seat: LinkSeat) -> Option<u64> {
         let ends = self.others.values().map(|other| other.heard_ms + LEASE_MS).min();
-        let sign = (link == 0).then_some(self.next_sign_ms);
+        let sign = (seat.number == 0).then_some(self.next_sign_ms);
         ends.into_iter().chain(sign).min()
     }
 }
 
-fn sign(plan: &ClusterPlan, link: u16, connection: u64, why: Occasion) -> Vec<u8> {
+fn sign(plan: &ClusterPlan, seat: LinkSeat, connection: u64, why: Occasion) -> Vec<u8> {
     let form = SignForm {
         node: plan.node.0,
         name: plan.name.clone(),
         version: plan.version.clone(),
-        schedulers: plan.schedulers,
-        link,
+        schedulers: seat.schedulers,
+        link: seat.number,
         connection,
         why,
     };

@@ -8,31 +8,29 @@ use channels::ClusterNode;
 
 use crate::nkey::UserKey;
 
-/// How a node proves that it may use NATS.
-pub enum NatsCredentials {
-    /// Not at all.
-    None,
-    /// With a name and a password.
-    Password {
-        /// The name.
-        user: String,
-        /// The password.
-        password: String,
-    },
-    /// With a token.
-    Token(String),
-    /// With a signature.
-    Key(UserKey),
+/// How a node proves that it may use NATS. A server takes what it knows.
+#[derive(Default)]
+pub struct NatsCredentials {
+    /// A user and its password.
+    pub login: Option<NatsLogin>,
+    /// A token.
+    pub token: Option<String>,
+    /// A key that signs what the server sends.
+    pub key: Option<UserKey>,
+}
+
+/// A user and its password.
+pub struct NatsLogin {
+    /// The user.
+    pub user: String,
+    /// The password.
+    pub password: String,
 }
 
 impl fmt::Debug for NatsCredentials {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::None => "None",
-            Self::Password { .. } => "Password",
-            Self::Token(_) => "Token",
-            Self::Key(_) => "Key",
-        })
+        let user = self.login.as_ref().map(|login| &login.user);
+        out.debug_struct("NatsCredentials").field("user", &user).field("key", &self.key).finish()
     }
 }
 
@@ -81,6 +79,15 @@ pub struct StreamPlan {
     pub age_ms: u64,
 }
 
+/// Whose link one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkSeat {
+    /// The number of the scheduler.
+    pub number: u16,
+    /// How many schedulers the node has.
+    pub schedulers: u16,
+}
+
 /// What a node is in its cluster.
 #[derive(Debug)]
 pub struct ClusterPlan {
@@ -90,8 +97,6 @@ pub struct ClusterPlan {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// The number of its schedulers.
-    pub schedulers: u16,
     /// The beginning of all subjects and streams.
     pub prefix: String,
     /// The servers of NATS.

@@ -13,7 +13,7 @@ use wire::nats::NatsHeaders;
 use crate::body::{self, Body};
 use crate::limits::{READ_BYTES, READ_MS, READS_UNDER_WAY};
 use crate::speech::{Request, Speech};
-use crate::stream_forms::StreamSample;
+use crate::stream_forms::{Mark, StreamSample};
 use crate::streams::Streams;
 use crate::subjects::Subjects;
 use crate::times;
@@ -25,6 +25,8 @@ pub(crate) struct Wish {
     pub(crate) read: u64,
     pub(crate) after: u64,
     pub(crate) at_most: u32,
+    /// The channels know everything up to `after` and to this mark.
+    pub(crate) known_until: Option<Mark>,
 }
 
 #[derive(Debug)]
@@ -121,12 +123,13 @@ impl Reads {
         &mut self,
         read: u64,
         sample: StreamSample,
+        now_ms: u64,
         (speech, streams, subjects): (&mut Speech, &mut Streams, &Subjects),
     ) -> Option<ReadResult> {
         let open = self.open.get_mut(&read)?;
         if matches!(open.step, Step::After) {
             if open.before.is_some_and(|before| before.epoch == sample.epoch) {
-                return self.open.remove(&read).map(|read| read.result(&sample));
+                return self.open.remove(&read).map(|read| read.result(&sample, now_ms));
             }
             // The stream changed meanwhile: this is read from the beginning, with the sample as the first one.
             open.messages.clear();
@@ -190,8 +193,8 @@ impl Reads {
 }
 
 impl Read {
-    fn result(self, after: &StreamSample) -> ReadResult {
-        let part = self.part(after);
+    fn result(self, after: &StreamSample, now_ms: u64) -> ReadResult {
+        let part = self.part(after, now_ms);
         let Wish { name, read, .. } = self.wish;
         ReadResult::Part { name, read, part }
     }
@@ -201,12 +204,16 @@ impl Read {
     /// A stream drops messages in two ways. Over its bounds it drops its oldest: nothing that it dropped so has a
     /// number of `first` or above. Of each channel it keeps so many, and drops the oldest of the channel. While it has
     /// fewer than so many behind `wish.after`, everything that it dropped so was older than something that it dropped
-    /// in the first way, or than `wish.after`. With as many, what was before the first of them may be missing.
-    fn part(&self, after: &StreamSample) -> HistoryPart {
+    /// in the first way, or than `wish.after`. With as many, what was before the first of them may be missing. For a
+    /// channel that was followed until the connection was lost, messages before the mark do not count.
+    fn part(&self, after: &StreamSample, now_ms: u64) -> HistoryPart {
         let count = self.messages.len() as u64 + self.pending;
         let first = self.messages.first().map(|message| message.number);
         let complete_after = match first {
             Some(first) if count >= after.messages => first - 1,
+            _ if self.wish.known_until.is_some_and(|mark| mark.is_whole_until(after, now_ms)) => {
+                self.wish.after
+            }
             _ => self.wish.after.max(after.first.saturating_sub(1)),
         };
         let with_age = |message: &KeptMessage| KeptMessage {
@@ -233,10 +240,12 @@ impl Read {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::KEPT_MESSAGE_BYTES;
     use channels::Payload;
 
     fn sample(first: u64, last: u64) -> StreamSample {
-        StreamSample { epoch: 1, first, last, at_ms: 1_000, messages: 3 }
+        let (age_ms, bytes) = (Some(1_000), Some(10 * KEPT_MESSAGE_BYTES));
+        StreamSample { epoch: 1, first, last, at_ms: 1_000, messages: 3, age_ms, bytes }
     }
 
     fn read(after: u64, numbers: &[u64], pending: u64) -> Read {
@@ -246,7 +255,7 @@ mod tests {
             body: Payload::of_text("x"),
         };
         Read {
-            wish: Wish { name: "a".into(), read: 1, after, at_most: 10 },
+            wish: Wish { name: "a".into(), read: 1, after, at_most: 10, known_until: None },
             step: Step::After,
             until_ms: 0,
             before: Some(sample(1, 90)),
@@ -273,7 +282,7 @@ mod tests {
             (70, &[80, 90][..], 0, 1, 70),
             (60, &[70, 80, 90][..], 0, 65, 69),
         ] {
-            let part = read(after, numbers, pending).part(&sample(first, 95));
+            let part = read(after, numbers, pending).part(&sample(first, 95), 0);
             assert_eq!(
                 part.complete_after, complete_after,
                 "{after} {numbers:?} {pending} {first}"
@@ -282,12 +291,34 @@ mod tests {
     }
 
     #[test]
+    fn a_quiet_channel_that_was_followed_until_the_loss_misses_nothing() {
+        let mark = |epoch, asked_ms, last| Some(Mark { epoch, asked_ms, last });
+        // Everything that the stream had when the connection was lost has left it since.
+        for (known_until, complete_after) in [
+            (None, 89),
+            (mark(1, 5_000, 86), 10),
+            (mark(2, 5_000, 86), 89),
+            // It may be too old by now, or too much was added.
+            (mark(1, 4_000, 86), 89),
+            (mark(1, 5_000, 85), 89),
+        ] {
+            let mut read = read(10, &[], 0);
+            read.wish.known_until = known_until;
+            let part = read.part(&sample(90, 95), 5_000);
+            assert_eq!(part.complete_after, complete_after, "{known_until:?}");
+        }
+        let mut full = read(10, &[91, 92, 93], 0);
+        full.wish.known_until = mark(1, 5_000, 90);
+        assert_eq!(full.part(&sample(90, 95), 5_000).complete_after, 90, "a busy one may");
+    }
+
+    #[test]
     fn a_part_says_up_to_where_it_goes() {
-        let whole = read(0, &[70], 0).part(&sample(1, 95));
+        let whole = read(0, &[70], 0).part(&sample(1, 95), 0);
         assert_eq!((whole.last, whole.rest), (90, Remainder::None), "as it was before");
         assert_eq!(whole.messages[0].age_ms, 600);
-        let more = read(0, &[70], 1).part(&sample(1, 95));
+        let more = read(0, &[70], 1).part(&sample(1, 95), 0);
         assert_eq!((more.last, more.rest), (70, Remainder::Some));
-        assert_eq!(read(0, &[93], 0).part(&sample(1, 95)).last, 93);
+        assert_eq!(read(0, &[93], 0).part(&sample(1, 95), 0).last, 93);
     }
 }

@@ -5,7 +5,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::limits::REPEATS_NS;
+use crate::limits::{KEPT_MESSAGE_BYTES, REPEATS_NS};
 use crate::plan::StreamPlan;
 use crate::subjects::{Subjects, fnv};
 use crate::times;
@@ -62,6 +62,33 @@ pub(crate) struct StreamSample {
     pub(crate) at_ms: u64,
     /// Messages that it keeps of one channel.
     pub(crate) messages: u64,
+    /// The time for which it keeps messages; `None`: without end.
+    pub(crate) age_ms: Option<u64>,
+    /// Bytes that it keeps; `None`: without end.
+    pub(crate) bytes: Option<u64>,
+}
+
+/// A moment before a connection was lost, up to which all messages of a stream had come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(crate) epoch: u64,
+    /// When the state of the stream was asked for.
+    pub(crate) asked_ms: u64,
+    /// The number of the last message then.
+    pub(crate) last: u64,
+}
+
+impl Mark {
+    /// Whether a stream that had this state at `now_ms` has dropped none of its messages after the mark, apart from
+    /// those of channels with too many: they are not old enough, and not large enough together, even if all are as
+    /// large as a message may be. Over its bounds a stream drops its oldest messages first.
+    pub(crate) fn is_whole_until(&self, state: &StreamSample, now_ms: u64) -> bool {
+        let passed_ms = now_ms.saturating_sub(self.asked_ms);
+        let most = state.last.saturating_sub(self.last).saturating_mul(KEPT_MESSAGE_BYTES);
+        self.epoch == state.epoch
+            && state.age_ms.is_none_or(|age_ms| passed_ms < age_ms)
+            && state.bytes.is_none_or(|bytes| most < bytes)
+    }
 }
 
 impl ApiError {
@@ -86,6 +113,8 @@ impl StreamAnswer {
             last: self.state.last_seq,
             at_ms: times::milliseconds(&self.ts).unwrap_or(0),
             messages: self.config["max_msgs_per_subject"].as_u64().unwrap_or(1),
+            age_ms: self.config["max_age"].as_u64().filter(|ns| *ns > 0).map(|ns| ns / 1_000_000),
+            bytes: self.config["max_bytes"].as_u64(),
         })
     }
 }

@@ -11,11 +11,14 @@ use channels::Payload;
 use serde_json::Value;
 use wire::nats::NatsHeaders;
 
-use crate::limits::{HELD, STREAM_AGAIN_MS, STREAM_ANSWER_MS};
+use crate::limits::{HELD, SAMPLE_MS, STREAM_AGAIN_MS, STREAM_ANSWER_MS};
 use crate::plan::StreamPlan;
 use crate::speech::{Request, Speech};
-use crate::stream_forms::{self as forms, ApiError, StreamAnswer, StreamSample};
+use crate::stream_forms::{self as forms, ApiError, Mark, StreamAnswer, StreamSample};
 use crate::subjects::Subjects;
+
+/// 1 s between two marks: a stream may answer before its last message has gone out.
+const MARKS_APART_MS: u64 = 1_000;
 
 /// Something with a number of a stream.
 #[derive(Debug)]
@@ -72,6 +75,12 @@ struct Stream {
     last_added: u64,
     last_result: u64,
     asking: Asking,
+    /// When the state was asked for last.
+    asked_ms: u64,
+    /// The last states, a second or more apart: when each was asked for, and the number of the last message.
+    marks: VecDeque<Mark>,
+    /// The mark when the connection was lost.
+    at_loss: Option<Mark>,
     /// Reads that wait for the sample that is asked for, and for the one after it.
     waiting: Vec<u64>,
     next: Vec<u64>,
@@ -105,6 +114,9 @@ impl Streams {
             last_added: 0,
             last_result: 0,
             asking: Asking::Nothing,
+            asked_ms: 0,
+            marks: VecDeque::new(),
+            at_loss: None,
             waiting: Vec::new(),
             next: Vec::new(),
             wants: Wants::Sample,
@@ -123,9 +135,20 @@ impl Streams {
         self.streams.iter().all(|stream| stream.epoch.is_some())
     }
 
-    /// The connection was lost: what waits for numbers is forgotten, because it is sent or read again.
-    pub(crate) fn forget(&mut self) {
-        for stream in &mut self.streams {
+    /// The mark of a stream when the connection was lost.
+    pub(crate) fn at_loss(&self, shard: u16) -> Option<Mark> {
+        self.streams.get(usize::from(shard))?.at_loss
+    }
+
+    /// The connection was lost: what waits for numbers is forgotten, because it is sent or read again. Marks of an
+    /// earlier loss stay where channels still have to be read since then.
+    pub(crate) fn forget(&mut self, is_unread: impl Fn(u16) -> bool) {
+        for (shard, stream) in (0..).zip(&mut self.streams) {
+            if !is_unread(shard) {
+                // What came before the last state was asked for has come before its answer.
+                stream.at_loss = stream.marks.iter().rev().nth(1).copied();
+            }
+            stream.marks.clear();
             stream.epoch = None;
             stream.asking = Asking::Nothing;
             stream.wants = Wants::Sample;
@@ -167,11 +190,13 @@ impl Streams {
                 Asking::Later(due_ms) => due_ms <= now_ms,
             };
             let is_wanted = stream.wants == Wants::Sample
+                || stream.asked_ms + SAMPLE_MS <= now_ms
                 || !stream.next.is_empty()
                 || !stream.waiting.is_empty();
             if is_due && is_wanted {
                 stream.waiting.append(&mut stream.next);
                 stream.wants = Wants::Nothing;
+                stream.asked_ms = now_ms;
                 let subject = format!("$JS.API.STREAM.INFO.{}", subjects.stream(shard as u16));
                 let number = speech.request(&subject, b"", b"", Request::Stream(shard as u16));
                 stream.asking = Asking::Info { number, until_ms: now_ms + STREAM_ANSWER_MS };
@@ -181,12 +206,12 @@ impl Streams {
 
     /// When something is to be asked again.
     pub(crate) fn next_due_ms(&self) -> Option<u64> {
-        let due = self.streams.iter().filter_map(|stream| match stream.asking {
-            Asking::Nothing => None,
+        let due = self.streams.iter().map(|stream| match stream.asking {
+            Asking::Nothing => stream.asked_ms + SAMPLE_MS,
             Asking::Info { until_ms, .. }
             | Asking::Create { until_ms, .. }
-            | Asking::Update { until_ms, .. } => Some(until_ms),
-            Asking::Later(due_ms) => Some(due_ms),
+            | Asking::Update { until_ms, .. } => until_ms,
+            Asking::Later(due_ms) => due_ms,
         });
         due.min()
     }
@@ -334,6 +359,14 @@ impl Stream {
         let highest = before.map_or(0, |(_, highest)| highest);
         self.seen = Some((sample.epoch, highest.max(sample.last)));
         self.epoch = Some(sample.epoch);
+        let mark = Mark { epoch: sample.epoch, asked_ms: self.asked_ms, last: sample.last };
+        if self.marks.back().is_none_or(|before| before.asked_ms + MARKS_APART_MS <= mark.asked_ms)
+        {
+            self.marks.push_back(mark);
+            if self.marks.len() > 2 {
+                self.marks.pop_front();
+            }
+        }
         let mut news = Vec::new();
         for numbered in std::mem::take(&mut self.held) {
             self.note(&numbered, sample.epoch);

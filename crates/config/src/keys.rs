@@ -7,6 +7,7 @@ use crate::access::ACCESS;
 use crate::acme::ACME;
 use crate::channel_settings::CHANNELS;
 use crate::channels::CHANNEL;
+use crate::cluster::CLUSTER;
 use crate::files::{CACHE_CONTROL, FILES, ROUTE_FILES};
 use crate::forward_auth::FORWARD_AUTH;
 use crate::host::HOST;
@@ -30,7 +31,7 @@ use crate::when::WHEN;
 use crate::wording::{enumerate, nearest, shown};
 
 /// Every section with keys of its own, in the order of the documentation.
-pub static SECTIONS: [&SectionKeys; 30] = [
+pub static SECTIONS: [&SectionKeys; 31] = [
     &TOP,
     &LISTENER,
     &ACME,
@@ -53,6 +54,7 @@ pub static SECTIONS: [&SectionKeys; 30] = [
     &PAGES,
     &CHANNEL,
     &CHANNELS,
+    &CLUSTER,
     &STORE,
     &DATABASE,
     &PROCESS,

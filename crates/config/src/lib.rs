@@ -13,6 +13,7 @@ mod address;
 mod channel_settings;
 mod channels;
 mod choice;
+mod cluster;
 mod countries;
 mod expand;
 mod fetch;
@@ -82,6 +83,7 @@ pub use model::access::{AcceptedNames, AccessRule, Admission, Clients, Users};
 pub use model::acme::{AcmeAccount, AcmeChallenge, AcmeIssuer, AcmeSettings, AcmeState};
 pub use model::channel_settings::{ChannelKeyFiles, ChannelSettings};
 pub use model::channels::{ChannelAccess, ChannelRules, SlowSubscriber};
+pub use model::cluster::{ClusterScheme, ClusterServer, ClusterSettings};
 pub use model::config::{
     AppDirectory, AppPresence, Authentication, Config, DescriptorTables, ErrorPage, FileCache,
     Host, ListenerSettings, PathMatcher, Protocol, Respond, Route, RouteAction, Steering,

@@ -12,6 +12,7 @@ use toml::de::DeTable;
 use crate::acme::ACME;
 use crate::address::ListenerAddress;
 use crate::channel_settings::CHANNELS;
+use crate::cluster::CLUSTER;
 use crate::files::FILES;
 use crate::limit_keys::LIMITS;
 use crate::limits::{BUSY_POLL_MAX, CONFIG_SIZE_MAX, PROFILE_RING_MAX, SCHEDULERS_MAX, SPIN_MAX};
@@ -33,8 +34,9 @@ use crate::top_keys::TOP;
 use crate::trace::TRACE;
 use crate::wording::shown;
 use crate::{
-    access, acme, channels, field, files, host, keys, limit_keys, limits, listener, maintenance,
-    maps, named_modules, pages, processes, proxy_route, quotas, sources, store, upstream,
+    access, acme, channels, cluster, field, files, host, keys, limit_keys, limits, listener,
+    maintenance, maps, named_modules, pages, processes, proxy_route, quotas, sources, store,
+    upstream,
 };
 
 /// The file that is searched in the served directory.
@@ -127,12 +129,12 @@ pub(super) fn config(
 /// The table of a text whose positions begin at `base`.
 fn parse<'t>(text: &'t str, base: usize, problems: &mut Problems) -> DeTable<'t> {
     let (document, errors) = DeTable::parse_recoverable(text);
-    add_syntax(&errors, (text, base), problems);
+    add_syntax(&errors, text, base, problems);
     document.into_inner()
 }
 
 /// One problem per line, because further ones are mostly guesses of the parser.
-fn add_syntax(errors: &[toml::de::Error], (text, base): (&str, usize), problems: &mut Problems) {
+fn add_syntax(errors: &[toml::de::Error], text: &str, base: usize, problems: &mut Problems) {
     let mut line = None;
     for error in errors {
         let span = error.span().unwrap_or(0..0);
@@ -170,6 +172,7 @@ fn read_top(
         listener::read(top, overrides, &config.channel_settings.keys, base, problems);
     let offset = top.item("acme").map(|item| item.key_offset);
     acme::check(offset, &config, overrides, problems);
+    cluster::check(top.item("cluster").as_ref(), &config, problems);
     config.headers = field::headers(top, problems);
     config.media_types = files::media_types(top, problems);
     lay_over(overrides, &mut config, problems);
@@ -202,6 +205,7 @@ fn read_sections(top: &Section<'_>, config: &mut Config, base: &Path, problems: 
     }
     for (key, keys) in [
         ("channels", &CHANNELS),
+        ("cluster", &CLUSTER),
         ("store", &STORE),
         ("log", &LOG),
         ("trace", &TRACE),

@@ -102,6 +102,8 @@ pub(super) static TOP: SectionKeys = section! {
         "The [channels](channels.md) that clients may use.";
     "channels": section("section `[channels]`"), "see below", Reload,
         "Settings for all channels.";
+    "cluster": section("section `[cluster]`"), "channels are those of this server", Restart,
+        "Other servers with the same channels.";
     "store": section("section `[store]`"), "no store", Reload,
         "The [key/value store](store.md).";
     "database": section("sections `[[database]]`"), "none", Reload,

@@ -27,6 +27,7 @@ use crate::cache_order::CacheOrder;
 use crate::disk_order::{DiskAnswer, DiskOrders, DiskReport};
 use crate::events::{Trouble, Vitals};
 use crate::handshakes::HandshakeFailures;
+use crate::link_report::LinkReport;
 use crate::live::{LiveAnswer, ViewRequest};
 use crate::maintenance::{MaintenanceSource, Switch};
 use crate::profile_order::{Profiled, ToProfiler};
@@ -133,7 +134,7 @@ pub enum TraceOrder {
     Stop(u64),
 }
 
-/// What the control scheduler queries.
+/// The queries of the control scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inquiry {
     /// Their counters.
@@ -335,6 +336,8 @@ metric::counted! {
         pub pages: Option<PagesReport> = Elsewhere("rows of its own"),
         /// The channels' numbers.
         pub channels: ChannelStats = Elsewhere("rows of its own"),
+        /// The link to the cluster, if there is one.
+        pub cluster: Option<LinkReport> = Elsewhere("rows of its own, and by `ctl status`"),
         /// The numbers of orders to the store.
         pub store: StoreStats = Elsewhere("rows of its own"),
         /// The numbers of Redis clients.
@@ -356,7 +359,7 @@ metric::counted! {
     }
 }
 
-/// What the log writer counted.
+/// The counters of the log writer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogReport {
     /// Lines written.

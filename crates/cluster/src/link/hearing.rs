@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use channels::{ChannelRefusal, ClusterNews, Keeping, Position};
+use channels::{ChannelRefusal, ClusterNews, Keeping, Position, Remainder};
 use wire::nats::{NatsClientSaid, NatsHeaders, NatsMessage, NatsServerSaid};
 
 use super::{LinkEvent, NatsLink, Stage};
@@ -16,6 +16,7 @@ use crate::limits::MESSAGE_BYTES;
 use crate::nodes::Nodes;
 use crate::plan::LinkEncryption;
 use crate::questions;
+use crate::reads::ReadResult;
 use crate::speech::Request;
 use crate::stream_forms::{AddedForm, ApiError};
 use crate::streams::{Numbered, StreamNews};
@@ -108,7 +109,7 @@ impl NatsLink {
         self.stats.connections += 1;
         self.servers.succeed();
         self.nodes.come_back(now_ms);
-        let greeting = Nodes::greeting(&self.plan, self.number, self.connection);
+        let greeting = Nodes::greeting(&self.plan, self.seat, self.connection);
         let _heard = self.speech.publish(&self.subjects.nodes(), &greeting);
         self.news.push(ClusterNews::Back);
         let server = self.servers.current().map(ToString::to_string).unwrap_or_default();
@@ -126,9 +127,7 @@ impl NatsLink {
             self.problem = Some(problem);
             return Ok(());
         }
-        let is_of_credentials = lower.contains("auth");
-        let why = text.to_owned();
-        Err(if is_of_credentials { LinkFault::Credentials(why) } else { LinkFault::Refused(why) })
+        Err(LinkFault::of_error(text))
     }
 
     fn on_message(&mut self, message: &NatsMessage<'_>, now_ms: u64) {
@@ -150,21 +149,27 @@ impl NatsLink {
                     self.streams.doubt(shard);
                 }
             }
-            Interest::Channel(name, keeping) => self.on_channel(name, keeping, message),
-            Interest::AllAnnounced => self.on_any(Keeping::Nothing, message),
-            Interest::AllAdded => self.on_any(Keeping::History, message),
+            Interest::Channel(name, keeping) => self.on_channel(name, keeping, message, now_ms),
+            Interest::AllAnnounced => self.on_any(Keeping::Nothing, message, now_ms),
+            Interest::AllAdded => self.on_any(Keeping::History, message, now_ms),
         }
     }
 
     /// A message of any channel, which may be followed by itself as well.
-    fn on_any(&mut self, keeping: Keeping, message: &NatsMessage<'_>) {
+    fn on_any(&mut self, keeping: Keeping, message: &NatsMessage<'_>, now_ms: u64) {
         let Some(name) = channel_of(message.subject) else { return };
         if self.following.keeping(&name) != Some(keeping) {
-            self.on_channel(name.into(), keeping, message);
+            self.on_channel(name.into(), keeping, message, now_ms);
         }
     }
 
-    fn on_channel(&mut self, name: Arc<str>, keeping: Keeping, message: &NatsMessage<'_>) {
+    fn on_channel(
+        &mut self,
+        name: Arc<str>,
+        keeping: Keeping,
+        message: &NatsMessage<'_>,
+        now_ms: u64,
+    ) {
         let body = match body::read(message.payload) {
             Some(Body::Message(body)) => body,
             Some(Body::Member { node, member, step }) => {
@@ -193,7 +198,7 @@ impl NatsLink {
         let mut news = Vec::new();
         let added = Numbered::Added { name, number, before, body };
         self.streams.take(shard, added, &mut news);
-        self.on_streams(news);
+        self.on_streams(news, now_ms);
     }
 
     /// The answer to a request.
@@ -213,7 +218,7 @@ impl NatsLink {
                 if news.iter().any(|one| matches!(one, StreamNews::NewEpoch)) {
                     let _told = self.tell(&self.subjects.epochs(), shard.to_string().as_bytes());
                 }
-                self.on_streams(news);
+                self.on_streams(news, now_ms);
             }
             Request::Read(read) => {
                 let with = (&mut self.speech, &mut self.streams, &self.subjects);
@@ -241,7 +246,7 @@ impl NatsLink {
             let (number, is_repeated) = (form.seq, form.duplicate);
             let mut news = Vec::new();
             self.streams.take(shard, Numbered::Result { order, number, is_repeated }, &mut news);
-            self.on_streams(news);
+            self.on_streams(news, now_ms);
             return;
         }
         if form.error.is_some_and(|error| error.err_code == ApiError::MESSAGE_TOO_LARGE) {
@@ -256,7 +261,7 @@ impl NatsLink {
         self.streams.doubt(shard);
     }
 
-    fn on_streams(&mut self, news: Vec<StreamNews>) {
+    fn on_streams(&mut self, news: Vec<StreamNews>, now_ms: u64) {
         for one in news {
             match one {
                 StreamNews::Known {
@@ -275,7 +280,12 @@ impl NatsLink {
                 }
                 StreamNews::Sampled { read, sample } => {
                     let with = (&mut self.speech, &mut self.streams, &self.subjects);
-                    let result = self.reads.on_sample(read, sample, with);
+                    let result = self.reads.on_sample(read, sample, now_ms, with);
+                    if let Some(ReadResult::Part { name, part, .. }) = &result
+                        && part.rest == Remainder::None
+                    {
+                        self.following.note_read(name, now_ms);
+                    }
                     self.report_reads(result);
                 }
                 StreamNews::NewEpoch => {}

@@ -19,7 +19,7 @@ use crate::following::Following;
 use crate::handshake::NatsInfo;
 use crate::limits::{HANDSHAKE_MS, QUIET_MS, SILENCE_MS};
 use crate::nodes::{NodeView, Nodes};
-use crate::plan::{ClusterPlan, NatsServer};
+use crate::plan::{ClusterPlan, LinkSeat, NatsServer};
 use crate::questions::Questions;
 use crate::reads::{ReadResult, Reads};
 use crate::servers::Servers;
@@ -73,7 +73,7 @@ enum Presence {
 #[derive(Debug)]
 pub struct NatsLink {
     plan: Arc<ClusterPlan>,
-    number: u16,
+    seat: LinkSeat,
     subjects: Subjects,
     servers: Servers,
     stage: Stage,
@@ -100,13 +100,13 @@ pub struct NatsLink {
 }
 
 impl NatsLink {
-    /// The link of scheduler `number`. It connects at once.
+    /// The link of a scheduler. It connects at once.
     #[must_use]
-    pub fn new(plan: Arc<ClusterPlan>, number: u16, seed: u64, now_ms: u64) -> Self {
-        let duty = if number == 0 { Duty::Grow } else { Duty::Use };
+    pub fn new(plan: Arc<ClusterPlan>, seat: LinkSeat, seed: u64, now_ms: u64) -> Self {
+        let duty = if seat.number == 0 { Duty::Grow } else { Duty::Use };
         Self {
             subjects: Subjects::new(&plan.prefix, plan.streams.count),
-            servers: Servers::new(&plan.servers, usize::from(number)),
+            servers: Servers::new(&plan.servers, usize::from(seat.number)),
             stage: Stage::Pausing { until_ms: now_ms },
             presence: Presence::Staying,
             info: NatsInfo::default(),
@@ -120,14 +120,14 @@ impl NatsLink {
             connection: 0,
             heard_ms: now_ms,
             asked_ms: now_ms,
-            random: fastrand::Rng::with_seed(seed ^ u64::from(number)),
+            random: fastrand::Rng::with_seed(seed ^ u64::from(seat.number)),
             news: Vec::new(),
             events: Vec::new(),
             since_ms: now_ms,
             problem: None,
             stats: LinkStats::default(),
             plan,
-            number,
+            seat,
         }
     }
 
@@ -223,7 +223,10 @@ impl NatsLink {
             self.since_ms = now_ms;
             self.news.push(ClusterNews::Away);
         }
-        self.streams.forget();
+        let unread = self.following.unread(&self.subjects);
+        self.streams.forget(|shard| unread.contains(&shard));
+        let asked_ms = |shard| self.streams.at_loss(shard).map(|mark| mark.asked_ms);
+        self.following.interrupt(&self.subjects, asked_ms);
         self.commits.forget_sent();
         let failed = self.reads.fail_all();
         self.report_reads(failed);
@@ -235,8 +238,8 @@ impl NatsLink {
 
     /// Its server is to be told that the node ends.
     pub fn leave(&mut self) {
-        if self.is_up() && self.number == 0 && self.presence == Presence::Staying {
-            let farewell = Nodes::farewell(&self.plan, self.number, self.connection);
+        if self.is_up() && self.seat.number == 0 && self.presence == Presence::Staying {
+            let farewell = Nodes::farewell(&self.plan, self.seat, self.connection);
             let _sent = self.speech.publish(&self.subjects.nodes(), &farewell);
         }
         self.presence = Presence::Leaving;
@@ -275,7 +278,7 @@ impl NatsLink {
             self.asked_ms = now_ms;
             self.speech.say(&NatsClientSaid::Ping);
         }
-        let of = (self.number, self.connection);
+        let of = (self.seat, self.connection);
         if self.presence == Presence::Staying
             && let Some(sign) = self.nodes.sign_of_life(&self.plan, of, now_ms)
         {
@@ -301,7 +304,7 @@ impl NatsLink {
         }
         self.reads.begin(&mut self.streams, &self.subjects, now_ms);
         self.streams.ask(&mut self.speech, &self.subjects, now_ms);
-        let origin = CommitOrigin { node: self.plan.node, link: self.number };
+        let origin = CommitOrigin { node: self.plan.node, link: self.seat.number };
         self.commits.send(&mut self.speech, &self.subjects, origin, now_ms);
     }
 
@@ -320,7 +323,7 @@ impl NatsLink {
             }
         };
         let of_up = self.is_up().then(|| {
-            let nodes = self.nodes.next_due_ms(self.number);
+            let nodes = self.nodes.next_due_ms(self.seat);
             let rest = [self.questions.next_due_ms(), self.reads.next_due_ms()];
             let all = rest.into_iter().chain([nodes, self.streams.next_due_ms()]);
             all.flatten().min()

@@ -59,7 +59,10 @@ impl NatsLink {
             }
             ClusterOrder::Read { name, read, after, at_most } => {
                 if self.is_up() {
-                    self.reads.add(Wish { name, read, after, at_most });
+                    let is_known = self.following.is_interrupted(&name);
+                    let mark = self.streams.at_loss(self.subjects.shard(&name));
+                    let known_until = mark.filter(|_| is_known);
+                    self.reads.add(Wish { name, read, after, at_most, known_until });
                 } else {
                     self.report_reads([ReadResult::Failed { name, read }]);
                 }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use channels::{ClusterNews, ClusterNode};
-use cluster::{ClusterPlan, LinkEncryption, NatsCredentials, NatsLink, NatsServer, StreamPlan};
+use cluster::{
+    ClusterPlan, LinkEncryption, LinkSeat, NatsCredentials, NatsLink, NatsServer, StreamPlan,
+};
 
 /// A node with two streams, whose server is on this port.
 pub(crate) fn plan(node: u64, port: u16, prefix: &str) -> Arc<ClusterPlan> {
@@ -11,14 +13,13 @@ pub(crate) fn plan(node: u64, port: u16, prefix: &str) -> Arc<ClusterPlan> {
         node: ClusterNode(node),
         name: format!("node-{node}"),
         version: "1".to_owned(),
-        schedulers: 1,
         prefix: prefix.to_owned(),
         servers: vec![NatsServer {
             host: "127.0.0.1".to_owned(),
             port,
             encryption: LinkEncryption::Plain,
         }],
-        credentials: NatsCredentials::None,
+        credentials: NatsCredentials::default(),
         streams: StreamPlan { count: 2, replicas: 1, bytes: 1 << 24, messages: 3, age_ms: 60_000 },
         publish_wait_ms: 2_000,
     })
@@ -65,3 +66,6 @@ pub(crate) fn short(news: &ClusterNews) -> String {
         ClusterNews::Back => "back".to_owned(),
     }
 }
+
+/// The only link of a node.
+pub(crate) const SEAT: LinkSeat = LinkSeat { number: 0, schedulers: 1 };

@@ -14,9 +14,9 @@ use channels::{
     ClusterAnswer, ClusterNews, ClusterOrder, ClusterQuestion, Findings, Keeping, Member,
     MemberStep, Offer, Payload, SubscriberQuery,
 };
-use cluster::{ClusterPlan, LinkFault, NatsCredentials, NatsLink, UserKey};
+use cluster::{ClusterPlan, LinkFault, NatsCredentials, NatsLink, NatsLogin, UserKey};
 
-use crate::plan::{plan, short};
+use crate::plan::{SEAT, plan, short};
 
 /// A server that ends with the test.
 struct Server {
@@ -76,7 +76,7 @@ struct Node {
 
 impl Node {
     fn new(plan: Arc<ClusterPlan>) -> Self {
-        let link = NatsLink::new(plan, 0, fastrand_seed(), 0);
+        let link = NatsLink::new(plan, SEAT, fastrand_seed(), 0);
         let (begun, input) = (Instant::now(), Vec::new());
         Self { link, connection: None, input, begun, heard: Vec::new(), news: Vec::new() }
     }
@@ -356,21 +356,24 @@ fn nodes_know_and_ask_each_other() {
 fn credentials_of_each_kind_are_accepted_and_wrong_ones_named() {
     const SEED: &str = "SUAPM67TC4RHQLKBX55NIQXSMATZDOZK6FNEOSS36CAYA7F7TY66LP4BOM";
     const PUBLIC: &str = "UCNGL4W5QX66CFX6A6DCBVDH5VOHMI7B2UZZU7TXAUQQSI2JPHULCKBR";
-    let password =
-        |password: &str| NatsCredentials::Password { user: "u".into(), password: password.into() };
+    let password = |password: &str| NatsCredentials {
+        login: Some(NatsLogin { user: "u".into(), password: password.into() }),
+        ..NatsCredentials::default()
+    };
+    let token =
+        |token: &str| NatsCredentials { token: Some(token.into()), ..NatsCredentials::default() };
     let directory = std::env::temp_dir();
     let file = directory.join(format!("velodrome-nkey-{}.conf", std::process::id()));
     std::fs::write(&file, format!("authorization {{ users: [ {{ nkey: {PUBLIC} }} ] }}")).unwrap();
     let by_key = ["-c", file.to_str().unwrap()];
-    let key = NatsCredentials::Key(UserKey::of_seed(SEED).unwrap());
+    let key = NatsCredentials {
+        key: Some(UserKey::of_seed(SEED).unwrap()),
+        ..NatsCredentials::default()
+    };
     for (arguments, right, wrong) in [
         (&["--user", "u", "--pass", "secret"][..], password("secret"), password("other")),
-        (
-            &["--auth", "token"][..],
-            NatsCredentials::Token("token".into()),
-            NatsCredentials::Token("x".into()),
-        ),
-        (&by_key[..], key, NatsCredentials::None),
+        (&["--auth", "token"][..], token("token"), token("x")),
+        (&by_key[..], key, NatsCredentials::default()),
     ] {
         let Some(server) = Server::start(arguments) else { return };
         for (credentials, is_right) in [(right, true), (wrong, false)] {

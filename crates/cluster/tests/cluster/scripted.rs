@@ -6,13 +6,13 @@ use std::sync::Arc;
 use channels::{ClusterOrder, Keeping, Offer, Payload};
 use cluster::{LinkEvent, LinkFault, NatsLink, limits};
 
-use crate::plan::{plan, told};
+use crate::plan::{SEAT, plan, told};
 
 const INFO: &str =
     "INFO {\"version\":\"2.11.0\",\"max_payload\":70000,\"headers\":true,\"jetstream\":true}\r\n";
 
 fn link() -> NatsLink {
-    NatsLink::new(plan(1, 4222, "v"), 0, 7, 0)
+    NatsLink::new(plan(1, 4222, "v"), SEAT, 7, 0)
 }
 
 /// What the link says.
@@ -47,7 +47,7 @@ fn a_link_follows_everything_before_it_says_that_it_is_back() {
     let server = "127.0.0.1:4222".to_owned();
     assert_eq!(link.take_events(), [LinkEvent::Connected { server }]);
     // One answer alone is not enough.
-    let mut other = NatsLink::new(plan(1, 4222, "v"), 0, 7, 0);
+    let mut other = NatsLink::new(plan(1, 4222, "v"), SEAT, 7, 0);
     other.dial(0).unwrap();
     other.on_connected(0);
     hears(&mut other, INFO, 0).unwrap();
@@ -92,7 +92,7 @@ fn a_refusal_is_known_by_its_kind_and_the_next_attempt_comes_after_a_pause() {
     assert!(link.dial(due_ms).is_some());
     link.on_closed(LinkFault::Unreachable(io::ErrorKind::ConnectionRefused), due_ms);
     assert_eq!(link.take_events(), [], "it is told once");
-    let mut other = NatsLink::new(plan(1, 80, "v"), 0, 7, 0);
+    let mut other = NatsLink::new(plan(1, 80, "v"), SEAT, 7, 0);
     other.dial(0).unwrap();
     other.on_connected(0);
     assert_eq!(hears(&mut other, "HTTP/1.1 400 Bad Request\r\n", 0), Err(LinkFault::NotNats));
@@ -107,7 +107,7 @@ fn a_silent_server_is_asked_and_then_left() {
     assert!(said(&mut link).contains("PING\r\n"));
     link.on_time(limits::SILENCE_MS - 1).unwrap();
     assert_eq!(link.on_time(limits::SILENCE_MS), Err(LinkFault::Silent));
-    let mut other = NatsLink::new(plan(1, 80, "v"), 0, 7, 0);
+    let mut other = NatsLink::new(plan(1, 80, "v"), SEAT, 7, 0);
     other.dial(0).unwrap();
     assert_eq!(other.on_time(limits::HANDSHAKE_MS), Err(LinkFault::NotWelcomed));
 }
@@ -151,7 +151,7 @@ fn a_server_that_is_about_to_stop_is_left_for_another_one() {
 
 #[test]
 fn orders_without_a_connection_end_at_once() {
-    let mut link = NatsLink::new(Arc::clone(&plan(1, 4222, "v")), 0, 7, 0);
+    let mut link = NatsLink::new(Arc::clone(&plan(1, 4222, "v")), SEAT, 7, 0);
     link.order(ClusterOrder::Read { name: "a".into(), read: 1, after: 0, at_most: 1 }, 0);
     link.order(ClusterOrder::Announce { name: "a".into(), body: Payload::of_text("x") }, 0);
     assert_eq!(told(&mut link), ["read failed a 1"]);

@@ -20,6 +20,7 @@ use crate::model::access::AccessRule;
 use crate::model::acme::AcmeSettings;
 use crate::model::channel_settings::ChannelSettings;
 use crate::model::channels::ChannelRules;
+use crate::model::cluster::ClusterSettings;
 use crate::model::encryption::{Https, Tls};
 use crate::model::file_settings::FileSettings;
 use crate::model::files::MediaType;
@@ -91,6 +92,8 @@ pub struct Config {
     pub channels: Vec<ChannelRules>,
     /// Settings for all channels.
     pub channel_settings: ChannelSettings,
+    /// Other servers with the same channels.
+    pub cluster: ClusterSettings,
     /// The key/value store.
     pub store: StoreSettings,
     /// The access of clients to its databases.
@@ -154,6 +157,7 @@ impl Config {
             },
             channels: Vec::new(),
             channel_settings: ChannelSettings::default(),
+            cluster: ClusterSettings::default(),
             store: StoreSettings::default(),
             databases: Vec::new(),
             processes: Vec::new(),
@@ -362,6 +366,12 @@ pub enum RouteAction {
     Drop,
     /// Lets a server of an upstream answer.
     Proxy(Box<ProxyRoute>),
+    /// The channels, whose names follow the prefix. Built in.
+    Channels,
+    /// The client of channels for browsers. Built in.
+    BrowserClient,
+    /// A database of the store, whose keys follow the prefix. Built in.
+    Database(String),
 }
 
 /// A fixed answer.

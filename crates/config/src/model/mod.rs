@@ -6,6 +6,7 @@ pub(crate) mod access;
 pub(crate) mod acme;
 pub(crate) mod channel_settings;
 pub(crate) mod channels;
+pub(crate) mod cluster;
 pub(crate) mod config;
 pub(crate) mod encryption;
 pub(crate) mod fetch;
