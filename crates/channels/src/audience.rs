@@ -376,3 +376,31 @@ impl Audience {
 
 /// Marks that an audience keeps room for between turns.
 const KEPT_MARKS: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_subscriber_has_missed_is_known_where_numbers_are_left_out() {
+        let mut audience = Audience::new(Format::WebSocket);
+        audience.join(ProcessId::from_bits(1));
+        for (order, number) in [(1, 5), (2, 9), (3, 10), (4, 12)] {
+            audience.put(order, number, |_, out| out.push(b'x'));
+        }
+        let missed = |audience: &Audience, before| {
+            let receiver = audience.receivers().next().expect("one has joined");
+            audience.slowed(receiver, before).missed
+        };
+        let at = |first| Missed { first, is_lost: false };
+        let all: Vec<Missed> = (0..5).map(|before| missed(&audience, before)).collect();
+        assert_eq!(all, [at(5), at(9), at(10), at(12), at(13)]);
+        audience.put_lost(5, 20, |_, out| out.push(b'x'));
+        audience.put(6, 25, |_, out| out.push(b'x'));
+        assert_eq!(missed(&audience, 4), Missed { first: 21, is_lost: true });
+        assert_eq!(missed(&audience, 5), at(26));
+        audience.end_turn();
+        audience.put(1, 30, |_, out| out.push(b'x'));
+        assert_eq!(missed(&audience, 0), at(30));
+    }
+}
