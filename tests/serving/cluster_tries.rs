@@ -110,7 +110,8 @@ fn demonstration_starts_nodes_and_ends_them() {
     let mut lines = BufReader::new(demo.stdout.take().unwrap()).lines().map(Result::unwrap);
     let said: Vec<String> = lines.by_ref().take_while(|line| !line.starts_with("Ctrl-C")).collect();
     let address = |node: &str| {
-        let line = said.iter().find(|line| line.contains(node)).unwrap_or_else(|| panic!("{said:?}"));
+        let line =
+            said.iter().find(|line| line.contains(node)).unwrap_or_else(|| panic!("{said:?}"));
         line.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned()
     };
     let addresses = [address("node-1"), address("node-2")];

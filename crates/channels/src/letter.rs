@@ -13,6 +13,7 @@ use crate::member::{Member, MemberStep};
 use crate::message::{Offer, Payload};
 use crate::outcome::{ChannelRefusal, Published};
 use crate::question::{Findings, SubscriberQuery};
+use crate::ruled::RuleNumber;
 
 /// When a message was published, in monotonic nanoseconds; `None`: it is not timed.
 pub(crate) type Stamp = Option<NonZeroU64>;
@@ -61,7 +62,13 @@ pub struct ChannelLetter(pub(crate) Vec<Item>);
 #[derive(Debug)]
 pub(crate) enum Item {
     /// To a channel's home: a message.
-    Publish { name: Arc<str>, offer: Offer, publisher: Option<Publisher>, stamp: Stamp },
+    Publish {
+        name: Arc<str>,
+        rule: RuleNumber,
+        offer: Offer,
+        publisher: Option<Publisher>,
+        stamp: Stamp,
+    },
     /// From the home: the result of the message.
     Receipt(Receipt),
     /// To a channel's home: there are subscribers here now. The ticket distinguishes this join from an earlier one.
@@ -78,6 +85,7 @@ pub(crate) enum Item {
     /// From a channel's home: a message for subscribers, and for those of these patterns.
     Deliver {
         name: Arc<str>,
+        rule: RuleNumber,
         epoch: u64,
         offset: u64,
         /// The number of the message before it, or one between both.

@@ -27,7 +27,9 @@ mod patterns;
 mod position;
 mod question;
 mod rights;
+mod ruled;
 mod rules;
+mod ruling;
 mod seat;
 mod shared;
 mod stats;
@@ -52,10 +54,12 @@ pub use name::{NameProblem, check_name};
 pub use node::{ClusterNode, Remainder};
 pub use outcome::{ChannelRefusal, PublishOutcome, Published};
 pub use position::Position;
-pub use question::{Findings, SubscriberQuery};
+pub use question::{Findings, MembersOf, SubscriberQuery};
 pub use rights::{Credential, Rights, Sender};
+pub use ruled::RuleNumber;
 pub use rules::{
     Access, CertificateRule, ChannelPolicy, HistoryRules, Presence, Rulebook, SlowPolicy,
 };
+pub use ruling::{ChannelScope, KeptRight, PublishRight, Ruling, ServerRight, SubscribeRight};
 pub use stats::ChannelStats;
 pub use token::{NoPublicKey, Pass, TokenKeys, TokenProblem};

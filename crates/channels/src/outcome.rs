@@ -9,6 +9,8 @@ use crate::position::Position;
 /// Why something was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChannelRefusal {
+    /// The channel has no rules, and the protocol offers only those with rules.
+    Unknown,
     /// The channel's rules do not allow it to this client.
     Denied,
     /// The channel's rules require a token, and the client has shown none.
@@ -32,6 +34,7 @@ impl ChannelRefusal {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Unknown => "no [[channel]] has a pattern for this name",
             Self::Denied => "the channel's rules do not allow it",
             Self::NoToken => "the channel requires a token",
             Self::NoCertificate => "the channel requires a certificate of the client",

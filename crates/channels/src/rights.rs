@@ -55,7 +55,7 @@ pub struct Sender<'s> {
 
 impl Sender<'_> {
     /// The server itself, or a program that may do everything.
-    pub const SERVER: Sender<'static> = Sender { rights: &Rights::ALL, address: None };
+    pub(crate) const SERVER: Sender<'static> = Sender { rights: &Rights::ALL, address: None };
 }
 
 impl Rights {
@@ -106,19 +106,21 @@ impl Rights {
     }
 
     /// Whether the client may subscribe to a channel with these rules.
-    ///
-    /// # Errors
-    /// Why not.
-    pub fn to_subscribe(&self, name: &str, rules: &ChannelPolicy) -> Result<(), ChannelRefusal> {
+    pub(crate) fn to_subscribe(
+        &self,
+        name: &str,
+        rules: &ChannelPolicy,
+    ) -> Result<(), ChannelRefusal> {
         let is_named = |pass: &Pass| pass.subscribe.iter().any(|glob| glob.matches(name));
         self.to((rules.subscribe, rules.subscribe_certificate.as_ref()), is_named)
     }
 
     /// Whether the client may publish to a channel with these rules.
-    ///
-    /// # Errors
-    /// Why not.
-    pub fn to_publish(&self, name: &str, rules: &ChannelPolicy) -> Result<(), ChannelRefusal> {
+    pub(crate) fn to_publish(
+        &self,
+        name: &str,
+        rules: &ChannelPolicy,
+    ) -> Result<(), ChannelRefusal> {
         let is_named = |pass: &Pass| pass.publish.iter().any(|glob| glob.matches(name));
         self.to((rules.publish, rules.publish_certificate.as_ref()), is_named)
     }

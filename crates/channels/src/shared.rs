@@ -69,6 +69,7 @@ pub(crate) struct Shared {
     /// The last message that patterns got.
     seen: Position,
     tries: u8,
+    failures: u8,
     is_put_off: bool,
     pub(crate) joins: Vec<WaitingJoin>,
 }
@@ -91,6 +92,7 @@ impl Shared {
             is_told: false,
             seen: Position { epoch: 0, offset: 0 },
             tries: 0,
+            failures: 0,
             is_put_off: false,
             joins: Vec::new(),
         }
@@ -160,7 +162,14 @@ impl Shared {
         self.is_incomplete || !self.held.is_empty()
     }
 
-    /// The history was read without success. Whether that was the last try.
+    /// The history could not be read; the next read begins later. Whether that has failed for long.
+    pub(crate) fn fail(&mut self) -> bool {
+        (self.is_incomplete, self.is_put_off) = (true, true);
+        self.failures = self.failures.saturating_add(1);
+        self.failures >= READ_TRIES
+    }
+
+    /// What is missing was not in the history. Whether that was the last try.
     pub(crate) fn try_again(&mut self) -> bool {
         self.tries += 1;
         let is_last = self.tries >= READ_TRIES;
@@ -173,12 +182,7 @@ impl Shared {
     /// Everything is known.
     pub(crate) fn settle(&mut self) {
         self.sight = Sight::Whole;
-        self.tries = 0;
-    }
-
-    /// The next read begins later.
-    pub(crate) fn put_off(&mut self) {
-        self.is_put_off = true;
+        (self.tries, self.failures) = (0, 0);
     }
 
     /// Whether the next read begins at once: further ones, and those after a failure, wait.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use channels::{
     ChannelGlob, ClusterAnswer, ClusterNews, ClusterNode, ClusterQuestion, Findings, Member,
-    Members, QueryOrigin, Remainder, SubscriberQuery,
+    Members, MembersOf, QueryOrigin, Remainder, SubscriberQuery,
 };
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +56,7 @@ pub(crate) fn question(node: ClusterNode, question: &ClusterQuestion) -> Vec<u8>
             SubscriberQuery::Subscribers(names) => {
                 AskForm::Subscribers(names.iter().map(|name| name.to_string()).collect())
             }
-            SubscriberQuery::Members(name, most) => AskForm::Members(name.to_string(), *most),
+            SubscriberQuery::Members(of) => AskForm::Members(of.name().to_string(), of.most()),
             SubscriberQuery::Patterns => AskForm::Patterns,
             SubscriberQuery::Dismiss(user, channel) => {
                 AskForm::Dismiss(user.to_string(), owned(channel))
@@ -85,7 +85,8 @@ pub(crate) fn asked(payload: &[u8], reply: &str, own: ClusterNode) -> Option<Clu
             ClusterQuestion::Subscribers(SubscriberQuery::Subscribers(names))
         }
         AskForm::Members(name, most) => {
-            ClusterQuestion::Subscribers(SubscriberQuery::Members(name.into(), most))
+            let members = MembersOf::asked_by_node(&name, most);
+            ClusterQuestion::Subscribers(SubscriberQuery::Members(members))
         }
         AskForm::Patterns => ClusterQuestion::Subscribers(SubscriberQuery::Patterns),
         AskForm::Dismiss(user, channel) => {
@@ -231,7 +232,9 @@ mod tests {
                 "a".into(),
                 "b".into(),
             ])),
-            ClusterQuestion::Subscribers(SubscriberQuery::Members("a".into(), 7)),
+            ClusterQuestion::Subscribers(SubscriberQuery::Members(MembersOf::asked_by_node(
+                "a", 7,
+            ))),
             ClusterQuestion::Subscribers(SubscriberQuery::Patterns),
             ClusterQuestion::Subscribers(SubscriberQuery::Dismiss("ann".into(), None)),
             ClusterQuestion::Present { name: "a".into(), after: Some("ann".into()) },

@@ -10,8 +10,8 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::request_path;
 use crate::limits::{GLOB_SIZE_MAX, WILDCARDS_MAX};
+use crate::request_path;
 
 /// A pattern of paths.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,9 +4,9 @@
 
 use std::fmt;
 
-use super::item::Item;
-use super::value::{borrowed_text, cannot_be};
+use crate::item::Item;
 use crate::limits::HOST_NAME_SIZE_MAX;
+use crate::value::{borrowed_text, cannot_be};
 
 /// A name of a host, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

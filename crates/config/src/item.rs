@@ -5,8 +5,8 @@
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::problem::Problems;
-use super::wording::shown;
+use crate::problem::Problems;
+use crate::wording::shown;
 
 /// A value in the file, with its key and position.
 #[derive(Clone, Copy)]

@@ -3,7 +3,8 @@
 //! Owns that list, and what naming one requires of the rest of the configuration. Never searches
 //! for a module.
 
-use super::{AppPresence, Config, Problems, RouteAction, TextPosition};
+use crate::model::config::{AppPresence, Config, RouteAction};
+use crate::problem::{Problems, TextPosition};
 
 /// An app module that a configuration names.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::wording::shown;
 use crate::limits::DEADLINE_MAX;
+use crate::wording::shown;
 
 const DURATION_UNITS: [(&str, u64); 6] = [
     ("us", 1),

@@ -9,35 +9,80 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
-use super::access;
-use super::acme::{self, ACME};
-use super::channel_settings::CHANNELS;
-use super::channels;
-use super::cluster::{self, CLUSTER};
-use super::files::{self, FILES};
-use super::limit_keys::{self, LIMITS};
-use super::log::{ADMIN, LOG, check_remote};
-use super::maintenance::{self, MAINTENANCE};
-use super::named_modules;
-use super::pages::{self, PAGES};
-use super::processes;
-use super::proxy_route;
-use super::quotas;
-use super::section::Section;
-use super::settle::Settling;
-use super::sources::{self, Sources};
-use super::store::{self, STORE};
-use super::top_keys::TOP;
-use super::trace::TRACE;
-use super::upstream_keys;
-use super::wording::shown;
-use super::{
-    AcmeState, AdminSettings, Config, ConfigErrors, FileNames, ListenerAddress, ListenerSettings,
-    Outside, Overrides, PageSessions, PartFile, Problems, field, host, keys, listener, maps,
+use crate::acme::ACME;
+use crate::address::ListenerAddress;
+use crate::channel_settings::CHANNELS;
+use crate::cluster::CLUSTER;
+use crate::files::FILES;
+use crate::limit_keys::LIMITS;
+use crate::limits::{BUSY_POLL_MAX, CONFIG_SIZE_MAX, PROFILE_RING_MAX, SCHEDULERS_MAX, SPIN_MAX};
+use crate::log::{ADMIN, LOG, check_remote};
+use crate::maintenance::MAINTENANCE;
+use crate::model::acme::AcmeState;
+use crate::model::config::{Config, ListenerSettings};
+use crate::model::log::AdminSettings;
+use crate::model::page_choices::PageSessions;
+use crate::outside::{Nothing, Outside};
+use crate::overrides::Overrides;
+use crate::pages::PAGES;
+use crate::problem::{ConfigErrors, FileNames, Problems};
+use crate::section::Section;
+use crate::settle::Settling;
+use crate::sources::{PartFile, Sources};
+use crate::store::STORE;
+use crate::top_keys::TOP;
+use crate::trace::TRACE;
+use crate::wording::shown;
+use crate::{
+    access, acme, channels, cluster, field, files, host, keys, limit_keys, limits, listener,
+    maintenance, maps, named_modules, pages, processes, proxy_route, quotas, sources, store,
+    upstream,
 };
-use crate::limits::{
-    self, BUSY_POLL_MAX, CONFIG_SIZE_MAX, PROFILE_RING_MAX, SCHEDULERS_MAX, SPIN_MAX,
-};
+
+/// The file that is searched in the served directory.
+pub const FILE_NAME: &str = "velodrome.toml";
+
+impl Config {
+    /// Reads `text`, the content of the file `file_name`, and applies `overrides` to it.
+    ///
+    /// Relative paths in the text refer to `base_directory`, the directory of the file.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong, in file order.
+    pub fn from_text(
+        text: &str,
+        file_name: &str,
+        base_directory: &Path,
+        overrides: &Overrides,
+    ) -> Result<Self, ConfigErrors> {
+        Self::from_text_within(text, file_name, base_directory, overrides, &Nothing)
+    }
+
+    /// The same for a text that refers to other files or to the environment.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong, in file order.
+    pub fn from_text_within(
+        text: &str,
+        file_name: &str,
+        base_directory: &Path,
+        overrides: &Overrides,
+        outside: &dyn Outside,
+    ) -> Result<Self, ConfigErrors> {
+        config(text, file_name, base_directory, overrides, outside)
+    }
+
+    /// The configuration of `velodrome serve DIRECTORY` without a file: the defaults with `overrides`.
+    ///
+    /// # Errors
+    ///
+    /// The problems of the overrides.
+    pub fn without_file(directory: &Path, overrides: &Overrides) -> Result<Self, ConfigErrors> {
+        config("", "command line", directory, overrides, &Nothing)
+    }
+}
 
 /// Reads the text of a file; an empty text gives the defaults.
 pub(super) fn config(
@@ -122,7 +167,7 @@ fn read_top(
         store::read_databases(top, &config.store, &config.channel_settings.keys, base, problems);
     config.processes = processes::read(top, problems);
     config.quotas = quotas::read_all(top, problems);
-    config.upstreams = upstream_keys::read(top, base, problems);
+    config.upstreams = upstream::read(top, base, problems);
     config.listeners =
         listener::read(top, overrides, &config.channel_settings.keys, base, problems);
     let offset = top.item("acme").map(|item| item.key_offset);

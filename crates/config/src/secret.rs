@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::wording::shown;
+use crate::wording::shown;
 
 /// A text that was put in with `${file:PATH}`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,9 +6,8 @@
 
 use wire::http::url::Authority;
 
-use super::request_path;
-use super::route;
-use super::wording::nearest;
+use crate::request_path;
+use crate::wording::nearest;
 
 /// A text with variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,12 +93,6 @@ impl TargetTemplate {
             [TargetPart::Literal(text)] => Some(text),
             _ => None,
         }
-    }
-
-    /// The path that a `try` makes of the path of a request; `None` if it is none.
-    #[must_use]
-    pub fn path_from(&self, path: &str) -> Option<String> {
-        route::rewritten(self, path)
     }
 
     /// Whether it is `$path/`: the path of the request as a directory.

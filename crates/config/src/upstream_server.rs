@@ -9,11 +9,11 @@ use std::path::PathBuf;
 use toml::de::DeValue;
 use wire::http::url::{Authority, UrlHost};
 
-use super::item::Item;
-use super::value::{borrowed_text, cannot_be, whole};
-use super::wording::shown;
-use super::{ServerAddress, UpstreamServer};
+use crate::item::Item;
 use crate::limits::{HOST_NAME_SIZE_MAX, UNIX_PATH_SIZE_MAX, UPSTREAM_WEIGHT_MAX};
+use crate::model::upstream::{ServerAddress, UpstreamServer};
+use crate::value::{borrowed_text, cannot_be, whole};
+use crate::wording::shown;
 
 /// The keys of a server that is written as a table.
 const KEYS: [&str; 2] = ["address", "weight"];

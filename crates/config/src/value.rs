@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use toml::de::DeValue;
 
-use super::item::Item;
-use super::quantity::{parse_duration, parse_size, spoken_duration, spoken_size};
-use super::wording::shown;
+use crate::item::Item;
+use crate::quantity::{parse_duration, parse_size, spoken_duration, spoken_size};
+use crate::wording::shown;
 
 /// A text.
 pub(super) fn text(item: &Item<'_>) -> Result<String, String> {

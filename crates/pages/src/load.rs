@@ -89,7 +89,7 @@ pub fn load(
         let mut walked = walk(&root.root, PageName::of_module)?;
         let before = before.of(root);
         walked.recall(before.into_iter().flat_map(|set| &set.newest).map(Newest::name));
-        sets.push(modules::of_walk(root, walked, before, (named, unix_seconds), &mut compiler)?);
+        sets.push(modules::of_walk(root, walked, before, named, unix_seconds, &mut compiler)?);
     }
     Ok(sets)
 }

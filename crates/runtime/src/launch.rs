@@ -57,7 +57,7 @@ pub enum ConnectionSpread {
     ReceivingCpu,
 }
 
-/// What to launch.
+/// The plan of a launch.
 #[derive(Clone, Debug)]
 pub struct LaunchPlan {
     /// Thread names begin with this. The kernel shows at most 11 bytes of it.
@@ -125,7 +125,7 @@ impl fmt::Display for LaunchError {
 
 impl std::error::Error for LaunchError {}
 
-/// What a scheduler reports when its listeners are open.
+/// The report of a scheduler when its listeners are open.
 struct Prepared {
     addresses: Vec<ListenAddress>,
     private_table: bool,

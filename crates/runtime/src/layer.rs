@@ -14,7 +14,7 @@ use sys::pollset::{MoreOutput, Pollset, Received, Rest, Sent};
 use crate::began::Began;
 use crate::lent::Lent;
 use crate::limits::{LAYER_KEPT_BYTES, LAYER_OWED_BYTES, LAYER_RECEIVES, LAYER_SEAL_BYTES};
-use crate::outbox::{Outbox, Sink, Transmitted};
+use crate::outbox::{Sink, Transmitted};
 use crate::transport::{Agreed, Transport, Violation};
 pub(crate) use opened::Opened;
 
@@ -60,7 +60,7 @@ impl Layer {
         self.began
     }
 
-    /// What was agreed, once the handshake is over.
+    /// The agreement, once the handshake is over.
     pub(crate) fn agreed(&self) -> Option<&Rc<Agreed>> {
         self.transport.agreed()
     }
@@ -191,28 +191,14 @@ impl Layer {
         Sent::All
     }
 
-    /// Sends an outbox, and what is owed.
-    pub(crate) fn transmit<P: Pollset>(
-        &mut self,
-        (pollset, socket): (&mut P, &P::Socket),
-        outbox: &mut Outbox,
-        (follows, most): (MoreOutput, usize),
-        sent_bytes: &mut usize,
-        lent: &mut Lent,
-    ) -> Transmitted {
-        let mut sink = Sealing { layer: self, pollset, socket, lent };
-        let transmitted = outbox.transmit(&mut sink, (follows, most), sent_bytes);
-        if transmitted != Transmitted::All {
-            return transmitted;
-        }
-        if follows == MoreOutput::More && self.room == Room::Some {
-            return Transmitted::All;
-        }
-        match self.flush(pollset, socket, follows) {
-            Err(kind) => Transmitted::Failed(kind),
-            Ok(()) if self.owed() > 0 => Transmitted::Blocked,
-            Ok(()) => Transmitted::All,
-        }
+    /// The sink through which an outbox is sent.
+    pub(crate) fn sink<'a, P: Pollset>(
+        &'a mut self,
+        pollset: &'a mut P,
+        socket: &'a P::Socket,
+        lent: &'a mut Lent,
+    ) -> Sealing<'a, P> {
+        Sealing { layer: self, pollset, socket, lent }
     }
 
     /// Sends the transport's end of stream, once, together with what was kept for it. The connection may have failed:
@@ -317,7 +303,8 @@ impl Layer {
 }
 
 /// An outbox's way through a layer.
-struct Sealing<'a, P: Pollset> {
+/// A layer with its socket: plain bytes are encoded and sent.
+pub(crate) struct Sealing<'a, P: Pollset> {
     layer: &'a mut Layer,
     pollset: &'a mut P,
     socket: &'a P::Socket,
@@ -376,6 +363,21 @@ impl<P: Pollset> Sink for Sealing<'_, P> {
 }
 
 impl<P: Pollset> Sealing<'_, P> {
+    /// After an outbox was sent through it: sends what is owed.
+    pub(crate) fn finish(&mut self, transmitted: Transmitted, follows: MoreOutput) -> Transmitted {
+        if transmitted != Transmitted::All {
+            return transmitted;
+        }
+        if follows == MoreOutput::More && self.layer.room == Room::Some {
+            return Transmitted::All;
+        }
+        match self.layer.flush(self.pollset, self.socket, follows) {
+            Err(kind) => Transmitted::Failed(kind),
+            Ok(()) if self.layer.owed() > 0 => Transmitted::Blocked,
+            Ok(()) => Transmitted::All,
+        }
+    }
+
     /// Encodes several small parts as one, such as a head and its body: one record instead of two.
     fn send_together(&mut self, parts: &[IoSlice<'_>], follows: MoreOutput) -> Sent {
         let mut bytes = std::mem::take(&mut self.lent.gathered);

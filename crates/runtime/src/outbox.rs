@@ -253,7 +253,8 @@ impl Outbox {
     pub(crate) fn transmit(
         &mut self,
         sink: &mut impl Sink,
-        (follows, most): (MoreOutput, usize),
+        follows: MoreOutput,
+        most: usize,
         sent_bytes: &mut usize,
     ) -> Transmitted {
         let mut left = most;

@@ -14,7 +14,7 @@ use crate::posted::PostNumber;
 use crate::slots::{ProcessId, Slots};
 use crate::timer::{Link, Links, Tick};
 
-/// What a process may be given.
+/// The things that a process may be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// Nothing: its connection is not yet established.

@@ -115,7 +115,7 @@ impl<'a> Streams<'a> {
         }
     }
 
-    /// What may be taken next from a stream: a head, or at most so many bytes of a body.
+    /// The next unit of a stream: a head, or at most so many bytes of a body.
     pub fn waiting(&mut self, stream: StreamId, most: usize) -> StreamOffer {
         let Some(carriage) = self.carriage(stream) else {
             return StreamOffer::Ended(Ending::Aborted);

@@ -104,7 +104,7 @@ pub trait Transport {
     fn held_bytes(&self) -> usize;
 }
 
-/// What the two sides of a transport agreed on in the handshake.
+/// The agreement of the two sides of a transport in the handshake.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agreed {
     /// The version of the transport's protocol, such as `TLSv1.3`.

@@ -21,7 +21,7 @@ use config::{
     AppDirectory, AppPresence, Config, ConfigErrors, FILE_NAME, FileNames, Overrides, Secrets,
 };
 use pages::fetch::{FetchTrust, TrustError};
-use pages::{Before, PagesError, ProcessPlan, Secret, SecretError, UnknownZone};
+use pages::{Before, PagesError, Secret, SecretError, UnknownZone, process_plans};
 use sys::regular_file;
 
 pub use sys::regular_file::text as named_text;
@@ -291,7 +291,7 @@ impl ConfigSource {
             .map_err(LoadError::UpstreamTls)?;
         data.secret = Secret::load(&data.config.pages, &data.roots, before.secret)
             .map_err(LoadError::Secret)?;
-        data.processes = ProcessPlan::all_of(&data.config.processes)
+        data.processes = process_plans(&data.config.processes)
             .map_err(|zone| LoadError::Zone { files: data.config.files.clone(), zone })?;
         data.channel_keys = ChannelKeys::load(&data.config.channel_settings.keys, &data.roots)
             .map_err(LoadError::Keys)?;

@@ -13,7 +13,7 @@ use files::{Job, Warm, Warmed};
 use http::HttpStats;
 use local::StoreStats;
 use pages::uploads::{FileOrder, UploadReport};
-use pages::{PageLetter, PageProblem, PageSet, PagesReport};
+use pages::{PageProblem, PageSet, PagesReport};
 use quota::{LimitCounts, RemoteUses};
 use resp::RespStats;
 use runtime::account::Accounts;
@@ -78,7 +78,7 @@ pub enum ToScheduler {
     /// From an upload helper: the result of an order.
     Uploaded(Box<UploadReport>),
     /// From a page process of another scheduler.
-    Letter(Box<PageLetter>),
+    Letter(Box<actors::Letter>),
     /// From the writer of the store: the results of a message of orders.
     Stored(Box<Vec<Stored>>),
     /// From the writer of the store: the awaited commit was made.
@@ -257,7 +257,7 @@ part!(ToControl, Control);
 part!(Box<PasswordCheck>, PasswordHelper);
 part!(NameLookup, NameHelper);
 part!(Box<FileOrder>, UploadHelper);
-part!(Box<PageLetter>, Scheduler Letter);
+part!(Box<actors::Letter>, Scheduler Letter);
 part!(Box<UploadReport>, Scheduler Uploaded);
 part!(Box<channels::ChannelLetter>, Scheduler Channels);
 part!(ResolvedName, Scheduler Resolved);

@@ -22,7 +22,7 @@ use http::limits::ANSWER_DEADLINE;
 use http::{HttpSettings, ListenerRules, TrustedProxies};
 use local::DatabaseRequirements;
 use pages::fetch::FetchTrust;
-use pages::{PageRoot, PageSet, Places, ProcessPlan, Secret, SetIndex};
+use pages::{PageRoot, PageSet, Places, Secret, SetIndex};
 use quota::{Limit, QuotaPace, Rule};
 
 use self::databases::{database_rules, databases_of_http};
@@ -70,7 +70,7 @@ pub struct SiteData {
     /// The secret with which pages sign cookies.
     pub secret: Secret,
     /// The processes of the site.
-    pub processes: Vec<ProcessPlan>,
+    pub processes: Vec<actors::ProcessPlan>,
     /// The access of clients to each database of the store: to read, and to write.
     pub database_rules: Arc<[DatabaseRequirements]>,
     /// Whether HTTP clients can reach each database.

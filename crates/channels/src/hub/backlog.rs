@@ -14,6 +14,7 @@ use super::transit::{Incoming, MessageOrigin};
 use crate::letter::{Item, Receipt};
 use crate::limits::{STEPS_PER_TURN, UNSENT_BYTES};
 use crate::outcome::{ChannelRefusal, Published};
+use crate::ruled::Ruled;
 use crate::traced;
 
 /// The waiting messages, in order, and the steps of this turn so far.
@@ -80,9 +81,10 @@ impl Channels {
     }
 
     fn accept_incoming<M>(&mut self, message: Incoming, context: &mut ServiceContext<'_, M>) {
-        let Incoming { origin, name, offer, stamp } = message;
+        let Incoming { origin, name, rule, offer, stamp } = message;
         self.lags.begin(stamp);
-        let accepted = self.accept_once(&name, offer, origin, context.now.monotonic_ms());
+        let channel = self.rulebook.renew(Ruled::new(&name, rule));
+        let accepted = self.accept_once(channel, offer, origin, context.now.monotonic_ms());
         if trace::is_on() && origin.from != self.here && accepted.is_ok() {
             traced::came(origin.from);
         }

@@ -21,6 +21,7 @@ use crate::member::Whereabouts;
 use crate::message::Payload;
 use crate::patterns::Known;
 use crate::position::Position;
+use crate::ruled::Ruled;
 use crate::shared::WaitingJoin;
 use crate::traced;
 
@@ -79,9 +80,9 @@ impl Channels {
 
     fn take_item<M>(&mut self, from: Endpoint, item: Item, context: &mut ServiceContext<'_, M>) {
         match item {
-            Item::Publish { name, offer, publisher, stamp } => {
+            Item::Publish { name, rule, offer, publisher, stamp } => {
                 let origin = MessageOrigin { from, publisher };
-                self.on_publish(Incoming { origin, name, offer, stamp }, context);
+                self.on_publish(Incoming { origin, name, rule, offer, stamp }, context);
             }
             Item::Receipt(receipt) => self.on_receipt(receipt, context),
             Item::Join { name, ticket, reach } => {
@@ -94,11 +95,12 @@ impl Channels {
             Item::Count { name, subscribers, dropped } => {
                 self.on_count(from, &name, (subscribers, dropped));
             }
-            Item::Deliver { name, epoch, offset, before, body, patterns, stamp } => {
+            Item::Deliver { name, rule, epoch, offset, before, body, patterns, stamp } => {
                 self.lags.begin(stamp);
                 let position = Position { epoch, offset };
                 let now_ms = context.now.monotonic_ms();
-                self.on_deliver(&name, (position, before), (&body, &patterns), now_ms);
+                let channel = self.rulebook.renew(Ruled::new(&name, rule));
+                self.on_deliver(channel, (position, before), (&body, &patterns), now_ms);
                 if trace::is_on() {
                     let place = self.by_name.get(&*name).copied();
                     let channel = place.and_then(|place| self.channels[place as usize].as_ref());
@@ -148,13 +150,14 @@ impl Channels {
     /// A message of a channel whose home is another scheduler.
     fn on_deliver(
         &mut self,
-        name: &str,
+        ruled: Ruled<'_>,
         (position, before): (Position, u64),
         (body, patterns): (&Payload, &[Arc<str>]),
         now_ms: u64,
     ) {
         self.order += 1;
-        let has_history = self.rulebook.of(name).history.keeps();
+        let has_history = self.rulebook.rules_of(ruled).history.keeps();
+        let name = ruled.name();
         let place = self.by_name.get(name).copied();
         if let Some(place) = place
             && let Some(channel) = &mut self.channels[place as usize]
@@ -175,7 +178,7 @@ impl Channels {
         for place in &patterns {
             self.put_for_pattern(*place, message);
         }
-        self.note_lag(name, place, &patterns);
+        self.note_lag(ruled, place, &patterns);
     }
 
     /// Tells the other schedulers how many subscribers patterns have here.

@@ -21,7 +21,9 @@ impl Channels {
         let from = join.from;
         // The limit applies on the scheduler that asks, which has a place for the channel as well.
         let known = self.by_name.get(&name).copied();
-        let Some(place) = known.or_else(|| self.make(&name).ok()) else { return };
+        let Some(place) = known.or_else(|| self.make(self.rulebook.find(&name)).ok()) else {
+            return;
+        };
         let Some(channel) = &mut self.channels[place as usize] else { return };
         if let Place::Home(others) = &mut channel.place {
             others.retain(|(other, _)| *other != from);

@@ -14,7 +14,7 @@ use crate::limits::{LISTENER_MESSAGES, LISTENERS_BYTES};
 use crate::message::Payload;
 use crate::outcome::ChannelRefusal;
 use crate::position::Position;
-use crate::rights::Rights;
+use crate::ruling::SubscribeRight;
 
 /// The memory of a waiting message in addition to its bytes.
 const MESSAGE_BYTES: usize = size_of::<Heard>();
@@ -93,9 +93,13 @@ impl Channels {
     ///
     /// # Errors
     /// If there is no room.
-    pub fn listen(&mut self, name: &str, number: ListenerNumber) -> Result<(), ChannelRefusal> {
-        self.check_subscribe(name, &Rights::ALL)?;
-        let place = self.find_or_make(name)?;
+    pub fn listen(
+        &mut self,
+        right: &SubscribeRight<'_>,
+        number: ListenerNumber,
+    ) -> Result<(), ChannelRefusal> {
+        self.check_subscriptions()?;
+        let place = self.find_or_make(self.rulebook.renew(right.channel()))?;
         let Some(channel) = &mut self.channels[place as usize] else {
             return Err(ChannelRefusal::Full);
         };

@@ -39,8 +39,10 @@ use crate::limits::{CHANNELS, CHANNELS_COMPARED, HISTORY_BYTES, HISTORY_COMPARED
 use crate::member::Member;
 use crate::outcome::{ChannelRefusal, Published};
 use crate::patterns::Patterns;
-use crate::rights::Rights;
+use crate::rights::{Rights, Sender};
+use crate::ruled::Ruled;
 use crate::rules::Rulebook;
+use crate::ruling::{ChannelScope, PublishRight, Ruling, ServerRight, SubscribeRight};
 use crate::seat::Seat;
 use crate::stats::ChannelStats;
 
@@ -73,13 +75,11 @@ pub struct Subscription {
 
 /// A process that subscribes.
 #[derive(Clone, Copy, Debug)]
-pub struct Subscriber<'s> {
+pub struct Subscriber {
     /// The process.
     pub process: ProcessId,
     /// Its format.
     pub format: Format,
-    /// The rights of its client.
-    pub rights: &'s Rights,
 }
 
 /// The object of a subscription.
@@ -188,32 +188,49 @@ impl Channels {
         }
     }
 
-    /// The rules of all channels.
+    /// The right of a client to publish to a channel.
+    ///
+    /// # Errors
+    /// If the rules do not give it.
+    pub fn may_publish<'r>(
+        &mut self,
+        name: &'r str,
+        scope: ChannelScope,
+        sender: Sender<'r>,
+    ) -> Result<Ruling<PublishRight<'r>>, ChannelRefusal> {
+        let ruling = self.rulebook.may_publish(name, scope, sender);
+        self.counted(ruling)
+    }
+
+    /// The right of a client to subscribe to a channel, to read its history, and to know its members.
+    ///
+    /// # Errors
+    /// If the rules do not give it.
+    pub fn may_subscribe<'r>(
+        &mut self,
+        name: &'r str,
+        scope: ChannelScope,
+        rights: &'r Rights,
+    ) -> Result<Ruling<SubscribeRight<'r>>, ChannelRefusal> {
+        let ruling = self.rulebook.may_subscribe(name, scope, rights);
+        self.counted(ruling)
+    }
+
+    /// Whether the rules still allow a subscription of a client, whose rights have changed.
     #[must_use]
-    pub fn rulebook(&self) -> &Arc<Rulebook> {
-        &self.rulebook
+    pub fn still_allows(&self, name: &str, rights: &Rights) -> bool {
+        self.rulebook.may_subscribe(name, ChannelScope::Any, rights).is_ok()
     }
 
-    /// Whether the rules allow a client to subscribe to a channel with this name.
-    ///
-    /// # Errors
-    /// Why not.
-    pub fn may_subscribe(&self, name: &str, rights: &Rights) -> Result<(), ChannelRefusal> {
-        rights.to_subscribe(name, self.rulebook.of(name))
-    }
-
-    /// Whether the rules allow a client to publish to a channel with this name.
-    ///
-    /// # Errors
-    /// Why not.
-    pub fn may_publish(&self, name: &str, rights: &Rights) -> Result<(), ChannelRefusal> {
-        rights.to_publish(name, self.rulebook.of(name))
+    /// The rights of the server itself to a channel.
+    pub fn server_right<N: AsRef<str>>(&self, name: N) -> ServerRight<N> {
+        self.rulebook.server_right(name)
     }
 
     /// Sets new rules. Subscriptions stay; histories are cut with the next message or check.
     pub fn set_rulebook(&mut self, rulebook: Arc<Rulebook>) {
         for channel in self.channels.iter_mut().flatten() {
-            channel.rules = Arc::clone(rulebook.of(&channel.name));
+            channel.rules = Arc::clone(rulebook.rules_of(rulebook.find(&channel.name)));
         }
         self.follow_by_rules();
         self.rates.clear();
@@ -252,7 +269,8 @@ impl Channels {
     }
 
     /// The index of a channel. A new one is requested from its home.
-    fn find_or_make(&mut self, name: &str) -> Result<u32, ChannelRefusal> {
+    fn find_or_make(&mut self, channel: Ruled<'_>) -> Result<u32, ChannelRefusal> {
+        let name = channel.name();
         if let Some(place) = self.by_name.get(name) {
             return Ok(*place);
         }
@@ -262,7 +280,7 @@ impl Channels {
         if self.outgoing[usize::from(self.home(name).0)].is_full() {
             return Err(ChannelRefusal::Busy);
         }
-        self.make(name)
+        self.make(channel)
     }
 
     /// Removes a channel without subscribers to make room. `false`: there was none among those that were checked.
@@ -285,7 +303,8 @@ impl Channels {
     }
 
     /// Adds a new channel.
-    fn make(&mut self, name: &str) -> Result<u32, ChannelRefusal> {
+    fn make(&mut self, channel: Ruled<'_>) -> Result<u32, ChannelRefusal> {
+        let name = channel.name();
         let (home, ticket) = (self.home(name), self.ticket());
         let place = if home == self.here {
             Place::Home(Vec::new())
@@ -294,7 +313,7 @@ impl Channels {
         };
         // An epoch is never used again, by this scheduler or after a restart.
         let epoch = self.home_of.hash_one((self.here, ticket, name));
-        let channel = Channel::new(name, self.rulebook.of(name), epoch, place);
+        let channel = Channel::new(name, self.rulebook.rules_of(channel), epoch, place);
         let name = Arc::clone(&channel.name);
         self.with_history += usize::from(channel.rules.history.keeps());
         if home != self.here {

@@ -14,7 +14,7 @@ use crate::format::{Numbered, write_object};
 use crate::limits::{POLL_ANSWER_SIZE, POLL_BYTES_PER_TURN, POLLS_RESUMED};
 use crate::outcome::ChannelRefusal;
 use crate::position::Position;
-use crate::rights::Rights;
+use crate::ruling::SubscribeRight;
 
 /// Waiting requests, in an order that a simulated world can repeat.
 #[derive(Debug, Default)]
@@ -90,19 +90,20 @@ impl Channels {
     /// most this many milliseconds. It is asked again with the same arguments when there may be messages.
     ///
     /// # Errors
-    /// If the rules do not allow it, or there is no room.
+    /// If there is no room.
     pub fn poll(
         &mut self,
-        name: &str,
+        right: &SubscribeRight<'_>,
         since: Option<Position>,
-        (process, rights): (ProcessId, &Rights),
+        process: ProcessId,
         (now_ms, wait_ms): (u64, u64),
     ) -> Result<Option<Vec<u8>>, ChannelRefusal> {
         let before = self.polls.waiting.get(&process).copied();
         if before.is_none() {
-            self.check_subscribe(name, rights)?;
+            self.check_subscriptions()?;
         }
-        let place = match self.find_or_make(name) {
+        let ruled = self.rulebook.renew(right.channel());
+        let place = match self.find_or_make(ruled) {
             Ok(place) => place,
             Err(refusal) => {
                 self.forget_poll(process);
@@ -157,8 +158,12 @@ impl Channels {
     ///
     /// # Errors
     /// If there is no room.
-    pub fn is_ready(&mut self, name: &str, process: ProcessId) -> Result<bool, ChannelRefusal> {
-        let place = self.find_or_make(name);
+    pub fn is_ready(
+        &mut self,
+        right: &SubscribeRight<'_>,
+        process: ProcessId,
+    ) -> Result<bool, ChannelRefusal> {
+        let place = self.find_or_make(self.rulebook.renew(right.channel()));
         let place = self.counted(place)?;
         let Some(channel) = &self.channels[place as usize] else {
             return Err(ChannelRefusal::Full);

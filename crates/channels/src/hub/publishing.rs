@@ -19,7 +19,8 @@ use crate::message::{Offer, Payload};
 use crate::outcome::{ChannelRefusal, PublishOutcome, Published};
 use crate::patterns::Pattern;
 use crate::position::Position;
-use crate::rights::Sender;
+use crate::ruled::{RuleNumber, Ruled};
+use crate::ruling::PublishRight;
 use crate::traced;
 
 impl Channels {
@@ -27,35 +28,33 @@ impl Channels {
     /// cluster keeps the messages. If a publisher is given, it gets a receipt.
     ///
     /// # Errors
-    /// If the rules do not allow it, or there is no room.
+    /// If the message exceeds what the rules allow, or there is no room.
     pub fn publish(
         &mut self,
-        name: &str,
+        right: &PublishRight<'_>,
         offer: impl Into<Offer>,
-        sender: Sender<'_>,
         publisher: Option<Publisher>,
         now_ms: u64,
     ) -> Result<Option<Published>, ChannelRefusal> {
         let offer = offer.into();
-        let section = self.rulebook.section(name);
-        let rules = section.map_or(self.rulebook.unnamed(), |(_, rules)| rules);
-        let rate = section.and_then(|(number, rules)| Some((number, rules.rate?)));
-        let allowed = sender.rights.to_publish(name, rules).and_then(|()| {
-            let fits = offer.body.bytes().len() as u64 <= rules.message_size;
-            if fits { Ok(()) } else { Err(ChannelRefusal::TooLarge) }
-        });
-        self.counted(allowed)?;
-        if let Some((section, rate)) = rate
-            && !self.rates.admit(section, rate, sender, now_ms)
+        let channel = self.rulebook.renew(right.channel());
+        let rules = self.rulebook.rules_of(channel);
+        let rate = rules.rate;
+        if offer.body.bytes().len() as u64 > rules.message_size {
+            return self.counted(Err(ChannelRefusal::TooLarge));
+        }
+        if let Some(rate) = rate
+            && !self.rates.admit(channel.rule().section(), rate, right.sender(), now_ms)
         {
             return self.counted(Err(ChannelRefusal::TooOften));
         }
+        let (name, rule) = (channel.name(), channel.rule());
         let stamp = self.lags.stamp();
         let home = self.home(name);
         let origin = MessageOrigin { from: self.here, publisher };
         if home == self.here && self.backlog.is_open() {
             self.lags.begin(stamp);
-            let published = self.accept_once(name, offer, origin, now_ms);
+            let published = self.accept_once(channel, offer, origin, now_ms);
             let published = self.counted(published)?;
             if published.is_none() {
                 self.await_receipt(publisher);
@@ -64,7 +63,7 @@ impl Channels {
         }
         let name = name.into();
         if home == self.here {
-            let message = Incoming { origin, name, offer, stamp };
+            let message = Incoming { origin, name, rule, offer, stamp };
             let postponed = self.backlog.postpone(message);
             self.counted(postponed)?;
         } else {
@@ -72,7 +71,7 @@ impl Channels {
             if outgoing.is_full() {
                 return self.counted(Err(ChannelRefusal::Busy));
             }
-            outgoing.push(Item::Publish { name, offer, publisher, stamp });
+            outgoing.push(Item::Publish { name, rule, offer, publisher, stamp });
         }
         self.await_receipt(publisher);
         Ok(None)
@@ -88,20 +87,21 @@ impl Channels {
     /// `None`: it is on its way into the cluster, and its publisher will be told.
     pub(super) fn accept_once(
         &mut self,
-        name: &str,
+        channel: Ruled<'_>,
         offer: Offer,
         origin: MessageOrigin,
         now_ms: u64,
     ) -> Result<Option<Published>, ChannelRefusal> {
+        let name = channel.name();
         let known = offer.key.as_ref().and_then(|key| self.repeats.find(name, key, now_ms));
         if known.is_some() {
             return Ok(known);
         }
-        if self.cluster.is_some() && self.rulebook.of(name).history.keeps() {
+        if self.cluster.is_some() && self.rulebook.rules_of(channel).history.keeps() {
             return self.commit(name, offer, origin).map(|()| None);
         }
         let Offer { body, key } = offer;
-        let published = self.accept(name, &body, now_ms)?;
+        let published = self.accept(channel, &body, now_ms)?;
         if let Some(key) = key {
             self.repeats.keep(name, key, published, now_ms);
         }
@@ -114,30 +114,24 @@ impl Channels {
     /// Numbers a message and distributes it.
     pub(super) fn accept(
         &mut self,
-        name: &str,
+        ruled: Ruled<'_>,
         body: &Payload,
         now_ms: u64,
     ) -> Result<Published, ChannelRefusal> {
+        let name = ruled.name();
         let mut steps = STEPS_PER_MESSAGE;
         let matching = self.patterns.matching(name, &mut steps);
         self.backlog.steps += steps;
-        let keeps = self.rulebook.of(name).history.keeps();
+        let keeps = self.rulebook.rules_of(ruled).history.keeps();
         let place = if keeps || self.by_name.contains_key(name) {
-            Some(self.find_or_make(name)?)
+            Some(self.find_or_make(ruled)?)
         } else {
             None
         };
         let interested = self.interested(place, &matching);
         self.check_room(place, &matching, &interested)?;
-        let message = Bound {
-            name,
-            body,
-            number: None,
-            place,
-            matching: &matching,
-            has_history: keeps,
-            at_ms: now_ms,
-        };
+        let message =
+            Bound { channel: ruled, body, number: None, place, matching: &matching, at_ms: now_ms };
         let published = self.distribute(message, interested);
         self.stats.published += 1;
         Ok(published)
@@ -158,11 +152,12 @@ impl Channels {
 
     /// Gives a message to all its subscribers.
     fn distribute(&mut self, message: Bound<'_>, interested: Vec<Endpoint>) -> Published {
-        let Bound { name, body, number, place, matching, has_history, at_ms } = message;
+        let Bound { channel, body, number, place, matching, at_ms } = message;
+        let has_history = self.rulebook.rules_of(channel).history.keeps();
         self.order += 1;
-        let channel = place.and_then(|place| self.channels[place as usize].as_mut());
+        let here = place.and_then(|place| self.channels[place as usize].as_mut());
         let (mut receivers, mut elsewhere, mut last) = (0, 0, 0);
-        let position = match channel {
+        let position = match here {
             Some(channel) => {
                 elsewhere = channel.elsewhere();
                 receivers += elsewhere + channel.subscribers() as u32;
@@ -178,6 +173,7 @@ impl Channels {
             // No client can return to it.
             None => Position { epoch: 0, offset: 0 },
         };
+        let name = channel.name();
         if trace::is_on() {
             traced::accepted(name, position, body);
         }
@@ -186,13 +182,13 @@ impl Channels {
             receivers += self.put_for_pattern(*place, message);
         }
         if !interested.is_empty() {
-            self.deliver_elsewhere(matching, interested, (message, last));
+            self.deliver_elsewhere((channel.rule(), matching), interested, (message, last));
         }
         if let Some(place) = place {
             self.tell_listeners(place, position, body);
             self.note(place);
         }
-        self.note_lag(name, place, matching);
+        self.note_lag(channel, place, matching);
         self.bound_histories();
         if trace::is_on() {
             traced::queued((receivers - elsewhere) as usize);
@@ -203,7 +199,7 @@ impl Channels {
     /// Hands a message to the other schedulers that have subscribers of it.
     fn deliver_elsewhere(
         &mut self,
-        matching: &[u32],
+        (rule, matching): (RuleNumber, &[u32]),
         interested: Vec<Endpoint>,
         (message, before): (Numbered<'_>, u64),
     ) {
@@ -218,6 +214,7 @@ impl Channels {
             }
             self.outgoing[usize::from(other.0)].push(Item::Deliver {
                 name: Arc::clone(&name),
+                rule,
                 epoch,
                 offset,
                 before,

@@ -1,6 +1,6 @@
 //! Subscribers join, leave, and fetch what waited for them.
 //!
-//! Owns who may join. `publishing` adds their messages to audiences, `sending` queues them.
+//! Owns the room for them. `publishing` adds their messages to audiences, `sending` queues them.
 
 use super::{Channels, Subscribed, Subscriber, Subscription};
 use crate::audience::Audience;
@@ -9,6 +9,7 @@ use crate::outcome::ChannelRefusal;
 use crate::patterns::Known;
 use crate::position::Position;
 use crate::rights::Rights;
+use crate::ruling::SubscribeRight;
 
 /// Whether a subscription is active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,22 +27,23 @@ impl Channels {
     /// channel's home has answered. Later messages follow.
     ///
     /// # Errors
-    /// If the rules do not allow it, or there is no room.
+    /// If there is no room.
     pub fn subscribe(
         &mut self,
-        name: &str,
-        subscriber: Subscriber<'_>,
+        right: &SubscribeRight<'_>,
+        subscriber: Subscriber,
         since: Option<Position>,
         out: &mut Vec<u8>,
     ) -> Result<Subscription, ChannelRefusal> {
-        let Subscriber { process, format, rights } = subscriber;
-        self.check_subscribe(name, rights)?;
-        let member = rights.pass().and_then(|pass| pass.member.clone());
+        let Subscriber { process, format } = subscriber;
+        self.check_subscriptions()?;
+        let ruled = self.rulebook.renew(right.channel());
+        let member = right.rights().pass().and_then(|pass| pass.member.clone());
         if member.is_some() {
-            let room = self.check_member(name);
+            let room = self.check_member(ruled);
             self.counted(room)?;
         }
-        let place = self.find_or_make(name)?;
+        let place = self.find_or_make(ruled)?;
         let Some(channel) = &mut self.channels[place as usize] else {
             return Err(ChannelRefusal::Full);
         };
@@ -61,16 +63,10 @@ impl Channels {
         Ok(Subscription { of: Subscribed::Channel(place), audience, seat, of_user })
     }
 
-    /// Whether a client may subscribe to a channel with this name now.
-    pub(super) fn check_subscribe(
-        &mut self,
-        name: &str,
-        rights: &Rights,
-    ) -> Result<(), ChannelRefusal> {
+    /// Whether there is room for another subscription.
+    pub(super) fn check_subscriptions(&mut self) -> Result<(), ChannelRefusal> {
         let has_room = self.subscriptions < SUBSCRIPTIONS;
-        let room = if has_room { Ok(()) } else { Err(ChannelRefusal::Full) };
-        let allowed = rights.to_subscribe(name, self.rulebook.of(name));
-        self.counted(allowed.and(room))
+        self.counted(if has_room { Ok(()) } else { Err(ChannelRefusal::Full) })
     }
 
     /// Whether a subscription is active, so that every message published from now on reaches it. A process that waits
@@ -101,9 +97,10 @@ impl Channels {
     pub fn subscribe_to_pattern(
         &mut self,
         glob: &str,
-        subscriber: Subscriber<'_>,
+        subscriber: Subscriber,
+        rights: &Rights,
     ) -> Result<Subscription, ChannelRefusal> {
-        let Subscriber { process, format, rights } = subscriber;
+        let Subscriber { process, format } = subscriber;
         if !rights.are_all() && !self.rulebook.is_open() {
             return self.counted(Err(ChannelRefusal::Denied));
         }

@@ -113,7 +113,7 @@ impl Channels {
     /// Finds what this scheduler has, or executes the order in the query.
     fn answer(&mut self, question: &SubscriberQuery) -> Findings {
         let counts = match question {
-            SubscriberQuery::Members(name, most) => return self.find_members(name, *most),
+            SubscriberQuery::Members(of) => return self.find_members(of.name(), of.most()),
             // A search answers it.
             SubscriberQuery::Channels(_) => Vec::new(),
             SubscriberQuery::Subscribers(names) => {

@@ -8,6 +8,7 @@ use runtime::mailbox::Endpoint;
 
 use crate::letter::{Publisher, Stamp};
 use crate::message::{Offer, Payload};
+use crate::ruled::{RuleNumber, Ruled};
 
 /// Where a message comes from.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +21,7 @@ pub(super) struct MessageOrigin {
 /// A message on its way to its subscribers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bound<'m> {
-    pub(super) name: &'m str,
+    pub(super) channel: Ruled<'m>,
     pub(super) body: &'m Payload,
     /// Its number in a stream; otherwise it gets the next one.
     pub(super) number: Option<u64>,
@@ -28,8 +29,6 @@ pub(super) struct Bound<'m> {
     pub(super) place: Option<u32>,
     /// The patterns whose subscribers get it.
     pub(super) matching: &'m [u32],
-    /// Whether a client can return to it.
-    pub(super) has_history: bool,
     /// When it was published.
     pub(super) at_ms: u64,
 }
@@ -38,6 +37,7 @@ pub(super) struct Bound<'m> {
 #[derive(Debug)]
 pub(super) struct Incoming {
     pub(super) name: Arc<str>,
+    pub(super) rule: RuleNumber,
     pub(super) offer: Offer,
     pub(super) origin: MessageOrigin,
     pub(super) stamp: Stamp,

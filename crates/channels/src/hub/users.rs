@@ -16,6 +16,7 @@ use crate::letter::Item;
 use crate::limits::MEMBERS_BYTES;
 use crate::member::{Member, MemberStep, StepReach, Whereabouts};
 use crate::outcome::ChannelRefusal;
+use crate::ruled::Ruled;
 use crate::rules::Presence;
 
 /// The processes of each user, and those that will lose something.
@@ -49,14 +50,14 @@ pub enum Dismissal {
 
 impl Channels {
     /// Whether there is room for a subscriber with presence.
-    pub(super) fn check_member(&self, name: &str) -> Result<(), ChannelRefusal> {
-        if self.rulebook.of(name).presence == Presence::Off {
+    pub(super) fn check_member(&self, channel: Ruled<'_>) -> Result<(), ChannelRefusal> {
+        if self.rulebook.rules_of(channel).presence == Presence::Off {
             return Ok(());
         }
         if !self.users.has_room() {
             return Err(ChannelRefusal::Full);
         }
-        let home = usize::from(self.home(name).0);
+        let home = usize::from(self.home(channel.name()).0);
         if self.outgoing[home].is_full() { Err(ChannelRefusal::Busy) } else { Ok(()) }
     }
 

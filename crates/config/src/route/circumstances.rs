@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use wire::http::head::Fields;
 
-use crate::ListenerAddress;
+use crate::address::ListenerAddress;
 
 /// The parts of a request that conditions and redirects look at, beyond host, method, path and query.
 #[derive(Clone, Copy, Debug, Default)]

@@ -8,14 +8,18 @@ use std::time::Duration;
 
 use ahash::HashMap;
 use wire::http::fields::FieldList;
+use wire::http::method::Method;
 
 use super::hosts::Hosts;
 use super::rule::{Paths, Rule};
-use super::{HostHttps, HostId, RuleId};
-use crate::{
-    AccessRule, Config, ErrorPage, FileNames, Header, Host, Https, Logging, Method, PathMatcher,
-    Route, RouteAction, TextPosition,
-};
+use super::{HostHttps, RuleId};
+use crate::host_id::HostId;
+use crate::model::access::AccessRule;
+use crate::model::config::{Config, ErrorPage, Host, PathMatcher, Route, RouteAction};
+use crate::model::encryption::Https;
+use crate::model::header::Header;
+use crate::model::log::Logging;
+use crate::problem::{FileNames, TextPosition};
 
 /// The routes of all hosts, ready for lookups.
 #[derive(Debug, Clone)]

@@ -5,13 +5,16 @@
 
 use std::fmt;
 
+use wire::http::method::Method;
+
 use super::compile::RouteTable;
 use super::find::{Seen, Start};
 use super::hosts::PlainHost;
 use super::rule::{Paths, Rule, Verdict};
-use super::{FoundRoute, HostId, RouteRefusal, RouteRequest, RuleId};
+use super::{FoundRoute, RouteRefusal, RouteRequest, RuleId};
+use crate::host_id::HostId;
 use crate::limits::REWRITES_MAX;
-use crate::{Method, Respond, RouteAction};
+use crate::model::config::{Respond, RouteAction};
 
 /// The steps of one request through the table.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,13 +6,15 @@
 use std::borrow::Cow;
 
 use wire::http::fields::FieldList;
+use wire::http::method::Method;
 
 use super::compile::{HostTable, RouteTable};
 use super::hosts::PlainHost;
 use super::rule::{Rule, Verdict};
-use super::{FoundRoute, HostId, RouteRefusal, RouteRequest, RuleId};
+use super::{FoundRoute, RouteRefusal, RouteRequest, RuleId};
+use crate::host_id::HostId;
 use crate::limits::REWRITES_MAX;
-use crate::{Logging, Method};
+use crate::model::log::Logging;
 
 static NO_FIELDS: FieldList = FieldList::new();
 

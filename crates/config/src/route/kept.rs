@@ -5,7 +5,8 @@
 
 use std::borrow::Cow;
 
-use super::{FoundRoute, HostId, RouteRefusal, RouteTable, RuleId};
+use super::{FoundRoute, RouteRefusal, RouteTable, RuleId};
+use crate::host_id::HostId;
 
 /// What [`RouteTable::find`] has found. [`RouteTable::recall`] returns it again.
 #[derive(Debug, Clone)]

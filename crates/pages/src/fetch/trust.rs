@@ -58,7 +58,7 @@ impl FetchTrust {
     /// Reads the configured files. The authorities of the system are read at the first call alone.
     ///
     /// # Errors
-    /// What is wrong with which file.
+    /// If a file is not usable: its fault.
     pub fn load(settings: &config::Pages, roots: &[Root]) -> Result<Self, TrustError> {
         if !settings.enabled || settings.fetch == FetchRules::None {
             return Ok(Self::default());

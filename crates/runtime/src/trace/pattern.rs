@@ -1,4 +1,4 @@
-//! What the name of a traced thing must look like.
+//! The pattern of the names of traced things.
 //!
 //! Owns the syntax: text in which `*` stands for anything.
 

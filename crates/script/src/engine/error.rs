@@ -114,7 +114,7 @@ pub struct ScriptError {
     pub page: String,
     /// The line there, from 1; 0 if unknown. For lack of memory it may be the line at which its last slice ended.
     pub line: u32,
-    /// What happened, without the place.
+    /// The failure, without the place.
     pub message: String,
     /// The calls that led there, innermost first. Only pages and modules; the library's own levels are left out.
     pub traceback: Vec<TracebackFrame>,

@@ -1,4 +1,4 @@
-//! What runs use of an engine: time, memory, the compiler.
+//! The use of an engine by runs: time, memory, the compiler.
 //!
 //! Owns the numbers as they are reported. Never judges them.
 
@@ -6,7 +6,7 @@ use crate::engine::ffi::Traces;
 use crate::engine::run::Run;
 use crate::engine::state::EngineState;
 
-/// What the calls of an engine have used since its start.
+/// The use by all calls of an engine since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EngineUsage {
     /// CPU time, sampled.
@@ -56,7 +56,7 @@ impl EngineState {
         self.lua.memory_bound()
     }
 
-    /// What all calls together have used so far.
+    /// The use by all calls together so far.
     #[must_use]
     pub fn usage(&self) -> EngineUsage {
         let Traces { made, aborted } = self.lua.traces();

@@ -317,16 +317,16 @@ impl Process {
         };
         let lease = Lease::new(rights, arrival(address)).with_request(request);
         let changed = match to {
-            Upgrade::Socket(name) => WebSocket::plain(name, (lease, extension), site, context)
+            Upgrade::Socket(right) => WebSocket::plain(right, (lease, extension), site, context)
                 .map(|socket| Self::Socket(Box::new(socket))),
-            Upgrade::JsonSocket(name) => WebSocket::json(name, (lease, extension), site, context)
+            Upgrade::JsonSocket(right) => WebSocket::json(right, (lease, extension), site, context)
                 .map(|socket| Self::Socket(Box::new(socket))),
             Upgrade::Talk => {
                 Ok(Self::Socket(Box::new(WebSocket::talking((lease, extension), context))))
             }
-            Upgrade::Events(name, since) => {
+            Upgrade::Events(right, since) => {
                 // Its head was sent: a client that gets no event reconnects.
-                let Ok(stream) = EventStream::open(name, since, lease, site, context) else {
+                let Ok(stream) = EventStream::open(right, since, lease, site, context) else {
                     return Next::Finish;
                 };
                 Ok(Self::Events(Box::new(stream)))

@@ -72,10 +72,10 @@ impl SiteData {
             return Some("the client of channels for browsers".to_owned());
         }
         let name = channel_in(path)?;
-        Some(match (name, self.rulebook.configured(name)) {
+        Some(match (name, self.rulebook.pattern_of(name)) {
             ("", _) => "426: it is for a WebSocket that speaks of any channels".to_owned(),
-            (name, Some(_)) => format!("the channel `{name}`"),
-            (name, None) => format!("404: no [[channel]] has a pattern for `{name}`"),
+            (name, "") => format!("404: no [[channel]] has a pattern for `{name}`"),
+            (name, _) => format!("the channel `{name}`"),
         })
     }
 

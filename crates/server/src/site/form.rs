@@ -101,7 +101,7 @@ impl Site {
             Ok(None) => Err(MultipartError::MissingBoundary),
             Err(error) => Err(*error),
         };
-        self.uploads.begin(context.id, request.path(), boundary, (files, allowance))
+        self.uploads.begin(context.id, request.path(), boundary, files, allowance)
     }
 
     /// An upload helper has reported.

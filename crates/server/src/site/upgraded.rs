@@ -4,7 +4,7 @@
 
 use std::net::IpAddr;
 
-use channels::{Position, Rights};
+use channels::{KeptRight, Position, Rights};
 use pages::KeptRequest;
 use wire::websocket::Extension;
 
@@ -27,11 +27,11 @@ pub(crate) struct Upgraded {
 #[derive(Debug)]
 pub(crate) enum Upgrade {
     /// A WebSocket that gets a channel's messages as they were published.
-    Socket(Box<str>),
+    Socket(KeptRight),
     /// A WebSocket with JSON objects, which subscribes to this channel at once if there is one.
-    JsonSocket(Option<Box<str>>),
+    JsonSocket(Option<KeptRight>),
     /// A WebSocket whose client a module talks with.
     Talk,
     /// An event stream of a channel, starting at a position.
-    Events(Box<str>, Option<Position>),
+    Events(KeptRight, Option<Position>),
 }

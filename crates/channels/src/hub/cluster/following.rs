@@ -73,7 +73,8 @@ impl Channels {
             let matching = self.patterns.matching(name, &mut 0);
             let (number, matching) = (Some(position.offset), &*matching);
             let place = Some(place);
-            let message = Bound { name, body, number, place, matching, has_history: true, at_ms };
+            let channel = self.rulebook.find(name);
+            let message = Bound { channel, body, number, place, matching, at_ms };
             if self.accept_numbered(message).is_ok() {
                 return;
             }
@@ -203,15 +204,8 @@ impl Channels {
             let at_ms = now_ms.saturating_sub(message.age_ms);
             let (number, body, matching) = (Some(message.number), &message.body, &[][..]);
             let place_of = Some(place);
-            let message = Bound {
-                name: &name,
-                body,
-                number,
-                place: place_of,
-                matching,
-                has_history: true,
-                at_ms,
-            };
+            let channel = self.rulebook.find(&name);
+            let message = Bound { channel, body, number, place: place_of, matching, at_ms };
             if self.accept_numbered(message).is_err() {
                 // There is no room now: the rest is read later.
                 return self.fail_read(place, context);
@@ -258,8 +252,8 @@ impl Channels {
             }
             let (number, body, matching) = (Some(number), &held.body, &[][..]);
             let place = Some(place);
-            let message =
-                Bound { name: &name, body, number, place, matching, has_history: true, at_ms };
+            let channel = self.rulebook.find(&name);
+            let message = Bound { channel, body, number, place, matching, at_ms };
             if self.accept_numbered(message).is_err() {
                 break;
             }
@@ -348,10 +342,8 @@ impl Channels {
 
     fn fail_read<M>(&mut self, place: u32, context: &mut ServiceContext<'_, M>) {
         let Some(shared) = self.shared_mut(place) else { return };
-        shared.miss();
-        let is_last = shared.try_again();
-        shared.put_off();
-        if is_last && shared.sight == Sight::Unknown {
+        let is_long = shared.fail();
+        if is_long && shared.sight == Sight::Unknown {
             self.go_on_without(place, context);
         }
         self.want_read(place);
@@ -371,6 +363,7 @@ impl Channels {
         let Some(cluster) = &mut self.cluster else { return };
         cluster.contact = Contact::Back;
         cluster.reads.retry();
+        self.ask_about_all(None);
         for place in 0..self.channels.len() as u32 {
             let channel = self.channels[place as usize].as_ref();
             if channel.is_some_and(Channel::is_in_stream) {

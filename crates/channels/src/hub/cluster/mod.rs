@@ -127,12 +127,13 @@ impl Channels {
         body: &Payload,
         context: &mut ServiceContext<'_, M>,
     ) {
-        if self.home(name) != self.here || self.rulebook.of(name).history.keeps() {
+        let channel = self.rulebook.find(name);
+        if self.home(name) != self.here || self.rulebook.rules_of(channel).history.keeps() {
             return;
         }
         self.lags.begin(None);
         // Without room it is lost, as on its way. Subscribers of such channels are not promised more.
-        if self.accept(name, body, context.now.monotonic_ms()).is_err() {
+        if self.accept(channel, body, context.now.monotonic_ms()).is_err() {
             self.stats.dropped += 1;
         }
     }
@@ -146,8 +147,8 @@ impl Channels {
             return;
         }
         let (matching, number, place) = (&*matching, None, None);
-        let has_history = true;
-        let message = Bound { name, body, number, place, matching, has_history, at_ms };
+        let channel = self.rulebook.find(name);
+        let message = Bound { channel, body, number, place, matching, at_ms };
         if self.accept_numbered(message).is_err() {
             self.stats.dropped += 1;
         }

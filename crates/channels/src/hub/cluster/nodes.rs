@@ -19,8 +19,8 @@ use crate::rules::Presence;
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
     departures: VecDeque<Departure>,
-    /// Each with the channel about which it is asked next.
-    arrivals: VecDeque<(ClusterNode, usize)>,
+    /// Each with the channel about which it is asked next; `None`: all nodes.
+    arrivals: VecDeque<(Option<ClusterNode>, usize)>,
 }
 
 /// A node whose members leave, a part in each turn.
@@ -73,12 +73,18 @@ impl Channels {
     pub(super) fn on_node_came(&mut self, node: ClusterNode) {
         let Some(cluster) = &mut self.cluster else { return };
         cluster.nodes.departures.retain(|departure| departure.node != node);
+        self.ask_about_all(Some(node));
+    }
+
+    /// A node, or all of them, are asked for all members of the channels here.
+    pub(super) fn ask_about_all(&mut self, node: Option<ClusterNode>) {
+        let Some(cluster) = &mut self.cluster else { return };
         cluster.nodes.arrivals.retain(|(other, _)| *other != node);
         cluster.nodes.arrivals.push_back((node, 0));
     }
 
     /// The next channel about which a node is asked that has come.
-    pub(super) fn next_arrival(&mut self) -> Option<(ClusterNode, Arc<str>)> {
+    pub(super) fn next_arrival(&mut self) -> Option<(Option<ClusterNode>, Arc<str>)> {
         let arrivals = &mut self.cluster.as_mut()?.nodes.arrivals;
         while let Some((node, place)) = arrivals.front_mut() {
             let rest = self.channels.get(*place..).unwrap_or_default();
@@ -101,7 +107,7 @@ impl Channels {
     /// The members of a node leave.
     pub(super) fn on_node_gone(&mut self, node: ClusterNode) {
         if let Some(cluster) = &mut self.cluster {
-            cluster.nodes.arrivals.retain(|(other, _)| *other != node);
+            cluster.nodes.arrivals.retain(|(other, _)| *other != Some(node));
             cluster.nodes.departures.push_back(Departure { node, place: 0, after: None });
         }
     }

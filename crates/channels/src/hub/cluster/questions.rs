@@ -77,7 +77,7 @@ impl Channels {
             }
         }
         let (node, name) = self.next_arrival()?;
-        Some(Wanted { name, to: Some(node), after: None })
+        Some(Wanted { name, to: node, after: None })
     }
 
     /// Asks the other nodes as well. `false`: there is no cluster.

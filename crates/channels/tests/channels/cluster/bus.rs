@@ -303,7 +303,6 @@ impl Bus {
     pub(crate) fn connect(&mut self, node: usize) {
         let was_cut = self.cut.remove(&node);
         let lasts = [self.streams[0].last(), self.streams[1].last()];
-        let others = self.nodes();
         let places: Vec<Place> = self.links.keys().copied().collect();
         for place in places {
             let cut = &self.cut;
@@ -312,13 +311,8 @@ impl Bus {
                 for (name, (_, last)) in &mut link.follows {
                     *last = lasts[stream_of(name)];
                 }
+                // It asks by itself what it has missed.
                 link.inbox.push_back(ClusterNews::Back);
-                for other in
-                    others.iter().filter(|other| **other != node && !cut.contains_key(*other))
-                {
-                    link.inbox
-                        .push_back(ClusterNews::NodeCame { node: ClusterNode(*other as u64) });
-                }
                 self.commit(place);
             } else if was_cut.is_some() && !cut.contains_key(&place.0) {
                 link.inbox.push_back(ClusterNews::NodeCame { node: ClusterNode(node as u64) });

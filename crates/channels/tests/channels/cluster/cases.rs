@@ -250,9 +250,15 @@ fn a_poll_waits_on_any_node_and_returns_with_its_position() {
     assert!(told.contains("\"recovered\":true"), "{told}");
 }
 
+fn members_of(nodes: &mut Nodes, name: &str) -> SubscriberQuery {
+    let channels = &nodes.stages[0].schedulers()[0].service().channels;
+    channels.server_right(name).to_subscribe().members(100)
+}
+
 /// The users of a channel, as a node knows them.
 fn users(nodes: &mut Nodes, node: usize, name: &str) -> Vec<String> {
-    let found = nodes.survey(node, &SubscriberQuery::Members(name.into(), 100));
+    let question = members_of(nodes, name);
+    let found = nodes.survey(node, &question);
     found.members.some.iter().map(|member| member.user.to_string()).collect()
 }
 
@@ -274,7 +280,8 @@ fn a_question_is_answered_by_all_nodes() {
     let told = counts(&mut nodes, SubscriberQuery::Channels(ChannelGlob::new("*")));
     assert_eq!(told, ["c 3", "plain.d 3"]);
     assert_eq!(counts(&mut nodes, SubscriberQuery::Patterns), ["x* 3"]);
-    let told = counts(&mut nodes, SubscriberQuery::Members("c".into(), 9));
+    let question = members_of(&mut nodes, "c");
+    let told = counts(&mut nodes, question);
     assert_eq!(told, ["c 3"]);
     assert_eq!(users(&mut nodes, 0, "c"), ["ann"]);
     // A node without a connection answers alone.

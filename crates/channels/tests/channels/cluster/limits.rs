@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use channels::{
     ChannelGlob, ChannelPolicy, ChannelRefusal, ClusterNews, ClusterOrder, HistoryRules, Offer,
-    Payload, Position, PublishReceipt, Publisher, Receipt, Rulebook, Sender, limits,
+    Payload, Position, PublishReceipt, Publisher, Receipt, Rulebook, limits,
 };
 use runtime::slots::ProcessId;
 
@@ -32,7 +32,8 @@ fn publish(
     let process = ProcessId::from_bits(7);
     let publisher = Publisher { process, told: PublishReceipt::ByReceipt(1) };
     let service = nodes.stages[node].schedulers()[0].service();
-    service.channels.publish("c", offer, Sender::SERVER, Some(publisher), 0)
+    let right = service.channels.server_right("c");
+    service.channels.publish(&right.to_publish(), offer, Some(publisher), 0)
 }
 
 fn receipts(nodes: &mut Nodes, node: usize) -> Vec<Receipt> {
@@ -106,7 +107,8 @@ fn a_page_hears_the_messages_of_all_nodes_and_of_a_loss() {
     let publisher = nodes.connect(1);
     for at in 0..2 {
         let channels = &mut nodes.stages[0].schedulers()[at].service().channels;
-        channels.listen("c", at as u64).unwrap();
+        let right = channels.server_right("c");
+        channels.listen(&right.to_subscribe(), at as u64).unwrap();
     }
     nodes.settle();
     nodes.send(1, publisher, "pub c 1\n");

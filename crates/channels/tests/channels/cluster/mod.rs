@@ -1,6 +1,7 @@
 //! Several nodes of one or two schedulers, and an in-memory cluster between them.
 //!
-//! Owns when which of them runs. `bus` is the network, `stream` the sequencer, `cases`, `limits` and `programs` are tests.
+//! Owns when which of them runs. `bus` is the network, `stream` the sequencer; `cases`, `limits` and `programs` are
+//! tests.
 
 mod bus;
 mod cases;

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use channels::{
-    ChannelLetter, ChannelRefusal, Channels, ClusterNews, ClusterOrder, Credential, Format,
-    Payload, Position, PublishReceipt, Publisher, Receipt, Rights, Rulebook, Sender, Subscriber,
-    Subscription, SubscriptionState,
+    ChannelLetter, ChannelRefusal, ChannelScope, Channels, ClusterNews, ClusterOrder, Credential,
+    Format, Payload, Position, PublishReceipt, Publisher, Receipt, Rights, RuleNumber, Rulebook,
+    Ruling, Sender, Subscriber, Subscription, SubscriptionState,
 };
 use runtime::Peer;
 use runtime::mailbox::Endpoint;
@@ -37,6 +37,11 @@ pub(crate) struct Lines {
     pub(crate) receipts: Vec<Receipt>,
 }
 
+/// The right that the rules give; nobody asks a module here.
+fn by_rules_alone<R>(ruling: Ruling<R>) -> Result<R, ChannelRefusal> {
+    ruling.decide(|_: RuleNumber| Err(ChannelRefusal::Denied))
+}
+
 impl Lines {
     fn obey(
         &mut self,
@@ -49,19 +54,15 @@ impl Lines {
         let (verb, name, rest) = (word(), word(), word());
         let now_ms = context.now.monotonic_ms();
         let outcome = match verb {
-            "sub" => self
-                .channels
-                .subscribe(
-                    name,
-                    Subscriber {
-                        process: context.id,
-                        format: Format::EventStream,
-                        rights: &member.rights,
-                    },
-                    rest.parse().ok(),
-                    context.output.buffer(),
-                )
-                .map(|subscription| member.keep(name, subscription)),
+            "sub" => {
+                let ruling = self.channels.may_subscribe(name, ChannelScope::Any, &member.rights);
+                let right = ruling.and_then(by_rules_alone);
+                let subscriber = Subscriber { process: context.id, format: Format::EventStream };
+                let (since, out) = (rest.parse().ok(), context.output.buffer());
+                let subscribed =
+                    right.and_then(|right| self.channels.subscribe(&right, subscriber, since, out));
+                subscribed.map(|subscription| member.keep(name, subscription))
+            }
             "as" => {
                 let user = channels::Member { user: name.into(), info: None };
                 let pass = channels::Pass::of_user(user, u64::MAX);
@@ -72,11 +73,8 @@ impl Lines {
                 .channels
                 .subscribe_to_pattern(
                     name,
-                    Subscriber {
-                        process: context.id,
-                        format: Format::Resp2,
-                        rights: &Rights::ANYBODY,
-                    },
+                    Subscriber { process: context.id, format: Format::Resp2 },
+                    &Rights::ANYBODY,
                 )
                 .map(|subscription| {
                     member.keep(name, subscription);
@@ -87,7 +85,10 @@ impl Lines {
                     Publisher { process: context.id, told: PublishReceipt::ByReceipt(now_ms) };
                 let body = Payload::of_text(rest);
                 let sender = Sender { rights: &Rights::ANYBODY, address: None };
-                self.channels.publish(name, body, sender, Some(publisher), now_ms).map(drop)
+                let ruling = self.channels.may_publish(name, ChannelScope::Any, sender);
+                ruling.and_then(by_rules_alone).and_then(|right| {
+                    self.channels.publish(&right, body, Some(publisher), now_ms).map(drop)
+                })
             }
             "poll" => {
                 let (seconds, since) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -138,7 +139,11 @@ impl Lines {
     fn poll(&mut self, member: &mut Member, context: &mut Context<'_, Box<ChannelLetter>>) -> Next {
         let Some((name, since, seconds)) = &member.poll else { return Next::Read };
         let times = (context.now.monotonic_ms(), seconds * 1000);
-        match self.channels.poll(name, *since, (context.id, &Rights::ANYBODY), times) {
+        let ruling = self.channels.may_subscribe(name, ChannelScope::Any, &Rights::ANYBODY);
+        let polled = ruling
+            .and_then(by_rules_alone)
+            .and_then(|right| self.channels.poll(&right, *since, context.id, times));
+        match polled {
             Ok(Some(answer)) => {
                 context.output.put(&answer);
                 context.output.put(b"\n\n");

@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::slots::ProcessId;
 
-use super::names::{Naming, ProcessOfName};
-use super::process_name::NameToken;
+use crate::names::Naming;
+use crate::process_name::{NameToken, ProcessName};
 
 /// The number of a letter, for its receipt: the sender may have given up an earlier letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct LetterNumber(u64);
 
 /// A letter from one scheduler to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PageLetter {
+pub enum Letter {
     /// A message from a process to another.
     Message {
         /// The mailbox of the receiver.
@@ -37,7 +37,7 @@ pub enum PageLetter {
         /// The name.
         name: Box<str>,
         /// The process.
-        process: ProcessOfName,
+        process: ProcessName,
         /// The letter's number.
         number: LetterNumber,
     },
@@ -46,7 +46,7 @@ pub enum PageLetter {
         /// The name.
         name: Box<str>,
         /// The process.
-        process: ProcessOfName,
+        process: ProcessName,
     },
     /// A process of the sender asks which process has a name.
     Whereis {
@@ -77,6 +77,18 @@ pub enum PageLetter {
     },
 }
 
+impl Letter {
+    /// The answer of a scheduler that never had a process; `None` if the sender waits for none.
+    pub fn answer_of_nobody(&self) -> Option<Self> {
+        match *self {
+            Self::Message { from: to, number, .. } => {
+                Some(Self::Receipt { to, number, outcome: Err(Undelivered::Ended) })
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Why a message did not reach a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undelivered {
@@ -104,13 +116,13 @@ impl Undelivered {
 
 /// Letters to be sent.
 #[derive(Default)]
-pub(crate) struct Outgoing {
-    letters: VecDeque<(Endpoint, PageLetter)>,
+pub(super) struct Outgoing {
+    letters: VecDeque<(Endpoint, Letter)>,
     last: u64,
 }
 
 impl Outgoing {
-    pub(crate) fn add(&mut self, to: Endpoint, letter: PageLetter) {
+    pub(super) fn add(&mut self, to: Endpoint, letter: Letter) {
         self.letters.push_back((to, letter));
     }
 
@@ -123,21 +135,20 @@ impl Outgoing {
     /// Takes back a letter that was not sent yet.
     pub(super) fn withdraw(&mut self, withdrawn: LetterNumber) {
         // A request for a name is not taken back, because the release of the name follows it.
-        let is_it = |letter: &PageLetter| matches!(letter, PageLetter::Message { number, .. } | PageLetter::Whereis { number, .. } if *number == withdrawn);
+        let is_it = |letter: &Letter| matches!(letter, Letter::Message { number, .. } | Letter::Whereis { number, .. } if *number == withdrawn);
         self.letters.retain(|(_, letter)| !is_it(letter));
     }
 
     /// The number of letters that wait to be sent.
-    #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.letters.len()
     }
 
     /// Sends the letters for which there is room, in order for each receiver: a name is not released before it is
     /// given. Returns whether none is left.
-    pub(crate) fn leave<M>(&mut self, mail: &mut Mailbox<M>) -> bool
+    pub(super) fn leave<M>(&mut self, mail: &mut Mailbox<M>) -> bool
     where
-        M: Send + From<Box<PageLetter>> + TryInto<Box<PageLetter>>,
+        M: Send + From<Box<Letter>> + TryInto<Box<Letter>>,
     {
         let mut full: Vec<Endpoint> = Vec::new();
         for _ in 0..self.letters.len() {

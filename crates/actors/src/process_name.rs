@@ -23,10 +23,9 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// With a secret key; `None` if the operating system provides no random bytes.
-    pub(super) fn new() -> Option<Self> {
-        let mut key = [0; 32];
-        script::engine::fill_with_random(&mut key).then_some(Self { key, count: 0 })
+    /// With a secret key, which no other scheduler and no other start has.
+    pub(super) fn new(key: [u8; 32]) -> Self {
+        Self { key, count: 0 }
     }
 
     /// The next token: the hash of the key and a number, both of fixed length.
@@ -41,16 +40,35 @@ impl Tokens {
 
 /// The name of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Name {
-    /// The scheduler.
-    pub(super) endpoint: Endpoint,
-    /// The mailbox on that scheduler.
-    pub(super) mailbox: ProcessId,
-    /// The secret part, known to holders of the name.
-    pub(super) token: NameToken,
+pub struct ProcessName {
+    endpoint: Endpoint,
+    mailbox: ProcessId,
+    /// Known to holders of the name only.
+    token: NameToken,
 }
 
-impl fmt::Display for Name {
+impl ProcessName {
+    pub(super) fn new(endpoint: Endpoint, mailbox: ProcessId, token: NameToken) -> Self {
+        Self { endpoint, mailbox, token }
+    }
+
+    /// The scheduler.
+    pub fn endpoint(self) -> Endpoint {
+        self.endpoint
+    }
+
+    /// The mailbox on that scheduler.
+    pub fn mailbox(self) -> ProcessId {
+        self.mailbox
+    }
+
+    /// The secret part.
+    pub fn token(self) -> NameToken {
+        self.token
+    }
+}
+
+impl fmt::Display for ProcessName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bits = self.mailbox.to_bits();
         let (number, generation) = (bits & u64::from(u32::MAX), bits >> 32);
@@ -58,7 +76,7 @@ impl fmt::Display for Name {
     }
 }
 
-impl FromStr for Name {
+impl FromStr for ProcessName {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
@@ -85,23 +103,23 @@ mod tests {
     #[test]
     fn a_name_is_read_as_it_is_written() {
         let mailbox = ProcessId::from_bits(3 << 32 | 17);
-        let name = Name { endpoint: Endpoint(2), mailbox, token: NameToken(0xab) };
+        let name = ProcessName { endpoint: Endpoint(2), mailbox, token: NameToken(0xab) };
         let text = "2.17.3.000000000000000000000000000000ab";
         assert_eq!(name.to_string(), text);
         assert_eq!(text.parse(), Ok(name));
         let token = "000000000000000000000000000000ab";
         for wrong in ["", "2.17", "2.17.3", "2.17.3.ab", "2.17.3.+00000000000000000000000000000ab"]
         {
-            assert_eq!(wrong.parse::<Name>(), Err(()), "{wrong}");
+            assert_eq!(wrong.parse::<ProcessName>(), Err(()), "{wrong}");
         }
         for wrong in ["a.1.2", "1..2", "70000.1.1", "1.5000000000.1", "1.2.3.4"] {
-            assert_eq!(format!("{wrong}.{token}").parse::<Name>(), Err(()), "{wrong}");
+            assert_eq!(format!("{wrong}.{token}").parse::<ProcessName>(), Err(()), "{wrong}");
         }
     }
 
     #[test]
     fn no_two_tokens_are_one_and_other_starts_have_others() {
-        let mut tokens = [Tokens::new().unwrap(), Tokens::new().unwrap()];
+        let mut tokens = [Tokens::new([1; 32]), Tokens::new([2; 32])];
         let mut seen = Vec::new();
         for _ in 0..100 {
             for tokens in &mut tokens {

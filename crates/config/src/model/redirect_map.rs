@@ -1,7 +1,7 @@
 //! Redirects from a file: `map = "redirects.csv"`, with the paths of one site's past, one in a row.
 //!
 //! Owns the form of a row, its checks, and the lookup, which takes the same time for any number of rows. Never reads
-//! the file: [`Outside`](super::Outside) does, when the configuration is read.
+//! the file: [`Outside`](Outside) does, when the configuration is read.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,10 +9,12 @@ use std::sync::Arc;
 use ahash::HashMap;
 use wire::http::target::{PathRules, resolve_with};
 
-use super::separated::{Row, rows};
-use super::wording::shown;
-use super::{TargetTemplate, TextPosition, request_path};
 use crate::limits::{MAP_PROBLEMS_MAX, MAP_ROWS_MAX};
+use crate::problem::TextPosition;
+use crate::request_path;
+use crate::separated::{Row, rows};
+use crate::target::TargetTemplate;
+use crate::wording::shown;
 
 /// The `map` of a route.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,7 +84,7 @@ impl RedirectMap {
     ///
     /// # Errors
     /// Each mistake in the file, with its line.
-    pub(super) fn parse(text: &str) -> Result<Self, Vec<String>> {
+    pub(crate) fn parse(text: &str) -> Result<Self, Vec<String>> {
         let mut map = Self::default();
         let mut problems = Vec::new();
         for row in rows(text) {

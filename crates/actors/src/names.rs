@@ -6,10 +6,8 @@
 use ahash::{HashMap, RandomState};
 use runtime::mailbox::Endpoint;
 
-use super::process_name::Name;
-
-/// Maximum bytes of a name.
-pub(super) const NAME_SIZE: usize = 255;
+use crate::limits::PROCESS_NAME_SIZE;
+use crate::process_name::ProcessName;
 
 /// The answer to a request about a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,19 +17,15 @@ pub enum Naming {
     /// Another process has it.
     Taken,
     /// This process has the requested name.
-    Is(ProcessOfName),
+    Is(ProcessName),
     /// No process has it.
     Nobody,
 }
 
-/// The process to which a name leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProcessOfName(pub(super) Name);
-
 /// The names of one scheduler.
 pub(super) struct Names {
     hash: RandomState,
-    of: HashMap<Box<str>, Name>,
+    of: HashMap<Box<str>, ProcessName>,
 }
 
 impl Default for Names {
@@ -48,7 +42,7 @@ impl Names {
     }
 
     /// A process wants a name.
-    pub(super) fn give(&mut self, name: &str, process: Name) -> Naming {
+    pub(super) fn give(&mut self, name: &str, process: ProcessName) -> Naming {
         match self.of.get(name) {
             Some(known) if *known == process => Naming::Given,
             Some(_) => Naming::Taken,
@@ -61,11 +55,11 @@ impl Names {
 
     /// The process with this name.
     pub(super) fn find(&self, name: &str) -> Naming {
-        self.of.get(name).map_or(Naming::Nobody, |process| Naming::Is(ProcessOfName(*process)))
+        self.of.get(name).map_or(Naming::Nobody, |process| Naming::Is(*process))
     }
 
     /// A process has ended or released its name.
-    pub(super) fn free(&mut self, name: &str, process: Name) {
+    pub(super) fn free(&mut self, name: &str, process: ProcessName) {
         if self.of.get(name) == Some(&process) {
             self.of.remove(name);
         }
@@ -74,7 +68,7 @@ impl Names {
 
 /// Whether a text is a valid name. The built-in name of a process begins with a digit.
 pub(super) fn is_name(text: &str) -> bool {
-    (1..=NAME_SIZE).contains(&text.len())
+    (1..=PROCESS_NAME_SIZE).contains(&text.len())
         && !text.chars().any(|one| one.is_control() || one.is_whitespace())
         && !text.starts_with(|first: char| first.is_ascii_digit())
 }
@@ -83,7 +77,7 @@ pub(super) fn is_name(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn process(number: u16) -> Name {
+    fn process(number: u16) -> ProcessName {
         let text = format!("{number}.1.1.000000000000000000000000000000ab");
         text.parse().expect("a name")
     }
@@ -96,7 +90,7 @@ mod tests {
         assert_eq!(names.give("clock", process(1)), Naming::Given, "again");
         assert_eq!(names.give("clock", process(2)), Naming::Taken);
         names.free("clock", process(2));
-        assert_eq!(names.find("clock"), Naming::Is(ProcessOfName(process(1))));
+        assert_eq!(names.find("clock"), Naming::Is(process(1)));
         names.free("clock", process(1));
         assert_eq!((names.find("clock"), names.of.len()), (Naming::Nobody, 0));
         let homes = |names: &Names| ["a", "b", "c"].map(|name| names.home(name, 7));

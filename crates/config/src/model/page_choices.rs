@@ -30,5 +30,5 @@ pub enum PageErrors {
     Shown,
 }
 
-pub(super) const SESSIONS: [(&str, PageSessions); 2] =
+pub(crate) const SESSIONS: [(&str, PageSessions); 2] =
     [("cookie", PageSessions::Cookies), ("store", PageSessions::Store)];

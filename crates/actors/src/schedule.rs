@@ -1,91 +1,47 @@
 //! When background processes start.
 //!
 //! Owns the next time of each: an interval after the previous one, or a time of day in a time zone.
-//! Never reads a clock, and starts nothing. Zones are read with the configuration, on the main
-//! thread.
+//! Never reads a clock or a file, and starts nothing.
 
-use std::fmt;
 use std::time::Duration;
 
-use config::{ProcessBegin, SiteProcess, TextPosition};
 use jiff::civil;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use runtime::clock::nanoseconds;
 
-/// One `[[process]]`, with its time zone.
+/// One `[[process]]`: what it runs, and when.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProcessPlan {
-    /// The module that it runs.
-    pub(super) module: String,
-    pub(super) begins: Begin,
+    module: String,
+    schedule: ProcessSchedule,
 }
-
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Begin {
-    AtStart,
-    Every { period_ns: u64 },
-    Daily { hour: i8, minute: i8, zone: TimeZone },
-}
-
-/// A time zone that this machine does not know.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownZone {
-    /// The place in the configuration.
-    pub place: TextPosition,
-    name: Option<String>,
-    why: String,
-}
-
-impl fmt::Display for UnknownZone {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.name {
-            Some(name) => write!(
-                out,
-                "`zone` cannot be {name:?}: {}; zones are named as in /usr/share/zoneinfo (Debian's package \
-                 tzdata), such as \"Europe/Berlin\"",
-                self.why
-            ),
-            None => write!(
-                out,
-                "the time zone of this machine is unknown: {}; set it with `zone = \"UTC\"`",
-                self.why
-            ),
-        }
-    }
-}
-
-impl std::error::Error for UnknownZone {}
 
 impl ProcessPlan {
-    /// The plans of all processes of a site.
-    ///
-    /// # Errors
-    /// If a time zone is unknown.
-    pub fn all_of(processes: &[SiteProcess]) -> Result<Vec<Self>, UnknownZone> {
-        processes.iter().map(Self::of).collect()
+    /// A process that runs this module.
+    pub fn new(module: &str, schedule: ProcessSchedule) -> Self {
+        Self { module: module.to_owned(), schedule }
     }
 
-    fn of(process: &SiteProcess) -> Result<Self, UnknownZone> {
-        let begins = match &process.begins {
-            ProcessBegin::AtStart => Begin::AtStart,
-            ProcessBegin::Every(period) => Begin::Every { period_ns: nanoseconds(*period) },
-            ProcessBegin::Daily { minute, zone } => {
-                let found = match zone {
-                    Some(name) => TimeZone::get(name),
-                    None => TimeZone::try_system(),
-                };
-                let unknown = |error: jiff::Error| UnknownZone {
-                    place: process.place,
-                    name: zone.clone(),
-                    why: error.to_string(),
-                };
-                let zone = found.map_err(unknown)?;
-                Begin::Daily { hour: (minute / 60) as i8, minute: (minute % 60) as i8, zone }
-            }
-        };
-        Ok(Self { module: process.module.clone(), begins })
+    /// The module that it runs.
+    pub fn module(&self) -> &str {
+        &self.module
     }
+
+    pub(super) fn schedule(&self) -> &ProcessSchedule {
+        &self.schedule
+    }
+}
+
+/// When a background process starts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProcessSchedule(Begin);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Begin {
+    AtStart,
+    Every { period_ns: u64 },
+    Daily { time: civil::Time, zone: TimeZone },
 }
 
 /// When a process starts next.
@@ -117,43 +73,59 @@ impl Due {
     }
 }
 
-impl Begin {
+impl ProcessSchedule {
+    /// Once, with the server.
+    pub fn at_start() -> Self {
+        Self(Begin::AtStart)
+    }
+
+    /// After each such period.
+    pub fn every(period: Duration) -> Self {
+        Self(Begin::Every { period_ns: nanoseconds(period) })
+    }
+
+    /// Each day at so many minutes after midnight in a time zone.
+    pub fn daily(minute: u16, zone: TimeZone) -> Self {
+        let time = civil::time((minute / 60 % 24) as i8, (minute % 60) as i8, 0, 0);
+        Self(Begin::Daily { time, zone })
+    }
+
+    /// Whether a process runs as long as the server.
+    pub(super) fn is_endless(&self) -> bool {
+        self.0 == Begin::AtStart
+    }
+
     /// The first start. A process that starts with the server does so now.
     pub(super) fn first(&self, now_ns: u64, unix_seconds: u64) -> Due {
-        match self {
-            Self::AtStart => Due::At(now_ns),
-            Self::Every { period_ns } => Due::At(now_ns.saturating_add(*period_ns)),
-            Self::Daily { hour, minute, zone } => {
-                Due::On(next_time_of_day((*hour, *minute), zone, unix_seconds))
-            }
+        match &self.0 {
+            Begin::AtStart => Due::At(now_ns),
+            Begin::Every { period_ns } => Due::At(now_ns.saturating_add(*period_ns)),
+            Begin::Daily { time, zone } => Due::On(next_time_of_day(*time, zone, unix_seconds)),
         }
     }
 
     /// The next start after this one and after now; missed starts are not made up for. `None` for a process that starts
     /// with the server.
     pub(super) fn next(&self, last: Due, now_ns: u64, unix_seconds: u64) -> Option<Due> {
-        match self {
-            Self::AtStart => None,
-            Self::Every { period_ns } => {
+        match &self.0 {
+            Begin::AtStart => None,
+            Begin::Every { period_ns } => {
                 let Due::At(last_ns) = last else { return Some(self.first(now_ns, unix_seconds)) };
                 let period_ns = (*period_ns).max(1);
                 let passed = now_ns.saturating_sub(last_ns) / period_ns;
                 Some(Due::At(last_ns.saturating_add(period_ns.saturating_mul(passed + 1))))
             }
-            Self::Daily { hour, minute, zone } => {
-                Some(Due::On(next_time_of_day((*hour, *minute), zone, unix_seconds)))
-            }
+            Begin::Daily { .. } => Some(self.first(now_ns, unix_seconds)),
         }
     }
 }
 
 /// The next time of day after this time, in seconds since 1970. A time that is skipped when clocks go forward is moved
 /// by the same amount, and of a time that occurs twice the first counts (RFC 5545, section 3.3.5).
-fn next_time_of_day((hour, minute): (i8, i8), zone: &TimeZone, unix_seconds: u64) -> u64 {
+fn next_time_of_day(time: civil::Time, zone: &TimeZone, unix_seconds: u64) -> u64 {
     let after = i64::try_from(unix_seconds).ok();
     let after = after.and_then(|seconds| Timestamp::from_second(seconds).ok());
     let Some(after) = after else { return u64::MAX };
-    let time = civil::time(hour, minute, 0, 0);
     let mut date = zone.to_datetime(after).date();
     // If a whole day is skipped (Samoa, 2011), it is the day after.
     for _ in 0..4 {
@@ -180,10 +152,10 @@ mod tests {
         text.parse::<Timestamp>().unwrap().as_second().try_into().unwrap()
     }
 
-    fn days(begin: (i8, i8), zone: &TimeZone, from: &str, count: usize) -> Vec<String> {
+    fn days(time: civil::Time, zone: &TimeZone, from: &str, count: usize) -> Vec<String> {
         let mut now = unix(from);
         let mut next = || {
-            now = next_time_of_day(begin, zone, now);
+            now = next_time_of_day(time, zone, now);
             Timestamp::from_second(now.try_into().unwrap()).unwrap().to_string()
         };
         (0..count).map(|_| next()).collect()
@@ -192,21 +164,21 @@ mod tests {
     #[test]
     fn a_time_of_day_comes_once_a_day_whatever_clocks_do() {
         let berlin = zone("CET-1CEST,M3.5.0,M10.5.0/3");
-        let spring = days((2, 30), &berlin, "2026-03-28T00:00:00Z", 3);
+        let spring = days(civil::time(2, 30, 0, 0), &berlin, "2026-03-28T00:00:00Z", 3);
         // 02:30 does not exist on the 29th: clocks go from 02:00 to 03:00, so it becomes 03:30.
         assert_eq!(
             spring,
             ["2026-03-28T01:30:00Z", "2026-03-29T01:30:00Z", "2026-03-30T00:30:00Z"]
         );
-        let autumn = days((2, 30), &berlin, "2026-10-24T12:00:00Z", 2);
+        let autumn = days(civil::time(2, 30, 0, 0), &berlin, "2026-10-24T12:00:00Z", 2);
         assert_eq!(autumn, ["2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"], "the first of two");
-        let utc = days((0, 0), &TimeZone::UTC, "2026-12-31T00:00:00Z", 1);
+        let utc = days(civil::Time::MIN, &TimeZone::UTC, "2026-12-31T00:00:00Z", 1);
         assert_eq!(utc, ["2027-01-01T00:00:00Z"], "now is over");
     }
 
     #[test]
     fn missed_schedule_is_skipped() {
-        let every = Begin::Every { period_ns: 10 };
+        let every = ProcessSchedule::every(Duration::from_nanos(10));
         assert_eq!(every.first(5, 0), Due::At(15));
         assert_eq!(every.next(Due::At(15), 15, 0), Some(Due::At(25)));
         assert_eq!(every.next(Due::At(15), 48, 0), Some(Due::At(55)));
@@ -221,18 +193,5 @@ mod tests {
         assert_eq!(due.look_ns(7, 990, minute), 7 + 10_000_000_000);
         assert_eq!(due.look_ns(7, 0, minute), 7 + 60_000_000_000);
         assert_eq!(due.look_ns(7, 2_000, minute), 7);
-    }
-
-    #[test]
-    fn a_zone_that_is_not_there_is_named() {
-        let place = TextPosition { file: 0, line: 3, column: 1 };
-        let begins = ProcessBegin::Daily { minute: 0, zone: Some("Mars/Olympus".to_owned()) };
-        let process = SiteProcess { module: "clock".to_owned(), begins, place };
-        let unknown = ProcessPlan::all_of(&[process]).unwrap_err();
-        assert_eq!(unknown.place, place);
-        assert!(
-            unknown.to_string().starts_with("`zone` cannot be \"Mars/Olympus\": "),
-            "{unknown}"
-        );
     }
 }

@@ -1,20 +1,20 @@
 //! The mailboxes of page processes.
 //!
-//! Owns the messages not yet received, with their limits, and which process waits for one. Never
-//! sends a message.
+//! Owns the messages not yet received, with their limits, the names of each process, and which process waits for
+//! something. Never sends a message.
 
 use std::collections::VecDeque;
 
 use runtime::slots::{ProcessId, Slots};
 
-use super::post::{LetterNumber, Undelivered};
-use super::process::Key;
-use super::process_name::{NameToken, Tokens};
+use crate::id::RunKey;
+use crate::letters::{LetterNumber, Undelivered};
 use crate::limits::{
     ALL_MAILBOXES_SIZE, MAILBOX_SIZE, PAGE_MESSAGE_COST, PAGE_MESSAGES_MAX, PAGE_PROCESSES_MAX,
 };
+use crate::process_name::{NameToken, ProcessName, Tokens};
 
-/// What a process is ready to receive.
+/// The things that a process is ready to receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Awaits {
     /// Nothing from outside.
@@ -26,11 +26,46 @@ pub(super) enum Awaits {
 }
 
 struct Mailbox {
-    owner: Key,
+    owner: RunKey,
     token: NameToken,
     awaits: Awaits,
     messages: VecDeque<Vec<u8>>,
     size: usize,
+    /// The names that it has registered or has requested.
+    names: Vec<RegisteredName>,
+}
+
+/// A name of a process that it has registered, or has requested from another scheduler.
+pub(super) struct RegisteredName {
+    text: Box<str>,
+    process: ProcessName,
+}
+
+impl RegisteredName {
+    pub(super) fn new(text: &str, process: ProcessName) -> Self {
+        Self { text: text.into(), process }
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn into_text(self) -> Box<str> {
+        self.text
+    }
+
+    pub(super) fn process(&self) -> ProcessName {
+        self.process
+    }
+}
+
+/// How full a mailbox is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MailboxLoad {
+    /// The number of messages in it.
+    pub messages: usize,
+    /// Their bytes, and what each costs in addition.
+    pub bytes: usize,
 }
 
 /// Where a message went.
@@ -39,7 +74,7 @@ pub(super) enum Put {
     /// It is kept until it is received.
     Kept,
     /// This process waits for it.
-    Awaited(Key, Vec<u8>),
+    Awaited(RunKey, Vec<u8>),
 }
 
 /// The mailboxes of one scheduler.
@@ -48,18 +83,14 @@ pub(super) struct Mailboxes {
     tokens: Tokens,
     size: usize,
     /// Whose mailbox was full last, and for how many messages one was.
-    full: Option<(Key, u64)>,
+    full: Option<(RunKey, u64)>,
 }
 
 impl Mailboxes {
-    /// `None` if the operating system provides no random bytes for the names.
-    pub(super) fn new() -> Option<Self> {
-        Some(Self {
-            table: Slots::new(PAGE_PROCESSES_MAX),
-            tokens: Tokens::new()?,
-            size: 0,
-            full: None,
-        })
+    /// With a secret key for the names.
+    pub(super) fn new(key: [u8; 32]) -> Self {
+        let (table, tokens) = (Slots::new(PAGE_PROCESSES_MAX), Tokens::new(key));
+        Self { table, tokens, size: 0, full: None }
     }
 
     /// The number of the next mailbox to be opened.
@@ -68,21 +99,46 @@ impl Mailboxes {
     }
 
     /// Opens a mailbox; `None` if there are too many.
-    pub(super) fn open(&mut self, owner: Key) -> Option<ProcessId> {
-        let (awaits, messages, size) = (Awaits::Nothing, VecDeque::new(), 0);
-        let token = self.tokens.next();
-        self.table.insert(Mailbox { owner, token, awaits, messages, size }).ok()
+    pub(super) fn open(&mut self, owner: RunKey) -> Option<ProcessId> {
+        let mailbox = Mailbox {
+            owner,
+            token: self.tokens.next(),
+            awaits: Awaits::Nothing,
+            messages: VecDeque::new(),
+            size: 0,
+            names: Vec::new(),
+        };
+        self.table.insert(mailbox).ok()
     }
 
-    /// Its process has ended; the messages in it are dropped.
-    pub(super) fn close(&mut self, id: ProcessId) {
-        if let Some(mailbox) = self.table.remove(id) {
-            self.size -= mailbox.size;
+    /// Its process has ended; the messages in it are dropped. Returns the names of the process.
+    pub(super) fn close(&mut self, id: ProcessId) -> Vec<RegisteredName> {
+        let Some(mailbox) = self.table.remove(id) else { return Vec::new() };
+        self.size -= mailbox.size;
+        mailbox.names
+    }
+
+    /// The names of its process.
+    pub(super) fn names(&self, id: ProcessId) -> &[RegisteredName] {
+        self.get(id).map_or(&[], |mailbox| &mailbox.names)
+    }
+
+    /// Its process has one name more.
+    pub(super) fn add_name(&mut self, id: ProcessId, name: RegisteredName) {
+        if let Some(mailbox) = self.table.lookup(id) {
+            mailbox.names.push(name);
+        }
+    }
+
+    /// The name that its process has requested last belongs to another process.
+    pub(super) fn forget_last_name(&mut self, id: ProcessId) {
+        if let Some(mailbox) = self.table.lookup(id) {
+            mailbox.names.pop();
         }
     }
 
     /// Its process continues under another key.
-    pub(super) fn set_owner(&mut self, id: ProcessId, owner: Key) {
+    pub(super) fn set_owner(&mut self, id: ProcessId, owner: RunKey) {
         if let Some(mailbox) = self.table.lookup(id) {
             mailbox.owner = owner;
         }
@@ -96,14 +152,15 @@ impl Mailboxes {
     }
 
     /// The secret part of its name.
-    pub(super) fn token(&mut self, id: ProcessId) -> Option<NameToken> {
-        self.table.lookup(id).map(|mailbox| mailbox.token)
+    pub(super) fn token(&self, id: ProcessId) -> Option<NameToken> {
+        self.get(id).map(|mailbox| mailbox.token)
     }
 
     /// A message has arrived from a sender that knows the name. For other senders the process does not exist.
     pub(super) fn put(
         &mut self,
-        (id, token): (ProcessId, NameToken),
+        id: ProcessId,
+        token: NameToken,
         message: Vec<u8>,
     ) -> Result<Put, Undelivered> {
         let known = self.table.lookup(id).filter(|mailbox| mailbox.token == token);
@@ -128,7 +185,7 @@ impl Mailboxes {
     }
 
     /// Whose mailbox was full last since this was last asked, and for how many messages one was.
-    pub(super) fn take_full(&mut self) -> Option<(Key, u64)> {
+    pub(super) fn take_full(&mut self) -> Option<(RunKey, u64)> {
         self.full.take()
     }
 
@@ -142,20 +199,25 @@ impl Mailboxes {
         Some(message)
     }
 
-    /// The number of messages in it, and their bytes.
-    pub(super) fn load(&self, id: ProcessId) -> (usize, usize) {
-        let mailbox =
-            self.table.get(id.index()).filter(|_| self.table.id_at(id.index()) == Some(id));
-        mailbox.map_or((0, 0), |mailbox| (mailbox.messages.len(), mailbox.size))
+    /// How full it is.
+    pub(super) fn load(&self, id: ProcessId) -> MailboxLoad {
+        self.get(id).map_or_else(MailboxLoad::default, |mailbox| MailboxLoad {
+            messages: mailbox.messages.len(),
+            bytes: mailbox.size,
+        })
     }
 
-    /// What its process waits for.
-    pub(super) fn awaits(&mut self, id: ProcessId) -> Awaits {
-        self.table.lookup(id).map_or(Awaits::Nothing, |mailbox| mailbox.awaits)
+    fn get(&self, id: ProcessId) -> Option<&Mailbox> {
+        self.table.get(id.index()).filter(|_| self.table.id_at(id.index()) == Some(id))
+    }
+
+    /// The thing for which its process waits.
+    pub(super) fn awaits(&self, id: ProcessId) -> Awaits {
+        self.get(id).map_or(Awaits::Nothing, |mailbox| mailbox.awaits)
     }
 
     /// Takes the process that waits for the receipt of this letter.
-    pub(super) fn take_word(&mut self, id: ProcessId, number: LetterNumber) -> Option<Key> {
+    pub(super) fn take_word(&mut self, id: ProcessId, number: LetterNumber) -> Option<RunKey> {
         let word = Awaits::Word(number);
         let mailbox = self.table.lookup(id).filter(|mailbox| mailbox.awaits == word)?;
         mailbox.awaits = Awaits::Nothing;
@@ -167,14 +229,14 @@ impl Mailboxes {
 mod tests {
     use super::*;
 
-    fn owner() -> Key {
-        Key::Request(ProcessId::from_bits(7))
+    fn owner() -> RunKey {
+        RunKey::Request(ProcessId::from_bits(7))
     }
 
     /// From a sender that knows the name.
     fn put(boxes: &mut Mailboxes, id: ProcessId, message: Vec<u8>) -> Result<Put, Undelivered> {
         let token = boxes.token(id).ok_or(Undelivered::Ended)?;
-        boxes.put((id, token), message)
+        boxes.put(id, token, message)
     }
 
     #[test]
@@ -182,9 +244,9 @@ mod tests {
         let (mut boxes, id) = boxes();
         let other = boxes.open(owner()).unwrap();
         let token = boxes.token(other).unwrap();
-        assert_eq!(boxes.put((id, token), b"1".to_vec()), Err(Undelivered::Ended));
+        assert_eq!(boxes.put(id, token, b"1".to_vec()), Err(Undelivered::Ended));
         assert_eq!(boxes.take(id), None);
-        assert_eq!(boxes.put((other, token), b"1".to_vec()), Ok(Put::Kept));
+        assert_eq!(boxes.put(other, token, b"1".to_vec()), Ok(Put::Kept));
         // The slot is reused, the token is not.
         boxes.close(other);
         let next = boxes.open(owner()).unwrap();
@@ -193,7 +255,7 @@ mod tests {
     }
 
     fn boxes() -> (Mailboxes, ProcessId) {
-        let mut boxes = Mailboxes::new().unwrap();
+        let mut boxes = Mailboxes::new([0; 32]);
         let id = boxes.open(owner()).unwrap();
         (boxes, id)
     }
@@ -214,7 +276,7 @@ mod tests {
     #[test]
     fn word_is_for_who_waits_for_it() {
         let (mut boxes, id) = boxes();
-        let mut outgoing = super::super::post::Outgoing::default();
+        let mut outgoing = crate::letters::Outgoing::default();
         let (first, second) = (outgoing.number(), outgoing.number());
         assert_eq!(boxes.take_word(id, first), None);
         boxes.set_awaits(id, Awaits::Word(second));

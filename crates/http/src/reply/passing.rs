@@ -7,9 +7,9 @@ use wire::http::fields::FieldList;
 use wire::http::head::Fields;
 use wire::http::status::Status;
 
-use super::encoder::PassedHead;
-use super::framing::StreamFraming;
-use super::reply::Reply;
+use super::Reply;
+use crate::encoder::PassedHead;
+use crate::framing::StreamFraming;
 
 impl Reply<'_> {
     /// Whether what carries the request can change to another protocol: see
@@ -21,8 +21,7 @@ impl Reply<'_> {
 
     /// Passes on an interim head (RFC 9110 section 15.2) before the answer has begun.
     pub fn interim(&mut self, status: Status, fields: Fields<'_, '_>) {
-        let (encoder, parts, output) = self.writing();
-        encoder.interim(status, fields, parts, output);
+        self.encoder.interim(status, fields, self.parts, self.output);
     }
 
     /// Begins the head of the answer. Fields, [`Reply::end_head`] and parts follow, then
@@ -30,8 +29,7 @@ impl Reply<'_> {
     /// length, a coding of the transfer or what becomes of the connection: this does.
     pub fn pass_on(&mut self, head: &PassedHead) {
         self.note_begun(head.status);
-        let (encoder, parts, output) = self.writing();
-        let framing = encoder.begin_passed(head, parts, output);
+        let framing = self.encoder.begin_passed(head, self.parts, self.output);
         self.continue_later(if self.sends_body() { framing } else { StreamFraming::Omitted });
     }
 

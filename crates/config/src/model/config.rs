@@ -7,19 +7,39 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use wire::{
-    http::forwarded::ForwardingField,
-    network::{Network, Peers},
-};
+use wire::http::forwarded::ForwardingField;
+use wire::http::method::Method;
+use wire::network::{Network, Peers};
 
-use super::{
-    AccessRule, AcmeSettings, AdminSettings, ChannelRules, ChannelSettings, ClusterSettings,
-    DatabaseRules, FileNames, FileSettings, ForwardAuth, HostName, Https, LimitRule, LimitSettings,
-    ListenerAddress, Log, Logging, Maintenance, MapRule, MediaType, Method, Pages, PartFile,
-    PathGlob, ProxyRoute, RouteCondition, Secrets, SiteProcess, StoreSettings, TargetTemplate,
-    TextPosition, Tls, TraceSettings, UpstreamSettings,
-};
+use crate::address::ListenerAddress;
+use crate::glob::PathGlob;
+use crate::host_id::HostId;
+use crate::host_name::HostName;
 use crate::limits;
+use crate::model::access::AccessRule;
+use crate::model::acme::AcmeSettings;
+use crate::model::channel_settings::ChannelSettings;
+use crate::model::channels::ChannelRules;
+use crate::model::cluster::ClusterSettings;
+use crate::model::encryption::{Https, Tls};
+use crate::model::file_settings::FileSettings;
+use crate::model::files::MediaType;
+use crate::model::header::Header;
+use crate::model::limits::LimitSettings;
+use crate::model::log::{AdminSettings, Log, Logging};
+use crate::model::maintenance::Maintenance;
+use crate::model::pages::Pages;
+use crate::model::processes::SiteProcess;
+use crate::model::quotas::LimitRule;
+use crate::model::redirect_map::MapRule;
+use crate::model::store::{DatabaseRules, StoreSettings};
+use crate::model::trace::TraceSettings;
+use crate::model::upstream::{ForwardAuth, ProxyRoute, UpstreamSettings};
+use crate::model::when::RouteCondition;
+use crate::problem::{FileNames, TextPosition};
+use crate::secret::Secrets;
+use crate::sources::PartFile;
+use crate::target::TargetTemplate;
 
 /// The whole configuration of a server.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,8 +121,14 @@ pub struct Config {
 }
 
 impl Config {
+    /// The name of a site: the first name of a virtual host. The default host has none.
+    pub fn site_name(&self, host: HostId) -> Option<&HostName> {
+        let number = usize::try_from(host.0).ok()?.checked_sub(1)?;
+        self.hosts.get(number)?.names.first()
+    }
+
     /// The defaults, with `root` for the default host.
-    pub(super) fn defaults(file_name: &str, root: &Path) -> Self {
+    pub(crate) fn defaults(file_name: &str, root: &Path) -> Self {
         Self {
             files: FileNames::of_main(file_name),
             parts: Vec::new(),
@@ -250,7 +276,7 @@ pub struct Host {
 
 impl Host {
     /// A host without routes.
-    pub(super) fn of_files(files: FileSettings) -> Self {
+    pub(crate) fn of_files(files: FileSettings) -> Self {
         Self {
             place: None,
             names: Vec::new(),
@@ -366,15 +392,6 @@ impl Default for FileCache {
     fn default() -> Self {
         Self { size: limits::CACHE_SIZE, file_size: limits::CACHE_FILE_SIZE }
     }
-}
-
-/// A field added to answers. Name and value contain no CR, LF, NUL or other control character.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Header {
-    /// The name as written in the file.
-    pub name: String,
-    /// The value.
-    pub value: String,
 }
 
 /// The page sent with an error status.

@@ -28,7 +28,7 @@ pub enum ListenerCertificates {
 
 impl Tls {
     /// Encryption with these certificates; clients show none.
-    pub(super) fn of(certificates: ListenerCertificates) -> Self {
+    pub(crate) fn of(certificates: ListenerCertificates) -> Self {
         Self { certificates, clients: ClientCertificatePolicy::Ignored }
     }
 }
