@@ -1,4 +1,4 @@
-//! What crosses schedulers for channels.
+//! The messages between schedulers for channels.
 //!
 //! Owns the closed set of it, and which of it is sent first.
 

@@ -49,7 +49,7 @@ pub use hub::{
 pub use letter::{ChannelLetter, PublishReceipt, Publisher, Receipt};
 pub use matcher::ChannelMatcher;
 pub use member::{Member, MemberStep, Members};
-pub use message::{Offer, Payload, PayloadKind};
+pub use message::{Offer, Payload, PayloadType};
 pub use name::{NameProblem, check_name};
 pub use node::{ClusterNode, Remainder};
 pub use outcome::{ChannelRefusal, PublishOutcome, Published};

@@ -30,7 +30,7 @@ impl Member {
     }
 }
 
-/// What a member did.
+/// The change of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberStep {
     /// It comes.

@@ -31,7 +31,6 @@ pub enum ChannelRefusal {
 
 impl ChannelRefusal {
     /// The text for its client.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unknown => "no [[channel]] has a pattern for this name",

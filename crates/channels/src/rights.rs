@@ -1,4 +1,4 @@
-//! What a client may do.
+//! The rights of clients.
 //!
 //! Owns the decision, from the rules of a channel and the rights of the client.
 
@@ -16,7 +16,7 @@ use crate::token::Pass;
 #[derive(Clone, Debug)]
 pub struct Rights(Known);
 
-/// What is known of a client. Most have no certificate: they pay no memory for one.
+/// The proofs of a client. Most have no certificate: they pay no memory for one.
 #[derive(Clone, Debug)]
 enum Known {
     Shown(Credential),
@@ -84,7 +84,6 @@ impl Rights {
     }
 
     /// The credential of the client.
-    #[must_use]
     pub fn shown(&self) -> &Credential {
         match &self.0 {
             Known::Shown(shown) => shown,
@@ -100,7 +99,6 @@ impl Rights {
     }
 
     /// Whether the rules do not apply to the client.
-    #[must_use]
     pub fn are_all(&self) -> bool {
         matches!(self.shown(), Credential::Key)
     }
@@ -146,13 +144,11 @@ impl Rights {
     }
 
     /// When they expire, in seconds since 1970.
-    #[must_use]
     pub fn expire(&self) -> Option<u64> {
         self.pass().map(|pass| pass.expires)
     }
 
     /// Milliseconds until they expire, if they do.
-    #[must_use]
     pub fn left_ms(&self, unix_seconds: u64) -> Option<u64> {
         Some(self.expire()?.saturating_sub(unix_seconds).saturating_mul(1000))
     }
@@ -167,7 +163,6 @@ impl Rights {
     }
 
     /// The token.
-    #[must_use]
     pub fn pass(&self) -> Option<&Arc<Pass>> {
         match self.shown() {
             Credential::Token(pass) => Some(pass),

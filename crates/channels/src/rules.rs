@@ -33,7 +33,6 @@ pub enum CertificateRule {
 
 impl CertificateRule {
     /// Whether the certificate of a connection is among them.
-    #[must_use]
     pub fn have(&self, shown: Option<&ClientCertificate>) -> bool {
         shown.is_some_and(|certificate| match self {
             Self::Any => true,
@@ -75,7 +74,6 @@ pub struct HistoryRules {
 
 impl HistoryRules {
     /// Whether anything is kept.
-    #[must_use]
     pub fn keeps(&self) -> bool {
         self.count > 0 && self.bytes > 0 && self.age_ms > 0
     }
@@ -152,19 +150,16 @@ impl Rulebook {
     }
 
     /// The pattern of the rules of a channel; empty if it has none.
-    #[must_use]
     pub fn pattern_of(&self, name: &str) -> &str {
         self.section(self.find(name).rule()).map_or("", |(glob, _)| glob.as_str())
     }
 
     /// Whether there are no rules.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
     /// Whether every client may subscribe to every channel.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         let is_open = |rules: &ChannelPolicy| {
             rules.subscribe == Access::Open
@@ -175,7 +170,6 @@ impl Rulebook {
     }
 
     /// Whether modules decide about any channel.
-    #[must_use]
     pub fn asks(&self) -> bool {
         self.rules.iter().any(|(_, rules)| rules.module.is_some())
     }
@@ -202,7 +196,6 @@ impl Rulebook {
     }
 
     /// The rules with this number; `None` if it is of another rulebook.
-    #[must_use]
     pub fn policy(&self, rule: RuleNumber) -> Option<&ChannelPolicy> {
         let is_own = rule.is_of(self.number);
         is_own.then(|| &**self.section(rule).map_or(&self.unnamed, |(_, rules)| rules))

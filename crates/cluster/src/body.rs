@@ -2,7 +2,7 @@
 //!
 //! Owns that form. What comes from other nodes is checked as if a client had sent it.
 
-use channels::{ClusterNode, Member, MemberStep, Payload, PayloadKind};
+use channels::{ClusterNode, Member, MemberStep, Payload, PayloadType};
 use serde::{Deserialize, Serialize};
 
 use crate::member_form::MemberForm;
@@ -32,9 +32,9 @@ const MEMBER: u8 = b'm';
 /// Appends a message.
 pub(crate) fn put_message(body: &Payload, out: &mut Vec<u8>) {
     out.push(match body.kind() {
-        PayloadKind::Text => TEXT,
-        PayloadKind::Json => JSON,
-        PayloadKind::Binary => BINARY,
+        PayloadType::Text => TEXT,
+        PayloadType::Json => JSON,
+        PayloadType::Binary => BINARY,
     });
     out.extend_from_slice(body.bytes());
 }

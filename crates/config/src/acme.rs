@@ -224,7 +224,6 @@ fn email(item: &Item<'_>) -> Result<String, String> {
 
 impl Config {
     /// Whether a listener shows certificates that the server orders.
-    #[must_use]
     pub fn orders_certificates(&self) -> bool {
         let mut all = self.listeners.iter().filter_map(|listener| listener.tls.as_ref());
         all.any(|tls| tls.certificates == ListenerCertificates::Acme)

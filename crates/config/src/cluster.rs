@@ -7,7 +7,7 @@ use std::time::Duration;
 use toml::de::DeValue;
 
 use crate::item::Item;
-use crate::key::{SectionKeys, section, show_text, show_texts};
+use crate::key::{Reading, SectionKeys, section, show_text, show_texts};
 use crate::limits;
 use crate::model::cluster::{ClusterScheme, ClusterServer};
 use crate::model::config::Config;
@@ -84,25 +84,27 @@ fn prefix(item: &Item<'_>) -> Result<String, String> {
     Err(cannot_be(item, &text, &why))
 }
 
+fn servers(config: &mut Config, item: &Item<'_>, reading: &mut Reading<'_>) -> Result<(), String> {
+    let DeValue::Array(_) = item.value else {
+        return Err(item.wrong_type("a list of URLs"));
+    };
+    config.cluster.servers = item.list(reading.problems, server)?;
+    if config.cluster.servers.len() > limits::CLUSTER_SERVERS {
+        return Err(format!("`servers` has more than {} entries", limits::CLUSTER_SERVERS));
+    }
+    Ok(())
+}
+
+fn show_servers(config: &mut Config) -> Option<String> {
+    let servers = &config.cluster.servers;
+    (!servers.is_empty())
+        .then(|| show_texts(servers.iter().map(ToString::to_string).collect::<Vec<String>>()))
+}
+
 pub(super) static CLUSTER: SectionKeys = section! {
     "[cluster]";
-    "servers": own(
-        "list of URLs such as `\"nats://10.0.0.1:4222\"`",
-        |config, item, reading| {
-            let DeValue::Array(_) = item.value else {
-                return Err(item.wrong_type("a list of URLs"));
-            };
-            config.cluster.servers = item.list(reading.problems, server)?;
-            if config.cluster.servers.len() > limits::CLUSTER_SERVERS {
-                return Err(format!("`servers` has more than {} entries", limits::CLUSTER_SERVERS));
-            }
-            Ok(())
-        },
-        |config| {
-            let servers: Vec<String> = config.cluster.servers.iter().map(ToString::to_string).collect();
-            (!servers.is_empty()).then(|| show_texts(&servers))
-        },
-    ), "must be given", Restart,
+    "servers": own("list of URLs such as `\"nats://10.0.0.1:4222\"`", servers, show_servers),
+        "must be given", Restart,
         "The servers of NATS, of which each scheduler connects to one; others that they tell of are tried as well. `tls://` encrypts. All servers of a [cluster](cluster.md) have the same section.";
     "name": optional(cluster.name, word, "text"), "the name of the host", Restart,
         "The name of this server in its cluster, for people. Where several run on one host, give each one.";
@@ -126,8 +128,10 @@ pub(super) static CLUSTER: SectionKeys = section! {
         "The number of streams over which channels with a history are spread. The same on all servers of a cluster: with another number, channels begin anew.";
     "replicas": whole(cluster.replicas, 1..=5), default, Restart,
         "On how many servers of NATS each stream is kept. It counts when the streams are made.";
-    "history_bytes": size(cluster.history_bytes, limits::CLUSTER_HISTORY_LEAST..=i64::MAX.unsigned_abs()), default, Restart,
+    "history_bytes": size(cluster.history_bytes, limits::CLUSTER_HISTORY_LEAST..=i64::MAX.unsigned_abs()),
+        default, Restart,
         "Bytes of all streams together, in the memory of NATS. Beyond, the oldest messages are dropped.";
-    "publish_wait": duration(cluster.publish_wait, Duration::from_millis(100)..=Duration::from_secs(60)), default, Restart,
+    "publish_wait": duration(cluster.publish_wait, Duration::from_millis(100)..=Duration::from_secs(60)),
+        default, Restart,
         "How long a publisher waits until its message is in a stream; then it gets 503, and the message may be published later or not.";
 };

@@ -46,7 +46,6 @@ struct Span {
 
 impl Countries {
     /// The country of an address, if the file has it.
-    #[must_use]
     pub fn of(&self, address: IpAddr) -> Option<Country> {
         let number = number(address);
         let after = self.parts.partition_point(|(first, _)| *first <= number);

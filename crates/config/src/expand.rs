@@ -14,7 +14,6 @@ use crate::wording::shown;
 /// A text whose variables were put in.
 pub(super) struct Expanded {
     pub(super) text: String,
-    /// The secrets that are in it.
     pub(super) secrets: Vec<Secret>,
 }
 

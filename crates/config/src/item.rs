@@ -17,7 +17,6 @@ pub(super) struct Item<'a> {
     pub(super) key_offset: usize,
     /// The position of the value.
     pub(super) offset: usize,
-    /// The value.
     pub(super) value: &'a DeValue<'a>,
 }
 

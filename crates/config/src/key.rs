@@ -16,10 +16,8 @@ use crate::problem::Problems;
 use crate::quantity::{spoken_duration, spoken_size};
 use crate::value::{boolean, deadline, duration_within, rate, size_within, whole};
 
-/// Any size.
 pub(super) const ANY_SIZE: RangeInclusive<u64> = 0..=i64::MAX.unsigned_abs();
 
-/// Any duration.
 pub(super) const ANY_DURATION: RangeInclusive<Duration> = Duration::ZERO..=DEADLINE_MAX;
 
 /// A section: its name, perhaps the rows that it shares and the section that documents them, and its own [`rows`].
@@ -201,7 +199,6 @@ pub(super) enum Value {
     Rate(fn(&mut Config) -> &mut u64),
     /// An integer.
     Whole(fn(&mut Config) -> &mut u64, RangeInclusive<u64>),
-    /// A duration.
     Duration(fn(&mut Config) -> &mut Duration, RangeInclusive<Duration>),
     /// A duration above zero.
     Deadline(fn(&mut Config) -> &mut Duration),
@@ -245,19 +242,16 @@ impl SectionKeys {
     }
 
     /// The names of all keys.
-    #[must_use]
     pub fn names(&self) -> Vec<&'static str> {
         self.keys().map(|key| key.name).collect()
     }
 
     /// Whether it has a key with that name.
-    #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.keys().any(|key| key.name == name)
     }
 
     /// The section's name in a sentence after "in" or "of".
-    #[must_use]
     pub fn spoken(&self) -> &'static str {
         if self.name.is_empty() { "the top level" } else { self.name }
     }
@@ -357,7 +351,6 @@ pub(super) fn show_texts(texts: impl IntoIterator<Item = impl std::fmt::Display>
     format!("[{}]", texts.join(", "))
 }
 
-/// The word for the value.
 pub(super) fn show_choice<T: PartialEq>(words: &[(&str, T)], value: &T) -> Option<String> {
     words.iter().find(|(_, known)| known == value).map(|(word, _)| show_text(word))
 }

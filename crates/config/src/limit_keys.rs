@@ -11,7 +11,6 @@ use crate::problem::Problems;
 use crate::section::Section;
 use crate::value::{count_or_unlimited, deadline_or_forever};
 
-/// The range of a limit for a head or a part of it.
 const HEAD_PART: RangeInclusive<u64> = 16..=limits::HEAD_PART_SIZE_MAX;
 
 pub(super) static LIMITS: SectionKeys = section! {

@@ -20,7 +20,6 @@ use crate::section::Section;
 use crate::value::path;
 use crate::wording::shown;
 
-/// The keys of a certificate.
 const KEYS: [&str; 2] = ["certificate", "key"];
 
 /// The certificates of `[acme]`.

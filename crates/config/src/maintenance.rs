@@ -21,7 +21,6 @@ pub(super) static MAINTENANCE: SectionKeys = section! {
         "Networks of clients that are served as ever: `[\"10.0.0.0/8\"]`.";
 };
 
-/// The networks of `allow`.
 pub(super) fn allow(section: &Section<'_>, problems: &mut Problems) -> Vec<Network> {
     let networks = section.list("allow", problems, |item| {
         let text = borrowed_text(item, "a network in quotes such as \"10.0.0.0/8\"")?;

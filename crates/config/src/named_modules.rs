@@ -28,7 +28,6 @@ pub enum ModuleUser {
 
 impl ModuleUser {
     /// The text in a sentence.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Route => "a route",
@@ -40,7 +39,6 @@ impl ModuleUser {
 
 impl Config {
     /// Each named module, once for each use.
-    #[must_use]
     pub fn named_modules(&self) -> Vec<NamedModule> {
         let mut named = Vec::new();
         for (name, by, _) in places(self) {

@@ -56,7 +56,6 @@ pub(super) static QUOTA: SectionKeys = section! {
         "The methods whose requests count.";
 };
 
-/// Reads every `[[limit]]`.
 pub(super) fn read_all(top: &Section<'_>, problems: &mut Problems) -> Vec<LimitRule> {
     let sections = top.sections("limit", &QUOTA, problems);
     if let Some(section) = sections.get(limits::QUOTAS_MAX) {

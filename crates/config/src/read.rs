@@ -129,12 +129,12 @@ pub(super) fn config(
 /// The table of a text whose positions begin at `base`.
 fn parse<'t>(text: &'t str, base: usize, problems: &mut Problems) -> DeTable<'t> {
     let (document, errors) = DeTable::parse_recoverable(text);
-    add_syntax(&errors, (text, base), problems);
+    add_syntax(&errors, text, base, problems);
     document.into_inner()
 }
 
 /// One problem per line, because further ones are mostly guesses of the parser.
-fn add_syntax(errors: &[toml::de::Error], (text, base): (&str, usize), problems: &mut Problems) {
+fn add_syntax(errors: &[toml::de::Error], text: &str, base: usize, problems: &mut Problems) {
     let mut line = None;
     for error in errors {
         let span = error.span().unwrap_or(0..0);

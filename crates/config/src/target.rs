@@ -75,19 +75,16 @@ impl TargetTemplate {
     }
 
     /// The text of the target.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
     /// Its parts in order.
-    #[must_use]
     pub fn parts(&self) -> &[TargetPart] {
         &self.parts
     }
 
     /// The whole target, if it is the same for every request.
-    #[must_use]
     pub fn constant(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [TargetPart::Literal(text)] => Some(text),
@@ -96,13 +93,11 @@ impl TargetTemplate {
     }
 
     /// Whether it is `$path/`: the path of the request as a directory.
-    #[must_use]
     pub fn adds_slash(&self) -> bool {
         matches!(self.parts.as_slice(), [TargetPart::Path(_), TargetPart::Literal(text)] if text == "/")
     }
 
     /// Whether it leads to another path of the same host.
-    #[must_use]
     pub fn is_local(&self) -> bool {
         self.text.starts_with('/') || self.text.starts_with("$path")
     }

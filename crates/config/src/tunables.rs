@@ -72,19 +72,16 @@ pub fn no_such_setting(name: &str, known: &[&str]) -> String {
 
 impl Tunable {
     /// The form of its value with its bounds, in words.
-    #[must_use]
     pub fn takes(&self) -> String {
         self.key.takes().replace('`', "")
     }
 
     /// The description of the key, without Markdown's links.
-    #[must_use]
     pub fn text(&self) -> String {
         without_links(self.key.text)
     }
 
     /// Its value, as it is written in the file.
-    #[must_use]
     pub fn show(&self, config: &mut Config) -> String {
         self.focused(config, |config| self.key.show(config)).unwrap_or_else(|| NO_VALUE.to_owned())
     }

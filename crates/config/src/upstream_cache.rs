@@ -11,7 +11,6 @@ use crate::section::Section;
 use crate::value::{boolean, deadline, duration, path, size_within, whole};
 use crate::{choice, limits};
 
-/// Reads it.
 pub(super) fn read(
     upstream: &Section<'_>,
     base: &Path,

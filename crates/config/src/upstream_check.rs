@@ -8,7 +8,6 @@ use crate::problem::Problems;
 use crate::section::Section;
 use crate::value::{borrowed_text, cannot_be, deadline, duration_within, whole, word};
 
-/// Reads them.
 pub(super) fn read(section: &Section<'_>, problems: &mut Problems) -> Option<ActiveCheck> {
     let path = section.read("check", problems, |item| {
         let path = borrowed_text(item, "a path in quotes that begins with \"/\"")?;

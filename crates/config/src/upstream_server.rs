@@ -21,7 +21,6 @@ const KEYS: [&str; 2] = ["address", "weight"];
 const WANTED: &str =
     "an address such as \"127.0.0.1:9000\", or { address = \"127.0.0.1:9000\", weight = 2 }";
 
-/// Reads one server.
 pub(super) fn read(item: &Item<'_>) -> Result<UpstreamServer, String> {
     let table = match item.value {
         DeValue::String(_) => return Ok(UpstreamServer { address: address(item)?, weight: 1 }),

@@ -66,7 +66,7 @@ pub use wire::http::body::BodyLimits;
 pub use wire::http::fields::FieldList;
 pub use wire::http::forwarded::ForwardingField;
 pub use wire::http::head::{Fields, HeadLimits, HttpVersion};
-pub use wire::http::kept::{AfterHead, HeadValues, KeptHead};
+pub use wire::http::kept::{HeadValues, KeptHead, StreamContent};
 pub use wire::http::method::Method;
 pub use wire::http::status::Status;
 pub use wire::http::url::Scheme;

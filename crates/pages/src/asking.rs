@@ -59,7 +59,6 @@ impl KeptRequest {
     }
 
     /// Its size in bytes.
-    #[must_use]
     pub fn size(&self) -> usize {
         let fields = self.fields().map(|(name, value)| name.len() + value.len());
         self.query.len() + fields.sum::<usize>()

@@ -80,7 +80,6 @@ impl PageCounts {
     }
 
     /// Runs that were ended, by reason.
-    #[must_use]
     pub fn kills(&self) -> [(&'static str, u64); 4] {
         [
             ("cpu_budget", self.over_budget),

@@ -9,7 +9,7 @@ use actors::RunKey;
 use ahash::HashMap;
 use script::limits::STORE_STEPS;
 use store::{
-    DatabaseChange, Expiry, Old, Only, Order, OrderCondition, StoreStep, Value, ValueKind,
+    DatabaseChange, Expiry, Old, Only, Order, OrderCondition, StoreOperation, Value, ValueKind,
 };
 
 use super::record_lines::RecordLines;
@@ -144,7 +144,7 @@ impl<'t> Items<'t> {
             let kind = self.item()?;
             let database = records.database(self.item()?)?;
             let key = self.item()?;
-            order.steps.push((database, StoreStep::Change(self.change(kind, key)?)));
+            order.steps.push((database, StoreOperation::Change(self.change(kind, key)?)));
         }
         Ok(order)
     }

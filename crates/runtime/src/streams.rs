@@ -52,7 +52,6 @@ impl<'a> Streams<'a> {
     }
 
     /// The number of streams that this process carries.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.extras.carries(*self.extra)
     }

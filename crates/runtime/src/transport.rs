@@ -136,7 +136,6 @@ pub struct ClientCertificate {
 
 impl ClientCertificate {
     /// Whether this text names it: its whole subject, or its fingerprint, also in capitals.
-    #[must_use]
     pub fn is_named(&self, text: &str) -> bool {
         *text == *self.subject || text.eq_ignore_ascii_case(&self.fingerprint)
     }

@@ -134,7 +134,7 @@ pub enum TraceOrder {
     Stop(u64),
 }
 
-/// What the control scheduler queries.
+/// The queries of the control scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inquiry {
     /// Their counters.
@@ -359,7 +359,7 @@ metric::counted! {
     }
 }
 
-/// What the log writer counted.
+/// The counters of the log writer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogReport {
     /// Lines written.

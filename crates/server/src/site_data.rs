@@ -25,7 +25,7 @@ use pages::fetch::FetchTrust;
 use pages::{PageRoot, PageSet, Places, Secret, SetIndex};
 use quota::{Limit, QuotaPace, Rule};
 
-use self::databases::{database_rules, databases_of_http};
+use self::databases::database_rules;
 use crate::access::UserFiles;
 use crate::channel_keys::{AdminKeys, ChannelKeys};
 use crate::channel_rules;
@@ -73,8 +73,6 @@ pub struct SiteData {
     pub processes: Vec<actors::ProcessPlan>,
     /// The access of clients to each database of the store: to read, and to write.
     pub database_rules: Arc<[DatabaseRequirements]>,
-    /// Whether HTTP clients can reach each database.
-    pub databases_of_http: Vec<bool>,
     /// The rules of channels.
     pub rulebook: Arc<Rulebook>,
     /// The keys of channels.
@@ -124,7 +122,6 @@ impl SiteData {
         let (pages, secret) = (Vec::new(), Secret::default());
         let page_rules = page_rules_of(&rules, &set_of_root);
         let database_rules = database_rules(&config);
-        let databases_of_http = databases_of_http(&config);
         let limits = config.quotas.iter().map(limit_of).collect();
         let rulebook = Arc::new(channel_rules::rulebook(&config.channels));
         Ok(Self {
@@ -147,7 +144,6 @@ impl SiteData {
             processes: Vec::new(),
             orders: None,
             database_rules,
-            databases_of_http,
             rulebook,
             channel_keys: ChannelKeys::default(),
             admin_keys: AdminKeys::default(),

@@ -55,14 +55,14 @@ mod versions;
 mod work;
 mod writer;
 
-pub use change::{DatabaseChange, Expiry, ExpiryOnly, Old, Only, Pair, SourceFate};
+pub use change::{DatabaseChange, Expiry, ExpiryOnly, KeyTransfer, Old, Only, Pair};
 pub use checkpoint::{Checkpoint, MadeCheckpoint};
 pub use copies::compact;
 pub use failure::{Misuse, StoreFailure};
 pub use file::DATA_FILE;
 pub use lending::LentValue;
 pub use load::{LoadFailure, LoadedRow};
-pub use order::{Database, Executed, Order, OrderCondition, StoreStep};
+pub use order::{Database, Executed, Order, OrderCondition, StoreOperation};
 pub use outcome::{Remaining, StepOutcome};
 pub use page::{PageOf, ScanPage, With};
 pub use query::Query;

@@ -56,7 +56,8 @@ pub(crate) fn load<E>(
     transaction: RwTxn<'_>,
     tables: &[Table],
     mut room: Room<'_>,
-    (database, versions): (Database, Versions),
+    database: Database,
+    versions: Versions,
     rows: impl Iterator<Item = Result<LoadedRow, E>>,
 ) -> Result<u64, LoadFailure<E>> {
     let table = *table(tables, database)?;

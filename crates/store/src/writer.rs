@@ -249,7 +249,7 @@ impl Writer {
         let map = self.map.clone();
         let (_lock, transaction) = self.begin(&map)?;
         let room = Room::new(&self.map, &self.tables, self.size);
-        load(transaction, &self.tables, room, (database, self.versions), rows)
+        load(transaction, &self.tables, room, database, self.versions, rows)
     }
 
     /// Checks all records of a database. Returns how many there are, or what is wrong. Other writers wait meanwhile.
@@ -263,7 +263,6 @@ impl Writer {
     }
 
     /// The number of the last commit of any program.
-    #[must_use]
     pub fn last_commit(&self) -> u64 {
         last_commit(&self.map)
     }
@@ -333,7 +332,6 @@ impl Writer {
     }
 
     /// Whether a checkpoint should start now, because the file, the log or the store's free space requires it.
-    #[must_use]
     pub fn wants_checkpoint(&self) -> bool {
         let growth = file_size(&self.map).saturating_sub(self.checkpoint_size);
         let is_long = self.log.as_ref().is_some_and(Log::is_long);
@@ -341,7 +339,6 @@ impl Writer {
     }
 
     /// Whether there are commits of any program that [`Writer::sync`] would make durable.
-    #[must_use]
     pub fn is_unsynced(&self) -> bool {
         self.keeper.as_ref().is_some_and(|keeper| keeper.commit() < self.last_commit())
     }

@@ -25,7 +25,7 @@ use crate::ruled::Ruled;
 use crate::shared::WaitingJoin;
 use crate::traced;
 
-/// What has to be sent to one other scheduler.
+/// The unsent items for one other scheduler.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
     deliveries: Vec<Item>,

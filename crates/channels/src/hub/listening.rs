@@ -113,7 +113,6 @@ impl Channels {
 
     /// Whether a listener's subscription is active, so that it hears every message published from now on. It becomes so
     /// in a turn with letters.
-    #[must_use]
     pub fn is_listening(&self, number: ListenerNumber) -> bool {
         let channel = self.listeners.of.get(&number).map(|listener| listener.channel);
         let channel = channel.and_then(|place| self.channels[place as usize].as_ref());

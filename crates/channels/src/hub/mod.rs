@@ -217,7 +217,6 @@ impl Channels {
     }
 
     /// Whether the rules still allow a subscription of a client, whose rights have changed.
-    #[must_use]
     pub fn still_allows(&self, name: &str, rights: &Rights) -> bool {
         self.rulebook.may_subscribe(name, ChannelScope::Any, rights).is_ok()
     }
@@ -241,7 +240,6 @@ impl Channels {
     }
 
     /// The counters.
-    #[must_use]
     pub fn stats(&self) -> ChannelStats {
         ChannelStats {
             channels: self.by_name.len() as u64,

@@ -28,7 +28,7 @@ pub(super) struct Polls {
     written: usize,
 }
 
-/// What a request waits for.
+/// The wait of a request.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     channel: u32,
@@ -187,7 +187,6 @@ impl Channels {
     }
 
     /// Whether a request waits for a message.
-    #[must_use]
     pub fn is_polling(&self, process: ProcessId) -> bool {
         self.polls.waiting.contains_key(&process)
     }

@@ -71,7 +71,6 @@ impl Channels {
 
     /// Whether a subscription is active, so that every message published from now on reaches it. A process that waits
     /// for this is resumed.
-    #[must_use]
     pub fn standing(&self, subscription: &Subscription) -> SubscriptionState {
         match subscription.of {
             Subscribed::Channel(place) => {
@@ -165,7 +164,6 @@ impl Channels {
     }
 
     /// Whether a process should end because it was too slow for one of its subscriptions.
-    #[must_use]
     pub fn is_too_slow(&self, subscriptions: &[Subscription]) -> bool {
         subscriptions.iter().any(|Subscription { of, audience, seat, .. }| {
             let audience = self.audiences(*of).get(usize::from(*audience));

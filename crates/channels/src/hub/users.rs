@@ -39,7 +39,7 @@ impl Users {
     }
 }
 
-/// What a process loses.
+/// The subscriptions that a process loses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dismissal {
     /// Its connection.
@@ -191,7 +191,7 @@ impl Channels {
         }
     }
 
-    /// What a process loses, if it was run for that.
+    /// The subscriptions that a process loses, if it was run for that.
     pub fn take_dismissal(&mut self, process: ProcessId) -> Option<Dismissal> {
         self.users.dismissed.remove(&process)
     }
@@ -206,7 +206,6 @@ impl Channels {
 
 impl Dismissal {
     /// Whether a subscription to this channel ends.
-    #[must_use]
     pub fn is_from(&self, name: &str) -> bool {
         match self {
             Self::All => true,

@@ -366,6 +366,12 @@ pub enum RouteAction {
     Drop,
     /// Lets a server of an upstream answer.
     Proxy(Box<ProxyRoute>),
+    /// The channels, whose names follow the prefix. Built in.
+    Channels,
+    /// The client of channels for browsers. Built in.
+    BrowserClient,
+    /// A database of the store, whose keys follow the prefix. Built in.
+    Database(String),
 }
 
 /// A fixed answer.

@@ -29,7 +29,6 @@ impl Default for Maintenance {
 
 impl Maintenance {
     /// Whether a client is served during maintenance.
-    #[must_use]
     pub fn allows(&self, address: Option<IpAddr>) -> bool {
         address.is_some_and(|address| self.allow.iter().any(|network| network.contains(address)))
     }

@@ -58,19 +58,16 @@ const STATUS: u16 = 302;
 
 impl RedirectMap {
     /// The number of rows.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
     /// Whether there is no row.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
     /// The row for a path, first with its query; both as requested, the path decoded.
-    #[must_use]
     pub fn find(&self, path: &str, query: Option<&str>) -> Option<&MapRow> {
         if let (Queries::Some, Some(query)) = (self.queries, query)
             && let Some(row) = self.rows.get(format!("{path}?{query}").as_str())

@@ -76,7 +76,6 @@ impl Default for StoreSettings {
 
 impl StoreSettings {
     /// The names of all databases in the order of their numbers: 0 to 15 first.
-    #[must_use]
     pub fn all_databases(&self) -> Vec<String> {
         let numbers = (0..limits::STORE_NUMBERED).map(|number| number.to_string());
         numbers.chain(self.databases.iter().cloned()).collect()

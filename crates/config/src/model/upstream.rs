@@ -53,7 +53,6 @@ pub struct UpstreamSettings {
 
 impl UpstreamSettings {
     /// The directory of its cache, if that has one.
-    #[must_use]
     pub fn cache_directory(&self) -> Option<&Path> {
         self.cache.as_ref()?.disk.as_ref().map(|disk| &*disk.directory)
     }
@@ -314,7 +313,6 @@ impl HeaderEdits {
     /// Whether all fields of this name are removed, perhaps because it is set. Programs that get fields as variables
     /// take
     /// `_` for `-`, so both are the same here.
-    #[must_use]
     pub fn drop_field(&self, name: &str) -> bool {
         self.remove.iter().any(|removed| is_like(removed, name))
             || self.set.iter().any(|header| is_like(&header.name, name))

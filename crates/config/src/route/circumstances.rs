@@ -33,7 +33,6 @@ pub enum ClientScheme {
 
 impl ClientScheme {
     /// The scheme of a URL.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Http => "http",

@@ -18,7 +18,6 @@ pub(super) struct Filling<'a> {
 
 impl TargetTemplate {
     /// The path that a `try` makes of the path of a request; `None` if it is none.
-    #[must_use]
     pub fn path_from(&self, path: &str) -> Option<String> {
         rewritten(self, Filling { path, captures: &Captures::none() })
     }

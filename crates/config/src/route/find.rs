@@ -22,6 +22,11 @@ impl RouteTable {
     /// Finds the answer to a request.
     #[must_use]
     pub fn find<'a>(&'a self, request: &RouteRequest<'a>) -> FoundRoute<'a> {
+        self.or_built_in(self.find_configured(request), request.path)
+    }
+
+    #[inline]
+    fn find_configured<'a>(&'a self, request: &RouteRequest<'a>) -> FoundRoute<'a> {
         if !self.compares_hosts() {
             let table = self.host(HostId::DEFAULT);
             if table.first == table.files {

@@ -4,6 +4,7 @@
 //! returns what to do, and `http` does it. [`RouteTable::find`] allocates nothing unless the request
 //! meets a redirect or a rewrite.
 
+mod built_in;
 mod check;
 mod circumstances;
 mod compile;

@@ -3,7 +3,6 @@
 //! Owns status, header fields and body. Never writes: `run` does.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use serde::Serialize;
 use wire::http::fields::FieldList;
@@ -45,16 +44,9 @@ const OWN_FIELDS: [&str; 9] = [
 ];
 
 /// A field that a handler must not add.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("the field `{}` is set by the server", .0)]
 struct OwnField(String);
-
-impl fmt::Display for OwnField {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "the field `{}` is set by the server", self.0)
-    }
-}
-
-impl std::error::Error for OwnField {}
 
 /// Whether there is an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -74,7 +74,6 @@ impl Runner {
     }
 
     /// The commit after which the next one concerns a waiting page; `None` if no page waits.
-    #[must_use]
     pub fn awaits_commit(&self) -> Option<u64> {
         self.recording.oldest_watch()
     }

@@ -65,7 +65,6 @@ pub enum Saying {
 
 impl Runner {
     /// The act of a run on its WebSocket, after [`RunResult::Say`]: websocket.lua has the numbers.
-    #[must_use]
     pub fn saying(&self) -> Saying {
         match self.output().status {
             None | Some(1) => Saying::Text,
@@ -141,7 +140,6 @@ impl Runner {
     }
 
     /// Whether a conversation waits for a message of its client.
-    #[must_use]
     pub fn hears(&self, process: ProcessId) -> bool {
         self.underway.get(&RunKey::Socket(process)).is_some_and(|underway| {
             underway.delivery.is_none()
@@ -150,7 +148,6 @@ impl Runner {
     }
 
     /// Whether this connection has a conversation.
-    #[must_use]
     pub fn talks(&self, process: ProcessId) -> bool {
         self.underway.contains_key(&RunKey::Socket(process))
     }

@@ -29,7 +29,6 @@ impl Runner {
     }
 
     /// All native code of pages, with the lines at which its pieces begin.
-    #[must_use]
     pub fn native_code(&self) -> Vec<NativeCode> {
         self.engines.native_code()
     }

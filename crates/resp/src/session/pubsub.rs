@@ -183,7 +183,7 @@ fn answer_subscribed(
 
 /// Ends the subscriptions to patterns for which another scheduler has no room.
 fn leave_without_room(call: &mut Call<'_, '_>) {
-    let (own, channels) = (call.session.listening.of_mut(call.row.name), &mut call.env.channels);
+    let (own, channels) = (call.session.listening.of_mut(call.row.name()), &mut call.env.channels);
     let has_none = |named: &mut Named| channels.standing(&named.1) == SubscriptionState::NoRoom;
     let refused: Vec<Named> = own.extract_if(.., has_none).collect();
     for (_, subscription) in refused {
@@ -218,7 +218,7 @@ fn check_pattern_text(pattern: &[u8]) -> Result<&str, String> {
 
 /// Subscribes if it is not subscribed yet. Returns its index.
 fn subscribe_to(call: &mut Call<'_, '_>, name: &[u8]) -> Result<usize, NotAllowed> {
-    let verb = call.row.name;
+    let verb = call.row.name();
     let name = match verb {
         "psubscribe" => check_pattern_text(name),
         _ => check_name(name).map_err(|problem| format!("ERR {problem}")),
@@ -252,7 +252,7 @@ fn subscribe_to(call: &mut Call<'_, '_>, name: &[u8]) -> Result<usize, NotAllowe
 /// `UNSUBSCRIBE [channel …]` and `PUNSUBSCRIBE [pattern …]`; without names, from all.
 pub(super) fn unsubscribe(call: &mut Call<'_, '_>) -> After {
     if call.command.len() == 1 {
-        let all = std::mem::take(call.session.listening.of_mut(call.row.name));
+        let all = std::mem::take(call.session.listening.of_mut(call.row.name()));
         let mut left = all.len();
         if all.is_empty() {
             write_answer(call, None, call.session.subscriptions());
@@ -265,7 +265,7 @@ pub(super) fn unsubscribe(call: &mut Call<'_, '_>) -> After {
     }
     for argument in call.command.arguments_from(1) {
         let name = String::from_utf8_lossy(argument);
-        let own = call.session.listening.of_mut(call.row.name);
+        let own = call.session.listening.of_mut(call.row.name());
         if let Some(at) = own.iter().position(|(known, _)| **known == *name) {
             let (_, subscription) = own.remove(at);
             call.env.channels.unsubscribe(subscription);
@@ -278,13 +278,13 @@ pub(super) fn unsubscribe(call: &mut Call<'_, '_>) -> After {
 
 /// The subscriptions that the command is about.
 fn own<'s>(call: &'s Call<'_, '_>) -> &'s [Named] {
-    call.session.listening.of(call.row.name)
+    call.session.listening.of(call.row.name())
 }
 
 fn write_answer(call: &mut Call<'_, '_>, name: Option<&str>, count: usize) {
     let (session, out) = (&*call.session, call.output.buffer());
     begin(session, 3, out);
-    write_bulk(out, call.row.name.as_bytes());
+    write_bulk(out, call.row.name().as_bytes());
     match name {
         Some(name) => write_bulk(out, name.as_bytes()),
         None => write_null(out, session.version),

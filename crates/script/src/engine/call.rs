@@ -59,7 +59,6 @@ impl CallNumber {
     }
 
     /// Its place among [`EngineSettings::calls`](crate::engine::EngineSettings::calls).
-    #[must_use]
     pub fn index(self) -> usize {
         usize::from(self.0)
     }

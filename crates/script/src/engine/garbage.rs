@@ -89,7 +89,6 @@ impl EngineState {
     }
 
     /// Bytes of memory that were left after the last collection of garbage.
-    #[must_use]
     pub fn memory_left(&self) -> usize {
         self.collection.left()
     }

@@ -49,7 +49,6 @@ impl PageOutput {
     }
 
     /// Where the request goes on, if a server of an upstream is the author of the answer.
-    #[must_use]
     pub fn passed_on(&self) -> Option<PassedOn<'_>> {
         if self.author != Author::Upstream {
             return None;

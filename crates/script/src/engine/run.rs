@@ -39,7 +39,6 @@ pub struct Handler {
 
 impl Handler {
     /// The name under which it was loaded.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -147,13 +146,11 @@ impl Run {
     }
 
     /// The name of the page.
-    #[must_use]
     pub fn page(&self) -> &str {
         &self.name
     }
 
     /// The arguments of the call that it waits for.
-    #[must_use]
     pub fn arguments(&self) -> Arguments<'_> {
         Arguments::of(self.coroutine.as_ref().expect("a run has its coroutine between calls"))
     }

@@ -19,7 +19,6 @@ impl EngineState {
     }
 
     /// Bytes that the runs of an account hold.
-    #[must_use]
     pub fn held_by_account(&self, account: &MemoryAccount) -> u64 {
         self.lua.held_by(account.number)
     }

@@ -177,7 +177,6 @@ impl EngineState {
     }
 
     /// All native code, with the lines at which its pieces begin: for profilers.
-    #[must_use]
     pub fn native_code(&self) -> Vec<NativeCode> {
         self.lua.native_code()
     }

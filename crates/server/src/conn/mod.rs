@@ -79,7 +79,7 @@ pub struct Connections {
     handshakes: Handshakes,
     /// The walk over its processes that is under way.
     walk: Option<Walk>,
-    /// What it may have at most.
+    /// Its bounds.
     bounds: SchedulerBounds,
     /// The link to the cluster, if there is one.
     cluster: Option<Box<ClusterLink>>,

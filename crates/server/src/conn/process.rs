@@ -68,7 +68,6 @@ impl Process {
         }
     }
 
-    /// The name of its kind.
     pub(crate) fn kind_name(&self) -> &'static str {
         Self::KINDS[self.kind()]
     }

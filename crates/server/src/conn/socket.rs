@@ -40,7 +40,6 @@ pub(super) struct Sockets {
 }
 
 impl Sockets {
-    /// Ends a turn.
     pub(super) fn end_turn(&mut self, context: &mut ServiceContext<'_, Message>) {
         self.inflated_bytes = 0;
         for process in self.resting.drain(..) {

@@ -17,7 +17,6 @@ pub enum Weight {
 
 impl Weight {
     /// Its word.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Info => "info",
@@ -47,7 +46,7 @@ pub(crate) enum Line {
     Elsewhere,
 }
 
-/// What is known of a kind.
+/// The description of a kind.
 pub(crate) struct About {
     pub(crate) name: &'static str,
     pub(crate) weight: Weight,

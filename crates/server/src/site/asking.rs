@@ -16,7 +16,7 @@ use wire::http::status::Status;
 use super::state::Site;
 use crate::limits::VETO_SIZE;
 
-/// What a client wants to do with a channel.
+/// The wish of a client about a channel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Question<'q> {
     /// The process of its connection, which is resumed when the answer is known.

@@ -97,7 +97,7 @@ pub struct Site {
     pub(super) metered: Metered,
     /// Passwords that requests have shown.
     pub(super) passwords: Passwords,
-    /// What the connection whose request is being answered changes to.
+    /// The protocol to which the connection changes whose request is being answered.
     pub(super) upgraded: Option<Upgraded>,
     /// Shows other threads which page runs.
     pub(super) at_work: Arc<AtWork>,

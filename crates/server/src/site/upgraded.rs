@@ -1,4 +1,4 @@
-//! What an HTTP connection becomes.
+//! The protocol to which an HTTP connection changes.
 //!
 //! Owns the choice, which the site makes and `conn` executes.
 
@@ -8,7 +8,7 @@ use channels::{KeptRight, Position, Rights};
 use pages::KeptRequest;
 use wire::websocket::Extension;
 
-/// What a connection changes to once its head is sent.
+/// The change of a connection once its head is sent.
 #[derive(Debug)]
 pub(crate) struct Upgraded {
     /// The new protocol.
@@ -23,7 +23,7 @@ pub(crate) struct Upgraded {
     pub(crate) extension: Extension,
 }
 
-/// What a connection changes to.
+/// The new protocol of a connection.
 #[derive(Debug)]
 pub(crate) enum Upgrade {
     /// A WebSocket that gets a channel's messages as they were published.

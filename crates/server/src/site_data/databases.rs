@@ -22,10 +22,3 @@ pub(super) fn database_rules(config: &Config) -> Arc<[DatabaseRequirements]> {
     };
     config.store.all_databases().into_iter().map(of).collect()
 }
-
-/// Whether HTTP clients can reach each database, by number.
-pub(super) fn databases_of_http(config: &Config) -> Vec<bool> {
-    let is_open =
-        |name: String| config.databases.iter().any(|rules| rules.name == name && rules.http);
-    config.store.all_databases().into_iter().map(is_open).collect()
-}

@@ -188,7 +188,6 @@ impl Ledger {
 
     /// A block was allocated. Returns whether the run should be checked, because a sample point was passed.
     #[inline]
-    #[must_use]
     pub(super) fn note_new(&self, address: usize, size: usize) -> bool {
         let left = self.left.get().wrapping_sub_unsigned(size as u64);
         self.left.set(left);

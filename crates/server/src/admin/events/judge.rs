@@ -1,4 +1,4 @@
-//! What is wrong with a scheduler, from two of its reports.
+//! The troubles of a scheduler, from two of its reports.
 //!
 //! Owns the thresholds' meaning. A pure function: the same two reports always tell the same, and two of a quiet
 //! scheduler tell nothing. Never keeps anything.
@@ -14,7 +14,7 @@ use crate::limits::{
 use crate::message::LogReport;
 use crate::upstream_report::UpstreamReport;
 
-/// What happened between two reports of a scheduler, of which there may be no first one.
+/// The events between two reports of a scheduler, of which there may be no first one.
 pub(super) fn judge(scheduler: usize, before: Option<&Vitals>, now: &Vitals) -> Vec<Trouble> {
     let mut found: Vec<Trouble> = now.remarks.iter().map(of_remark).collect();
     found.extend(of_turns(now));

@@ -35,16 +35,12 @@ use crate::message::Message;
 use crate::origin::{Origin, origin_of};
 use crate::program_keys::bearer_of;
 
-/// The path prefix of channels.
-const PREFIX: &str = "/channels";
-
 /// The methods of channels.
 const CHANNEL_METHODS: &str = "GET, POST, OPTIONS";
 
-/// The channel in a path; an empty name stands for all channels. `None`: the path is not below the prefix.
-pub(super) fn channel_in(path: &str) -> Option<&str> {
-    let rest = path.strip_prefix(PREFIX)?;
-    if rest.is_empty() { Some("") } else { rest.strip_prefix('/') }
+/// The channel in the path of a route of channels, behind its first segment; an empty name stands for all channels.
+pub(super) fn channel_in(path: &str) -> &str {
+    path.splitn(3, '/').nth(2).unwrap_or_default()
 }
 
 /// Why a request for a channel is not answered.
@@ -124,12 +120,7 @@ pub(super) fn refuse_origin(origin: &Origin<'_>, exchange: &mut Exchange<'_, '_>
 }
 
 impl Site {
-    /// The channel in a path, if channels are configured.
-    pub(super) fn channel_of<'p>(&self, path: &'p str) -> Option<&'p str> {
-        if self.data.rulebook.is_empty() { None } else { channel_in(path) }
-    }
-
-    /// What the connection whose request was just answered changes to.
+    /// The protocol to which the connection changes whose request was just answered.
     pub(crate) fn take_upgraded(&mut self) -> Option<Upgraded> {
         self.upgraded.take()
     }
@@ -137,12 +128,12 @@ impl Site {
     /// Answers a request for a channel, or lets it wait.
     pub(super) fn answer_channel(
         &mut self,
-        name: &str,
         query: Option<&[u8]>,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
+        let name = channel_in(&found.path);
         let answer = self.answer_asked(name, query, found, exchange, context);
         if !matches!(answer, Answer::Wait) {
             // A result it waited for must not be given to the next request of the connection, even if a token has
@@ -227,7 +218,7 @@ impl Site {
         self.ask(question, (context.now, context.mail.endpoint()))
     }
 
-    /// What a client shows: a key or a token.
+    /// The credential that a client shows: a key or a token.
     pub(crate) fn read_shown(
         &self,
         text: &[u8],

@@ -3,7 +3,7 @@
 //! Owns the type of a body, which its media type determines.
 
 use channels::{
-    ChannelScope, Offer, Payload, PayloadKind, PublishOutcome, PublishReceipt, Published,
+    ChannelScope, Offer, Payload, PayloadType, PublishOutcome, PublishReceipt, Published,
     Publisher, Rights, Sender, check_name,
 };
 use config::route::FoundRoute;
@@ -12,8 +12,8 @@ use pages::{MessageValue, RequestedAction};
 use wire::http::method::Method;
 use wire::http::status::Status;
 
-use super::Refused;
 use super::answers::{answer_json, refuse};
+use super::{Refused, channel_in};
 use crate::limits::PROGRAM_BODY_SIZE;
 use crate::message::Message;
 use crate::origin::Origin;
@@ -24,17 +24,21 @@ use crate::site::state::Site;
 
 impl Site {
     /// The body of a message is collected.
-    pub(in crate::site) fn channel_body_policy(&self, request: &Request<'_>) -> Option<BodyPolicy> {
+    pub(in crate::site) fn channel_body_policy(
+        &self,
+        path: &str,
+        request: &Request<'_>,
+    ) -> BodyPolicy {
         if request.method() != Method::Post {
-            return None;
+            return BodyPolicy::Ignore;
         }
-        let limit = match self.channel_of(request.path())? {
+        let limit = match channel_in(path) {
             // Orders of a program. The orders of a client that is not a program are not read.
             "" if self.is_program(request) => PROGRAM_BODY_SIZE,
-            "" => return None,
+            "" => return BodyPolicy::Ignore,
             _ => config::limits::CHANNEL_MESSAGE_SIZE_MAX,
         };
-        Some(BodyPolicy::Collect { limit })
+        BodyPolicy::Collect { limit }
     }
 
     pub(super) fn answer_publish(
@@ -108,7 +112,7 @@ impl Site {
 /// The wish of a client that publishes this.
 pub(crate) fn wish_of(body: &Payload) -> RequestedAction<'_> {
     let value =
-        if body.kind() == PayloadKind::Json { MessageValue::Json } else { MessageValue::Text };
+        if body.kind() == PayloadType::Json { MessageValue::Json } else { MessageValue::Text };
     RequestedAction::Publish { message: body.bytes(), value }
 }
 

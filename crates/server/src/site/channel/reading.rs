@@ -193,7 +193,7 @@ impl Site {
     }
 }
 
-/// What a reader requests in addition to the channel.
+/// The parameters of a reader, besides the channel.
 struct Wanted {
     since: Option<Position>,
     wait_ms: u64,
