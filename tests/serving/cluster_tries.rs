@@ -1,5 +1,5 @@
-//! Goal: a cluster can be tried before it is used, and encrypted. Method: `velodrome check` against servers of NATS that
-//! lack something, `velodrome cluster demo`, and nodes over TLS; skipped where `nats-server` is not installed.
+//! Goal: a cluster can be tried before it is used, and encrypted. Method: `velodrome check` against servers of NATS
+//! that lack something, `velodrome cluster demo`, and nodes over TLS; skipped where `nats-server` is not installed.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
