@@ -22,6 +22,12 @@ pub enum StoreFailure {
     InUse,
     /// One order asked for more than the limit.
     TooMuch,
+    /// This store is a replica, and only its leader may write.
+    Replica,
+    /// No leader was heard for so long that the order was given up. It was not executed.
+    LeaderAway,
+    /// The order was sent to the leader, and no answer came: it may have been executed, or may still be.
+    LeaderSilent,
     /// Any other error, in the words of LMDB or of the system.
     Storage(String),
 }
@@ -37,6 +43,13 @@ impl fmt::Display for StoreFailure {
             Self::TooManyReaders => out.write_str("too many programs read the store"),
             Self::InUse => out.write_str("another program has the store open"),
             Self::TooMuch => out.write_str("that is too much at once"),
+            Self::Replica => out.write_str(
+                "the store is a replica: write to its leader, or make it the leader with `velodrome store promote`",
+            ),
+            Self::LeaderAway => out.write_str("the leader of the store is away; nothing was written"),
+            Self::LeaderSilent => out.write_str(
+                "the leader of the store has not answered: the change may have been made or not",
+            ),
             Self::Storage(text) => write!(out, "the store failed: {text}"),
         }
     }

@@ -19,3 +19,7 @@ mod place;
 mod readers;
 #[path = "store/repeated.rs"]
 mod repeated;
+#[path = "store/replicas.rs"]
+mod replicas;
+#[path = "store/world.rs"]
+mod world;
