@@ -66,8 +66,8 @@ pub use file::DATA_FILE;
 pub use lending::LentValue;
 pub use load::{LoadFailure, LoadedRow};
 pub use node::{
-    PromoteRefused, ReplicationEvent, ReplicationMoment, ReplicationNews, ReplicationOrder,
-    ReplicationStatus, Replicator, ReplicatorOptions, StoreRole,
+    DoneOrders, PromoteRefused, ReplicationEvent, ReplicationMoment, ReplicationNews,
+    ReplicationOrder, ReplicationStatus, Replicator, ReplicatorOptions, StoreRole,
 };
 pub use options::{Membership, StoreOptions, Sync};
 pub use order::{Database, Executed, Order, OrderCondition, StoreStep};
@@ -77,9 +77,9 @@ pub use query::Query;
 pub use readers::SnapshotReader;
 pub use record::{Record, StoredEntry, Value, ValueKind};
 pub use replication::{
-    CommitRecord, Cut, LeaderTerm, OrderUnread, ReplicationPeer, SnapshotCursor, SnapshotEnd,
-    SnapshotPiece, SnapshotSpool, Spooled, Standing, StorePosition, Unfollowed, decode_orders,
-    decode_results, encode_orders, encode_results,
+    CommitRecord, Cut, LeaderTerm, OrderUnread, ReplicationPeer, SetAside, SnapshotCursor,
+    SnapshotEnd, SnapshotPiece, SnapshotSpool, Spooled, Standing, StorePosition, Unfollowed,
+    decode_orders, decode_results, encode_orders, encode_results,
 };
 pub use scan::{ScanNumber, Visited};
 pub use snapshot::{Ends, Snapshot};

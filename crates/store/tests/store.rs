@@ -7,8 +7,12 @@ mod bounds;
 mod copies;
 #[path = "store/lending.rs"]
 mod lending;
+#[path = "store/lives.rs"]
+mod lives;
 #[path = "store/model.rs"]
 mod model;
+#[path = "store/order_bytes.rs"]
+mod order_bytes;
 #[path = "store/orders.rs"]
 mod orders;
 #[path = "store/own.rs"]

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
+use super::events::ReplicationEvent;
 use super::forwards::Forwards;
 use super::post::{Post, ReplicationMoment};
-use super::replicator::ReplicationEvent;
 use super::taking::Taking;
 use crate::failure::StoreFailure;
 use crate::limits::{APPLIED_SIZE, ASK_AGAIN_MS, BEHIND_MS, LEADER_AWAY_MS};
@@ -191,9 +191,9 @@ impl Following {
         self.drop_pending();
         let number = self.position.map_or(0, |position| position.number);
         if number > shared
-            && let Some((path, first, last)) = writer.set_aside(shared)?
+            && let Some(aside) = writer.set_aside(shared)?
         {
-            events.push(ReplicationEvent::SetAside(path, first, last));
+            events.push(ReplicationEvent::SetAside(aside));
         }
         // The file of one that was begun is removed before the next one has its own.
         self.taking = None;

@@ -6,8 +6,8 @@
 
 use std::collections::VecDeque;
 
+use super::events::DoneOrders;
 use super::post::{Post, ReplicationMoment};
-use super::replicator::DoneOrders;
 use crate::failure::StoreFailure;
 use crate::limits::FORWARDED;
 use crate::order::{Executed, Order};

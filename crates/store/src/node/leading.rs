@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::events::DoneOrders;
 use super::post::{Post, ReplicationMoment};
-use super::replicator::DoneOrders;
 use crate::failure::StoreFailure;
 use crate::limits::{ANSWER_SIZE, LEAD_EVERY_MS, RECORDS_SIZE, REPLICAS};
 use crate::order::Order;

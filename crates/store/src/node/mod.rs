@@ -4,6 +4,7 @@
 //! drives the writer of its store, and gives messages, results and events. Knows no transport, no thread and no clock;
 //! a transport may lose, repeat, delay and reorder what it carries.
 
+mod events;
 mod following;
 mod forwards;
 mod leading;
@@ -11,7 +12,8 @@ mod post;
 mod replicator;
 mod taking;
 
-pub use self::post::{ReplicationMoment, ReplicationNews, ReplicationOrder};
-pub use self::replicator::{
-    PromoteRefused, ReplicationEvent, ReplicationStatus, Replicator, ReplicatorOptions, StoreRole,
+pub use self::events::{
+    DoneOrders, PromoteRefused, ReplicationEvent, ReplicationStatus, ReplicatorOptions, StoreRole,
 };
+pub use self::post::{ReplicationMoment, ReplicationNews, ReplicationOrder};
+pub use self::replicator::Replicator;

@@ -1,30 +1,42 @@
 //! Records that a store has and the history of its leader has not, in a file of their own.
 //!
-//! Owns the name and the form of the file: each record behind its length, as in the files of the last records. Nothing
-//! reads it by itself: a person decides what becomes of the changes.
+//! Owns the names, and the form of the file: each record behind its length, as in the files of the last records. If the
+//! store does not have all of these records any more, its whole state is copied instead. Nothing reads either by
+//! itself: a person decides what becomes of the changes.
 
 use std::path::{Path, PathBuf};
 
 use super::history::History;
+use super::place::StorePosition;
 use crate::failure::StoreFailure;
 use crate::limits::ASIDE_PIECE;
 
-/// Writes the records after this number to a file. Returns it with the numbers of the first and the last record in it;
-/// `None` if the store has none of them any more.
-pub(crate) fn set_aside(
-    history: &History,
-    directory: &Path,
-    shared: u64,
-) -> Result<Option<(PathBuf, u64, u64)>, StoreFailure> {
-    let Some(place) = history.place() else { return Ok(None) };
-    let last = place.position.number;
-    let first = (shared + 1).max(history.kept().first().unwrap_or(u64::MAX));
-    if first > last {
-        return Ok(None);
+/// What is set aside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetAside {
+    /// The file with records, or the directory with a copy of the store.
+    pub path: PathBuf,
+    /// The number of the first record that only this store has.
+    pub first: u64,
+    /// That of the last.
+    pub last: u64,
+}
+
+/// Where what follows this number is set aside; `None` if nothing does. The name says of which history it is.
+pub(crate) fn place_aside(history: &History, directory: &Path, shared: u64) -> Option<SetAside> {
+    let StorePosition { number: last, hash, .. } = history.place()?.position;
+    let path = directory.join(format!("aside-{}-{last}-{hash:016x}", shared + 1));
+    (shared < last).then_some(SetAside { path, first: shared + 1, last })
+}
+
+/// Writes the records to a file, if the store has all of them. Returns whether it had.
+pub(crate) fn set_aside(history: &History, aside: &mut SetAside) -> Result<bool, StoreFailure> {
+    let SetAside { first, last, .. } = *aside;
+    if history.kept().first().is_none_or(|kept| kept > first) {
+        return Ok(false);
     }
-    let term = place.position.term.number;
-    let path = directory.join(format!("aside-term{term}-{first}-{last}.records"));
-    let part = path.with_extension("part");
+    let path = aside.path.with_extension("records");
+    let part = aside.path.with_extension("part");
     let mut out = Vec::new();
     let mut number = first - 1;
     let mut file = crate::file::open(&part)?;
@@ -45,5 +57,6 @@ pub(crate) fn set_aside(
     }
     file.sync_all()?;
     std::fs::rename(part, &path)?;
-    Ok(Some((path, first, last)))
+    aside.path = path;
+    Ok(true)
 }

@@ -17,7 +17,8 @@ mod result_bytes;
 mod spool;
 mod talk;
 
-pub(crate) use self::aside::set_aside;
+pub use self::aside::SetAside;
+pub(crate) use self::aside::{place_aside, set_aside};
 pub use self::bytes::Cut;
 pub(crate) use self::fragments::{Assembly, cut};
 pub(crate) use self::history::{Continuation, History, mark};

@@ -189,14 +189,7 @@ fn put_change(out: &mut Vec<u8>, change: &DatabaseChange) {
         DatabaseChange::Expire { key, expiry, only } => {
             put_key(out, 74, key);
             put_expiry(out, *expiry);
-            out.push(match only {
-                ExpiryOnly::Always => 0,
-                ExpiryOnly::IfNone => 1,
-                ExpiryOnly::IfAny => 2,
-                ExpiryOnly::IfLater => 3,
-                ExpiryOnly::IfSooner => 4,
-                ExpiryOnly::IfAnyAndSooner => 5,
-            });
+            out.push(expiry_only_byte(*only));
         }
         DatabaseChange::Touch(key, expiry) => {
             put_key(out, 75, key);
@@ -331,6 +324,17 @@ fn only(bytes: &mut ByteReader<'_>) -> Result<Only, Cut> {
         3 => Only::IfVersion(bytes.u64()?),
         _ => return Err(Cut),
     })
+}
+
+fn expiry_only_byte(only: ExpiryOnly) -> u8 {
+    match only {
+        ExpiryOnly::Always => 0,
+        ExpiryOnly::IfNone => 1,
+        ExpiryOnly::IfAny => 2,
+        ExpiryOnly::IfLater => 3,
+        ExpiryOnly::IfSooner => 4,
+        ExpiryOnly::IfAnyAndSooner => 5,
+    }
 }
 
 fn expiry_only(bytes: &mut ByteReader<'_>) -> Result<ExpiryOnly, Cut> {

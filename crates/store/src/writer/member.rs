@@ -8,13 +8,15 @@ use std::sync::Arc;
 use heed::RwTxn;
 
 use super::Writer;
+use crate::copies::copy;
 use crate::failure::StoreFailure;
+use crate::file::DATA_FILE;
 use crate::limits::TERM_VERSIONS;
 use crate::log::{Logged, repeat};
 use crate::record::Record;
 use crate::replication::{
-    CommitRecord, Continuation, History, LeaderTerm, Place, SnapshotSpool, Standing, StorePosition,
-    Unfollowed, set_aside,
+    CommitRecord, Continuation, History, LeaderTerm, Ledger, Place, SetAside, SnapshotSpool,
+    Standing, StorePosition, Unfollowed, place_aside, set_aside,
 };
 use crate::table::Table;
 use crate::versions::Versions;
@@ -44,15 +46,17 @@ impl Writer {
     /// # Errors
     /// If the store was not opened as a member, or its files cannot be read.
     pub fn join(&mut self) -> Result<(), StoreFailure> {
-        let Some(continuation) = &self.continuation else {
-            return Err(StoreFailure::Storage("it was not opened for replicas".to_owned()));
-        };
-        let (map, ledger) = (self.map.clone(), continuation.ledger());
+        let (map, ledger) = (self.map.clone(), self.ledger()?);
         SnapshotSpool::clean(map.path());
         let snapshot = map.read_txn()?;
         let history = History::open(ledger, &snapshot, map.path())?;
         self.continuation = Some(Continuation::Recorded(Box::new(history)));
         Ok(())
+    }
+
+    pub(super) fn ledger(&self) -> Result<Ledger, StoreFailure> {
+        let ledger = self.continuation.as_ref().map(Continuation::ledger);
+        ledger.ok_or_else(|| StoreFailure::Storage("it was not opened for replicas".to_owned()))
     }
 
     pub(super) fn history(&mut self) -> Result<&mut History, StoreFailure> {
@@ -276,14 +280,20 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes the records after this number to a file next to the store, because its history goes on without them.
-    /// Returns it with the first and the last number in it.
+    /// Sets aside the records after this number next to the store, because its history goes on without them: in a file,
+    /// or, if the store has not all of them any more, as a copy of the whole store.
     ///
     /// # Errors
-    /// If the file cannot be written.
-    pub fn set_aside(&mut self, shared: u64) -> Result<Option<(PathBuf, u64, u64)>, StoreFailure> {
+    /// If the disk is full.
+    pub fn set_aside(&mut self, shared: u64) -> Result<Option<SetAside>, StoreFailure> {
         let map = self.map.clone();
-        set_aside(self.history()?, map.path(), shared)
+        let history = self.history()?;
+        let Some(mut aside) = place_aside(history, map.path(), shared) else { return Ok(None) };
+        // A program that was killed after the copy was made has no more to do.
+        if !set_aside(history, &mut aside)? && !aside.path.join(DATA_FILE).exists() {
+            copy(&map, self.versions, &aside.path)?;
+        }
+        Ok(Some(aside))
     }
 }
 

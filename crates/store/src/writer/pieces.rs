@@ -52,10 +52,10 @@ impl Writer {
     pub fn piece(&mut self, cursor: &SnapshotCursor) -> Result<SnapshotPiece, StoreFailure> {
         let map = self.map.clone();
         let transaction = map.read_txn()?;
-        let history = self.history()?;
-        let place = history.ledger().place(&transaction)?.ok_or(StoreFailure::Replica)?;
+        let ledger = self.ledger()?;
+        let place = ledger.place(&transaction)?.ok_or(StoreFailure::Replica)?;
         let Place { position, top } = place;
-        let end = SnapshotEnd { position, top, starts: history.standing().starts.clone() };
+        let end = SnapshotEnd { position, top, starts: ledger.standing(&transaction)?.starts };
         let mut entry = Entry::default();
         entry.reset();
         let begin = self.names.iter().position(|name| *name == cursor.database).unwrap_or(0);

@@ -208,9 +208,9 @@ fn a_promoted_replica_ends_the_term_of_its_leader() {
     );
     let mut leader = leader.reopen(|_| {});
     assert_eq!(leader.writer.execute(&[order], 0), [Err(StoreFailure::Replica)]);
-    let (path, first, last) = leader.writer.set_aside(before.number).unwrap().unwrap();
-    assert_eq!((first, last), (2, 2));
-    let kept = std::fs::read(path).unwrap();
+    let aside = leader.writer.set_aside(before.number).unwrap().unwrap();
+    assert_eq!((aside.first, aside.last), (2, 2));
+    let kept = std::fs::read(aside.path).unwrap();
     assert_eq!(&kept[4..], &*unsent[0]);
     leader.load(&mut replica, |_| {});
     assert_eq!(leader.all(), replica.all());

@@ -1,10 +1,10 @@
-//! A leader and two replicas in one process, on a transport that loses, repeats, delays, reorders, damages and cuts,
-//! with programs that are killed and leaders that are replaced. Everything follows from a seed.
+//! A world for nodes: a leader and two replicas in one process, on a transport that loses, repeats, delays, reorders,
+//! damages and cuts, with programs that are killed and leaders that are replaced. Everything follows from a seed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use store::{
-    CommitRecord, Database, DatabaseChange, Executed, Membership, Order, Query, ReplicationEvent,
+    Database, DatabaseChange, Executed, Membership, Order, Query, ReplicationEvent,
     ReplicationMoment, ReplicationNews, ReplicationOrder, ReplicationPeer, Replicator,
     ReplicatorOptions, SnapshotCursor, StepOutcome, Store, StoreFailure, StoreRole, StoreStep,
     Sync, Value, Writer,
@@ -12,8 +12,19 @@ use store::{
 
 use crate::place::{FIRST, Place};
 
+/// Everything in a store.
+pub(crate) fn everything(writer: &mut Writer) -> Vec<u8> {
+    let (mut cursor, mut all) = (Some(SnapshotCursor::default()), Vec::new());
+    while let Some(next) = cursor {
+        let piece = writer.piece(&next).unwrap();
+        all.extend(piece.changes);
+        cursor = piece.next;
+    }
+    all
+}
+
 /// SplitMix64 (Steele, Lea, Flood, 2014).
-struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
     fn next(&mut self) -> u64 {
@@ -24,35 +35,35 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
 
-    fn one_in(&mut self, count: u64) -> bool {
+    pub(crate) fn one_in(&mut self, count: u64) -> bool {
         self.below(count) == 0
     }
 }
 
 /// A program with a store, while it runs.
-struct Running {
-    store: Store,
-    writer: Writer,
-    node: Replicator,
-    me: ReplicationPeer,
+pub(crate) struct Running {
+    pub(crate) store: Store,
+    pub(crate) writer: Writer,
+    pub(crate) node: Replicator,
+    pub(crate) me: ReplicationPeer,
 }
 
-struct Node {
-    place: Place,
-    running: Option<Running>,
+pub(crate) struct Node {
+    pub(crate) place: Place,
+    pub(crate) running: Option<Running>,
     /// The highest count that a client of this node has seen.
-    seen: i64,
+    pub(crate) seen: i64,
     /// Keys whose write a client of this node was told of.
-    own: BTreeSet<u64>,
+    pub(crate) own: BTreeSet<u64>,
 }
 
 /// What a client was told of its write.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Told {
+pub(crate) enum Told {
     Written,
     Nothing,
     Unknown,
@@ -60,36 +71,36 @@ enum Told {
 
 /// How bad the world is.
 #[derive(Clone, Copy)]
-struct Weather {
-    loses: u64,
-    repeats: u64,
-    damages: u64,
-    delay_ms: u64,
+pub(crate) struct Weather {
+    pub(crate) loses: u64,
+    pub(crate) repeats: u64,
+    pub(crate) damages: u64,
+    pub(crate) delay_ms: u64,
 }
 
 const CALM: Weather =
     Weather { loses: u64::MAX, repeats: u64::MAX, damages: u64::MAX, delay_ms: 2 };
 
-struct World {
-    dice: Dice,
-    nodes: Vec<Node>,
+pub(crate) struct World {
+    pub(crate) dice: Dice,
+    pub(crate) nodes: Vec<Node>,
     /// Messages on their way: when, to which node, from which node.
     under_way: Vec<(u64, usize, usize, Vec<u8>)>,
     cut: BTreeSet<(usize, usize)>,
     now_ms: u64,
-    weather: Weather,
+    pub(crate) weather: Weather,
     next_peer: u64,
     next_write: u64,
     /// Writes that are not answered: the node, and the keys.
     asked: BTreeMap<u64, (usize, u64)>,
-    told: BTreeMap<u64, Told>,
-    events: Vec<(usize, ReplicationEvent)>,
+    pub(crate) told: BTreeMap<u64, Told>,
+    pub(crate) events: Vec<(usize, ReplicationEvent)>,
 }
 
-const COUNT: &[u8] = b"count";
+pub(crate) const COUNT: &[u8] = b"count";
 
 impl World {
-    fn new(seed: u64, sync: Sync) -> Self {
+    pub(crate) fn new(seed: u64, sync: Sync) -> Self {
         let mut world = Self {
             dice: Dice(seed),
             nodes: Vec::new(),
@@ -309,7 +320,7 @@ impl World {
     }
 
     /// Something happens.
-    fn step(&mut self, promotes: Promotes) {
+    pub(crate) fn step(&mut self, promotes: Promotes) {
         let node = self.dice.below(3) as usize;
         match self.dice.below(40) {
             0 => {
@@ -344,7 +355,7 @@ impl World {
     }
 
     /// Ends all trouble, and waits until all stores are the same.
-    fn heal(&mut self) {
+    pub(crate) fn heal(&mut self) {
         self.weather = CALM;
         self.cut.clear();
         for node in 0..3 {
@@ -371,118 +382,14 @@ impl World {
         (position.number, position.hash)
     }
 
-    fn all(&mut self, number: usize) -> Vec<u8> {
-        let running = self.nodes[number].running.as_mut().unwrap();
-        let (mut cursor, mut all) = (Some(SnapshotCursor::default()), Vec::new());
-        while let Some(next) = cursor {
-            let piece = running.writer.piece(&next).unwrap();
-            all.extend(piece.changes);
-            cursor = piece.next;
-        }
-        all
-    }
-
-    /// Everything in records that were set aside.
-    fn set_aside(&self) -> Vec<u8> {
-        let mut all = Vec::new();
-        for node in &self.nodes {
-            for file in std::fs::read_dir(&node.place.settings.directory).unwrap() {
-                let path = file.unwrap().path();
-                if path.extension().is_some_and(|extension| extension == "records") {
-                    let mut bytes = &std::fs::read(path).unwrap()[..];
-                    while let Some((length, rest)) = bytes.split_first_chunk() {
-                        let (record, rest) = rest.split_at(u32::from_le_bytes(*length) as usize);
-                        CommitRecord::decode(record).unwrap();
-                        all.extend_from_slice(record);
-                        bytes = rest;
-                    }
-                }
-            }
-        }
-        all
-    }
-
-    fn check(&mut self, promotes: Promotes) {
-        let first = self.all(0);
-        for node in 1..3 {
-            assert!(self.all(node) == first, "node {node} has another state");
-        }
-        let aside = self.set_aside();
-        let running = self.nodes[0].running.as_mut().unwrap();
-        let snapshot = running.store.snapshot().unwrap();
-        let mut counts = BTreeMap::from([("written", 0), ("there", 0)]);
-        for (key, told) in &self.told {
-            let name = key.to_be_bytes();
-            let is_there = snapshot.get(Database(1), &name, 0).unwrap().is_some();
-            // A key of eight bytes, behind its length.
-            let needle = [&8_u32.to_le_bytes()[..], &name].concat();
-            let is_aside = || aside.windows(needle.len()).any(|window| window == needle);
-            match told {
-                Told::Written if promotes == Promotes::Never => assert!(is_there, "{key} is lost"),
-                Told::Written => assert!(is_there || is_aside(), "{key} is lost"),
-                Told::Nothing => assert!(!is_there, "{key} was said not to be written"),
-                Told::Unknown => {}
-            }
-            *counts.get_mut("written").unwrap() += i64::from(*told == Told::Written);
-            *counts.get_mut("there").unwrap() += i64::from(is_there);
-        }
-        let count = snapshot.answer(FIRST, &Query::Get(COUNT.into()), 0).unwrap();
-        let StepOutcome::Value(count) = count else { panic!("a value") };
-        let count: i64 =
-            count.map_or(0, |entry| str::from_utf8(&entry.bytes).unwrap().parse().unwrap());
-        // Both were written in one transaction, and each order at most once.
-        assert_eq!(count, counts["there"], "{counts:?}");
+    pub(crate) fn all(&mut self, number: usize) -> Vec<u8> {
+        everything(&mut self.nodes[number].running.as_mut().unwrap().writer)
     }
 }
 
+/// Whether replicas become leaders.
 #[derive(Clone, Copy, PartialEq)]
-enum Promotes {
+pub(crate) enum Promotes {
     Never,
     Any,
-}
-
-fn weather(dice: &mut Dice) -> Weather {
-    let one_in = |dice: &mut Dice, most: u64| {
-        if dice.one_in(3) { u64::MAX } else { 2 + dice.below(most) }
-    };
-    Weather {
-        loses: one_in(dice, 30).max(4),
-        repeats: one_in(dice, 10),
-        damages: one_in(dice, 40).max(8),
-        delay_ms: 1 + dice.below(80),
-    }
-}
-
-fn live(seed: u64, promotes: Promotes) {
-    let sync = if seed.is_multiple_of(4) { Sync::Log } else { Sync::Commit };
-    let mut world = World::new(seed, sync);
-    world.weather = weather(&mut world.dice);
-    for _ in 0..120 {
-        world.step(promotes);
-    }
-    world.heal();
-    world.check(promotes);
-}
-
-/// Runs seeds, and names the one that fails. `WORLD_SEED` runs one, `WORLD_SEEDS` as many.
-fn seeds(promotes: Promotes) {
-    let of = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let seeds = match of("WORLD_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..of("WORLD_SEEDS").unwrap_or(12),
-    };
-    for seed in seeds {
-        let lived = std::panic::catch_unwind(|| live(seed, promotes));
-        assert!(lived.is_ok(), "seed {seed}");
-    }
-}
-
-#[test]
-fn no_write_of_a_leader_is_lost_or_made_twice() {
-    seeds(Promotes::Never);
-}
-
-#[test]
-fn leaders_that_are_replaced_lose_nothing_silently_and_all_stores_become_the_same() {
-    seeds(Promotes::Any);
 }

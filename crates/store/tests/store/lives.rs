@@ -1,0 +1,111 @@
+//! Lives of nodes in a world where everything goes wrong, and what must hold after each.
+
+use std::collections::BTreeMap;
+
+use store::{CommitRecord, Database, Query, StepOutcome, Store, StoreOptions, Sync};
+
+use crate::place::FIRST;
+use crate::world::{COUNT, Dice, Promotes, Told, Weather, World, everything};
+
+impl World {
+    /// Everything in records that were set aside.
+    fn set_aside(&self) -> Vec<u8> {
+        let mut all = Vec::new();
+        for node in &self.nodes {
+            for file in std::fs::read_dir(&node.place.settings.directory).unwrap() {
+                let path = file.unwrap().path();
+                if path.is_dir() {
+                    let settings = StoreOptions { directory: path, ..node.place.settings.clone() };
+                    all.extend(everything(&mut Store::open(&settings).unwrap().writer()));
+                } else if path.extension().is_some_and(|extension| extension == "records") {
+                    let mut bytes = &std::fs::read(path).unwrap()[..];
+                    while let Some((length, rest)) = bytes.split_first_chunk() {
+                        let (record, rest) = rest.split_at(u32::from_le_bytes(*length) as usize);
+                        CommitRecord::decode(record).unwrap();
+                        all.extend_from_slice(record);
+                        bytes = rest;
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    fn check(&mut self, promotes: Promotes) {
+        let first = self.all(0);
+        for node in 1..3 {
+            assert!(self.all(node) == first, "node {node} has another state");
+        }
+        let aside = self.set_aside();
+        let running = self.nodes[0].running.as_mut().unwrap();
+        let snapshot = running.store.snapshot().unwrap();
+        let mut counts = BTreeMap::from([("written", 0), ("there", 0)]);
+        for (key, told) in &self.told {
+            let name = key.to_be_bytes();
+            let is_there = snapshot.get(Database(1), &name, 0).unwrap().is_some();
+            // A key of eight bytes, behind its length.
+            let needle = [&8_u32.to_le_bytes()[..], &name].concat();
+            let is_aside = || aside.windows(needle.len()).any(|window| window == needle);
+            match told {
+                Told::Written if promotes == Promotes::Never => assert!(is_there, "{key} is lost"),
+                Told::Written => assert!(is_there || is_aside(), "{key} is lost"),
+                Told::Nothing => assert!(!is_there, "{key} was said not to be written"),
+                Told::Unknown => {}
+            }
+            *counts.get_mut("written").unwrap() += i64::from(*told == Told::Written);
+            *counts.get_mut("there").unwrap() += i64::from(is_there);
+        }
+        let count = snapshot.answer(FIRST, &Query::Get(COUNT.into()), 0).unwrap();
+        let StepOutcome::Value(count) = count else { panic!("a value") };
+        let count: i64 =
+            count.map_or(0, |entry| str::from_utf8(&entry.bytes).unwrap().parse().unwrap());
+        // Both were written in one transaction, and each order at most once.
+        assert_eq!(count, counts["there"], "{counts:?}");
+    }
+}
+
+fn weather(dice: &mut Dice) -> Weather {
+    let one_in = |dice: &mut Dice, most: u64| {
+        if dice.one_in(3) { u64::MAX } else { 2 + dice.below(most) }
+    };
+    Weather {
+        loses: one_in(dice, 30).max(4),
+        repeats: one_in(dice, 10),
+        damages: one_in(dice, 40).max(8),
+        delay_ms: 1 + dice.below(80),
+    }
+}
+
+fn live(seed: u64, promotes: Promotes) {
+    let sync = if seed.is_multiple_of(4) { Sync::Log } else { Sync::Commit };
+    let mut world = World::new(seed, sync);
+    world.weather = weather(&mut world.dice);
+    for _ in 0..120 {
+        world.step(promotes);
+    }
+    world.heal();
+    world.check(promotes);
+}
+
+/// Runs seeds, and names the one that fails. `WORLD_SEED` runs one, `WORLD_SEEDS` as many.
+fn seeds(promotes: Promotes) {
+    let of = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let seeds = match of("WORLD_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..of("WORLD_SEEDS").unwrap_or(12),
+    };
+    for seed in seeds {
+        let lived = std::panic::catch_unwind(|| live(seed, promotes));
+        assert!(lived.is_ok(), "seed {seed}");
+    }
+}
+
+#[test]
+fn no_write_of_a_leader_is_lost_or_made_twice() {
+    seeds(Promotes::Never);
+}
+
+#[test]
+fn leaders_that_are_replaced_lose_nothing_silently_and_all_stores_become_the_same() {
+    seeds(Promotes::Any);
+}
