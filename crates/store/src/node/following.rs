@@ -72,6 +72,8 @@ impl Following {
     /// Another leader begins: what the last one has answered may never be in its history.
     pub(super) fn end_term(&mut self) {
         self.lose_leader();
+        // Pieces of two histories would make neither.
+        self.taking = None;
         self.forwards.end_term(&self.position.unwrap_or_default());
     }
 
@@ -190,7 +192,9 @@ impl Following {
     ) -> Result<(), StoreFailure> {
         self.drop_pending();
         let number = self.position.map_or(0, |position| position.number);
-        if number > shared
+        // What is set aside already is not set aside again for another attempt.
+        if self.taking.is_none()
+            && number > shared
             && let Some(aside) = writer.set_aside(shared)?
         {
             events.push(ReplicationEvent::SetAside(aside));
@@ -221,7 +225,7 @@ impl Following {
             taking.turn(post, now.ms);
             self.lacks |= taking.lacks_records();
         }
-        self.ask(post, now.ms);
+        self.ask(writer, post, now.ms)?;
         self.watch_lag(events, now.ms);
         let wait = self.forwards.until_ms().map_or(u64::MAX, |until| until.saturating_sub(now.ms));
         Ok(wait.min(ASK_AGAIN_MS))
@@ -274,15 +278,24 @@ impl Following {
         Ok(())
     }
 
-    fn ask(&mut self, post: &mut Post, now_ms: u64) {
+    fn ask(
+        &mut self,
+        writer: &mut Writer,
+        post: &mut Post,
+        now_ms: u64,
+    ) -> Result<(), StoreFailure> {
         let is_due = self.ask.is_none_or(|(_, asked_ms)| now_ms >= asked_ms + ASK_AGAIN_MS);
-        let Some(leader) = self.leader().filter(|_| self.lacks && is_due) else { return };
+        let Some(leader) = self.leader().filter(|_| self.lacks && is_due) else { return Ok(()) };
         if self.taking.as_ref().is_some_and(|taking| taking.follows().is_none()) {
-            return;
+            return Ok(());
         }
         let (ask, position) = (post.next_number(), self.base());
         self.ask = Some((ask, now_ms));
-        post.tell(leader, &Talk::Ask { ask, position });
+        // In a snapshot that is not whole the terms are those of the leader.
+        let starts =
+            if self.taking.is_some() { Vec::new() } else { writer.standing()?.starts.clone() };
+        post.tell(leader, &Talk::Ask { ask, position, starts });
+        Ok(())
     }
 
     fn watch_lag(&mut self, events: &mut Vec<ReplicationEvent>, now_ms: u64) {

@@ -11,7 +11,8 @@ use crate::failure::StoreFailure;
 use crate::limits::{ANSWER_SIZE, LEAD_EVERY_MS, RECORDS_SIZE, REPLICAS};
 use crate::order::Order;
 use crate::replication::{
-    OrderUnread, ReplicationPeer, StorePosition, Talk, decode_orders, encode_results,
+    LeaderTerm, OrderUnread, ReplicationPeer, Standing, StorePosition, Talk, decode_orders,
+    encode_results,
 };
 use crate::writer::Writer;
 
@@ -60,7 +61,9 @@ impl Leading {
         names: &[String],
     ) -> Result<(), StoreFailure> {
         match talk {
-            Talk::Ask { ask, position } => answer(writer, post, from, (ask, position))?,
+            Talk::Ask { ask, position, starts } => {
+                answer(writer, post, (from, ask), (position, &starts))?;
+            }
             Talk::Want { load, cursor } => {
                 let piece = writer.piece(&cursor)?;
                 post.tell(from, &Talk::Piece { load, cursor, piece });
@@ -170,8 +173,8 @@ impl Leading {
 fn answer(
     writer: &mut Writer,
     post: &mut Post,
-    from: ReplicationPeer,
-    (ask, position): (u64, Option<StorePosition>),
+    (from, ask): (ReplicationPeer, u64),
+    (position, starts): (Option<StorePosition>, &[(LeaderTerm, u64)]),
 ) -> Result<(), StoreFailure> {
     let Some(last) = writer.position()? else { return Ok(()) };
     let Some(asker) = position else {
@@ -191,14 +194,13 @@ fn answer(
         }
         return Ok(());
     }
-    let is_other = known.is_some() || asker.number > last.number;
-    let shared = match writer.standing()?.shared_with(asker.term) {
-        Some(number) => number,
-        // The same term with other records: this store was restored from a copy.
-        None if is_other => 0,
-        None => asker.number,
-    };
-    post.tell(from, &Talk::Take { ask, shared: shared.min(asker.number) });
+    let own = &writer.standing()?.starts;
+    let mut shared = Standing::shared((own, last.number), (starts, asker.number));
+    if known.is_some_and(|hash| hash != asker.hash) && shared >= asker.number {
+        // Other records of the same term: one of the stores was restored from a copy.
+        shared = 0;
+    }
+    post.tell(from, &Talk::Take { ask, shared });
     Ok(())
 }
 

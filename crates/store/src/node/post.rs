@@ -2,7 +2,7 @@
 //!
 //! Owns the numbers of its messages. Never decides what is sent.
 
-use crate::replication::{LeaderTerm, ReplicationPeer, Talk, TalkHead, cut};
+use crate::replication::{ReplicationPeer, Talk, TalkHead, cut};
 
 /// What a transport does for a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub(super) struct Post {
 
 impl Post {
     pub(super) fn new(me: ReplicationPeer) -> Self {
-        let head = TalkHead { origin: 0, from: me, heard: LeaderTerm::default() };
+        let head = TalkHead { from: me, ..TalkHead::default() };
         Self { head, number: 0, out: Vec::new() }
     }
 
@@ -54,18 +54,18 @@ impl Post {
     }
 
     pub(super) fn tell_all(&mut self, talk: &Talk) {
-        let parts = self.parts(talk);
+        let parts = self.parts(None, talk);
         self.out.extend(parts.into_iter().map(ReplicationOrder::Everyone));
     }
 
     pub(super) fn tell(&mut self, to: ReplicationPeer, talk: &Talk) {
-        let parts = self.parts(talk);
+        let parts = self.parts(Some(to), talk);
         self.out.extend(parts.into_iter().map(|part| ReplicationOrder::One(to, part)));
     }
 
-    fn parts(&mut self, talk: &Talk) -> Vec<Vec<u8>> {
+    fn parts(&mut self, to: Option<ReplicationPeer>, talk: &Talk) -> Vec<Vec<u8>> {
         let number = self.next_number();
-        cut(self.head.from, number, &talk.encode(&self.head))
+        cut(self.head.from, number, &talk.encode(&TalkHead { to, ..self.head }))
     }
 
     pub(super) fn take(&mut self) -> Vec<ReplicationOrder> {

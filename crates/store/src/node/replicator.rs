@@ -122,7 +122,7 @@ impl Replicator {
         now: ReplicationMoment,
     ) -> Result<(), StoreFailure> {
         let own = self.post.head;
-        if head.from == own.from {
+        if head.from == own.from || head.to.is_some_and(|to| to != own.from) {
             return Ok(());
         }
         if head.origin != own.origin && head.origin != 0 && own.origin != 0 {

@@ -46,9 +46,20 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// The last number of the history that a store of that term shares with this one.
-    pub(crate) fn shared_with(&self, term: LeaderTerm) -> Option<u64> {
-        self.starts.iter().find(|(start, _)| *start > term).map(|(_, number)| *number)
+    /// The last number of the history that two stores share which have had these terms and are at these numbers. A term
+    /// has one leader, so they are the same as long as their terms are.
+    pub(crate) fn shared(
+        (terms, number): (&[(LeaderTerm, u64)], u64),
+        (others, other): (&[(LeaderTerm, u64)], u64),
+    ) -> u64 {
+        let is_common =
+            |(term, _): &(LeaderTerm, u64)| others.iter().any(|(other, _)| other == term);
+        let Some((term, _)) = terms.iter().rev().find(|start| is_common(start)) else { return 0 };
+        let end = |terms: &[(LeaderTerm, u64)], number| {
+            let next = terms.iter().skip_while(|(start, _)| start != term).nth(1);
+            next.map_or(number, |(_, begins)| *begins)
+        };
+        end(terms, number).min(end(others, other))
     }
 
     /// A term begins after this record.

@@ -23,6 +23,8 @@ pub(crate) struct TalkHead {
     /// The history; 0 if the sender has none yet.
     pub(crate) origin: u64,
     pub(crate) from: ReplicationPeer,
+    /// The receiver: what was meant for a program that has ended is not for the next one. `None`: everyone.
+    pub(crate) to: Option<ReplicationPeer>,
     pub(crate) heard: LeaderTerm,
 }
 
@@ -66,8 +68,9 @@ pub(crate) enum Talk {
     Lead { time_ms: u64, position: StorePosition },
     /// Records, and where the leader is. `answer` is the question that they answer; 0 if they are new.
     Records { answer: u64, last: StorePosition, records: Vec<Arc<[u8]>> },
-    /// A replica is here and wants to go on.
-    Ask { ask: u64, position: Option<StorePosition> },
+    /// A replica is here and wants to go on from its position. With it are the terms that it has had, and the number of
+    /// the record after which each began.
+    Ask { ask: u64, position: Option<StorePosition>, starts: Vec<(LeaderTerm, u64)> },
     /// It cannot go on and needs a snapshot. Its history is that of the leader up to `shared`.
     Take { ask: u64, shared: u64 },
     /// A replica wants the piece that begins there.
@@ -86,6 +89,7 @@ impl Talk {
         let mut out = vec![VERSION];
         put_number(&mut out, head.origin);
         put_number(&mut out, head.from.0);
+        put_option(&mut out, head.to, |out, to| put_number(out, to.0));
         head.heard.encode(&mut out);
         match self {
             Self::Hello => out.push(0),
@@ -103,10 +107,11 @@ impl Talk {
                     put_text(&mut out, record);
                 }
             }
-            Self::Ask { ask, position } => {
+            Self::Ask { ask, position, starts } => {
                 out.push(3);
                 put_number(&mut out, *ask);
                 put_option(&mut out, *position, |out, position| position.encode(out));
+                put_starts(&mut out, starts);
             }
             Self::Take { ask, shared } => {
                 out.push(4);
@@ -150,7 +155,8 @@ impl Talk {
             return Err(Cut);
         }
         let (origin, from) = (bytes.u64()?, ReplicationPeer(bytes.u64()?));
-        let head = TalkHead { origin, from, heard: LeaderTerm::decode(bytes)? };
+        let to = bytes.option(|bytes| bytes.u64().map(ReplicationPeer))?;
+        let head = TalkHead { origin, from, to, heard: LeaderTerm::decode(bytes)? };
         let talk = match bytes.u8()? {
             0 => Self::Hello,
             1 => Self::Lead { time_ms: bytes.u64()?, position: StorePosition::decode(bytes)? },
@@ -159,7 +165,11 @@ impl Talk {
                 last: StorePosition::decode(bytes)?,
                 records: bytes.list(|bytes| Ok(bytes.text()?.into()))?,
             },
-            3 => Self::Ask { ask: bytes.u64()?, position: bytes.option(StorePosition::decode)? },
+            3 => Self::Ask {
+                ask: bytes.u64()?,
+                position: bytes.option(StorePosition::decode)?,
+                starts: starts(bytes)?,
+            },
             4 => Self::Take { ask: bytes.u64()?, shared: bytes.u64()? },
             5 => Self::Want { load: bytes.u64()?, cursor: SnapshotCursor::decode(bytes)? },
             6 => Self::Piece {
@@ -195,11 +205,7 @@ impl SnapshotPiece {
     fn encode(&self, out: &mut Vec<u8>) {
         self.end.position.encode(out);
         put_number(out, self.end.top);
-        put_count(out, self.end.starts.len());
-        for (term, number) in &self.end.starts {
-            term.encode(out);
-            put_number(out, *number);
-        }
+        put_starts(out, &self.end.starts);
         put_text(out, &self.changes);
         put_option(out, self.next.as_ref(), |out, next| next.encode(out));
     }
@@ -208,11 +214,23 @@ impl SnapshotPiece {
         let end = SnapshotEnd {
             position: StorePosition::decode(bytes)?,
             top: bytes.u64()?,
-            starts: bytes.list(|bytes| Ok((LeaderTerm::decode(bytes)?, bytes.u64()?)))?,
+            starts: starts(bytes)?,
         };
         let changes = bytes.text()?.to_vec();
         Ok(Self { end, changes, next: bytes.option(SnapshotCursor::decode)? })
     }
+}
+
+fn put_starts(out: &mut Vec<u8>, starts: &[(LeaderTerm, u64)]) {
+    put_count(out, starts.len());
+    for (term, number) in starts {
+        term.encode(out);
+        put_number(out, *number);
+    }
+}
+
+fn starts(bytes: &mut ByteReader<'_>) -> Result<Vec<(LeaderTerm, u64)>, Cut> {
+    bytes.list(|bytes| Ok((LeaderTerm::decode(bytes)?, bytes.u64()?)))
 }
 
 fn put_number(out: &mut Vec<u8>, number: u64) {
