@@ -113,7 +113,7 @@ pub use redirect_map::{MapRow, MapRule, RedirectMap};
 pub use restart::needs_restart;
 pub use secret::Secrets;
 pub use sources::PartFile;
-pub use store::{DatabaseAccess, DatabaseRules, StoreSettings, StoreSync};
+pub use store::{DatabaseAccess, DatabaseRules, StoreDuty, StoreSettings, StoreSync};
 pub use target::{Spot, TargetPart, TargetTemplate};
 pub use trace::TraceSettings;
 pub use tunables::{Tunable, no_such_setting, tunables};

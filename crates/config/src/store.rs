@@ -28,6 +28,17 @@ pub struct StoreSettings {
     pub sync: StoreSync,
     /// The time between two writes to the disk, if writes do not wait for it.
     pub sync_interval: Duration,
+    /// Whether it leads other stores or follows one; `None`: it is alone.
+    pub role: Option<StoreDuty>,
+}
+
+/// What a store is to stores of other servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoreDuty {
+    /// They follow it.
+    Leader,
+    /// It follows one of them.
+    Replica,
 }
 
 /// When a write is on the disk.
@@ -78,6 +89,7 @@ impl Default for StoreSettings {
             size: limits::STORE_SIZE,
             sync: StoreSync::Commit,
             sync_interval: limits::STORE_SYNC_INTERVAL,
+            role: None,
         }
     }
 }
@@ -89,6 +101,20 @@ impl StoreSettings {
         let numbers = (0..limits::STORE_NUMBERED).map(|number| number.to_string());
         numbers.chain(self.databases.iter().cloned()).collect()
     }
+
+    /// Refuses a role that the other settings do not allow.
+    pub(super) fn check_role(&self, problems: &mut Problems) {
+        let is_late = matches!(self.sync, StoreSync::Interval | StoreSync::None);
+        let why = match self.role {
+            Some(_) if self.path.is_none() => "`role` in [store] needs a store: add `path`",
+            Some(_) if is_late => {
+                "`role` in [store] needs `sync = \"commit\"` or `\"log\"`: other servers must not have what a \
+                 power failure takes from this one"
+            }
+            _ => return,
+        };
+        problems.add(None, why.to_owned());
+    }
 }
 
 const SYNC: [(&str, StoreSync); 4] = [
@@ -97,6 +123,9 @@ const SYNC: [(&str, StoreSync); 4] = [
     ("interval", StoreSync::Interval),
     ("none", StoreSync::None),
 ];
+
+const DUTIES: [(&str, StoreDuty); 2] =
+    [("leader", StoreDuty::Leader), ("replica", StoreDuty::Replica)];
 
 const ACCESSES: [(&str, DatabaseAccess); 4] = [
     ("open", DatabaseAccess::Open),
@@ -241,6 +270,20 @@ pub(super) static STORE: SectionKeys = SectionKeys {
             absent: Absent::Default,
             change: ChangeEffect::Restart,
             text: "The time between two checkpoints with `sync = \"log\"` or `\"interval\"`.",
+        },
+        ConfigKey {
+            name: "role",
+            value: Value::Own {
+                takes: "`\"leader\"` or `\"replica\"`",
+                read: |config, item, _| {
+                    config.store.role = Some(choice(item, &DUTIES)?);
+                    Ok(())
+                },
+                show: |config| config.store.role.and_then(|duty| show_choice(&DUTIES, &duty)),
+            },
+            absent: Absent::Words("the store is alone"),
+            change: ChangeEffect::Restart,
+            text: "The role of a new store among [the stores of several servers](store.md#replicas): the leader's records are sent to the replicas. Later the store itself knows its role, which `velodrome store promote` changes. Needs `sync = \"commit\"` or `\"log\"`.",
         },
     ],
     shared: &[],

@@ -368,7 +368,8 @@ impl StoreClient {
                 (self.ordered_by, self.orders) = (back.waiting, back.orders);
                 context.wake_after_ms(1);
             }
-            Err(ToStoreWriter::Stop | ToStoreWriter::TellCommit(_)) => {}
+            // It gives back what it was given.
+            Err(_) => {}
         }
     }
 

@@ -71,6 +71,8 @@ impl Connections {
                 }
             }
             ToScheduler::Committed => site.on_committed(context.now.monotonic_ms()),
+            // Without a transport all messages are lost, which stores are prepared for.
+            ToScheduler::Replication(_) => {}
             ToScheduler::Maintenance(source, switch) => site.set_maintenance(source, switch),
             ToScheduler::Upstream(order) => site.proxies.obey(&order, context.now.monotonic_ns),
             ToScheduler::Cache(order) => {

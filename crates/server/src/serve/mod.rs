@@ -123,7 +123,13 @@ pub fn serve(
     let control = launch_control(&data, &mut threads, &standing, control_path.clone())?;
     let state = store.as_ref().map_or(Ok(None), |store| threads.state(store))?;
     let room = Arc::new(UploadRoom::new(config.pages.uploads_size));
-    let store = store.map(|store| (store, config.store.clone()));
+    let store = match store {
+        Some(store) => {
+            let writer = openings::open_writer(config, &store, user.as_ref())?;
+            Some((store, writer, config.store.clone()))
+        }
+        None => None,
+    };
     let uploads = uploads.map(|directory| (directory, room));
     let helpers = threads.start_helpers(log, store, uploads, &data.cache_directories)?;
     // All threads run, and this one may still sample them in the kernel.
@@ -310,6 +316,7 @@ fn launch_control(
         schedulers: threads.schedulers,
         log: threads.log,
         cache_disk: threads.cache_disk,
+        store: threads.store_writer(),
         profiler: threads.profiler,
         keeps_profile: threads.keeps_profile,
     };

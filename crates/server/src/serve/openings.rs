@@ -4,6 +4,7 @@
 //! Owns the rule that files made here belong to that user.
 
 use std::convert::Infallible;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 
 use acme::StartError;
-use config::{AcmeState, Config, FetchRules, ListenerAddress, StoreSync};
+use config::{AcmeState, Config, FetchRules, ListenerAddress, StoreDuty, StoreSync};
 use pages::uploads;
 use runtime::diagnostic::{self, Level};
 use store::Store;
@@ -23,7 +24,7 @@ use super::requirements::{as_user, log_target};
 use super::stored_state;
 use crate::access::paths_of;
 use crate::cache_disk;
-use crate::limits::STORE_OPEN_PATIENCE;
+use crate::limits::{STORE_LEADER_WAIT_MS, STORE_OPEN_PATIENCE};
 use crate::load::ConfigSource;
 use crate::log_writer::LogTarget;
 use crate::sandbox::{self, Openings};
@@ -128,10 +129,16 @@ pub(super) fn open_store(
 ) -> Result<Option<Store>, ServeError> {
     let Some(directory) = &config.store.path else { return Ok(None) };
     let is_of_state = config.acme.state == AcmeState::Store;
+    let role = config.store.role;
     let settings = store::StoreOptions {
         databases: config.store.all_databases(),
         size: Some(config.store.size),
-        own_databases: is_of_state.then(|| stored_state::DATABASE.to_owned()).into_iter().collect(),
+        // A store with a role has what its leader has, whether this server uses it or not.
+        own_databases: (is_of_state || role.is_some())
+            .then(|| stored_state::DATABASE.to_owned())
+            .into_iter()
+            .collect(),
+        membership: role.map_or(store::Membership::Alone, |_| store::Membership::Member),
         // The writer reads too: it searches for expired keys. So does the control thread of certificates.
         readers: schedulers + 1 + usize::from(is_of_state),
         sync: match config.store.sync {
@@ -161,6 +168,32 @@ pub(super) fn open_store(
         );
     }
     Ok(Some(store))
+}
+
+/// The writer of a store, and its node if the store has a role. It waits for other programs that write.
+pub(super) fn open_writer(
+    config: &Config,
+    store: &Store,
+    user: Option<&User>,
+) -> Result<(store::Writer, Option<store::Replicator>), ServeError> {
+    let mut writer = store.writer();
+    let Some(duty) = config.store.role else { return Ok((writer, None)) };
+    let random = RandomState::new();
+    let options = store::ReplicatorOptions {
+        role: match duty {
+            StoreDuty::Leader => store::StoreRole::Leader,
+            StoreDuty::Replica => store::StoreRole::Replica,
+        },
+        me: store::ReplicationPeer(random.hash_one("node")),
+        origin: random.hash_one("history"),
+        wait_ms: STORE_LEADER_WAIT_MS,
+    };
+    let failed = |failure| {
+        let path = config.store.path.clone().unwrap_or_default();
+        ServeError::Store { path, failure }
+    };
+    let node = as_user(user, || store::Replicator::new(&mut writer, options).map_err(failed))?;
+    Ok((writer, Some(node)))
 }
 
 /// Makes the directories of orders and of caches, before the sandbox closes what is above them.

@@ -12,7 +12,7 @@ use config::StoreSettings;
 use pages::uploads::{UploadRoom, UploadWriter};
 use runtime::helper::{self, HelperThread};
 use runtime::mailbox::{Endpoint, EndpointRole, MailboxSeat, Waking, mesh};
-use store::Store;
+use store::{Replicator, Store, Writer};
 use sys::log_file::LogFile;
 
 use super::continuous_profile;
@@ -27,6 +27,7 @@ use crate::message::Message;
 use crate::password_helper::PasswordHelper;
 use crate::profile_helper::ProfileHelper;
 use crate::site::Helpers;
+use crate::store_node::StoreNode;
 use crate::store_writer::StoreWriter;
 
 /// What the server needs threads for.
@@ -126,6 +127,11 @@ impl Threads {
         self.take(self.seats.len() - 1)
     }
 
+    /// The writer of the store, if there is one.
+    pub(super) fn store_writer(&self) -> Option<Endpoint> {
+        self.store
+    }
+
     /// The state of orders, if this store was opened for it.
     pub(super) fn state(&mut self, store: &Store) -> Result<Option<StoredState>, ServeError> {
         let Some((state, writer)) = self.state.zip(self.store) else { return Ok(None) };
@@ -148,7 +154,7 @@ impl Threads {
     pub(super) fn start_helpers(
         &mut self,
         log: Option<(LogTarget, LogFile)>,
-        store: Option<(Store, StoreSettings)>,
+        store: Option<(Store, (Writer, Option<Replicator>), StoreSettings)>,
         uploads: Option<(&Path, Arc<UploadRoom>)>,
         caches: &[PathBuf],
     ) -> Result<signals::Helpers, ServeError> {
@@ -184,11 +190,14 @@ impl Threads {
             writer = Some(spawned.map_err(ServeError::Thread)?);
         }
         let mut stores = None;
-        if let (Some(endpoint), Some((store, settings))) = (self.store, store) {
+        if let (Some(endpoint), Some((store, (writer, node), settings))) = (self.store, store) {
             let seat = self.take(usize::from(endpoint.0))?;
             let of_writer = store.clone();
             let control = super::post::endpoint(self.schedulers);
-            let make = move || StoreWriter::new(&of_writer, &settings, control);
+            let make = move || {
+                let node = node.map(|node| StoreNode::new(node, Endpoint(0)));
+                StoreWriter::new((&of_writer, writer, node), &settings, control)
+            };
             let writer = helper::spawn("store", seat, make).map_err(ServeError::Thread)?;
             stores = Some(signals::StoreHelper { endpoint, writer, store });
         }

@@ -2,6 +2,7 @@
 //!
 //! Owns the transactions: each changes the place of the store together with what it describes. Never decides who leads.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -32,6 +33,20 @@ pub enum NotApplied {
     NoDatabase(String),
     /// The store failed.
     Store(StoreFailure),
+}
+
+impl fmt::Display for NotApplied {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unfollowed(why) => write!(out, "a record does not follow ({why:?})"),
+            Self::Damaged => out.write_str("a record is damaged"),
+            Self::NoDatabase(name) => write!(
+                out,
+                "there is no database `{name}` here: add it to `databases` in [store] and restart"
+            ),
+            Self::Store(failure) => write!(out, "{failure}"),
+        }
+    }
 }
 
 impl From<StoreFailure> for NotApplied {
