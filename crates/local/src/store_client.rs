@@ -368,7 +368,6 @@ impl StoreClient {
                 (self.ordered_by, self.orders) = (back.waiting, back.orders);
                 context.wake_after_ms(1);
             }
-            // It gives back what it was given.
             Err(_) => {}
         }
     }

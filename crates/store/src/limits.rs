@@ -188,3 +188,11 @@ pub const FORWARDED: usize = 32;
 /// Replicas whose last order a leader remembers. Beyond: the one that has sent nothing for longest is forgotten, and
 /// an order of it that comes twice is executed twice.
 pub const REPLICAS: usize = 1_024;
+
+/// Milliseconds by which the clocks of a leader and a replica may differ and count as the same (1 s). Larger: keys may
+/// expire later or earlier on a replica by as much.
+pub const CLOCKS_APART_MS: i64 = 1_000;
+
+/// Messages one after the other that say that a leader's clock is less far ahead than is believed, before that is
+/// believed. Fewer: messages that are late make keys of a replica live longer for a moment.
+pub(crate) const CLOCK_MESSAGES: u32 = 5;

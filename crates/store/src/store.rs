@@ -25,7 +25,7 @@ use crate::log::LogFiles;
 use crate::options::{Membership, StoreOptions, Sync};
 use crate::order::Database;
 use crate::readers::{LockFile, SnapshotReader};
-use crate::replication::Ledger;
+use crate::replication::{LeaderClock, Ledger};
 use crate::reserve::{Reserve, ReserveFile};
 use crate::room::file_size;
 use crate::snapshot::{Snapshot, last_commit};
@@ -64,6 +64,8 @@ pub struct Store {
     reserve: ReserveFile,
     /// The place of the store in its history, if it has one.
     ledger: Option<Ledger>,
+    /// That of the leader, if this store is a replica.
+    clock: LeaderClock,
     /// The inode of the file.
     seed: u64,
 }
@@ -129,6 +131,7 @@ impl Store {
             log,
             reserve: ReserveFile::open(&settings.directory),
             ledger,
+            clock: LeaderClock::default(),
             seed: std::fs::metadata(settings.directory.join(DATA_FILE))?.ino(),
         })
     }
@@ -170,7 +173,7 @@ impl Store {
     /// If the table of readers is full.
     pub fn snapshot(&self) -> Result<Snapshot, StoreFailure> {
         let transaction = self.map.clone().static_read_txn()?;
-        Ok(Snapshot::new(transaction, Arc::clone(&self.tables)))
+        Ok(Snapshot::new(transaction, Arc::clone(&self.tables), self.clock.ahead()))
     }
 
     /// The seed of this store's [`ScanNumber`](crate::ScanNumber)s. It is the number of its file, so that a client that
@@ -192,7 +195,7 @@ impl Store {
             (self.map.clone(), Arc::clone(&self.checkpoints), self.log.clone()),
             (tables, Arc::clone(&self.names), self.versions),
             (self.size, times_full, Reserve::new(self.reserve.clone())),
-            self.ledger,
+            (self.ledger, self.clock.clone()),
         )
     }
 

@@ -21,7 +21,7 @@ use crate::failure::StoreFailure;
 use crate::load::{LoadFailure, LoadedRow, load};
 use crate::log::{Entry, Log, LogFiles};
 use crate::order::{Database, Executed, Order};
-use crate::replication::{Continuation, Ledger};
+use crate::replication::{Continuation, LeaderClock, Ledger};
 use crate::reserve::Reserve;
 use crate::room::{Fit, Room, file_size};
 use crate::snapshot::{last_commit, table};
@@ -64,6 +64,8 @@ pub struct Writer {
     reserve: Reserve,
     /// How commits continue the history of a store that has one.
     continuation: Option<Continuation>,
+    /// That of the leader, if this store is a replica.
+    clock: LeaderClock,
 }
 
 /// Does a part of an order. A panic is a defect of this crate, and fails that order only: its transaction is not
@@ -78,7 +80,7 @@ impl Writer {
         (map, checkpoints, log): (Env<WithoutTls>, Arc<Checkpoints>, Option<Arc<LogFiles>>),
         (tables, names, versions): (Arc<[Table]>, Arc<[String]>, Versions),
         (size, times_full, reserve): (u64, Arc<AtomicU64>, Reserve),
-        ledger: Option<Ledger>,
+        (ledger, clock): (Option<Ledger>, LeaderClock),
     ) -> Self {
         let (buffer, last_page) = (Vec::new(), usize::MAX);
         let keeper = Keeper::of(&checkpoints);
@@ -100,6 +102,7 @@ impl Writer {
             settled: 0,
             reserve,
             continuation: ledger.map(Continuation::Marked),
+            clock,
         }
     }
 

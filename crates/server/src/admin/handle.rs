@@ -228,7 +228,7 @@ impl Admin {
             (Method::Post, "/upstreams") => Answer::Wait,
             (Method::Post, "/store/promote") => self.promote(reply, context),
             (Method::Post, "/reload") => self.reload(reply, context.id),
-            (Method::Post, "/drain") => drain(reply),
+            (Method::Post, "/drain") => orders::drain(reply),
             _ => self.metrics(request, reply, context),
         }
     }
@@ -263,15 +263,6 @@ impl Admin {
             context.command(SchedulerCommand::Resume(process));
         }
     }
-}
-
-fn drain(reply: &mut Reply<'_>) -> Answer {
-    let status = match send_to_self(Signal::Terminate) {
-        Ok(()) => Status::ACCEPTED,
-        Err(_) => Status::INTERNAL_SERVER_ERROR,
-    };
-    reply.empty(status);
-    Answer::Done
 }
 
 impl Application for Admin {
@@ -337,11 +328,7 @@ impl Application for Admin {
             }
             ToControl::Traced(batch) => admin.tracing.add(from, &batch),
             ToControl::StoreWriter(stats) => admin.round.store = Some(*stats),
-            ToControl::Promoted(promoted) => {
-                for process in admin.promotion.take(promoted) {
-                    context.command(SchedulerCommand::Resume(process));
-                }
-            }
+            ToControl::Promoted(promoted) => admin.promotion.take(promoted, context),
             ToControl::Profiled(profiled) => {
                 if let Some(process) = admin.profiling.take(*profiled) {
                     context.command(SchedulerCommand::Resume(process));

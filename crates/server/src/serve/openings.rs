@@ -12,7 +12,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 
 use acme::StartError;
-use config::{AcmeState, Config, FetchRules, ListenerAddress, StoreDuty, StoreSync};
+use config::{AcmeState, Config, FetchRules, ListenerAddress, StoreDuty, StoreSettings, StoreSync};
 use pages::uploads;
 use runtime::diagnostic::{self, Level};
 use store::Store;
@@ -170,14 +170,25 @@ pub(super) fn open_store(
     Ok(Some(store))
 }
 
+/// A store, with what its writer's thread begins with.
+pub(super) struct WrittenStore {
+    pub(super) store: Store,
+    pub(super) writer: store::Writer,
+    pub(super) node: Option<store::Replicator>,
+    pub(super) settings: StoreSettings,
+}
+
 /// The writer of a store, and its node if the store has a role. It waits for other programs that write.
 pub(super) fn open_writer(
     config: &Config,
-    store: &Store,
+    store: Store,
     user: Option<&User>,
-) -> Result<(store::Writer, Option<store::Replicator>), ServeError> {
+) -> Result<WrittenStore, ServeError> {
     let mut writer = store.writer();
-    let Some(duty) = config.store.role else { return Ok((writer, None)) };
+    let settings = config.store.clone();
+    let Some(duty) = settings.role else {
+        return Ok(WrittenStore { store, writer, node: None, settings });
+    };
     let random = RandomState::new();
     let options = store::ReplicatorOptions {
         role: match duty {
@@ -193,7 +204,7 @@ pub(super) fn open_writer(
         ServeError::Store { path, failure }
     };
     let node = as_user(user, || store::Replicator::new(&mut writer, options).map_err(failed))?;
-    Ok((writer, Some(node)))
+    Ok(WrittenStore { store, writer, node: Some(node), settings })
 }
 
 /// Makes the directories of orders and of caches, before the sandbox closes what is above them.

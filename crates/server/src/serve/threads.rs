@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use client::NameHelper;
-use config::StoreSettings;
 use pages::uploads::{UploadRoom, UploadWriter};
 use runtime::helper::{self, HelperThread};
 use runtime::mailbox::{Endpoint, EndpointRole, MailboxSeat, Waking, mesh};
-use store::{Replicator, Store, Writer};
+use store::Store;
 use sys::log_file::LogFile;
 
 use super::continuous_profile;
 use super::error::ServeError;
+use super::openings::WrittenStore;
 use super::signals;
 use super::stored_state::{DATABASE, StoredState};
 use crate::cache_disk::CacheDisk;
@@ -154,7 +154,7 @@ impl Threads {
     pub(super) fn start_helpers(
         &mut self,
         log: Option<(LogTarget, LogFile)>,
-        store: Option<(Store, (Writer, Option<Replicator>), StoreSettings)>,
+        store: Option<WrittenStore>,
         uploads: Option<(&Path, Arc<UploadRoom>)>,
         caches: &[PathBuf],
     ) -> Result<signals::Helpers, ServeError> {
@@ -190,8 +190,9 @@ impl Threads {
             writer = Some(spawned.map_err(ServeError::Thread)?);
         }
         let mut stores = None;
-        if let (Some(endpoint), Some((store, (writer, node), settings))) = (self.store, store) {
+        if let (Some(endpoint), Some(written)) = (self.store, store) {
             let seat = self.take(usize::from(endpoint.0))?;
+            let WrittenStore { store, writer, node, settings } = written;
             let of_writer = store.clone();
             let control = super::post::endpoint(self.schedulers);
             let make = move || {

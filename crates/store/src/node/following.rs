@@ -11,7 +11,8 @@ use super::taking::Taking;
 use crate::failure::StoreFailure;
 use crate::limits::{APPLIED_SIZE, ASK_AGAIN_MS, BEHIND_MS, LEADER_AWAY_MS};
 use crate::replication::{
-    CommitRecord, ReplicationPeer, StorePosition, Talk, TalkHead, Unfollowed, decode_results,
+    ClockWatch, CommitRecord, ReplicationPeer, StorePosition, Talk, TalkHead, Unfollowed,
+    decode_results, move_result,
 };
 use crate::writer::Writer;
 
@@ -41,6 +42,7 @@ pub(super) struct Following {
     /// Since when the store is not where its leader is.
     behind_since: Option<u64>,
     is_behind_told: bool,
+    clock: ClockWatch,
 }
 
 impl Following {
@@ -101,7 +103,10 @@ impl Following {
         now: ReplicationMoment,
     ) -> Result<(), StoreFailure> {
         match talk {
-            Talk::Lead { position, .. } => self.on_leader(head.from, position, now.ms),
+            Talk::Lead { position, time_ms } => {
+                self.on_leader(head.from, position, now.ms);
+                self.clock.note(writer.clock(), time_ms, now.unix_ms);
+            }
             Talk::Records { answer, last, records } => {
                 self.on_leader(head.from, last, now.ms);
                 let asked = self.ask.is_some_and(|(ask, _)| ask == answer);
@@ -126,7 +131,11 @@ impl Following {
                 }
             }
             Talk::Done { order, at, bytes } => {
-                if let Ok(results) = decode_results(&bytes) {
+                if let Ok(mut results) = decode_results(&bytes) {
+                    let ahead = writer.clock().ahead();
+                    for executed in results.iter_mut().flatten() {
+                        move_result(executed, -ahead);
+                    }
                     self.forwards.on_done((head.from, order), at, results);
                 }
             }
@@ -148,6 +157,7 @@ impl Following {
         if is_new {
             self.ask = None;
             self.forwards.on_new_leader(peer);
+            self.clock = ClockWatch::default();
             // Its snapshot has other cursors, and perhaps another end.
             self.taking.take_if(|taking| taking.leader() != peer);
         }

@@ -11,7 +11,9 @@ use super::post::{Post, ReplicationMoment};
 use crate::failure::StoreFailure;
 use crate::limits::FORWARDED;
 use crate::order::{Executed, Order};
-use crate::replication::{ReplicationPeer, StorePosition, Talk, encode_orders};
+use crate::replication::{
+    ReplicationPeer, StorePosition, Talk, encode_orders, move_orders, move_result, moved,
+};
 use crate::writer::Writer;
 
 /// What has become of a message of orders.
@@ -104,7 +106,8 @@ impl Forwards {
         }
         let Some(leader) = leader else { return };
         for forward in self.queue.iter_mut().take(FORWARDED) {
-            if let State::Waiting(orders) = &forward.state {
+            if let State::Waiting(orders) = &mut forward.state {
+                move_orders(orders, writer.clock().ahead());
                 let (order, bytes) = (post.next_number(), encode_orders(orders, names));
                 post.tell(leader, &Talk::Orders { order, bytes });
                 forward.state = State::Sent(leader, order);
@@ -137,7 +140,11 @@ impl Forward {
     fn step(&mut self, writer: &mut Writer, (position, now): (&StorePosition, ReplicationMoment)) {
         match &self.state {
             State::Waiting(orders) if !orders.iter().any(Order::changes) => {
-                let results = writer.execute(orders, now.unix_ms);
+                let ahead = writer.clock().ahead();
+                let mut results = writer.execute(orders, moved(now.unix_ms, ahead));
+                for executed in results.iter_mut().flatten() {
+                    move_result(executed, -ahead);
+                }
                 self.state = State::Answered(StorePosition::default(), results);
             }
             State::Answered(at, _) if is_at(position, at) => {}

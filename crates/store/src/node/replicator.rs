@@ -207,6 +207,7 @@ impl Replicator {
         following.settle(writer, &mut self.events).map_err(PromoteRefused::Store)?;
         let term = writer.promote(self.post.head.from.0, now.unix_ms);
         let term = term.map_err(PromoteRefused::Store)?;
+        writer.clock().reset();
         self.post.head.heard = term;
         self.done.append(&mut following.forwards.give_up());
         self.part = Part::Leader(Leading::default());

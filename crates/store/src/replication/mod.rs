@@ -6,6 +6,7 @@
 
 mod aside;
 mod bytes;
+mod clock;
 mod fragments;
 mod history;
 mod kept;
@@ -20,6 +21,9 @@ mod talk;
 pub use self::aside::SetAside;
 pub(crate) use self::aside::{place_aside, set_aside};
 pub use self::bytes::Cut;
+pub(crate) use self::clock::{
+    ClockWatch, LeaderClock, move_orders, move_outcome, move_result, moved,
+};
 pub(crate) use self::fragments::{Assembly, cut};
 pub(crate) use self::history::{Continuation, History, mark};
 pub use self::ledger::Standing;

@@ -16,8 +16,8 @@ use crate::limits::TERM_VERSIONS;
 use crate::log::{Logged, repeat};
 use crate::record::Record;
 use crate::replication::{
-    CommitRecord, Continuation, History, LeaderTerm, Ledger, Place, SetAside, SnapshotSpool,
-    Standing, StorePosition, Unfollowed, place_aside, set_aside,
+    CommitRecord, Continuation, History, LeaderClock, LeaderTerm, Ledger, Place, SetAside,
+    SnapshotSpool, Standing, StorePosition, Unfollowed, place_aside, set_aside,
 };
 use crate::table::Table;
 use crate::versions::Versions;
@@ -121,6 +121,11 @@ impl Writer {
             return Some(Vec::new());
         }
         history.kept().after(number, bytes).ok().flatten()
+    }
+
+    /// The clock of the leader.
+    pub(crate) fn clock(&self) -> &LeaderClock {
+        &self.clock
     }
 
     /// The names of all databases.

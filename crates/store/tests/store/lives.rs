@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use store::{CommitRecord, Database, Query, StepOutcome, Store, StoreOptions, Sync};
+use store::{
+    CommitRecord, Database, DatabaseChange, Expiry, Old, Only, Query, Remaining, StepOutcome,
+    Store, StoreOptions, StoreStep, Sync, Value,
+};
 
 use crate::place::FIRST;
 use crate::world::{COUNT, Dice, Promotes, Told, Weather, World, everything};
@@ -108,4 +111,49 @@ fn no_write_of_a_leader_is_lost_or_made_twice() {
 #[test]
 fn leaders_that_are_replaced_lose_nothing_silently_and_all_stores_become_the_same() {
     seeds(Promotes::Any);
+}
+
+#[test]
+fn keys_expire_at_the_same_moment_on_servers_whose_clocks_are_an_hour_apart() {
+    let mut world = World::new(1, Sync::Commit);
+    world.run(3_000);
+    let key = || Box::from(*b"key");
+    let get = Query::Get(key());
+    let is_there = |world: &mut World, node| world.ask(node, &get) != StepOutcome::Value(None);
+    for writer in 0..3 {
+        // The client of this server says: in ten seconds.
+        let until = world.moment(writer).unix_ms + 10_000;
+        let expiry = Expiry::At(until);
+        let put = DatabaseChange::Put {
+            key: key(),
+            value: Value::bytes(b"1"),
+            expiry,
+            only: Only::Always,
+            old: Old::Dropped,
+        };
+        world.client(writer, StoreStep::Change(put));
+        world.run(1_000);
+        for node in 0..3 {
+            assert!(is_there(&mut world, node), "written on {writer}, read on {node}");
+            let hours = (node as i64 - writer as i64) * 3_600_000;
+            let StepOutcome::Remaining(Remaining::Until(time)) =
+                world.ask(node, &Query::Remaining(key()))
+            else {
+                panic!("it expires")
+            };
+            let error = time.cast_signed() - until.cast_signed() - hours;
+            assert!(error.abs() <= 20, "written on {writer}, read on {node}: {error} ms");
+        }
+        // The outcome of an order has the times of the server that has sent it.
+        let touched = DatabaseChange::Touch(key(), Expiry::Keep);
+        let StepOutcome::Value(Some(entry)) = world.client(writer, StoreStep::Change(touched))
+        else {
+            panic!("it is there")
+        };
+        assert_eq!(entry.expiry_ms, Some(until));
+        world.run(7_000);
+        assert!((0..3).all(|node| is_there(&mut world, node)));
+        world.run(2_200);
+        assert!((0..3).all(|node| !is_there(&mut world, node)));
+    }
 }

@@ -94,6 +94,8 @@ pub(crate) struct World {
     /// Writes that are not answered: the node, and the keys.
     asked: BTreeMap<u64, (usize, u64)>,
     pub(crate) told: BTreeMap<u64, Told>,
+    /// The answer to a client's step.
+    answer: Option<Result<Executed, StoreFailure>>,
     pub(crate) events: Vec<(usize, ReplicationEvent)>,
 }
 
@@ -112,6 +114,7 @@ impl World {
             next_write: 1,
             asked: BTreeMap::new(),
             told: BTreeMap::new(),
+            answer: None,
             events: Vec::new(),
         };
         for _ in 0..3 {
@@ -151,10 +154,32 @@ impl World {
         }
     }
 
-    fn moment(&self, node: usize) -> ReplicationMoment {
+    pub(crate) fn moment(&self, node: usize) -> ReplicationMoment {
         // The clocks are an hour apart.
         let unix_ms = 1_000_000_000 + self.now_ms + node as u64 * 3_600_000;
         ReplicationMoment { ms: self.now_ms, unix_ms }
+    }
+
+    /// A client of a node executes a step and waits for its outcome.
+    pub(crate) fn client(&mut self, number: usize, step: StoreStep) -> StepOutcome {
+        let now = self.moment(number);
+        let running = self.nodes[number].running.as_mut().unwrap();
+        let order = Order { conditions: Vec::new(), steps: vec![(FIRST, step)] };
+        running.node.order(u64::MAX, vec![order], now);
+        while self.answer.is_none() {
+            self.run(5);
+        }
+        let Some(Ok(Executed::Done(mut outcomes))) = self.answer.take() else {
+            panic!("it is done");
+        };
+        outcomes.remove(0)
+    }
+
+    /// What a client of a node reads.
+    pub(crate) fn ask(&mut self, number: usize, query: &Query) -> StepOutcome {
+        let now = self.moment(number);
+        let running = self.nodes[number].running.as_mut().unwrap();
+        running.store.snapshot().unwrap().answer(FIRST, query, now.unix_ms).unwrap()
     }
 
     fn write(&mut self, number: usize) {
@@ -201,7 +226,11 @@ impl World {
                 }
             }
         }
-        for (write, results) in done {
+        for (write, mut results) in done {
+            if write == u64::MAX {
+                self.answer = results.pop();
+                continue;
+            }
             let (node, key) = self.asked.remove(&write).expect("one answer for each write");
             assert_eq!((node, results.len()), (number, 1));
             let told = match &results[0] {
@@ -277,7 +306,7 @@ impl World {
         is_taken
     }
 
-    fn run(&mut self, ms: u64) {
+    pub(crate) fn run(&mut self, ms: u64) {
         for _ in 0..ms / 5 {
             self.now_ms += 5;
             let now = self.now_ms;

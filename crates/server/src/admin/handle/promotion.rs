@@ -3,6 +3,7 @@
 //! Owns who waits for it, and the answer. Never decides whether the store may lead: its writer does.
 
 use http::{Answer, AnswerContext, Reply};
+use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
@@ -17,11 +18,16 @@ pub(super) struct Promotion {
 }
 
 impl Promotion {
-    /// The writer has answered. Returns those that are told now.
-    pub(super) fn take(&mut self, promoted: Result<u64, String>) -> Vec<ProcessId> {
-        let told = std::mem::take(&mut self.waiting);
-        self.answered.extend(told.iter().map(|process| (*process, promoted.clone())));
-        told
+    /// The writer has answered: all that wait are told.
+    pub(super) fn take(
+        &mut self,
+        promoted: Result<u64, String>,
+        context: &mut ServiceContext<'_, Message>,
+    ) {
+        for process in self.waiting.drain(..) {
+            self.answered.push((process, promoted.clone()));
+            context.command(SchedulerCommand::Resume(process));
+        }
     }
 
     pub(super) fn on_gone(&mut self, process: ProcessId) {
