@@ -24,6 +24,7 @@ pub mod range;
 pub mod request_head;
 pub mod resp;
 pub mod response;
+pub mod store_orders;
 pub mod streams;
 pub mod target_path;
 pub mod template;
@@ -77,6 +78,7 @@ targets!(
     response,
     exchange,
     connection,
+    store_orders,
     streams,
     template,
     websocket,

@@ -51,7 +51,10 @@ fn a_leader_is_one_after_it_was_killed_and_whatever_its_configuration_says() {
         assert_eq!(refused.status.code(), Some(1));
         assert!(errors_of(&refused).contains("the store is the leader"), "{refused:?}");
         // The configuration has the role of a new store.
-        server.plan.directory.write("velodrome.toml", crate::server::configuration(&of_role("replica")));
+        server
+            .plan
+            .directory
+            .write("velodrome.toml", crate::server::configuration(&of_role("replica")));
         server = server.kill_and_restart();
     }
 }
@@ -67,7 +70,9 @@ fn a_replica_without_a_leader_is_read_and_says_why_it_does_not_write() {
     let request = head("PUT", "/store/0/key", &[("Content-Length", "1")]);
     http.send([request.as_bytes(), b"1"].concat()).unwrap();
     assert_eq!(http.response(RequestKind::Other).unwrap().status, 503);
-    assert_eq!((number(&server, "leads"), number(&server, "hears_leader")), (0, 0));
+    let status = server.ctl_json(&["status"]);
+    assert_eq!(status["store"]["role"], "replica", "{status}");
+    assert_eq!(status["store"]["hears_leader"], false);
     let refused = promote(&server);
     assert!(errors_of(&refused).contains("no records of a leader yet"), "{refused:?}");
 }
@@ -76,12 +81,15 @@ fn a_replica_without_a_leader_is_read_and_says_why_it_does_not_write() {
 fn a_store_with_records_of_its_own_is_not_made_a_replica() {
     let server = plan("[store]\n").start();
     assert_eq!(ask(&mut connect(resp(&server)), "SET key 1"), "+OK");
-    server.plan.directory.write("velodrome.toml", crate::server::configuration(&of_role("replica")));
+    server
+        .plan
+        .directory
+        .write("velodrome.toml", crate::server::configuration(&of_role("replica")));
     let store = format!("--store={}", server.plan.directory.join("store").display());
     let config = server.plan.directory.join("velodrome.toml");
-    drop(server.kill_and_keep());
     let mut command = Command::new(PROGRAM);
-    let refused = run(command.arg("serve").arg(store).arg("--config").arg(config));
+    command.args(["serve", "--listen=127.0.0.1:0"]).arg(store).arg("--config").arg(config);
+    let refused = run(&mut command);
     assert!(errors_of(&refused).contains("give it an empty directory"), "{refused:?}");
 }
 
@@ -89,7 +97,8 @@ fn a_store_with_records_of_its_own_is_not_made_a_replica() {
 fn a_role_needs_writes_that_wait_for_the_disk() {
     let plan = plan("[store]\npath = \"data\"\nrole = \"leader\"\nsync = \"interval\"\n");
     let mut command = Command::new(PROGRAM);
-    let checked = run(command.arg("check").arg("--config").arg(plan.directory.join("velodrome.toml")));
+    let checked =
+        run(command.arg("check").arg("--config").arg(plan.directory.join("velodrome.toml")));
     let told = printed_by(&checked) + &errors_of(&checked);
     assert!(told.contains("`role` in [store] needs `sync = \"commit\"` or `\"log\"`"), "{told}");
 }

@@ -106,6 +106,7 @@ impl StoreNode {
         now: ReplicationMoment,
     ) {
         if let Ok(status) = self.node.status(writer, now) {
+            stats.is_member = 1;
             stats.term = status.term.number;
             stats.record = status.number;
             stats.leader_record = status.leader_number;

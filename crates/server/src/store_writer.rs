@@ -109,7 +109,9 @@ impl StoreWriter {
         }
         self.waiting_bytes = 0;
         if self.node.is_some() {
-            return self.pass_on();
+            self.pass_on();
+            self.turn_node(mailbox);
+            return;
         }
         let now_ms = self.waiting.iter().map(|(_, orders)| orders.now_ms).max().unwrap_or(0);
         let mut all: Vec<Order> = Vec::new();
@@ -161,7 +163,9 @@ impl StoreWriter {
             self.plan_sync();
         }
         let rest = turned.as_ref().map_or(1_000, |rest| *rest);
-        self.tell(turned.map(drop));
+        if turned.is_err() {
+            self.tell(turned.map(drop));
+        }
         Some(Duration::from_millis(rest))
     }
 
@@ -169,7 +173,9 @@ impl StoreWriter {
         let moment = self.moment();
         if let Some(node) = &mut self.node {
             let heard = node.hear(&mut self.writer, news, moment);
-            self.tell(heard);
+            if heard.is_err() {
+                self.tell(heard);
+            }
         }
     }
 

@@ -25,5 +25,7 @@ mod readers;
 mod repeated;
 #[path = "store/replicas.rs"]
 mod replicas;
+#[path = "store/weather.rs"]
+mod weather;
 #[path = "store/world.rs"]
 mod world;

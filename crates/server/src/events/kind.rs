@@ -181,7 +181,7 @@ kinds! {
         "The log has the error of the disk. Make room, or raise `size` in `[store]`."
     StoreStuck "store_stuck" Error Here
         "The writer of the store has not answered for a second: another program holds the lock of the \
-         store, or the disk does not write."
+         store, the disk does not write, or the store follows a leader that is away."
         "End the other program (`velodrome store import`, a backup) or look at the disk."
     SlowCommit "slow_commit" Warning Here
         "A commit of the store took 100 ms or longer: the disk is slow, or another program held the lock of \

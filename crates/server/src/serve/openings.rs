@@ -181,13 +181,14 @@ pub(super) struct WrittenStore {
 /// The writer of a store, and its node if the store has a role. It waits for other programs that write.
 pub(super) fn open_writer(
     config: &Config,
-    store: Store,
+    store: Option<Store>,
     user: Option<&User>,
-) -> Result<WrittenStore, ServeError> {
+) -> Result<Option<WrittenStore>, ServeError> {
+    let Some(store) = store else { return Ok(None) };
     let mut writer = store.writer();
     let settings = config.store.clone();
     let Some(duty) = settings.role else {
-        return Ok(WrittenStore { store, writer, node: None, settings });
+        return Ok(Some(WrittenStore { store, writer, node: None, settings }));
     };
     let random = RandomState::new();
     let options = store::ReplicatorOptions {
@@ -204,7 +205,7 @@ pub(super) fn open_writer(
         ServeError::Store { path, failure }
     };
     let node = as_user(user, || store::Replicator::new(&mut writer, options).map_err(failed))?;
-    Ok(WrittenStore { store, writer, node: Some(node), settings })
+    Ok(Some(WrittenStore { store, writer, node: Some(node), settings }))
 }
 
 /// Makes the directories of orders and of caches, before the sandbox closes what is above them.

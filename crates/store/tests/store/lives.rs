@@ -8,7 +8,8 @@ use store::{
 };
 
 use crate::place::FIRST;
-use crate::world::{COUNT, Dice, Promotes, Told, Weather, World, everything};
+use crate::weather::weather;
+use crate::world::{COUNT, Promotes, Told, World, everything};
 
 impl World {
     /// Everything in records that were set aside.
@@ -64,18 +65,6 @@ impl World {
             count.map_or(0, |entry| str::from_utf8(&entry.bytes).unwrap().parse().unwrap());
         // Both were written in one transaction, and each order at most once.
         assert_eq!(count, counts["there"], "{counts:?}");
-    }
-}
-
-fn weather(dice: &mut Dice) -> Weather {
-    let one_in = |dice: &mut Dice, most: u64| {
-        if dice.one_in(3) { u64::MAX } else { 2 + dice.below(most) }
-    };
-    Weather {
-        loses: one_in(dice, 30).max(4),
-        repeats: one_in(dice, 10),
-        damages: one_in(dice, 40).max(8),
-        delay_ms: 1 + dice.below(80),
     }
 }
 

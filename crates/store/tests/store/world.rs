@@ -11,6 +11,7 @@ use store::{
 };
 
 use crate::place::{FIRST, Place};
+use crate::weather::{CALM, Dice, Weather};
 
 /// Everything in a store.
 pub(crate) fn everything(writer: &mut Writer) -> Vec<u8> {
@@ -21,27 +22,6 @@ pub(crate) fn everything(writer: &mut Writer) -> Vec<u8> {
         cursor = piece.next;
     }
     all
-}
-
-/// SplitMix64 (Steele, Lea, Flood, 2014).
-pub(crate) struct Dice(u64);
-
-impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-
-    pub(crate) fn one_in(&mut self, count: u64) -> bool {
-        self.below(count) == 0
-    }
 }
 
 /// A program with a store, while it runs.
@@ -68,18 +48,6 @@ pub(crate) enum Told {
     Nothing,
     Unknown,
 }
-
-/// How bad the world is.
-#[derive(Clone, Copy)]
-pub(crate) struct Weather {
-    pub(crate) loses: u64,
-    pub(crate) repeats: u64,
-    pub(crate) damages: u64,
-    pub(crate) delay_ms: u64,
-}
-
-const CALM: Weather =
-    Weather { loses: u64::MAX, repeats: u64::MAX, damages: u64::MAX, delay_ms: 2 };
 
 pub(crate) struct World {
     pub(crate) dice: Dice,
@@ -185,7 +153,7 @@ impl World {
     fn write(&mut self, number: usize) {
         let key = self.next_write;
         self.next_write += 1;
-        let value = vec![b'v'; if self.dice.one_in(10) { 300_000 } else { 20 }];
+        let value = vec![b'v'; if self.dice.one_in(10) { 600_000 } else { 20 }];
         let steps = vec![
             (FIRST, StoreStep::Change(DatabaseChange::Add(COUNT.into(), 1))),
             (
