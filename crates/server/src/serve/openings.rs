@@ -282,6 +282,10 @@ pub(super) fn of(
     for file in of_upstreams.flat_map(|tls| tls.files()) {
         openings.read.extend(directories_of(file));
     }
+    // The last records of a store with a role, snapshots of its leader, and what is set aside.
+    if data.config.store.role.is_some() {
+        openings.write.extend(data.config.store.path.clone());
+    }
     for path in data.config.outside_files() {
         openings.read.extend(directories_of(path));
     }

@@ -1,10 +1,12 @@
 //! Records that a store has and the history of its leader has not, in a file of their own.
 //!
 //! Owns the names, and the form of the file: each record behind its length, as in the files of the last records. If the
-//! store does not have all of these records any more, its whole state is copied instead. Nothing reads either by
-//! itself: a person decides what becomes of the changes.
+//! store does not have all of these records any more, its whole state is copied instead, as the file of a store.
+//! Nothing reads either by itself: a person decides what becomes of the changes.
 
 use std::path::{Path, PathBuf};
+
+use heed::{CompactionOption, Env, WithoutTls};
 
 use super::history::History;
 use super::place::StorePosition;
@@ -14,7 +16,7 @@ use crate::limits::ASIDE_PIECE;
 /// What is set aside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetAside {
-    /// The file with records, or the directory with a copy of the store.
+    /// The file with records, or with a copy of the store.
     pub path: PathBuf,
     /// The number of the first record that only this store has.
     pub first: u64,
@@ -59,4 +61,17 @@ pub(crate) fn set_aside(history: &History, aside: &mut SetAside) -> Result<bool,
     std::fs::rename(part, &path)?;
     aside.path = path;
     Ok(true)
+}
+
+/// Copies the whole store to a file.
+pub(crate) fn copy_aside(map: &Env<WithoutTls>, aside: &mut SetAside) -> Result<(), StoreFailure> {
+    let (part, path) = (aside.path.with_extension("part"), aside.path.with_extension("mdb"));
+    // A program may have been killed while it copied, or after that.
+    if !path.exists() {
+        let _not_there = std::fs::remove_file(&part);
+        map.copy_to_path(&part, CompactionOption::Enabled)?.sync_all()?;
+        std::fs::rename(part, &path)?;
+    }
+    aside.path = path;
+    Ok(())
 }

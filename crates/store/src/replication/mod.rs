@@ -19,7 +19,7 @@ mod spool;
 mod talk;
 
 pub use self::aside::SetAside;
-pub(crate) use self::aside::{place_aside, set_aside};
+pub(crate) use self::aside::{copy_aside, place_aside, set_aside};
 pub use self::bytes::Cut;
 pub(crate) use self::clock::{
     ClockWatch, LeaderClock, move_orders, move_outcome, move_result, moved,

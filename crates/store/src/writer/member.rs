@@ -9,15 +9,13 @@ use std::sync::Arc;
 use heed::RwTxn;
 
 use super::Writer;
-use crate::copies::copy;
 use crate::failure::StoreFailure;
-use crate::file::DATA_FILE;
 use crate::limits::TERM_VERSIONS;
 use crate::log::{Logged, repeat};
 use crate::record::Record;
 use crate::replication::{
     CommitRecord, Continuation, History, LeaderClock, LeaderTerm, Ledger, Place, SetAside,
-    SnapshotSpool, Standing, StorePosition, Unfollowed, place_aside, set_aside,
+    SnapshotSpool, Standing, StorePosition, Unfollowed, copy_aside, place_aside, set_aside,
 };
 use crate::table::Table;
 use crate::versions::Versions;
@@ -309,9 +307,8 @@ impl Writer {
         let map = self.map.clone();
         let history = self.history()?;
         let Some(mut aside) = place_aside(history, map.path(), shared) else { return Ok(None) };
-        // A program that was killed after the copy was made has no more to do.
-        if !set_aside(history, &mut aside)? && !aside.path.join(DATA_FILE).exists() {
-            copy(&map, self.versions, &aside.path)?;
+        if !set_aside(history, &mut aside)? {
+            copy_aside(&map, &mut aside)?;
         }
         Ok(Some(aside))
     }

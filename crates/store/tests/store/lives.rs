@@ -18,8 +18,12 @@ impl World {
         for node in &self.nodes {
             for file in std::fs::read_dir(&node.place.settings.directory).unwrap() {
                 let path = file.unwrap().path();
-                if path.is_dir() {
-                    let settings = StoreOptions { directory: path, ..node.place.settings.clone() };
+                let name = path.file_name().unwrap().to_string_lossy().into_owned();
+                if name.starts_with("aside-") && name.ends_with(".mdb") {
+                    let directory = path.with_extension("opened");
+                    std::fs::create_dir(&directory).unwrap();
+                    std::fs::rename(path, directory.join("data.mdb")).unwrap();
+                    let settings = StoreOptions { directory, ..node.place.settings.clone() };
                     all.extend(everything(&mut Store::open(&settings).unwrap().writer()));
                 } else if path.extension().is_some_and(|extension| extension == "records") {
                     let mut bytes = &std::fs::read(path).unwrap()[..];
