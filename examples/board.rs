@@ -4,9 +4,7 @@
 use std::sync::Arc;
 
 use velodrome::Peer;
-use velodrome::channels::{
-    ChannelLetter, Channels, Format, Payload, Rights, Sender, Subscriber, Subscription,
-};
+use velodrome::channels::{ChannelLetter, Channels, Format, Payload, Subscriber, Subscription};
 use velodrome::launch::{Speaks, serve};
 use velodrome::mailbox::Endpoint;
 use velodrome::service::{
@@ -51,10 +49,10 @@ impl Service for Board {
         _: Peer,
         context: &mut Context<'_, Box<ChannelLetter>>,
     ) -> Option<Subscription> {
-        let (process, format) = (context.id, Format::EventStream);
-        let subscriber = Subscriber { process, format, rights: &Rights::ANYBODY };
-        let out = context.output.buffer();
-        self.channels.as_mut()?.subscribe(NEWS, subscriber, None, out).ok()
+        let channels = self.channels.as_mut()?;
+        let subscriber = Subscriber { process: context.id, format: Format::EventStream };
+        let right = channels.server_right(NEWS);
+        channels.subscribe(&right.to_subscribe(), subscriber, None, context.output.buffer()).ok()
     }
 
     fn on_input(
@@ -67,9 +65,10 @@ impl Service for Board {
         let Some(channels) = &mut self.channels else {
             return Progress { consumed, next: Next::Abort };
         };
+        let right = channels.server_right(NEWS);
         for line in input[..consumed].split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             let (body, now_ms) = (Payload::of_bytes(line), context.now.monotonic_ms());
-            if let Err(refusal) = channels.publish(NEWS, body, Sender::SERVER, None, now_ms) {
+            if let Err(refusal) = channels.publish(&right.to_publish(), body, None, now_ms) {
                 context.output.put(format!(": {refusal}\n\n").as_bytes());
             }
         }

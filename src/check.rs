@@ -8,6 +8,7 @@ use server::load::{ConfigSource, missing_error_pages, second_addresses};
 use server::site_data::SiteData;
 
 use crate::Failure;
+use crate::cluster_trial;
 use crate::flags;
 use crate::migration;
 use crate::output;
@@ -51,25 +52,18 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
     // The first line of the output is about all checks, so they run before it.
     let missing = missing_error_pages(&data);
     let flaws = data.tls.problems();
-    let state = if problems.is_empty() && missing.is_empty() && flaws.is_empty() {
-        "valid"
-    } else {
-        "valid, with the problems below"
-    };
+    let tried = cluster_trial::of(&data).unwrap_or_default();
+    let is_sound = missing.is_empty() && flaws.is_empty() && tried.problems.is_empty();
+    let state =
+        if problems.is_empty() && is_sound { "valid" } else { "valid, with the problems below" };
     let (routes, hosts) = (count(routes, "route"), count(hosts, "virtual host"));
     let mut text = format!("{config}: {state} ({routes}, {hosts})\n");
-    let mut roots: Vec<_> = data.roots.iter().map(|root| root.path.as_path()).collect();
-    roots.sort_unstable();
-    roots.dedup();
-    for root in roots {
-        text += &format!("  serves {}\n", root.display());
-    }
-    let app = data.app_set().and_then(|set| data.page_roots.get(usize::from(set.0)));
-    if let Some(app) = app {
-        text += &format!("  runs the app modules of {}\n", app.root.path.display());
-    }
+    text += &served(&data);
     for shown in data.tls.shown() {
         text += &format!("  certificate of {}\n", shown.summary());
+    }
+    for line in &tried.lines {
+        text += &format!("  {line}\n");
     }
     let no_profile = server::serve::without_profile(&data.config);
     let warnings = second_addresses(&data).into_iter().chain(no_profile);
@@ -83,7 +77,26 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
     if !flaws.is_empty() {
         return Err(Failure::Failed(flaws.join("\n")));
     }
+    if !tried.problems.is_empty() {
+        return Err(Failure::Failed(tried.problems.join("\n")));
+    }
     tell(&problems)
+}
+
+/// What is served and run.
+fn served(data: &SiteData) -> String {
+    let mut text = String::new();
+    let mut roots: Vec<_> = data.roots.iter().map(|root| root.path.as_path()).collect();
+    roots.sort_unstable();
+    roots.dedup();
+    for root in roots {
+        text += &format!("  serves {}\n", root.display());
+    }
+    let app = data.app_set().and_then(|set| data.page_roots.get(usize::from(set.0)));
+    if let Some(app) = app {
+        text += &format!("  runs the app modules of {}\n", app.root.path.display());
+    }
+    text
 }
 
 /// Broken pages and undefined names are errors, although a server would start with them.

@@ -9,6 +9,7 @@ use config::ListenerAddress;
 use server::limits::SCHEDULERS_MAX;
 
 use crate::bench::flags::Bench;
+use crate::cluster_demo::{self, Cluster};
 use crate::ctl::{self, Ctl};
 use crate::profile::{self, Profile};
 use crate::store::{self, Store};
@@ -34,6 +35,9 @@ pub(crate) enum Verb {
     /// Talk to a running server over its control socket.
     #[command(after_help = ctl::EXAMPLES)]
     Ctl(Ctl),
+    /// Try a cluster of servers on this machine.
+    #[command(after_help = cluster_demo::EXAMPLES)]
+    Cluster(Cluster),
     /// Measure servers under load.
     Bench(Bench),
     /// Import, export, copy and check a store, also while a server has it open.

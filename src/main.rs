@@ -2,6 +2,8 @@
 
 mod bench;
 mod check;
+mod cluster_demo;
+mod cluster_trial;
 mod ctl;
 mod duration;
 mod flags;
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         Verb::Serve(serve) => serve::run(&serve),
         Verb::Check(check) => check::run(&check),
         Verb::Ctl(ctl) => ctl::run(&ctl),
+        Verb::Cluster(cluster) => cluster_demo::run(&cluster),
         Verb::Bench(bench) => bench::run(&bench),
         Verb::Store(store) => store::run(&store),
         Verb::Top(top) => top::run(&top),

@@ -19,7 +19,7 @@ pub(crate) fn run(flags: &flags::Serve) -> Result<(), Failure> {
         config: flags.source.config.clone(),
         overrides: overrides(flags)?,
     };
-    serve(&source, profile::names_in_this_process, announce).map_err(|error| {
+    serve(&source, announce).map_err(|error| {
         // Nobody may read standard error by now, and the process has to end.
         for line in error.to_string().lines() {
             outlet::write_by_itself(&format!("velodrome: {line}\n"));

@@ -110,7 +110,7 @@ pub(crate) fn run(flags: &Top) -> Result<(), Failure> {
 
 fn ask(way: &Way, question: &Ask) -> Result<String, AskError> {
     let ControlRequest { method, target, body } = question.request();
-    way.ask_with((method, &target), &body).map_err(|failure| match failure {
+    way.ask_with(method, &target, &body).map_err(|failure| match failure {
         Failure::Failed(why) if why.contains(" answered 404 ") => AskError::Gone,
         Failure::Failed(why) | Failure::WrongUse(why) => AskError::Unreachable(why),
         _ => AskError::Unreachable(format!("`{way}` does not answer")),

@@ -9,7 +9,6 @@ use client::{
     Anywhere, Client, ExchangeId, ExchangeNews, Outbound, OutgoingBody, OutgoingRequest, Requester,
     ResponseHead, Url,
 };
-use runtime::mailbox::{EndpointRole, Waking, mesh};
 use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
 use runtime::service::{
     CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
@@ -106,11 +105,9 @@ struct Caller {
 impl Caller {
     fn new() -> Self {
         let world = World::new(1, Faults::none());
-        let seat =
-            mesh::<()>(&[EndpointRole::Scheduler], Waking::Driven).expect("one seat").remove(0);
         let settings = SchedulerSettings { connections: 10, ..SchedulerSettings::default() };
         let calling = Calling::default();
-        let scheduler = Scheduler::new(world.pollset(0), calling, seat.mailbox, settings);
+        let scheduler = world.scheduler(calling, settings, &[]);
         world.listen_remote(&remote());
         Self { world, scheduler }
     }

@@ -5,7 +5,7 @@
 
 use http::HeadBlock;
 use wire::http::head::{self, FieldSlots, Head, HeadLimits};
-use wire::http::kept::{AfterHead, HeadValues, KeptHead};
+use wire::http::kept::{HeadValues, KeptHead, StreamContent};
 use wire::http::method::Method;
 use wire::http::url::Scheme;
 
@@ -48,9 +48,9 @@ pub fn check(data: &[u8]) {
         target: words.next().unwrap_or_default(),
         authority: words.next().unwrap_or_default(),
         follows: match data.len() % 4 {
-            0 | 2 => AfterHead::Body,
-            1 => AfterHead::Nothing,
-            _ => AfterHead::Protocol(fields.first().map_or(&b"x"[..], |(_, value)| *value)),
+            0 | 2 => StreamContent::Body,
+            1 => StreamContent::None,
+            _ => StreamContent::Protocol(fields.first().map_or(&b"x"[..], |(_, value)| *value)),
         },
     };
     let limits = HeadLimits::default();

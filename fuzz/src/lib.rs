@@ -18,6 +18,7 @@ pub mod json;
 pub mod log_escape;
 pub mod multipart;
 pub mod mutation;
+pub mod nats;
 pub mod precondition;
 pub mod proxy_header;
 pub mod range;
@@ -73,6 +74,7 @@ targets!(
     json,
     log_escape,
     proxy_header,
+    nats,
     forwarded,
     resp,
     response,

@@ -8,9 +8,7 @@ mod engine;
 use std::sync::Arc;
 
 use http::{HeadBlock, Http, HttpSettings, Method};
-use runtime::mailbox::{EndpointRole, Waking, mesh};
 use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
-use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::ListenAddress;
 use world::{ALWAYS, ClientId, Faults, Sim, World};
 
@@ -143,15 +141,11 @@ struct Stage {
 impl Stage {
     fn new(faults: Faults) -> Self {
         let world = World::new(1, faults);
-        let seat = mesh(&[EndpointRole::Scheduler], Waking::Driven).expect("one seat").remove(0);
         let engine =
             Engine::new(Http::new(Echo::default(), Arc::new(HttpSettings::default()), None));
         let settings = SchedulerSettings { connections: 2 * STREAMS, ..Default::default() };
-        let mut scheduler = Scheduler::new(world.pollset(0), engine, seat.mailbox, settings);
         let address = ListenAddress::Tcp(([10, 0, 0, 1], 80).into());
-        let (first, silent) = (Speaks::Either, Silence::Trusted);
-        let options = ListenOptions { address: address.clone(), backlog: 4, first, silent };
-        scheduler.listen(&options).expect("the address is free");
+        let scheduler = world.scheduler(engine, settings, std::slice::from_ref(&address));
         let client = world.connect(&address).expect("the listener has room");
         Self { world, scheduler, client, received: Vec::new(), heard: Vec::new() }
     }

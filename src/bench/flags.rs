@@ -1,5 +1,6 @@
 //! The flags of `velodrome bench`, with help and examples. Parsing only.
 
+mod agents;
 mod channel;
 mod conformance;
 mod store;
@@ -14,7 +15,8 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::timing::RateFlag;
 use crate::duration::duration;
-pub(crate) use channel::Channel;
+pub(crate) use agents::{Agent, Agents};
+pub(crate) use channel::{Channel, OrderFlag};
 pub(crate) use conformance::Conformance;
 pub(crate) use store::Store;
 pub(crate) use tls::Tls;
@@ -42,6 +44,8 @@ pub(crate) enum Verb {
     Knee(Box<Knee>),
     /// Test a server against the requirements of HTTP/1.1.
     Conformance(Box<Conformance>),
+    /// Generate load for a measurement that another host coordinates.
+    Agent(Agent),
 }
 
 const HTTP_EXAMPLES: &str = "Examples:
@@ -56,6 +60,7 @@ const HTTP_EXAMPLES: &str = "Examples:
   velodrome bench http '127.0.0.1:8080/{{key:zipf:1000:1.1}}' 127.0.0.1:8080/ --weight 9,1
   velodrome bench http unix:/run/server.sock:/ --method POST --body '{\"id\": {{counter}}}'
   velodrome bench http http://127.0.0.1:8080/ --runs 5 --html report.html
+  velodrome bench http http://10.0.0.1/ -c 2000 --agents 10.0.0.2:7000,10.0.0.3:7000 --key-file bench.key
   velodrome bench http http://127.0.0.1:8080/ --rate 5k --fail-if 'p99>5ms' --fail-if 'failed>1%'
 
 Templates, for paths, header values and --body:
@@ -144,6 +149,8 @@ pub(crate) struct Http {
     pub(crate) arrivals: ArrivalsFlag,
     #[command(flatten)]
     pub(crate) place: Surroundings,
+    #[command(flatten)]
+    pub(crate) agents: Agents,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -238,7 +245,7 @@ pub(crate) struct Expecting {
 }
 
 /// Source and destination.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Place")]
 pub(crate) struct Surroundings {
     /// Threads [default: one per CPU, or half as many if the server is on this host].
@@ -267,7 +274,7 @@ pub(crate) struct Surroundings {
 }
 
 /// Output of results without a page.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Form {
     /// Print JSON.
@@ -276,7 +283,7 @@ pub(crate) struct Form {
 }
 
 /// Output of a report.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Output {
     /// Print JSON.

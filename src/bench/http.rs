@@ -17,16 +17,25 @@ pub(crate) fn run(flags: &Http) -> Result<(), Failure> {
     {
         file.as_deref().map_or(Ok(()), |file| page::check(flag, file))?;
     }
+    let mut report = if flags.agents.agents.is_empty() {
+        measure(flags)?
+    } else {
+        let takes = flags.load.warmup + super::plan::http_timing(flags)?.duration;
+        super::agents::requests(&flags.agents, flags.load.runs, takes)?
+    };
+    report.fail_if = conditions.iter().map(|condition| condition.judge(&report)).collect();
+    let exported = export(&report, flags);
+    deliver(&report, &flags.output)?;
+    exported
+}
+
+fn measure(flags: &Http) -> Result<Report, Failure> {
     let plan = super::plan::http(flags)?;
     let command = std::env::args().collect();
     let mut screen = Screen::new("run");
     let result = bench::run::requests(&plan, command, |moment| screen.show(moment));
     screen.close();
-    let mut report = result.map_err(|error| Failure::Failed(error.to_string()))?;
-    report.fail_if = conditions.iter().map(|condition| condition.judge(&report)).collect();
-    let exported = export(&report, flags);
-    deliver(&report, &flags.output)?;
-    exported
+    result.map_err(|error| Failure::Failed(error.to_string()))
 }
 
 fn conditions(texts: &[String]) -> Result<Vec<FailCondition>, Failure> {

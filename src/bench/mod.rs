@@ -1,5 +1,7 @@
 //! The verb `bench`: from flags to a plan, and from the result to the terminal.
 
+mod agent;
+mod agents;
 mod channel;
 mod compare;
 mod conformance;
@@ -8,6 +10,7 @@ mod hold;
 mod http;
 mod knee;
 pub(crate) mod page;
+mod part;
 pub(crate) mod plan;
 mod reaching;
 pub(crate) mod screen;
@@ -27,5 +30,6 @@ pub(crate) fn run(flags: &Bench) -> Result<(), Failure> {
         Verb::Compare(flags) => compare::run(flags),
         Verb::Knee(flags) => knee::run(flags),
         Verb::Conformance(flags) => conformance::run(flags),
+        Verb::Agent(flags) => agent::run(flags),
     }
 }

@@ -32,15 +32,18 @@ const COUNT_DURATION: Duration = Duration::from_secs(3600);
 
 /// The plan of `bench http`.
 pub(crate) fn http(flags: &Http) -> Result<LoadPlan, Failure> {
-    let arrivals = arrivals(flags.arrivals);
     let mut urls = flags.urls.clone();
     if let Some(file) = &flags.urls_file {
         urls.extend(urls_of(file)?);
     }
-    let otherwise = if flags.requests.is_some() { COUNT_DURATION } else { DURATION };
-    let timing = Timing::of(flags.rate.as_ref(), arrivals, flags.load.duration, otherwise)?;
-    let plan = plan(&urls, &flags.load, &flags.place, timing)?;
+    let plan = plan(&urls, &flags.load, &flags.place, http_timing(flags)?)?;
     Ok(LoadPlan { count: flags.requests, ..plan })
+}
+
+/// When `bench http` sends requests, and for how long.
+pub(crate) fn http_timing(flags: &Http) -> Result<Timing, Failure> {
+    let otherwise = if flags.requests.is_some() { COUNT_DURATION } else { DURATION };
+    Timing::of(flags.rate.as_ref(), arrivals(flags.arrivals), flags.load.duration, otherwise)
 }
 
 /// The plan of each step of `bench knee`; the step sets its rate.
@@ -79,12 +82,13 @@ pub(crate) fn hold(flags: &Hold) -> Result<LoadPlan, Failure> {
     Ok(LoadPlan { upkeep: Upkeep::Hold, ..plan })
 }
 
-/// The plan of `bench channel`: this many connections to one URL, without the requests of `bench http`.
+/// The plan of `bench channel`: this many connections to its URLs, without the requests of `bench http`.
 pub(crate) fn channel(flags: &Channel) -> Result<LoadPlan, Failure> {
     let duration = Some(flags.duration);
     let timing = Timing::of(None, Arrivals::Constant, duration, flags.duration)?;
     let load = plain_load(flags.connections, duration);
-    let plan = plan(&[of_websocket(&flags.url)], &load, &flags.place, timing)?;
+    let urls: Vec<String> = flags.urls.iter().map(|url| of_websocket(url)).collect();
+    let plan = plan(&urls, &load, &flags.place, timing)?;
     Ok(LoadPlan { upkeep: Upkeep::Hold, ..plan })
 }
 
@@ -113,8 +117,8 @@ pub(crate) fn store(flags: &Store, aim: StoreAim) -> Result<LoadPlan, Failure> {
         ..plain_load(flags.connections, duration)
     };
     let StoreAim { aim, store } = aim;
-    let url = aim.targets.first().map(|target| target.url.place.to_string()).unwrap_or_default();
-    let plan = plan(&[url], &load, &flags.place, timing)?;
+    let urls: Vec<String> = aim.targets.iter().map(|target| target.url.place.to_string()).collect();
+    let plan = plan(&urls, &load, &flags.place, timing)?;
     let upkeep = if flags.hold { Upkeep::Hold } else { Upkeep::Replace };
     let encryption = encryption(&flags.place, &aim.peers, &[])?;
     let (targets, peers, count) = (aim.targets, aim.peers, flags.requests);

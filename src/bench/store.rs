@@ -1,10 +1,13 @@
 //! The verb `bench store`: fills a store if requested, measures it, and prints the report.
 
+use std::net::SocketAddr;
 use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use bench::own_writes::OwnWrites;
 use bench::plan::{
-    Aim, LoadPlan, Ownership, RequestPace, RightValues, StoreAim, StoreAsk, StoreAskError,
+    Aim, Dialect, LoadPlan, Ownership, RequestPace, RightValues, StoreAim, StoreAsk, StoreAskError,
 };
 use bench::report::{Report, ResultTrust};
 
@@ -25,15 +28,70 @@ const FILL_DURATION: Duration = Duration::from_secs(24 * 3600);
 pub(crate) fn run(flags: &Store) -> Result<(), Failure> {
     flags.output.html.as_deref().map_or(Ok(()), |file| page::check("--html", file))?;
     let (ownership, ask) = (ownership(flags), ask(flags));
-    let of_flags = |aim: StoreAim| if flags.encrypted { aim.encrypted() } else { aim };
-    let aim = of_flags(StoreAim::at(&flags.address, &ask, ownership).map_err(wrong)?);
-    let plan = super::plan::store(flags, aim.clone())?;
+    let has_agents = !flags.agents.agents.is_empty();
+    let plan = plan(flags)?;
     if flags.fill {
-        let filling = StoreAim::filling(&flags.address, &ask, ownership).map_err(wrong)?;
-        fill(flags, &plan, of_flags(filling).aim)?;
+        // The other addresses have to get it from there.
+        let at = write_to(flags)?.unwrap_or(0);
+        let filling = StoreAim::filling(&flags.addresses[at], &ask, ownership).map_err(wrong)?;
+        fill(flags, &plan, of_flags(filling, flags).aim)?;
     }
-    let report = measure(&plan, if flags.hold { "hold" } else { "run" })?;
+    let report = if has_agents {
+        super::agents::requests(&flags.agents, flags.runs, flags.warmup + plan.duration)?
+    } else {
+        let what = if flags.hold { "hold" } else { "run" };
+        if flags.own_writes { watch_own_writes(flags, &plan, what)? } else { measure(&plan, what)? }
+    };
     deliver(&report, &flags.output)
+}
+
+/// The plan of these flags.
+pub(crate) fn plan(flags: &Store) -> Result<LoadPlan, Failure> {
+    let aim = StoreAim::at(&flags.addresses, write_to(flags)?, &ask(flags), ownership(flags));
+    super::plan::store(flags, of_flags(aim.map_err(wrong)?, flags))
+}
+
+/// The only address to write at, as an index.
+fn write_to(flags: &Store) -> Result<Option<usize>, Failure> {
+    let at = flags.write_to.map(|number| number.get() - 1);
+    let count = flags.addresses.len();
+    match at.filter(|at| *at >= count) {
+        Some(at) => {
+            let text = format!("--write-to {}: choose from 1 to {count}", at + 1);
+            Err(Failure::WrongUse(text))
+        }
+        None => Ok(at),
+    }
+}
+
+/// Measures, while another client looks for its own writes.
+fn watch_own_writes(flags: &Store, plan: &LoadPlan, what: &'static str) -> Result<Report, Failure> {
+    let addresses: Vec<SocketAddr> =
+        plan.peers.iter().filter_map(|peer| peer.address.tcp()).collect();
+    let is_plain = plan.encryption.is_none()
+        && plan.store.is_some_and(|store| store.dialect == Dialect::Resp)
+        && addresses.len() == flags.addresses.len();
+    if !is_plain || addresses.len() < 2 {
+        let text = "--own-writes: give two addresses HOST:PORT at least, of stores that speak Redis' protocol";
+        return Err(Failure::WrongUse(text.to_owned()));
+    }
+    let key = format!("velodrome-bench:own-writes:{}", std::process::id());
+    let client = OwnWrites { addresses, write_to: write_to(flags)?, key };
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let watching = scope.spawn(|| client.watch(&stop));
+        let report = measure(plan, what);
+        stop.store(true, Ordering::Release);
+        let own_writes = watching.join();
+        let mut report = report?;
+        let lost = |_| Failure::Failed("the client of --own-writes failed".to_owned());
+        report.add_own_writes(own_writes.map_err(lost)?);
+        Ok(report)
+    })
+}
+
+fn of_flags(aim: StoreAim, flags: &Store) -> StoreAim {
+    if flags.encrypted { aim.encrypted() } else { aim }
 }
 
 fn measure(plan: &LoadPlan, what: &'static str) -> Result<Report, Failure> {

@@ -56,6 +56,19 @@ impl RateFlag {
         }
     }
 
+    /// The rate of one of several generators, each with the same.
+    pub(crate) fn shared(&self, generators: u32) -> Self {
+        let of = |ramp: &Ramp| {
+            let generators = f64::from(generators.max(1));
+            Ramp { from: ramp.from / generators, to: ramp.to / generators }
+        };
+        let stage = |stage: &RateStage| RateStage { ramp: of(&stage.ramp), ..*stage };
+        match self {
+            Self::Whole(ramp) => Self::Whole(of(ramp)),
+            Self::Stages(stages) => Self::Stages(stages.iter().map(stage).collect()),
+        }
+    }
+
     /// The stages of a run of this duration.
     pub(crate) fn stages(&self, lasts: Duration) -> Vec<RateStage> {
         match self {

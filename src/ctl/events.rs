@@ -66,7 +66,7 @@ pub(super) fn info(way: &Way, wanted: &One) -> Result<(), Failure> {
 /// Ends one thing, and prints what it was.
 pub(super) fn kill(way: &Way, wanted: &One) -> Result<(), Failure> {
     let answer =
-        way.ask_with(("POST", "/kill"), &wanted.id).map_err(|failure| none(failure, wanted))?;
+        way.ask_with("POST", "/kill", &wanted.id).map_err(|failure| none(failure, wanted))?;
     if !wanted.format.json {
         output::print_line(&format!("ended {}", visible(&wanted.id)))?;
     }

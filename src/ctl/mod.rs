@@ -249,7 +249,7 @@ fn upstream(way: &Way, flags: &Upstream) -> Result<(), Failure> {
         )),
         other => other,
     };
-    way.ask_with(("POST", "/upstreams"), &format!("{word} {name} {server}")).map_err(unknown)?;
+    way.ask_with("POST", "/upstreams", &format!("{word} {name} {server}")).map_err(unknown)?;
     output::print_line(&format!("{name}: {server} {word}"))
 }
 
@@ -260,7 +260,7 @@ fn purge(way: &Way, pattern: &str) -> Result<(), Failure> {
         )),
         other => other,
     };
-    way.ask_with(("POST", "/cache/purge"), pattern).map_err(wrong)?;
+    way.ask_with("POST", "/cache/purge", pattern).map_err(wrong)?;
     output::print_line(&format!("purged {pattern}"))
 }
 

@@ -47,7 +47,7 @@ pub(super) fn run(way: &Way, flags: &Profile) -> Result<(), Failure> {
 /// Asks for a profile. Returns it with its samples per second.
 pub(crate) fn ask(way: &Way, query: &str) -> Result<(Told, u64), Failure> {
     let mut answer = String::new();
-    way.follow(("POST", &format!("/profile?{query}")), super::way::PATIENCE, &mut |line| {
+    way.follow(&format!("/profile?{query}"), super::way::PATIENCE, &mut |line| {
         answer.push_str(line);
         Ok::<(), Failure>(())
     })?;

@@ -27,7 +27,7 @@ pub(super) struct Set {
 pub(super) fn run(way: &Way, wanted: &Set) -> Result<(), Failure> {
     let Set { name, value, json } = wanted;
     if let (Some(name), Some(value)) = (name, value) {
-        return change(way, (name, value), *json);
+        return change(way, name, value, *json);
     }
     let answer = way.ask("GET", "/settings")?;
     let wrong = |error| Failure::Failed(format!("the answer is not understood: {error}"));
@@ -49,8 +49,8 @@ pub(super) fn run(way: &Way, wanted: &Set) -> Result<(), Failure> {
     })
 }
 
-fn change(way: &Way, (name, value): (&str, &str), json: bool) -> Result<(), Failure> {
-    let answer = way.ask_with(("POST", "/settings"), &format!("{name} {value}"))?;
+fn change(way: &Way, name: &str, value: &str, json: bool) -> Result<(), Failure> {
+    let answer = way.ask_with("POST", "/settings", &format!("{name} {value}"))?;
     let told: Value = super::parse(&answer)?;
     if json {
         return output::print_line(&answer);

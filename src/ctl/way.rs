@@ -86,15 +86,11 @@ impl Way {
 
     /// The body of the answer to a request without a body.
     pub(crate) fn ask(&self, method: &str, path: &str) -> Result<String, Failure> {
-        self.ask_with((method, path), "")
+        self.ask_with(method, path, "")
     }
 
     /// The body of the answer to a request.
-    pub(crate) fn ask_with(
-        &self,
-        (method, path): (&str, &str),
-        body: &str,
-    ) -> Result<String, Failure> {
+    pub(crate) fn ask_with(&self, method: &str, path: &str, body: &str) -> Result<String, Failure> {
         let (host, key) = self.shown();
         let length = match body.len() {
             0 => String::new(),
@@ -122,12 +118,12 @@ impl Way {
     /// end is whatever the lines say: an answer of HTTP/1.0 ends with its connection.
     pub(crate) fn follow<E: From<Failure>>(
         &self,
-        (method, path): (&str, &str),
+        path: &str,
         patience: Duration,
         take: &mut dyn FnMut(&str) -> Result<(), E>,
     ) -> Result<(), E> {
         let (host, key) = self.shown();
-        let request = format!("{method} {path} HTTP/1.0\r\nHost: {host}\r\n{key}\r\n");
+        let request = format!("POST {path} HTTP/1.0\r\nHost: {host}\r\n{key}\r\n");
         let begin = || {
             let mut stream = self.connect(patience)?;
             stream.write_all(request.as_bytes())?;

@@ -10,6 +10,7 @@ pub(crate) mod directory;
 pub(crate) mod document;
 pub(crate) mod forms;
 pub(crate) mod mounted;
+pub(crate) mod nats;
 pub(crate) mod other;
 pub(crate) mod patience;
 mod ports;

@@ -19,6 +19,7 @@ fn check_explains_that_a_channel_answers() {
         ("/channels/chat.a", "result: the channel `chat.a`"),
         ("/channels/none", "result: 404: no [[channel]] has a pattern for `none`"),
         ("/velodrome.js", "result: the client of channels for browsers"),
+        ("/%63hannels/chat.a", "result: the channel `chat.a`"),
     ] {
         let mut command = Command::new(PROGRAM);
         command.arg("check").arg(&site).arg("--config").arg(&config).args(["--explain", path]);

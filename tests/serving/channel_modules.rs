@@ -182,6 +182,34 @@ fn the_orders_of_a_socket_wait_for_the_module_and_keep_their_order() {
 }
 
 #[test]
+fn the_members_of_a_channel_are_told_to_those_who_may_subscribe_to_it() {
+    let server = site(1);
+    let mut socket = websocket(&server, "/channels?q=1");
+    let mut orders = Vec::new();
+    for order in [
+        "{\"members\":\"room.slow.ann\",\"id\":1}",
+        "{\"members\":\"room.slow.query\",\"id\":2}",
+        "{\"members\":\"signed\",\"id\":3}",
+        "{\"members\":\"none\",\"id\":4}",
+    ] {
+        orders.extend_from_slice(&frame(order));
+    }
+    let told = say(&mut socket, &orders, b",\"id\":4}");
+    let told = String::from_utf8_lossy(&told);
+    for part in [
+        "{\"error\":\"for ann\",\"channel\":\"room.slow.ann\",\"id\":1}",
+        "{\"members\":\"room.slow.query\",\"subscribers\":0",
+        "{\"error\":\"the channel requires a token\",\"channel\":\"signed\",\"id\":3}",
+        "{\"error\":\"no [[channel]] has a pattern for this name\",\"channel\":\"none\",\"id\":4}",
+    ] {
+        assert!(told.contains(part), "{part} in {told}");
+    }
+    let wanted =
+        ["SUBSCRIBE room.slow.ann /room.slow.ann", "SUBSCRIBE room.slow.query /room.slow.query"];
+    assert_eq!(asked(&server), wanted);
+}
+
+#[test]
 fn a_plain_socket_ends_with_a_message_that_is_refused() {
     let server = site(1);
     let mut socket = websocket(&server, "/channels/room.slow.a");

@@ -20,6 +20,15 @@ fn site() -> Server {
 }
 
 #[test]
+fn a_message_to_an_encoded_path_has_its_body() {
+    let server = site();
+    let answer = ask(&server, "POST", "/%63hannels/chat.%61", &[], b"whole");
+    assert_eq!(answer.status, 200, "{}", text(&answer));
+    let answer = server.get("/channels/chat.a?since=0&wait=0");
+    assert!(text(&answer).contains("\"data\":\"whole\""), "{}", text(&answer));
+}
+
+#[test]
 fn message_published_by_one_protocol_reaches_all_protocols() {
     let server = site();
     let mut events = connect(server.address());

@@ -24,7 +24,7 @@ use crate::server::document::session::Session;
 use crate::server::has;
 
 /// Why commands are not run, or their output is not compared.
-const REASONS: [&str; 7] = [
+const REASONS: [&str; 8] = [
     "it builds the project",
     "it takes minutes",
     "it changes the host",
@@ -32,6 +32,7 @@ const REASONS: [&str; 7] = [
     "it holds 15,000 connections",
     "it depends on the host",
     "it names files of an installed server",
+    "it needs NATS",
 ];
 
 /// Documents of which blocks of these kinds have a test of their own, which is in this file.

@@ -11,8 +11,8 @@ use serde_json::Value;
 
 /// `velodrome bench store` with these arguments.
 fn bench(address: &str, words: &str) -> Output {
-    let words = words.split_whitespace();
-    run(Command::new(PROGRAM).args(["bench", "store", address, "-t", "1"]).args(words))
+    let words = address.split(' ').chain(words.split_whitespace());
+    run(Command::new(PROGRAM).args(["bench", "store", "-t", "1"]).args(words))
 }
 
 fn measured(address: &str, words: &str) -> Value {
@@ -98,6 +98,70 @@ fn wrong_values_and_errors_are_failures() {
 }
 
 #[test]
+fn reads_and_writes_are_spread_over_addresses() {
+    let config = "[store]\nsync = \"none\"\n";
+    let (first, second) = (site(config), site(config));
+    let (one, other) = (resp(&first), resp(&second));
+    let both = format!("{one} {other}");
+    let report = measured(&both, &format!("{FEW} 2000 --keys 10 --sets 50 -c 4 --write-to 2"));
+    let targets = report["plan"]["targets"].as_array().unwrap();
+    let shown: Vec<String> = targets
+        .iter()
+        .map(|target| {
+            format!("{} {} {}", target["method"], target["url"], target["weight"]).replace('"', "")
+        })
+        .collect();
+    let url = |address: SocketAddr| format!("redis://{address}/uniform:10");
+    let expected = [
+        format!("GET {} 50", url(one)),
+        format!("GET {} 50", url(other)),
+        format!("SET {} 100", url(other)),
+    ];
+    assert_eq!(shown, expected);
+    assert_eq!(requests(&report)["failed"], 0, "{report}");
+    // What is written at one of these is never at the other.
+    let size = |address: SocketAddr| say(&mut connect(address), b"DBSIZE\r\n", b"\r\n");
+    assert_eq!((size(one), size(other)), (b":0\r\n".to_vec(), b":10\r\n".to_vec()));
+}
+
+#[test]
+fn own_writes_are_looked_for_at_other_addresses() {
+    let plan =
+        Plan::new().argument("--listen-resp=127.0.0.1:0").argument("--listen-resp=127.0.0.1:0");
+    let store = format!("--store={}", plan.directory.join("store").display());
+    let server = plan.argument(&store).config("[store]\nsync = \"none\"\n").start();
+    let addresses = until("two addresses of Redis clients", || {
+        let printed = server.directory().text("stdout.txt");
+        let lines = printed.lines().filter_map(|line| line.trim().strip_prefix("redis://"));
+        let addresses: Vec<String> = lines.map(str::to_owned).collect();
+        (addresses.len() == 2).then(|| addresses.join(" "))
+    });
+    let words = "--keys 10 -c 2 -d 300ms --warmup 0s --own-writes --rate 100";
+    let report = measured(&addresses, words);
+    let seen = &report["own_writes"];
+    assert!(seen["reads"].as_u64().unwrap() > 1, "{report}");
+    assert_eq!((&seen["at_once"], &seen["went_back"]), (&seen["reads"], &0.into()), "{report}");
+    let is_violated = |report: &Value| {
+        let reasons = report["verdict"]["reasons"].as_array().unwrap();
+        reasons.iter().any(|reason| reason["code"] == "own_writes")
+    };
+    assert!(!is_violated(&report), "{report}");
+    // Two stores that know nothing of each other.
+    let other = site("[store]\nsync = \"none\"\n");
+    let (one, _) = addresses.split_once(' ').unwrap();
+    let both = format!("{one} {}", resp(&other));
+    let output = bench(&both, &format!("{words} --json"));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(report["own_writes"]["unseen"].as_u64().unwrap() > 0, "{report}");
+    assert!(is_violated(&report) && output.status.code() == Some(3), "{report}");
+    let text = printed_by(&bench(&both, words));
+    assert!(
+        text.contains("own writes  0 of ") && text.contains("of them for more than a second"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_rate_is_kept_over_connections_that_are_held() {
     let server = site("[store]\nsync = \"none\"\n");
     let words = "--fill --keys 100 --hold -c 200 --rate 1000 -d 1s --warmup 0s";
@@ -138,6 +202,9 @@ fn words_that_are_wrong_are_told_with_their_mend() {
         ("127.0.0.1:9", "--sets 101", "say 0 to 100"),
         ("127.0.0.1:9", "--hold", "--rate"),
         ("127.0.0.1:9", "--keys 0", "is not a number of keys"),
+        ("127.0.0.1:9", "--write-to 2", "--write-to 2: choose from 1 to 1"),
+        ("127.0.0.1:9", "--own-writes", "--own-writes: give two addresses"),
+        ("127.0.0.1:9 memcached://127.0.0.1:9", "", "one kind of store at a time"),
     ] {
         let output = bench(address, words);
         assert_eq!(output.status.code(), Some(2), "{address} {words}");

@@ -6,6 +6,8 @@
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
 mod bench;
+mod bench_agents;
+mod bench_channel;
 mod bench_hold;
 mod bench_http;
 mod bench_store;

@@ -39,7 +39,6 @@ pub(crate) struct Program {
 enum Kind {
     /// It tests the built product, and waits for it.
     Waiting,
-    /// It computes.
     Computing,
 }
 

@@ -14,7 +14,6 @@ struct Form {
     summary: &'static str,
 }
 
-/// Every verb there is.
 pub(crate) const VERBS: &[Verb] = &[
     Verb {
         name: "test",

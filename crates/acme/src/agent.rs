@@ -7,7 +7,6 @@
     reason = "it runs on the control thread, which shares no descriptor with schedulers"
 )]
 
-use std::fmt;
 use std::future::{Future, ready};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -52,25 +51,37 @@ pub(crate) struct Note {
 }
 
 /// Why there is no answer.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum AgentError {
     /// The URL is not one of `https` with a host.
+    #[error("{0} is not an https URL")]
     Url(String),
     /// The name of the host is not found.
+    #[error("its name is not found: {0}")]
     Name(io::Error),
     /// No address accepts a connection.
+    #[error("it does not accept connections: {0}")]
     Connect(io::Error),
     /// The connection broke, or its certificate is not trusted.
+    #[error("the connection broke: {0}")]
     Connection(io::Error),
     /// The answer is not HTTP.
+    #[error("its answer is not HTTP: {0}")]
     Answer(ResponseError),
     /// The answer has a status that says nothing about what was asked.
+    #[error("it answers with status {0}")]
     Status(u16),
     /// The answer is too long.
+    #[error("its answer is longer than {ANSWER_BYTES} bytes")]
     TooLong,
     /// It took too long.
+    #[error(
+        "it did not answer within {} s",
+        EXCHANGE.as_secs()
+    )]
     Late,
     /// The server ends.
+    #[error("the server ends")]
     Ended,
 }
 
@@ -357,21 +368,3 @@ impl HttpClient for Agent {
         Box::pin(ready(result))
     }
 }
-
-impl fmt::Display for AgentError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Url(url) => write!(out, "{url} is not an https URL"),
-            Self::Name(error) => write!(out, "its name is not found: {error}"),
-            Self::Connect(error) => write!(out, "it does not accept connections: {error}"),
-            Self::Connection(error) => write!(out, "the connection broke: {error}"),
-            Self::Answer(error) => write!(out, "its answer is not HTTP: {error}"),
-            Self::Status(status) => write!(out, "it answers with status {status}"),
-            Self::TooLong => write!(out, "its answer is longer than {ANSWER_BYTES} bytes"),
-            Self::Late => write!(out, "it did not answer within {} s", EXCHANGE.as_secs()),
-            Self::Ended => out.write_str("the server ends"),
-        }
-    }
-}
-
-impl std::error::Error for AgentError {}

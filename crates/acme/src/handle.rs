@@ -1,6 +1,5 @@
 //! The beginning and the end of the control thread.
 
-use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -29,15 +28,19 @@ pub struct AcmeThread {
 }
 
 /// Why the control thread cannot start.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The settings cannot be used.
+    #[error("{0}")]
     Settings(SettingsError),
     /// An additional root is not a certificate.
+    #[error("a root certificate cannot be used: {0}")]
     Root(rustls::Error),
     /// The state cannot be opened.
+    #[error("the state directory cannot be opened: {0}")]
     State(io::Error),
     /// There is no thread.
+    #[error("there is no thread for certificates: {0}")]
     Thread(io::Error),
 }
 
@@ -81,7 +84,6 @@ pub fn start(
 
 impl AcmeThread {
     /// The state of each certificate, as of the last look. It is the same allocation until something has changed.
-    #[must_use]
     pub fn status(&self) -> Arc<[CertificateStatus]> {
         self.board.read()
     }
@@ -117,16 +119,3 @@ impl Drop for AcmeThread {
         self.ask_to_end();
     }
 }
-
-impl fmt::Display for StartError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Settings(error) => error.fmt(out),
-            Self::Root(error) => write!(out, "a root certificate cannot be used: {error}"),
-            Self::State(error) => write!(out, "the state directory cannot be opened: {error}"),
-            Self::Thread(error) => write!(out, "there is no thread for certificates: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for StartError {}

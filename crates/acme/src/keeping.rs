@@ -2,8 +2,6 @@
 //!
 //! Owns the form: the key, then the chain, in PEM (RFC 7468). One file, so that no crash can separate them.
 
-use std::fmt;
-
 use rustls::sign::CertifiedKey;
 use rustls_pki_types::pem::{self, PemObject};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
@@ -26,17 +24,21 @@ pub(crate) struct Kept {
 }
 
 /// Why bytes are not a certificate for some names.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum KeepingError {
     /// They are not PEM, or lack a certificate or a key.
+    #[error("it is not PEM with a certificate and a key: {0}")]
     Pem(String),
     /// The chain is longer than [`CHAIN`].
+    #[error("its chain has more than {CHAIN} certificates")]
     Chain,
-    /// The certificate is malformed.
+    #[error("{0}")]
     Malformed(MalformedCertificate),
     /// The certificate does not name this.
+    #[error("the certificate does not name {0}")]
     Name(String),
     /// The key is not that of the certificate, or of an unknown kind.
+    #[error("the key does not belong to the certificate: {0}")]
     Key(String),
 }
 
@@ -106,17 +108,3 @@ impl Kept {
         }
     }
 }
-
-impl fmt::Display for KeepingError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Pem(error) => write!(out, "it is not PEM with a certificate and a key: {error}"),
-            Self::Chain => write!(out, "its chain has more than {CHAIN} certificates"),
-            Self::Malformed(error) => error.fmt(out),
-            Self::Name(name) => write!(out, "the certificate does not name {name}"),
-            Self::Key(error) => write!(out, "the key does not belong to the certificate: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for KeepingError {}

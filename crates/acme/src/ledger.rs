@@ -71,7 +71,6 @@ pub struct Failed<'a> {
 
 impl OrderLedger {
     /// What is remembered about some names.
-    #[must_use]
     pub fn record(&self, names: &CertificateNames) -> Option<&CertificateRecord> {
         self.certificates.get(names.key())
     }
@@ -82,13 +81,11 @@ impl OrderLedger {
     }
 
     /// As it is written down.
-    #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("its keys are texts")
     }
 
     /// Until when an issuer asked to be left alone.
-    #[must_use]
     pub fn held_until(&self, directory: &str) -> Option<UtcSecond> {
         self.held.get(directory).copied()
     }
@@ -122,7 +119,6 @@ impl OrderLedger {
     }
 
     /// The first moment, from now on, at which an order for these names exceeds no limit.
-    #[must_use]
     pub fn allowed_at(&self, names: &CertificateNames, now: UtcSecond) -> UtcSecond {
         let issued = self.record(names).map_or(&[][..], |record| &record.issued);
         let failed = names.iter().map(|name| {

@@ -20,7 +20,6 @@ impl UtcSecond {
     }
 
     /// Seconds since 1970.
-    #[must_use]
     pub const fn unix(self) -> i64 {
         self.0
     }
@@ -32,13 +31,11 @@ impl UtcSecond {
     }
 
     /// Seconds from another moment to this one; negative if this one is earlier.
-    #[must_use]
     pub const fn since(self, earlier: Self) -> i64 {
         self.0.saturating_sub(earlier.0)
     }
 
     /// The time from now until this moment; none if it has passed.
-    #[must_use]
     pub fn after(self, now: Self) -> Duration {
         Duration::from_secs(u64::try_from(self.since(now)).unwrap_or(0))
     }
@@ -80,7 +77,6 @@ impl Fraction {
     }
 
     /// The share of a number of seconds, rounded down.
-    #[must_use]
     pub fn of(self, seconds: i64) -> i64 {
         let share = i128::from(seconds) * i128::from(self.0) / (i128::from(u32::MAX) + 1);
         i64::try_from(share).expect("a share is no larger than the whole")

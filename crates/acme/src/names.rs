@@ -22,17 +22,28 @@ pub enum Name {
 }
 
 /// Why a text is not a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// It is empty, or one of its labels is.
+    #[error("it is empty, or has two dots in a row")]
     Empty,
     /// It, or one of its labels, is too long.
+    #[error(
+        "it is longer than {NAME_BYTES} bytes, or a label than \
+         {LABEL_BYTES}"
+    )]
     TooLong,
     /// It contains something else than letters, digits and hyphens, or a label begins or ends with a hyphen.
+    #[error(
+        "it contains a character that names in DNS do not have; write other letters \
+         as `xn--`"
+    )]
     Character,
     /// A star that is not the whole first label.
+    #[error("a star can only be the whole first label")]
     Star,
     /// A single label, for which no authority issues.
+    #[error("it has no dot, and authorities issue only for public names")]
     SingleLabel,
 }
 
@@ -82,29 +93,6 @@ impl fmt::Display for Name {
     }
 }
 
-impl fmt::Display for NameError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Empty => "it is empty, or has two dots in a row",
-            Self::TooLong => {
-                return write!(
-                    out,
-                    "it is longer than {NAME_BYTES} bytes, or a label than \
-                {LABEL_BYTES}"
-                );
-            }
-            Self::Character => {
-                "it contains a character that names in DNS do not have; write other letters \
-                                as `xn--`"
-            }
-            Self::Star => "a star can only be the whole first label",
-            Self::SingleLabel => "it has no dot, and authorities issue only for public names",
-        })
-    }
-}
-
-impl std::error::Error for NameError {}
-
 /// The names of one certificate, each once, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateNames {
@@ -113,11 +101,13 @@ pub struct CertificateNames {
 }
 
 /// Why names cannot be those of one certificate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NamesError {
     /// There is none.
+    #[error("a certificate needs a name")]
     None,
     /// There are too many.
+    #[error("a certificate has at most {NAMES} names")]
     TooMany,
 }
 
@@ -139,7 +129,6 @@ impl CertificateNames {
     }
 
     /// The key: a file name that begins with the first name, and differs for different names.
-    #[must_use]
     pub fn key(&self) -> &str {
         &self.key
     }
@@ -174,14 +163,3 @@ impl fmt::Display for CertificateNames {
         Ok(())
     }
 }
-
-impl fmt::Display for NamesError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::None => out.write_str("a certificate needs a name"),
-            Self::TooMany => write!(out, "a certificate has at most {NAMES} names"),
-        }
-    }
-}
-
-impl std::error::Error for NamesError {}

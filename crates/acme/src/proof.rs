@@ -13,7 +13,6 @@ use sha2::{Digest, Sha256};
 use crate::names::Name;
 use crate::sink::ChallengeAnswer;
 
-/// The answer of HTTP-01.
 pub(crate) fn http01(name: &Name, token: &str, thumbprint: &str) -> ChallengeAnswer {
     let key_authorization = format!("{token}.{thumbprint}");
     ChallengeAnswer::Http01 { name: name.clone(), token: token.to_owned(), key_authorization }

@@ -60,7 +60,6 @@ impl StatePlace {
     }
 
     /// The directory, if the state has one of its own.
-    #[must_use]
     pub fn directory(&self) -> Option<&Path> {
         match self {
             Self::Directory(path) => Some(path),
@@ -69,7 +68,6 @@ impl StatePlace {
     }
 
     /// What is written: the directory, or the file of the lock.
-    #[must_use]
     pub fn path(&self) -> &Path {
         match self {
             Self::Directory(path) | Self::Server { lock: path } => path,
@@ -139,7 +137,6 @@ pub enum ChallengeKind {
 
 impl ChallengeKind {
     /// Its name in ACME.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Http01 => "http-01",
@@ -150,7 +147,6 @@ impl ChallengeKind {
 
     /// Whether it can prove a name of this kind: HTTP and TLS prove no wildcard (RFC 8555 section 8.3, RFC 8737
     /// section 3), DNS no address.
-    #[must_use]
     pub const fn can_prove(self, name: &Name) -> bool {
         match self {
             Self::Http01 | Self::TlsAlpn01 => !matches!(name, Name::Wildcard(_)),
@@ -160,21 +156,33 @@ impl ChallengeKind {
 }
 
 /// Why settings cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     /// The terms of the issuers are not agreed to.
+    #[error("the terms of the issuers are not agreed to")]
     Terms,
     /// No certificate, or more than [`CERTIFICATES`].
+    #[error("there have to be 1 to {CERTIFICATES} certificates")]
     Certificates,
     /// More addresses than the names of one certificate.
+    #[error(
+        "there are more than {NAMES} addresses, which share a certificate; write names instead"
+    )]
     Addresses,
     /// The same names twice.
+    #[error("the names of {0} are there twice")]
     Twice(String),
     /// No issuer, or more than [`ISSUERS`].
+    #[error("there have to be 1 to {ISSUERS} issuers")]
     Issuers,
     /// The URL of an issuer does not begin with `https://`.
+    #[error("the directory {0} does not begin with https://")]
     Directory(String),
     /// No challenge can prove a name.
+    #[error(
+        "none of the challenges can prove {0}; wildcards need dns-persist-01, addresses http-01 \
+         or tls-alpn-01"
+    )]
     Unprovable(String),
 }
 
@@ -238,26 +246,3 @@ impl RenewalSettings {
         unprovable.map_or(Ok(()), |name| Err(SettingsError::Unprovable(name.to_string())))
     }
 }
-
-impl fmt::Display for SettingsError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Terms => out.write_str("the terms of the issuers are not agreed to"),
-            Self::Certificates => write!(out, "there have to be 1 to {CERTIFICATES} certificates"),
-            Self::Addresses => write!(
-                out,
-                "there are more than {NAMES} addresses, which share a certificate; write names instead"
-            ),
-            Self::Twice(key) => write!(out, "the names of {key} are there twice"),
-            Self::Issuers => write!(out, "there have to be 1 to {ISSUERS} issuers"),
-            Self::Directory(url) => write!(out, "the directory {url} does not begin with https://"),
-            Self::Unprovable(name) => write!(
-                out,
-                "none of the challenges can prove {name}; wildcards need dns-persist-01, addresses http-01 \
-                 or tls-alpn-01"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for SettingsError {}

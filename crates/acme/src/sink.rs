@@ -261,7 +261,6 @@ pub enum AcmeEvent {
 
 impl AcmeEvent {
     /// How much it matters.
-    #[must_use]
     pub const fn severity(&self) -> Severity {
         match self {
             Self::Failed { severity, .. } => *severity,

@@ -38,7 +38,6 @@ impl Drop for Lock {
 /// A record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stored<'a> {
-    /// The ledger.
     Ledger,
     /// The account with an issuer, by its key.
     Account(&'a str),

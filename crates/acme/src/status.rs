@@ -29,7 +29,6 @@ pub struct CertificateStatus {
 
 impl CertificateStatus {
     /// Whole days until it ends; negative once it has ended.
-    #[must_use]
     pub fn days_left(&self, now: UtcSecond) -> Option<i64> {
         self.not_after.map(|end| tls::days_left(end.unix(), now.unix()))
     }

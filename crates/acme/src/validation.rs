@@ -158,7 +158,6 @@ impl Prover<'_> {
     }
 }
 
-/// Reads the authorizations of an order.
 fn read(line: &Line, order: &mut Order) -> Result<Vec<Authorization>, Failure> {
     // Those that were read stay read, so a try that begins again asks only for the others.
     let mut bodies: Vec<(usize, Vec<u8>)> = Vec::new();

@@ -233,8 +233,81 @@ pub const CHANNEL_MESSAGES_FOLLOWED: usize = 1_000_000;
 /// lost.
 pub const CHANNEL_PATIENCE_NS: u64 = 3_000_000_000;
 
-/// Minimum bytes of a message of `bench channel`, 26, which the time and the number take; fewer are refused.
-pub const CHANNEL_MESSAGE_MINIMUM: usize = 26;
+/// Minimum bytes of a message of `bench channel`, 32, which the time, the run, the publisher and the number take; fewer
+/// are refused.
+pub const CHANNEL_MESSAGE_MINIMUM: usize = 32;
 
 /// Maximum bytes of a message of `bench channel`, 65,536; more are refused.
 pub const CHANNEL_MESSAGE_MAXIMUM: usize = 65_536;
+
+/// Most addresses of `bench channel`, 16: each thread has a histogram of 216 KiB for each pair of them. More are
+/// refused before the run.
+pub const CHANNEL_ADDRESSES_MAXIMUM: usize = 16;
+
+/// Places of missing messages that `bench channel` keeps for a subscriber, 1,000 of 24 bytes. Messages missing beyond
+/// are counted as gaps, and as doubles if they arrive late.
+pub const CHANNEL_HOLES_FOLLOWED: usize = 1_000;
+
+/// Pairs of consecutive messages that `bench channel` keeps in each thread besides one for each message, 1 million.
+/// Beyond, differences in order are no longer found, and the report says so.
+pub const CHANNEL_SUCCESSIONS_FOLLOWED: usize = 1_000_000;
+
+/// Faults of each kind that `bench channel` names in a report, 10. Others are counted.
+pub const CHANNEL_FAULTS_NAMED: usize = 10;
+
+/// How often `bench channel` looks whether a storm is over, 5 ms in nanoseconds: the server's CPU time for it is
+/// counted this much too long.
+pub const STORM_LOOK_NS: u64 = 5_000_000;
+
+/// How long `bench channel` waits for subscribers that a storm cut, 60 s in nanoseconds. Those still away make the
+/// result INVALID.
+pub const STORM_PATIENCE_NS: u64 = 60_000_000_000;
+
+/// The version of the protocol between a coordinator and its agents, 1. Another version, or another version of the
+/// program, is refused, because both must read a command line in the same way.
+pub const AGENT_PROTOCOL: u32 = 1;
+
+/// Most agents of a measurement, 16. More are refused before the run. With as many addresses of a channel there are at
+/// most 256 publishers, whose number has two digits in a message.
+pub const AGENTS_MAXIMUM: usize = 16;
+
+const _: () = assert!(AGENTS_MAXIMUM * CHANNEL_ADDRESSES_MAXIMUM <= 256);
+
+/// Longest message between a coordinator and an agent before each has proved that it has the key, 1 KiB. A longer one
+/// ends the connection.
+pub const AGENT_GREETING_BYTES: usize = 1 << 10;
+
+/// Longest message afterwards, 64 MiB: the result of a thousand runs. A longer one ends the connection, and the agent
+/// counts as lost.
+pub const AGENT_MESSAGE_BYTES: usize = 64 << 20;
+
+/// Shortest key that a coordinator and its agents share, 32 bytes. A shorter one is refused, because it could be
+/// guessed from an overheard greeting.
+pub const AGENT_KEY_BYTES: usize = 32;
+
+/// How long a greeting may take, 5 s in nanoseconds. Then an agent waits for the next coordinator, and a coordinator
+/// gives up.
+pub const AGENT_GREETING_NS: u64 = 5_000_000_000;
+
+/// How long a coordinator waits beyond the planned time for an agent, 60 s in nanoseconds. Then it counts as lost.
+pub const AGENT_PATIENCE_NS: u64 = 60_000_000_000;
+
+/// How long an agent waits for the next message of its coordinator, 10 minutes in nanoseconds: others may still open
+/// their connections. Then it waits for another coordinator.
+pub const AGENT_IDLE_NS: u64 = 600_000_000_000;
+
+/// Readings of the clock of an agent, 16, of which the one with the shortest round trip counts.
+pub const AGENT_CLOCK_READINGS: u32 = 16;
+
+/// From the order to start until the start, 100 ms in nanoseconds, in addition to the time that the order takes to the
+/// agent that is furthest away.
+pub const AGENT_START_NS: u64 = 100_000_000;
+
+/// Pause between two writes of `bench store --own-writes`, 10 ms in nanoseconds: a hundred a second, which is no load.
+pub const OWN_WRITES_PAUSE_NS: u64 = 10_000_000;
+
+/// How long a write may take to be seen at another address, 1 s in nanoseconds. Then it counts as unseen.
+pub const OWN_WRITES_PATIENCE_NS: u64 = 1_000_000_000;
+
+/// Longest answer in such a check, 4 KiB. A longer one counts as a failure.
+pub const OWN_WRITES_ANSWER_BYTES: usize = 4 << 10;

@@ -40,7 +40,6 @@ impl Reservation {
     }
 
     /// How many it has.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -96,13 +95,11 @@ impl StoredBody {
     }
 
     /// Where it is, if not in memory.
-    #[must_use]
     pub fn elsewhere(&self) -> Option<&Elsewhere> {
         self.elsewhere.as_ref()
     }
 
     /// Its length, wherever it is.
-    #[must_use]
     pub fn length(&self) -> u64 {
         self.elsewhere.as_ref().map_or(self.bytes.len() as u64, |elsewhere| elsewhere.length)
     }

@@ -65,7 +65,6 @@ impl Cache {
     }
 
     /// Its rules.
-    #[must_use]
     pub fn rules(&self) -> &CacheRules {
         &self.rules
     }
@@ -283,13 +282,11 @@ impl Cache {
     }
 
     /// Nothing yet, for an answer that is being received.
-    #[must_use]
     pub fn reservation(&self) -> Reservation {
         Reservation::new(&self.outside)
     }
 
     /// Whether so many bytes more of an answer can be received.
-    #[must_use]
     pub fn has_room_for(&self, bytes: usize) -> bool {
         self.outside.bytes().saturating_add(bytes) <= self.rules.memory / ARRIVING_PART
     }
@@ -305,13 +302,11 @@ impl Cache {
     }
 
     /// Bytes of answers that are being received, and of those that clients still read though they were forgotten.
-    #[must_use]
     pub fn outside(&self) -> usize {
         self.outside.bytes()
     }
 
     /// Its counters.
-    #[must_use]
     pub fn stats(&self) -> CacheStats {
         CacheStats { bytes: self.shelf.bytes(), objects: self.shelf.len(), ..self.stats }
     }

@@ -66,7 +66,6 @@ impl Control {
     }
 
     /// Whether an answer to a request with `Authorization` may be stored and used for others (section 3.5).
-    #[must_use]
     pub fn is_for_all(&self) -> bool {
         self.public || self.must_revalidate || self.s_maxage.is_some()
     }

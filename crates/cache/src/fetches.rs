@@ -128,7 +128,6 @@ impl<P: Copy + Eq> Fetches<P> {
     }
 
     /// Whether a fetch for this key runs.
-    #[must_use]
     pub fn has(&self, key: &AnswerKey) -> bool {
         let ids = self.by_text.get(key.text());
         let mut running = ids.into_iter().flatten().filter_map(|id| self.running.get(id));
@@ -155,7 +154,6 @@ impl<P: Copy + Eq> Fetches<P> {
     }
 
     /// A fetch.
-    #[must_use]
     pub fn get(&self, id: FetchId) -> Option<&Fetched<P>> {
         self.running.get(&id)
     }
@@ -175,7 +173,6 @@ impl<P: Copy + Eq> Fetches<P> {
     }
 
     /// The terms of a fetch whose head is there.
-    #[must_use]
     pub fn terms(&self, id: FetchId) -> Option<&StorageTerms> {
         self.running.get(&id)?.terms.as_ref()
     }
@@ -211,13 +208,11 @@ impl<P: Copy + Eq> Fetches<P> {
     }
 
     /// The number of fetches.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.running.len()
     }
 
     /// Whether none runs.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.running.is_empty()
     }

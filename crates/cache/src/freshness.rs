@@ -103,13 +103,11 @@ impl Freshness {
     }
 
     /// Its age in seconds (section 4.2.3).
-    #[must_use]
     pub fn age_s(&self, now: Time) -> u64 {
         self.initial_age_s.saturating_add(self.resident_s(now)).min(SECONDS_MAX)
     }
 
     /// Whether it is fresh.
-    #[must_use]
     pub fn is_fresh(&self, now: Time) -> bool {
         self.lifetime_s > self.age_s(now)
     }
@@ -120,20 +118,17 @@ impl Freshness {
     }
 
     /// Seconds since it was fresh; 0 if it is.
-    #[must_use]
     pub fn staleness_s(&self, now: Time) -> u64 {
         self.age_s(now).saturating_sub(self.lifetime_s)
     }
 
     /// Seconds of freshness that are left; below zero if it is stale (RFC 9211 section 2.4).
-    #[must_use]
     pub fn ttl_s(&self, now: Time) -> i64 {
         // Neither is above 2^31.
         self.lifetime_s as i64 - self.age_s(now) as i64
     }
 
     /// Whether it may ever be used without asking the server.
-    #[must_use]
     pub fn is_of_use(&self, now: Time) -> bool {
         let is_usable = self.is_fresh(now) && !self.is_checked_always;
         is_usable || self.staleness_s(now) < self.while_revalidate_s.max(self.if_error_s)

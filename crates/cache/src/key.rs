@@ -80,20 +80,17 @@ impl AnswerKey {
     }
 
     /// The key as text, the same for all ways.
-    #[must_use]
     pub fn text(&self) -> &Rc<str> {
         &self.text
     }
 
     /// Host and port, if they are part of it.
-    #[must_use]
     pub fn host(&self) -> &str {
         let authority = self.text.get(..self.path_at).unwrap_or_default();
         authority.split_once("//").map_or("", |(_, host)| host)
     }
 
     /// Path and query.
-    #[must_use]
     pub fn target(&self) -> &str {
         self.text.get(self.path_at..).unwrap_or_default()
     }

@@ -29,7 +29,6 @@ impl Label {
     }
 
     /// The name.
-    #[must_use]
     pub fn name(&self) -> String {
         let Self { text, path, identity, serial, size } = self;
         format!("{text:016x}{path:016x}{identity:016x}{serial:016x}.{size:x}")

@@ -82,7 +82,6 @@ impl LabelLedger {
     }
 
     /// The answers with this number of their text, the youngest first.
-    #[must_use]
     pub fn of(&self, text: u64) -> Vec<Label> {
         let places = self.by_text.get(&text).into_iter().flatten();
         let mut labels: Vec<Label> =
@@ -124,19 +123,16 @@ impl LabelLedger {
     }
 
     /// Bytes that all use.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.shelf.bytes() as u64
     }
 
     /// The number of answers.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.shelf.len()
     }
 
     /// Whether there is none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.shelf.is_empty()
     }
@@ -149,19 +145,16 @@ impl LabelLedger {
     }
 
     /// Whether purges are at work.
-    #[must_use]
     pub fn is_purging(&self) -> bool {
         !self.purges.is_empty()
     }
 
     /// Whether an answer is purged.
-    #[must_use]
     pub fn is_purged(&self, key: &AnswerKey, label: &Label) -> bool {
         self.purges.include(key, label.serial)
     }
 
     /// The labels that are compared with purges next, out of so many.
-    #[must_use]
     pub fn compare_next(&self, most: usize) -> Compared {
         let range = self.purges.next(most);
         let labels =
@@ -177,7 +170,6 @@ impl LabelLedger {
     }
 
     /// The purges at work, for a start in the midst of them.
-    #[must_use]
     pub fn purges_text(&self) -> String {
         let mut text = String::new();
         for (before, pattern) in self.purges.all() {

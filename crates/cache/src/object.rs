@@ -94,50 +94,42 @@ impl Object {
     }
 
     /// Its status.
-    #[must_use]
     pub fn status(&self) -> u16 {
         self.status
     }
 
     /// Its fields, without those that frame a message and `Age`.
-    #[must_use]
     pub fn fields(&self) -> Fields<'_, '_> {
         self.fields.fields()
     }
 
     /// Its body.
-    #[must_use]
     pub fn body(&self) -> &Rc<StoredBody> {
         &self.body
     }
 
     /// On which terms it is stored.
-    #[must_use]
     pub fn terms(&self) -> &StorageTerms {
         &self.terms
     }
 
     /// How long it is used.
-    #[must_use]
     pub fn freshness(&self) -> &Freshness {
         &self.terms.freshness
     }
 
     /// The requests that it is for.
-    #[must_use]
     pub fn variant(&self) -> &Variant {
         &self.terms.variant
     }
 
     /// Whether a server can be asked whether it has changed.
-    #[must_use]
     pub fn can_be_validated(&self) -> bool {
         let fields = self.fields();
         self.status == 200 && (fields.has("etag") || fields.has("last-modified"))
     }
 
     /// The fields of a request that asks whether it has changed (section 4.3.1).
-    #[must_use]
     pub fn conditions(&self) -> FieldList {
         let mut conditions = FieldList::new();
         let fields = self.fields();
@@ -215,7 +207,6 @@ impl Object {
     }
 
     /// Bytes that it uses.
-    #[must_use]
     pub fn cost(&self) -> usize {
         self.body.len() + self.fields.cost() + self.terms.variant.cost() + ENTRY_COST
     }

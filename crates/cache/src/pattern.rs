@@ -26,24 +26,17 @@ enum Reach {
 }
 
 /// Why a text is no pattern.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     /// It has no path.
+    #[error("it has no path; write /path, /prefix* or host/path")]
     NoPath,
     /// It is too long.
+    #[error("it is too long")]
     Length,
     /// It has an asterisk that is not at its end, or a byte that no URI has.
+    #[error("write it as in a URL, percent-encoded, and `*` only at its end")]
     Byte,
-}
-
-impl fmt::Display for PatternError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::NoPath => "it has no path; write /path, /prefix* or host/path",
-            Self::Length => "it is too long",
-            Self::Byte => "write it as in a URL, percent-encoded, and `*` only at its end",
-        })
-    }
 }
 
 impl fmt::Display for PurgePattern {
@@ -95,7 +88,6 @@ impl PurgePattern {
     }
 
     /// Whether it includes this key.
-    #[must_use]
     pub fn includes(&self, key: &AnswerKey) -> bool {
         if self.host.as_deref().is_some_and(|host| host != key.host()) {
             return false;

@@ -43,7 +43,6 @@ pub enum ForwardReason {
 
 impl ForwardReason {
     /// The word of the RFC.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Bypass => "bypass",
@@ -69,7 +68,6 @@ pub struct CacheStatus<'r> {
 
 impl CacheStatus<'_> {
     /// The member, for this cache (section 2).
-    #[must_use]
     pub fn text(&self, cache: &str) -> String {
         let mut text = String::with_capacity(64);
         text.push_str(cache);

@@ -77,7 +77,6 @@ pub enum RequestDirectives {
 
 impl CacheRules {
     /// The longest body that is stored anywhere.
-    #[must_use]
     pub fn longest(&self) -> usize {
         self.object.max(self.object_outside)
     }

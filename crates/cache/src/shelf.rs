@@ -114,7 +114,6 @@ impl<V> Shelf<V> {
     }
 
     /// The value at a place.
-    #[must_use]
     pub fn get(&self, place: ValuePlace) -> Option<&V> {
         let slot = self.slots.get(place.index)?.as_ref()?;
         (slot.serial == place.serial).then_some(&slot.value)
@@ -189,37 +188,31 @@ impl<V> Shelf<V> {
     }
 
     /// How many bytes there may be.
-    #[must_use]
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
     /// Bytes that the values cost.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
     /// The number of values.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.count
     }
 
     /// Whether there is none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
     /// The number of places, with empty ones.
-    #[must_use]
     pub fn places(&self) -> usize {
         self.slots.len()
     }
 
     /// The value of the place with this number, below [`places`](Self::places).
-    #[must_use]
     pub fn at(&self, index: usize) -> Option<(ValuePlace, &V)> {
         let slot = self.slots.get(index)?.as_ref()?;
         Some((ValuePlace { index, serial: slot.serial }, &slot.value))

@@ -60,7 +60,6 @@ pub enum NotStored {
 
 impl NotStored {
     /// Whether answers to other requests for the same URI will not be stored either, as far as is known.
-    #[must_use]
     pub fn is_of_uri(self) -> bool {
         !matches!(self, Self::Authorization | Self::Cookie)
     }

@@ -80,7 +80,6 @@ impl Variant {
     }
 
     /// Whether a request with these fields has the same values.
-    #[must_use]
     pub fn matches(&self, request: &Fields<'_, '_>) -> bool {
         self.0.iter().all(|Value { name, value }| match value {
             Some(value) => has(request, name) && uniform(request, name).eq(value.iter().copied()),

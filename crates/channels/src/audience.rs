@@ -15,6 +15,7 @@ use runtime::slots::ProcessId;
 use crate::format::Format;
 use crate::limits::KEPT_BUFFER_BYTES;
 use crate::position::Position;
+use crate::seat::{Missed, Receiver, Seat, SeatState, Slowed};
 
 /// The end of a message, or of an event, in the bytes of a turn.
 #[derive(Clone, Copy, Debug)]
@@ -37,35 +38,6 @@ pub(crate) struct Part {
     pub(crate) after: u32,
 }
 
-/// A subscriber that gets the bytes of a turn from one of them on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Receiver {
-    pub(crate) process: ProcessId,
-    pub(crate) seat: Seat,
-    pub(crate) from: u32,
-}
-
-/// The place of a subscriber in its audience.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Seat(u32);
-
-/// The state of a seat.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SeatState {
-    /// Free.
-    Nobody,
-    /// A subscriber that gets everything.
-    Live(ProcessId),
-    /// One that joined in this turn, when this many bytes were there already.
-    Late(ProcessId, u32),
-    /// One that waits for other schedulers, with the position it knows.
-    Joining(ProcessId, Option<Position>),
-    /// One that was too slow, and did not get this message and those after it.
-    Behind(ProcessId, u64),
-    /// One that will be disconnected, and gets nothing more.
-    Over,
-}
-
 /// The subscribers of a channel with one format.
 #[derive(Debug)]
 pub(crate) struct Audience {
@@ -80,15 +52,12 @@ pub(crate) struct Audience {
     messages: u32,
     /// The number of the first message of this turn.
     first: u64,
-}
-
-/// A subscriber that did not get the messages of a turn.
-pub(crate) struct Slowed {
-    pub(crate) seat: Seat,
-    pub(crate) process: ProcessId,
-    /// The first message that it did not get, and how many there were.
-    pub(crate) first: u64,
-    pub(crate) messages: u32,
+    /// The number behind that of the last one.
+    next: u64,
+    /// Where numbers are left out: the number of messages before it, and the number that follows.
+    jumps: Vec<(u32, u64)>,
+    /// Where all were told that messages are lost: the number of messages before it, and the number up to which.
+    lost: Option<(u32, u64)>,
 }
 
 impl Audience {
@@ -102,6 +71,9 @@ impl Audience {
             marks: Vec::new(),
             messages: 0,
             first: 0,
+            next: 0,
+            jumps: Vec::new(),
+            lost: None,
         }
     }
 
@@ -168,14 +140,13 @@ impl Audience {
 
     /// A subscriber gets nothing until it has read what waits for it.
     pub(crate) fn fall_behind(&mut self, slowed: &Slowed) {
-        self.seats[slowed.seat.0 as usize] = SeatState::Behind(slowed.process, slowed.first);
+        self.seats[slowed.seat.0 as usize] = SeatState::Behind(slowed.process, slowed.missed);
     }
 
-    /// A subscriber that fell behind has read what waited for it: returns the number of the first message it did not
-    /// get.
-    pub(crate) fn behind(&self, Seat(seat): Seat) -> Option<(ProcessId, u64)> {
+    /// A subscriber that fell behind has read what waited for it: returns what it did not get.
+    pub(crate) fn behind(&self, Seat(seat): Seat) -> Option<(ProcessId, Missed)> {
         match self.seats[seat as usize] {
-            SeatState::Behind(process, first) => Some((process, first)),
+            SeatState::Behind(process, missed) => Some((process, missed)),
             _ => None,
         }
     }
@@ -186,11 +157,16 @@ impl Audience {
         self.note_late(seat);
     }
 
-    /// The other schedulers have answered: returns the waiting subscribers, which now join.
-    pub(crate) fn let_in(&mut self) -> Vec<(ProcessId, Option<Position>)> {
+    /// The other schedulers have answered: returns the waiting subscribers that may join, which now do.
+    pub(crate) fn let_in(
+        &mut self,
+        may_join: impl Fn(Option<Position>) -> bool,
+    ) -> Vec<(ProcessId, Option<Position>)> {
         let mut waited = Vec::new();
         for at in 0..self.seats.len() {
-            if let SeatState::Joining(process, since) = self.seats[at] {
+            if let SeatState::Joining(process, since) = self.seats[at]
+                && may_join(since)
+            {
                 self.seats[at] = self.coming(process);
                 self.note_late(Seat(at as u32));
                 waited.push((process, since));
@@ -203,15 +179,18 @@ impl Audience {
     pub(crate) fn put(
         &mut self,
         order: u32,
-        offset: u64,
+        number: u64,
         encode: impl FnOnce(Format, &mut Vec<u8>),
     ) {
         if self.len() == 0 {
             return;
         }
         if self.messages == 0 {
-            self.first = offset;
+            self.first = number;
+        } else if number != self.next {
+            self.jumps.push((self.messages, number));
         }
+        self.next = number.wrapping_add(1);
         self.messages += 1;
         encode(self.format, &mut self.bytes);
         self.mark(order);
@@ -232,6 +211,29 @@ impl Audience {
         }
         encode(self.format, &mut self.bytes);
         self.mark(order);
+    }
+
+    /// Messages up to this number are lost, for all subscribers: adds that they are told so.
+    pub(crate) fn put_lost(
+        &mut self,
+        order: u32,
+        known: u64,
+        encode: impl FnOnce(Format, &mut Vec<u8>),
+    ) {
+        for seat_state in &mut self.seats {
+            if let SeatState::Behind(_, missed) = seat_state {
+                *missed = Missed { first: known + 1, is_lost: true };
+            }
+        }
+        self.lost = Some((self.messages, known));
+        self.put_event(order, known + 1, encode);
+    }
+
+    /// The number of the message of this turn before which there are so many.
+    fn number_of(&self, before: u32) -> u64 {
+        let jump = self.jumps.iter().rev().find(|(at, _)| *at <= before);
+        let (at, number) = jump.copied().unwrap_or((0, self.first));
+        number + u64::from(before - at)
     }
 
     fn mark(&mut self, order: u32) {
@@ -290,6 +292,19 @@ impl Audience {
         })
     }
 
+    /// The positions of those that wait.
+    pub(crate) fn reaches(&self) -> impl Iterator<Item = Position> {
+        self.seats.iter().filter_map(|seat_state| match seat_state {
+            SeatState::Joining(_, since) => *since,
+            _ => None,
+        })
+    }
+
+    /// Whether a subscriber waits for other schedulers.
+    pub(crate) fn is_joining(&self, Seat(seat): Seat) -> bool {
+        matches!(self.seats.get(seat as usize), Some(SeatState::Joining(..)))
+    }
+
     /// Bytes of the turn.
     pub(crate) fn cut(&self, begin: u32, end: u32) -> Rc<[u8]> {
         self.bytes.get(begin as usize..end as usize).unwrap_or_default().into()
@@ -298,8 +313,11 @@ impl Audience {
     /// A subscriber that did not get the messages behind this many.
     pub(crate) fn slowed(&self, receiver: Receiver, before: u32) -> Slowed {
         let Receiver { process, seat, .. } = receiver;
-        let first = self.first + u64::from(before);
-        Slowed { seat, process, first, messages: self.messages.saturating_sub(before) }
+        let missed = match self.lost {
+            Some((at, known)) if before <= at => Missed { first: known + 1, is_lost: true },
+            _ => Missed { first: self.number_of(before), is_lost: false },
+        };
+        Slowed { seat, process, missed, messages: self.messages.saturating_sub(before) }
     }
 
     /// Queues the messages for every subscriber at the end of the turn, but not for these processes. Returns how many
@@ -349,6 +367,8 @@ impl Audience {
         self.marks.clear();
         self.marks.shrink_to(KEPT_MARKS);
         self.messages = 0;
+        self.jumps.clear();
+        self.lost = None;
     }
 }
 

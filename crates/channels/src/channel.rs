@@ -10,7 +10,8 @@ use std::sync::Arc;
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 
-use crate::audience::{Audience, Seat};
+use crate::audience::Audience;
+use crate::cluster::Keeping;
 use crate::format::{Format, Numbered};
 use crate::history::History;
 use crate::limits::UNUSED_MS;
@@ -18,6 +19,8 @@ use crate::member::{Everywhere, Here};
 use crate::message::Payload;
 use crate::position::Position;
 use crate::rules::ChannelPolicy;
+use crate::seat::Seat;
+use crate::shared::{Shared, Sight};
 
 /// Whether this scheduler numbers the messages.
 #[derive(Debug)]
@@ -28,6 +31,8 @@ pub(crate) enum Place {
     Elsewhere {
         home: Endpoint,
         ticket: u64,
+        /// The number that the home was asked to reach first, because a subscriber has seen it on another node.
+        reach: u64,
         /// Nothing is known about the channel until its home has answered.
         joined: Joined,
     },
@@ -78,6 +83,8 @@ pub(crate) struct Channel {
     /// Messages that subscribers did not get, because they were too slow: of this scheduler, as far as its home was not
     /// told; at the home, also those of others.
     pub(crate) dropped: u64,
+    /// How it is followed in a cluster, if this is the home.
+    pub(crate) shared: Option<Box<Shared>>,
 }
 
 impl Channel {
@@ -99,12 +106,29 @@ impl Channel {
             is_noted: false,
             is_recounted: false,
             dropped: 0,
+            shared: None,
         }
     }
 
     /// Whether this scheduler knows what the home knows.
     pub(crate) fn is_known(&self) -> bool {
-        !matches!(self.place, Place::Elsewhere { joined: Joined::No, .. })
+        let is_away = matches!(self.place, Place::Elsewhere { joined: Joined::No, .. });
+        !is_away && self.shared.as_ref().is_none_or(|shared| shared.sight != Sight::Unknown)
+    }
+
+    /// Whether the cluster keeps its messages, and this is the home.
+    pub(crate) fn is_in_stream(&self) -> bool {
+        self.shared.as_ref().is_some_and(|shared| shared.keeping == Keeping::History)
+    }
+
+    /// Whether a subscriber with this position waits: it was ahead of this scheduler, on another node.
+    pub(crate) fn must_wait(&self, since: Option<Position>) -> bool {
+        !self.is_known() || since.is_some_and(|since| self.is_ahead(since))
+    }
+
+    /// Whether a position is one of the current epoch that is not known here yet.
+    pub(crate) fn is_ahead(&self, since: Position) -> bool {
+        !self.history.is_dense() && since.epoch == self.epoch && since.offset > self.history.known()
     }
 
     /// Subscribers of this scheduler.
@@ -127,7 +151,8 @@ impl Channel {
         if matches!(self.place, Place::Elsewhere { .. }) {
             return is_left;
         }
-        if !is_left || !self.history.is_empty() {
+        // The messages of a cluster can be read again.
+        if !is_left || !self.history.is_empty() && !self.is_in_stream() {
             self.unused_since_ms = None;
             return false;
         }
@@ -138,7 +163,7 @@ impl Channel {
 
     /// The position after the last message.
     pub(crate) fn position(&self) -> Position {
-        Position { epoch: self.epoch, offset: self.history.next() - 1 }
+        Position { epoch: self.epoch, offset: self.history.known() }
     }
 
     /// A subscriber joins; returns its audience and seat.
@@ -153,23 +178,23 @@ impl Channel {
             self.audiences.push(Audience::new(format));
             self.audiences.len() - 1
         });
-        let is_known = self.is_known();
+        let must_wait = self.must_wait(since);
         let audience = &mut self.audiences[at];
-        let seat = if is_known { audience.join(process) } else { audience.wait(process, since) };
+        let seat = if must_wait { audience.wait(process, since) } else { audience.join(process) };
         (at as u8, seat)
     }
 
-    /// Numbers a message, and adds it to all audiences.
-    pub(crate) fn accept(&mut self, order: u32, body: &Payload, now_ms: u64) -> u64 {
-        let offset = self.history.push(body, now_ms, &self.rules.history);
+    /// Takes the message with this number, and adds it to all audiences.
+    pub(crate) fn accept(&mut self, order: u32, number: u64, body: &Payload, now_ms: u64) {
+        self.history.push(number, body, now_ms, &self.rules.history);
+        self.history.trim(now_ms, &self.rules.history);
         self.news = News::Some;
         let (position, has_history) =
-            (Position { epoch: self.epoch, offset }, self.rules.history.keeps());
+            (Position { epoch: self.epoch, offset: number }, self.rules.history.keeps());
         let message = Numbered { channel: &self.name, position, has_history, body };
         for audience in &mut self.audiences {
-            audience.put(order, offset, |format, out| format.encode(message, out));
+            audience.put(order, number, |format, out| format.encode(message, out));
         }
-        offset
     }
 
     /// Writes the messages since this position. Before them the subscriber is told its position, which is before the
@@ -177,14 +202,12 @@ impl Channel {
     /// them.
     pub(crate) fn write_since(&self, since: Option<Position>, format: Format, out: &mut Vec<u8>) {
         let is_of_now = since.is_some_and(|since| self.is_of_now(since));
-        let (messages, lost) = match since {
-            Some(since) if is_of_now => self.history.since(since.offset + 1),
-            _ => self.history.since(self.history.next()),
-        };
-        let recovered = since.map(|_| is_of_now && lost == 0);
-        let mut messages = messages.peekable();
-        let next = messages.peek().map_or(self.history.next(), |(offset, _)| *offset);
-        let position = Position { epoch: self.epoch, offset: next - 1 };
+        let known = self.history.known();
+        let after = since.filter(|_| is_of_now).map_or(known, |since| since.offset);
+        let (messages, is_lost) = self.history.since(after);
+        let recovered = since.map(|_| is_of_now && !is_lost);
+        let position =
+            Position { epoch: self.epoch, offset: after.max(self.history.complete_after()) };
         format.write_subscribed(&self.name, position, recovered, out);
         for (offset, body) in messages {
             let position = Position { epoch: self.epoch, offset };
@@ -195,6 +218,28 @@ impl Channel {
 
     /// Whether a client of the current epoch can have this position.
     pub(crate) fn is_of_now(&self, since: Position) -> bool {
-        since.epoch == self.epoch && since.offset < self.history.next()
+        since.epoch == self.epoch && since.offset <= self.history.known()
+    }
+
+    /// The position of a request without one: before the first message.
+    pub(crate) fn beginning(&self) -> Position {
+        let is_dense = self.history.is_dense();
+        let offset = if is_dense { 0 } else { self.history.complete_after() };
+        Position { epoch: self.epoch, offset }
+    }
+
+    /// Whether a request with this position can be answered by the messages after it. Another node may be ahead of this
+    /// one, so the position may also be one that is not known here yet.
+    pub(crate) fn is_reached_by(&self, since: Position) -> bool {
+        self.is_of_now(since) || self.is_ahead(since)
+    }
+
+    /// Whether there is something to tell a request with this position.
+    pub(crate) fn is_behind(&self, since: Position) -> bool {
+        if !self.is_reached_by(since) {
+            return true;
+        }
+        let (mut messages, is_lost) = self.history.since(since.offset);
+        is_lost || messages.next().is_some()
     }
 }

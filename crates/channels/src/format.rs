@@ -7,8 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 use wire::resp;
 use wire::websocket::{Opcode, write_deflated, write_frame};
 
-use crate::member::{Member, Step};
-use crate::message::{Payload, PayloadKind};
+use crate::member::{Member, MemberStep};
+use crate::message::{Payload, PayloadType};
 use crate::position::Position;
 
 /// The format in which a subscriber gets messages.
@@ -45,7 +45,7 @@ pub(crate) struct Numbered<'m> {
 pub(crate) struct Event<'e> {
     pub(crate) channel: &'e str,
     pub(crate) member: &'e Member,
-    pub(crate) step: Step,
+    pub(crate) step: MemberStep,
 }
 
 impl Format {
@@ -54,8 +54,8 @@ impl Format {
         match self {
             Self::WebSocket | Self::WebSocketDeflated => {
                 let opcode = match message.body.kind() {
-                    PayloadKind::Text | PayloadKind::Json => Opcode::Text,
-                    PayloadKind::Binary => Opcode::Binary,
+                    PayloadType::Text | PayloadType::Json => Opcode::Text,
+                    PayloadType::Binary => Opcode::Binary,
                 };
                 self.write_message(opcode, message.body.bytes(), out);
             }
@@ -123,15 +123,15 @@ impl Format {
     pub(crate) fn encode_event(self, event: Event<'_>, out: &mut Vec<u8>) {
         let Event { channel, member, step } = event;
         let info = |text: &mut Vec<u8>| {
-            if let (Step::Comes, Some(info)) = (step, &member.info) {
+            if let (MemberStep::Comes, Some(info)) = (step, &member.info) {
                 text.extend_from_slice(b",\"info\":");
                 text.extend_from_slice(info.as_bytes());
             }
             text.push(b'}');
         };
         let verb = match step {
-            Step::Comes => "joined",
-            Step::Leaves => "left",
+            MemberStep::Comes => "joined",
+            MemberStep::Leaves => "left",
         };
         match self {
             Self::WebSocketJson | Self::WebSocketJsonDeflated => {
@@ -183,15 +183,15 @@ pub(crate) fn write_object(message: Numbered<'_>, out: &mut Vec<u8>) {
 
 fn write_data(body: &Payload, out: &mut Vec<u8>) {
     match body.kind() {
-        PayloadKind::Json => {
+        PayloadType::Json => {
             out.extend_from_slice(b",\"data\":");
             out.extend_from_slice(body.bytes());
         }
-        PayloadKind::Text => {
+        PayloadType::Text => {
             out.extend_from_slice(b",\"data\":");
             write_json_text(body.text(), out);
         }
-        PayloadKind::Binary => {
+        PayloadType::Binary => {
             out.extend_from_slice(b",\"base64\":\"");
             out.extend_from_slice(STANDARD.encode(body.bytes()).as_bytes());
             out.push(b'"');
@@ -212,8 +212,8 @@ fn write_event(message: Numbered<'_>, out: &mut Vec<u8>) {
     }
     let encoded;
     let text = match message.body.kind() {
-        PayloadKind::Text | PayloadKind::Json => message.body.text(),
-        PayloadKind::Binary => {
+        PayloadType::Text | PayloadType::Json => message.body.text(),
+        PayloadType::Binary => {
             out.extend_from_slice(b"event: base64\n");
             encoded = STANDARD.encode(message.body.bytes());
             &encoded
@@ -270,7 +270,7 @@ mod tests {
         let json = Payload::of_json(b" {\"a\":[1]}\n").unwrap();
         assert!(written(Format::WebSocketJson, &json).ends_with(",\"data\":{\"a\":[1]}}"));
         let text = Payload::of_json(b"\"a \\u00e9\"").unwrap();
-        assert_eq!((text.kind(), text.bytes()), (PayloadKind::Text, "a é".as_bytes()));
+        assert_eq!((text.kind(), text.bytes()), (PayloadType::Text, "a é".as_bytes()));
         let bytes = Payload::of_bytes(b"\xff\x00");
         assert!(written(Format::WebSocketJson, &bytes).ends_with(",\"base64\":\"/wA=\"}"));
         assert_eq!(written(Format::EventStream, &bytes), "id: ab-7\nevent: base64\ndata: /wA=\n\n");

@@ -39,13 +39,11 @@ impl ChannelGlob {
     }
 
     /// The text of the pattern.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// Whether it matches this name.
-    #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         fits_glob(self.0.as_bytes(), name.as_bytes())
     }

@@ -10,6 +10,7 @@
 
 mod audience;
 mod channel;
+mod cluster;
 mod format;
 mod glob;
 mod history;
@@ -20,16 +21,25 @@ mod matcher;
 mod member;
 mod message;
 mod name;
+mod node;
 mod outcome;
 mod patterns;
 mod position;
 mod question;
 mod rights;
+mod ruled;
 mod rules;
+mod ruling;
+mod seat;
+mod shared;
 mod stats;
 mod token;
 mod traced;
 
+pub use cluster::{
+    ClusterAnswer, ClusterNews, ClusterOrder, ClusterQuestion, HistoryPart, Keeping, KeptMessage,
+    QueryOrigin,
+};
 pub use format::Format;
 pub use glob::{ChannelGlob, PatternTooLong, check_pattern, fits_glob};
 pub use hub::{
@@ -38,15 +48,18 @@ pub use hub::{
 };
 pub use letter::{ChannelLetter, PublishReceipt, Publisher, Receipt};
 pub use matcher::ChannelMatcher;
-pub use member::{Member, Members};
-pub use message::{Offer, Payload, PayloadKind};
+pub use member::{Member, MemberStep, Members};
+pub use message::{Offer, Payload, PayloadType};
 pub use name::{NameProblem, check_name};
+pub use node::{ClusterNode, Remainder};
 pub use outcome::{ChannelRefusal, PublishOutcome, Published};
 pub use position::Position;
-pub use question::{Findings, SubscriberQuery};
+pub use question::{Findings, MembersOf, SubscriberQuery};
 pub use rights::{Credential, Rights, Sender};
+pub use ruled::RuleNumber;
 pub use rules::{
     Access, CertificateRule, ChannelPolicy, HistoryRules, Presence, Rulebook, SlowPolicy,
 };
+pub use ruling::{ChannelScope, KeptRight, PublishRight, Ruling, ServerRight, SubscribeRight};
 pub use stats::ChannelStats;
 pub use token::{NoPublicKey, Pass, TokenKeys, TokenProblem};

@@ -116,6 +116,45 @@ pub const LISTENER_MESSAGES: usize = 1_000;
 /// its oldest; each keeps one.
 pub const LISTENERS_BYTES: usize = 64 * 1024 * 1024;
 
+/// Messages on their way into the cluster from one scheduler. Beyond: publishing to a channel with a history is
+/// refused.
+pub const COMMITS: usize = 10_000;
+
+/// Bytes of those messages (16 MiB). Beyond: the same.
+pub const COMMIT_BYTES: usize = 16 * 1024 * 1024;
+
+/// Histories that a scheduler reads from the cluster at the same time. Beyond: the others wait.
+pub const READS: usize = 64;
+
+/// Messages that are read from the cluster at once. The rest is read behind them.
+pub const READ_MESSAGES: u32 = 256;
+
+/// How often a history is read until a message that should be there is taken for lost, and its subscribers are told.
+/// The first two follow at once, the others with the search for old messages ([`SWEEP_MS`]).
+pub const READ_TRIES: u8 = 4;
+
+/// New messages of a channel that wait until its history was read. Beyond: they are read as well.
+pub const HELD_MESSAGES: usize = 64;
+
+/// Bytes of those messages, of all channels of a scheduler (16 MiB). Beyond: the same.
+pub const HELD_BYTES: usize = 16 * 1024 * 1024;
+
+/// Milliseconds for which new subscribers of a channel with a history wait while the cluster is away (2 s). Then: they
+/// are told that messages may be lost, and again when it is back.
+pub const AWAY_MS: u64 = 2_000;
+
+/// Bytes of members in one answer to another node (256 KiB), and one member at least. The rest is asked for.
+pub const PRESENT_BYTES: usize = 256 * 1024;
+
+/// Questions to other nodes about members that are under way at the same time. Beyond: the others wait.
+pub const PRESENT_QUESTIONS: usize = 64;
+
+/// Members of a node that has ended that leave in one turn. The others leave in the next turns.
+pub const LEAVING_PER_TURN: usize = 1_000;
+
+/// Questions of other nodes that a scheduler answers at the same time. Beyond: no answer.
+pub const QUESTIONS: usize = 1_000;
+
 /// Publishers whose rate a scheduler tracks. Beyond: one of them is removed, and may then publish a second's worth at
 /// once.
 pub const PUBLISHERS: usize = 100_000;

@@ -174,7 +174,6 @@ impl ChannelMatcher {
     }
 
     /// The bytes with which every name begins that it accepts, for an index; no more than a name may have.
-    #[must_use]
     pub fn prefix(&self) -> &[u8] {
         match &self.first {
             Piece::Literal(bytes) => &bytes[..bytes.len().min(NAME_SIZE)],
@@ -183,7 +182,6 @@ impl ChannelMatcher {
     }
 
     /// Whether it accepts a name. Adds its steps.
-    #[must_use]
     pub fn accepts(&self, name: &[u8], steps: &mut usize) -> bool {
         *steps += STEPS_PER_PATTERN;
         let Some((middle, last)) = &self.behind_stars else {

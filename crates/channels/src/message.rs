@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use wire::json;
 
-/// The kind of a message.
+/// The data type of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PayloadKind {
+pub enum PayloadType {
     /// UTF-8.
     Text,
     /// A JSON value, in UTF-8.
@@ -21,7 +21,7 @@ pub enum PayloadKind {
 /// A published message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Payload {
-    kind: PayloadKind,
+    kind: PayloadType,
     bytes: Arc<[u8]>,
 }
 
@@ -45,20 +45,20 @@ impl Payload {
     #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Self {
         let kind =
-            if str::from_utf8(bytes).is_ok() { PayloadKind::Text } else { PayloadKind::Binary };
+            if str::from_utf8(bytes).is_ok() { PayloadType::Text } else { PayloadType::Binary };
         Self { kind, bytes: bytes.into() }
     }
 
     /// A text.
     #[must_use]
     pub fn of_text(text: &str) -> Self {
-        Self { kind: PayloadKind::Text, bytes: text.as_bytes().into() }
+        Self { kind: PayloadType::Text, bytes: text.as_bytes().into() }
     }
 
     /// Binary, even if the bytes are text.
     #[must_use]
     pub fn of_binary(bytes: &[u8]) -> Self {
-        Self { kind: PayloadKind::Binary, bytes: bytes.into() }
+        Self { kind: PayloadType::Binary, bytes: bytes.into() }
     }
 
     /// A JSON value. A string becomes a text, so that subscribers of other protocols get it without its quotation
@@ -82,17 +82,15 @@ impl Payload {
         if text.starts_with('"') {
             return Self::of_text(&json::string(text));
         }
-        Self { kind: PayloadKind::Json, bytes: text.as_bytes().into() }
+        Self { kind: PayloadType::Json, bytes: text.as_bytes().into() }
     }
 
     /// Its kind.
-    #[must_use]
-    pub fn kind(&self) -> PayloadKind {
+    pub fn kind(&self) -> PayloadType {
         self.kind
     }
 
     /// Its bytes.
-    #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -100,9 +98,9 @@ impl Payload {
     /// Its text; empty for bytes.
     pub(crate) fn text(&self) -> &str {
         match self.kind {
-            PayloadKind::Text | PayloadKind::Json => str::from_utf8(&self.bytes)
+            PayloadType::Text | PayloadType::Json => str::from_utf8(&self.bytes)
                 .expect("every constructor of a text checks that it is UTF-8"),
-            PayloadKind::Binary => "",
+            PayloadType::Binary => "",
         }
     }
 }

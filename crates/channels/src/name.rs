@@ -25,7 +25,6 @@ const _: () = assert!(NAME_SIZE == 255);
 
 impl NameProblem {
     /// The text for its client.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Empty => "a channel has a name",

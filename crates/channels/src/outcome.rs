@@ -9,6 +9,8 @@ use crate::position::Position;
 /// Why something was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChannelRefusal {
+    /// The channel has no rules, and the protocol offers only those with rules.
+    Unknown,
     /// The channel's rules do not allow it to this client.
     Denied,
     /// The channel's rules require a token, and the client has shown none.
@@ -23,13 +25,15 @@ pub enum ChannelRefusal {
     Full,
     /// Another scheduler is not taking what waits for it.
     Busy,
+    /// The cluster has not confirmed the message in time. It may be published later, or not.
+    Unconfirmed,
 }
 
 impl ChannelRefusal {
     /// The text for its client.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Unknown => "no [[channel]] has a pattern for this name",
             Self::Denied => "the channel's rules do not allow it",
             Self::NoToken => "the channel requires a token",
             Self::NoCertificate => "the channel requires a certificate of the client",
@@ -37,6 +41,9 @@ impl ChannelRefusal {
             Self::TooOften => "too many messages; see the channel's `rate`",
             Self::Full => "there are too many channels or subscriptions",
             Self::Busy => "a scheduler is behind with messages; try again",
+            Self::Unconfirmed => {
+                "the cluster has not confirmed the message in time; it may be published later"
+            }
         }
     }
 }

@@ -44,6 +44,11 @@ impl Pattern {
         self.audiences.iter().map(Audience::len).sum::<usize>() as u32
     }
 
+    /// Subscribers on all schedulers.
+    pub(crate) fn everywhere(&self) -> u32 {
+        self.subscribers() + self.elsewhere.iter().map(|(_, subscribers)| subscribers).sum::<u32>()
+    }
+
     /// Subscribers on other schedulers.
     pub(crate) fn elsewhere(&self) -> &[(Endpoint, u32)] {
         &self.elsewhere
@@ -76,6 +81,11 @@ pub(crate) struct Patterns {
 }
 
 impl Patterns {
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_text.is_empty()
+    }
+
     /// The index of a pattern, which is added if it is new; `None`: there is no room.
     pub(crate) fn place(&mut self, text: &str) -> Option<u32> {
         if let Some(place) = self.by_text.get(text) {

@@ -14,13 +14,42 @@ pub enum SubscriberQuery {
     Channels(ChannelGlob),
     /// The number of subscribers of these channels.
     Subscribers(Vec<Arc<str>>),
-    /// The members of this channel, up to this many.
-    Members(Arc<str>, usize),
+    /// The members of a channel: see [`SubscribeRight::members`](crate::SubscribeRight::members).
+    Members(MembersOf),
     /// The patterns with subscribers.
     Patterns,
     /// Disconnects a user: from one channel, or all its connections with subscriptions. Each of these is run, and asks
     /// [`Channels::take_dismissal`](crate::Channels::take_dismissal). The answer is empty.
     Dismiss(Arc<str>, Option<Arc<str>>),
+}
+
+/// The channel whose members are asked for.
+#[derive(Clone, Debug)]
+pub struct MembersOf {
+    name: Arc<str>,
+    most: usize,
+}
+
+impl MembersOf {
+    pub(crate) fn new(name: &str, most: usize) -> Self {
+        Self { name: name.into(), most }
+    }
+
+    /// As another node of the cluster asks for them, which has checked the right of its client.
+    #[must_use]
+    pub fn asked_by_node(name: &str, most: usize) -> Self {
+        Self::new(name, most)
+    }
+
+    /// The name of the channel.
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// How many at most.
+    pub fn most(&self) -> usize {
+        self.most
+    }
 }
 
 /// The answer to a query.

@@ -1,4 +1,4 @@
-//! What a client may do.
+//! The rights of clients.
 //!
 //! Owns the decision, from the rules of a channel and the rights of the client.
 
@@ -16,7 +16,7 @@ use crate::token::Pass;
 #[derive(Clone, Debug)]
 pub struct Rights(Known);
 
-/// What is known of a client. Most have no certificate: they pay no memory for one.
+/// The proofs of a client. Most have no certificate: they pay no memory for one.
 #[derive(Clone, Debug)]
 enum Known {
     Shown(Credential),
@@ -55,7 +55,7 @@ pub struct Sender<'s> {
 
 impl Sender<'_> {
     /// The server itself, or a program that may do everything.
-    pub const SERVER: Sender<'static> = Sender { rights: &Rights::ALL, address: None };
+    pub(crate) const SERVER: Sender<'static> = Sender { rights: &Rights::ALL, address: None };
 }
 
 impl Rights {
@@ -84,7 +84,6 @@ impl Rights {
     }
 
     /// The credential of the client.
-    #[must_use]
     pub fn shown(&self) -> &Credential {
         match &self.0 {
             Known::Shown(shown) => shown,
@@ -100,25 +99,26 @@ impl Rights {
     }
 
     /// Whether the rules do not apply to the client.
-    #[must_use]
     pub fn are_all(&self) -> bool {
         matches!(self.shown(), Credential::Key)
     }
 
     /// Whether the client may subscribe to a channel with these rules.
-    ///
-    /// # Errors
-    /// Why not.
-    pub fn to_subscribe(&self, name: &str, rules: &ChannelPolicy) -> Result<(), ChannelRefusal> {
+    pub(crate) fn to_subscribe(
+        &self,
+        name: &str,
+        rules: &ChannelPolicy,
+    ) -> Result<(), ChannelRefusal> {
         let is_named = |pass: &Pass| pass.subscribe.iter().any(|glob| glob.matches(name));
         self.to((rules.subscribe, rules.subscribe_certificate.as_ref()), is_named)
     }
 
     /// Whether the client may publish to a channel with these rules.
-    ///
-    /// # Errors
-    /// Why not.
-    pub fn to_publish(&self, name: &str, rules: &ChannelPolicy) -> Result<(), ChannelRefusal> {
+    pub(crate) fn to_publish(
+        &self,
+        name: &str,
+        rules: &ChannelPolicy,
+    ) -> Result<(), ChannelRefusal> {
         let is_named = |pass: &Pass| pass.publish.iter().any(|glob| glob.matches(name));
         self.to((rules.publish, rules.publish_certificate.as_ref()), is_named)
     }
@@ -144,13 +144,11 @@ impl Rights {
     }
 
     /// When they expire, in seconds since 1970.
-    #[must_use]
     pub fn expire(&self) -> Option<u64> {
         self.pass().map(|pass| pass.expires)
     }
 
     /// Milliseconds until they expire, if they do.
-    #[must_use]
     pub fn left_ms(&self, unix_seconds: u64) -> Option<u64> {
         Some(self.expire()?.saturating_sub(unix_seconds).saturating_mul(1000))
     }
@@ -165,7 +163,6 @@ impl Rights {
     }
 
     /// The token.
-    #[must_use]
     pub fn pass(&self) -> Option<&Arc<Pass>> {
         match self.shown() {
             Credential::Token(pass) => Some(pass),

@@ -3,11 +3,13 @@
 //! Owns which rules a name has: those of the first matching pattern. Never reads a file.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use runtime::transport::ClientCertificate;
 
 use crate::glob::ChannelGlob;
 use crate::limits;
+use crate::ruled::{RuleNumber, Ruled};
 
 /// The access of clients to an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +33,6 @@ pub enum CertificateRule {
 
 impl CertificateRule {
     /// Whether the certificate of a connection is among them.
-    #[must_use]
     pub fn have(&self, shown: Option<&ClientCertificate>) -> bool {
         shown.is_some_and(|certificate| match self {
             Self::Any => true,
@@ -73,7 +74,6 @@ pub struct HistoryRules {
 
 impl HistoryRules {
     /// Whether anything is kept.
-    #[must_use]
     pub fn keeps(&self) -> bool {
         self.count > 0 && self.bytes > 0 && self.age_ms > 0
     }
@@ -128,6 +128,8 @@ impl Default for ChannelPolicy {
 /// The rules of all channels.
 #[derive(Clone, Debug, Default)]
 pub struct Rulebook {
+    /// Another one than that of all other rulebooks of the process, except those without rules.
+    number: u32,
     rules: Vec<(ChannelGlob, Arc<ChannelPolicy>)>,
     unnamed: Arc<ChannelPolicy>,
 }
@@ -136,8 +138,10 @@ impl Rulebook {
     /// In this order: the first pattern that matches a name applies.
     #[must_use]
     pub fn new(rules: impl IntoIterator<Item = (ChannelGlob, ChannelPolicy)>) -> Self {
+        static MADE: AtomicU32 = AtomicU32::new(0);
         let rules = rules.into_iter().map(|(glob, rules)| (glob, Arc::new(rules))).collect();
-        Self { rules, unnamed: Arc::default() }
+        let number = MADE.fetch_add(1, Ordering::Relaxed) + 1;
+        Self { number, rules, unnamed: Arc::default() }
     }
 
     /// Their patterns.
@@ -146,20 +150,16 @@ impl Rulebook {
     }
 
     /// The pattern of the rules of a channel; empty if it has none.
-    #[must_use]
     pub fn pattern_of(&self, name: &str) -> &str {
-        let found = self.rules.iter().find(|(glob, _)| glob.matches(name));
-        found.map_or("", |(glob, _)| glob.as_str())
+        self.section(self.find(name).rule()).map_or("", |(glob, _)| glob.as_str())
     }
 
     /// Whether there are no rules.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
     /// Whether every client may subscribe to every channel.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         let is_open = |rules: &ChannelPolicy| {
             rules.subscribe == Access::Open
@@ -170,33 +170,39 @@ impl Rulebook {
     }
 
     /// Whether modules decide about any channel.
-    #[must_use]
     pub fn asks(&self) -> bool {
         self.rules.iter().any(|(_, rules)| rules.module.is_some())
     }
 
-    /// The rules of a configured channel.
-    #[must_use]
-    pub fn configured(&self, name: &str) -> Option<&Arc<ChannelPolicy>> {
-        self.section(name).map(|(_, rules)| rules)
+    /// A channel with its rules.
+    pub(crate) fn find<'n>(&self, name: &'n str) -> Ruled<'n> {
+        let place = self.rules.iter().position(|(glob, _)| glob.matches(name));
+        Ruled::new(name, RuleNumber::new(self.number, place.map_or(0, |place| place + 1)))
     }
 
-    /// The same, with the number of their section.
-    pub(crate) fn section(&self, name: &str) -> Option<(usize, &Arc<ChannelPolicy>)> {
-        let mut sections = self.rules.iter().enumerate();
-        let (number, (_, rules)) = sections.find(|(_, (glob, _))| glob.matches(name))?;
-        Some((number, rules))
+    /// The rules of a channel with this name.
+    pub(crate) fn of(&self, name: &str) -> &Arc<ChannelPolicy> {
+        self.rules_of(self.find(name))
     }
 
-    /// The rules of a channel that is not configured.
-    pub(crate) fn unnamed(&self) -> &Arc<ChannelPolicy> {
-        &self.unnamed
+    /// The same channel, with these rules: others were in force when it was found.
+    pub(crate) fn renew<'n>(&self, channel: Ruled<'n>) -> Ruled<'n> {
+        if channel.rule().is_of(self.number) { channel } else { self.find(channel.name()) }
     }
 
-    /// The rules of a channel, by default those of an unconfigured one.
-    #[must_use]
-    pub fn of(&self, name: &str) -> &Arc<ChannelPolicy> {
-        self.configured(name).unwrap_or(&self.unnamed)
+    /// The rules of a channel that was found in this rulebook, by default those of an unconfigured one.
+    pub(crate) fn rules_of(&self, channel: Ruled<'_>) -> &Arc<ChannelPolicy> {
+        self.section(channel.rule()).map_or(&self.unnamed, |(_, rules)| rules)
+    }
+
+    /// The rules with this number; `None` if it is of another rulebook.
+    pub fn policy(&self, rule: RuleNumber) -> Option<&ChannelPolicy> {
+        let is_own = rule.is_of(self.number);
+        is_own.then(|| &**self.section(rule).map_or(&self.unnamed, |(_, rules)| rules))
+    }
+
+    fn section(&self, rule: RuleNumber) -> Option<&(ChannelGlob, Arc<ChannelPolicy>)> {
+        self.rules.get(rule.section().checked_sub(1)?)
     }
 }
 
@@ -209,8 +215,10 @@ mod tests {
         let of = |behind| ChannelPolicy { behind, ..ChannelPolicy::default() };
         let book =
             Rulebook::new([(ChannelGlob::new("a.*"), of(1)), (ChannelGlob::new("*"), of(2))]);
-        assert_eq!((book.of("a.b").behind, book.of("b").behind), (1, 2));
+        let behind = |book: &Rulebook, name| book.rules_of(book.find(name)).behind;
+        assert_eq!((behind(&book, "a.b"), behind(&book, "b")), (1, 2));
+        assert_eq!((book.pattern_of("a.b"), book.pattern_of("b")), ("a.*", "*"));
         let none = Rulebook::default();
-        assert_eq!((none.configured("a"), none.of("a").behind), (None, limits::BEHIND));
+        assert_eq!((none.pattern_of("a"), behind(&none, "a")), ("", limits::BEHIND));
     }
 }

@@ -16,6 +16,8 @@ metric::counted! {
         pub refused: u64 = Counter(Count, "channels.refused", "channels_refused"),
         /// Messages, and whole channels without subscribers, dropped from histories because there were too many.
         pub evicted: u64 = Counter(Count, "channels.evicted", "channels_evicted"),
+        /// Losses of messages on their way through the cluster, or with its stream, of which subscribers were told.
+        pub lost: u64 = Counter(Count, "channels.lost", "channels_lost"),
         /// Channels that this scheduler knows.
         pub channels: u64 = Gauge(Count, "channels.known", "channels_known"),
         /// Subscriptions on this scheduler.

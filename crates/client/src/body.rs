@@ -10,7 +10,7 @@ pub enum OutgoingBody {
     None,
     /// These bytes, which can be sent again on another connection.
     Whole(Vec<u8>),
-    /// What the requester sends later: exactly this many bytes, or as many as it likes (chunked, RFC 9112, 7.1).
+    /// The bytes that the requester sends later: exactly this many, or as many as it likes (chunked, RFC 9112, 7.1).
     Streamed(Option<u64>),
 }
 

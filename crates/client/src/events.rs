@@ -1,4 +1,4 @@
-//! What an event of an outgoing connection means for its exchange.
+//! The meaning of an event of an outgoing connection for its exchange.
 //!
 //! Owns this choice. Never changes an exchange itself: the client does.
 

@@ -89,7 +89,7 @@ enum Given {
     Yes,
 }
 
-/// What makes an exchange, apart from its bytes.
+/// The parts of an exchange apart from its bytes.
 #[derive(Debug)]
 pub(crate) struct Terms {
     pub(crate) to: Rc<Destination>,

@@ -54,7 +54,7 @@ pub enum ExchangeFailure {
     Stopping,
 }
 
-/// What took too long.
+/// The phase that took too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deadline {
     /// Name, waiting line and handshake.

@@ -1,4 +1,4 @@
-//! What a requester learns of its exchange.
+//! The news that a requester gets of its exchange.
 //!
 //! Owns the closed set.
 

@@ -70,7 +70,7 @@ impl Purpose {
     }
 }
 
-/// What a connection has done before.
+/// The history of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Past {
     /// It is not established, or its handshake is not over.

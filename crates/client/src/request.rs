@@ -53,7 +53,7 @@ pub(crate) enum Repeatable {
     No,
 }
 
-/// What the reader of the answer must know of the request.
+/// The part of the request that the reader of the answer must know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AnswerTo {
     Head,
@@ -83,12 +83,12 @@ impl OutgoingRequest {
         Repeatable::of(&self.method, &self.body, self.answer_to())
     }
 
-    /// What the reader of the answer must know.
+    /// The part that the reader of the answer must know.
     pub(crate) fn answer_to(&self) -> AnswerTo {
         AnswerTo::of(&self.method, self.upgrade.as_deref())
     }
 
-    /// What its connection must lead to, and how.
+    /// The destination of its connection, and the way to it.
     pub(crate) fn destination(&self) -> Result<Destination, ExchangeFailure> {
         let connector = match self.url.origin.transport {
             OriginTransport::Plain => None,
@@ -152,7 +152,7 @@ impl Repeatable {
 }
 
 impl AnswerTo {
-    /// What the reader of the answer to such a request must know.
+    /// The part of such a request that the reader of the answer must know.
     pub(crate) fn of(method: &str, upgrade: Option<&str>) -> Self {
         match (method, upgrade) {
             (_, Some(_)) => Self::Upgrade,

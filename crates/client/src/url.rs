@@ -3,8 +3,6 @@
 //! Owns which of them can be requested. The grammar is `wire`'s. Never encodes: characters that a
 //! request line cannot contain are an error, because encoding them here would only guess their meaning.
 
-use std::fmt;
-
 use wire::http::url::{self, Authority, AuthorityError, Scheme};
 
 use crate::limits::{HOST_NAME_BYTES, URL_BYTES};
@@ -22,19 +20,25 @@ pub struct Url {
 }
 
 /// Why a text is not a URL that can be requested.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
     /// It has an unknown scheme.
+    #[error("it does not begin with http:// or https://")]
     Scheme,
     /// It is too long.
+    #[error("it is longer than {URL_BYTES} bytes")]
     TooLong,
     /// It contains a character that a request line cannot contain.
+    #[error("it holds blanks or characters that are to be encoded")]
     Character,
     /// It contains a user name, which belongs in a field.
+    #[error("it names a user; set the header 'authorization' instead")]
     UserInformation,
     /// It has an invalid port.
+    #[error("its port is not a number from 1 to 65535")]
     Port,
     /// It has no host, or an invalid one.
+    #[error("its host is neither a name nor an address")]
     Host,
 }
 
@@ -101,21 +105,6 @@ impl From<AuthorityError> for UrlError {
         }
     }
 }
-
-impl fmt::Display for UrlError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Scheme => "it does not begin with http:// or https://",
-            Self::TooLong => return write!(out, "it is longer than {URL_BYTES} bytes"),
-            Self::Character => "it holds blanks or characters that are to be encoded",
-            Self::UserInformation => "it names a user; set the header 'authorization' instead",
-            Self::Port => "its port is not a number from 1 to 65535",
-            Self::Host => "its host is neither a name nor an address",
-        })
-    }
-}
-
-impl std::error::Error for UrlError {}
 
 #[cfg(test)]
 mod tests {

@@ -2,137 +2,50 @@
 //!
 //! Owns the keys of a rule, and which lists make sense. Never opens a file of users and never compares a client.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use wire::network::{NetworkError, Peers};
 
-use super::item::Item;
-use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value, show_text};
-use super::section::Section;
-use super::value::{borrowed_text, cannot_be, path, word};
-use super::wording::shown;
-use super::{ClientCertificatePolicy, Config, ListenerSettings, Problems};
-
-/// One rule of `access`. The first one that applies to a request decides.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AccessRule {
-    /// Refuses these clients.
-    Deny(Vec<Clients>),
-    /// Lets a request in that meets all that is named.
-    Admit(Admission),
-}
-
-/// The demands on a request. An absent demand is always met.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Admission {
-    /// It comes from one of these; empty for all.
-    pub from: Vec<Clients>,
-    /// It has the password of a user.
-    pub users: Option<Users>,
-    /// It has a token or an API key, as for channels.
-    pub token: Option<AcceptedNames>,
-    /// Its connection has a certificate of a client.
-    pub certificate: Option<AcceptedNames>,
-}
-
-/// A part of all clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Clients {
-    /// All of them.
-    All,
-    /// Clients at these addresses.
-    At(Peers),
-}
-
-/// A file of users and the hashes of their passwords.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Users {
-    /// Its path.
-    pub path: PathBuf,
-    /// The text that browsers show when they ask for the password.
-    pub realm: String,
-}
-
-/// Whose token or certificate is accepted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AcceptedNames {
-    /// Anybody's.
-    Any,
-    /// A certificate with one of these subjects or fingerprints.
-    These(Vec<String>),
-}
+use crate::item::Item;
+use crate::key::{ConfigKey, SectionKeys, row, section, show_text};
+use crate::model::access::{AcceptedNames, AccessRule, Admission, Clients, Users};
+use crate::model::config::{Config, ListenerSettings};
+use crate::model::encryption::ClientCertificatePolicy;
+use crate::problem::Problems;
+use crate::section::Section;
+use crate::value::{borrowed_text, cannot_be, path, word};
+use crate::wording::shown;
 
 /// The text that browsers show if the configuration names none.
 const REALM: &str = "Restricted";
 
 /// The row of `access` in a section whose lists end like this.
-pub(super) const ACCESS_OF_TOP: ConfigKey = ConfigKey {
-    name: "access",
-    value: Value::Section { takes: "list of [rules](#access)" },
-    absent: Absent::Words("all clients"),
-    change: ChangeEffect::Reload,
-    text: "Who may send requests to this server, whatever answers them: files, pages, modules, channels, the store.",
+pub(super) const ACCESS_OF_TOP: ConfigKey = row! {
+    "access": section("list of [rules](#access)"), "all clients", Reload,
+        "Who may send requests to this server, whatever answers them: files, pages, modules, channels, the store."
 };
 
 /// The row of `access` in a host or a route.
-pub(super) const ACCESS_OF_PART: ConfigKey = ConfigKey {
-    name: "access",
-    value: Value::Section { takes: "list of [rules](#access)" },
-    absent: Absent::Words("that of the host, or else of the top level"),
-    change: ChangeEffect::Reload,
-    text: "Who may send requests here. It replaces the list of the host and of the top level.",
+pub(super) const ACCESS_OF_PART: ConfigKey = row! {
+    "access": section("list of [rules](#access)"), "that of the host, or else of the top level", Reload,
+        "Who may send requests here. It replaces the list of the host and of the top level."
 };
 
-pub(super) static ACCESS: SectionKeys = SectionKeys {
-    name: "[[access]]",
-    own: &[
-        ConfigKey {
-            name: "deny",
-            value: Value::Apart { takes: "network, `\"unix\"` or `\"all\"`, or a list of those" },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Reload,
-            text: "Refuses these clients. No other key may be in the same rule.",
-        },
-        ConfigKey {
-            name: "allow",
-            value: Value::Apart { takes: "network, `\"unix\"` or `\"all\"`, or a list of those" },
-            absent: Absent::Words("all clients that meet the rest of the rule"),
-            change: ChangeEffect::Reload,
-            text: "Lets these clients in, if they meet the rest of the rule.",
-        },
-        ConfigKey {
-            name: "users",
-            value: Value::Apart { takes: "path of a file" },
-            absent: Absent::Words("no password"),
-            change: ChangeEffect::Reload,
-            text: "The request needs the name and password of a user of this file (`Authorization: Basic`). Lines are `NAME:HASH` with a hash of bcrypt or Argon2: `htpasswd -B -c FILE NAME` makes one. The file is read at the start and with a reload.",
-        },
-        ConfigKey {
-            name: "realm",
-            value: Value::Apart { takes: "text" },
-            absent: Absent::Words("`\"Restricted\"`"),
-            change: ChangeEffect::Reload,
-            text: "What browsers show when they ask for that password.",
-        },
-        ConfigKey {
-            name: "token",
-            value: Value::Apart { takes: "`\"any\"`, or a list of users" },
-            absent: Absent::Words("no token"),
-            change: ChangeEffect::Reload,
-            text: "The request needs a token of one of these users (`sub`), or an API key, as [channels](channels.md#tokens) take them: `Authorization: Bearer`, or `token` in the query. The keys are those of `[channels]`.",
-        },
-        ConfigKey {
-            name: "certificate",
-            value: Value::Apart {
-                takes: "`\"any\"`, or a list of subjects or SHA-256 fingerprints",
-            },
-            absent: Absent::Words("no certificate"),
-            change: ChangeEffect::Reload,
-            text: "The connection needs a certificate of a client that `client_ca` of its listener has issued; a subject is written as `openssl x509 -noout -subject -nameopt RFC2253` prints it (RFC 4514): `\"CN=Ada,O=Staff\"`. All of it counts.",
-        },
-    ],
-    shared: &[],
-    shared_in: "",
+pub(super) static ACCESS: SectionKeys = section! {
+    "[[access]]";
+    "deny": apart("network, `\"unix\"` or `\"all\"`, or a list of those"), "none", Reload,
+        "Refuses these clients. No other key may be in the same rule.";
+    "allow": apart("network, `\"unix\"` or `\"all\"`, or a list of those"),
+        "all clients that meet the rest of the rule", Reload,
+        "Lets these clients in, if they meet the rest of the rule.";
+    "users": apart("path of a file"), "no password", Reload,
+        "The request needs the name and password of a user of this file (`Authorization: Basic`). Lines are `NAME:HASH` with a hash of bcrypt or Argon2: `htpasswd -B -c FILE NAME` makes one. The file is read at the start and with a reload.";
+    "realm": apart("text"), "`\"Restricted\"`", Reload,
+        "What browsers show when they ask for that password.";
+    "token": apart("`\"any\"`, or a list of users"), "no token", Reload,
+        "The request needs a token of one of these users (`sub`), or an API key, as [channels](channels.md#tokens) take them: `Authorization: Bearer`, or `token` in the query. The keys are those of `[channels]`.";
+    "certificate": apart("`\"any\"`, or a list of subjects or SHA-256 fingerprints"), "no certificate", Reload,
+        "The connection needs a certificate of a client that `client_ca` of its listener has issued; a subject is written as `openssl x509 -noout -subject -nameopt RFC2253` prints it (RFC 4514): `\"CN=Ada,O=Staff\"`. All of it counts.";
 };
 
 /// Reads the list of a section; `None` if it has none.

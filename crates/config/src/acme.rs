@@ -3,107 +3,30 @@
 //! Owns the keys of that section, and that a listener shows what is ordered. Never contacts an authority; what a name
 //! may look like is checked by `acme`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use toml::de::DeValue;
 
-use super::choice::choice;
-use super::item::Item;
-use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value, show_text, show_texts};
-use super::value::{borrowed_text, cannot_be, path, word};
-use super::wording::shown;
-use super::{Config, ListenerCertificates, ListenerSettings, Overrides, Problems, Tls};
+use crate::choice::choice;
+use crate::item::Item;
+use crate::key::{SectionKeys, section, show_text, show_texts};
 use crate::limits::{ACME_ISSUERS, ACME_NAMES};
-
-/// `[acme]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AcmeSettings {
-    /// The names, each of which gets a certificate; none: nothing is ordered.
-    pub names: Vec<String>,
-    /// Where authorities may send mail.
-    pub email: Option<String>,
-    /// The authorities in the order in which they are asked.
-    pub issuers: Vec<AcmeIssuer>,
-    /// The profile of certificates.
-    pub profile: Option<String>,
-    /// How names are proved, the preferred way first.
-    pub challenges: Vec<AcmeChallenge>,
-    /// Where accounts, keys and certificates are kept.
-    pub state: AcmeState,
-    /// A PEM file with authorities that issuers may prove themselves with, besides the public ones.
-    pub ca: Option<PathBuf>,
-}
-
-/// Where accounts, keys and certificates are kept.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum AcmeState {
-    /// In a directory that depends on the user.
-    #[default]
-    Usual,
-    /// In this directory.
-    Directory(PathBuf),
-    /// In the store.
-    Store,
-}
+use crate::model::acme::{AcmeAccount, AcmeChallenge, AcmeIssuer, AcmeState, ISSUERS};
+use crate::model::config::{Config, ListenerSettings};
+use crate::model::encryption::{ListenerCertificates, Tls};
+use crate::overrides::Overrides;
+use crate::problem::Problems;
+use crate::value::{borrowed_text, cannot_be, path, word};
+use crate::wording::shown;
 
 /// The value of `state` for the store. A directory of that name is `./store`.
 const IN_STORE: &str = "store";
-
-/// An authority.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AcmeIssuer {
-    /// The URL of its directory.
-    pub directory: String,
-    /// An account with it outside of ACME, where it asks for one.
-    pub account: Option<AcmeAccount>,
-}
-
-/// An account with an authority outside of ACME (RFC 8555 section 7.3.4).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AcmeAccount {
-    /// Its key identifier.
-    pub key_id: String,
-    /// The file with its key in base64url.
-    pub key_file: PathBuf,
-}
-
-/// How a name is proved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AcmeChallenge {
-    /// By an answer on port 80.
-    Http01,
-    /// By a certificate on port 443.
-    TlsAlpn01,
-    /// By a lasting record in DNS.
-    DnsPersist01,
-}
 
 const CHALLENGES: [(&str, AcmeChallenge); 3] = [
     ("http-01", AcmeChallenge::Http01),
     ("tls-alpn-01", AcmeChallenge::TlsAlpn01),
     ("dns-persist-01", AcmeChallenge::DnsPersist01),
 ];
-
-/// Authorities that have a name here, and the URLs of their directories.
-const ISSUERS: [(&str, &str); 2] = [
-    ("letsencrypt", "https://acme-v02.api.letsencrypt.org/directory"),
-    ("letsencrypt-staging", "https://acme-staging-v02.api.letsencrypt.org/directory"),
-];
-
-impl Default for AcmeSettings {
-    fn default() -> Self {
-        let [(_, directory), _] = ISSUERS;
-        Self {
-            names: Vec::new(),
-            email: None,
-            issuers: vec![AcmeIssuer { directory: directory.to_owned(), account: None }],
-            profile: None,
-            challenges: vec![AcmeChallenge::Http01, AcmeChallenge::TlsAlpn01],
-            state: AcmeState::Usual,
-            ca: None,
-        }
-    }
-}
 
 /// The ports of a site on the internet when no listener is configured: plain and encrypted, of both families.
 pub(super) const DEFAULT_LISTENERS: [(&str, IsEncrypted); 4] = [
@@ -227,136 +150,66 @@ fn list<T>(
     Ok(read)
 }
 
-pub(super) static ACME: SectionKeys = SectionKeys {
-    name: "[acme]",
-    own: &[
-        ConfigKey {
-            name: "names",
-            value: Value::Own {
-                takes: "list of names and addresses",
-                read: |config, item, reading| {
-                    config.acme.names = list(item, reading.problems, ACME_NAMES, word)?;
-                    Ok(())
-                },
-                show: |config| {
-                    (!config.acme.names.is_empty()).then(|| show_texts(&config.acme.names))
-                },
-            },
-            absent: Absent::Words("must be given"),
-            change: ChangeEffect::Reload,
-            text: "The names and addresses of the site. Each name gets a certificate, and all addresses (at most 100) get one, which is [ordered and renewed by the server](tls.md#certificates-by-itself) and shown by listeners with `tls = \"acme\"`. Without any `[[listener]]` there are four: ports 80 (plain) and 443 (encrypted) of all addresses. Whoever writes this section agrees to the terms of the issuers.",
+pub(super) static ACME: SectionKeys = section! {
+    "[acme]";
+    "names": set(
+        acme.names, "list of names and addresses",
+        |item, reading| list(item, reading.problems, ACME_NAMES, word)?,
+        |value| (!value.is_empty()).then(|| show_texts(value)),
+    ), "must be given", Reload,
+        "The names and addresses of the site. Each name gets a certificate, and all addresses (at most 100) get one, which is [ordered and renewed by the server](tls.md#certificates-by-itself) and shown by listeners with `tls = \"acme\"`. Without any `[[listener]]` there are four: ports 80 (plain) and 443 (encrypted) of all addresses. Whoever writes this section agrees to the terms of the issuers.";
+    "email": optional(acme.email, email, "text"), "none is given", Reload,
+        "Where an issuer may send mail about the account. It is used when the account is made.";
+    "issuers": own(
+        "list of `\"letsencrypt\"`, `\"letsencrypt-staging\"`, URLs of directories, or `{ \
+        directory, key_id, key_file }`",
+        |config, item, reading| {
+            let base = reading.base;
+            config.acme.issuers =
+                list(item, reading.problems, ACME_ISSUERS, |part| issuer(part, base))?;
+            Ok(())
         },
-        ConfigKey {
-            name: "email",
-            value: Value::Own {
-                takes: "text",
-                read: |config, item, _| {
-                    config.acme.email = Some(email(item)?);
-                    Ok(())
-                },
-                show: |config| config.acme.email.as_ref().map(show_text),
-            },
-            absent: Absent::Words("none is given"),
-            change: ChangeEffect::Reload,
-            text: "Where an issuer may send mail about the account. It is used when the account is made.",
+        |config| {
+            let shown: Vec<String> = config.acme.issuers.iter().map(show_issuer).collect();
+            Some(format!("[{}]", shown.join(", ")))
         },
-        ConfigKey {
-            name: "issuers",
-            value: Value::Own {
-                takes: "list of `\"letsencrypt\"`, `\"letsencrypt-staging\"`, URLs of directories, or `{ \
-                        directory, key_id, key_file }`",
-                read: |config, item, reading| {
-                    let base = reading.base;
-                    config.acme.issuers =
-                        list(item, reading.problems, ACME_ISSUERS, |part| issuer(part, base))?;
-                    Ok(())
-                },
-                show: |config| {
-                    let shown: Vec<String> = config.acme.issuers.iter().map(show_issuer).collect();
-                    Some(format!("[{}]", shown.join(", ")))
-                },
-            },
-            absent: Absent::Default,
-            change: ChangeEffect::Reload,
-            text: "The authorities that issue. After two failures the next one is asked. `key_id` and `key_file` (base64url) are for an authority that asks for an account of its own.",
+    ), default, Reload,
+        "The authorities that issue. After two failures the next one is asked. `key_id` and `key_file` (base64url) are for an authority that asks for an account of its own.";
+    "profile": optional(acme.profile, word, "text"), "the issuer's default, for addresses `\"shortlived\"`", Reload,
+        "The profile of certificates, such as `\"shortlived\"`. An issuer without it issues its default.";
+    "challenges": own(
+        "list of `\"http-01\"`, `\"tls-alpn-01\"` and `\"dns-persist-01\"`",
+        |config, item, reading| {
+            let one = |part: &Item<'_>| choice(part, &CHALLENGES);
+            config.acme.challenges = list(item, reading.problems, CHALLENGES.len(), one)?;
+            Ok(())
         },
-        ConfigKey {
-            name: "profile",
-            value: Value::Own {
-                takes: "text",
-                read: |config, item, _| {
-                    config.acme.profile = Some(word(item)?);
-                    Ok(())
-                },
-                show: |config| config.acme.profile.as_ref().map(show_text),
-            },
-            absent: Absent::Words("the issuer's default, for addresses `\"shortlived\"`"),
-            change: ChangeEffect::Reload,
-            text: "The profile of certificates, such as `\"shortlived\"`. An issuer without it issues its default.",
+        |config| {
+            let named = |challenge: &AcmeChallenge| {
+                CHALLENGES.iter().find(|(_, one)| one == challenge).map(|(name, _)| *name)
+            };
+            let names: Vec<&str> =
+                config.acme.challenges.iter().filter_map(named).collect();
+            Some(show_texts(&names))
         },
-        ConfigKey {
-            name: "challenges",
-            value: Value::Own {
-                takes: "list of `\"http-01\"`, `\"tls-alpn-01\"` and `\"dns-persist-01\"`",
-                read: |config, item, reading| {
-                    let one = |part: &Item<'_>| choice(part, &CHALLENGES);
-                    config.acme.challenges = list(item, reading.problems, CHALLENGES.len(), one)?;
-                    Ok(())
-                },
-                show: |config| {
-                    let named = |challenge: &AcmeChallenge| {
-                        CHALLENGES.iter().find(|(_, one)| one == challenge).map(|(name, _)| *name)
-                    };
-                    let names: Vec<&str> =
-                        config.acme.challenges.iter().filter_map(named).collect();
-                    Some(show_texts(&names))
-                },
-            },
-            absent: Absent::Default,
-            change: ChangeEffect::Reload,
-            text: "How names are proved, the preferred way first; after a failure the next one is tried. `http-01` needs port 80 and `tls-alpn-01` port 443 to lead here. `dns-persist-01` needs a record in DNS, which is set once (the log shows it at each order), and is the only one for wildcards.",
+    ), default, Reload,
+        "How names are proved, the preferred way first; after a failure the next one is tried. `http-01` needs port 80 and `tls-alpn-01` port 443 to lead here. `dns-persist-01` needs a record in DNS, which is set once (the log shows it at each order), and is the only one for wildcards.";
+    "state": set(
+        acme.state, "path of a directory, or `\"store\"`",
+        |item, reading| match item.value {
+            DeValue::String(text) if *text == IN_STORE => AcmeState::Store,
+            _ => AcmeState::Directory(path(item, reading.base)?),
         },
-        ConfigKey {
-            name: "state",
-            value: Value::Own {
-                takes: "path of a directory, or `\"store\"`",
-                read: |config, item, reading| {
-                    config.acme.state = match item.value {
-                        DeValue::String(text) if *text == IN_STORE => AcmeState::Store,
-                        _ => AcmeState::Directory(path(item, reading.base)?),
-                    };
-                    Ok(())
-                },
-                show: |config| match &config.acme.state {
-                    AcmeState::Usual => None,
-                    AcmeState::Directory(path) => Some(show_text(path.display())),
-                    AcmeState::Store => Some(show_text(IN_STORE)),
-                },
-            },
-            absent: Absent::Words(
-                "`acme` in `$STATE_DIRECTORY`, for root in `/var/lib/velodrome`, for others in \
-                 `~/.local/share/velodrome`",
-            ),
-            change: ChangeEffect::Restart,
-            text: "Where accounts, keys and certificates are kept: in a directory outside the served ones, which is created if missing, or in the [store](store.md), where no client reaches them. Servers that share it order once: one has the lock, the others use what it gets.",
+        |value| match value {
+            AcmeState::Usual => None,
+            AcmeState::Directory(path) => Some(show_text(path.display())),
+            AcmeState::Store => Some(show_text(IN_STORE)),
         },
-        ConfigKey {
-            name: "ca",
-            value: Value::Own {
-                takes: "path",
-                read: |config, item, reading| {
-                    config.acme.ca = Some(path(item, reading.base)?);
-                    Ok(())
-                },
-                show: |config| config.acme.ca.as_ref().map(|path| show_text(path.display())),
-            },
-            absent: Absent::Words("the public authorities"),
-            change: ChangeEffect::Reload,
-            text: "A PEM file with authorities that are trusted for the connections to issuers, besides the public ones: for an issuer of one's own.",
-        },
-    ],
-    shared: &[],
-    shared_in: "",
+    ), "`acme` in `$STATE_DIRECTORY`, for root in `/var/lib/velodrome`, for others in \
+        `~/.local/share/velodrome`", Restart,
+        "Where accounts, keys and certificates are kept: in a directory outside the served ones, which is created if missing, or in the [store](store.md), where no client reaches them. Servers that share it order once: one has the lock, the others use what it gets.";
+    "ca": path(acme.ca, "path"), "the public authorities", Reload,
+        "A PEM file with authorities that are trusted for the connections to issuers, besides the public ones: for an issuer of one's own.";
 };
 
 fn email(item: &Item<'_>) -> Result<String, String> {
@@ -371,7 +224,6 @@ fn email(item: &Item<'_>) -> Result<String, String> {
 
 impl Config {
     /// Whether a listener shows certificates that the server orders.
-    #[must_use]
     pub fn orders_certificates(&self) -> bool {
         let mut all = self.listeners.iter().filter_map(|listener| listener.tls.as_ref());
         all.any(|tls| tls.certificates == ListenerCertificates::Acme)

@@ -32,56 +32,40 @@ impl fmt::Display for ListenerAddress {
 }
 
 /// Why a text is not the address of a listener.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ListenerAddressError {
     /// It is only a port.
+    #[error(
+        "it has no address; write \"127.0.0.1:{0}\" for this machine only, \"0.0.0.0:{0}\" \
+         for all"
+    )]
     NoHost(u16),
     /// It is only an address; contains an example with a port.
+    #[error("it has no port; write \"{0}\"")]
     NoPort(String),
     /// It is a host name.
+    #[error(
+        "names are not looked up; write an address such as \"127.0.0.1:8080\" or \"[::1]:8080\""
+    )]
     Name,
     /// It is a Unix path that is not absolute.
+    #[error("the path must be absolute; write \"unix:/run/velodrome.sock\"")]
     PathNotAbsolute,
     /// It is a Unix path longer than the kernel allows.
+    #[error("the path must be at most {UNIX_PATH_SIZE_MAX} bytes long")]
     PathTooLong,
     /// It is a Unix path with a NUL byte.
+    #[error("the path must not contain a NUL byte")]
     PathWithNul,
     /// It is `systemd:` without a name.
+    #[error("the name is missing; write \"systemd\" for all sockets or \"systemd:NAME\" for one")]
     NoSystemdName,
     /// It is something else.
+    #[error(
+        "write \"127.0.0.1:8080\", \"[::1]:8080\", \"unix:/run/velodrome.sock\" or \"systemd:NAME\""
+    )]
     Unreadable,
 }
-
-impl fmt::Display for ListenerAddressError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoHost(port) => write!(
-                out,
-                "it has no address; write \"127.0.0.1:{port}\" for this machine only, \"0.0.0.0:{port}\" \
-                 for all"
-            ),
-            Self::NoPort(mended) => write!(out, "it has no port; write \"{mended}\""),
-            Self::Name => out.write_str(
-                "names are not looked up; write an address such as \"127.0.0.1:8080\" or \"[::1]:8080\"",
-            ),
-            Self::PathNotAbsolute => {
-                out.write_str("the path must be absolute; write \"unix:/run/velodrome.sock\"")
-            }
-            Self::PathTooLong => {
-                write!(out, "the path must be at most {UNIX_PATH_SIZE_MAX} bytes long")
-            }
-            Self::PathWithNul => out.write_str("the path must not contain a NUL byte"),
-            Self::NoSystemdName => out.write_str(
-                "the name is missing; write \"systemd\" for all sockets or \"systemd:NAME\" for one",
-            ),
-            Self::Unreadable => out.write_str(
-                "write \"127.0.0.1:8080\", \"[::1]:8080\", \"unix:/run/velodrome.sock\" or \"systemd:NAME\"",
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ListenerAddressError {}
 
 impl FromStr for ListenerAddress {
     type Err = ListenerAddressError;

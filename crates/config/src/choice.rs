@@ -2,9 +2,9 @@
 //!
 //! Owns the hint for an unknown word. Never knows what the words mean.
 
-use super::item::Item;
-use super::value::{borrowed_text, cannot_be};
-use super::wording::{enumerate, nearest};
+use crate::item::Item;
+use crate::value::{borrowed_text, cannot_be};
+use crate::wording::{enumerate, nearest};
 
 /// The value for the word.
 pub(super) fn choice<T: Copy>(item: &Item<'_>, words: &[(&str, T)]) -> Result<T, String> {

@@ -1,15 +1,15 @@
 //! The country of an address: the file of the key `countries`, with networks and their countries.
 //!
-//! Owns the form of a row, and the lookup in a sorted list. Never reads the file: [`Outside`](super::Outside) does.
+//! Owns the form of a row, and the lookup in a sorted list. Never reads the file: [`Outside`](Outside) does.
 
 use std::fmt;
 use std::net::IpAddr;
 
 use wire::network::Network;
 
-use super::separated::rows;
-use super::wording::shown;
 use crate::limits::{COUNTRY_ROWS_MAX, MAP_PROBLEMS_MAX};
+use crate::separated::rows;
+use crate::wording::shown;
 
 /// A country by its two letters (ISO 3166-1), in upper case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,6 @@ struct Span {
 
 impl Countries {
     /// The country of an address, if the file has it.
-    #[must_use]
     pub fn of(&self, address: IpAddr) -> Option<Country> {
         let number = number(address);
         let after = self.parts.partition_point(|(first, _)| *first <= number);

@@ -6,15 +6,14 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use super::Outside;
-use super::secret::Secret;
-use super::wording::shown;
 use crate::limits::SECRET_SIZE_MAX;
+use crate::outside::Outside;
+use crate::secret::Secret;
+use crate::wording::shown;
 
 /// A text whose variables were put in.
 pub(super) struct Expanded {
     pub(super) text: String,
-    /// The secrets that are in it.
     pub(super) secrets: Vec<Secret>,
 }
 

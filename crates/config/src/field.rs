@@ -5,14 +5,13 @@
 
 use wire::http::fields::FRAMING;
 
-use super::Header;
-use super::Problems;
-use super::item::Item;
-use super::section::Section;
-use super::value::{cannot_be, text, word};
-use super::wording::nearest;
-use super::wording::shown;
+use crate::item::Item;
 use crate::limits::HEADERS_SIZE_MAX;
+use crate::model::header::Header;
+use crate::problem::Problems;
+use crate::section::Section;
+use crate::value::{cannot_be, text, word};
+use crate::wording::{nearest, shown};
 
 /// Fields that frame a message or belong to the connection, and what to write instead.
 const RESERVED: [(&str, &str); 13] = [

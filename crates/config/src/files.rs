@@ -4,183 +4,67 @@
 
 use std::path::Path;
 
-use super::field::{cache_control, is_surely_media_type, media_type};
-use super::item::Item;
-use super::key::{ANY_SIZE, Absent, ChangeEffect, ConfigKey, SectionKeys, Value, show_texts};
-use super::page_name::PageName;
-use super::section::Section;
-use super::value::{borrowed_text, cannot_be, path, word};
-use super::wording::shown;
-use super::{CacheRule, Config, FileSettings, Problems, RouteAction, TargetTemplate};
+use crate::field::{cache_control, is_surely_media_type, media_type};
+use crate::item::Item;
+use crate::key::{ANY_SIZE, ConfigKey, SectionKeys, rows, section};
 use crate::limits::{GLOB_SIZE_MAX, TRIES_MAX};
+use crate::model::config::{Config, RouteAction};
+use crate::model::file_settings::{CacheRule, FileSettings};
+use crate::model::files::MediaType;
+use crate::page_name::PageName;
+use crate::problem::Problems;
+use crate::section::Section;
+use crate::target::TargetTemplate;
+use crate::value::{borrowed_text, cannot_be, path, word};
+use crate::wording::shown;
 
-/// The media type of an extension.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MediaType {
-    /// The extension in lower case, without its dot.
-    pub extension: String,
-    /// The value of Content-Type.
-    pub value: String,
-}
-
-static SHARED: &[ConfigKey] = &[
-    ConfigKey {
-        name: "listing",
-        value: Value::Boolean(|config| &mut config.default_host.files.listing),
-        absent: Absent::Default,
-        change: ChangeEffect::Reload,
-        text: "Answers a directory without an index with a list of its files instead of 404.",
-    },
-    ConfigKey {
-        name: "index",
-        value: Value::Own {
-            takes: "list of names",
-            read: |config, item, reading| {
-                config.default_host.files.index = item.list(reading.problems, index_name)?;
-                Ok(())
-            },
-            show: |config| Some(show_texts(&config.default_host.files.index)),
-        },
-        absent: Absent::Default,
-        change: ChangeEffect::Reload,
-        text: "Index files of a directory, in order of preference.",
-    },
-    ConfigKey {
-        name: "hidden",
-        value: Value::Boolean(|config| &mut config.default_host.files.hidden),
-        absent: Absent::Default,
-        change: ChangeEffect::Reload,
-        text: "Serves files whose name begins with a dot. `/.well-known/` is always served.",
-    },
-    ConfigKey {
-        name: "hide",
-        value: Value::Own {
-            takes: "list of patterns",
-            read: |config, item, reading| {
-                config.default_host.files.hide = item.list(reading.problems, pattern)?;
-                Ok(())
-            },
-            show: |config| Some(show_texts(&config.default_host.files.hide)),
-        },
-        absent: Absent::Default,
-        change: ChangeEffect::Reload,
-        text: "Files hidden from clients: a name (`\"*.bak\"`) or a whole path (`\"/private/*\"`), where `*` matches any characters. Always hidden: names that begin with `velodrome.toml` (including copies that editors make), the sources of [pages](pages.md), `*.page.*` and `*.page`, and the directory of [app modules](modules.md).",
-    },
-    ConfigKey {
-        name: "symlinks",
-        value: Value::Boolean(|config| &mut config.default_host.files.symlinks),
-        absent: Absent::Default,
-        change: ChangeEffect::Reload,
-        text: "Follows symbolic links that stay below the root.",
-    },
-    ConfigKey {
-        name: "precompressed",
-        value: Value::Boolean(|config| &mut config.default_host.files.precompressed),
-        absent: Absent::Default,
-        change: ChangeEffect::Reload,
-        text: "Sends `a.css.zst`, `a.css.br` or `a.css.gz` instead of `a.css` to clients that accept it, unless it is older.",
-    },
-    ConfigKey {
-        name: "compress",
-        value: Value::Boolean(|config| &mut config.default_host.files.compress),
-        absent: Absent::Default,
-        change: ChangeEffect::Reload,
-        text: "Compresses text files on request and caches the result. For pages and modules use [`[pages] compress`](#pages).",
-    },
-    ConfigKey {
-        name: "compress_from",
-        value: Value::Size(|config| &mut config.default_host.files.compress_from, ANY_SIZE),
-        absent: Absent::Default,
-        change: ChangeEffect::Reload,
-        text: "Shorter files are not compressed.",
-    },
-];
-
-pub(super) static FILES: SectionKeys = SectionKeys {
-    name: "[files]",
-    own: &[
-        ConfigKey {
-            name: "cache_size",
-            value: Value::Size(|config| &mut config.file_cache.size, ANY_SIZE),
-            absent: Absent::Default,
-            change: ChangeEffect::Live,
-            text: "Memory for file content, per scheduler; the least recently used files are evicted. `0` turns the cache off.",
-        },
-        ConfigKey {
-            name: "cache_file_size",
-            value: Value::Size(|config| &mut config.file_cache.file_size, ANY_SIZE),
-            absent: Absent::Default,
-            change: ChangeEffect::Reload,
-            text: "Longer files are not cached but sent from the kernel's page cache.",
-        },
-        ConfigKey {
-            name: "cache_control",
-            value: Value::Section { takes: "sections `[[files.cache_control]]`" },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Reload,
-            text: "The Cache-Control by file; the first match applies.",
-        },
-    ],
-    shared: SHARED,
-    shared_in: "[files]",
+static SHARED: &[ConfigKey] = rows! {
+    "listing": boolean(default_host.files.listing), default, Reload,
+        "Answers a directory without an index with a list of its files instead of 404.";
+    "index": list(default_host.files.index, index_name, "list of names"), default, Reload,
+        "Index files of a directory, in order of preference.";
+    "hidden": boolean(default_host.files.hidden), default, Reload,
+        "Serves files whose name begins with a dot. `/.well-known/` is always served.";
+    "hide": list(default_host.files.hide, pattern, "list of patterns"), default, Reload,
+        "Files hidden from clients: a name (`\"*.bak\"`) or a whole path (`\"/private/*\"`), where `*` matches any characters. Always hidden: names that begin with `velodrome.toml` (including copies that editors make), the sources of [pages](pages.md), `*.page.*` and `*.page`, and the directory of [app modules](modules.md).";
+    "symlinks": boolean(default_host.files.symlinks), default, Reload,
+        "Follows symbolic links that stay below the root.";
+    "precompressed": boolean(default_host.files.precompressed), default, Reload,
+        "Sends `a.css.zst`, `a.css.br` or `a.css.gz` instead of `a.css` to clients that accept it, unless it is older.";
+    "compress": boolean(default_host.files.compress), default, Reload,
+        "Compresses text files on request and caches the result. For pages and modules use [`[pages] compress`](#pages).";
+    "compress_from": size(default_host.files.compress_from, ANY_SIZE), default, Reload,
+        "Shorter files are not compressed.";
 };
 
-pub(super) static ROUTE_FILES: SectionKeys = SectionKeys {
-    name: "route.files",
-    own: &[
-        ConfigKey {
-            name: "root",
-            value: Value::Apart { takes: "path of a directory" },
-            absent: Absent::Words("the host's"),
-            change: ChangeEffect::Reload,
-            text: "The directory of the files. With `root`, the prefix is removed: with `prefix = \"/static/\"` and `root = \"assets\"` the path `/static/a.css` is the file `assets/a.css`. Without `root`, and with `path` or `glob`, the whole path is used.",
-        },
-        ConfigKey {
-            name: "cache_control",
-            value: Value::Apart { takes: "text" },
-            absent: Absent::Words("the rules of `[files]`"),
-            change: ChangeEffect::Reload,
-            text: "The Cache-Control of all these files.",
-        },
-        ConfigKey {
-            name: "try",
-            value: Value::Apart { takes: "list of paths" },
-            absent: Absent::Words("`[\"$path\"]`"),
-            change: ChangeEffect::Reload,
-            text: "Paths below the root to try in order: the first with a file or page answers, with its own type, validators and length. `$path` is the path as this route looks for files. `\"$path/\"` is a directory with an index or a listing: a client that asked without the slash is redirected to it. If none is there, the answer is 404. A single-page application: `try = [\"$path\", \"/index.html\"]`.",
-        },
-        ConfigKey {
-            name: "alias",
-            value: Value::Apart { takes: "path of a file" },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Reload,
-            text: "The one file that answers every path of the route, whatever its name; not beside `root` or `try`. It is served even if `hide` covers it.",
-        },
-    ],
-    shared: SHARED,
-    shared_in: "[files]",
+pub(super) static FILES: SectionKeys = section! {
+    "[files]", SHARED of "[files]";
+    "cache_size": size(file_cache.size, ANY_SIZE), default, Live,
+        "Memory for file content, per scheduler; the least recently used files are evicted. `0` turns the cache off.";
+    "cache_file_size": size(file_cache.file_size, ANY_SIZE), default, Reload,
+        "Longer files are not cached but sent from the kernel's page cache.";
+    "cache_control": section("sections `[[files.cache_control]]`"), "none", Reload,
+        "The Cache-Control by file; the first match applies.";
 };
 
-pub(super) static CACHE_CONTROL: SectionKeys = SectionKeys {
-    name: "[[files.cache_control]]",
-    own: &[
-        ConfigKey {
-            name: "glob",
-            value: Value::Apart { takes: "pattern" },
-            absent: Absent::Words("must be given"),
-            change: ChangeEffect::Reload,
-            text: "Without a `/` a file name (`\"*.css\"`), with one the whole path below the root (`\"/assets/*\"`). `*` matches any characters, including slashes.",
-        },
-        ConfigKey {
-            name: "value",
-            value: Value::Apart { takes: "text" },
-            absent: Absent::Words("must be given"),
-            change: ChangeEffect::Reload,
-            text: "The Cache-Control, such as `\"public, max-age=3600\"`.",
-        },
-    ],
-    shared: &[],
-    shared_in: "",
+pub(super) static ROUTE_FILES: SectionKeys = section! {
+    "route.files", SHARED of "[files]";
+    "root": apart("path of a directory"), "the host's", Reload,
+        "The directory of the files. With `root`, the prefix is removed: with `prefix = \"/static/\"` and `root = \"assets\"` the path `/static/a.css` is the file `assets/a.css`. Without `root`, and with `path` or `glob`, the whole path is used.";
+    "cache_control": apart("text"), "the rules of `[files]`", Reload,
+        "The Cache-Control of all these files.";
+    "try": apart("list of paths"), "`[\"$path\"]`", Reload,
+        "Paths below the root to try in order: the first with a file or page answers, with its own type, validators and length. `$path` is the path as this route looks for files. `\"$path/\"` is a directory with an index or a listing: a client that asked without the slash is redirected to it. If none is there, the answer is 404. A single-page application: `try = [\"$path\", \"/index.html\"]`.";
+    "alias": apart("path of a file"), "none", Reload,
+        "The one file that answers every path of the route, whatever its name; not beside `root` or `try`. It is served even if `hide` covers it.";
+};
+
+pub(super) static CACHE_CONTROL: SectionKeys = section! {
+    "[[files.cache_control]]";
+    "glob": apart("pattern"), "must be given", Reload,
+        "Without a `/` a file name (`\"*.css\"`), with one the whole path below the root (`\"/assets/*\"`). `*` matches any characters, including slashes.";
+    "value": apart("text"), "must be given", Reload,
+        "The Cache-Control, such as `\"public, max-age=3600\"`.";
 };
 
 /// Reads the cache rules of `[files]`.

@@ -2,11 +2,13 @@
 //!
 //! Owns the keys of that table. `proxy_route` checks that the upstream exists.
 
-use super::item::Item;
-use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value};
-use super::section::Section;
-use super::value::{borrowed_text, cannot_be, word};
-use super::{ForwardAuth, Problems, field};
+use crate::field;
+use crate::item::Item;
+use crate::key::{SectionKeys, section};
+use crate::model::upstream::ForwardAuth;
+use crate::problem::Problems;
+use crate::section::Section;
+use crate::value::{borrowed_text, cannot_be, word};
 
 /// Reads the key.
 pub(super) fn read(route: &Section<'_>, problems: &mut Problems) -> Option<ForwardAuth> {
@@ -33,31 +35,12 @@ fn target(item: &Item<'_>) -> Result<String, String> {
     Err(cannot_be(item, text, "write a path that begins with \"/\", percent-encoded"))
 }
 
-pub(super) static FORWARD_AUTH: SectionKeys = SectionKeys {
-    name: "route.forward_auth",
-    own: &[
-        ConfigKey {
-            name: "upstream",
-            value: Value::Apart { takes: "name" },
-            absent: Absent::Words("must be given"),
-            change: ChangeEffect::Reload,
-            text: "The `name` of the `[[upstream]]` that is asked.",
-        },
-        ConfigKey {
-            name: "path",
-            value: Value::Apart { takes: "path, perhaps with a query" },
-            absent: Absent::Words("`\"/\"`"),
-            change: ChangeEffect::Reload,
-            text: "The path that is asked for.",
-        },
-        ConfigKey {
-            name: "copy",
-            value: Value::Apart { takes: "list of names" },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Reload,
-            text: "Fields of the answer that the request gets, in place of those that the client sent. One that the answer does not have is removed from the request.",
-        },
-    ],
-    shared: &[],
-    shared_in: "",
+pub(super) static FORWARD_AUTH: SectionKeys = section! {
+    "route.forward_auth";
+    "upstream": apart("name"), "must be given", Reload,
+        "The `name` of the `[[upstream]]` that is asked.";
+    "path": apart("path, perhaps with a query"), "`\"/\"`", Reload,
+        "The path that is asked for.";
+    "copy": apart("list of names"), "none", Reload,
+        "Fields of the answer that the request gets, in place of those that the client sent. One that the answer does not have is removed from the request.";
 };

@@ -7,11 +7,10 @@
 //! which is correct because the wildcard before the next piece matches whatever follows. A
 //! comparison visits each segment of the path at most once per segment of the pattern.
 
-use std::fmt;
 use std::ops::Range;
 
-use super::request_path;
 use crate::limits::{GLOB_SIZE_MAX, WILDCARDS_MAX};
+use crate::request_path;
 
 /// A pattern of paths.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,40 +37,27 @@ struct Segment {
 }
 
 /// Why a text is not a pattern.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GlobError {
     /// It is not a request path; contains the reason, as the rest of a sentence.
+    #[error("{0}")]
     NoPath(&'static str),
     /// It is longer than [`GLOB_SIZE_MAX`].
+    #[error("it must be at most {GLOB_SIZE_MAX} bytes long")]
     TooLong,
     /// It has more than [`WILDCARDS_MAX`] wildcards.
+    #[error("it must have at most {WILDCARDS_MAX} wildcards")]
     TooManyWildcards,
     /// `**` is next to other characters.
+    #[error("`**` matches whole segments, as in \"/docs/**\" and \"/**/*.png\"")]
     DoubleStarWithin,
     /// `**` follows `**`.
+    #[error("`**/**` means no more than `**`")]
     DoubleStarTwice,
     /// It contains a character that has a meaning in other kinds of patterns.
+    #[error("`{0}` has no meaning here; only `*` and `**` have")]
     Meaningless(char),
 }
-
-impl fmt::Display for GlobError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoPath(why) => out.write_str(why),
-            Self::TooLong => write!(out, "it must be at most {GLOB_SIZE_MAX} bytes long"),
-            Self::TooManyWildcards => write!(out, "it must have at most {WILDCARDS_MAX} wildcards"),
-            Self::DoubleStarWithin => {
-                out.write_str("`**` matches whole segments, as in \"/docs/**\" and \"/**/*.png\"")
-            }
-            Self::DoubleStarTwice => out.write_str("`**/**` means no more than `**`"),
-            Self::Meaningless(character) => {
-                write!(out, "`{character}` has no meaning here; only `*` and `**` have")
-            }
-        }
-    }
-}
-
-impl std::error::Error for GlobError {}
 
 /// What the wildcards of a pattern matched: ranges of the path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,7 +81,6 @@ impl Captures {
     }
 
     /// The part of `path` that the wildcard with this number, from 1, matched; empty if there is none.
-    #[must_use]
     pub fn part<'p>(&self, number: usize, path: &'p str) -> &'p str {
         number
             .checked_sub(1)
@@ -154,25 +139,21 @@ impl PathGlob {
     }
 
     /// The text of the pattern.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
     /// The number of wildcards.
-    #[must_use]
     pub fn wildcards(&self) -> usize {
         self.wildcards
     }
 
     /// Whether the pattern matches this path.
-    #[must_use]
     pub fn is_match(&self, path: &str) -> bool {
         self.captures(path).is_some()
     }
 
     /// What the wildcards match in this path; `None` if the pattern does not match.
-    #[must_use]
     pub fn captures(&self, path: &str) -> Option<Captures> {
         let mut captures = Captures::none();
         let mut rest = Rest::of(path)?;

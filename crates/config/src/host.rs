@@ -5,81 +5,48 @@
 
 use std::path::Path;
 
-use super::access::{self, ACCESS_OF_PART};
-use super::item::Item;
-use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value};
-use super::page_name::PageName;
-use super::route_keys::{HOST_ROUTE, ROUTE};
-use super::section::Section;
-use super::value::{boolean, borrowed_text, cannot_be, duration, path};
-use super::wording::shown;
-use super::{
-    ErrorPage, FileSettings, Host, HostName, Https, Problems, field, host_name, request_path,
-    routes,
+use crate::access::ACCESS_OF_PART;
+use crate::host_name::HostName;
+use crate::item::Item;
+use crate::key::{ConfigKey, SectionKeys, row, section};
+use crate::model::config::{ErrorPage, Host};
+use crate::model::encryption::Https;
+use crate::model::file_settings::FileSettings;
+use crate::page_name::PageName;
+use crate::problem::Problems;
+use crate::routes::{HOST_ROUTE, ROUTE};
+use crate::section::Section;
+use crate::value::{boolean, borrowed_text, cannot_be, duration, path};
+use crate::wording::shown;
+use crate::{access, field, host_name, request_path, routes};
+
+/// A key of the top level and of `[[host]]`.
+pub(super) const REDIRECT_TO_HTTPS: ConfigKey = row! {
+    "redirect_to_https": apart("true or false"), "`false`; for a `[[host]]` that of the top level", Reload,
+        "Redirects requests over plain connections to the same address with `https:` (308), at the port of the first listener with `tls`. Paths below `/.well-known/acme-challenge/` are not redirected."
 };
 
 /// A key of the top level and of `[[host]]`.
-pub(super) const REDIRECT_TO_HTTPS: ConfigKey = ConfigKey {
-    name: "redirect_to_https",
-    value: Value::Apart { takes: "true or false" },
-    absent: Absent::Words("`false`; for a `[[host]]` that of the top level"),
-    change: ChangeEffect::Reload,
-    text: "Redirects requests over plain connections to the same address with `https:` (308), at the port of the first listener with `tls`. Paths below `/.well-known/acme-challenge/` are not redirected.",
+pub(super) const HSTS: ConfigKey = row! {
+    "hsts": apart("duration"), "none; for a `[[host]]` that of the top level", Reload,
+        "For how long browsers shall use encrypted connections only: a `Strict-Transport-Security` field (RFC 6797) in answers over such connections. Browsers keep to it even if you change your mind; begin with `\"1h\"`."
 };
 
-/// A key of the top level and of `[[host]]`.
-pub(super) const HSTS: ConfigKey = ConfigKey {
-    name: "hsts",
-    value: Value::Apart { takes: "duration" },
-    absent: Absent::Words("none; for a `[[host]]` that of the top level"),
-    change: ChangeEffect::Reload,
-    text: "For how long browsers shall use encrypted connections only: a `Strict-Transport-Security` field (RFC 6797) in answers over such connections. Browsers keep to it even if you change your mind; begin with `\"1h\"`.",
-};
-
-pub(super) static HOST: SectionKeys = SectionKeys {
-    name: "[[host]]",
-    own: &[
-        ConfigKey {
-            name: "names",
-            value: Value::Apart { takes: "list of names" },
-            absent: Absent::Words("must be given"),
-            change: ChangeEffect::Reload,
-            text: "`\"example.org\"`; `\"*.example.org\"` for all names with at least one more label. Ports and case are ignored.",
-        },
-        ConfigKey {
-            name: "root",
-            value: Value::Apart { takes: "path of a directory" },
-            absent: Absent::Words("the default host's"),
-            change: ChangeEffect::Reload,
-            text: "The directory that the host serves.",
-        },
-        ConfigKey {
-            name: "route",
-            value: Value::Section { takes: "sections `[[host.route]]`" },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Reload,
-            text: "Its routes.",
-        },
-        ConfigKey {
-            name: "headers",
-            value: Value::Section { takes: "table of fields" },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Reload,
-            text: "Header fields added to its answers: `[host.headers]`.",
-        },
-        ConfigKey {
-            name: "error_pages",
-            value: Value::Section { takes: "table of paths" },
-            absent: Absent::Words("built-in texts"),
-            change: ChangeEffect::Reload,
-            text: "Its error pages: `[host.error_pages]`.",
-        },
-        REDIRECT_TO_HTTPS,
-        HSTS,
-        ACCESS_OF_PART,
-    ],
-    shared: &[],
-    shared_in: "",
+pub(super) static HOST: SectionKeys = section! {
+    "[[host]]";
+    "names": apart("list of names"), "must be given", Reload,
+        "`\"example.org\"`; `\"*.example.org\"` for all names with at least one more label. Ports and case are ignored.";
+    "root": apart("path of a directory"), "the default host's", Reload,
+        "The directory that the host serves.";
+    "route": section("sections `[[host.route]]`"), "none", Reload,
+        "Its routes.";
+    "headers": section("table of fields"), "none", Reload,
+        "Header fields added to its answers: `[host.headers]`.";
+    "error_pages": section("table of paths"), "built-in texts", Reload,
+        "Its error pages: `[host.error_pages]`.";
+    const REDIRECT_TO_HTTPS;
+    const HSTS;
+    const ACCESS_OF_PART;
 };
 
 /// Reads the default host, whose keys are at the top level.

@@ -4,9 +4,9 @@
 
 use std::fmt;
 
-use super::item::Item;
-use super::value::{borrowed_text, cannot_be};
+use crate::item::Item;
 use crate::limits::HOST_NAME_SIZE_MAX;
+use crate::value::{borrowed_text, cannot_be};
 
 /// A name of a host, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -51,7 +51,6 @@ impl HostName {
     }
 
     /// Whether this is the name of a host, given in lower case without port and final dot.
-    #[must_use]
     pub fn is_match(&self, host: &[u8]) -> bool {
         match self {
             Self::Exact(name) => name.as_bytes() == host,
@@ -83,7 +82,6 @@ impl fmt::Display for HostName {
     }
 }
 
-/// A host name.
 pub(super) fn read(item: &Item<'_>) -> Result<HostName, String> {
     let text = borrowed_text(item, "a host name in quotes such as \"example.org\"")?;
     HostName::parse(text).map_err(|why| cannot_be(item, text, why))

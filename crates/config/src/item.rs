@@ -5,8 +5,8 @@
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::problem::Problems;
-use super::wording::shown;
+use crate::problem::Problems;
+use crate::wording::shown;
 
 /// A value in the file, with its key and position.
 #[derive(Clone, Copy)]
@@ -17,7 +17,6 @@ pub(super) struct Item<'a> {
     pub(super) key_offset: usize,
     /// The position of the value.
     pub(super) offset: usize,
-    /// The value.
     pub(super) value: &'a DeValue<'a>,
 }
 

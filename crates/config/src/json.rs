@@ -3,11 +3,11 @@
 //! Owns the translation, which happens once when the file is read; requests send the finished text.
 //! The TOML parser limits how deep values nest.
 
-use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde::ser::{Error, Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use toml::de::DeValue;
 
-use super::item::Item;
-use super::problem::Problems;
+use crate::item::Item;
+use crate::problem::Problems;
 
 /// The JSON text of a value.
 pub(super) fn text(item: &Item<'_>) -> Result<String, String> {

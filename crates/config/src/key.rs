@@ -9,18 +9,138 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
-use super::Config;
-use super::item::Item;
-use super::problem::Problems;
-use super::quantity::{spoken_duration, spoken_size};
-use super::value::{boolean, deadline, duration_within, rate, size_within, whole};
+use crate::item::Item;
 use crate::limits::DEADLINE_MAX;
+use crate::model::config::Config;
+use crate::problem::Problems;
+use crate::quantity::{spoken_duration, spoken_size};
+use crate::value::{boolean, deadline, duration_within, rate, size_within, whole};
 
-/// Any size.
 pub(super) const ANY_SIZE: RangeInclusive<u64> = 0..=i64::MAX.unsigned_abs();
 
-/// Any duration.
 pub(super) const ANY_DURATION: RangeInclusive<Duration> = Duration::ZERO..=DEADLINE_MAX;
+
+/// A section: its name, perhaps the rows that it shares and the section that documents them, and its own [`rows`].
+macro_rules! section {
+    ($name:literal; $($rows:tt)*) => {
+        $crate::key::section!(@ $name, &[], "", $($rows)*)
+    };
+    ($name:literal, $shared:ident of $shared_in:literal; $($rows:tt)*) => {
+        $crate::key::section!(@ $name, $shared, $shared_in, $($rows)*)
+    };
+    (@ $name:literal, $shared:expr, $shared_in:literal, $($rows:tt)*) => {
+        $crate::key::SectionKeys {
+            name: $name,
+            own: $crate::key::rows!($($rows)*),
+            shared: $shared,
+            shared_in: $shared_in,
+        }
+    };
+}
+
+/// Rows of keys, each ended by a semicolon, or `const NAME` for a row of another file.
+macro_rules! rows {
+    ($($(
+        $name:literal: $form:ident($($value:tt)*), $absent:tt, $change:ident, $text:literal
+    )? $(const $row:ident)?;)*) => {
+        &[$(
+            $($crate::key::row!($name: $form($($value)*), $absent, $change, $text))?
+            $($row)?
+        ),*]
+    };
+}
+
+/// One key: `NAME: VALUE, ABSENT, CHANGE, TEXT`. `ABSENT` is `default`, or what there is instead, in words.
+macro_rules! row {
+    ($name:literal: $form:ident($($value:tt)*), $absent:tt, $change:ident, $text:literal) => {
+        $crate::key::ConfigKey {
+            name: $name,
+            value: $crate::key::value!($form $($value)*),
+            absent: $crate::key::absent!($absent),
+            change: $crate::key::ChangeEffect::$change,
+            text: $text,
+        }
+    };
+}
+
+macro_rules! absent {
+    (default) => {
+        $crate::key::Absent::Default
+    };
+    ($words:literal) => {
+        $crate::key::Absent::Words($words)
+    };
+}
+
+/// How a value is read and shown. Its place is `FIELD.FIELD` of the configuration, or `first(LIST).FIELD`.
+macro_rules! value {
+    (apart $takes:literal) => { $crate::key::Value::Apart { takes: $takes } };
+    (section $takes:literal) => { $crate::key::Value::Section { takes: $takes } };
+    (own $takes:literal, $read:expr, $show:expr $(,)?) => {
+        $crate::key::Value::Own { takes: $takes, read: $read, show: $show }
+    };
+    ($form:ident first($all:ident).$field:ident $(, $($rest:tt)*)?) => {
+        $crate::key::value!(@ $form config [$crate::key::first(&mut config.$all).$field] $(, $($rest)*)?)
+    };
+    ($form:ident $($field:ident).+ $(, $($rest:tt)*)?) => {
+        $crate::key::value!(@ $form config [config.$($field).+] $(, $($rest)*)?)
+    };
+    (@ boolean $config:ident [$($at:tt)*]) => {
+        $crate::key::Value::Boolean(|$config| &mut $($at)*)
+    };
+    (@ size $config:ident [$($at:tt)*], $range:expr) => {
+        $crate::key::Value::Size(|$config| &mut $($at)*, $range)
+    };
+    (@ rate $config:ident [$($at:tt)*]) => {
+        $crate::key::Value::Rate(|$config| &mut $($at)*)
+    };
+    (@ whole $config:ident [$($at:tt)*], $range:expr) => {
+        $crate::key::Value::Whole(|$config| &mut $($at)*, $range)
+    };
+    (@ duration $config:ident [$($at:tt)*], $range:expr) => {
+        $crate::key::Value::Duration(|$config| &mut $($at)*, $range)
+    };
+    (@ deadline $config:ident [$($at:tt)*]) => {
+        $crate::key::Value::Deadline(|$config| &mut $($at)*)
+    };
+    (@ path $config:ident [$($at:tt)*], $takes:literal) => {
+        $crate::key::value!(@ set $config [$($at)*], $takes,
+            |item, reading| Some($crate::value::path(item, reading.base)?),
+            |value| value.as_ref().map(|path| $crate::key::show_text(path.display())))
+    };
+    (@ choice $config:ident [$($at:tt)*], $words:ident, $takes:literal) => {
+        $crate::key::value!(@ set $config [$($at)*], $takes,
+            |item, _| $crate::choice::choice(item, &$words)?,
+            |value| $crate::key::show_choice(&$words, value))
+    };
+    (@ optional $config:ident [$($at:tt)*], $parse:path, $takes:literal) => {
+        $crate::key::value!(@ set $config [$($at)*], $takes,
+            |item, _| Some($parse(item)?),
+            |value| value.as_ref().map($crate::key::show_text))
+    };
+    (@ list $config:ident [$($at:tt)*], $parse:path, $takes:literal) => {
+        $crate::key::value!(@ set $config [$($at)*], $takes,
+            |item, reading| item.list(reading.problems, $parse)?,
+            |value| Some($crate::key::show_texts(value)))
+    };
+    // `READ` may end with `?`; `SHOW` is a text or `None`.
+    (@ set $config:ident [$($at:tt)*], $takes:literal,
+        |$item:ident, $reading:pat_param| $read:expr, |$value:ident| $show:expr $(,)?) => {
+        $crate::key::Value::Own {
+            takes: $takes,
+            read: |$config, $item, $reading| {
+                $($at)* = $read;
+                Ok(())
+            },
+            show: |$config| {
+                let $value = &$($at)*;
+                $show
+            },
+        }
+    };
+}
+
+pub(super) use {absent, row, rows, section, value};
 
 /// A section and its keys.
 #[derive(Debug)]
@@ -79,7 +199,6 @@ pub(super) enum Value {
     Rate(fn(&mut Config) -> &mut u64),
     /// An integer.
     Whole(fn(&mut Config) -> &mut u64, RangeInclusive<u64>),
-    /// A duration.
     Duration(fn(&mut Config) -> &mut Duration, RangeInclusive<Duration>),
     /// A duration above zero.
     Deadline(fn(&mut Config) -> &mut Duration),
@@ -89,7 +208,7 @@ pub(super) enum Value {
         takes: &'static str,
         read: fn(&mut Config, &Item<'_>, &mut Reading<'_>) -> Result<(), String>,
         /// The value as written in the file; `None` if only the absence of the key expresses it.
-        show: fn(&Config) -> Option<String>,
+        show: fn(&mut Config) -> Option<String>,
     },
     /// Read by the code of its section, because its meaning depends on other keys.
     Apart {
@@ -123,19 +242,16 @@ impl SectionKeys {
     }
 
     /// The names of all keys.
-    #[must_use]
     pub fn names(&self) -> Vec<&'static str> {
         self.keys().map(|key| key.name).collect()
     }
 
     /// Whether it has a key with that name.
-    #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.keys().any(|key| key.name == name)
     }
 
     /// The section's name in a sentence after "in" or "of".
-    #[must_use]
     pub fn spoken(&self) -> &'static str {
         if self.name.is_empty() { "the top level" } else { self.name }
     }
@@ -206,6 +322,14 @@ impl ConfigKey {
     }
 }
 
+/// The entry being read or shown: the rows of a section refer to a configuration, of which only this one is used.
+pub(super) fn first<T: Default>(all: &mut Vec<T>) -> &mut T {
+    if all.is_empty() {
+        all.push(T::default());
+    }
+    &mut all[0]
+}
+
 /// A size as a value of the file.
 fn show_size(bytes: u64) -> String {
     format!("\"{}\"", spoken_size(bytes))
@@ -227,7 +351,6 @@ pub(super) fn show_texts(texts: impl IntoIterator<Item = impl std::fmt::Display>
     format!("[{}]", texts.join(", "))
 }
 
-/// The word for the value.
 pub(super) fn show_choice<T: PartialEq>(words: &[(&str, T)], value: &T) -> Option<String> {
     words.iter().find(|(_, known)| known == value).map(|(word, _)| show_text(word))
 }

@@ -3,34 +3,35 @@
 //! Owns the order of the sections and the search for the intended key. Each section's rows are in
 //! its file.
 
-use super::access::ACCESS;
-use super::acme::ACME;
-use super::channel_settings::CHANNELS;
-use super::channels::CHANNEL;
-use super::files::{CACHE_CONTROL, FILES, ROUTE_FILES};
-use super::forward_auth::FORWARD_AUTH;
-use super::host::HOST;
-use super::key::SectionKeys;
-use super::limit_keys::LIMITS;
-use super::listener::LISTENER;
-use super::log::{ADMIN, LOG};
-use super::maintenance::MAINTENANCE;
-use super::pages::PAGES;
-use super::problem::{Rank, SettingPlace};
-use super::processes::PROCESS;
-use super::proxy_route::PROXY;
-use super::quotas::QUOTA;
-use super::route_keys::{HOST_ROUTE, REDIRECT, RESPOND, REWRITE, ROUTE};
-use super::store::{DATABASE, STORE};
-use super::top_keys::TOP;
-use super::trace::TRACE;
-use super::upstream_cache::CACHE;
-use super::upstream_rows::UPSTREAM;
-use super::when::WHEN;
-use super::wording::{enumerate, nearest, shown};
+use crate::access::ACCESS;
+use crate::acme::ACME;
+use crate::channel_settings::CHANNELS;
+use crate::channels::CHANNEL;
+use crate::cluster::CLUSTER;
+use crate::files::{CACHE_CONTROL, FILES, ROUTE_FILES};
+use crate::forward_auth::FORWARD_AUTH;
+use crate::host::HOST;
+use crate::key::SectionKeys;
+use crate::limit_keys::LIMITS;
+use crate::listener::LISTENER;
+use crate::log::{ADMIN, LOG};
+use crate::maintenance::MAINTENANCE;
+use crate::pages::PAGES;
+use crate::problem::{Rank, SettingPlace};
+use crate::processes::PROCESS;
+use crate::proxy_route::PROXY;
+use crate::quotas::QUOTA;
+use crate::routes::{HOST_ROUTE, REDIRECT, RESPOND, REWRITE, ROUTE};
+use crate::store::{DATABASE, STORE};
+use crate::top_keys::TOP;
+use crate::trace::TRACE;
+use crate::upstream::UPSTREAM;
+use crate::upstream_cache::CACHE;
+use crate::when::WHEN;
+use crate::wording::{enumerate, nearest, shown};
 
 /// Every section with keys of its own, in the order of the documentation.
-pub static SECTIONS: [&SectionKeys; 30] = [
+pub static SECTIONS: [&SectionKeys; 31] = [
     &TOP,
     &LISTENER,
     &ACME,
@@ -53,6 +54,7 @@ pub static SECTIONS: [&SectionKeys; 30] = [
     &PAGES,
     &CHANNEL,
     &CHANNELS,
+    &CLUSTER,
     &STORE,
     &DATABASE,
     &PROCESS,

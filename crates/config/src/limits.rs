@@ -370,3 +370,24 @@ pub const QUOTA_OPEN_MAX: u64 = 1_000_000;
 pub const QUOTA_KEYS: u64 = 1 << 17;
 /// 1,048,576 keys are the most that can be set.
 pub const QUOTA_KEYS_MAX: u64 = 1 << 20;
+
+/// 64 servers of NATS in a list; a longer one is refused.
+pub const CLUSTER_SERVERS: usize = 64;
+
+/// 32 bytes of a prefix in NATS; a longer one is refused, because it is in every message.
+pub const CLUSTER_PREFIX_SIZE: usize = 32;
+
+/// 16 streams for channels with a history.
+pub const CLUSTER_STREAMS: u64 = 16;
+
+/// 256 streams at most; more are refused, because a server of NATS recovers them one by one.
+pub const CLUSTER_STREAMS_MAX: u64 = 256;
+
+/// 256 MiB of messages in all streams; beyond, the oldest are dropped.
+pub const CLUSTER_HISTORY_BYTES: u64 = 256 * 1024 * 1024;
+
+/// 16 MiB of messages in all streams at least; less is refused, because one stream must hold several messages.
+pub const CLUSTER_HISTORY_LEAST: u64 = 16 * 1024 * 1024;
+
+/// 5 s until a publisher is told that its message is not confirmed.
+pub const CLUSTER_PUBLISH_WAIT: Duration = Duration::from_secs(5);

@@ -8,20 +8,17 @@ use std::path::Path;
 use toml::de::DeValue;
 use wire::network::Network;
 
-use super::acme::DEFAULT_LISTENERS;
-use super::choice::choice;
-use super::item::Item;
-use super::key::{
-    Absent, ChangeEffect, ConfigKey, SectionKeys, Value, show_choice, show_duration, show_text,
-    show_texts,
-};
-use super::section::Section;
-use super::value::{boolean, borrowed_text, cannot_be, duration, whole};
-use super::{
-    Authentication, CertificatesOverride, ChannelKeyFiles, Config, ListenerAddress,
-    ListenerSettings, Overrides, Problems, Protocol, listener_tls,
-};
-use crate::limits;
+use crate::acme::DEFAULT_LISTENERS;
+use crate::address::ListenerAddress;
+use crate::item::Item;
+use crate::key::{SectionKeys, section, show_duration, show_text, show_texts};
+use crate::model::channel_settings::ChannelKeyFiles;
+use crate::model::config::{Authentication, Config, ListenerSettings, Protocol};
+use crate::overrides::{CertificatesOverride, Overrides};
+use crate::problem::Problems;
+use crate::section::Section;
+use crate::value::{boolean, borrowed_text, cannot_be, duration, whole};
+use crate::{limits, listener_tls};
 
 /// The default address: only this machine.
 const DEFAULT: std::net::SocketAddr =
@@ -119,168 +116,58 @@ fn read_one(
     (problems.len() == before).then_some(ListenerSettings { place, ..listener })
 }
 
-/// Changes the listener being read.
-fn set(config: &mut Config, write: impl FnOnce(&mut ListenerSettings)) -> Result<(), String> {
-    if let Some(listener) = config.listeners.first_mut() {
-        write(listener);
-    }
-    Ok(())
-}
-
-/// Shows the one listener of a configuration.
-fn shown(config: &Config, show: impl FnOnce(&ListenerSettings) -> String) -> Option<String> {
-    config.listeners.first().map(show)
-}
-
 const PROTOCOLS: [(&str, Protocol); 2] = [("http", Protocol::Http), ("resp", Protocol::Resp)];
 
-pub(super) static LISTENER: SectionKeys = SectionKeys {
-    name: "[[listener]]",
-    own: &[
-        ConfigKey {
-            name: "address",
-            value: Value::Own {
-                takes: "text",
-                read: |config, item, _| {
-                    let read = address(item)?;
-                    set(config, |listener| listener.address = read)
-                },
-                show: |config| shown(config, |listener| show_text(&listener.address)),
-            },
-            absent: Absent::Words("must be given"),
-            change: ChangeEffect::Restart,
-            text: "`\"127.0.0.1:8080\"`, `\"[::1]:8080\"`, `\"0.0.0.0:80\"` for all IPv4 addresses; `\"unix:/run/velodrome.sock\"`; `\"systemd:NAME\"` for a socket opened by systemd under that name, `\"systemd\"` for all of them. Host names are not resolved.",
-        },
-        ConfigKey {
-            name: "protocol",
-            value: Value::Own {
-                takes: "`\"http\"` or `\"resp\"`",
-                read: |config, item, _| {
-                    let read = choice(item, &PROTOCOLS)?;
-                    set(config, |listener| listener.protocol = read)
-                },
-                show: |config| {
-                    config
-                        .listeners
-                        .first()
-                        .and_then(|listener| show_choice(&PROTOCOLS, &listener.protocol))
-                },
-            },
-            absent: Absent::Default,
-            change: ChangeEffect::Restart,
-            text: "The protocol: HTTP/1.1 and HTTP/1.0, or RESP2 and RESP3 for Redis clients, which can use [channels](channels.md) and the [store](store.md).",
-        },
-        ConfigKey {
-            name: "authenticate",
-            value: Value::Own {
-                takes: "`true` or `false`",
-                read: |config, item, _| {
-                    let authentication = match boolean(item)? {
-                        true => Authentication::Required,
-                        false => Authentication::Optional,
-                    };
-                    set(config, |listener| listener.authentication = authentication)
-                },
-                show: |config| {
-                    shown(config, |listener| {
-                        (listener.authentication == Authentication::Required).to_string()
-                    })
-                },
-            },
-            absent: Absent::Default,
-            change: ChangeEffect::Restart,
-            text: "Whether RESP clients must first send `AUTH` with one of `api_keys` or a token. Only for `protocol = \"resp\"`.",
-        },
-        ConfigKey {
-            name: "proxy_protocol_from",
-            value: Value::Own {
-                takes: "list of networks",
-                read: |config, item, reading| {
-                    let read = networks(item, reading.problems)?;
-                    set(config, |listener| listener.proxy_protocol_from = read)
-                },
-                show: |config| shown(config, |listener| show_texts(&listener.proxy_protocol_from)),
-            },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Reload,
-            text: "Connections to this listener must come from one of these networks and begin with a PROXY header (version 1 or 2), which contains the client's address. All others are closed. Not for `unix:`.",
-        },
-        ConfigKey {
-            name: "backlog",
-            value: Value::Own {
-                takes: "whole number, 1 to 65535",
-                read: |config, item, _| {
-                    let read = backlog(item)?;
-                    set(config, |listener| listener.backlog = read)
-                },
-                show: |config| shown(config, |listener| listener.backlog.to_string()),
-            },
-            absent: Absent::Default,
-            change: ChangeEffect::Restart,
-            text: "The accept queue of one socket; the kernel drops further handshakes. `net.core.somaxconn` of the kernel also limits it.",
-        },
-        ConfigKey {
-            name: "defer_accept",
-            value: Value::Own {
-                takes: "duration in whole seconds, up to an hour",
-                read: |config, item, _| {
-                    let read = defer_accept(item)?;
-                    set(config, |listener| listener.defer_accept = read)
-                },
-                show: |config| shown(config, |listener| show_duration(listener.defer_accept)),
-            },
-            absent: Absent::Default,
-            change: ChangeEffect::Restart,
-            text: "The kernel delivers a connection when its first byte has arrived, or after this time. The kernel rounds up to 1, 3, 7, 15, 31, 63 or 127 seconds, and beyond that in steps of two minutes. `\"0s\"` delivers it at once. Not for `unix:`.",
-        },
-        ConfigKey {
-            name: "mode",
-            value: Value::Own {
-                takes: "octal permissions in quotes",
-                read: |config, item, _| {
-                    let read = mode(item)?;
-                    set(config, |listener| listener.mode = read)
-                },
-                show: |config| shown(config, |listener| format!("\"{:04o}\"", listener.mode)),
-            },
-            absent: Absent::Default,
-            change: ChangeEffect::Restart,
-            text: "The permissions of the file of a `unix:` address.",
-        },
-        ConfigKey {
-            name: "tls",
-            value: Value::Own {
-                takes: "`{ certificate = \"site.pem\", key = \"site.key\" }`, a list of those, or `\"acme\"`",
-                read: |config, item, reading| {
-                    let read = listener_tls::read(item, reading)?;
-                    set(config, |listener| listener.tls = Some(read))
-                },
-                show: |config| {
-                    let listener = config.listeners.first()?;
-                    listener.tls.as_ref().and_then(listener_tls::show)
-                },
-            },
-            absent: Absent::Words("connections are plain"),
-            change: ChangeEffect::Reload,
-            text: "Encrypts the connections with TLS 1.2 or 1.3: see [TLS](tls.md). Both files are PEM: the server's certificate followed by those of its issuers, and the key without a password. Of several certificates a client gets the one for the name it asks for (also `*.example.org`), otherwise the first; for one name there may be an ECDSA and an RSA one. With `\"acme\"` they are those of [`[acme]`](#acme), which the server orders itself.",
-        },
-        ConfigKey {
-            name: "client_ca",
-            value: Value::Apart { takes: "path" },
-            absent: Absent::Words("clients show no certificates"),
-            change: ChangeEffect::Reload,
-            text: "A PEM file with the authorities that issue the certificates of clients. Others are refused in the handshake.",
-        },
-        ConfigKey {
-            name: "client_certificates",
-            value: Value::Apart { takes: "`\"required\"` or `\"asked\"`" },
-            absent: Absent::Words("`\"required\"` with `client_ca`"),
-            change: ChangeEffect::Reload,
-            text: "Whether a client without a certificate is refused in the handshake. With `\"asked\"` it is served, and pages see whether there was one.",
-        },
-    ],
-    shared: &[],
-    shared_in: "",
+pub(super) static LISTENER: SectionKeys = section! {
+    "[[listener]]";
+    "address": set(
+        first(listeners).address, "text",
+        |item, _| address(item)?,
+        |value| Some(show_text(value)),
+    ), "must be given", Restart,
+        "`\"127.0.0.1:8080\"`, `\"[::1]:8080\"`, `\"0.0.0.0:80\"` for all IPv4 addresses; `\"unix:/run/velodrome.sock\"`; `\"systemd:NAME\"` for a socket opened by systemd under that name, `\"systemd\"` for all of them. Host names are not resolved.";
+    "protocol": choice(first(listeners).protocol, PROTOCOLS, "`\"http\"` or `\"resp\"`"), default, Restart,
+        "The protocol: HTTP/1.1 and HTTP/1.0, or RESP2 and RESP3 for Redis clients, which can use [channels](channels.md) and the [store](store.md).";
+    "authenticate": set(
+        first(listeners).authentication, "`true` or `false`",
+        |item, _| match boolean(item)? { true => Authentication::Required, false => Authentication::Optional },
+        |value| Some((*value == Authentication::Required).to_string()),
+    ), default, Restart,
+        "Whether RESP clients must first send `AUTH` with one of `api_keys` or a token. Only for `protocol = \"resp\"`.";
+    "proxy_protocol_from": set(
+        first(listeners).proxy_protocol_from, "list of networks",
+        |item, reading| networks(item, reading.problems)?,
+        |value| Some(show_texts(value)),
+    ), "none", Reload,
+        "Connections to this listener must come from one of these networks and begin with a PROXY header (version 1 or 2), which contains the client's address. All others are closed. Not for `unix:`.";
+    "backlog": set(
+        first(listeners).backlog, "whole number, 1 to 65535",
+        |item, _| backlog(item)?,
+        |value| Some(value.to_string()),
+    ), default, Restart,
+        "The accept queue of one socket; the kernel drops further handshakes. `net.core.somaxconn` of the kernel also limits it.";
+    "defer_accept": set(
+        first(listeners).defer_accept, "duration in whole seconds, up to an hour",
+        |item, _| defer_accept(item)?,
+        |value| Some(show_duration(*value)),
+    ), default, Restart,
+        "The kernel delivers a connection when its first byte has arrived, or after this time. The kernel rounds up to 1, 3, 7, 15, 31, 63 or 127 seconds, and beyond that in steps of two minutes. `\"0s\"` delivers it at once. Not for `unix:`.";
+    "mode": set(
+        first(listeners).mode, "octal permissions in quotes",
+        |item, _| mode(item)?,
+        |value| Some(format!("\"{:04o}\"", *value)),
+    ), default, Restart,
+        "The permissions of the file of a `unix:` address.";
+    "tls": set(
+        first(listeners).tls, "`{ certificate = \"site.pem\", key = \"site.key\" }`, a list of those, or `\"acme\"`",
+        |item, reading| Some(listener_tls::read(item, reading)?),
+        |value| value.as_ref().and_then(listener_tls::show),
+    ), "connections are plain", Reload,
+        "Encrypts the connections with TLS 1.2 or 1.3: see [TLS](tls.md). Both files are PEM: the server's certificate followed by those of its issuers, and the key without a password. Of several certificates a client gets the one for the name it asks for (also `*.example.org`), otherwise the first; for one name there may be an ECDSA and an RSA one. With `\"acme\"` they are those of [`[acme]`](#acme), which the server orders itself.";
+    "client_ca": apart("path"), "clients show no certificates", Reload,
+        "A PEM file with the authorities that issue the certificates of clients. Others are refused in the handshake.";
+    "client_certificates": apart("`\"required\"` or `\"asked\"`"), "`\"required\"` with `client_ca`", Reload,
+        "Whether a client without a certificate is refused in the handshake. With `\"asked\"` it is served, and pages see whether there was one.";
 };
 
 /// Keys that have no effect for the kind of address are mistakes.

@@ -6,19 +6,20 @@ use std::path::{Path, PathBuf};
 
 use toml::de::DeValue;
 
-use super::choice::choice;
-use super::item::Item;
-use super::key::{Reading, show_text};
-use super::section::Section;
-use super::value::path;
-use super::wording::shown;
-use super::{
-    CertificateFiles, ClientCertificatePolicy, ListenerAddress, ListenerCertificates,
-    ListenerSettings, Problems, Protocol, Tls,
-};
+use crate::address::ListenerAddress;
+use crate::choice::choice;
+use crate::item::Item;
+use crate::key::{Reading, show_text};
 use crate::limits::LISTENER_CERTIFICATES;
+use crate::model::config::{ListenerSettings, Protocol};
+use crate::model::encryption::{
+    CertificateFiles, ClientCertificatePolicy, ListenerCertificates, Tls,
+};
+use crate::problem::Problems;
+use crate::section::Section;
+use crate::value::path;
+use crate::wording::shown;
 
-/// The keys of a certificate.
 const KEYS: [&str; 2] = ["certificate", "key"];
 
 /// The certificates of `[acme]`.

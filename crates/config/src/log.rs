@@ -8,91 +8,16 @@ use std::time::Duration;
 
 use wire::access_log::LogFormat;
 
-use super::choice::choice;
-use super::item::Item;
-use super::key::{
-    Absent, ChangeEffect, ConfigKey, SectionKeys, Value, show_choice, show_duration, show_text,
-};
-use super::section::Section;
-use super::value::{borrowed_text, cannot_be, deadline, path, word};
-use super::{ListenerAddress, ListenerCertificates, Problems, Tls, listener_tls};
+use crate::address::ListenerAddress;
+use crate::item::Item;
+use crate::key::{SectionKeys, section, show_duration, show_text};
 use crate::limits::UNIX_PATH_SIZE_MAX;
-
-/// `[log]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Log {
-    /// Where the access log is written.
-    pub access: AccessLogTarget,
-    /// The format of its lines.
-    pub format: LogFormat,
-    /// The minimum level of the server's own messages, which go to standard error.
-    pub level: LogLevel,
-    /// The form of these messages.
-    pub messages: LogMessages,
-    /// The time from which on a request is slow, and has a message; `None`: none has.
-    pub slow: Option<Duration>,
-}
-
-/// The form of the server's own messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogMessages {
-    /// Level and text.
-    Plain,
-    /// Time, level and text.
-    Timed,
-    /// An object with all three.
-    Json,
-}
-
-/// Where the access log is written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AccessLogTarget {
-    /// Nowhere.
-    Off,
-    /// Standard output.
-    Stdout,
-    /// Standard error.
-    Stderr,
-    /// To the end of a file.
-    File(PathBuf),
-}
-
-/// Whether requests are in the access log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Logging {
-    /// They are.
-    On,
-    /// They are not.
-    Off,
-}
-
-/// The severity of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogLevel {
-    /// Something does not work.
-    Error,
-    /// Something works worse than it could.
-    Warn,
-    /// Orders that were carried out: reloads, drains and reopened logs.
-    Info,
-    /// Signals, and findings at the start.
-    Debug,
-}
-
-/// `[admin]`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct AdminSettings {
-    /// The control socket; `None` if the caller chooses the path.
-    pub socket: Option<PathBuf>,
-    /// The address of the metrics listener; `None` for none.
-    pub metrics: Option<SocketAddr>,
-    /// The address at which clients with a key control the server; `None` for none.
-    pub listen: Option<SocketAddr>,
-    /// The file of these keys.
-    pub keys: Option<PathBuf>,
-    /// The certificates of that address; `None`: it is plain.
-    pub tls: Option<Tls>,
-}
+use crate::listener_tls;
+use crate::model::encryption::ListenerCertificates;
+use crate::model::log::{AccessLogTarget, AdminSettings, LogLevel, LogMessages};
+use crate::problem::Problems;
+use crate::section::Section;
+use crate::value::{borrowed_text, cannot_be, deadline, path, word};
 
 const MESSAGES: [(&str, LogMessages); 3] =
     [("plain", LogMessages::Plain), ("timed", LogMessages::Timed), ("json", LogMessages::Json)];
@@ -104,13 +29,6 @@ const LEVELS: [(&str, LogLevel); 4] = [
     ("debug", LogLevel::Debug),
 ];
 
-impl Default for Log {
-    fn default() -> Self {
-        let (format, messages) = (LogFormat::Combined, LogMessages::Plain);
-        Self { access: AccessLogTarget::Off, format, level: LogLevel::Info, messages, slow: None }
-    }
-}
-
 /// A time, or `"off"`.
 fn slow(item: &Item<'_>) -> Result<Option<Duration>, String> {
     if item.value.as_str() == Some("off") {
@@ -119,183 +37,71 @@ fn slow(item: &Item<'_>) -> Result<Option<Duration>, String> {
     deadline(item).map(Some)
 }
 
-pub(super) static LOG: SectionKeys = SectionKeys {
-    name: "[log]",
-    own: &[
-        ConfigKey {
-            name: "access",
-            value: Value::Own {
-                takes: "path of a file, `\"stdout\"`, `\"stderr\"` or `\"off\"`",
-                read: |config, item, reading| {
-                    config.log.access = access(item, reading.base)?;
-                    Ok(())
-                },
-                show: |config| Some(show_access(&config.log.access)),
-            },
-            absent: Absent::Default,
-            change: ChangeEffect::Restart,
-            text: "Where to write a line per request. Off by default, because it costs time and disk space and contains addresses of people. With a full disk, or if nobody reads a pipe, lines are lost and counted; requests are never delayed. A FIFO must have a reader at the start. A file in a served directory is refused unless [`hide`](#files) covers it, because everybody could read it.",
+pub(super) static LOG: SectionKeys = section! {
+    "[log]";
+    "access": set(
+        log.access, "path of a file, `\"stdout\"`, `\"stderr\"` or `\"off\"`",
+        |item, reading| access(item, reading.base)?,
+        |value| Some(show_access(value)),
+    ), default, Restart,
+        "Where to write a line per request. Off by default, because it costs time and disk space and contains addresses of people. With a full disk, or if nobody reads a pipe, lines are lost and counted; requests are never delayed. A FIFO must have a reader at the start. A file in a served directory is refused unless [`hide`](#files) covers it, because everybody could read it.";
+    "format": set(
+        log.format, "`\"combined\"`, `\"json\"`, or a text with fields such as `$peer`",
+        |item, _| format(item)?,
+        |value| Some(show_text(value)),
+    ), default, Restart,
+        "The format of such a line. In a text, `$NAME` or `${NAME}` is the value of a [field](#fields-of-a-log-line), `-` if there is none, and `$$` a dollar sign.";
+    "fields": own(
+        "list of fields",
+        |config, item, reading| {
+            let names = item.list(reading.problems, word)?;
+            config.log.format = LogFormat::json_of(names.iter().map(String::as_str))
+                .map_err(|error| format!("`fields`: {error}"))?;
+            Ok(())
         },
-        ConfigKey {
-            name: "format",
-            value: Value::Own {
-                takes: "`\"combined\"`, `\"json\"`, or a text with fields such as `$peer`",
-                read: |config, item, _| {
-                    config.log.format = format(item)?;
-                    Ok(())
-                },
-                show: |config| Some(show_text(&config.log.format)),
-            },
-            absent: Absent::Default,
-            change: ChangeEffect::Restart,
-            text: "The format of such a line. In a text, `$NAME` or `${NAME}` is the value of a [field](#fields-of-a-log-line), `-` if there is none, and `$$` a dollar sign.",
-        },
-        ConfigKey {
-            name: "fields",
-            value: Value::Own {
-                takes: "list of fields",
-                read: |config, item, reading| {
-                    let names = item.list(reading.problems, word)?;
-                    config.log.format = LogFormat::json_of(names.iter().map(String::as_str))
-                        .map_err(|error| format!("`fields`: {error}"))?;
-                    Ok(())
-                },
-                show: |_| None,
-            },
-            absent: Absent::Words("the usual ones"),
-            change: ChangeEffect::Restart,
-            text: "The [fields](#fields-of-a-log-line) of a line in JSON, in this order. Only with `format = \"json\"`, which it implies.",
-        },
-        ConfigKey {
-            name: "messages",
-            value: Value::Own {
-                takes: "`\"plain\"`, `\"timed\"` or `\"json\"`",
-                read: |config, item, _| {
-                    config.log.messages = choice(item, &MESSAGES)?;
-                    Ok(())
-                },
-                show: |config| show_choice(&MESSAGES, &config.log.messages),
-            },
-            absent: Absent::Default,
-            change: ChangeEffect::Live,
-            text: "The form of the server's own messages: `\"plain\"` is `velodrome: LEVEL: ...`, for service managers, which add the time; `\"timed\"` has the time, too; `\"json\"` is an object with `time`, `level` and `message`.",
-        },
-        ConfigKey {
-            name: "level",
-            value: Value::Own {
-                takes: "`\"error\"`, `\"warn\"`, `\"info\"` or `\"debug\"`",
-                read: |config, item, _| {
-                    config.log.level = choice(item, &LEVELS)?;
-                    Ok(())
-                },
-                show: |config| show_choice(&LEVELS, &config.log.level),
-            },
-            absent: Absent::Default,
-            change: ChangeEffect::Live,
-            text: "The minimum level of the server's own messages, which go to standard error as `velodrome: LEVEL: ...`. `error`: something does not work; `warn`: something works worse than it could; `info`: reloads, drains and reopened logs; `debug`: signals and what was found at the start. Requests are in the access log. nginx's `notice` is `info` here, its `crit`, `alert` and `emerg` are `error`. The reason why a server does not start is printed at every level.",
-        },
-        ConfigKey {
-            name: "slow_log",
-            value: Value::Own {
-                takes: "duration above zero, or `\"off\"`",
-                read: |config, item, _| {
-                    config.log.slow = slow(item)?;
-                    Ok(())
-                },
-                show: |config| {
-                    config
-                        .log
-                        .slow
-                        .map_or_else(|| Some(show_text("off")), |slow| Some(show_duration(slow)))
-                },
-            },
-            absent: Absent::Default,
-            change: ChangeEffect::Live,
-            text: "The time from which on a request is slow. It gets a message of level `warn` with its id, path, route and status, and where its time went: before a page or upstream began, running, waiting by what for, and the rest. [What the parts are](events.md#slow-requests). Off, it costs nothing.",
-        },
-    ],
-    shared: &[],
-    shared_in: "",
+        |_| None,
+    ), "the usual ones", Restart,
+        "The [fields](#fields-of-a-log-line) of a line in JSON, in this order. Only with `format = \"json\"`, which it implies.";
+    "messages": choice(log.messages, MESSAGES, "`\"plain\"`, `\"timed\"` or `\"json\"`"), default, Live,
+        "The form of the server's own messages: `\"plain\"` is `velodrome: LEVEL: ...`, for service managers, which add the time; `\"timed\"` has the time, too; `\"json\"` is an object with `time`, `level` and `message`.";
+    "level": choice(log.level, LEVELS, "`\"error\"`, `\"warn\"`, `\"info\"` or `\"debug\"`"), default, Live,
+        "The minimum level of the server's own messages, which go to standard error as `velodrome: LEVEL: ...`. `error`: something does not work; `warn`: something works worse than it could; `info`: reloads, drains and reopened logs; `debug`: signals and what was found at the start. Requests are in the access log. nginx's `notice` is `info` here, its `crit`, `alert` and `emerg` are `error`. The reason why a server does not start is printed at every level.";
+    "slow_log": set(
+        log.slow, "duration above zero, or `\"off\"`",
+        |item, _| slow(item)?,
+        |value| value.map_or_else(|| Some(show_text("off")), |slow| Some(show_duration(slow))),
+    ), default, Live,
+        "The time from which on a request is slow. It gets a message of level `warn` with its id, path, route and status, and where its time went: before a page or upstream began, running, waiting by what for, and the rest. [What the parts are](events.md#slow-requests). Off, it costs nothing.";
 };
 
-pub(super) static ADMIN: SectionKeys = SectionKeys {
-    name: "[admin]",
-    own: &[
-        ConfigKey {
-            name: "socket",
-            value: Value::Own {
-                takes: "path of a socket",
-                read: |config, item, reading| {
-                    config.admin.socket = Some(socket(item, reading.base)?);
-                    Ok(())
-                },
-                show: |config| config.admin.socket.as_ref().map(|path| show_text(path.display())),
-            },
-            absent: Absent::Words(
-                "named after the port, in `/run/velodrome` for root, else in `$XDG_RUNTIME_DIR/velodrome`",
-            ),
-            change: ChangeEffect::Restart,
-            text: "The socket for `velodrome ctl`, which finds the default one by itself; name another with `--socket`.",
-        },
-        ConfigKey {
-            name: "metrics",
-            value: Value::Own {
-                takes: "address and port",
-                read: |config, item, _| {
-                    config.admin.metrics = Some(address(item, "metrics are served")?);
-                    Ok(())
-                },
-                show: |config| config.admin.metrics.map(show_text),
-            },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Restart,
-            text: "Serves [metrics](metrics.md) for Prometheus at `/metrics` on this address. There is no access control: do not expose it to the public.",
-        },
-        ConfigKey {
-            name: "listen",
-            value: Value::Own {
-                takes: "address and port",
-                read: |config, item, _| {
-                    config.admin.listen = Some(address(item, "the server is controlled")?);
-                    Ok(())
-                },
-                show: |config| config.admin.listen.map(show_text),
-            },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Restart,
-            text: "Another way for [`velodrome ctl --url`](operations.md#from-another-machine), on this address, for programs with one of `keys`. The [dashboard](dashboard.md) and metrics are there, too.",
-        },
-        ConfigKey {
-            name: "keys",
-            value: Value::Own {
-                takes: "path of a file",
-                read: |config, item, reading| {
-                    config.admin.keys = Some(path(item, reading.base)?);
-                    Ok(())
-                },
-                show: |config| config.admin.keys.as_ref().map(|path| show_text(path.display())),
-            },
-            absent: Absent::Words("must be given with `listen`"),
-            change: ChangeEffect::Restart,
-            text: "The file with these keys: one of at least 32 bytes on each line. Whoever has one may do what `velodrome ctl` can.",
-        },
-        ConfigKey {
-            name: "tls",
-            value: Value::Own {
-                takes: "`{ certificate, key }`, or a list of those",
-                read: |config, item, reading| {
-                    config.admin.tls = Some(listener_tls::read(item, reading)?);
-                    Ok(())
-                },
-                show: |config| config.admin.tls.as_ref().and_then(listener_tls::show),
-            },
-            absent: Absent::Words("plain, which is for addresses of this machine only"),
-            change: ChangeEffect::Restart,
-            text: "Encrypts `listen`, as `tls` of a [listener](#listener). New files are noticed as those of listeners are.",
-        },
-    ],
-    shared: &[],
-    shared_in: "",
+pub(super) static ADMIN: SectionKeys = section! {
+    "[admin]";
+    "socket": set(
+        admin.socket, "path of a socket",
+        |item, reading| Some(socket(item, reading.base)?),
+        |value| value.as_ref().map(|path| show_text(path.display())),
+    ), "named after the port, in `/run/velodrome` for root, else in `$XDG_RUNTIME_DIR/velodrome`", Restart,
+        "The socket for `velodrome ctl`, which finds the default one by itself; name another with `--socket`.";
+    "metrics": set(
+        admin.metrics, "address and port",
+        |item, _| Some(address(item, "metrics are served")?),
+        |value| value.map(show_text),
+    ), "none", Restart,
+        "Serves [metrics](metrics.md) for Prometheus at `/metrics` on this address. There is no access control: do not expose it to the public.";
+    "listen": set(
+        admin.listen, "address and port",
+        |item, _| Some(address(item, "the server is controlled")?),
+        |value| value.map(show_text),
+    ), "none", Restart,
+        "Another way for [`velodrome ctl --url`](operations.md#from-another-machine), on this address, for programs with one of `keys`. The [dashboard](dashboard.md) and metrics are there, too.";
+    "keys": path(admin.keys, "path of a file"), "must be given with `listen`", Restart,
+        "The file with these keys: one of at least 32 bytes on each line. Whoever has one may do what `velodrome ctl` can.";
+    "tls": set(
+        admin.tls, "`{ certificate, key }`, or a list of those",
+        |item, reading| Some(listener_tls::read(item, reading)?),
+        |value| value.as_ref().and_then(listener_tls::show),
+    ), "plain, which is for addresses of this machine only", Restart,
+        "Encrypts `listen`, as `tls` of a [listener](#listener). New files are noticed as those of listeners are.";
 };
 
 fn format(item: &Item<'_>) -> Result<LogFormat, String> {

@@ -7,11 +7,14 @@ use std::sync::Arc;
 
 use ahash::HashMap;
 
-use super::countries::Countries;
-use super::redirect_map::RedirectMap;
-use super::section::Section;
-use super::{Config, Outside, Problems, Route, RouteAction, RouteCondition};
+use crate::countries::Countries;
 use crate::limits::MAP_SIZE_MAX;
+use crate::model::config::{Config, Route, RouteAction};
+use crate::model::redirect_map::RedirectMap;
+use crate::model::when::RouteCondition;
+use crate::outside::Outside;
+use crate::problem::Problems;
+use crate::section::Section;
 
 /// Reads the files, and gives each route what it needs of them.
 pub(super) fn load(

@@ -3,7 +3,8 @@
 //! Owns that list, and what naming one requires of the rest of the configuration. Never searches
 //! for a module.
 
-use super::{AppPresence, Config, Problems, RouteAction, TextPosition};
+use crate::model::config::{AppPresence, Config, RouteAction};
+use crate::problem::{Problems, TextPosition};
 
 /// An app module that a configuration names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +28,6 @@ pub enum ModuleUser {
 
 impl ModuleUser {
     /// The text in a sentence.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Route => "a route",
@@ -39,7 +39,6 @@ impl ModuleUser {
 
 impl Config {
     /// Each named module, once for each use.
-    #[must_use]
     pub fn named_modules(&self) -> Vec<NamedModule> {
         let mut named = Vec::new();
         for (name, by, _) in places(self) {

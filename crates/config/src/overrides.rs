@@ -5,7 +5,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{DescriptorTables, ListenerAddress, PageErrors, Steering};
+use crate::address::ListenerAddress;
+use crate::model::config::{DescriptorTables, Steering};
+use crate::model::page_choices::PageErrors;
 
 /// Settings of the command line, which take precedence over the file.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -4,8 +4,8 @@
 
 use wire::network::{NetworkError, Peers};
 
-use super::item::Item;
-use super::value::{borrowed_text, cannot_be};
+use crate::item::Item;
+use crate::value::{borrowed_text, cannot_be};
 
 /// Reads a network or `unix`.
 pub(super) fn read(item: &Item<'_>) -> Result<Peers, String> {

@@ -6,9 +6,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::Config;
-use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys};
-use super::keys::SECTIONS;
+use crate::key::{Absent, ChangeEffect, ConfigKey, SectionKeys};
+use crate::keys::SECTIONS;
+use crate::model::config::Config;
 
 /// Columns of a comment line.
 const COLUMNS: usize = 100;

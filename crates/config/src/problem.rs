@@ -34,7 +34,6 @@ impl FileNames {
     }
 
     /// A place with the name of its file: `velodrome.toml:3:1`.
-    #[must_use]
     pub fn at(&self, place: TextPosition) -> String {
         format!("{}:{place}", self.name(place))
     }
@@ -71,7 +70,6 @@ pub struct ConfigErrors {
 
 impl ConfigErrors {
     /// The problems; at least one.
-    #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
@@ -100,7 +98,6 @@ impl std::error::Error for ConfigErrors {}
 
 /// Where a setting belongs.
 pub(crate) struct SettingPlace {
-    /// In words.
     pub(crate) words: String,
     pub(crate) rank: Rank,
 }

@@ -2,41 +2,13 @@
 //!
 //! Owns the keys of that section. Never looks up a time zone: the operating system knows them.
 
-use std::time::Duration;
-
-use super::item::Item;
-use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value};
-use super::section::Section;
-use super::value::{borrowed_text, cannot_be, duration_within, module_name, word};
-use super::{Problems, TextPosition};
+use crate::item::Item;
+use crate::key::{SectionKeys, section};
 use crate::limits;
-
-/// One `[[process]]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SiteProcess {
-    /// The app module that it runs.
-    pub module: String,
-    /// When it starts.
-    pub begins: ProcessBegin,
-    /// Its place in the file.
-    pub place: TextPosition,
-}
-
-/// When a process of a site starts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ProcessBegin {
-    /// With the server.
-    AtStart,
-    /// This long after the server's start or the reload that added it, and then repeatedly.
-    Every(Duration),
-    /// Each day.
-    Daily {
-        /// Minutes since midnight.
-        minute: u16,
-        /// The name of its time zone; `None` for the server's.
-        zone: Option<String>,
-    },
-}
+use crate::model::processes::{ProcessBegin, SiteProcess};
+use crate::problem::Problems;
+use crate::section::Section;
+use crate::value::{borrowed_text, cannot_be, duration_within, module_name, word};
 
 /// Reads all `[[process]]`, in their order.
 pub(super) fn read(top: &Section<'_>, problems: &mut Problems) -> Vec<SiteProcess> {
@@ -79,40 +51,16 @@ fn read_one(section: &Section<'_>, problems: &mut Problems) -> Option<SiteProces
     Some(SiteProcess { module, begins, place: problems.place(section.offset) })
 }
 
-pub(super) static PROCESS: SectionKeys = SectionKeys {
-    name: "[[process]]",
-    own: &[
-        ConfigKey {
-            name: "module",
-            value: Value::Apart { takes: "name" },
-            absent: Absent::Words("must be given"),
-            change: ChangeEffect::Reload,
-            text: "The [app module](modules.md#background-processes) whose function runs: `\"clock\"` is `app/clock.lua`.",
-        },
-        ConfigKey {
-            name: "every",
-            value: Value::Apart { takes: "duration, 1 second to 365 days" },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Reload,
-            text: "Runs it repeatedly at this interval, for the first time one interval after the start of the server. A run that is due while the previous one is not finished is skipped.",
-        },
-        ConfigKey {
-            name: "at",
-            value: Value::Apart { takes: "time of day, `\"00:00\"` to `\"23:59\"`" },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Reload,
-            text: "Runs it each day at that time. If daylight saving skips the time, it runs at the change; if the time occurs twice, at the first. With neither `every` nor `at` it runs from the start of the server.",
-        },
-        ConfigKey {
-            name: "zone",
-            value: Value::Apart { takes: "name of a time zone" },
-            absent: Absent::Words("that of the server"),
-            change: ChangeEffect::Reload,
-            text: "The time zone of `at`: `\"Europe/Berlin\"`, `\"UTC\"`.",
-        },
-    ],
-    shared: &[],
-    shared_in: "",
+pub(super) static PROCESS: SectionKeys = section! {
+    "[[process]]";
+    "module": apart("name"), "must be given", Reload,
+        "The [app module](modules.md#background-processes) whose function runs: `\"clock\"` is `app/clock.lua`.";
+    "every": apart("duration, 1 second to 365 days"), "none", Reload,
+        "Runs it repeatedly at this interval, for the first time one interval after the start of the server. A run that is due while the previous one is not finished is skipped.";
+    "at": apart("time of day, `\"00:00\"` to `\"23:59\"`"), "none", Reload,
+        "Runs it each day at that time. If daylight saving skips the time, it runs at the change; if the time occurs twice, at the first. With neither `every` nor `at` it runs from the start of the server.";
+    "zone": apart("name of a time zone"), "that of the server", Reload,
+        "The time zone of `at`: `\"Europe/Berlin\"`, `\"UTC\"`.";
 };
 
 /// A time of day as minutes since midnight.

@@ -4,13 +4,16 @@
 
 use toml::de::DeValue;
 
-use super::item::Item;
-use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value};
-use super::section::Section;
-use super::upstream_keys::error_status;
-use super::value::{boolean, word};
-use super::wording::{enumerate, nearest, shown};
-use super::{Config, HeaderEdits, Problems, ProxiedPath, ProxyRoute, RouteAction, field};
+use crate::field;
+use crate::item::Item;
+use crate::key::{SectionKeys, section};
+use crate::model::config::{Config, RouteAction};
+use crate::model::upstream::{HeaderEdits, ProxiedPath, ProxyRoute};
+use crate::problem::Problems;
+use crate::section::Section;
+use crate::upstream::error_status;
+use crate::value::{boolean, word};
+use crate::wording::{enumerate, nearest, shown};
 
 /// Reads the key.
 pub(super) fn read(route: &Section<'_>, problems: &mut Problems) -> Option<ProxyRoute> {
@@ -118,73 +121,24 @@ pub(super) fn check(config: &Config, problems: &mut Problems) {
     }
 }
 
-pub(super) static PROXY: SectionKeys = SectionKeys {
-    name: "route.proxy",
-    own: &[
-        ConfigKey {
-            name: "upstream",
-            value: Value::Apart { takes: "name" },
-            absent: Absent::Words("must be given"),
-            change: ChangeEffect::Reload,
-            text: "The `name` of an `[[upstream]]`. `proxy = \"api\"` is short for `proxy = { upstream = \"api\" }`.",
-        },
-        ConfigKey {
-            name: "strip_prefix",
-            value: Value::Apart { takes: "true or false" },
-            absent: Absent::Words("`false`"),
-            change: ChangeEffect::Reload,
-            text: "Removes the `prefix` of the route from the path: with `prefix = \"/api\"`, a request for `/api/users` reaches the server as `/users`. For other changes of a path put a `rewrite` before the route.",
-        },
-        ConfigKey {
-            name: "cache",
-            value: Value::Apart { takes: "true or false" },
-            absent: Absent::Words("`true`"),
-            change: ChangeEffect::Reload,
-            text: "Whether the `cache` of the upstream is used, if it has one.",
-        },
-        ConfigKey {
-            name: "request_headers",
-            value: Value::Section { takes: "table of fields" },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Reload,
-            text: "Fields set in the request, in place of those of the same name. `Host` is that of the client unless it is set here.",
-        },
-        ConfigKey {
-            name: "remove_request_headers",
-            value: Value::Apart { takes: "list of names" },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Reload,
-            text: "Fields of the request that the server does not get.",
-        },
-        ConfigKey {
-            name: "response_headers",
-            value: Value::Section { takes: "table of fields" },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Reload,
-            text: "Fields set in the answer, in place of those of the same name. The fields of `headers` are added only where the answer has none of that name.",
-        },
-        ConfigKey {
-            name: "remove_response_headers",
-            value: Value::Apart { takes: "list of names" },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Reload,
-            text: "Fields of the answer that the client does not get.",
-        },
-        ConfigKey {
-            name: "intercept_errors",
-            value: Value::Apart { takes: "list of statuses, 400 to 599" },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Reload,
-            text: "In place of an answer with one of these statuses the client gets the [error page](#top-level) of that status, as with `proxy_intercept_errors` of nginx. `Allow`, `Retry-After` and `WWW-Authenticate` of the answer are kept.",
-        },
-        ConfigKey {
-            name: "upgrade",
-            value: Value::Apart { takes: "list of protocols" },
-            absent: Absent::Words("`[\"websocket\"]`"),
-            change: ChangeEffect::Reload,
-            text: "Protocols to which a client and a server may change their connection with `Upgrade`; others are not offered to the server. Versions of HTTP and TLS are refused here, because requests in them would bypass routes, access and limits. An empty list passes none.",
-        },
-    ],
-    shared: &[],
-    shared_in: "",
+pub(super) static PROXY: SectionKeys = section! {
+    "route.proxy";
+    "upstream": apart("name"), "must be given", Reload,
+        "The `name` of an `[[upstream]]`. `proxy = \"api\"` is short for `proxy = { upstream = \"api\" }`.";
+    "strip_prefix": apart("true or false"), "`false`", Reload,
+        "Removes the `prefix` of the route from the path: with `prefix = \"/api\"`, a request for `/api/users` reaches the server as `/users`. For other changes of a path put a `rewrite` before the route.";
+    "cache": apart("true or false"), "`true`", Reload,
+        "Whether the `cache` of the upstream is used, if it has one.";
+    "request_headers": section("table of fields"), "none", Reload,
+        "Fields set in the request, in place of those of the same name. `Host` is that of the client unless it is set here.";
+    "remove_request_headers": apart("list of names"), "none", Reload,
+        "Fields of the request that the server does not get.";
+    "response_headers": section("table of fields"), "none", Reload,
+        "Fields set in the answer, in place of those of the same name. The fields of `headers` are added only where the answer has none of that name.";
+    "remove_response_headers": apart("list of names"), "none", Reload,
+        "Fields of the answer that the client does not get.";
+    "intercept_errors": apart("list of statuses, 400 to 599"), "none", Reload,
+        "In place of an answer with one of these statuses the client gets the [error page](#top-level) of that status, as with `proxy_intercept_errors` of nginx. `Allow`, `Retry-After` and `WWW-Authenticate` of the answer are kept.";
+    "upgrade": apart("list of protocols"), "`[\"websocket\"]`", Reload,
+        "Protocols to which a client and a server may change their connection with `Upgrade`; others are not offered to the server. Versions of HTTP and TLS are refused here, because requests in them would bypass routes, access and limits. An empty list passes none.";
 };

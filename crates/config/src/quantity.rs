@@ -5,8 +5,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::wording::shown;
 use crate::limits::DEADLINE_MAX;
+use crate::wording::shown;
 
 const DURATION_UNITS: [(&str, u64); 6] = [
     ("us", 1),
@@ -34,50 +34,39 @@ const SIZE_UNITS: [(&str, u64); 10] = [
 const SPOKEN_SIZE_UNITS: std::ops::Range<usize> = 1..6;
 
 /// Why a text is not a duration or size.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
     /// It does not begin with a number.
+    #[error("it must begin with a number")]
     NoNumber,
     /// A duration above zero without a unit: the number.
+    #[error("it has no unit; write \"{0}s\" (known are us, ms, s, m, h and d)")]
     NoUnit(String),
     /// A duration with an unknown unit.
+    #[error(
+        "`{}` is not a unit; known are us, ms, s, m, h and d",
+        shown(.0)
+    )]
     UnknownDurationUnit(String),
     /// A size with an unknown unit.
+    #[error(
+        "`{}` is not a unit; known are B, KiB, MiB, GiB, TiB (by 1024) and kB, MB, GB, TB (by 1000)",
+        shown(.0)
+    )]
     UnknownSizeUnit(String),
     /// A duration above [`DEADLINE_MAX`].
+    #[error("it is more than 365 days")]
     DurationTooLong,
     /// A size that does not fit in 64 bits.
+    #[error("it is more bytes than 64 bits hold")]
     SizeTooLarge,
     /// A duration with a part of a microsecond.
+    #[error("it is finer than a microsecond")]
     DurationTooFine,
     /// A size with a part of a byte.
+    #[error("it is not a whole number of bytes")]
     SizeTooFine,
 }
-
-impl fmt::Display for QuantityError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoNumber => out.write_str("it must begin with a number"),
-            Self::NoUnit(number) => {
-                write!(out, "it has no unit; write \"{number}s\" (known are us, ms, s, m, h and d)")
-            }
-            Self::UnknownDurationUnit(unit) => {
-                write!(out, "`{}` is not a unit; known are us, ms, s, m, h and d", shown(unit))
-            }
-            Self::UnknownSizeUnit(unit) => write!(
-                out,
-                "`{}` is not a unit; known are B, KiB, MiB, GiB, TiB (by 1024) and kB, MB, GB, TB (by 1000)",
-                shown(unit)
-            ),
-            Self::DurationTooLong => out.write_str("it is more than 365 days"),
-            Self::SizeTooLarge => out.write_str("it is more bytes than 64 bits hold"),
-            Self::DurationTooFine => out.write_str("it is finer than a microsecond"),
-            Self::SizeTooFine => out.write_str("it is not a whole number of bytes"),
-        }
-    }
-}
-
-impl std::error::Error for QuantityError {}
 
 /// Parses a duration: a number and a unit, as in `"500ms"`, `"0.2s"`, `"5m"`. Zero needs no unit.
 ///

@@ -4,69 +4,17 @@
 
 use std::time::Duration;
 
-use super::choice::choice;
-use super::item::Item;
-use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value};
-use super::section::Section;
-use super::value::{borrowed_text, cannot_be, duration_within, size, whole, word};
-use super::{Method, PathGlob, Problems};
+use wire::http::method::Method;
+
+use crate::choice::choice;
+use crate::glob::PathGlob;
+use crate::item::Item;
+use crate::key::{SectionKeys, section};
 use crate::limits;
-
-/// One `[[limit]]`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LimitRule {
-    /// Its name, for pages, metrics and fields of answers.
-    pub name: String,
-    /// The key that tells clients apart; each client has the limit for itself.
-    pub by: QuotaKey,
-    /// What is limited.
-    pub measure: Measure,
-    /// How long a request may wait instead of being refused.
-    pub delay: Duration,
-    /// The paths whose requests count; empty for all.
-    pub paths: Vec<PathGlob>,
-    /// The methods whose requests count; empty for all.
-    pub methods: Vec<Method>,
-}
-
-/// The key of a client, as `by` has it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum QuotaKey {
-    /// The address; of IPv6 its first 64 bits.
-    Address,
-    /// The user whom `access` has let in; those without one share theirs.
-    User,
-    /// The path, for all clients together.
-    Path,
-    /// The value of a header field, whose name is in lower case. Those without one are told apart by address.
-    Field(String),
-    /// The value of a cookie. Those without one are told apart by address.
-    Cookie(String),
-    /// A key that pages name; no request counts by itself.
-    Pages,
-}
-
-/// What is limited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Measure {
-    /// Requests.
-    Requests(LimitRate),
-    /// Bytes of bodies in both directions.
-    Bytes(LimitRate),
-    /// Requests that are not answered yet.
-    Open(u64),
-}
-
-/// So many in a time, and so many at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LimitRate {
-    /// How many are given back in `window`.
-    pub units: u64,
-    /// The time of the rate.
-    pub window: Duration,
-    /// How many at once.
-    pub burst: u64,
-}
+use crate::model::quotas::{LimitRate, LimitRule, Measure, QuotaKey};
+use crate::problem::Problems;
+use crate::section::Section;
+use crate::value::{borrowed_text, cannot_be, duration_within, size, whole, word};
 
 const BY: [(&str, QuotaKey); 4] = [
     ("address", QuotaKey::Address),
@@ -85,83 +33,29 @@ const WINDOWS: [(&str, Duration); 4] = [
     ("d", Duration::from_secs(86_400)),
 ];
 
-pub(super) static QUOTA: SectionKeys = SectionKeys {
-    name: "[[limit]]",
-    own: &[
-        ConfigKey {
-            name: "name",
-            value: Value::Apart { takes: "text" },
-            absent: Absent::Words("must be given"),
-            change: ChangeEffect::Reload,
-            text: "Its name in metrics, in the fields of refusals, and for `limit.take` of [pages](pages.md#limits-of-clients). What was used stays known over a reload as long as the name stays.",
-        },
-        ConfigKey {
-            name: "by",
-            value: Value::Apart {
-                takes: "`\"address\"`, `\"user\"`, `\"path\"`, `\"pages\"`, `\"field:NAME\"` or \
-                        `\"cookie:NAME\"`",
-            },
-            absent: Absent::Words("`\"address\"`"),
-            change: ChangeEffect::Reload,
-            text: "What tells clients apart. Of an IPv6 address its first 64 bits count. Clients without the field or cookie are told apart by address; a client can invent as many values as it wants, so use them only for values that something else checks. `\"pages\"`: only `limit.take` uses it.",
-        },
-        ConfigKey {
-            name: "requests",
-            value: Value::Apart {
-                takes: "rate such as `\"10/s\"`, `\"100/m\"`, `\"1000/h\"` or `\"5/d\"`",
-            },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Reload,
-            text: "Limits requests.",
-        },
-        ConfigKey {
-            name: "bytes",
-            value: Value::Apart { takes: "rate such as `\"1 MiB/s\"` or `\"1 GiB/h\"`" },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Reload,
-            text: "Limits bytes of bodies, in both directions together. They are counted at the end of a request, whatever that end is; a client that has used more than the burst is refused until that much time has passed.",
-        },
-        ConfigKey {
-            name: "open",
-            value: Value::Apart { takes: "whole number, 1 to 1000000" },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Reload,
-            text: "Limits requests that are not answered yet.",
-        },
-        ConfigKey {
-            name: "burst",
-            value: Value::Apart { takes: "whole number; a size with `bytes`" },
-            absent: Absent::Words("the rate's amount of one second, at least 1"),
-            change: ChangeEffect::Reload,
-            text: "How many are allowed at once.",
-        },
-        ConfigKey {
-            name: "delay",
-            value: Value::Apart { takes: "duration, up to 10 seconds" },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Reload,
-            text: "A request that is too early waits for so long at most instead of being refused. Only with `requests`.",
-        },
-        ConfigKey {
-            name: "paths",
-            value: Value::Apart { takes: "list of patterns" },
-            absent: Absent::Words("all"),
-            change: ChangeEffect::Reload,
-            text: "The paths whose requests count, as in `glob` of a [route](#route).",
-        },
-        ConfigKey {
-            name: "methods",
-            value: Value::Apart { takes: "list of methods" },
-            absent: Absent::Words("all"),
-            change: ChangeEffect::Reload,
-            text: "The methods whose requests count.",
-        },
-    ],
-    shared: &[],
-    shared_in: "",
+pub(super) static QUOTA: SectionKeys = section! {
+    "[[limit]]";
+    "name": apart("text"), "must be given", Reload,
+        "Its name in metrics, in the fields of refusals, and for `limit.take` of [pages](pages.md#limits-of-clients). What was used stays known over a reload as long as the name stays.";
+    "by": apart("`\"address\"`, `\"user\"`, `\"path\"`, `\"pages\"`, `\"field:NAME\"` or \
+                        `\"cookie:NAME\"`"), "`\"address\"`", Reload,
+        "What tells clients apart. Of an IPv6 address its first 64 bits count. Clients without the field or cookie are told apart by address; a client can invent as many values as it wants, so use them only for values that something else checks. `\"pages\"`: only `limit.take` uses it.";
+    "requests": apart("rate such as `\"10/s\"`, `\"100/m\"`, `\"1000/h\"` or `\"5/d\"`"), "none", Reload,
+        "Limits requests.";
+    "bytes": apart("rate such as `\"1 MiB/s\"` or `\"1 GiB/h\"`"), "none", Reload,
+        "Limits bytes of bodies, in both directions together. They are counted at the end of a request, whatever that end is; a client that has used more than the burst is refused until that much time has passed.";
+    "open": apart("whole number, 1 to 1000000"), "none", Reload,
+        "Limits requests that are not answered yet.";
+    "burst": apart("whole number; a size with `bytes`"), "the rate's amount of one second, at least 1", Reload,
+        "How many are allowed at once.";
+    "delay": apart("duration, up to 10 seconds"), "none", Reload,
+        "A request that is too early waits for so long at most instead of being refused. Only with `requests`.";
+    "paths": apart("list of patterns"), "all", Reload,
+        "The paths whose requests count, as in `glob` of a [route](#route).";
+    "methods": apart("list of methods"), "all", Reload,
+        "The methods whose requests count.";
 };
 
-/// Reads every `[[limit]]`.
 pub(super) fn read_all(top: &Section<'_>, problems: &mut Problems) -> Vec<LimitRule> {
     let sections = top.sections("limit", &QUOTA, problems);
     if let Some(section) = sections.get(limits::QUOTAS_MAX) {

@@ -9,34 +9,80 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
-use super::access;
-use super::acme::{self, ACME};
-use super::channel_settings::CHANNELS;
-use super::channels;
-use super::files::{self, FILES};
-use super::limit_keys::{self, LIMITS};
-use super::log::{ADMIN, LOG, check_remote};
-use super::maintenance::{self, MAINTENANCE};
-use super::named_modules;
-use super::pages::{self, PAGES};
-use super::processes;
-use super::proxy_route;
-use super::quotas;
-use super::section::Section;
-use super::settle::Settling;
-use super::sources::{self, Sources};
-use super::store::{self, STORE};
-use super::top_keys::TOP;
-use super::trace::TRACE;
-use super::upstream_keys;
-use super::wording::shown;
-use super::{
-    AcmeState, AdminSettings, Config, ConfigErrors, FileNames, ListenerAddress, ListenerSettings,
-    Outside, Overrides, PageSessions, PartFile, Problems, field, host, keys, listener, maps,
+use crate::acme::ACME;
+use crate::address::ListenerAddress;
+use crate::channel_settings::CHANNELS;
+use crate::cluster::CLUSTER;
+use crate::files::FILES;
+use crate::limit_keys::LIMITS;
+use crate::limits::{BUSY_POLL_MAX, CONFIG_SIZE_MAX, PROFILE_RING_MAX, SCHEDULERS_MAX, SPIN_MAX};
+use crate::log::{ADMIN, LOG, check_remote};
+use crate::maintenance::MAINTENANCE;
+use crate::model::acme::AcmeState;
+use crate::model::config::{Config, ListenerSettings};
+use crate::model::log::AdminSettings;
+use crate::model::page_choices::PageSessions;
+use crate::outside::{Nothing, Outside};
+use crate::overrides::Overrides;
+use crate::pages::PAGES;
+use crate::problem::{ConfigErrors, FileNames, Problems};
+use crate::section::Section;
+use crate::settle::Settling;
+use crate::sources::{PartFile, Sources};
+use crate::store::STORE;
+use crate::top_keys::TOP;
+use crate::trace::TRACE;
+use crate::wording::shown;
+use crate::{
+    access, acme, channels, cluster, field, files, host, keys, limit_keys, limits, listener,
+    maintenance, maps, named_modules, pages, processes, proxy_route, quotas, sources, store,
+    upstream,
 };
-use crate::limits::{
-    self, BUSY_POLL_MAX, CONFIG_SIZE_MAX, PROFILE_RING_MAX, SCHEDULERS_MAX, SPIN_MAX,
-};
+
+/// The file that is searched in the served directory.
+pub const FILE_NAME: &str = "velodrome.toml";
+
+impl Config {
+    /// Reads `text`, the content of the file `file_name`, and applies `overrides` to it.
+    ///
+    /// Relative paths in the text refer to `base_directory`, the directory of the file.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong, in file order.
+    pub fn from_text(
+        text: &str,
+        file_name: &str,
+        base_directory: &Path,
+        overrides: &Overrides,
+    ) -> Result<Self, ConfigErrors> {
+        Self::from_text_within(text, file_name, base_directory, overrides, &Nothing)
+    }
+
+    /// The same for a text that refers to other files or to the environment.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong, in file order.
+    pub fn from_text_within(
+        text: &str,
+        file_name: &str,
+        base_directory: &Path,
+        overrides: &Overrides,
+        outside: &dyn Outside,
+    ) -> Result<Self, ConfigErrors> {
+        config(text, file_name, base_directory, overrides, outside)
+    }
+
+    /// The configuration of `velodrome serve DIRECTORY` without a file: the defaults with `overrides`.
+    ///
+    /// # Errors
+    ///
+    /// The problems of the overrides.
+    pub fn without_file(directory: &Path, overrides: &Overrides) -> Result<Self, ConfigErrors> {
+        config("", "command line", directory, overrides, &Nothing)
+    }
+}
 
 /// Reads the text of a file; an empty text gives the defaults.
 pub(super) fn config(
@@ -83,12 +129,12 @@ pub(super) fn config(
 /// The table of a text whose positions begin at `base`.
 fn parse<'t>(text: &'t str, base: usize, problems: &mut Problems) -> DeTable<'t> {
     let (document, errors) = DeTable::parse_recoverable(text);
-    add_syntax(&errors, (text, base), problems);
+    add_syntax(&errors, text, base, problems);
     document.into_inner()
 }
 
 /// One problem per line, because further ones are mostly guesses of the parser.
-fn add_syntax(errors: &[toml::de::Error], (text, base): (&str, usize), problems: &mut Problems) {
+fn add_syntax(errors: &[toml::de::Error], text: &str, base: usize, problems: &mut Problems) {
     let mut line = None;
     for error in errors {
         let span = error.span().unwrap_or(0..0);
@@ -121,11 +167,12 @@ fn read_top(
         store::read_databases(top, &config.store, &config.channel_settings.keys, base, problems);
     config.processes = processes::read(top, problems);
     config.quotas = quotas::read_all(top, problems);
-    config.upstreams = upstream_keys::read(top, base, problems);
+    config.upstreams = upstream::read(top, base, problems);
     config.listeners =
         listener::read(top, overrides, &config.channel_settings.keys, base, problems);
     let offset = top.item("acme").map(|item| item.key_offset);
     acme::check(offset, &config, overrides, problems);
+    cluster::check(top.item("cluster").as_ref(), &config, problems);
     config.headers = field::headers(top, problems);
     config.media_types = files::media_types(top, problems);
     lay_over(overrides, &mut config, problems);
@@ -158,6 +205,7 @@ fn read_sections(top: &Section<'_>, config: &mut Config, base: &Path, problems: 
     }
     for (key, keys) in [
         ("channels", &CHANNELS),
+        ("cluster", &CLUSTER),
         ("store", &STORE),
         ("log", &LOG),
         ("trace", &TRACE),
@@ -226,7 +274,7 @@ fn lay_over(overrides: &Overrides, config: &mut Config, problems: &mut Problems)
                    DIRECTORY";
         problems.add(None, why);
     }
-    config.store.check_role(problems);
+    store::check_role(&config.store, problems);
     if config.acme.state == AcmeState::Store && config.store.path.is_none() {
         let why = "`state = \"store\"` in [acme] needs a store: add `path` to [store], or say --store \
                    DIRECTORY; a directory of that name is \"./store\"";

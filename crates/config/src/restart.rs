@@ -5,10 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Config;
-use super::key::{ChangeEffect, ConfigKey, SectionKeys};
-use super::keys::SECTIONS;
-use super::tunables::full_name;
+use crate::key::{ChangeEffect, ConfigKey, SectionKeys};
+use crate::keys::SECTIONS;
+use crate::model::config::Config;
+use crate::model::upstream::UpstreamSettings;
+use crate::tunables::full_name;
 
 /// The keys whose values differ and take effect only with a restart, as `section.key`.
 #[must_use]
@@ -25,7 +26,7 @@ pub fn needs_restart(old: &Config, new: &Config) -> Vec<String> {
     }
     // A directory that is not used any more stays as it is.
     let directories = |config: &Config| -> Vec<PathBuf> {
-        let all = config.upstreams.iter().filter_map(super::UpstreamSettings::cache_directory);
+        let all = config.upstreams.iter().filter_map(UpstreamSettings::cache_directory);
         all.map(Path::to_path_buf).collect()
     };
     let known = directories(&old);

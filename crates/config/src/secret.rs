@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::wording::shown;
+use crate::wording::shown;
 
 /// A text that was put in with `${file:PATH}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,6 @@ impl Secrets {
     }
 
     /// A message without them: also where it shows one shortened, or with control characters written out.
-    #[must_use]
     pub fn hidden_in(&self, message: &str) -> String {
         let mut message = message.to_owned();
         for Secret { text, .. } in self.0.iter().filter(|secret| !secret.text.is_empty()) {

@@ -7,9 +7,10 @@ use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 
-use super::item::Item;
-use super::key::{Reading, SectionKeys};
-use super::{Config, Problems};
+use crate::item::Item;
+use crate::key::{Reading, SectionKeys};
+use crate::model::config::Config;
+use crate::problem::Problems;
 
 /// Makes the message for a key that a section does not have.
 pub(super) type UnknownKey = fn(&SectionKeys, &str) -> String;

@@ -9,9 +9,10 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use super::expand::expand;
-use super::secret::Secrets;
-use super::{Outside, Problems};
+use crate::expand::expand;
+use crate::outside::Outside;
+use crate::problem::Problems;
+use crate::secret::Secrets;
 
 /// The section and the key whose text has variables of another kind.
 const LOG_FORMAT: (&str, &str) = ("log", "format");

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::expand::expand;
-use super::wildcard;
-use super::wording::shown;
-use super::{Outside, Problems};
+use crate::expand::expand;
 use crate::limits::{CONFIG_SIZE_MAX, INCLUDED_SIZE_MAX, INCLUDES_MAX};
+use crate::outside::Outside;
+use crate::problem::Problems;
+use crate::wildcard;
+use crate::wording::shown;
 
 /// The key of the main file that names others.
 const INCLUDE: &str = "include";

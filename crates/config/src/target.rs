@@ -6,9 +6,8 @@
 
 use wire::http::url::Authority;
 
-use super::request_path;
-use super::route;
-use super::wording::nearest;
+use crate::request_path;
+use crate::wording::nearest;
 
 /// A text with variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,19 +75,16 @@ impl TargetTemplate {
     }
 
     /// The text of the target.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
     /// Its parts in order.
-    #[must_use]
     pub fn parts(&self) -> &[TargetPart] {
         &self.parts
     }
 
     /// The whole target, if it is the same for every request.
-    #[must_use]
     pub fn constant(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [TargetPart::Literal(text)] => Some(text),
@@ -96,20 +92,12 @@ impl TargetTemplate {
         }
     }
 
-    /// The path that a `try` makes of the path of a request; `None` if it is none.
-    #[must_use]
-    pub fn path_from(&self, path: &str) -> Option<String> {
-        route::rewritten(self, path)
-    }
-
     /// Whether it is `$path/`: the path of the request as a directory.
-    #[must_use]
     pub fn adds_slash(&self) -> bool {
         matches!(self.parts.as_slice(), [TargetPart::Path(_), TargetPart::Literal(text)] if text == "/")
     }
 
     /// Whether it leads to another path of the same host.
-    #[must_use]
     pub fn is_local(&self) -> bool {
         self.text.starts_with('/') || self.text.starts_with("$path")
     }

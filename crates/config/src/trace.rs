@@ -4,26 +4,9 @@
 
 use wire::http::url::{Origin, Scheme};
 
-use super::item::Item;
-use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value, show_text};
-use super::value::{borrowed_text, cannot_be, word};
-
-/// `[trace]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TraceSettings {
-    /// The collector: `http://` with host and port; `None`: there is none.
-    pub otlp: Option<String>,
-    /// How many of a million requests it is told of.
-    pub per_million: u32,
-    /// The name of this service for the collector.
-    pub service: String,
-}
-
-impl Default for TraceSettings {
-    fn default() -> Self {
-        Self { otlp: None, per_million: 10_000, service: "velodrome".to_owned() }
-    }
-}
+use crate::item::Item;
+use crate::key::{SectionKeys, section, show_text};
+use crate::value::{borrowed_text, cannot_be, word};
 
 /// All requests.
 const MILLION: u32 = 1_000_000;
@@ -57,52 +40,20 @@ fn show_part(per_million: u32) -> String {
     show_text(format_args!("{} %", f64::from(per_million) / f64::from(MILLION / 100)))
 }
 
-pub(super) static TRACE: SectionKeys = SectionKeys {
-    name: "[trace]",
-    own: &[
-        ConfigKey {
-            name: "otlp",
-            value: Value::Own {
-                takes: "URL of a collector",
-                read: |config, item, _| {
-                    config.trace.otlp = Some(collector(item)?);
-                    Ok(())
-                },
-                show: |config| config.trace.otlp.as_ref().map(show_text),
-            },
-            absent: Absent::Words("none"),
-            change: ChangeEffect::Restart,
-            text: "Where [spans](trace.md#spans-for-a-collector) of requests are sent, as OTLP over HTTP with JSON, to `/v1/traces`. A collector that does not answer delays nothing: what does not fit is dropped and counted.",
-        },
-        ConfigKey {
-            name: "sample",
-            value: Value::Own {
-                takes: "part of all requests such as `\"1 %\"`",
-                read: |config, item, _| {
-                    config.trace.per_million = part(item)?;
-                    Ok(())
-                },
-                show: |config| Some(show_part(config.trace.per_million)),
-            },
-            absent: Absent::Default,
-            change: ChangeEffect::Live,
-            text: "How many of all requests the collector is told of. What a request says in `traceparent` does not change that.",
-        },
-        ConfigKey {
-            name: "service",
-            value: Value::Own {
-                takes: "text",
-                read: |config, item, _| {
-                    config.trace.service = word(item)?;
-                    Ok(())
-                },
-                show: |config| Some(show_text(&config.trace.service)),
-            },
-            absent: Absent::Default,
-            change: ChangeEffect::Restart,
-            text: "The name of this server for the collector (`service.name`).",
-        },
-    ],
-    shared: &[],
-    shared_in: "",
+pub(super) static TRACE: SectionKeys = section! {
+    "[trace]";
+    "otlp": optional(trace.otlp, collector, "URL of a collector"), "none", Restart,
+        "Where [spans](trace.md#spans-for-a-collector) of requests are sent, as OTLP over HTTP with JSON, to `/v1/traces`. A collector that does not answer delays nothing: what does not fit is dropped and counted.";
+    "sample": set(
+        trace.per_million, "part of all requests such as `\"1 %\"`",
+        |item, _| part(item)?,
+        |value| Some(show_part(*value)),
+    ), default, Live,
+        "How many of all requests the collector is told of. What a request says in `traceparent` does not change that.";
+    "service": set(
+        trace.service, "text",
+        |item, _| word(item)?,
+        |value| Some(show_text(value)),
+    ), default, Restart,
+        "The name of this server for the collector (`service.name`).";
 };

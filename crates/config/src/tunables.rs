@@ -8,14 +8,15 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
-use super::channels::CHANNEL;
-use super::item::Item;
-use super::key::{ChangeEffect, ConfigKey, Reading, SectionKeys, show_text};
-use super::keys::SECTIONS;
-use super::printed::without_links;
-use super::problem::{FileNames, Problems};
-use super::wording::{nearest, shown};
-use super::{Config, Overrides};
+use crate::channels::CHANNEL;
+use crate::item::Item;
+use crate::key::{ChangeEffect, ConfigKey, Reading, SectionKeys, show_text};
+use crate::keys::SECTIONS;
+use crate::model::config::Config;
+use crate::overrides::Overrides;
+use crate::printed::without_links;
+use crate::problem::{FileNames, Problems};
+use crate::wording::{nearest, shown};
 
 /// The text in place of a value, for a key without one and without a default.
 const NO_VALUE: &str = "none";
@@ -71,19 +72,16 @@ pub fn no_such_setting(name: &str, known: &[&str]) -> String {
 
 impl Tunable {
     /// The form of its value with its bounds, in words.
-    #[must_use]
     pub fn takes(&self) -> String {
         self.key.takes().replace('`', "")
     }
 
     /// The description of the key, without Markdown's links.
-    #[must_use]
     pub fn text(&self) -> String {
         without_links(self.key.text)
     }
 
     /// Its value, as it is written in the file.
-    #[must_use]
     pub fn show(&self, config: &mut Config) -> String {
         self.focused(config, |config| self.key.show(config)).unwrap_or_else(|| NO_VALUE.to_owned())
     }

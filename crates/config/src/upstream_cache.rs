@@ -4,14 +4,13 @@
 
 use std::path::Path;
 
-use super::key::{ChangeEffect, ConfigKey, SectionKeys};
-use super::section::Section;
-use super::upstream_rows::key;
-use super::value::{boolean, deadline, duration, path, size_within, whole};
-use super::{CacheDisk, CacheKey, CacheReport, Problems, UpstreamCache, choice};
-use crate::limits;
+use crate::key::{SectionKeys, section};
+use crate::model::upstream::{CacheDisk, CacheKey, CacheReport, UpstreamCache};
+use crate::problem::Problems;
+use crate::section::Section;
+use crate::value::{boolean, deadline, duration, path, size_within, whole};
+use crate::{choice, limits};
 
-/// Reads it.
 pub(super) fn read(
     upstream: &Section<'_>,
     base: &Path,
@@ -96,115 +95,48 @@ const PARTS: &[(&str, Part)] =
 const REPORTS: &[(&str, CacheReport)] =
     &[("off", CacheReport::Off), ("short", CacheReport::Short), ("full", CacheReport::Full)];
 
-pub(super) static CACHE: SectionKeys = SectionKeys {
-    name: "upstream.cache",
-    own: &[
-        key(
-            "memory",
-            "size, 64 KiB to 1 TiB",
-            "`\"64 MiB\"`",
-            "The memory for stored answers, of all schedulers together; each has its part.",
-        ),
-        key(
-            "object",
-            "size, 0 B to 1 GiB",
-            "`\"1 MiB\"`",
-            "The longest body that is held in memory, at most an eighth of a scheduler's part of `memory`. \
-             A longer one is only stored in `directory`, if there is one.",
-        ),
-        ConfigKey {
-            change: ChangeEffect::Restart,
-            ..key(
-                "directory",
-                "path",
-                "none",
-                "A directory of the cache alone: stored answers are written there too, so that they are \
-                 found again when they have left the memory and after a restart. Bodies that are too long \
-                 for the memory are sent from there. It is made if it is missing.",
-            )
-        },
-        key(
-            "disk_size",
-            "size, 1 MiB to 1 PiB",
-            "`\"10 GiB\"`",
-            "What the files in `directory` may use. Answers that were not used recently leave.",
-        ),
-        key(
-            "disk_files",
-            "16 to 100000000",
-            "`1000000`",
-            "How many files there may be. The server keeps the name of each in memory.",
-        ),
-        key(
-            "disk_object",
-            "size, 0 B to 1 TiB",
-            "`\"1 GiB\"`, at most `disk_size`",
-            "The longest body that is stored in a file.",
-        ),
-        key(
-            "key",
-            "list of `\"scheme\"`, `\"host\"`, `\"path\"`, `\"query\"`",
-            "all of them",
-            "What distinguishes requests, besides the fields that `Vary` of the answer names. The path \
-             always does. Leave out only what never changes an answer: otherwise a client can have others \
-             get what was answered to it.",
-        ),
-        key(
-            "default_ttl",
-            "duration above zero",
-            "none",
-            "How long an answer is fresh that says nothing of it, if its status allows it and nobody is \
-             known by a cookie. Without it such an answer is not stored.",
-        ),
-        key(
-            "heuristic",
-            "true or false",
-            "`false`",
-            "Whether such an answer is fresh for a tenth of the time since its `Last-Modified`, at most a \
-             day.",
-        ),
-        key(
-            "stale_while_revalidate",
-            "duration",
-            "`\"0s\"`",
-            "How long after its freshness an answer is still used while a server is asked for a new one. \
-             `stale-while-revalidate` of the answer takes precedence.",
-        ),
-        key(
-            "stale_if_error",
-            "duration",
-            "`\"0s\"`",
-            "How long after its freshness an answer is still used if no server answers, or one answers with \
-             500, 502, 503 or 504. `stale-if-error` of the answer takes precedence.",
-        ),
-        key(
-            "remove_set_cookie",
-            "true or false",
-            "`false`",
-            "Stores answers with `Set-Cookie` too, and no client gets that field. Otherwise they are not \
-             stored.",
-        ),
-        key(
-            "obey_requests",
-            "true or false",
-            "`false`",
-            "Whether `Cache-Control` of a request counts (`no-cache`, `max-age`, `only-if-cached` ...). \
-             Then a client can have each of its requests reach a server.",
-        ),
-        key(
-            "wait",
-            "duration above zero",
-            "`\"5s\"`",
-            "How long a request waits for the answer to another one for the same URI; then it goes to a \
-             server by itself.",
-        ),
-        key(
-            "report",
-            "`\"off\"`, `\"short\"` or `\"full\"`",
-            "`\"short\"`",
-            "Whether answers say in `Cache-Status` what the cache did, and in full also for which key.",
-        ),
-    ],
-    shared: &[],
-    shared_in: "",
+pub(super) static CACHE: SectionKeys = section! {
+    "upstream.cache";
+    "memory": apart("size, 64 KiB to 1 TiB"), "`\"64 MiB\"`", Reload,
+        "The memory for stored answers, of all schedulers together; each has its part.";
+    "object": apart("size, 0 B to 1 GiB"), "`\"1 MiB\"`", Reload,
+        "The longest body that is held in memory, at most an eighth of a scheduler's part of `memory`. \
+        A longer one is only stored in `directory`, if there is one.";
+    "directory": apart("path"), "none", Restart,
+        "A directory of the cache alone: stored answers are written there too, so that they are \
+        found again when they have left the memory and after a restart. Bodies that are too long \
+        for the memory are sent from there. It is made if it is missing.";
+    "disk_size": apart("size, 1 MiB to 1 PiB"), "`\"10 GiB\"`", Reload,
+        "What the files in `directory` may use. Answers that were not used recently leave.";
+    "disk_files": apart("16 to 100000000"), "`1000000`", Reload,
+        "How many files there may be. The server keeps the name of each in memory.";
+    "disk_object": apart("size, 0 B to 1 TiB"), "`\"1 GiB\"`, at most `disk_size`", Reload,
+        "The longest body that is stored in a file.";
+    "key": apart("list of `\"scheme\"`, `\"host\"`, `\"path\"`, `\"query\"`"), "all of them", Reload,
+        "What distinguishes requests, besides the fields that `Vary` of the answer names. The path \
+        always does. Leave out only what never changes an answer: otherwise a client can have others \
+        get what was answered to it.";
+    "default_ttl": apart("duration above zero"), "none", Reload,
+        "How long an answer is fresh that says nothing of it, if its status allows it and nobody is \
+        known by a cookie. Without it such an answer is not stored.";
+    "heuristic": apart("true or false"), "`false`", Reload,
+        "Whether such an answer is fresh for a tenth of the time since its `Last-Modified`, at most a \
+        day.";
+    "stale_while_revalidate": apart("duration"), "`\"0s\"`", Reload,
+        "How long after its freshness an answer is still used while a server is asked for a new one. \
+        `stale-while-revalidate` of the answer takes precedence.";
+    "stale_if_error": apart("duration"), "`\"0s\"`", Reload,
+        "How long after its freshness an answer is still used if no server answers, or one answers with \
+        500, 502, 503 or 504. `stale-if-error` of the answer takes precedence.";
+    "remove_set_cookie": apart("true or false"), "`false`", Reload,
+        "Stores answers with `Set-Cookie` too, and no client gets that field. Otherwise they are not \
+        stored.";
+    "obey_requests": apart("true or false"), "`false`", Reload,
+        "Whether `Cache-Control` of a request counts (`no-cache`, `max-age`, `only-if-cached` ...). \
+        Then a client can have each of its requests reach a server.";
+    "wait": apart("duration above zero"), "`\"5s\"`", Reload,
+        "How long a request waits for the answer to another one for the same URI; then it goes to a \
+        server by itself.";
+    "report": apart("`\"off\"`, `\"short\"` or `\"full\"`"), "`\"short\"`", Reload,
+        "Whether answers say in `Cache-Status` what the cache did, and in full also for which key.";
 };

@@ -1,13 +1,13 @@
 //! How the servers of an upstream are asked whether they are well: `check` and the keys that go with it.
 //!
-//! Owns how they combine; their rows are in `upstream_keys`. Never asks a server.
+//! Owns how they combine; their rows are in `upstream`. Never asks a server.
 
-use super::section::Section;
-use super::value::{borrowed_text, cannot_be, deadline, duration_within, whole, word};
-use super::{ActiveCheck, Problems};
 use crate::limits;
+use crate::model::upstream::ActiveCheck;
+use crate::problem::Problems;
+use crate::section::Section;
+use crate::value::{borrowed_text, cannot_be, deadline, duration_within, whole, word};
 
-/// Reads them.
 pub(super) fn read(section: &Section<'_>, problems: &mut Problems) -> Option<ActiveCheck> {
     let path = section.read("check", problems, |item| {
         let path = borrowed_text(item, "a path in quotes that begins with \"/\"")?;

@@ -9,11 +9,11 @@ use std::path::PathBuf;
 use toml::de::DeValue;
 use wire::http::url::{Authority, UrlHost};
 
-use super::item::Item;
-use super::value::{borrowed_text, cannot_be, whole};
-use super::wording::shown;
-use super::{ServerAddress, UpstreamServer};
+use crate::item::Item;
 use crate::limits::{HOST_NAME_SIZE_MAX, UNIX_PATH_SIZE_MAX, UPSTREAM_WEIGHT_MAX};
+use crate::model::upstream::{ServerAddress, UpstreamServer};
+use crate::value::{borrowed_text, cannot_be, whole};
+use crate::wording::shown;
 
 /// The keys of a server that is written as a table.
 const KEYS: [&str; 2] = ["address", "weight"];
@@ -21,7 +21,6 @@ const KEYS: [&str; 2] = ["address", "weight"];
 const WANTED: &str =
     "an address such as \"127.0.0.1:9000\", or { address = \"127.0.0.1:9000\", weight = 2 }";
 
-/// Reads one server.
 pub(super) fn read(item: &Item<'_>) -> Result<UpstreamServer, String> {
     let table = match item.value {
         DeValue::String(_) => return Ok(UpstreamServer { address: address(item)?, weight: 1 }),

@@ -9,11 +9,10 @@ use std::time::Duration;
 
 use toml::de::DeValue;
 
-use super::item::Item;
-use super::quantity::{parse_duration, parse_size, spoken_duration, spoken_size};
-use super::wording::shown;
+use crate::item::Item;
+use crate::quantity::{parse_duration, parse_size, spoken_duration, spoken_size};
+use crate::wording::shown;
 
-/// A text.
 pub(super) fn text(item: &Item<'_>) -> Result<String, String> {
     borrowed_text(item, "a text in quotes").map(str::to_owned)
 }
@@ -79,7 +78,6 @@ pub(super) fn duration_within(
     Err(format!("`{}` must be from {least} to {most}", shown(item.key)))
 }
 
-/// A deadline, or `"forever"`.
 pub(super) fn deadline_or_forever(item: &Item<'_>) -> Result<Option<Duration>, String> {
     if item.value.as_str() == Some("forever") {
         return Ok(None);
@@ -115,7 +113,6 @@ fn quantity_of_bytes(item: &Item<'_>, wanted: &str, suffix: &str) -> Result<u64,
     }
 }
 
-/// A size within `range`.
 pub(super) fn size_within(item: &Item<'_>, range: RangeInclusive<u64>) -> Result<u64, String> {
     let size = size(item)?;
     if range.contains(&size) {

@@ -2,105 +2,33 @@
 //!
 //! Owns the keys of that table, and whether a request meets a condition. All conditions of a route must be met.
 
-use std::fmt;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use toml::de::DeValue;
-use wire::http::target::query_pairs;
-use wire::network::Network;
 
-use super::countries::{Countries, Country};
-use super::item::Item;
-use super::key::{Absent, ChangeEffect, ConfigKey, SectionKeys, Value};
-use super::section::Section;
-use super::value::{borrowed_text, cannot_be};
-use super::wording::shown;
-use super::{ListenerAddress, Problems, field, wildcard};
-use crate::route::{Circumstances, RouteRequest};
+use crate::address::ListenerAddress;
+use crate::countries::Country;
+use crate::field;
+use crate::item::Item;
+use crate::key::{SectionKeys, section};
+use crate::model::when::{RouteCondition, WantedValue};
+use crate::problem::Problems;
+use crate::section::Section;
+use crate::value::{borrowed_text, cannot_be};
+use crate::wording::shown;
 
-/// One condition of a route.
-#[derive(Debug, Clone, PartialEq)]
-pub enum RouteCondition {
-    /// A field of the request, by its name in lower case.
-    Header {
-        /// The name.
-        name: String,
-        /// The value it must have.
-        wanted: WantedValue,
-    },
-    /// A parameter of the query, by its decoded name.
-    Query {
-        /// The name.
-        name: String,
-        /// The value it must have.
-        wanted: WantedValue,
-    },
-    /// The client's address is in one of these networks.
-    Address(Vec<Network>),
-    /// The client's address is in one of these countries.
-    Country {
-        /// The countries.
-        codes: Vec<Country>,
-        /// The country of each address; empty until the file was read.
-        map: Arc<Countries>,
-    },
-    /// The request came through one of these listeners.
-    Listener(Vec<ListenerAddress>),
-}
-
-/// The value that a field or a parameter must have.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WantedValue {
-    /// There, whatever its value.
-    Present,
-    /// Not there.
-    Absent,
-    /// There with this value, in which `*` stands for any characters.
-    Value(String),
-}
-
-pub(super) static WHEN: SectionKeys = SectionKeys {
-    name: "route.when",
-    own: &[
-        ConfigKey {
-            name: "header",
-            value: Value::Section { takes: "table of fields" },
-            absent: Absent::Words("any"),
-            change: ChangeEffect::Reload,
-            text: "Fields of the request: `header = { X-Beta = \"yes\" }`. The value is a text, in which `*` matches any characters, `true` for a field that is there, or `false` for one that is not.",
-        },
-        ConfigKey {
-            name: "query",
-            value: Value::Section { takes: "table of parameters" },
-            absent: Absent::Words("any"),
-            change: ChangeEffect::Reload,
-            text: "Parameters of the query, decoded: `query = { version = \"2*\", debug = false }`, with values as for `header`.",
-        },
-        ConfigKey {
-            name: "address",
-            value: Value::Apart { takes: "list of networks" },
-            absent: Absent::Words("any"),
-            change: ChangeEffect::Reload,
-            text: "Networks of clients: `[\"10.0.0.0/8\", \"2001:db8::/32\"]`. A client of a Unix socket has no address and matches none.",
-        },
-        ConfigKey {
-            name: "country",
-            value: Value::Apart { takes: "list of countries" },
-            absent: Absent::Words("any"),
-            change: ChangeEffect::Reload,
-            text: "Countries of clients, by two letters: `[\"DE\", \"AT\"]`, as the file `countries` at the top level says. An address that the file does not have matches none.",
-        },
-        ConfigKey {
-            name: "listener",
-            value: Value::Apart { takes: "list of addresses" },
-            absent: Absent::Words("any"),
-            change: ChangeEffect::Reload,
-            text: "Listeners through which the request came, by their `address`: `[\"127.0.0.1:8081\"]`.",
-        },
-    ],
-    shared: &[],
-    shared_in: "",
+pub(super) static WHEN: SectionKeys = section! {
+    "route.when";
+    "header": section("table of fields"), "any", Reload,
+        "Fields of the request: `header = { X-Beta = \"yes\" }`. The value is a text, in which `*` matches any characters, `true` for a field that is there, or `false` for one that is not.";
+    "query": section("table of parameters"), "any", Reload,
+        "Parameters of the query, decoded: `query = { version = \"2*\", debug = false }`, with values as for `header`.";
+    "address": apart("list of networks"), "any", Reload,
+        "Networks of clients: `[\"10.0.0.0/8\", \"2001:db8::/32\"]`. A client of a Unix socket has no address and matches none.";
+    "country": apart("list of countries"), "any", Reload,
+        "Countries of clients, by two letters: `[\"DE\", \"AT\"]`, as the file `countries` at the top level says. An address that the file does not have matches none.";
+    "listener": apart("list of addresses"), "any", Reload,
+        "Listeners through which the request came, by their `address`: `[\"127.0.0.1:8081\"]`.";
 };
 
 /// Reads the table `when` of a route.
@@ -154,78 +82,4 @@ fn wanted(item: &Item<'_>) -> Result<WantedValue, String> {
         DeValue::String(text) => Ok(WantedValue::Value(text.to_string())),
         _ => Err(item.wrong_type("a text, true or false")),
     }
-}
-
-impl RouteCondition {
-    /// Whether a request meets it.
-    pub(super) fn is_met(&self, request: &RouteRequest<'_>) -> bool {
-        let Circumstances { fields, address, listener, .. } = request.circumstances;
-        match self {
-            Self::Header { name, wanted } => {
-                let values = fields.into_iter().flat_map(|fields| fields.iter());
-                wanted.accepts(
-                    values.filter_map(|(known, value)| {
-                        known.eq_ignore_ascii_case(name).then_some(value)
-                    }),
-                )
-            }
-            Self::Query { name, wanted } => {
-                // All of them: a condition that keeps requests out must see each. The head's bytes are bounded.
-                let query = request.query.unwrap_or_default().as_bytes();
-                let pairs = query_pairs(query, usize::MAX);
-                wanted.accepts(
-                    pairs
-                        .filter_map(|(known, value)| (*known == *name.as_bytes()).then_some(value)),
-                )
-            }
-            Self::Address(networks) => address.is_some_and(|address: IpAddr| {
-                networks.iter().any(|network| network.contains(address))
-            }),
-            Self::Country { codes, map } => address
-                .and_then(|address| map.of(address))
-                .is_some_and(|country| codes.contains(&country)),
-            Self::Listener(addresses) => {
-                listener.is_some_and(|listener| addresses.contains(listener))
-            }
-        }
-    }
-}
-
-impl WantedValue {
-    /// Whether the values of one name are what is wanted: one of several is enough.
-    fn accepts<B: AsRef<[u8]>>(&self, mut values: impl Iterator<Item = B>) -> bool {
-        match self {
-            Self::Present => values.next().is_some(),
-            Self::Absent => values.next().is_none(),
-            Self::Value(pattern) => values.any(|value| wildcard::fits(pattern, value.as_ref())),
-        }
-    }
-}
-
-/// The condition in words, for a sentence that begins "it needs".
-impl fmt::Display for RouteCondition {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named = |out: &mut fmt::Formatter<'_>, what: &str, name: &str, wanted: &WantedValue| {
-            let name = shown(name);
-            match wanted {
-                WantedValue::Present => write!(out, "the {what} `{name}`"),
-                WantedValue::Absent => write!(out, "no {what} `{name}`"),
-                WantedValue::Value(value) => {
-                    write!(out, "the {what} `{name}` as `{}`", shown(value))
-                }
-            }
-        };
-        match self {
-            Self::Header { name, wanted } => named(out, "header field", name, wanted),
-            Self::Query { name, wanted } => named(out, "query parameter", name, wanted),
-            Self::Address(networks) => write!(out, "an address in {}", listed(networks)),
-            Self::Country { codes, .. } => write!(out, "an address in {}", listed(codes)),
-            Self::Listener(addresses) => write!(out, "the listener {}", listed(addresses)),
-        }
-    }
-}
-
-fn listed(values: &[impl fmt::Display]) -> String {
-    let values: Vec<String> = values.iter().map(ToString::to_string).collect();
-    values.join(" or ")
 }

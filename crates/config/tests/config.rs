@@ -3,6 +3,8 @@
 
 #[path = "config/acme.rs"]
 mod acme;
+#[path = "config/built_in.rs"]
+mod built_in;
 #[path = "config/document.rs"]
 mod document;
 #[path = "config/edge.rs"]

@@ -2,8 +2,6 @@
 //!
 //! Owns the grammar of a line and of a field. Does not decide where the content ends.
 
-use std::fmt;
-
 use crate::limits::{RESPONSE_FIELDS_MAX, RESPONSE_HEAD_BYTES_MAX};
 
 /// Whether more bytes can arrive.
@@ -32,60 +30,51 @@ pub(crate) enum Framing {
 pub type ReceivedFields = Vec<(String, Vec<u8>)>;
 
 /// A violation of the protocol by a response. The server is always at fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResponseViolation {
     /// A line that ends in LF without CR, or has a CR inside.
+    #[error("a line does not end in CR LF")]
     LineEnd,
     /// Not `HTTP/1.0` or `HTTP/1.1`, one space, three digits, one space, a reason of visible bytes.
+    #[error("malformed status line")]
     StatusLine,
     /// A status outside 100 to 599.
+    #[error("status outside 100 to 599")]
     StatusRange,
     /// A field line that is not `token: value`, or has control bytes in it.
+    #[error("malformed field line")]
     FieldLine,
     /// More field lines than a client takes.
+    #[error("too many fields")]
     FieldCount,
     /// A head longer than a client takes.
+    #[error("head too long")]
     HeadSize,
     /// A field twice that may come once (RFC 9110 section 5.3).
+    #[error("a field twice that may come once")]
     FieldTwice,
     /// A Content-Length that is not a number (RFC 9110 section 8.6).
+    #[error("malformed Content-Length")]
     ContentLength,
     /// Content-Length and Transfer-Encoding in one response (RFC 9112 section 6.2).
+    #[error("both Content-Length and Transfer-Encoding")]
     LengthAndCoding,
     /// A transfer coding other than one `chunked`, or any in HTTP/1.0.
+    #[error("transfer coding other than one final chunked")]
     TransferCoding,
     /// Framing fields where there cannot be content: 1xx and 204 (RFC 9112 section 6).
+    #[error("framing fields in a 1xx or 204 response")]
     FramingForbidden,
     /// A chunk whose size, data or end is malformed (RFC 9112 section 7.1).
+    #[error("malformed chunk")]
     Chunk,
     /// More content than a client takes.
+    #[error("content too long")]
     BodySize,
     /// The connection ended before the response did.
+    #[error("the connection ended inside the response")]
     Truncated,
 }
-
-impl fmt::Display for ResponseViolation {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::LineEnd => "a line does not end in CR LF",
-            Self::StatusLine => "malformed status line",
-            Self::StatusRange => "status outside 100 to 599",
-            Self::FieldLine => "malformed field line",
-            Self::FieldCount => "too many fields",
-            Self::HeadSize => "head too long",
-            Self::FieldTwice => "a field twice that may come once",
-            Self::ContentLength => "malformed Content-Length",
-            Self::LengthAndCoding => "both Content-Length and Transfer-Encoding",
-            Self::TransferCoding => "transfer coding other than one final chunked",
-            Self::FramingForbidden => "framing fields in a 1xx or 204 response",
-            Self::Chunk => "malformed chunk",
-            Self::BodySize => "content too long",
-            Self::Truncated => "the connection ended inside the response",
-        })
-    }
-}
-
-impl std::error::Error for ResponseViolation {}
 
 /// Field lines up to and with the empty line.
 pub(crate) fn parse_fields(

@@ -16,7 +16,6 @@ use crate::template;
 /// The state of the connection at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum After {
-    /// It ended.
     Closed(End),
     /// It is open, and nothing more arrived. Whether it serves was not tested.
     Quiet,

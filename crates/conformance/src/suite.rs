@@ -2,7 +2,6 @@
 //! Never plays a case.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use serde::Deserialize;
 
@@ -36,9 +35,10 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 /// Why a suite cannot be played. Always an error in the data.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum SuiteError {
     /// Not TOML, or not the form of a case.
+    #[error("{file}: {message}")]
     Syntax {
         /// The file.
         file: String,
@@ -46,6 +46,7 @@ pub enum SuiteError {
         message: String,
     },
     /// A case that breaks a rule.
+    #[error("case {id}: {message}")]
     Rule {
         /// The case.
         id: String,
@@ -53,17 +54,6 @@ pub enum SuiteError {
         message: String,
     },
 }
-
-impl fmt::Display for SuiteError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Syntax { file, message } => write!(formatter, "{file}: {message}"),
-            Self::Rule { id, message } => write!(formatter, "case {id}: {message}"),
-        }
-    }
-}
-
-impl std::error::Error for SuiteError {}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

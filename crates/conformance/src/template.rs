@@ -4,8 +4,6 @@
 //! look like, a backslash at the end of a line joins it with the next. `{name}` is a fact about the target,
 //! `{repeat 100 text}` is the text a hundred times (escapes work in it, placeholders do not).
 
-use std::fmt;
-
 use crate::case::Need;
 use crate::facts::Facts;
 use crate::limits::TEMPLATE_BYTES_MAX;
@@ -33,30 +31,23 @@ pub(crate) const NEEDS: &[(&str, Need)] = &[
 ];
 
 /// An error in a template. Always an error in the data.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TemplateError {
     /// A backslash with something unknown behind it.
+    #[error("unknown escape")]
     Escape,
     /// A brace that is never closed.
+    #[error("brace without end")]
     OpenBrace,
     /// A name nobody knows, or a fact the target does not have.
+    #[error("nothing is known about {{{0}}}")]
     Unknown(String),
     /// A repetition without a number or without a text.
+    #[error("'{0}' does not say what to repeat")]
     Repeat(String),
     /// More bytes than a case may send.
+    #[error("longer than {TEMPLATE_BYTES_MAX} bytes")]
     TooLong,
-}
-
-impl fmt::Display for TemplateError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Escape => formatter.write_str("unknown escape"),
-            Self::OpenBrace => formatter.write_str("brace without end"),
-            Self::Unknown(name) => write!(formatter, "nothing is known about {{{name}}}"),
-            Self::Repeat(text) => write!(formatter, "'{text}' does not say what to repeat"),
-            Self::TooLong => write!(formatter, "longer than {TEMPLATE_BYTES_MAX} bytes"),
-        }
-    }
 }
 
 /// The bytes a template stands for.

@@ -28,7 +28,6 @@ pub enum FileFailure {
 
 impl FileFailure {
     /// The status to answer with.
-    #[must_use]
     pub const fn status(self) -> u16 {
         match self {
             Self::Exhausted => 503,

@@ -74,7 +74,6 @@ pub enum AnswerFields<'e> {
 
 impl AnswerFields<'_> {
     /// The fields, lent.
-    #[must_use]
     pub fn fields(&self) -> Fields<'_, '_> {
         match self {
             Self::Prepared(fields) => *fields,
@@ -96,7 +95,6 @@ pub enum Parts {
 
 impl Parts {
     /// The parts in order.
-    #[must_use]
     pub fn as_slice(&self) -> &[BodyPart] {
         match self {
             Self::None => &[],
@@ -128,7 +126,6 @@ pub enum BodyPart {
 impl FileAnswer<'_> {
     /// Whether the server should add a page for the status, with its `Content-Type` and `Content-Length`: for all
     /// except 200, 206 and 304.
-    #[must_use]
     pub fn wants_page(&self) -> bool {
         !matches!(self.status, Status::OK | Status::PARTIAL_CONTENT | Status::NOT_MODIFIED)
     }

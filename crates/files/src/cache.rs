@@ -266,7 +266,6 @@ impl PathCache {
     }
 
     /// Counters and sizes.
-    #[must_use]
     pub fn stats(&self) -> PathCacheStats {
         let paths = self.slots.len() - self.free.len();
         PathCacheStats { paths, ..self.stats }

@@ -40,13 +40,11 @@ impl CachedEntry {
     }
 
     /// The content.
-    #[must_use]
     pub fn content(&self) -> &PathContent {
         &self.content
     }
 
     /// Bytes of memory, including its slot in the cache.
-    #[must_use]
     pub fn cost(&self) -> usize {
         self.cost
     }

@@ -84,7 +84,6 @@ impl ErrorPages {
     }
 
     /// The page for a status with the name of the request in logs.
-    #[must_use]
     pub fn page_of(&self, code: u16, request: &str) -> Vec<u8> {
         let page = self.page(code);
         let body = page.strip_suffix(FOOT.as_bytes()).unwrap_or(page);
@@ -94,7 +93,6 @@ impl ErrorPages {
     }
 
     /// The page of a redirect, with a link for clients that do not follow (RFC 9110 section 15.4).
-    #[must_use]
     pub fn redirect(&self, code: u16, location: &str) -> Vec<u8> {
         let page = self.page(code);
         let body = page.strip_suffix(FOOT.as_bytes()).unwrap_or(page);
@@ -104,7 +102,6 @@ impl ErrorPages {
     }
 
     /// The page for a status; a general one if it has none of its own.
-    #[must_use]
     pub fn page(&self, code: u16) -> &Arc<[u8]> {
         let found = self.pages.binary_search_by_key(&code, |(of, _)| *of).ok();
         found.and_then(|at| self.pages.get(at)).map_or(&self.other, |(_, page)| page)

@@ -54,7 +54,6 @@ impl Job {
     }
 
     /// The key under which the result is cached.
-    #[must_use]
     pub fn key(&self) -> EntryKey<'_> {
         EntryKey { root: self.root, path: &self.path }
     }
@@ -123,7 +122,6 @@ pub struct FileContent {
 
 impl FileContent {
     /// The representation with this coding.
-    #[must_use]
     pub fn representation(&self, coding: Coding) -> Option<&Representation> {
         self.representations.iter().find(|representation| representation.coding == coding)
     }

@@ -30,7 +30,6 @@ impl NamePattern {
     }
 
     /// Whether the pattern matches this path (without its leading slash), or a directory in it.
-    #[must_use]
     pub fn covers(&self, relative: &str) -> bool {
         match self.scope {
             Scope::Name => relative.split('/').any(|name| self.fits(name)),
@@ -42,7 +41,6 @@ impl NamePattern {
     }
 
     /// Whether the pattern matches this file: its last name, or its whole path.
-    #[must_use]
     pub fn means(&self, relative: &str) -> bool {
         match self.scope {
             Scope::Name => self.fits(relative.rsplit('/').next().unwrap_or(relative)),

@@ -51,7 +51,6 @@ pub struct Large {
 
 impl BodySource {
     /// The number of bytes.
-    #[must_use]
     pub fn size(&self) -> u64 {
         match self {
             Self::Memory(bytes) => bytes.len() as u64,
@@ -107,9 +106,7 @@ fn bytes_of(time: FileTime) -> [u8; 12] {
 pub(crate) enum Vary {
     /// It does not.
     Nothing,
-    /// On `Accept-Encoding`.
     AcceptEncoding,
-    /// On `Accept`.
     Accept,
 }
 
@@ -163,25 +160,21 @@ impl Representation {
 
     /// The fields of a plain 200: `Content-Type`, `Content-Length` and those of
     /// [`common_fields`](Self::common_fields), without `Date`.
-    #[must_use]
     pub fn fields(&self) -> Fields<'_, '_> {
         self.fields.fields()
     }
 
     /// The fields that a 200 and a 206 have in common: all except `Content-Type` and `Content-Length`.
-    #[must_use]
     pub fn common_fields(&self) -> Fields<'_, '_> {
         self.fields.fields().after(2)
     }
 
     /// The fields of a 304: `Last-Modified`, `ETag`, `Vary`, `Cache-Control`.
-    #[must_use]
     pub fn validator_fields(&self) -> Fields<'_, '_> {
         self.fields.fields().after(self.validators_from)
     }
 
     /// Bytes of memory used.
-    #[must_use]
     pub fn cost(&self) -> usize {
         let body = match &self.body {
             BodySource::Memory(bytes) => bytes.len(),

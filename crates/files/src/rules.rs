@@ -128,7 +128,6 @@ impl Default for FileRules {
 
 impl FileRules {
     /// Whether clients cannot see a path below the root (without its leading slash).
-    #[must_use]
     pub fn hides(&self, relative: &str) -> bool {
         (self.dot_files == DotFiles::Hide && names_dot_file(relative))
             || self.is_app(relative)
@@ -136,13 +135,11 @@ impl FileRules {
     }
 
     /// Whether a path below the root is in the directory of app modules.
-    #[must_use]
     pub fn is_app(&self, relative: &str) -> bool {
         self.app.as_ref().is_some_and(|app| app.covers(relative))
     }
 
     /// The `Cache-Control` of a file, if it has one that is a valid field value.
-    #[must_use]
     pub fn cache_control(&self, relative: &str) -> Option<&str> {
         let rule = self.cache_control.iter().find(|rule| rule.files.means(relative))?;
         is_field_value(&rule.value).then_some(rule.value.as_str())

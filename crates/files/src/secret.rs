@@ -125,7 +125,6 @@ impl SecretFile {
     }
 
     /// The whole text.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -14,7 +14,6 @@ impl Bodies {
         Self { size, left: Vec::new() }
     }
 
-    /// A connection begins.
     pub(crate) fn begin(&mut self, connection: usize) {
         if self.left.len() <= connection {
             self.left.resize(connection + 1, None);

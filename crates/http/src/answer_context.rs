@@ -10,7 +10,7 @@ use runtime::slots::ProcessId;
 
 use super::notes::Notes;
 
-/// What an application may use in addition to the reply.
+/// The context that an application may use in addition to the reply.
 ///
 /// The example of [`Answer`](crate::Answer) keeps `id` for a request that waits.
 pub struct AnswerContext<'a, M> {

@@ -23,6 +23,7 @@ use super::notes::{Notes, TimedAs};
 use super::refused::Refused;
 use super::reply::{BodyUse, Reply};
 use super::request::Request;
+use super::sent::SentAnswer;
 use super::shared::Http;
 use super::traced;
 use super::unanswered::{Ended, Unanswered};
@@ -186,7 +187,7 @@ impl<A: Application> Http<A> {
         let status = reply.status().unwrap_or(Status::INTERNAL_SERVER_ERROR);
         let (encoder, body_bytes, framing) = (reply.encoder(), reply.body_bytes(), reply.framing());
         let sent = if body_use == BodyUse::Omit { 0 } else { body_bytes };
-        self.count_answer(request, (status, sent), begun, context);
+        self.count_answer(request, SentAnswer::new(status, sent), begun, context);
         match answer {
             Answer::Cut | Answer::Drop if was_silent => Next::Finish,
             Answer::Cut | Answer::Drop if asked.way() == Way::Stream => Next::Abort,
@@ -204,16 +205,16 @@ impl<A: Application> Http<A> {
     fn count_answer(
         &mut self,
         request: &Request<'_>,
-        (status, bytes): (Status, u64),
+        sent: SentAnswer,
         begun: Option<Begun>,
         context: &Context<'_, A::Message>,
     ) {
-        let class = self.stats.count(status);
-        self.count_time(request, context.id, (status, class), context.now);
+        let class = self.stats.count(sent.status());
+        self.count_time(request, context.id, sent.status(), class, context.now);
         self.drop_kept();
-        self.write_line(request, (status, bytes), begun, context.now);
+        self.write_line(request, sent, begun, context.now);
         if trace::is_on() {
-            traced::answer(context.id, status, bytes);
+            traced::answer(context.id, sent.status(), sent.body_bytes());
         }
     }
 
@@ -222,7 +223,7 @@ impl<A: Application> Http<A> {
     fn write_line(
         &mut self,
         request: &Request<'_>,
-        sent: (Status, u64),
+        sent: SentAnswer,
         begun: Option<Begun>,
         now: Now,
     ) {
@@ -230,7 +231,7 @@ impl<A: Application> Http<A> {
             && !self.notes.is_omitted()
         {
             let first_ns = begun.map_or(now.monotonic_ns, |begun| begun.first_ns());
-            log.write(&AccessLine::of(request, sent, (Some(first_ns), now), &self.notes));
+            log.write(&AccessLine::of(request, sent, Some(first_ns), now, &self.notes));
         }
     }
 
@@ -239,7 +240,8 @@ impl<A: Application> Http<A> {
     fn drop_request(&mut self, asked: &Asked<'_>, context: &Context<'_, A::Message>) -> Next {
         self.stats.count(NO_ANSWER);
         self.drop_kept();
-        self.write_line(asked.request(), (NO_ANSWER, 0), None, context.now);
+        let nothing = SentAnswer::new(NO_ANSWER, 0);
+        self.write_line(asked.request(), nothing, None, context.now);
         if trace::is_on() {
             traced::unanswered(context.id, 0);
         }
@@ -349,7 +351,7 @@ impl<A: Application> Http<A> {
             None => self.clear_notes(),
         }
         if let Some(request) = refused.request() {
-            let began_ns = request.begin.began_ns;
+            let began_ns = request.begin.began_ns();
             let _of_no_application =
                 self.times.count(class, self.notes.timed_as, began_ns, context.now);
         }
@@ -371,7 +373,7 @@ impl<A: Application> Http<A> {
             && !self.notes.is_omitted()
         {
             let body_bytes = if body_use == BodyUse::Omit { 0 } else { body.len() as u64 };
-            let sent = (status, body_bytes);
+            let sent = SentAnswer::new(status, body_bytes);
             log.write(&refused.line(sent, context.now, &self.notes));
         }
         self.parts.return_body(body);

@@ -16,7 +16,7 @@ pub(super) struct Asked<'r> {
     rest: BodyRest,
 }
 
-/// What carries a request and its answer.
+/// The carrier of a request and its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     /// A connection of HTTP/1, on which this is the number of the request, from 1.
@@ -61,7 +61,7 @@ impl<'r> Asked<'r> {
         self.request.head
     }
 
-    /// What carries it.
+    /// The carrier.
     #[inline(always)]
     pub(super) fn way(&self) -> Way {
         self.way

@@ -56,7 +56,7 @@ impl Begun {
         self.framing
     }
 
-    /// What renders it.
+    /// The encoder that renders it.
     pub(super) fn encoder(&self) -> Encoder {
         self.encoder
     }

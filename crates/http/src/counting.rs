@@ -19,10 +19,11 @@ impl<A: Application> Http<A> {
         &mut self,
         request: &Request<'_>,
         process: ProcessId,
-        (status, class): (Status, usize),
+        status: Status,
+        class: usize,
         now: Now,
     ) {
-        let began_ns = request.begin.began_ns;
+        let began_ns = request.begin.began_ns();
         let ticks = self.times.count(class, self.notes.timed_as, began_ns, now);
         let Some(slow_ns) = self.settings.slow_ns else { return };
         let took_ns = nanoseconds_of(ticks);

@@ -17,9 +17,9 @@ use super::shared::Http;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sender {
     /// The client.
-    pub(super) peer: Peer,
+    peer: Peer,
     /// The proxy that told so.
-    pub(super) via: Option<Peer>,
+    via: Option<Peer>,
 }
 
 impl Sender {
@@ -27,6 +27,18 @@ impl Sender {
     #[inline(always)]
     pub(super) fn itself(peer: Peer) -> Self {
         Self { peer, via: None }
+    }
+
+    /// The client.
+    #[inline]
+    pub(super) fn peer(self) -> Peer {
+        self.peer
+    }
+
+    /// The proxy that told so.
+    #[inline]
+    pub(super) fn via(self) -> Option<Peer> {
+        self.via
     }
 }
 

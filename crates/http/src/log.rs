@@ -9,12 +9,12 @@ use runtime::transport::{Agreed, ClientCertificate};
 use sys::socket::Peer;
 use wire::access_log::{Known, LogField, LogFormat, LogPiece};
 use wire::escape::{escape_json, escape_log};
-use wire::http::status::Status;
 use wire::http::trace_context::TraceId;
 use wire::http::url::Scheme;
 
 use super::notes::{Notes, ProxiedNotes};
 use super::request::Request;
+use super::sent::SentAnswer;
 use super::time_stamp::TimeStamp;
 use crate::limits::LOG_REFUSED_BYTES;
 
@@ -28,8 +28,7 @@ pub struct AccessLine<'a> {
     request: Option<&'a Request<'a>>,
     /// The request line as it was sent; empty if there was no request.
     request_line: &'a [u8],
-    status: Status,
-    body_bytes: u64,
+    sent: SentAnswer,
     /// When the first part of the answer was written, on the monotonic clock; `None`: nothing was.
     first_ns: Option<u64>,
     notes: &'a Notes,
@@ -39,21 +38,22 @@ impl<'a> AccessLine<'a> {
     /// The line of a request. `first_ns` is when the first part of its answer was written; `None`: nothing was.
     pub(super) fn of(
         request: &'a Request<'a>,
-        (status, body_bytes): (Status, u64),
-        (first_ns, now): (Option<u64>, Now),
+        sent: SentAnswer,
+        first_ns: Option<u64>,
+        now: Now,
         notes: &'a Notes,
     ) -> Self {
         let request_line = request.head.line();
         let peer = request.peer;
         let request = Some(request);
-        Self { peer, now, request, request_line, status, body_bytes, first_ns, notes }
+        Self { peer, now, request, request_line, sent, first_ns, notes }
     }
 
     /// The line for input that was no request, with its first bytes.
     pub(super) fn of_refused(
         peer: Peer,
         seen: &'a [u8],
-        (status, body_bytes): (Status, u64),
+        sent: SentAnswer,
         now: Now,
         notes: &'a Notes,
     ) -> Self {
@@ -61,7 +61,7 @@ impl<'a> AccessLine<'a> {
         let line_end = seen.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
         let request_line = &seen[..line_end.unwrap_or(seen.len())];
         let first_ns = Some(now.monotonic_ns);
-        Self { peer, now, request: None, request_line, status, body_bytes, first_ns, notes }
+        Self { peer, now, request: None, request_line, sent, first_ns, notes }
     }
 
     /// The value of a field of the request.
@@ -69,14 +69,14 @@ impl<'a> AccessLine<'a> {
         self.request.and_then(|request| request.field(name)).unwrap_or_default()
     }
 
-    /// What was agreed on with the client, if the connection is encrypted.
+    /// The agreement with the client, if the connection is encrypted.
     fn secured(&self) -> Option<&'a Agreed> {
         self.request.and_then(|request| request.secured).map(|agreed| &**agreed)
     }
 
     /// Milliseconds since the head of the request was complete.
     fn since_head(&self, until_ns: u64) -> Option<f64> {
-        let began_ns = self.request?.begin.began_ns;
+        let began_ns = self.request?.begin.began_ns();
         Some(until_ns.saturating_sub(began_ns) as f64 / 1e6)
     }
 
@@ -106,8 +106,8 @@ impl<'a> AccessLine<'a> {
                 Some(Scheme::Http) => text("http"),
                 None => Value::None,
             },
-            Known::Status => Value::Number(u64::from(self.status.code())),
-            Known::Bytes => Value::Number(self.body_bytes),
+            Known::Status => Value::Number(u64::from(self.sent.status().code())),
+            Known::Bytes => Value::Number(self.sent.body_bytes()),
             Known::BytesIn => {
                 self.request.map_or(Value::None, |request| Value::Number(request.received))
             }
@@ -284,9 +284,9 @@ impl AccessLog {
         out.extend_from_slice(b"] \"");
         escape_log(out, dash_if_empty(line.request_line));
         out.extend_from_slice(b"\" ");
-        write_number(out, u64::from(line.status.code()));
+        write_number(out, u64::from(line.sent.status().code()));
         out.push(b' ');
-        write_number(out, line.body_bytes);
+        write_number(out, line.sent.body_bytes());
         out.extend_from_slice(b" \"");
         escape_log(out, dash_if_empty(line.header("referer")));
         out.extend_from_slice(b"\" \"");

@@ -12,6 +12,7 @@ use super::log::AccessLine;
 use super::notes::Notes;
 use super::reply::BodyUse;
 use super::request::Request;
+use super::sent::SentAnswer;
 
 /// Why a request is answered without the application, and what is known of it.
 pub(crate) struct Refused<'r> {
@@ -81,14 +82,14 @@ impl<'r> Refused<'r> {
     }
 
     /// Its line.
-    pub(crate) fn line<'l>(&self, sent: (Status, u64), now: Now, notes: &'l Notes) -> AccessLine<'l>
+    pub(crate) fn line<'l>(&self, sent: SentAnswer, now: Now, notes: &'l Notes) -> AccessLine<'l>
     where
         'r: 'l,
     {
         match self.seen {
             Seen::Input(peer, seen) => AccessLine::of_refused(peer, seen, sent, now, notes),
             Seen::Unasked(request) | Seen::Asked(request) => {
-                AccessLine::of(request, sent, (Some(now.monotonic_ns), now), notes)
+                AccessLine::of(request, sent, Some(now.monotonic_ns), now, notes)
             }
         }
     }

@@ -4,6 +4,8 @@
 //! without the body. How it looks is a matter of its `encoder`. `body_writer` handles bodies of unknown length. The
 //! plain path copies a few prepared pieces and allocates nothing.
 
+mod passing;
+
 use runtime::output::{FileRegion, Output, SharedBytes};
 use serde::Serialize;
 use wire::http::body::{write_chunk, write_last_chunk};
@@ -250,7 +252,7 @@ impl<'a> Reply<'a> {
     /// # Errors
     /// If the name or value cannot be in a head (RFC 9110 section 5.5). Then nothing was written.
     pub fn field(&mut self, name: &str, value: &[u8]) -> Result<(), InvalidField> {
-        self.encoder.field((name, value), self.parts, self.output)
+        self.encoder.field(name, value, self.parts, self.output)
     }
 
     /// Adds a field of this crate, which is valid.
@@ -344,11 +346,6 @@ impl<'a> Reply<'a> {
             BodyUse::Send => framing,
             BodyUse::Omit => StreamFraming::Omitted,
         }
-    }
-
-    /// The writer of heads.
-    pub(super) fn writing(&mut self) -> (&mut Encoder, &mut ReplyParts, &mut Output) {
-        (&mut self.encoder, self.parts, self.output)
     }
 
     /// Its head was begun with this status.

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
+use runtime::clock::Now;
 use runtime::service::ListenerIndex;
-use runtime::trace;
+use runtime::trace::{self, Sampled};
 use runtime::transport::Agreed;
 use sys::socket::Peer;
 use sys::text::ascii;
@@ -19,11 +20,11 @@ use crate::limits::REQUEST_ID_SIZE;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Begin {
     /// The number of its service, which differs between schedulers and processes.
-    pub(super) service: u64,
+    service: u64,
     /// Its number within the service.
-    pub(super) serial: u64,
+    serial: u64,
     /// When its head was complete, on the monotonic clock.
-    pub(super) began_ns: u64,
+    began_ns: u64,
 }
 
 /// One request: head, whole body, and sender.
@@ -155,12 +156,24 @@ impl<'a> Request<'a> {
 }
 
 impl Begin {
-    /// Its trace, its span and that of its sender, or 0, if a collector is told of it.
-    pub(super) fn sampled(self, fields: &Fields<'_, '_>) -> Option<(u128, u64, u64)> {
-        let own = self.span().0;
-        trace::samples(own).then(|| match TraceParent::of(fields) {
-            Some(parent) => (parent.trace.0, own, parent.span.0),
-            None => (self.trace().0, own, 0),
+    #[inline]
+    pub(super) fn new(service: u64, serial: u64, now: Now) -> Self {
+        Self { service, serial, began_ns: now.monotonic_ns }
+    }
+
+    /// When its head was complete, on the monotonic clock.
+    #[inline]
+    pub(super) fn began_ns(self) -> u64 {
+        self.began_ns
+    }
+
+    /// The beginning of what a collector is told of it, if it is told.
+    pub(super) fn sampled(self, fields: &Fields<'_, '_>) -> Option<Sampled> {
+        let span = self.span().0;
+        trace::samples(span).then(|| {
+            let (trace, parent) = TraceParent::of(fields)
+                .map_or((self.trace().0, 0), |parent| (parent.trace.0, parent.span.0));
+            Sampled { trace, span, parent, steps: Vec::new() }
         })
     }
 

@@ -39,7 +39,7 @@ pub struct HttpSettings {
     pub requests_per_connection: Option<u32>,
     /// Milliseconds that an application may make a request wait.
     pub answer_deadline_ms: u64,
-    /// What each listener requires of its connections, in their order. Further listeners require nothing.
+    /// The requirements of each listener on its connections, in their order. Further listeners require nothing.
     pub listeners: Vec<ListenerRules>,
     /// Nanoseconds from which on the application is told of a request that took so long; `None`: it is told of none.
     pub slow_ns: Option<u64>,
@@ -86,7 +86,7 @@ impl Default for TrustedProxies {
     }
 }
 
-/// What a listener requires of its connections.
+/// The requirement of a listener on its connections.
 ///
 /// ```
 /// use http::{App, ListenerRules, Response, HttpSettings};

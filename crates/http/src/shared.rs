@@ -1,4 +1,4 @@
-//! What all HTTP connections of one scheduler share.
+//! The state that all HTTP connections of one scheduler share.
 //!
 //! Owns the application, the settings, the prepared reply pieces, the log and the counters. Never
 //! handles an event of a connection.
@@ -119,7 +119,7 @@ impl<A> Http<A> {
     #[inline(always)]
     pub(super) fn begin_request(&mut self, now: Now) -> Begin {
         self.serial += 1;
-        Begin { service: self.service, serial: self.serial, began_ns: now.monotonic_ns }
+        Begin::new(self.service, self.serial, now)
     }
 
     /// Room for the fields of a head. It is made once, because clearing it for every request would cost more than

@@ -18,6 +18,6 @@ pub struct SlowRequest<'r> {
     pub began_ns: u64,
     /// Nanoseconds from then until the end of its answer was written.
     pub took_ns: u64,
-    /// What the application noted on it.
+    /// The notes of the application on it.
     pub notes: &'r Notes,
 }

@@ -80,12 +80,12 @@ impl Stream {
         let head = opening.head.request();
         if !head.fields.iter().any(|(name, _)| forwarded::concerns_proxies(name)) {
             let sender = Sender::itself(opening.peer);
-            return self.begin_of(&opening, (&head, sender), http, context);
+            return self.begin_of(&opening, &head, sender, http, context);
         }
         let mut room = http.lend_slots_that_stay();
         let read = http.settings.trusted.read(&head, opening.peer, &mut room);
         let next = match &read {
-            Ok((head, sender)) => self.begin_of(&opening, (head, *sender), http, context),
+            Ok((head, sender)) => self.begin_of(&opening, head, *sender, http, context),
             Err(MalformedForwarded) => {
                 http.note_malformed_forwarding(opening.peer, context.now);
                 refuse(Status::BAD_REQUEST, &opening, http, context)
@@ -99,17 +99,18 @@ impl Stream {
     fn begin_of<A: Application>(
         &mut self,
         opening: &Opening,
-        (head, sender): (&head::RequestHead<'_, '_>, Sender),
+        head: &head::RequestHead<'_, '_>,
+        sender: Sender,
         http: &mut Http<A>,
         context: &mut Context<'_, A::Message>,
     ) -> Next {
-        let Sender { peer, via } = sender;
+        let (peer, via) = (sender.peer(), sender.via());
         // The certificate of a proxy is not the certificate of its client.
         let secured = opening.secured.as_ref().filter(|_| via.is_none());
         let listener = opening.listener;
         let begin = http.begin_request(context.now);
         if trace::is_on() {
-            traced::head(context.id, head, (peer, begin));
+            traced::head(context.id, head, peer, begin);
         }
         let (body, received): (&[u8], u64) = (&[], 0);
         let request = Request { head, body, received, peer, via, begin, listener, secured };
@@ -133,7 +134,7 @@ impl Stream {
                 Next::Finish
             }
             BodyPlan::Collect { .. } | BodyPlan::Admit { .. } | BodyPlan::HandOver { .. } => {
-                let (exchange, step) = Exchange::with_body(http, &asked, (plan, &[]), context);
+                let (exchange, step) = Exchange::with_body(http, &asked, plan, &[], context);
                 self.0 = State::Underway(Box::new(exchange));
                 self.after_step(http, step, context)
             }
@@ -269,7 +270,7 @@ fn refuse<A: Application>(
     Next::Finish
 }
 
-/// What follows an answer on a stream, which carries no other request.
+/// The step after an answer on a stream, which carries no other request.
 fn end_of_stream(next: Next) -> Next {
     match next {
         Next::Read | Next::Collect | Next::Finish | Next::Linger => Next::Finish,

@@ -2,7 +2,7 @@
 //!
 //! Owns its two forms, made once a second.
 
-use runtime::calendar::civil_date;
+use runtime::calendar::{CivilDate, civil_date};
 
 /// The time of the last line, formatted once per second.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ impl TimeStamp {
             return;
         }
         self.second = Some(unix_seconds);
-        let (year, month, day) = civil_date(unix_seconds / 86_400);
+        let CivilDate { year, month, day } = civil_date(unix_seconds / 86_400);
         let second = unix_seconds % 86_400;
         let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
         let name = MONTHS[usize::from(month) - 1];

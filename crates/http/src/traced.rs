@@ -25,10 +25,11 @@ const UNANSWERED: StepAction =
 pub(super) fn head(
     process: ProcessId,
     request: &head::RequestHead<'_, '_>,
-    (peer, begin): (Peer, Begin),
+    peer: Peer,
+    begin: Begin,
 ) {
-    if let Some(ids) = begin.sampled(&request.fields) {
-        trace::sample(process, ids);
+    if let Some(sampled) = begin.sampled(&request.fields) {
+        trace::sample(process, sampled);
     }
     trace::offer(TracedKind::Connection, process, format_args!("{}", peer.address));
     let (path, _) = request.split_target();
@@ -52,7 +53,7 @@ pub fn know(kind: TracedKind, process: ProcessId, request: &Request<'_>, name: f
 fn note_head(process: ProcessId, request: &head::RequestHead<'_, '_>) {
     let plain = Shown { request, content: ContentShown::LeftOut };
     let shown = Shown { request, content: trace::content() };
-    trace::step_of_two(process, REQUEST, (format_args!("{plain}"), format_args!("{shown}")));
+    trace::step_of_two(process, REQUEST, format_args!("{plain}"), format_args!("{shown}"));
 }
 
 /// A request as a step shows it.

@@ -11,11 +11,11 @@ use runtime::slots::ProcessId;
 use runtime::transport::Agreed;
 use sys::socket::Peer;
 use wire::http::kept::KeptHead;
-use wire::http::status::Status;
 
 use super::log::{AccessLine, AccessLog};
 use super::notes::Notes;
 use super::request::{Begin, Request};
+use super::sent::SentAnswer;
 
 /// A request that ends without its application: [`Application::on_unanswered`](crate::Application::on_unanswered). An
 /// application that keeps nothing with a request, notes nothing and counts nothing ignores it, as that of
@@ -55,7 +55,7 @@ pub(super) struct Ended {
     begin: Begin,
     listener: ListenerIndex,
     secured: Option<Rc<Agreed>>,
-    sent: (Status, u64),
+    sent: SentAnswer,
     first_ns: Option<u64>,
     notes: Notes,
 }
@@ -64,7 +64,7 @@ impl Ended {
     /// A request of whose answer so many bytes were sent, from a time on that is `None` if it was not begun.
     pub(super) fn new(
         request: &Request<'_>,
-        sent: (Status, u64),
+        sent: SentAnswer,
         first_ns: Option<u64>,
         notes: Notes,
     ) -> Self {
@@ -79,6 +79,6 @@ impl Ended {
         let Self { received, peer, via, begin, listener, .. } = *self;
         let body = &[];
         let request = Request { head, body, received, peer, via, begin, listener, secured };
-        log.write(&AccessLine::of(&request, self.sent, (self.first_ns, now), &self.notes));
+        log.write(&AccessLine::of(&request, self.sent, self.first_ns, now, &self.notes));
     }
 }

@@ -37,7 +37,6 @@ pub struct Quantiles {
 
 impl LiveHistogram {
     /// The number of times.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.buckets.iter().map(|(_, count)| count).sum()
     }
@@ -63,7 +62,6 @@ impl LiveHistogram {
     }
 
     /// All percentiles that are shown.
-    #[must_use]
     pub fn quantiles(&self) -> Quantiles {
         let count = self.count();
         Quantiles {

@@ -48,7 +48,6 @@ impl List {
     ];
 
     /// Its name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Connections => "connections",
@@ -83,7 +82,6 @@ impl List {
 
     /// What the times of a row are of ([`LatencyFigures::of`](crate::LatencyFigures::of)), and of which name; `None` if
     /// it has none.
-    #[must_use]
     pub fn timed_as(self, row: &TableRow) -> Option<(&'static str, &str)> {
         let of = |of, key| Some((of, row.text_in(key)?));
         match self {

@@ -106,7 +106,6 @@ impl TableRow {
     }
 
     /// The text in a column.
-    #[must_use]
     pub fn text_in(&self, key: &str) -> Option<&str> {
         match self.values.get(key)? {
             CellValue::Text(text) => Some(text),
@@ -115,7 +114,6 @@ impl TableRow {
     }
 
     /// The number in a column; 0 if it has none.
-    #[must_use]
     pub fn number_in(&self, key: &str) -> u64 {
         match self.values.get(key) {
             Some(CellValue::Number(number)) => *number,

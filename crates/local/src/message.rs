@@ -25,13 +25,13 @@ pub enum ToStoreWriter {
 pub struct StoreOrders {
     /// The time by which keys expire, in milliseconds since 1970.
     pub now_ms: u64,
-    /// Who waits for each.
+    /// The senders that wait for them, in the same order.
     pub waiting: Vec<OrderedBy>,
     /// The orders.
     pub orders: Vec<Order>,
 }
 
-/// Who waits for an order to the store.
+/// The sender that waits for an order to the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrderedBy {
     /// A connection.

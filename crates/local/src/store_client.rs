@@ -114,7 +114,6 @@ impl StoreClient {
     }
 
     /// The counters. Protocols add what they keep and hold.
-    #[must_use]
     pub fn stats(&self) -> StoreStats {
         let (under_way, lent) = (self.under_way() as u64, self.store.lent() as u64);
         StoreStats { under_way, lent, ..self.stats }

@@ -24,7 +24,6 @@ pub enum ValueBytes<'s> {
 
 impl ValueBytes<'_> {
     /// The length of the value.
-    #[must_use]
     pub fn length(&self) -> usize {
         match self {
             Self::Copied(bytes) => bytes.len(),
@@ -33,7 +32,6 @@ impl ValueBytes<'_> {
     }
 
     /// Bytes of memory that sending the value takes.
-    #[must_use]
     pub fn copied(&self) -> usize {
         match self {
             Self::Copied(bytes) => bytes.len(),

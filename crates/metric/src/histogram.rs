@@ -52,7 +52,6 @@ impl Histogram {
     }
 
     /// The sum of all times.
-    #[must_use]
     pub fn sum(&self) -> u64 {
         self.sum
     }
@@ -95,7 +94,6 @@ impl Histograms {
     }
 
     /// The histogram of this number; `None` if nothing was counted in it.
-    #[must_use]
     pub fn of(&self, number: usize) -> Option<&Histogram> {
         self.each.get(number).and_then(Option::as_ref)
     }

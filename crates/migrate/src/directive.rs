@@ -4,7 +4,6 @@
 
 use crate::limits::{DEPTH_MAX, INCLUDED_SIZE_MAX, INCLUDES_MAX};
 
-/// A directive.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Directive {
     words: Vec<String>,

@@ -92,7 +92,6 @@ impl Host {
         self.routes.extend(routes);
     }
 
-    /// Where its error pages are.
     pub(crate) fn set_error_pages(&mut self, root: Option<&str>, pages: &[(u16, String)]) {
         self.root = root.map(str::to_owned);
         self.error_pages = pages.to_vec();

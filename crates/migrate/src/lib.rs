@@ -24,8 +24,6 @@ mod settle;
 mod upstreams;
 mod word;
 
-use std::fmt;
-
 /// The files that a configuration includes.
 pub trait IncludedFiles {
     /// The names and texts of the files of a pattern, by name. The pattern is as written: relative to the file `from`.
@@ -47,20 +45,13 @@ impl IncludedFiles for NoFiles {
 }
 
 /// Why a text is no configuration of that program.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}:{}: {}", .file, .line, .what)]
 pub struct SyntaxError {
     file: String,
     line: usize,
     what: &'static str,
 }
-
-impl fmt::Display for SyntaxError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}:{}: {}", self.file, self.line, self.what)
-    }
-}
-
-impl std::error::Error for SyntaxError {}
 
 impl SyntaxError {
     fn new(file: &str, line: usize, what: &'static str) -> Self {

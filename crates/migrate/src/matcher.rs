@@ -72,7 +72,6 @@ impl Matcher {
         }
     }
 
-    /// Whether it takes a path.
     pub(crate) fn takes(&self, path: &str) -> bool {
         match self {
             Self::Path(text) => text == path,

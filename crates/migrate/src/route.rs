@@ -163,7 +163,6 @@ impl Route {
         Self { condition: self.condition, ..Self::closed(self.matcher, why) }
     }
 
-    /// It as a section.
     pub(crate) fn section(&self, header: &str) -> Section {
         let mut section = Section::new(header);
         self.notes.iter().for_each(|note| section.note(note));

@@ -84,7 +84,6 @@ impl Section {
         self.state = state;
     }
 
-    /// Whether it is a route.
     pub(crate) fn is_route(&self) -> bool {
         self.header.ends_with("route]]")
     }

@@ -39,7 +39,6 @@ pub(crate) fn table<'t>(entries: impl IntoIterator<Item = (&'t str, String)>) ->
     format!("{{ {} }}", entries.join(", "))
 }
 
-/// A name as a key.
 pub(crate) fn key(name: &str) -> String {
     let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let bare = !name.is_empty() && name.bytes().all(is_bare);

@@ -3,7 +3,7 @@
 //! Owns the requests to its control socket as text, and the reading of answers. Knows no socket: whoever uses it sends
 //! a request and returns the body of the answer.
 
-use std::fmt::{self, Write};
+use std::fmt::Write;
 
 use live::{FORMAT, Info, List, ServerSnapshot};
 
@@ -43,21 +43,14 @@ pub struct ControlRequest {
 }
 
 /// Why there is no answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AskError {
     /// The server cannot be reached, or cannot be understood: what, where and how to mend it, in a line.
+    #[error("{0}")]
     Unreachable(String),
     /// There is no such thing any more.
+    #[error("it has ended already")]
     Gone,
-}
-
-impl fmt::Display for AskError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreachable(why) => out.write_str(why),
-            Self::Gone => out.write_str("it has ended already"),
-        }
-    }
 }
 
 impl AskError {
@@ -76,7 +69,6 @@ impl AskError {
 
 impl Ask {
     /// The request that asks this.
-    #[must_use]
     pub fn request(&self) -> ControlRequest {
         let get = |target| ControlRequest { method: "GET", target, body: String::new() };
         match self {

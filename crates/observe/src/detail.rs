@@ -21,7 +21,7 @@ pub(crate) struct Detail {
 }
 
 impl Detail {
-    pub(crate) fn new((id, name): (String, String)) -> Self {
+    pub(crate) fn new(id: String, name: String) -> Self {
         Self { id, name, info: None, trouble: None }
     }
 

@@ -150,13 +150,11 @@ impl Figures {
     }
 
     /// A rate by its name in `RATES`.
-    #[must_use]
     pub fn rate(&self, name: &str) -> f64 {
         self.rates.get(name).copied().unwrap_or(0.0)
     }
 
     /// The share of an account of the time of all schedulers that answer.
-    #[must_use]
     pub fn share(&self, account: &str) -> f64 {
         let shares: Vec<f64> =
             self.schedulers.iter().filter_map(|lane| lane.shares.get(account)).copied().collect();

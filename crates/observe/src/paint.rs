@@ -131,7 +131,6 @@ pub(crate) fn fit_right(text: &str, columns: usize) -> String {
     }
 }
 
-/// A line in one style.
 pub(crate) fn line(text: impl Into<String>, style: Style) -> Line<'static> {
     Line::from(Span::styled(text.into(), style))
 }

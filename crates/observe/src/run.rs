@@ -134,7 +134,7 @@ pub fn run(server: ServerAccess, interval: Duration, colours: Colours) -> io::Re
     let (sender, replies) = channel();
     let mut asking =
         Asking { server, sender, snapshot_asked: None, is_snapshot_due: true, is_info_due: true };
-    match until_quit(&mut screen, &mut asking, &replies, (interval, View::new(colours)))? {
+    match until_quit(&mut screen, &mut asking, &replies, interval, View::new(colours))? {
         Some(signal) => screen.die_of(signal),
         None => Ok(()),
     }
@@ -145,7 +145,8 @@ fn until_quit(
     screen: &mut Screen,
     asking: &mut Asking,
     replies: &Receiver<Reply>,
-    (interval, mut view): (Duration, View),
+    interval: Duration,
+    mut view: View,
 ) -> io::Result<Option<i32>> {
     let begun = Instant::now();
     let mut drawn: Option<Instant> = None;

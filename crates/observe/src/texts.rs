@@ -35,7 +35,6 @@ const ABOUT: &[&str] = &[
     "Compared with an earlier time, lists show changes, and lines that begin with ' are of then.",
 ];
 
-/// The help.
 pub(crate) fn help() -> Vec<Line<'static>> {
     let columns = HELP.iter().map(|(key, _)| width(key)).max().unwrap_or(0) + 2;
     let keys = HELP.iter().map(|(key, does)| {

@@ -20,7 +20,6 @@ use crate::profiling::Profiling;
 use crate::texts;
 use crate::watch::{Against, Watch};
 
-/// A screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Screen {
     Overview,
@@ -85,7 +84,6 @@ impl View {
     }
 
     /// What the next snapshot should contain.
-    #[must_use]
     pub fn wanted(&self) -> SnapshotRequest {
         let Screen::List(list) = self.screen else { return SnapshotRequest::default() };
         let choice = self.choice();
@@ -97,7 +95,6 @@ impl View {
     }
 
     /// The thing that is shown as a whole.
-    #[must_use]
     pub fn wanted_info(&self) -> Option<Ask> {
         self.detail.as_ref().map(Detail::wanted)
     }
@@ -121,7 +118,7 @@ impl View {
     ) {
         match answer {
             Ok((snapshot, bytes)) => {
-                let news = self.watch.answered((wanted, snapshot), bytes, at);
+                let news = self.watch.answered(wanted, snapshot, bytes, at);
                 self.notice = news.or(self.notice.take());
             }
             Err(trouble) => self.watch.failed(&trouble.of_figures(), at),
@@ -360,10 +357,10 @@ impl View {
         if self.detail.is_some() {
             return;
         }
-        if let Some(chosen) = self.chosen() {
+        if let Some((id, name)) = self.chosen() {
             // The row stays selected when the list is shown again.
             self.move_by(0);
-            self.detail = Some(Detail::new(chosen));
+            self.detail = Some(Detail::new(id, name));
             self.scroll = 0;
             self.is_stale = true;
         }

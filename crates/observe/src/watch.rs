@@ -19,7 +19,6 @@ const SILENCE: Duration = Duration::from_secs(2);
 /// With what is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Against {
-    /// With nothing.
     #[default]
     Nothing,
     /// With the oldest answers that are kept.
@@ -68,7 +67,8 @@ impl Watch {
     /// Takes an answer of so many bytes. Returns what an operator should hear.
     pub(crate) fn answered(
         &mut self,
-        (wanted, mut snapshot): (SnapshotRequest, ServerSnapshot),
+        wanted: SnapshotRequest,
+        mut snapshot: ServerSnapshot,
         bytes: usize,
         at: Duration,
     ) -> Option<String> {

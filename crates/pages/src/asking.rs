@@ -14,7 +14,7 @@ use runtime::transport::Agreed;
 use script::engine::{self, HostAnswer, PageHost, PageLogLevel, PublishedValue, RequestPart};
 
 use super::host::write_line;
-use super::log_gate::{LineWriter, LogGate};
+use super::log_gate::GatedWriter;
 use super::publications::Publications;
 use super::records::StoreRecords;
 use super::request_parts::{each_argument, each_cookie, list_headers, list_values};
@@ -59,7 +59,6 @@ impl KeptRequest {
     }
 
     /// Its size in bytes.
-    #[must_use]
     pub fn size(&self) -> usize {
         let fields = self.fields().map(|(name, value)| name.len() + value.len());
         self.query.len() + fields.sum::<usize>()
@@ -70,7 +69,7 @@ impl KeptRequest {
     }
 }
 
-/// What a client wants to do.
+/// A client's wish.
 #[derive(Clone, Copy, Debug)]
 pub enum RequestedAction<'w> {
     /// Subscribe to a channel.
@@ -95,7 +94,7 @@ pub enum MessageValue {
 
 /// The host of a module that is asked.
 pub struct AskHost<'a> {
-    /// What the client wants to do.
+    /// The client's wish.
     pub wish: RequestedAction<'a>,
     /// The channel.
     pub channel: &'a str,
@@ -103,8 +102,8 @@ pub struct AskHost<'a> {
     pub claims: Option<&'a str>,
     /// The content of the client's request.
     pub request: &'a KeptRequest,
-    /// The rate limit for the module's log lines, and their writer.
-    pub gate: (&'a LogGate, LineWriter<'a>),
+    /// The writer of the module's log lines.
+    pub writer: GatedWriter<'a>,
     /// The turn's time.
     pub now: Now,
     /// Receives the messages it publishes.
@@ -188,7 +187,7 @@ impl PageHost for AskHost<'_> {
         key: &[u8],
         answer: &mut HostAnswer,
     ) -> Result<(), String> {
-        self.records.record((database, key), self.now.unix_ms(), answer)
+        self.records.record(database, key, self.now.unix_ms(), answer)
     }
 
     fn records(
@@ -200,6 +199,6 @@ impl PageHost for AskHost<'_> {
     }
 
     fn log(&mut self, level: PageLogLevel, text: &[u8]) {
-        write_line(level, self.gate, self.channel, text);
+        write_line(level, self.writer, self.channel, text);
     }
 }

@@ -80,7 +80,6 @@ impl PageCounts {
     }
 
     /// Runs that were ended, by reason.
-    #[must_use]
     pub fn kills(&self) -> [(&'static str, u64); 4] {
         [
             ("cpu_budget", self.over_budget),
@@ -145,6 +144,20 @@ struct Row {
     counts: PageCounts,
     /// The average time of the last times the page ran until it waited or ended.
     visit_ns: u64,
+}
+
+/// A suspended run, for a report.
+pub(super) struct WaitingRun {
+    row: RowIndex,
+    budget: Budget,
+    held_bytes: u64,
+}
+
+impl WaitingRun {
+    /// `budget` says whether it was spawned.
+    pub(super) fn new(row: RowIndex, budget: Budget, held_bytes: u64) -> Self {
+        Self { row, budget, held_bytes }
+    }
 }
 
 /// The counters of all requested pages.
@@ -221,12 +234,11 @@ impl Counters {
         &mut self.row_mut(row).counts
     }
 
-    /// All pages that were requested or begun, in that order, and their sum. `waiting` lists the suspended pages: the
-    /// row, whether it was spawned, and the bytes held; `families` lists the requests with living processes, and what
-    /// these hold.
+    /// All pages that were requested or begun, in that order, and their sum. `families` lists the requests with
+    /// living processes, and what these hold.
     pub(super) fn report(
         &self,
-        waiting: impl Iterator<Item = (RowIndex, Budget, u64)>,
+        waiting: impl Iterator<Item = WaitingRun>,
         families: impl Iterator<Item = (RowIndex, u64)>,
     ) -> (PageCounts, Vec<PageReport>) {
         let report = |(number, row): (usize, &Row)| PageReport {
@@ -237,11 +249,11 @@ impl Counters {
         };
         let mut pages: Vec<PageReport> = self.rows.iter().enumerate().map(report).collect();
         let place = |RowIndex(number): RowIndex| usize::try_from(number).unwrap_or(usize::MAX);
-        for (row, budget, bytes) in waiting {
-            let Some(page) = pages.get_mut(place(row)) else { continue };
+        for run in waiting {
+            let Some(page) = pages.get_mut(place(run.row)) else { continue };
             page.waiting += 1;
-            page.spawned_waiting += u64::from(budget == Budget::Shared);
-            page.held_bytes += bytes;
+            page.spawned_waiting += u64::from(run.budget == Budget::Shared);
+            page.held_bytes += run.held_bytes;
         }
         for (row, bytes) in families {
             let Some(page) = pages.get_mut(place(row)) else { continue };
@@ -273,7 +285,7 @@ metric::counted! {
     }
 }
 
-/// What a scheduler counted for its pages.
+/// The counters of a scheduler for its pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PagesReport {
     /// How code runs.
@@ -335,7 +347,8 @@ mod tests {
         assert_ne!(first, counted(&mut counters, 1, "a"));
         assert_eq!(first, counted(&mut counters, 0, "a"));
         let (total, pages) = counters.report(
-            [(first, Budget::Own, 5), (first, Budget::Shared, 2)].into_iter(),
+            [WaitingRun::new(first, Budget::Own, 5), WaitingRun::new(first, Budget::Shared, 2)]
+                .into_iter(),
             [].into_iter(),
         );
         let seen: Vec<_> = pages

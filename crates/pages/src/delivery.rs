@@ -2,6 +2,7 @@
 //!
 //! Owns the form in which the engine takes it. Never hands anything over.
 
+use actors::{MailAnswer, MailOutcome};
 use script::engine::WaitReply;
 
 use crate::fetch::{ExchangeFailure, FetchedAnswer, Got, Number, told};
@@ -16,6 +17,15 @@ pub(super) enum WaitOutcome {
     ByClient(ClientAct),
 }
 
+impl From<MailOutcome> for WaitOutcome {
+    fn from(outcome: MailOutcome) -> Self {
+        match outcome {
+            MailOutcome::Now(answer) => Self::Now(answer.into()),
+            MailOutcome::Later { due_ns } => Self::Later { due_ns },
+        }
+    }
+}
+
 /// The acts of a client's connection for a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ClientAct {
@@ -27,7 +37,7 @@ pub(super) enum ClientAct {
     Say,
 }
 
-/// What a process waited for.
+/// The thing for which a process waited.
 pub(super) enum Delivery {
     /// A text.
     Text(Vec<u8>),
@@ -41,6 +51,16 @@ pub(super) enum Delivery {
     Texts(Box<[Vec<u8>]>),
     /// The outcome of a request to another server.
     Fetched(Box<Fetched>),
+}
+
+impl From<MailAnswer> for Delivery {
+    fn from(answer: MailAnswer) -> Self {
+        match answer {
+            MailAnswer::Done => Self::Done,
+            MailAnswer::Text(text) => Self::Text(text),
+            MailAnswer::Refused(why) => Self::Refused(why),
+        }
+    }
 }
 
 /// The answer to a run that uses a WebSocket whose client has closed.

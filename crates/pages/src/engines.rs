@@ -16,8 +16,9 @@ use script::engine::{
 use super::at_work::AtWork;
 use super::counts::{EngineMemory, PageCounts};
 use super::delivery::Delivery;
-use super::family::{Budget, Family};
+use super::family::Budget;
 use super::loaded;
+use super::moment::Moment;
 use super::process::{Life, Underway, Work};
 use super::process_engine::ProcessEngine;
 use super::step_cost::StepCost;
@@ -114,9 +115,9 @@ impl Engines {
     /// Starts a page.
     pub(super) fn start(&mut self, code: &loaded::Code, host: &mut dyn PageHost) -> Stepped {
         let before = self.usage();
-        self.at_work.begin(&code.page);
+        self.at_work.begin(code.page());
         let (engine, output) = (&mut self.requests, &mut self.output);
-        let step = exactly(TimeAccount::Page, || engine.start(&code.handler, host, output));
+        let step = exactly(TimeAccount::Page, || engine.start(code.handler(), host, output));
         self.at_work.end();
         let held_bytes = self.requests.held_bytes();
         Stepped { step, used: self.used_since(before, 0), budget: Budget::Own, held_bytes }
@@ -129,16 +130,16 @@ impl Engines {
         life: &Life,
         delivery: Option<&Delivery>,
         host: &mut dyn PageHost,
-        (now_ns, thread_cpu_ns): (u64, fn() -> u64),
+        moment: Moment,
     ) -> Stepped {
         if self.step_cost.is_look_due() {
-            self.step_cost.look(thread_cpu_ns(), self.usage().cpu_ns);
+            self.step_cost.look((moment.thread_cpu_ns)(), self.usage().cpu_ns);
         }
         let cost_ns = self.step_cost.price_ns();
         let before = self.usage();
         let family = life.shares_budget_with();
         match family {
-            Some(family) => self.of(life).set_spent(&mut run, family.spent_ns(now_ns)),
+            Some(family) => self.of(life).set_spent(&mut run, family.spent_ns(moment.now_ns)),
             None => self.requests.charge(&mut run, cost_ns),
         }
         let engine = engine_of(&mut self.requests, &mut self.processes, life);
@@ -214,17 +215,17 @@ impl Engines {
         self.settings.cpu_budget = cpu_budget;
     }
 
-    /// What the processes of each page hold, by the request that spawned them.
+    /// The memory that the processes of each family hold, with one of them.
     pub(super) fn held_by_families<'a>(
         &self,
         lives: impl Iterator<Item = &'a Life>,
-    ) -> Vec<(&'a Life, &'a Rc<Family>, u64)> {
+    ) -> Vec<(&'a Life, u64)> {
         let Some(engine) = self.processes.engine() else { return Vec::new() };
         let mut seen = ahash::HashSet::default();
         lives
             .filter_map(|life| Some((life, life.shares_budget_with()?)))
             .filter(|(_, family)| seen.insert(Rc::as_ptr(family).addr()))
-            .map(|(life, family)| (life, family, engine.held_by_account(family.account())))
+            .map(|(life, family)| (life, engine.held_by_account(family.account())))
             .collect()
     }
 

@@ -1,15 +1,15 @@
-//! All processes that descend from one request.
+//! Families of processes as the engine of processes charges them.
 //!
-//! Owns their shared CPU budget, the account of the memory they hold, and how many there may be.
-//! Never ends one: the engine does so at its budget, and `crowding.rs` by the account.
+//! Owns whose CPU budget a process uses. The account of a family's memory is the engine's.
 
-use std::cell::Cell;
 use std::rc::Rc;
 
-use runtime::clock::nanoseconds;
 use script::engine::MemoryAccount;
 
-use crate::limits::{FAMILY_FAILURES_TOLD, FAMILY_REST_FACTOR, FAMILY_TOLD_AGAIN, PAGE_FAMILY_MAX};
+/// All processes that descend from one request.
+pub(super) type Family = actors::Family<Rc<MemoryAccount>>;
+/// One of them.
+pub(super) type Member = actors::FamilyMember<Rc<MemoryAccount>>;
 
 /// Whose CPU budget a process uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,153 +18,4 @@ pub(super) enum Budget {
     Own,
     /// That of its family, because it was spawned.
     Shared,
-}
-
-/// What the processes of one request have in common.
-pub(super) struct Family {
-    members: Cell<usize>,
-    spent_ns: Cell<u64>,
-    /// The time at which all use is paid back.
-    paid_until_ns: Cell<u64>,
-    /// The time at which all reported failures are forgotten.
-    told_until_ns: Cell<u64>,
-    /// The account of the memory that spawned processes hold.
-    account: Rc<MemoryAccount>,
-}
-
-impl Family {
-    fn new(now_ns: u64, account: Rc<MemoryAccount>) -> Self {
-        let (spent_ns, told_until_ns) = (Cell::new(0), Cell::new(0));
-        let (members, paid_until_ns) = (Cell::new(0), Cell::new(now_ns));
-        Self { members, spent_ns, paid_until_ns, told_until_ns, account }
-    }
-
-    /// The account of the memory of spawned processes.
-    pub(super) fn account(&self) -> &Rc<MemoryAccount> {
-        &self.account
-    }
-
-    /// The number of members.
-    pub(super) fn members(&self) -> usize {
-        self.members.get()
-    }
-
-    /// CPU time that counts against its budget now. Use is forgotten over time.
-    pub(super) fn spent_ns(&self, now_ns: u64) -> u64 {
-        let passed_ns = now_ns.saturating_sub(self.paid_until_ns.get());
-        let paid_ns = passed_ns / FAMILY_REST_FACTOR;
-        self.paid_until_ns.set(self.paid_until_ns.get() + paid_ns * FAMILY_REST_FACTOR);
-        self.spent_ns.set(self.spent_ns.get().saturating_sub(paid_ns));
-        self.spent_ns.get()
-    }
-
-    /// A member has run. At most `most_ns` is remembered: a member that uses too much is ended for it, and the others
-    /// start with little debt.
-    pub(super) fn spend(&self, used_ns: u64, most_ns: u64) {
-        self.spent_ns.set(self.spent_ns.get().saturating_add(used_ns).min(most_ns));
-    }
-
-    /// Whether another failure of a member may be logged.
-    pub(super) fn may_tell(&self, now_ns: u64) -> bool {
-        let again_ns = nanoseconds(FAMILY_TOLD_AGAIN);
-        let told_until_ns = self.told_until_ns.get().max(now_ns).saturating_add(again_ns);
-        let may = told_until_ns - now_ns <= FAMILY_FAILURES_TOLD.saturating_mul(again_ns);
-        if may {
-            self.told_until_ns.set(told_until_ns);
-        }
-        may
-    }
-}
-
-/// One process of a family. It is counted as long as it lives.
-pub(super) struct Member(Rc<Family>);
-
-impl Member {
-    /// The first member of a new family.
-    pub(super) fn first(now_ns: u64, account: Rc<MemoryAccount>) -> Self {
-        Self::of(&Rc::new(Family::new(now_ns, account)))
-    }
-
-    /// Another member; `None` if there are too many.
-    pub(super) fn join(&self) -> Option<Self> {
-        (self.0.members.get() < PAGE_FAMILY_MAX).then(|| Self::of(&self.0))
-    }
-
-    fn of(family: &Rc<Family>) -> Self {
-        family.members.set(family.members.get() + 1);
-        Self(Rc::clone(family))
-    }
-
-    pub(super) fn family(&self) -> &Rc<Family> {
-        &self.0
-    }
-}
-
-impl Drop for Member {
-    fn drop(&mut self) {
-        self.0.members.set(self.0.members.get() - 1);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use script::engine::{EngineSettings, EngineState};
-
-    use super::*;
-
-    fn account() -> Rc<MemoryAccount> {
-        EngineState::new(EngineSettings::default()).unwrap().open_account()
-    }
-
-    const MS: u64 = 1_000_000;
-
-    #[test]
-    fn spent_time_decays() {
-        let family = Family::new(5 * MS, account());
-        family.spend(100 * MS, u64::MAX);
-        assert_eq!(family.spent_ns(5 * MS), 100 * MS);
-        assert_eq!(family.spent_ns(5 * MS + FAMILY_REST_FACTOR * 40 * MS), 60 * MS);
-        // However often this is called, rounding loses nothing.
-        let mut now_ns = 5 * MS + FAMILY_REST_FACTOR * 40 * MS;
-        for _ in 0..FAMILY_REST_FACTOR * MS {
-            now_ns += 1;
-            family.spent_ns(now_ns);
-        }
-        assert_eq!(family.spent_ns(now_ns), 59 * MS);
-        assert_eq!(family.spent_ns(u64::MAX), 0);
-    }
-
-    #[test]
-    fn debts_are_bounded() {
-        let family = Family::new(0, account());
-        for _ in 0..10 {
-            family.spend(100 * MS, 250 * MS);
-        }
-        assert_eq!(family.spent_ns(0), 250 * MS);
-    }
-
-    #[test]
-    fn a_family_has_so_many_members_and_no_more() {
-        let first = Member::first(0, account());
-        // A reference to the family is not a member.
-        let _looked_at = Rc::clone(first.family());
-        let mut members = Vec::new();
-        while let Some(member) = first.join() {
-            members.push(member);
-        }
-        assert_eq!(members.len() + 1, PAGE_FAMILY_MAX, "who began it is one of them");
-        members.pop();
-        assert!(first.join().is_some(), "one has ended");
-    }
-
-    #[test]
-    fn few_failures_are_told_and_never_none_for_long() {
-        let family = Family::new(0, account());
-        let told = |now_ns| (0..1_000).filter(|_| family.may_tell(now_ns)).count() as u64;
-        assert_eq!(told(0), FAMILY_FAILURES_TOLD);
-        let again_ns = nanoseconds(FAMILY_TOLD_AGAIN);
-        assert_eq!(told(again_ns - 1), 0);
-        assert_eq!(told(again_ns), 1);
-        assert_eq!(told(1_000 * again_ns), FAMILY_FAILURES_TOLD);
-    }
 }

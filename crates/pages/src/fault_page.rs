@@ -33,7 +33,7 @@ enum Of {
     RunText,
 }
 
-/// What went wrong with a page.
+/// A failure of a page.
 pub struct FaultReport<'a> {
     page: &'a Page,
     of: Of,

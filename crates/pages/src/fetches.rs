@@ -3,49 +3,49 @@
 //! Owns the two tables for that, and what the client is told at the end of a turn. Never resumes a
 //! page.
 
+use actors::RunKey;
 use ahash::HashMap;
 
-use super::process::Key;
 use crate::fetch::{FetchRequest, Number, PageFetches, ResponseDelivery};
 
 /// The fetches of pages. Each page waits for one at a time.
 #[derive(Default)]
 pub(super) struct Fetches {
-    of: HashMap<Key, Number>,
+    of: HashMap<RunKey, Number>,
     waiting: HashMap<Number, Waiting>,
     /// Answers that pages read piece by piece and have not read to the end, including those whose heads have not
     /// arrived.
-    streams: HashMap<Key, Vec<Number>>,
-    wanted: Vec<(Key, FetchRequest)>,
+    streams: HashMap<RunKey, Vec<Number>>,
+    wanted: Vec<(RunKey, FetchRequest)>,
     /// The answers of which the next piece is wanted.
-    wanted_pieces: Vec<(Key, Number)>,
+    wanted_pieces: Vec<(RunKey, Number)>,
     unwanted: Vec<Number>,
 }
 
 /// A page that waits.
-pub(super) struct Waiting {
-    pub(super) key: Key,
+struct Waiting {
+    key: RunKey,
     /// The server, if it is asked over TLS.
-    pub(super) server: Option<Box<str>>,
+    server: Option<Box<str>>,
 }
 
 impl Fetches {
     /// Requests a fetch, which begins at the end of the turn.
-    pub(super) fn want(&mut self, key: Key, asked: FetchRequest) {
+    pub(super) fn want(&mut self, key: RunKey, asked: FetchRequest) {
         self.wanted.push((key, asked));
     }
 
     /// The number of answers that a page reads piece by piece.
-    pub(super) fn streams(&self, key: Key) -> usize {
+    pub(super) fn streams(&self, key: RunKey) -> usize {
         self.streams.get(&key).map_or(0, Vec::len)
     }
 
-    fn has_stream(&self, key: Key, number: Number) -> bool {
+    fn has_stream(&self, key: RunKey, number: Number) -> bool {
         self.streams.get(&key).is_some_and(|numbers| numbers.contains(&number))
     }
 
     /// A page wants the next piece of an answer. Returns whether this page has such an answer.
-    pub(super) fn want_piece(&mut self, key: Key, number: Number) -> bool {
+    pub(super) fn want_piece(&mut self, key: RunKey, number: Number) -> bool {
         let has_stream = self.has_stream(key, number);
         if has_stream {
             self.wanted_pieces.push((key, number));
@@ -54,7 +54,7 @@ impl Fetches {
     }
 
     /// A page does not want the rest of an answer.
-    pub(super) fn close(&mut self, key: Key, number: Number) {
+    pub(super) fn close(&mut self, key: RunKey, number: Number) {
         if self.has_stream(key, number) {
             self.forget_stream(key, number);
             self.unwanted.push(number);
@@ -62,7 +62,7 @@ impl Fetches {
     }
 
     /// A page has read an answer to its end, or gives it up.
-    pub(super) fn forget_stream(&mut self, key: Key, number: Number) {
+    pub(super) fn forget_stream(&mut self, key: RunKey, number: Number) {
         let Some(numbers) = self.streams.get_mut(&key) else { return };
         numbers.retain(|known| *known != number);
         if numbers.is_empty() {
@@ -71,7 +71,7 @@ impl Fetches {
     }
 
     /// A page has ended, perhaps while it waited or before the end of an answer.
-    pub(super) fn unwant(&mut self, key: Key) {
+    pub(super) fn unwant(&mut self, key: RunKey) {
         if let Some(numbers) = self.streams.remove(&key) {
             self.wanted_pieces.retain(|(of, _)| *of != key);
             self.unwanted.extend(numbers);
@@ -105,10 +105,10 @@ impl Fetches {
         }
     }
 
-    /// A fetch has an outcome: returns the page that waited for it.
-    pub(super) fn settle(&mut self, number: Number) -> Option<Waiting> {
+    /// A fetch has an outcome: returns the page that waited for it, and the server, if it was asked over TLS.
+    pub(super) fn settle(&mut self, number: Number) -> Option<(RunKey, Option<Box<str>>)> {
         let waiting = self.waiting.remove(&number)?;
         self.of.remove(&waiting.key);
-        Some(waiting)
+        Some((waiting.key, waiting.server))
     }
 }

@@ -10,7 +10,7 @@ use memchr::memmem;
 
 use super::page::{Page, PageKind};
 
-/// What the texts of a set mention.
+/// The names in the texts of a set.
 #[derive(Debug, Default)]
 pub(super) struct FileReaders {
     /// Of each page.
@@ -19,7 +19,7 @@ pub(super) struct FileReaders {
     named: HashMap<Box<str>, Vec<usize>>,
 }
 
-/// What a text mentions.
+/// The names in one text.
 #[derive(Debug, Default)]
 struct Mentions {
     files: bool,
@@ -60,15 +60,15 @@ impl FileReaders {
 
 /// Whether a page of the set with this number, or something that it names, reads files. `sets` are those of pages and
 /// of modules.
-pub(super) fn takes_files(sets: &[(PageKind, &FileReaders)], start: (usize, usize)) -> bool {
+pub(super) fn takes_files(sets: &[(PageKind, &FileReaders)], set: usize, index: usize) -> bool {
     let unseen = |(_, readers): &(PageKind, &FileReaders)| vec![false; readers.mentions.len()];
     let mut seen: Vec<Vec<bool>> = sets.iter().map(unseen).collect();
     // The sets of which all pages wait already, because one names any of them.
     let mut whole = vec![false; sets.len()];
-    let mut waiting = vec![start];
+    let mut waiting = vec![(set, index)];
     while let Some((set, index)) = waiting.pop() {
         let Some((kind, readers)) = sets.get(set) else { continue };
-        // What was not looked at may read files.
+        // A page that was not looked at may read files.
         let Some(mentions) = readers.mentions.get(index) else { return true };
         if mentions.files {
             return true;
@@ -119,7 +119,7 @@ impl Names {
         names
     }
 
-    /// What follows the name of the function.
+    /// Adds the name in the text behind a function's own name.
     fn add_call(&mut self, rest: &str) {
         let rest = rest.trim_start();
         let argument = rest.strip_prefix('(').map(str::trim_start);
@@ -228,10 +228,10 @@ mod tests {
         let (pages, modules) = (set(PageKind::Page, &pages), set(PageKind::Module, &modules));
         let sets = [(PageKind::Page, &pages), (PageKind::Module, &modules)];
         let taken = |set: usize, count: usize| -> Vec<bool> {
-            (0..count).map(|index| takes_files(&sets, (set, index))).collect()
+            (0..count).map(|index| takes_files(&sets, set, index)).collect()
         };
         assert_eq!(taken(0, 9), [true, true, true, false, false, false, true, true, true]);
         assert_eq!(taken(1, 5), [true, false, false, true, true]);
-        assert!(takes_files(&sets, (0, 99)), "a page that was not looked at");
+        assert!(takes_files(&sets, 0, 99), "a page that was not looked at");
     }
 }

@@ -32,7 +32,7 @@ pub struct Follower {
     coverage: Coverage,
 }
 
-/// What matters in a directory.
+/// The things that matter in a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Interest {
     /// Whether it may contain pages.

@@ -14,7 +14,7 @@ use runtime::slots::ProcessId;
 use runtime::trace;
 use script::engine::{self, HostAnswer, PageHost, PageLogLevel, PublishedValue, RequestPart};
 
-use super::log_gate::{LineWriter, LogGate};
+use super::log_gate::{GatedWriter, LineWriter, LogGate};
 use super::publications::Publications;
 use super::records::StoreRecords;
 use super::request_parts::{FIELDS_SEEN, each_argument, each_cookie, list_headers, list_values};
@@ -32,8 +32,8 @@ pub struct RequestHost<'a> {
     pub path: &'a str,
     /// The part of it after the prefix of a module's route.
     pub rest: &'a str,
-    /// The rate limit for its log lines, and their writer.
-    pub gate: (&'a LogGate, LineWriter<'a>),
+    /// The writer of its log lines.
+    pub writer: GatedWriter<'a>,
     /// The turn's time.
     pub now: Now,
     /// The name of its host, if it is one of `[[host]]`.
@@ -183,7 +183,7 @@ impl PageHost for RequestHost<'_> {
         if trace::is_on() {
             traced::reads(self.process, self.request, key);
         }
-        self.records.record((database, key), self.now.unix_ms(), answer)
+        self.records.record(database, key, self.now.unix_ms(), answer)
     }
 
     fn records(
@@ -198,8 +198,7 @@ impl PageHost for RequestHost<'_> {
     }
 
     fn log(&mut self, level: PageLogLevel, text: &[u8]) {
-        let (gate, writer) = self.gate;
-        write_line(level, (gate, writer), self.path, text);
+        write_line(level, self.writer, self.path, text);
     }
 }
 
@@ -237,15 +236,27 @@ fn list_files(form: &UploadForm, answer: &mut HostAnswer) {
 /// The host of code that answers no request, or whose request has ended.
 pub(super) struct BackgroundHost<'a> {
     /// The file of its page.
-    pub(super) file: &'a str,
+    file: &'a str,
     /// The rate limit for its log lines.
-    pub(super) gate: &'a LogGate,
+    gate: &'a LogGate,
     /// Receives the messages it publishes.
-    pub(super) publications: &'a Publications,
+    publications: &'a Publications,
     /// Reads the store.
-    pub(super) records: &'a StoreRecords,
+    records: &'a StoreRecords,
     /// Milliseconds since 1970.
-    pub(super) unix_ms: u64,
+    unix_ms: u64,
+}
+
+impl<'a> BackgroundHost<'a> {
+    pub(super) fn new(
+        file: &'a str,
+        gate: &'a LogGate,
+        publications: &'a Publications,
+        records: &'a StoreRecords,
+        unix_ms: u64,
+    ) -> Self {
+        Self { file, gate, publications, records, unix_ms }
+    }
 }
 
 impl PageHost for BackgroundHost<'_> {
@@ -271,7 +282,7 @@ impl PageHost for BackgroundHost<'_> {
         key: &[u8],
         answer: &mut HostAnswer,
     ) -> Result<(), String> {
-        self.records.record((database, key), self.unix_ms, answer)
+        self.records.record(database, key, self.unix_ms, answer)
     }
 
     fn records(
@@ -283,19 +294,15 @@ impl PageHost for BackgroundHost<'_> {
     }
 
     fn log(&mut self, level: PageLogLevel, text: &[u8]) {
-        write_line(level, (self.gate, LineWriter::Processes(self.file)), self.file, text);
+        let writer = self.gate.of(LineWriter::Processes(self.file));
+        write_line(level, writer, self.file, text);
     }
 }
 
 /// Writes a line to a page's log.
-pub(super) fn write_line(
-    level: PageLogLevel,
-    (gate, writer): (&LogGate, LineWriter<'_>),
-    name: &str,
-    text: &[u8],
-) {
+pub(super) fn write_line(level: PageLogLevel, writer: GatedWriter<'_>, name: &str, text: &[u8]) {
     let level = diagnostic_level(level);
-    if gate.admits(level, writer, name, text.len()) {
+    if writer.admits(level, name, text.len()) {
         diagnostic::write(level, format_args!("{name}: {}", shown(text)));
     }
 }

@@ -51,9 +51,6 @@ pub const PAGE_WATCHES_MAX: usize = 8_192;
 pub const PAGE_LOADS_FAILED_MAX: usize = 8;
 /// 40 links on the path to a root are followed, as by the kernel. Beyond: a changed link is noticed at a reload.
 pub const WAY_LINKS_MAX: usize = 40;
-/// 1,000,000 page processes of one scheduler that were spawned or have a name; one more is not spawned (`nil, "full"`).
-/// The default memory of processes allows about 20,000; this limit matters above 2 GiB.
-pub const PAGE_PROCESSES_MAX: usize = 1_000_000;
 /// 1 KiB is the least that a request, or the processes of one, must hold to be ended for room: ending smaller holders
 /// would free nothing.
 pub const ENDED_FOR_ROOM_MIN: u64 = 1024;
@@ -87,37 +84,12 @@ pub const PROCESSES_READY_MAX: usize = 4_096;
 /// The fraction of a slice (an eighth) for processes in a turn in which requests took no more, before new events are
 /// handled.
 pub const PROCESS_SHARE_PART: u64 = 8;
-/// 1,000 messages in the mailbox of a page process; further senders are told that it is full.
-pub const PAGE_MESSAGES_MAX: usize = 1_000;
-/// 4 MiB in the mailbox of a page process; further senders are told that it is full.
-pub const MAILBOX_SIZE: usize = 4 * 1024 * 1024;
-/// 64 MiB in all mailboxes of a scheduler's page processes; further senders are told that the mailbox is full.
-pub const ALL_MAILBOXES_SIZE: usize = 64 * 1024 * 1024;
-/// 64 bytes are charged for a message in addition to its content.
-pub const PAGE_MESSAGE_COST: usize = 64;
 /// 32 remarks about runs of pages wait for whoever asks; more are counted.
 pub const REMARKS_MAX: usize = 32;
 /// 20 ms that a run of a page took without an interruption, of which half was CPU time, are remarked on.
 pub const RUN_UNINTERRUPTED_NS: u64 = 20_000_000;
 /// 100 ms of CPU time that a run of a page has used are remarked on, once.
 pub const RUN_MUCH_NS: u64 = 100_000_000;
-/// 1 ms after which letters of page processes are sent again to a scheduler that had no room.
-pub const LETTERS_RETRY_MS: u64 = 1;
-/// 5 s that a page waits for the receipt of its message to a process of another scheduler; then it continues, and is
-/// told that there was no answer.
-pub const LETTER_WORD: Duration = Duration::from_secs(5);
-/// 1,000 processes at a time that descend from one request; a further `spawn`
-/// fails, and its page is told.
-pub const PAGE_FAMILY_MAX: usize = 1_000;
-/// 10 times the CPU time that the spawned processes of one request used must pass until it is forgotten. So together
-/// they have a tenth of a processor permanently, and more for short times. If they have used more than the budget, a
-/// process that continues is ended.
-pub const FAMILY_REST_FACTOR: u64 = 10;
-/// 10 failures of processes of one request are logged at once, then one in each
-/// [`FAMILY_TOLD_AGAIN`]; the others are counted.
-pub const FAMILY_FAILURES_TOLD: u64 = 10;
-/// 1 s after which another failure may be logged.
-pub const FAMILY_TOLD_AGAIN: Duration = Duration::from_secs(1);
 /// 2 us charged for a step of a page process in addition to its CPU time in Lua, until the cost here is known. A
 /// request that continues takes at least this much of a turn.
 pub const PAGE_STEP_NS: u64 = 2_000;
@@ -148,8 +120,6 @@ pub const FETCH_PART_OF_PROCESSES: usize = 2;
 pub const FETCH_HELD_BYTES: usize = 256 * 1024 * 1024;
 /// 8 MiB of a body, sent or received; a fetch with a longer one fails.
 pub const FETCH_BODY_SIZE: usize = 8 * 1024 * 1024;
-/// 16 names that a process may have at a time; one more is refused.
-pub const NAMES_PER_PROCESS: usize = 16;
 /// 16 channels to which a page or process may be subscribed at a time; one more is refused.
 pub const LISTENING_PER_PAGE: usize = 16;
 /// 8 such answers that a page may read at a time; one more fetch fails and says so.
@@ -179,18 +149,6 @@ pub const APP_MAIN: &str = "main";
 
 /// 1 MiB of messages that the pages of a scheduler may publish in a turn; beyond that a page is told to wait.
 pub const PUBLISHED_BYTES: usize = 1024 * 1024;
-
-// ---- Processes of the site ----
-
-/// 1 s until a failed process of the site starts again the first time; twice as long each further time.
-pub const PROCESS_RESTART: Duration = Duration::from_secs(1);
-/// 64 s at most until it starts again.
-pub const PROCESS_RESTART_MAX: Duration = Duration::from_secs(64);
-/// 64 s that a process has to run until its earlier failures are forgotten.
-pub const PROCESS_STEADY: Duration = PROCESS_RESTART_MAX;
-/// 60 s at most between two checks of the clock while a process waits for a time of day. If the clock is set, the start
-/// may be this late.
-pub const PROCESS_CALENDAR_LOOK: Duration = Duration::from_secs(60);
 
 /// 64 servers whose times for fetches a scheduler counts apart, 8 KiB each. Consequence: further ones share one
 /// histogram.

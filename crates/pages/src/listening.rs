@@ -3,10 +3,10 @@
 //! Owns the owner of each subscription, who waits for a message, and what the channels are told at
 //! the end of a turn. Never has a message: the channels keep the queue.
 
+use actors::RunKey;
 use ahash::HashMap;
 use channels::ListenerNumber;
 
-use super::process::Key;
 use crate::limits::LISTENING_PER_PAGE;
 
 /// A request of a page to the channels.
@@ -23,16 +23,16 @@ pub enum ChannelWish {
 /// The subscriptions of pages.
 #[derive(Default)]
 pub(super) struct Listening {
-    of: HashMap<Key, Vec<ListenerNumber>>,
+    of: HashMap<RunKey, Vec<ListenerNumber>>,
     /// The page that waits for a subscription, or for its next message.
-    waiting: HashMap<ListenerNumber, Key>,
+    waiting: HashMap<ListenerNumber, RunKey>,
     wishes: Vec<ChannelWish>,
     last: ListenerNumber,
 }
 
 impl Listening {
     /// A page wants to subscribe, and waits for that. `false`: it has too many subscriptions.
-    pub(super) fn subscribe(&mut self, key: Key, name: Vec<u8>) -> bool {
+    pub(super) fn subscribe(&mut self, key: RunKey, name: Vec<u8>) -> bool {
         let numbers = self.of.entry(key).or_default();
         if numbers.len() >= LISTENING_PER_PAGE {
             return false;
@@ -45,7 +45,7 @@ impl Listening {
     }
 
     /// A page waits for the next message. `false`: it has no such subscription.
-    pub(super) fn hear(&mut self, key: Key, number: ListenerNumber) -> bool {
+    pub(super) fn hear(&mut self, key: RunKey, number: ListenerNumber) -> bool {
         let is_its = self.of.get(&key).is_some_and(|numbers| numbers.contains(&number));
         if is_its {
             self.waiting.insert(number, key);
@@ -55,14 +55,14 @@ impl Listening {
     }
 
     /// A page ends a subscription, if it has it.
-    pub(super) fn stop(&mut self, key: Key, number: ListenerNumber) {
+    pub(super) fn stop(&mut self, key: RunKey, number: ListenerNumber) {
         if self.lose(key, number) {
             self.wishes.push(ChannelWish::Stop(number));
         }
     }
 
     /// A page does not have this subscription. Returns whether it had it.
-    pub(super) fn lose(&mut self, key: Key, number: ListenerNumber) -> bool {
+    pub(super) fn lose(&mut self, key: RunKey, number: ListenerNumber) -> bool {
         let Some(numbers) = self.of.get_mut(&key) else { return false };
         let before = numbers.len();
         numbers.retain(|known| *known != number);
@@ -75,7 +75,7 @@ impl Listening {
     }
 
     /// The page that waits for a subscription, or for its next message: it waits no longer.
-    pub(super) fn take_waiting(&mut self, number: ListenerNumber) -> Option<Key> {
+    pub(super) fn take_waiting(&mut self, number: ListenerNumber) -> Option<RunKey> {
         self.waiting.remove(&number)
     }
 
@@ -85,14 +85,14 @@ impl Listening {
     }
 
     /// A page's wait has timed out.
-    pub(super) fn stop_waiting(&mut self, key: Key) {
+    pub(super) fn stop_waiting(&mut self, key: RunKey) {
         for number in self.of.get(&key).into_iter().flatten() {
             self.waiting.remove(number);
         }
     }
 
     /// A page has ended.
-    pub(super) fn end(&mut self, key: Key) {
+    pub(super) fn end(&mut self, key: RunKey) {
         if let Some(numbers) = self.of.remove(&key) {
             for number in numbers {
                 self.waiting.remove(&number);

@@ -2,7 +2,6 @@
 //!
 //! Owns what is kept of the previous pages. Waits for the disk; runs on the main thread.
 
-use std::fmt;
 use std::sync::Arc;
 
 use ahash::HashSet;
@@ -89,13 +88,14 @@ pub fn load(
         let mut walked = walk(&root.root, PageName::of_module)?;
         let before = before.of(root);
         walked.recall(before.into_iter().flat_map(|set| &set.newest).map(Newest::name));
-        sets.push(modules::of_walk(root, walked, before, (named, unix_seconds), &mut compiler)?);
+        sets.push(modules::of_walk(root, walked, before, named, unix_seconds, &mut compiler)?);
     }
     Ok(sets)
 }
 
 /// The problem of a page, and how requests for it are answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{}; {}", .file, .problem, .served.as_str())]
 pub struct PageProblem {
     /// The file.
     pub file: String,
@@ -127,12 +127,6 @@ impl Served {
             Self::TheSame => "it is served, and fails there",
             Self::Known => "pages and modules that are new in it are not found",
         }
-    }
-}
-
-impl fmt::Display for PageProblem {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}{}; {}", self.file, self.problem, self.served.as_str())
     }
 }
 

@@ -79,12 +79,12 @@ impl Roots {
 
 /// The loaded pages of a root.
 pub(super) struct Loaded {
-    pub(super) set: Arc<PageSet>,
+    set: Arc<PageSet>,
     /// The number of the root for the engine and the counters. It is never given to another root, even if a reload
     /// replaces this one, because running pages include parts of their root.
-    pub(super) site: u16,
+    site: u16,
     /// The code of each page.
-    pub(super) code: Vec<Option<Code>>,
+    code: Vec<Option<Code>>,
     /// The counters of each page, from its first request on.
     rows: Vec<Option<RowIndex>>,
 }
@@ -92,13 +92,22 @@ pub(super) struct Loaded {
 /// The loaded code of a page.
 pub(super) struct Code {
     /// The page of this code: an earlier version if there was no memory for a newer one.
-    pub(super) page: Arc<Page>,
-    pub(super) handler: Handler,
+    page: Arc<Page>,
+    handler: Handler,
 }
 
 impl Code {
     pub(super) fn new(page: &Arc<Page>, handler: Handler) -> Self {
         Self { page: Arc::clone(page), handler }
+    }
+
+    /// Its page.
+    pub(super) fn page(&self) -> &Arc<Page> {
+        &self.page
+    }
+
+    pub(super) fn handler(&self) -> &Handler {
+        &self.handler
     }
 
     pub(super) fn is_of(&self, page: &Page) -> bool {
@@ -111,6 +120,26 @@ impl Loaded {
     pub(super) fn new(set: &Arc<PageSet>, site: u16, code: Vec<Option<Code>>) -> Self {
         let rows = vec![None; code.len()];
         Self { set: Arc::clone(set), site, code, rows }
+    }
+
+    /// The set of its pages.
+    pub(super) fn set(&self) -> &Arc<PageSet> {
+        &self.set
+    }
+
+    /// The number of the root.
+    pub(super) fn site(&self) -> u16 {
+        self.site
+    }
+
+    /// The code of a page that exists, if it has some.
+    pub(super) fn code(&self, index: usize) -> Option<Option<&Code>> {
+        self.code.get(index).map(Option::as_ref)
+    }
+
+    /// Takes the code of all pages.
+    pub(super) fn take_all(&mut self) -> Vec<Option<Code>> {
+        std::mem::take(&mut self.code)
     }
 
     /// Whether it belongs to the same root.

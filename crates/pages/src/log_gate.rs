@@ -51,7 +51,21 @@ pub enum LineWriter<'a> {
     Failures(&'a str),
 }
 
-/// What one writer has written.
+/// A writer of lines, and the gate that admits them.
+#[derive(Clone, Copy, Debug)]
+pub struct GatedWriter<'a> {
+    gate: &'a LogGate,
+    writer: LineWriter<'a>,
+}
+
+impl GatedWriter<'_> {
+    /// See [`LogGate::admits`].
+    pub(super) fn admits(self, level: Level, name: &str, size: usize) -> bool {
+        self.gate.admits(level, self.writer, name, size)
+    }
+}
+
+/// The lines that one writer has written.
 #[derive(Debug, Default)]
 struct Account {
     bucket: Bucket,
@@ -73,6 +87,11 @@ pub struct LogGate {
 }
 
 impl LogGate {
+    /// For the lines of this writer.
+    pub fn of<'a>(&'a self, writer: LineWriter<'a>) -> GatedWriter<'a> {
+        GatedWriter { gate: self, writer }
+    }
+
     /// Sets the time of the turn.
     pub(super) fn set_now(&self, now_ns: u64) {
         self.now_ns.set(now_ns);

@@ -48,11 +48,13 @@ pub(super) fn of_walk(
     place: &PageRoot,
     walked: Walked,
     before: Option<&Arc<PageSet>>,
-    (named, unix_seconds): (&[NamedModule], u64),
+    named: &[NamedModule],
+    unix_seconds: u64,
     compiler: &mut Compiler,
 ) -> Result<Arc<PageSet>, EngineError> {
     let Walked { sources, directories, closed, is_cut } = walked;
-    let closed: Vec<_> = closed.into_iter().map(closed_of).collect();
+    let closed: Vec<_> =
+        closed.into_iter().map(|(name, error)| (name, closed_of(&error))).collect();
     let newest: Vec<Newest> = sources.into_iter().map(Newest::of).collect();
     if let Some(before) = before
         && before.newest == newest

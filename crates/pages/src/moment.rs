@@ -1,5 +1,6 @@
 //! The time and place at which pages run.
 
+use actors::MailMoment;
 use runtime::mailbox::Endpoint;
 
 /// The time and place at which pages run.
@@ -13,4 +14,11 @@ pub struct Moment {
     pub thread_cpu_ns: fn() -> u64,
     /// A clock that advances within the turn, in ns. What Lua used is sampled too coarsely to end a turn by it.
     pub clock_ns: fn() -> u64,
+}
+
+impl Moment {
+    /// The part of it that the mail of processes needs.
+    pub(super) fn of_mail(self) -> MailMoment {
+        MailMoment { here: self.endpoint, now_ns: self.now_ns }
+    }
 }

@@ -1,4 +1,4 @@
-//! What is told of the pages of a scheduler: lines that they log, failures that no client is told of, and remarks.
+//! The log of the pages of a scheduler: lines that they write, failures of which no client is told, and remarks.
 //!
 //! Owns what was not taken yet. Never writes a log.
 
@@ -50,7 +50,7 @@ impl PageLog {
         self.remarks.has_room()
     }
 
-    /// What was remarkable since the last call, and how many remarks were left out.
+    /// The remarks since the last call, and how many were left out.
     pub(super) fn take_remarks(&mut self) -> (Vec<Remark>, u64) {
         std::mem::take(&mut self.remarks).into_parts()
     }

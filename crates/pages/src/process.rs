@@ -12,26 +12,7 @@ use super::counts::RowIndex;
 use super::delivery::Delivery;
 use super::family::{Budget, Family, Member};
 use super::page::Page;
-use super::process_name::Name;
 use super::spent::Spent;
-
-/// The key of a run on its scheduler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Key {
-    /// A run that answers the request of a connection.
-    Request(ProcessId),
-    /// A run that talks with a WebSocket client, by its connection, which may have ended.
-    Socket(ProcessId),
-    /// A spawned run, by the number of its mailbox.
-    Spawned(ProcessId),
-}
-
-impl Key {
-    /// Whether it was begun by a request: then it uses the engine of requests, and their share of a turn.
-    pub(super) fn is_of_client(self) -> bool {
-        matches!(self, Self::Request(_) | Self::Socket(_))
-    }
-}
 
 /// The state of a run as long as it lives.
 pub(super) struct Life {
@@ -41,8 +22,6 @@ pub(super) struct Life {
     pub(super) deadline_ns: u64,
     /// Its mailbox, from the first time another process may write to it.
     pub(super) mailbox: Option<ProcessId>,
-    /// The names it has registered.
-    pub(super) names: Vec<(Box<str>, Name)>,
     /// What it shares with the processes it spawned and with the one that spawned it.
     pub(super) family: Option<Member>,
     /// Whose CPU budget it uses.
@@ -72,7 +51,7 @@ pub(super) struct Talk {
     pub(super) awaits: bool,
 }
 
-/// What its client was sent since it last continued.
+/// The output that its client was sent since it last continued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     /// Nothing.
@@ -89,7 +68,6 @@ impl Life {
             row,
             deadline_ns,
             mailbox: None,
-            names: Vec::new(),
             family: None,
             budget: Budget::Own,
             waits_for: "its turn",
@@ -122,7 +100,7 @@ impl Life {
     }
 }
 
-/// What a suspended run continues with.
+/// The form in which a suspended run continues.
 pub(super) enum Work {
     /// Its code.
     Run(Run),

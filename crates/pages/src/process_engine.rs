@@ -2,7 +2,7 @@
 //!
 //! Owns that engine, which is created with the first spawned process. The memory of processes is
 //! separate from that of requests, and each process belongs to the request that spawned it
-//! (`family.rs`). Never decides when a process continues.
+//! (`actors::Family`). Never decides when a process continues.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,7 +78,7 @@ impl ProcessEngine {
         self.settings.memory_bytes
     }
 
-    /// What all processes together have used so far.
+    /// The use of all processes together so far.
     pub(super) fn usage(&self) -> EngineUsage {
         self.engine.as_ref().map(EngineState::usage).unwrap_or_default()
     }

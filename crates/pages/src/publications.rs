@@ -6,16 +6,25 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use channels::{Payload, Rulebook, check_name};
+use channels::{Payload, Rulebook, ServerRight, check_name};
 use script::engine::PublishedValue;
 
 use crate::limits::PUBLISHED_BYTES;
+
+/// A message of a page.
+#[derive(Debug)]
+pub struct Publication {
+    /// The right of the server to publish it, whose channel has its rules already.
+    pub right: ServerRight<Box<str>>,
+    /// The message.
+    pub body: Payload,
+}
 
 /// The messages that the pages of a scheduler have published in this turn.
 #[derive(Debug, Default)]
 pub struct Publications {
     rulebook: RefCell<Arc<Rulebook>>,
-    queue: RefCell<Vec<(Box<str>, Payload)>>,
+    queue: RefCell<Vec<Publication>>,
     bytes: Cell<usize>,
 }
 
@@ -38,7 +47,9 @@ impl Publications {
             }
         };
         let size = body.bytes().len();
-        let most = self.rulebook.borrow().of(name).message_size;
+        let rulebook = self.rulebook.borrow();
+        let right = rulebook.server_right::<Box<str>>(name.into());
+        let most = rulebook.policy(right.rule()).map_or(0, |rules| rules.message_size);
         if size as u64 > most {
             return Err(format!("the message has {size} bytes, and its channel takes {most}"));
         }
@@ -48,12 +59,12 @@ impl Publications {
             return Err("too much is published at once; wait a moment".to_owned());
         }
         self.bytes.set(bytes);
-        self.queue.borrow_mut().push((name.into(), body));
+        self.queue.borrow_mut().push(Publication { right, body });
         Ok(())
     }
 
     /// The messages published since the last call.
-    pub fn take(&self) -> Vec<(Box<str>, Payload)> {
+    pub fn take(&self) -> Vec<Publication> {
         self.bytes.set(0);
         self.queue.take()
     }

@@ -6,10 +6,10 @@
 
 use std::collections::VecDeque;
 
+use actors::RunKey;
 use ahash::HashMap;
 
 use super::counts::RowIndex;
-use super::process::Key;
 use crate::limits::SLICES_THAT_ARE_MUCH;
 
 /// How much time a ready run has used so far.
@@ -38,14 +38,14 @@ impl Used {
 #[derive(Default)]
 struct ByPage {
     /// No queue is empty.
-    queues: HashMap<RowIndex, VecDeque<Key>>,
+    queues: HashMap<RowIndex, VecDeque<RunKey>>,
     /// Each page with a queue, once.
     turns: VecDeque<RowIndex>,
     count: usize,
 }
 
 impl ByPage {
-    fn push(&mut self, key: Key, page: RowIndex) {
+    fn push(&mut self, key: RunKey, page: RowIndex) {
         self.count += 1;
         let queue = self.queues.entry(page).or_default();
         if queue.is_empty() {
@@ -55,7 +55,7 @@ impl ByPage {
     }
 
     /// Puts a run before all others of its page. If it is the only one, its page is the next.
-    fn push_first(&mut self, key: Key, page: RowIndex) {
+    fn push_first(&mut self, key: RunKey, page: RowIndex) {
         self.count += 1;
         let queue = self.queues.entry(page).or_default();
         if queue.is_empty() {
@@ -64,7 +64,7 @@ impl ByPage {
         queue.push_front(key);
     }
 
-    fn take(&mut self) -> Option<Key> {
+    fn take(&mut self) -> Option<RunKey> {
         let page = self.turns.pop_front()?;
         let queue = self.queues.get_mut(&page)?;
         let key = queue.pop_front()?;
@@ -83,7 +83,7 @@ impl ByPage {
 pub(super) struct Queue {
     /// Runs that were called for this turn, and for which older ones left no time. From the end of the turn on they are
     /// the first of their pages.
-    again: Vec<(Key, RowIndex, Used)>,
+    again: Vec<(RunKey, RowIndex, Used)>,
     /// The pages of runs in the next queue for which there was no time in the last turn.
     left: Vec<RowIndex>,
     /// Runs that continue in the same turn, as long as its share lasts.
@@ -116,7 +116,7 @@ impl Queue {
     }
 
     /// The first run that has used little.
-    pub(super) fn take_fresh(&mut self) -> Option<Key> {
+    pub(super) fn take_fresh(&mut self) -> Option<RunKey> {
         self.fresh.take()
     }
 
@@ -127,7 +127,7 @@ impl Queue {
     }
 
     /// The first run among those that have used a slice or more.
-    pub(super) fn take_worn(&mut self) -> Option<Key> {
+    pub(super) fn take_worn(&mut self) -> Option<RunKey> {
         let (first, second) = match self.is_turn_of_worn_out {
             false => (&mut self.worn, &mut self.worn_out),
             true => (&mut self.worn_out, &mut self.worn),
@@ -145,27 +145,37 @@ impl Queue {
 /// All ready runs. Requests do not wait behind processes, nor processes behind requests.
 #[derive(Default)]
 pub(super) struct Ready {
-    pub(super) requests: Queue,
-    pub(super) processes: Queue,
+    requests: Queue,
+    processes: Queue,
 }
 
 impl Ready {
     /// Queues a run of this page after all runs of its kind and page that have used as much.
-    pub(super) fn push(&mut self, key: Key, page: RowIndex, used: Used) {
+    pub(super) fn push(&mut self, key: RunKey, page: RowIndex, used: Used) {
         match key {
-            Key::Request(_) | Key::Socket(_) => self.requests.class(used).push(key, page),
-            Key::Spawned(_) => self.processes.class(used).push(key, page),
+            RunKey::Request(_) | RunKey::Socket(_) => self.requests.class(used).push(key, page),
+            RunKey::Spawned(_) => self.processes.class(used).push(key, page),
         }
     }
 
     /// Queues the run of a request again, for which there was no time in the turn for which it was called.
-    pub(super) fn push_again(&mut self, key: Key, page: RowIndex, used: Used) {
+    pub(super) fn push_again(&mut self, key: RunKey, page: RowIndex, used: Used) {
         self.requests.again.push((key, page, used));
     }
 
     /// Whether there was no time for a request of this page in the last turn, although it has used little.
     pub(super) fn has_left_request(&self, page: RowIndex) -> bool {
         self.requests.left.contains(&page)
+    }
+
+    /// The requests.
+    pub(super) fn requests(&mut self) -> &mut Queue {
+        &mut self.requests
+    }
+
+    /// The processes.
+    pub(super) fn processes(&mut self) -> &mut Queue {
+        &mut self.processes
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -179,18 +189,18 @@ mod tests {
 
     use super::*;
 
-    fn taken(queue: &mut Queue, take: fn(&mut Queue) -> Option<Key>) -> Vec<u64> {
+    fn taken(queue: &mut Queue, take: fn(&mut Queue) -> Option<RunKey>) -> Vec<u64> {
         std::iter::from_fn(|| take(queue))
             .map(|key| match key {
-                Key::Request(process) | Key::Socket(process) | Key::Spawned(process) => {
+                RunKey::Request(process) | RunKey::Socket(process) | RunKey::Spawned(process) => {
                     process.to_bits()
                 }
             })
             .collect()
     }
 
-    fn request(number: u64) -> Key {
-        Key::Request(ProcessId::from_bits(number))
+    fn request(number: u64) -> RunKey {
+        RunKey::Request(ProcessId::from_bits(number))
     }
 
     #[test]
@@ -231,7 +241,7 @@ mod tests {
     #[test]
     fn one_of_many_runs_of_a_page_goes_on_before_the_only_one_of_another() {
         for (used, take) in [
-            (Used::Little, Queue::take_fresh as fn(&mut Queue) -> Option<Key>),
+            (Used::Little, Queue::take_fresh as fn(&mut Queue) -> Option<RunKey>),
             (Used::Some, Queue::take_worn),
             (Used::Much, Queue::take_worn),
         ] {

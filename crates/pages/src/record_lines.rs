@@ -6,23 +6,22 @@
 
 use std::collections::VecDeque;
 
+use actors::RunKey;
 use ahash::HashMap;
-
-use super::process::Key;
 
 /// The queues of one scheduler.
 #[derive(Default)]
 pub(super) struct RecordLines {
     /// The pages of each queue, in order.
-    lines: HashMap<Box<[u8]>, VecDeque<Key>>,
+    lines: HashMap<Box<[u8]>, VecDeque<RunKey>>,
     /// The queue of each page.
-    of: HashMap<Key, Box<[u8]>>,
+    of: HashMap<RunKey, Box<[u8]>>,
 }
 
 impl RecordLines {
     /// Joins a queue. Returns whether the page is first. A page that is already in another queue does not wait, because
     /// two pages could wait for each other for ever.
-    pub(super) fn enter(&mut self, key: Key, name: &[u8]) -> bool {
+    pub(super) fn enter(&mut self, key: RunKey, name: &[u8]) -> bool {
         if self.of.contains_key(&key) {
             return true;
         }
@@ -33,7 +32,7 @@ impl RecordLines {
     }
 
     /// Leaves the queue. Returns the page that is first now, if the leaving page was first.
-    pub(super) fn leave(&mut self, key: Key) -> Option<Key> {
+    pub(super) fn leave(&mut self, key: RunKey) -> Option<RunKey> {
         let name = self.of.remove(&key)?;
         let line = self.lines.get_mut(&name)?;
         let was_first = line.front() == Some(&key);
@@ -46,8 +45,8 @@ impl RecordLines {
     }
 
     /// The page has waited too long: leaves the queue, unless it has become first.
-    pub(super) fn stop_waiting(&mut self, key: Key) {
-        let is_first = |line: &VecDeque<Key>| line.front() == Some(&key);
+    pub(super) fn stop_waiting(&mut self, key: RunKey) {
+        let is_first = |line: &VecDeque<RunKey>| line.front() == Some(&key);
         let line = self.of.get(&key).and_then(|name| self.lines.get(name));
         if line.is_some_and(|line| !is_first(line)) {
             self.leave(key);
@@ -61,8 +60,8 @@ mod tests {
 
     use super::*;
 
-    fn page(number: u64) -> Key {
-        Key::Request(ProcessId::from_bits(number))
+    fn page(number: u64) -> RunKey {
+        RunKey::Request(ProcessId::from_bits(number))
     }
 
     #[test]

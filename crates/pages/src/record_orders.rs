@@ -5,13 +5,13 @@
 
 use std::rc::Rc;
 
+use actors::RunKey;
 use ahash::HashMap;
 use script::limits::STORE_STEPS;
 use store::{
-    DatabaseChange, Expiry, Old, Only, Order, OrderCondition, StoreStep, Value, ValueKind,
+    DatabaseChange, Expiry, Old, Only, Order, OrderCondition, StoreOperation, Value, ValueKind,
 };
 
-use super::process::Key;
 use super::record_lines::RecordLines;
 use super::record_watches::RecordWatches;
 use super::records::StoreRecords;
@@ -23,24 +23,45 @@ pub type OrderNumber = u64;
 #[derive(Default)]
 pub(super) struct Recording {
     /// Reads.
-    pub(super) records: Rc<StoreRecords>,
+    records: Rc<StoreRecords>,
     /// Changes.
-    pub(super) orders: RecordOrders,
+    orders: RecordOrders,
     /// The queues of pages that change the same keys.
-    pub(super) lines: RecordLines,
+    lines: RecordLines,
     /// Pages that wait for a commit.
-    pub(super) watches: RecordWatches,
+    watches: RecordWatches,
 }
 
 impl Recording {
+    pub(super) fn records(&self) -> &Rc<StoreRecords> {
+        &self.records
+    }
+
+    pub(super) fn orders(&mut self) -> &mut RecordOrders {
+        &mut self.orders
+    }
+
+    pub(super) fn lines(&mut self) -> &mut RecordLines {
+        &mut self.lines
+    }
+
+    pub(super) fn watches(&mut self) -> &mut RecordWatches {
+        &mut self.watches
+    }
+
+    /// The oldest commit after which a page waits for another one.
+    pub(super) fn oldest_watch(&self) -> Option<u64> {
+        self.watches.oldest()
+    }
+
     /// A page continues without an answer.
-    pub(super) fn stop_waiting(&mut self, key: Key) {
+    pub(super) fn stop_waiting(&mut self, key: RunKey) {
         self.lines.stop_waiting(key);
         self.watches.end(key);
     }
 
     /// A page has ended.
-    pub(super) fn end(&mut self, key: Key) {
+    pub(super) fn end(&mut self, key: RunKey) {
         self.orders.end(key);
         self.watches.end(key);
     }
@@ -49,30 +70,35 @@ impl Recording {
 /// Pending orders.
 #[derive(Default)]
 pub(super) struct RecordOrders {
-    waiting: HashMap<OrderNumber, Key>,
+    waiting: HashMap<OrderNumber, RunKey>,
     /// The order that each waiting page expects.
-    of: HashMap<Key, OrderNumber>,
+    of: HashMap<RunKey, OrderNumber>,
     /// Orders that are not taken yet.
-    pub(super) new: Vec<(OrderNumber, Order)>,
+    new: Vec<(OrderNumber, Order)>,
     last: OrderNumber,
 }
 
 impl RecordOrders {
-    pub(super) fn begin(&mut self, key: Key, order: Order) {
+    pub(super) fn begin(&mut self, key: RunKey, order: Order) {
         self.last += 1;
         self.waiting.insert(self.last, key);
         self.of.insert(key, self.last);
         self.new.push((self.last, order));
     }
 
-    pub(super) fn settle(&mut self, number: OrderNumber) -> Option<Key> {
+    /// Takes the orders that are new.
+    pub(super) fn take_new(&mut self) -> Vec<(OrderNumber, Order)> {
+        std::mem::take(&mut self.new)
+    }
+
+    pub(super) fn settle(&mut self, number: OrderNumber) -> Option<RunKey> {
         let key = self.waiting.remove(&number)?;
         self.of.remove(&key);
         Some(key)
     }
 
     /// A page has ended. An order that was taken is executed anyway.
-    pub(super) fn end(&mut self, key: Key) {
+    pub(super) fn end(&mut self, key: RunKey) {
         if let Some(number) = self.of.remove(&key) {
             self.waiting.remove(&number);
             self.new.retain(|(known, _)| *known != number);
@@ -118,7 +144,7 @@ impl<'t> Items<'t> {
             let kind = self.item()?;
             let database = records.database(self.item()?)?;
             let key = self.item()?;
-            order.steps.push((database, StoreStep::Change(self.change(kind, key)?)));
+            order.steps.push((database, StoreOperation::Change(self.change(kind, key)?)));
         }
         Ok(order)
     }

@@ -3,21 +3,20 @@
 //! Owns which pages wait, and after which commit. Each page finds out which keys
 //! have changed.
 
+use actors::RunKey;
 use ahash::HashMap;
-
-use super::process::Key;
 
 /// The waiting pages, each with the commit that it has seen.
 #[derive(Default)]
-pub(super) struct RecordWatches(HashMap<Key, u64>);
+pub(super) struct RecordWatches(HashMap<RunKey, u64>);
 
 impl RecordWatches {
-    pub(super) fn wait(&mut self, key: Key, after: u64) {
+    pub(super) fn wait(&mut self, key: RunKey, after: u64) {
         self.0.insert(key, after);
     }
 
     /// A page no longer waits.
-    pub(super) fn end(&mut self, key: Key) {
+    pub(super) fn end(&mut self, key: RunKey) {
         self.0.remove(&key);
     }
 
@@ -27,7 +26,7 @@ impl RecordWatches {
     }
 
     /// Removes and returns all pages.
-    pub(super) fn take(&mut self) -> impl Iterator<Item = Key> {
+    pub(super) fn take(&mut self) -> impl Iterator<Item = RunKey> {
         std::mem::take(&mut self.0).into_keys()
     }
 }

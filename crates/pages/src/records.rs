@@ -1,4 +1,4 @@
-//! What pages read from the store.
+//! Reads of the store by pages.
 //!
 //! Owns how records are passed to the engine. Never writes: pages order changes
 //! (`record_orders.rs`).
@@ -46,7 +46,8 @@ impl StoreRecords {
     /// Reads the record of a key, in the form of the engine.
     pub(crate) fn record(
         &self,
-        (database, key): (&[u8], &[u8]),
+        database: &[u8],
+        key: &[u8],
         now_ms: u64,
         answer: &mut HostAnswer,
     ) -> Result<(), String> {
@@ -54,7 +55,7 @@ impl StoreRecords {
         let database = number_of(&store, database)?;
         let snapshot = store.snapshot().map_err(told)?;
         if let Some(record) = snapshot.get(database, key, now_ms).map_err(told)? {
-            put(answer, record.kind, record.bytes, (record.version, record.expiry_ms));
+            put(answer, record.kind, record.bytes, record.version, record.expiry_ms);
         }
         Ok(())
     }
@@ -88,7 +89,7 @@ impl StoreRecords {
         for (key, entry) in &page.keys {
             let Some(entry) = entry else { continue };
             answer.field(key, b"");
-            put(answer, entry.kind, &entry.bytes, (entry.version, entry.expiry_ms));
+            put(answer, entry.kind, &entry.bytes, entry.version, entry.expiry_ms);
         }
         Ok(())
     }
@@ -109,12 +110,7 @@ fn told(failure: impl Display) -> String {
     failure.to_string()
 }
 
-fn put(
-    answer: &mut HostAnswer,
-    kind: ValueKind,
-    bytes: &[u8],
-    (version, end_ms): (u64, Option<u64>),
-) {
+fn put(answer: &mut HostAnswer, kind: ValueKind, bytes: &[u8], version: u64, end_ms: Option<u64>) {
     let kind: &[u8] = match kind {
         ValueKind::Bytes => b"0",
         ValueKind::Number => b"1",

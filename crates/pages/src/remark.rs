@@ -1,10 +1,10 @@
-//! What is remarkable about runs of pages: long without interruption, much CPU time, ended by a bound, a full mailbox.
+//! Remarkable runs of pages: long without interruption, much CPU time, ended by a bound, a full mailbox.
 //!
 //! Owns the remarks since they were last asked for, a bounded number. Never looks at a run.
 
 use crate::limits::REMARKS_MAX;
 
-/// What is remarkable.
+/// The remarkable thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Noticed {
     /// It ran this long without an interruption, in nanoseconds.
@@ -24,7 +24,7 @@ pub enum Noticed {
 /// A remark about a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// What is remarkable.
+    /// The remarkable thing.
     pub noticed: Noticed,
     /// Its page or module, with the line if that is known.
     pub place: String,

@@ -24,6 +24,7 @@ mod tune;
 mod turns;
 mod underway;
 
+use steps::Visit;
 pub use suspended::Suspended;
 pub use talking::Saying;
 
@@ -31,12 +32,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actors::{BackgroundProcesses, Mail, RunKey};
 use ahash::HashMap;
 use runtime::clock::nanoseconds;
 use runtime::slots::ProcessId;
 use runtime::trace;
 use script::engine::{
     CallResult, EngineError, EngineSettings, Fault, PageHost, PageOutput, Run, ScriptError,
+    fill_with_random,
 };
 
 use crate::counts::{Counters, RowIndex};
@@ -47,15 +50,13 @@ use crate::listening::Listening;
 use crate::load::SetIndex;
 use crate::loaded::{Roots, no_room};
 use crate::log_gate::LogGate;
-use crate::mail::Mail;
 use crate::moment::Moment;
 use crate::page::Page;
 use crate::page_log::PageLog;
-use crate::process::{Key, Life, ProcessState, Underway, Work};
+use crate::process::{Life, ProcessState, Underway, Work};
 use crate::publications::Publications;
 use crate::record_orders::Recording;
 use crate::set::PageSet;
-use crate::site_processes::SiteProcesses;
 use crate::spent::{Timing, note_waited};
 use crate::traced;
 use crate::turn::Turn;
@@ -81,7 +82,7 @@ pub enum RunResult {
 pub struct Runner {
     engines: Engines,
     roots: Roots,
-    underway: HashMap<Key, Box<Underway>>,
+    underway: HashMap<RunKey, Box<Underway>>,
     mail: Mail,
     turn: Turn,
     fetches: Fetches,
@@ -97,7 +98,7 @@ pub struct Runner {
     recording: Recording,
     /// The subscriptions of pages.
     listening: Listening,
-    site_processes: SiteProcesses,
+    background: BackgroundProcesses,
 }
 
 impl Runner {
@@ -117,7 +118,7 @@ impl Runner {
             engines: Engines::new(settings, process_memory_bytes)?,
             roots: Roots::default(),
             underway: HashMap::default(),
-            mail: Mail::new(schedulers).ok_or(EngineError::NoRandomBytes)?,
+            mail: Mail::new(secret_key()?, schedulers),
             turn: Turn::new(nanoseconds(settings.slice)),
             fetches: Fetches::default(),
             file_wishes: Vec::new(),
@@ -128,7 +129,7 @@ impl Runner {
             publications: Rc::default(),
             recording: Recording::default(),
             listening: Listening::default(),
-            site_processes: SiteProcesses::default(),
+            background: BackgroundProcesses::default(),
         };
         runner.load(sets);
         Ok(runner)
@@ -160,12 +161,13 @@ impl Runner {
     pub fn run(
         &mut self,
         process: ProcessId,
-        (set, index): (SetIndex, usize),
+        set: SetIndex,
+        index: usize,
         host: &mut dyn PageHost,
         moment: Moment,
     ) -> Option<RunResult> {
         self.set_time(moment);
-        let key = Key::Request(process);
+        let key = RunKey::Request(process);
         if self.underway.contains_key(&key) {
             return Some(self.go_on(key, host, moment));
         }
@@ -175,23 +177,28 @@ impl Runner {
             return Some(RunResult::Wait);
         }
         let loaded = self.roots.get(set)?;
-        let page = loaded.set.pages.get(index)?;
+        let page = loaded.set().pages.get(index)?;
         let counts = self.counters.of(row);
         counts.requests += 1;
-        let Some(code) = loaded.code.get(index)? else {
+        let Some(code) = loaded.code(index)? else {
             let error = page.lua.as_ref().map(|_| no_room(page));
             counts.add_fault(error.as_ref().map_or(Fault::Compile, |error| error.fault));
             return Some(RunResult::Failed(Arc::clone(page), error));
         };
         let deadline_ns = moment.now_ns.saturating_add(self.deadline_ns);
-        let mut life = Life::new(Arc::clone(&code.page), row, deadline_ns);
+        let mut life = Life::new(Arc::clone(code.page()), row, deadline_ns);
         let step = self.engines.start(code, host).counted(self.counters.of(row));
         life.spent = self.spent_of_new(begun_ns);
-        Some(self.proceed(key, life, (step, begun_ns), host, moment))
+        Some(self.proceed(Visit::new(key, life, begun_ns), step, host, moment))
     }
 
     /// Continues a suspended run, if what it waited for has arrived.
-    pub(super) fn go_on(&mut self, key: Key, host: &mut dyn PageHost, moment: Moment) -> RunResult {
+    pub(super) fn go_on(
+        &mut self,
+        key: RunKey,
+        host: &mut dyn PageHost,
+        moment: Moment,
+    ) -> RunResult {
         let Some(mut waits) = self.underway.remove(&key) else { return RunResult::Wait };
         let was_called = waits.standing == ProcessState::Called;
         if was_called {
@@ -236,7 +243,7 @@ impl Runner {
             return RunResult::Failed(self.end(key, life), Some(error));
         }
         if let Some(mailbox) = life.mailbox {
-            delivery = delivery.or_else(|| self.mail.give_up_word(mailbox));
+            delivery = delivery.or_else(|| self.mail.give_up_word(mailbox).map(Delivery::from));
             self.mail.stop_awaiting(mailbox);
         }
         if delivery.is_none() {
@@ -244,7 +251,7 @@ impl Runner {
             self.recording.stop_waiting(key);
         }
         let step = self.resume(run, &life, delivery.as_ref(), host, moment);
-        self.proceed(key, life, (step, begun_ns), host, moment)
+        self.proceed(Visit::new(key, life, begun_ns), step, host, moment)
     }
 
     fn resume(
@@ -255,9 +262,8 @@ impl Runner {
         host: &mut dyn PageHost,
         moment: Moment,
     ) -> CallResult {
-        self.recording.records.begin_run();
-        let time = (moment.now_ns, moment.thread_cpu_ns);
-        let stepped = self.engines.resume(run, life, delivery, host, time);
+        self.recording.records().begin_run();
+        let stepped = self.engines.resume(run, life, delivery, host, moment);
         stepped.counted(self.counters.of(life.row))
     }
 
@@ -273,14 +279,19 @@ impl Runner {
     }
 }
 
+/// A key for the names of a scheduler's processes.
+fn secret_key() -> Result<[u8; 32], EngineError> {
+    let mut key = [0; 32];
+    if fill_with_random(&mut key) { Ok(key) } else { Err(EngineError::NoRandomBytes) }
+}
+
 #[cfg(test)]
 mod tests {
-    use runtime::mailbox::Endpoint;
+    use actors::{Letter, Undelivered};
+    use runtime::mailbox::{Endpoint, EndpointRole, Waking, mesh};
     use script::engine::EngineSettings;
 
     use super::*;
-    use crate::mailbox::Mailboxes;
-    use crate::post::{PageLetter, Undelivered};
     use crate::stage::{pages, run};
 
     #[test]
@@ -295,20 +306,29 @@ mod tests {
             2,
         )
         .unwrap();
-        // The first that is opened.
-        let to = Mailboxes::new().unwrap().next_id();
+        let seats = mesh::<Box<Letter>>(&[EndpointRole::Scheduler; 2], Waking::Driven).unwrap();
+        let [mut here, mut there] =
+            seats.try_into().map(|seats: [_; 2]| seats.map(|seat| seat.mailbox)).ok().unwrap();
+        let mut next_receipt = |runner: &mut Runner| {
+            assert!(runner.mail.leave(&mut here));
+            match there.take().map(|(_, letter)| *letter) {
+                Some(Letter::Message { from: to, number, .. }) => {
+                    Letter::Receipt { to, number, outcome: Ok(()) }
+                }
+                other => panic!("{other:?} is no message"),
+            }
+        };
         let run = |runner: &mut Runner, now_ns| run(runner, 1, 0, now_ns);
-        let word_ns = nanoseconds(crate::limits::LETTER_WORD);
+        let word_ns = nanoseconds(actors::limits::LETTER_WORD);
         assert!(matches!(run(&mut runner, 0), RunResult::Wait));
+        let first = next_receipt(&mut runner);
         assert!(matches!(run(&mut runner, word_ns - 1), RunResult::Wait));
         assert!(matches!(run(&mut runner, word_ns), RunResult::Wait), "the next letter");
+        let second = next_receipt(&mut runner);
         // The receipt for the first letter comes too late, and is not taken for that of the second.
-        let mut numbers = crate::post::Outgoing::default();
-        let (first, second) = (numbers.number(), numbers.number());
-        let receipt = |number| PageLetter::Receipt { to, number, outcome: Ok(()) };
-        runner.take_letter(Endpoint(1), receipt(first));
+        runner.take_letter(Endpoint(1), first);
         assert!(matches!(run(&mut runner, word_ns), RunResult::Wait));
-        runner.take_letter(Endpoint(1), receipt(second));
+        runner.take_letter(Endpoint(1), second);
         assert!(matches!(run(&mut runner, word_ns), RunResult::Done(_)));
         let said = String::from_utf8_lossy(&runner.output().body).into_owned();
         assert_eq!(said, format!("{}|true", Undelivered::Unheard.as_str()));

@@ -2,7 +2,6 @@
 //!
 //! Owns which one it is. `files` decides which file is acceptable.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use files::rules::Root;
@@ -19,11 +18,13 @@ pub struct Secret {
 }
 
 /// Why there is no secret.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum SecretError {
     /// The operating system provides no random bytes.
+    #[error("the operating system provides no random bytes")]
     Random,
     /// The file cannot be used.
+    #[error("the secret_file `{}` of [pages] {fault}", .path.display())]
     File {
         /// Its path.
         path: PathBuf,
@@ -31,19 +32,6 @@ pub enum SecretError {
         fault: SecretFault,
     },
 }
-
-impl fmt::Display for SecretError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Random => formatter.write_str("the operating system provides no random bytes"),
-            Self::File { path, fault } => {
-                write!(formatter, "the secret_file `{}` of [pages] {fault}", path.display())
-            }
-        }
-    }
-}
-
-impl std::error::Error for SecretError {}
 
 impl Secret {
     /// The secret from the configured file; without one, the secret from `before`, or a new one at the start.

@@ -1,4 +1,4 @@
-//! What a page sees of an encrypted connection: `request.tls`.
+//! An encrypted connection as a page sees it: `request.tls`.
 //!
 //! Owns the names of these facts. Never decides what a certificate is worth: the handshake has.
 

@@ -83,7 +83,7 @@ impl PageSet {
         compiler: &mut Compiler,
     ) -> Result<Self, EngineError> {
         let Walked { sources, directories, closed, is_cut } = walked;
-        let closed = closed.into_iter().map(closed_of).collect();
+        let closed = closed.into_iter().map(|(name, error)| (name, closed_of(&error))).collect();
         let place = Some(place.clone());
         let mut set = Self { place, directories, closed, is_cut, ..Self::default() };
         for source in sources {
@@ -321,11 +321,11 @@ fn is_unchanged(page: &Page, text: &Result<String, Unreadable>) -> bool {
 }
 
 /// The problem of a directory that this user cannot read.
-pub(super) fn closed_of((directory, error): (String, io::Error)) -> (String, PageDefect) {
+pub(super) fn closed_of(error: &io::Error) -> PageDefect {
     let what = format!(
         "cannot be read: {error}; allow the server's user to list it and to open its files"
     );
-    (directory, PageDefect { line: 0, column: 0, what })
+    PageDefect { line: 0, column: 0, what }
 }
 
 /// The problem of a file without a text.

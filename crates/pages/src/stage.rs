@@ -54,8 +54,8 @@ pub(super) fn run(runner: &mut Runner, process: u64, index: usize, now_ns: u64) 
 
 /// The same, with its own clocks.
 pub(super) fn run_at(runner: &mut Runner, process: u64, index: usize, moment: Moment) -> RunResult {
-    let (process, page) = (ProcessId::from_bits(process), (SetIndex(0), index));
-    runner.run(process, page, &mut Nobody, moment).unwrap()
+    let process = ProcessId::from_bits(process);
+    runner.run(process, SetIndex(0), index, &mut Nobody, moment).unwrap()
 }
 
 pub(super) fn pages(sources: &[(&str, &str)]) -> Vec<Arc<PageSet>> {

@@ -16,7 +16,7 @@ pub(super) struct StepCost {
     steps: u64,
     /// The number of steps at which the clock is read next.
     look_at: u64,
-    /// What the thread and Lua had used when the price was computed; `None` at first.
+    /// The time that the thread and Lua had used when the price was computed; `None` at first.
     before: Option<(u64, u64)>,
 }
 

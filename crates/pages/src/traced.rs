@@ -5,13 +5,13 @@
 
 use std::fmt;
 
+use actors::RunKey;
 use http::Request;
 use runtime::slots::ProcessId;
 use runtime::trace::{self, Actor, StepAction, TracedKind};
 use store::Order;
 use wire::http::trace_context::{TRACE_PARENT, TRACE_STATE};
 
-use super::process::Key;
 use crate::fetch::{ExchangeFailure, FetchRequest, Got, fields as lines};
 
 pub(super) const WAITS: StepAction =
@@ -50,16 +50,16 @@ pub(super) fn pass_on(request: &Request<'_>, fields: &mut Vec<u8>) {
 
 /// A page answers a request, or talks with its client, and makes a step.
 #[cold]
-pub(super) fn note(key: Key, what: StepAction, detail: fmt::Arguments<'_>) {
+pub(super) fn note(key: RunKey, what: StepAction, detail: fmt::Arguments<'_>) {
     match key {
-        Key::Request(process) | Key::Socket(process) => trace::step(process, what, detail),
-        Key::Spawned(_) => {}
+        RunKey::Request(process) | RunKey::Socket(process) => trace::step(process, what, detail),
+        RunKey::Spawned(_) => {}
     }
 }
 
 /// A page asks another server. Its query is not shown, because it may have a key.
 #[cold]
-pub(super) fn fetch(key: Key, asked: &FetchRequest) {
+pub(super) fn fetch(key: RunKey, asked: &FetchRequest) {
     let url = String::from_utf8_lossy(&asked.url);
     let url = url.split(['?', '#']).next().unwrap_or_default();
     note(key, FETCHES, format_args!("{} {url}", asked.method));
@@ -67,7 +67,7 @@ pub(super) fn fetch(key: Key, asked: &FetchRequest) {
 
 /// Another server has answered a page, or a part of it.
 #[cold]
-pub(super) fn fetched(key: Key, result: &Result<Got, ExchangeFailure>) {
+pub(super) fn fetched(key: RunKey, result: &Result<Got, ExchangeFailure>) {
     match result {
         Ok(Got::Whole(answer) | Got::Head(answer)) => {
             note(key, FETCHED, format_args!("{}", answer.status));
@@ -80,7 +80,7 @@ pub(super) fn fetched(key: Key, result: &Result<Got, ExchangeFailure>) {
 
 /// A page orders a change of the store.
 #[cold]
-pub(super) fn orders(key: Key, order: &Order) {
+pub(super) fn orders(key: RunKey, order: &Order) {
     note(key, ORDERS, format_args!("{} steps", order.steps.len()));
 }
 
@@ -90,5 +90,5 @@ pub(super) fn reads(process: ProcessId, request: &Request<'_>, key: &[u8]) {
     let key = String::from_utf8_lossy(key);
     http::traced::know(TracedKind::Key, process, request, format_args!("{key}"));
     let shown = if trace::names_keys() { &*key } else { "" };
-    trace::step_of_two(process, READS, (format_args!(""), format_args!("{shown}")));
+    trace::step_of_two(process, READS, format_args!(""), format_args!("{shown}"));
 }

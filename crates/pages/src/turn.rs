@@ -3,11 +3,11 @@
 //!
 //! Owns the queues, the alarms, and what requests have used of a turn. Never runs anything, and reads no clock.
 
+use actors::RunKey;
 use runtime::alarms::Alarms;
 use runtime::slots::ProcessId;
 
 use super::counts::RowIndex;
-use super::process::Key;
 use super::put_off::PutOff;
 use super::ready::{Queue, Ready, Used};
 use crate::limits::{PROCESS_SHARE_PART, SLICE_PART_THAT_IS_LONG, SLICES_OF_A_TURN};
@@ -16,7 +16,7 @@ use crate::limits::{PROCESS_SHARE_PART, SLICE_PART_THAT_IS_LONG, SLICES_OF_A_TUR
 pub(super) struct Turn {
     ready: Ready,
     put_off: PutOff,
-    alarms: Alarms<Key>,
+    alarms: Alarms<RunKey>,
     slice_ns: u64,
     /// The time of the last call that passed it.
     now_ns: u64,
@@ -68,7 +68,7 @@ impl Turn {
 
     /// Whether a request for this page, which usually takes this long, has to wait for a later turn. Then it is queued.
     pub(super) fn puts_off(&mut self, process: ProcessId, page: RowIndex, usual_ns: u64) -> bool {
-        let key = Key::Request(process);
+        let key = RunKey::Request(process);
         // A page that takes long waits until others have run; the slowest waits longest.
         let used = Used::of(usual_ns.saturating_mul(2), self.slice_ns);
         if self.put_off.remove(process) {
@@ -107,32 +107,32 @@ impl Turn {
     }
 
     /// Queues a run that has used this much CPU time.
-    pub(super) fn push(&mut self, key: Key, page: RowIndex, used_ns: u64) {
+    pub(super) fn push(&mut self, key: RunKey, page: RowIndex, used_ns: u64) {
         self.ready.push(key, page, Used::of(used_ns, self.slice_ns));
     }
 
     /// Queues the run of a request again, for which there was no time in the turn for which it was called.
-    pub(super) fn push_again(&mut self, key: Key, page: RowIndex, used_ns: u64) {
+    pub(super) fn push_again(&mut self, key: RunKey, page: RowIndex, used_ns: u64) {
         self.ready.push_again(key, page, Used::of(used_ns, self.slice_ns));
     }
 
     /// The turn ends. Returns how long processes may run: as much as requests took, up to a slice, or a part of one if
     /// there were none, so that the next turn starts soon.
     pub(super) fn end(&mut self) -> u64 {
-        self.ready.requests.put_back();
-        // What runs from here on counts in the next turn, before whose events the requests run that continue now.
+        self.ready.requests().put_back();
+        // Runs from here on count in the next turn, before whose events the requests run that continue now.
         let requests_ns = std::mem::take(&mut self.requests_ns);
         requests_ns.clamp(self.slice_ns / PROCESS_SHARE_PART, self.slice_ns)
     }
 
     /// The requests that are ready.
     pub(super) fn requests(&mut self) -> &mut Queue {
-        &mut self.ready.requests
+        self.ready.requests()
     }
 
     /// The processes that are ready.
     pub(super) fn processes(&mut self) -> &mut Queue {
-        &mut self.ready.processes
+        self.ready.processes()
     }
 
     /// Whether no run is ready.
@@ -141,12 +141,12 @@ impl Turn {
     }
 
     /// A run waits until this time.
-    pub(super) fn set_alarm(&mut self, due_ns: u64, key: Key) {
+    pub(super) fn set_alarm(&mut self, due_ns: u64, key: RunKey) {
         self.alarms.set(due_ns, key);
     }
 
     /// A run whose time may have come.
-    pub(super) fn take_due(&mut self) -> Option<Key> {
+    pub(super) fn take_due(&mut self) -> Option<RunKey> {
         self.alarms.take_due(self.now_ns)
     }
 
@@ -156,7 +156,7 @@ impl Turn {
     }
 
     /// Drops alarms that nobody waits for, if there are many more than runs.
-    pub(super) fn tidy_alarms(&mut self, runs: usize, due: impl Fn(Key) -> Option<u64>) {
+    pub(super) fn tidy_alarms(&mut self, runs: usize, due: impl Fn(RunKey) -> Option<u64>) {
         self.alarms.tidy(runs, due);
     }
 }

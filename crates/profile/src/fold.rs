@@ -15,7 +15,6 @@ pub enum Mode {
 
 impl Mode {
     /// Its name in a table, of fixed length.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::User => "program",
@@ -51,7 +50,6 @@ pub(crate) const INLINED: &str = "_[i]";
 
 impl Folded {
     /// The number of samples.
-    #[must_use]
     pub fn total(&self) -> f64 {
         // The sum of no numbers is -0.
         self.stacks.values().fold(0.0, |sum, count| sum + count)
@@ -64,14 +62,12 @@ impl Folded {
 
     /// For formats whose counts are whole numbers: 1, or 1000 if a count has a fraction, so that thousandths are
     /// counted.
-    #[must_use]
     pub fn parts(&self) -> f64 {
         if self.stacks.values().any(|count| count.fract() != 0.0) { 1e3 } else { 1.0 }
     }
 
     /// The lines that other tools read: names with semicolons between them, and the count. Kernel frames end with
     /// `_[k]`, inlined ones with `_[i]`.
-    #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         for (stack, count) in &self.stacks {

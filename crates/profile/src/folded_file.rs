@@ -3,8 +3,6 @@
 //! Owns the grammar: that of flamegraph.pl, with the comments and blank lines of the tools that write such files. Every
 //! other line that is not a stack is an error with its number; flamegraph.pl leaves it out and says how many.
 
-use std::fmt;
-
 use crate::fold::{Folded, Frame, INLINED, KERNEL, Mode};
 
 /// The content of a file of folded stacks.
@@ -26,24 +24,17 @@ pub struct BadLine {
 }
 
 /// The fault of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LineFault {
     /// It does not end with a blank and a number.
+    #[error(
+        "no stack with its count: a line is `frame;frame COUNT`, where COUNT is digits, perhaps \
+         with a decimal point"
+    )]
     NoCount,
     /// Its number is larger than 64 bits hold.
+    #[error("a count beyond 64 bits")]
     LargeCount,
-}
-
-impl fmt::Display for LineFault {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::NoCount => {
-                "no stack with its count: a line is `frame;frame COUNT`, where COUNT is digits, perhaps \
-                 with a decimal point"
-            }
-            Self::LargeCount => "a count beyond 64 bits",
-        })
-    }
 }
 
 /// A line with a stack.

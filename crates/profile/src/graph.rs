@@ -68,7 +68,7 @@ fn page(
 ) -> String {
     let mut frames = String::new();
     let totals = Totals { now: root.count.max(f64::MIN_POSITIVE), before };
-    let depth = push(&mut frames, root, (0.0, 0), &totals);
+    let depth = push(&mut frames, root, 0.0, 0, &totals);
     let lines: String =
         remarks.iter().map(|remark| format!("<li>{}</li>", escaped(remark))).collect();
     let name = if unit == CountUnit::Samples { "samples" } else { "us" };
@@ -88,7 +88,7 @@ struct Totals {
 }
 
 /// Adds the frames within a node; returns the depth of the deepest.
-fn push(out: &mut String, node: &Node<'_>, (left, row): (f64, usize), totals: &Totals) -> usize {
+fn push(out: &mut String, node: &Node<'_>, left: f64, row: usize, totals: &Totals) -> usize {
     let (mut at, mut depth) = (left, row);
     for (frame, inner) in &node.below {
         let width = inner.count / totals.now;
@@ -108,7 +108,7 @@ fn push(out: &mut String, node: &Node<'_>, (left, row): (f64, usize), totals: &T
                 "<g class={class} data-x={at:.6} data-w={width:.6} data-r={row} \
                  data-c={count}{change}><title>{name}</title><rect/><text></text></g>",
             );
-            depth = depth.max(push(out, inner, (at, row + 1), totals)).max(row + 1);
+            depth = depth.max(push(out, inner, at, row + 1, totals)).max(row + 1);
         }
         at += width;
     }

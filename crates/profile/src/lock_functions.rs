@@ -58,7 +58,6 @@ impl LockFunctions {
     }
 
     /// Whether none was found.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }

@@ -13,7 +13,6 @@ pub struct Stack {
     pub user: Vec<u64>,
 }
 
-/// A record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Record {
     Sample(Sample),
@@ -24,7 +23,6 @@ pub(crate) enum Record {
     Other,
 }
 
-/// A sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sample {
     pub(crate) time_ns: u64,

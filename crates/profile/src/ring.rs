@@ -23,7 +23,6 @@ impl Counted {
     }
 
     /// Samples of stacks for which there was no room.
-    #[must_use]
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
@@ -104,13 +103,11 @@ impl Ring {
     }
 
     /// The time of the oldest sample.
-    #[must_use]
     pub fn since_ns(&self) -> Option<u64> {
         self.samples.front().map(|(at_ns, _)| *at_ns)
     }
 
     /// The samples from one time to another.
-    #[must_use]
     pub fn between(&self, from_ns: u64, to_ns: u64) -> Counted {
         let mut stacks = BTreeMap::new();
         for (at_ns, stack) in &self.samples {

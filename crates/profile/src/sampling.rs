@@ -98,7 +98,6 @@ impl Sampling {
     }
 
     /// What was lost so far, and the remarks; with the samples that no ring has taken.
-    #[must_use]
     pub fn taken(&self) -> &TakenSamples {
         &self.taken
     }

@@ -54,7 +54,6 @@ impl Scheduling {
 
     /// The difference to an earlier reading, this many seconds ago, as a table: the threads with the most CPU time
     /// first.
-    #[must_use]
     pub fn table_since(&self, before: &Self, seconds: f64, most: usize) -> String {
         let none = Thread::default();
         let mut rows: Vec<(u32, &Thread, &Thread)> = self

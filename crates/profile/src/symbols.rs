@@ -34,7 +34,7 @@ impl SymbolNames {
         debug_files: &[PathBuf],
         remarks: &mut Vec<String>,
     ) -> Self {
-        Self::find_with(process, stacks, (debug_files, None), remarks)
+        Self::find_with(process, stacks, debug_files, None, remarks)
     }
 
     /// The same, with the names of the kernel's functions from a list that was opened before.
@@ -42,7 +42,8 @@ impl SymbolNames {
     pub fn find_with<'s>(
         process: u32,
         stacks: impl Iterator<Item = &'s Stack> + Clone,
-        (debug_files, kernel_names): (&[PathBuf], Option<&KernelNames>),
+        debug_files: &[PathBuf],
+        kernel_names: Option<&KernelNames>,
         remarks: &mut Vec<String>,
     ) -> Self {
         let places = places_with(debug_files);
@@ -106,7 +107,6 @@ impl SymbolNames {
     }
 
     /// The frames of a stack, from the outermost on.
-    #[must_use]
     pub fn frames(&self, stack: &Stack) -> Vec<Frame> {
         let mut frames = Vec::new();
         push(&mut frames, &stack.user, &self.user, Mode::User);
@@ -115,7 +115,6 @@ impl SymbolNames {
     }
 
     /// Symbolised stacks, and the count of each.
-    #[must_use]
     pub fn fold<'s>(&self, stacks: impl IntoIterator<Item = (&'s Stack, u64)>) -> Folded {
         let mut folded = Folded::default();
         for (stack, count) in stacks {

@@ -17,7 +17,6 @@ pub enum CountUnit {
 
 impl CountUnit {
     /// A count with its unit, in words.
-    #[must_use]
     pub fn told(self, count: f64) -> String {
         match self {
             Self::Samples => format!("{} samples", rounded(count)),

@@ -21,7 +21,6 @@ impl Tried {
     }
 
     /// Whether a server is in the set.
-    #[must_use]
     pub fn has(self, server: ServerIndex) -> bool {
         self.0 & bit(server) != 0
     }

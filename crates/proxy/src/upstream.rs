@@ -83,7 +83,6 @@ impl<W: Copy + Eq> Upstream<W> {
     }
 
     /// Its rules.
-    #[must_use]
     pub fn rules(&self) -> &UpstreamRules {
         &self.rules
     }
@@ -251,7 +250,6 @@ impl<W: Copy + Eq> Upstream<W> {
     }
 
     /// Whether there is a server that a request has not met and that takes new requests.
-    #[must_use]
     pub fn has_another(&self, tried: Tried) -> bool {
         let is_another = |(number, server): (u8, &Server)| {
             server.readiness == Readiness::Ready && !tried.has(ServerIndex(number))
@@ -284,7 +282,6 @@ impl<W: Copy + Eq> Upstream<W> {
     }
 
     /// When the next request has waited too long, or could have a server because a pause is over. `None`: nobody waits.
-    #[must_use]
     pub fn due_ns(&self, now_ns: u64) -> Option<u64> {
         let late_ns = self.queue.due_ns()?;
         let pauses = self.servers.iter().map(|server| server.health.admits_from_ns());
@@ -292,13 +289,11 @@ impl<W: Copy + Eq> Upstream<W> {
     }
 
     /// The number of requests that wait.
-    #[must_use]
     pub fn waiting(&self) -> usize {
         self.queue.len()
     }
 
     /// The number of open requests.
-    #[must_use]
     pub fn open(&self) -> usize {
         self.servers.iter().map(|server| server.open).sum()
     }

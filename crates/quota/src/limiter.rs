@@ -44,7 +44,6 @@ pub struct RemoteUses(Vec<(Arc<str>, Uses)>);
 
 impl RemoteUses {
     /// Whether there is nothing to tell.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -115,19 +114,16 @@ impl Limiter {
     }
 
     /// The limits in force.
-    #[must_use]
     pub fn limits(&self) -> &[Limit] {
         &self.limits
     }
 
     /// The limit with this name.
-    #[must_use]
     pub fn find(&self, name: &[u8]) -> Option<usize> {
         self.limits.iter().position(|limit| limit.name.as_bytes() == name)
     }
 
     /// The number that stands for something that a limit counts.
-    #[must_use]
     pub fn key(&self, limit: usize, what: impl Hash) -> u64 {
         let mut hasher = self.hasher.build_hasher();
         self.limits.get(limit).map(|limit| &*limit.name).hash(&mut hasher);
@@ -222,7 +218,6 @@ impl Limiter {
     }
 
     /// What each limit has counted.
-    #[must_use]
     pub fn counts(&self) -> Vec<LimitCounts> {
         let count = |(limit, state): (&Limit, &State)| LimitCounts {
             name: Arc::clone(&limit.name),
@@ -234,7 +229,6 @@ impl Limiter {
     }
 
     /// Bytes of memory of its tables.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.states.iter().map(|state| state.meter.bytes()).sum()
     }

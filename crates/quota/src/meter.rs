@@ -39,13 +39,11 @@ enum Telling {
 
 impl Uses {
     /// Whether there is nothing to tell.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rates.is_empty() && self.open.is_empty()
     }
 
     /// Whether such a limit counts them. During a reload another scheduler may have another limit of the same name.
-    #[must_use]
     pub fn are_of(&self, rule: Rule) -> bool {
         match rule {
             Rule::Uses(_) | Rule::Amounts(_) => self.open.is_empty(),
@@ -159,13 +157,11 @@ impl Meter {
     }
 
     /// Bytes of memory of its table.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.table.bytes()
     }
 
     /// How many keys were forgotten, because there was no room, whose uses were not all given back.
-    #[must_use]
     pub fn forgotten(&self) -> u64 {
         self.table.replaced()
     }

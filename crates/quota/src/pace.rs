@@ -28,7 +28,6 @@ pub enum QuotaDecision {
 
 impl QuotaPace {
     /// The nanoseconds after which so many units are given back.
-    #[must_use]
     pub fn nanoseconds_of(&self, units: u64) -> u64 {
         let total = u128::from(units).saturating_mul(self.window.as_nanos());
         u64::try_from(total.div_ceil(u128::from(self.units.max(1)))).unwrap_or(u64::MAX)
@@ -57,7 +56,6 @@ impl QuotaPace {
     }
 
     /// Whether a key is within its limit: it may use something of unknown size, which is counted afterwards.
-    #[must_use]
     pub fn is_within(&self, until_ns: u64, now_ns: u64) -> QuotaDecision {
         let most = now_ns.saturating_add(self.nanoseconds_of(self.burst));
         match Duration::from_nanos(until_ns.saturating_sub(most)) {

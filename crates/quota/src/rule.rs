@@ -17,7 +17,6 @@ pub enum Rule {
 
 impl Rule {
     /// Whether the numbers of keys mean the same: a time or a count.
-    #[must_use]
     pub fn is_counted_like(self, other: Self) -> bool {
         matches!(self, Self::Open(_)) == matches!(other, Self::Open(_))
     }

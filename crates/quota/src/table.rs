@@ -71,13 +71,11 @@ impl KeyTable {
     }
 
     /// Bytes of memory.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.lines.len() * size_of::<Line>()
     }
 
     /// How many keys were replaced that had used something.
-    #[must_use]
     pub fn replaced(&self) -> u64 {
         self.replaced
     }
@@ -134,7 +132,6 @@ fn lines_for(keys: usize) -> usize {
     keys.clamp(1, KEYS_MAX).div_ceil(KEYS_IN_LINE)
 }
 
-/// A key as it is stored.
 fn stored(key: u64) -> u64 {
     (key & !REFUSED).max(1)
 }

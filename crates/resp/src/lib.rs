@@ -17,6 +17,6 @@ mod session;
 mod stats;
 mod traced;
 
-pub use host::{ChannelQuestion, RespHost};
+pub use host::{ChannelQuestion, NotAllowed, RespHost};
 pub use session::{Environment, RespClients, Session, command_names, command_table};
 pub use stats::{RespCounts, RespStats};

@@ -15,7 +15,7 @@ pub(crate) fn command(process: ProcessId, verb: &[u8], key: &[u8]) {
     trace::end(process);
     trace::offer(TracedKind::Key, process, format_args!("{key}"));
     let (verb, shown) = (verb.to_uppercase(), if trace::names_keys() { &*key } else { "" });
-    trace::step_of_two(process, COMMAND, (format_args!("{verb}"), format_args!("{verb} {shown}")));
+    trace::step_of_two(process, COMMAND, format_args!("{verb}"), format_args!("{verb} {shown}"));
 }
 
 /// The command is replied to.

@@ -10,7 +10,7 @@ use std::cell::Cell;
 
 use sys::clock::tick_counter;
 
-/// What the time of a turn is spent on.
+/// The purposes on which the time of a turn is spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum TimeAccount {
@@ -70,7 +70,7 @@ impl TimeAccount {
 /// Ticks of [`tick_counter`] by account.
 pub(crate) type Ticks = [u64; TimeAccount::COUNT];
 
-/// What the scheduler of this thread is doing.
+/// The activity of this thread's scheduler.
 struct Now {
     is_timed: Cell<bool>,
     current: Cell<TimeAccount>,

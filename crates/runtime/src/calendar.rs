@@ -14,7 +14,7 @@ pub struct Timestamp {
 impl fmt::Display for Timestamp {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (seconds, milliseconds) = (self.unix_ms / 1000, self.unix_ms % 1000);
-        let (year, month, day) = civil_date(seconds / 86_400);
+        let CivilDate { year, month, day } = civil_date(seconds / 86_400);
         let second = seconds % 86_400;
         let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
         write!(
@@ -24,10 +24,21 @@ impl fmt::Display for Timestamp {
     }
 }
 
+/// A day of the Gregorian calendar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CivilDate {
+    /// The year.
+    pub year: u64,
+    /// The month, from 1.
+    pub month: u8,
+    /// The day of the month, from 1.
+    pub day: u8,
+}
+
 /// The Gregorian date of a day since 1970 (the era arithmetic of Howard Hinnant's "chrono-Compatible Low-Level
 /// Date Algorithms").
 #[must_use]
-pub fn civil_date(days: u64) -> (u64, u8, u8) {
+pub fn civil_date(days: u64) -> CivilDate {
     let shifted = days + 719_468;
     let era = shifted / 146_097;
     let day_of_era = shifted % 146_097;
@@ -38,7 +49,7 @@ pub fn civil_date(days: u64) -> (u64, u8, u8) {
     let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
     let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
     let year = year_of_era + era * 400 + u64::from(month <= 2);
-    (year, month as u8, day as u8)
+    CivilDate { year, month: month as u8, day: day as u8 }
 }
 
 #[cfg(test)]
@@ -47,9 +58,10 @@ mod tests {
 
     #[test]
     fn dates_are_those_of_the_calendar() {
-        assert_eq!(civil_date(0), (1970, 1, 1));
-        assert_eq!(civil_date(11_016), (2000, 2, 29));
-        assert_eq!(civil_date(20_778), (2026, 11, 21));
+        let date = |year, month, day| CivilDate { year, month, day };
+        assert_eq!(civil_date(0), date(1970, 1, 1));
+        assert_eq!(civil_date(11_016), date(2000, 2, 29));
+        assert_eq!(civil_date(20_778), date(2026, 11, 21));
         let unix_ms = (20_778 * 86_400 + 3661) * 1000 + 7;
         assert_eq!(Timestamp { unix_ms }.to_string(), "2026-11-21T01:01:01.007Z");
     }

@@ -20,7 +20,7 @@ pub(crate) enum Stage {
     Ended(Ending),
 }
 
-/// What the carrier has said about the input of a stream.
+/// The state of a stream's input, as the carrier has told it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InputStage {
     /// More may come.
@@ -90,7 +90,7 @@ impl Carriage {
         is_open && !matches!(self.stage, Stage::Ended(_))
     }
 
-    /// What the carrier has said about its input.
+    /// The state of its input, as the carrier has told it.
     pub(crate) fn input_stage(&self) -> InputStage {
         self.input_stage
     }
@@ -182,7 +182,7 @@ impl Carriage {
         has_output || matches!(self.stage, Stage::Ended(_)) || self.consumed > 0
     }
 
-    /// What the carrier may take next, at most so many bytes of a body.
+    /// The next unit for the carrier, at most so many bytes of a body.
     pub(crate) fn waiting(&mut self, most: usize) -> StreamOffer {
         if self.is_cold {
             return StreamOffer::Nothing;

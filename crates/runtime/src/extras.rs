@@ -34,12 +34,12 @@ impl ExtraIndex {
     }
 }
 
-/// What a process has besides its slot.
+/// The parts of a process besides its slot.
 #[derive(Default)]
 pub(crate) struct Extra {
     /// The transport between its socket and itself.
     layer: Option<Box<Layer>>,
-    /// What lies between it and its carrier, if it is a stream.
+    /// The carriage between it and its carrier, if it is a stream.
     stream: Option<Box<Stream>>,
     /// The streams that it carries.
     list: Option<Box<StreamList>>,

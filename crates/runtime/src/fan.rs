@@ -102,13 +102,11 @@ impl Fan {
     }
 
     /// The number of members.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.seats.len() - self.free.len()
     }
 
     /// Whether there are no members.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

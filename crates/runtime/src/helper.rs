@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::limits::{FULL_RING_PAUSE, FULL_RING_TRIES};
 use crate::mailbox::{Endpoint, Mailbox, MailboxSeat};
 
-/// What a helper does after a message.
+/// The next step of a helper after a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Onward {
     /// Wait for the next message.

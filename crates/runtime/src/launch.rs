@@ -5,7 +5,6 @@
 //! caller can drop privileges.
 
 use std::convert::Infallible;
-use std::fmt;
 use std::io;
 use std::num::NonZeroU64;
 use std::os::fd::{AsRawFd, RawFd};
@@ -57,7 +56,7 @@ pub enum ConnectionSpread {
     ReceivingCpu,
 }
 
-/// What to launch.
+/// The plan of a launch.
 #[derive(Clone, Debug)]
 pub struct LaunchPlan {
     /// Thread names begin with this. The kernel shows at most 11 bytes of it.
@@ -86,17 +85,22 @@ pub fn schedulers_by_default() -> io::Result<usize> {
 }
 
 /// Why a launch failed. Nothing is left running.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     /// A thread could not be started.
+    #[error("a scheduler cannot be started: {0}")]
     Thread(io::Error),
     /// A pollset could not be opened.
+    #[error("a scheduler cannot open its pollset: {0}")]
     Pollset(io::Error),
     /// The kernel cannot busy-poll the network device for one pollset.
+    #[error("busy_poll needs Linux 6.9 or later: {0}")]
     BusyPoll(io::Error),
     /// The service of a scheduler could not be made.
+    #[error("a scheduler cannot be set up: {0}")]
     Service(io::Error),
     /// A listener could not be opened.
+    #[error("cannot listen on {address}: {error}")]
     Listen {
         /// Its address.
         address: ListenAddress,
@@ -105,27 +109,7 @@ pub enum LaunchError {
     },
 }
 
-impl fmt::Display for LaunchError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Thread(error) => write!(formatter, "a scheduler cannot be started: {error}"),
-            Self::Pollset(error) => {
-                write!(formatter, "a scheduler cannot open its pollset: {error}")
-            }
-            Self::BusyPoll(error) => {
-                write!(formatter, "busy_poll needs Linux 6.9 or later: {error}")
-            }
-            Self::Service(error) => write!(formatter, "a scheduler cannot be set up: {error}"),
-            Self::Listen { address, error } => {
-                write!(formatter, "cannot listen on {address}: {error}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for LaunchError {}
-
-/// What a scheduler reports when its listeners are open.
+/// The report of a scheduler when its listeners are open.
 struct Prepared {
     addresses: Vec<ListenAddress>,
     private_table: bool,

@@ -9,12 +9,12 @@ use std::io::{self, IoSlice};
 use std::rc::Rc;
 
 use sys::file::FileHandle;
-use sys::pollset::{MoreOutput, Pollset, Received, Rest, Sent};
+use sys::pollset::{Corking, Pollset, Received, Rest, Sent};
 
 use crate::began::Began;
 use crate::lent::Lent;
 use crate::limits::{LAYER_KEPT_BYTES, LAYER_OWED_BYTES, LAYER_RECEIVES, LAYER_SEAL_BYTES};
-use crate::outbox::{Outbox, Sink, Transmitted};
+use crate::outbox::{Sink, Transmitted};
 use crate::transport::{Agreed, Transport, Violation};
 pub(crate) use opened::Opened;
 
@@ -60,7 +60,7 @@ impl Layer {
         self.began
     }
 
-    /// What was agreed, once the handshake is over.
+    /// The agreement, once the handshake is over.
     pub(crate) fn agreed(&self) -> Option<&Rc<Agreed>> {
         self.transport.agreed()
     }
@@ -93,7 +93,7 @@ impl Layer {
     ) -> Result<(), Violation> {
         lent.wire.clear();
         let begun = self.transport.open(&mut [], &mut Vec::new(), &mut lent.wire);
-        let sent = self.pass(pollset, socket, &lent.wire, MoreOutput::Nothing);
+        let sent = self.pass(pollset, socket, &lent.wire, Corking::Off);
         begun.and(sent.map_err(|_| Violation::Cut))
     }
 
@@ -118,7 +118,7 @@ impl Layer {
                 Received::Blocked => return Opened::Blocked,
                 Received::End | Received::Failed(_) => return self.failed(Violation::Cut),
             };
-            let sent = self.pass(pollset, socket, &lent.wire, MoreOutput::Nothing);
+            let sent = self.pass(pollset, socket, &lent.wire, Corking::Off);
             // A peer that makes the transport answer, and does not read the answers.
             let is_full = self.owed() > LAYER_OWED_BYTES;
             match (opened, sent) {
@@ -163,7 +163,7 @@ impl Layer {
         pollset: &mut P,
         socket: &P::Socket,
         bytes: &[u8],
-        follows: MoreOutput,
+        follows: Corking,
         lent: &mut Lent,
     ) -> Sent {
         if self.room == Room::None
@@ -182,7 +182,7 @@ impl Layer {
             if self.transport.seal(&bytes[taken..end], &mut lent.wire).is_err() {
                 return Sent::Failed(io::ErrorKind::InvalidData);
             }
-            let follows = if end < bytes.len() { MoreOutput::More } else { follows };
+            let follows = if end < bytes.len() { Corking::On } else { follows };
             if let Err(kind) = self.pass(pollset, socket, &lent.wire, follows) {
                 return Sent::Failed(kind);
             }
@@ -191,28 +191,14 @@ impl Layer {
         Sent::All
     }
 
-    /// Sends an outbox, and what is owed.
-    pub(crate) fn transmit<P: Pollset>(
-        &mut self,
-        (pollset, socket): (&mut P, &P::Socket),
-        outbox: &mut Outbox,
-        (follows, most): (MoreOutput, usize),
-        sent_bytes: &mut usize,
-        lent: &mut Lent,
-    ) -> Transmitted {
-        let mut sink = Sealing { layer: self, pollset, socket, lent };
-        let transmitted = outbox.transmit(&mut sink, (follows, most), sent_bytes);
-        if transmitted != Transmitted::All {
-            return transmitted;
-        }
-        if follows == MoreOutput::More && self.room == Room::Some {
-            return Transmitted::All;
-        }
-        match self.flush(pollset, socket, follows) {
-            Err(kind) => Transmitted::Failed(kind),
-            Ok(()) if self.owed() > 0 => Transmitted::Blocked,
-            Ok(()) => Transmitted::All,
-        }
+    /// The sink through which an outbox is sent.
+    pub(crate) fn sink<'a, P: Pollset>(
+        &'a mut self,
+        pollset: &'a mut P,
+        socket: &'a P::Socket,
+        lent: &'a mut Lent,
+    ) -> Sealing<'a, P> {
+        Sealing { layer: self, pollset, socket, lent }
     }
 
     /// Sends the transport's end of stream, once, together with what was kept for it. The connection may have failed:
@@ -230,9 +216,9 @@ impl Layer {
         }
         let sent = if self.unsent() > 0 {
             self.owed.extend_from_slice(&lent.wire);
-            self.flush(pollset, socket, MoreOutput::More)
+            self.flush(pollset, socket, Corking::On)
         } else {
-            self.send_wire(pollset, socket, &lent.wire, MoreOutput::More)
+            self.send_wire(pollset, socket, &lent.wire, Corking::On)
         };
         if sent.is_err() {
             self.forget_owed();
@@ -246,12 +232,12 @@ impl Layer {
         pollset: &mut P,
         socket: &P::Socket,
         wire: &[u8],
-        follows: MoreOutput,
+        follows: Corking,
     ) -> Result<(), io::ErrorKind> {
         if wire.is_empty() {
             return self.flush(pollset, socket, follows);
         }
-        let is_kept = follows == MoreOutput::More && self.unsent() + wire.len() <= LAYER_KEPT_BYTES;
+        let is_kept = follows == Corking::On && self.unsent() + wire.len() <= LAYER_KEPT_BYTES;
         if is_kept {
             self.owed.extend_from_slice(wire);
             return Ok(());
@@ -269,7 +255,7 @@ impl Layer {
         pollset: &mut P,
         socket: &P::Socket,
         wire: &[u8],
-        follows: MoreOutput,
+        follows: Corking,
     ) -> Result<(), io::ErrorKind> {
         if wire.is_empty() {
             return Ok(());
@@ -290,7 +276,7 @@ impl Layer {
         &mut self,
         pollset: &mut P,
         socket: &P::Socket,
-        follows: MoreOutput,
+        follows: Corking,
     ) -> Result<(), io::ErrorKind> {
         if self.unsent() == 0 {
             return Ok(());
@@ -317,7 +303,8 @@ impl Layer {
 }
 
 /// An outbox's way through a layer.
-struct Sealing<'a, P: Pollset> {
+/// A layer with its socket: plain bytes are encoded and sent.
+pub(crate) struct Sealing<'a, P: Pollset> {
     layer: &'a mut Layer,
     pollset: &'a mut P,
     socket: &'a P::Socket,
@@ -325,18 +312,18 @@ struct Sealing<'a, P: Pollset> {
 }
 
 impl<P: Pollset> Sink for Sealing<'_, P> {
-    fn send_bytes(&mut self, bytes: &[u8], follows: MoreOutput) -> Sent {
+    fn send_bytes(&mut self, bytes: &[u8], follows: Corking) -> Sent {
         self.layer.send(self.pollset, self.socket, bytes, follows, self.lent)
     }
 
-    fn send(&mut self, parts: &[IoSlice<'_>], follows: MoreOutput) -> Sent {
+    fn send(&mut self, parts: &[IoSlice<'_>], follows: Corking) -> Sent {
         if parts.len() > 1 && parts.iter().map(|part| part.len()).sum::<usize>() <= LAYER_SEAL_BYTES
         {
             return self.send_together(parts, follows);
         }
         let mut taken = 0;
         for (index, part) in parts.iter().enumerate() {
-            let follows = if index + 1 < parts.len() { MoreOutput::More } else { follows };
+            let follows = if index + 1 < parts.len() { Corking::On } else { follows };
             match self.send_bytes(part, follows) {
                 Sent::All => taken += part.len(),
                 Sent::Part(count) => return Sent::Part(taken + count),
@@ -349,7 +336,7 @@ impl<P: Pollset> Sink for Sealing<'_, P> {
     /// The file has to be encoded, so its bytes are read, if that does not wait for the disk.
     fn send_file(&mut self, file: &FileHandle, offset: u64, length: usize) -> Sent {
         if self.layer.room == Room::None
-            && let Err(kind) = self.layer.flush(self.pollset, self.socket, MoreOutput::More)
+            && let Err(kind) = self.layer.flush(self.pollset, self.socket, Corking::On)
         {
             return Sent::Failed(kind);
         }
@@ -364,7 +351,7 @@ impl<P: Pollset> Sink for Sealing<'_, P> {
         bytes.resize(LAYER_SEAL_BYTES, 0);
         let sent = match file.read_at(&mut bytes[..piece], offset) {
             Ok(0) => Sent::Failed(io::ErrorKind::UnexpectedEof),
-            Ok(count) => match self.send_bytes(&bytes[..count], MoreOutput::Nothing) {
+            Ok(count) => match self.send_bytes(&bytes[..count], Corking::Off) {
                 Sent::All if count < length => Sent::Part(count),
                 sent => sent,
             },
@@ -376,8 +363,23 @@ impl<P: Pollset> Sink for Sealing<'_, P> {
 }
 
 impl<P: Pollset> Sealing<'_, P> {
+    /// After an outbox was sent through it: sends what is owed.
+    pub(crate) fn finish(&mut self, transmitted: Transmitted, follows: Corking) -> Transmitted {
+        if transmitted != Transmitted::All {
+            return transmitted;
+        }
+        if follows == Corking::On && self.layer.room == Room::Some {
+            return Transmitted::All;
+        }
+        match self.layer.flush(self.pollset, self.socket, follows) {
+            Err(kind) => Transmitted::Failed(kind),
+            Ok(()) if self.layer.owed() > 0 => Transmitted::Blocked,
+            Ok(()) => Transmitted::All,
+        }
+    }
+
     /// Encodes several small parts as one, such as a head and its body: one record instead of two.
-    fn send_together(&mut self, parts: &[IoSlice<'_>], follows: MoreOutput) -> Sent {
+    fn send_together(&mut self, parts: &[IoSlice<'_>], follows: Corking) -> Sent {
         let mut bytes = std::mem::take(&mut self.lent.gathered);
         bytes.clear();
         for part in parts {

@@ -101,7 +101,7 @@ pub struct Mailbox<M> {
 pub struct MailboxSeat<M> {
     /// Its mailbox.
     pub mailbox: Mailbox<M>,
-    /// What wakes it; `None` if the mesh is driven.
+    /// The descriptor that wakes it; `None` if the mesh is driven.
     pub wake: Option<WakeSource>,
 }
 

@@ -10,7 +10,7 @@ use std::io::{self, IoSlice};
 use std::rc::Rc;
 
 use sys::file::FileHandle;
-use sys::pollset::{MoreOutput, Pollset, Sent};
+use sys::pollset::{Corking, Pollset, Sent};
 
 use crate::limits::{FILE_JOINED_BYTES, GATHER_PIECES};
 use crate::output::{FileRegion, Leaving, Output, SharedBytes};
@@ -21,10 +21,10 @@ pub(crate) use taking::Unit;
 /// Where an outbox sends its pieces.
 pub(crate) trait Sink {
     /// Sends one piece.
-    fn send_bytes(&mut self, bytes: &[u8], follows: MoreOutput) -> Sent;
+    fn send_bytes(&mut self, bytes: &[u8], follows: Corking) -> Sent;
 
     /// Sends several pieces in one write.
-    fn send(&mut self, parts: &[IoSlice<'_>], follows: MoreOutput) -> Sent;
+    fn send(&mut self, parts: &[IoSlice<'_>], follows: Corking) -> Sent;
 
     /// Sends a region of a file that is in the page cache.
     fn send_file(&mut self, file: &FileHandle, offset: u64, length: usize) -> Sent;
@@ -37,11 +37,11 @@ pub(crate) struct Plain<'a, P: Pollset> {
 }
 
 impl<P: Pollset> Sink for Plain<'_, P> {
-    fn send_bytes(&mut self, bytes: &[u8], follows: MoreOutput) -> Sent {
+    fn send_bytes(&mut self, bytes: &[u8], follows: Corking) -> Sent {
         self.pollset.send_bytes(self.socket, bytes, follows)
     }
 
-    fn send(&mut self, parts: &[IoSlice<'_>], follows: MoreOutput) -> Sent {
+    fn send(&mut self, parts: &[IoSlice<'_>], follows: Corking) -> Sent {
         self.pollset.send(self.socket, parts, follows)
     }
 
@@ -130,10 +130,10 @@ impl Piece {
     }
 
     /// The hint to the kernel about sending a head that precedes this piece.
-    fn behind_a_head(&self) -> MoreOutput {
+    fn behind_a_head(&self) -> Corking {
         match self {
-            Self::File(region) if region.length > FILE_JOINED_BYTES => MoreOutput::Nothing,
-            _ => MoreOutput::More,
+            Self::File(region) if region.length > FILE_JOINED_BYTES => Corking::Off,
+            _ => Corking::On,
         }
     }
 }
@@ -253,7 +253,8 @@ impl Outbox {
     pub(crate) fn transmit(
         &mut self,
         sink: &mut impl Sink,
-        (follows, most): (MoreOutput, usize),
+        follows: Corking,
+        most: usize,
         sent_bytes: &mut usize,
     ) -> Transmitted {
         let mut left = most;
@@ -297,7 +298,7 @@ impl Outbox {
     fn send_memory(
         &self,
         sink: &mut impl Sink,
-        mut follows: MoreOutput,
+        mut follows: Corking,
         most: usize,
     ) -> (usize, Sent) {
         if let [piece] = self.pieces.as_slices().0
@@ -316,12 +317,12 @@ impl Outbox {
                 break;
             };
             if count == GATHER_PIECES {
-                follows = MoreOutput::More;
+                follows = Corking::On;
                 break;
             }
             let fits = &bytes[..bytes.len().min(most - asked)];
             if fits.len() < bytes.len() {
-                follows = MoreOutput::More;
+                follows = Corking::On;
             }
             slices[count] = IoSlice::new(fits);
             count += 1;

@@ -92,7 +92,7 @@ pub fn write_by_itself(line: &str) {
 /// Writes a text to standard output. Waits only a short time for the reader.
 ///
 /// # Errors
-/// What `write` says; `WouldBlock` if nobody has made room in time.
+/// The result of `write`; `WouldBlock` if nobody has made room in time.
 pub fn print(text: &str) -> io::Result<()> {
     write_patiently(&LogFile::standard_output()?, text, OUTLET_READER_WAIT)
 }

@@ -51,7 +51,7 @@ impl<K, T> Lanes for Slots<Process<K, T>> {
     }
 }
 
-/// What a service needs to post.
+/// The means by which a service posts.
 pub(crate) struct Post<'a> {
     pub(crate) lanes: &'a mut dyn Lanes,
     #[expect(clippy::vec_box, reason = "they go into slots as they are")]

@@ -1,4 +1,4 @@
-//! What was posted in this turn: the strings, and their receivers.
+//! The strings posted in this turn, and their receivers.
 //!
 //! Owns both until the end of the turn. Never touches a process.
 
@@ -11,7 +11,7 @@ use crate::slots::ProcessId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PostNumber(NonZeroU8);
 
-/// What was posted in this turn.
+/// The strings posted in this turn.
 #[derive(Default)]
 pub(crate) struct Posted {
     /// The receiving processes, each once.

@@ -5,7 +5,7 @@
 
 use std::num::NonZeroU32;
 
-use sys::pollset::MoreOutput;
+use sys::pollset::Corking;
 
 use crate::extras::ExtraIndex;
 use crate::inbox::Inbox;
@@ -14,7 +14,7 @@ use crate::posted::PostNumber;
 use crate::slots::{ProcessId, Slots};
 use crate::timer::{Link, Links, Tick};
 
-/// What a process may be given.
+/// The things that a process may be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// Nothing: its connection is not yet established.
@@ -43,14 +43,14 @@ impl Mode {
     /// What comes after the output that is being sent: for a process that ends, the end of the stream. The kernel then
     /// puts both into one segment, which saves a connection of one request a fifth of its CPU.
     #[inline]
-    pub(crate) fn follows(self) -> MoreOutput {
+    pub(crate) fn follows(self) -> Corking {
         match self {
-            Mode::Finishing | Mode::Lingering => MoreOutput::More,
+            Mode::Finishing | Mode::Lingering => Corking::On,
             Mode::Connecting
             | Mode::Reading
             | Mode::Parked
             | Mode::Collecting
-            | Mode::Discarding => MoreOutput::Nothing,
+            | Mode::Discarding => Corking::Off,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a turn and its runs took: the longest of them, and the time of the scheduler by account.
+//! The time that a turn and its runs took: the longest of them, and the time of the scheduler by account.
 //!
 //! Owns the ticks of the turn that runs, and those of the turns that were timed since the accounts were last asked. Of
 //! every turn the longest run is recorded, so that the cause of a long turn is known.
@@ -9,7 +9,7 @@ use crate::account::{self, Accounts, Span, Ticks};
 use crate::limits::{LONG_TURN_NS, LONG_TURN_TICKS, TURNS_PER_SAMPLE};
 use crate::stats::Stats;
 
-/// What was remarkable about the turns of a while.
+/// The remarkable turns of a while.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Remarkable {
     /// Turns that took [`LONG_TURN_NS`](crate::limits::LONG_TURN_NS) or longer.
@@ -22,7 +22,7 @@ pub struct Remarkable {
     pub late_ns: u64,
 }
 
-/// What turns took.
+/// The times of turns.
 #[derive(Debug)]
 pub(crate) struct Sampler {
     sampling: bool,
@@ -137,7 +137,7 @@ impl Sampler {
         self.remarkable.late_ns = self.remarkable.late_ns.max(late_ns);
     }
 
-    /// What was remarkable since this was last asked.
+    /// The remarkable turns since this was last asked.
     pub(crate) fn take_remarkable(&mut self) -> Remarkable {
         std::mem::take(&mut self.remarkable)
     }

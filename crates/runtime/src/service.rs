@@ -56,7 +56,7 @@ pub enum Beginning {
     },
 }
 
-/// What can happen to a process, apart from input.
+/// The events of a process, apart from input.
 ///
 /// The examples of [`Service`], [`Context`] and [`SchedulerCommand`] handle some of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ pub enum Event {
     ConnectFailed(io::ErrorKind),
 }
 
-/// What a process wants next.
+/// The next wish of a process.
 ///
 /// See [`Service`] for an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ pub enum Next {
 pub struct Progress {
     /// Bytes consumed. The rest is kept and delivered again together with further input.
     pub consumed: usize,
-    /// What it wants next.
+    /// The next wish.
     pub next: Next,
 }
 
@@ -141,7 +141,7 @@ pub struct Seen<'a, T> {
     pub id: ProcessId,
     /// The service's state of it.
     pub process: &'a T,
-    /// What it is doing, in a word or two.
+    /// The activity, in a word or two.
     pub state: &'static str,
     /// Whether it has a transport, which encrypts.
     pub is_layered: bool,
@@ -151,7 +151,7 @@ pub struct Seen<'a, T> {
     pub unread_bytes: usize,
     /// Milliseconds since it last ran.
     pub idle_ms: u64,
-    /// What it has used since it is counted.
+    /// The use since it is counted.
     pub used: Used,
 }
 

@@ -52,7 +52,7 @@ pub enum OutputEnd {
     Ends,
 }
 
-/// What a carrier may take next from a stream.
+/// The next unit that a carrier may take from a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamOffer {
     /// Nothing now.

@@ -52,7 +52,6 @@ impl<'a> Streams<'a> {
     }
 
     /// The number of streams that this process carries.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.extras.carries(*self.extra)
     }
@@ -115,7 +114,7 @@ impl<'a> Streams<'a> {
         }
     }
 
-    /// What may be taken next from a stream: a head, or at most so many bytes of a body.
+    /// The next unit of a stream: a head, or at most so many bytes of a body.
     pub fn waiting(&mut self, stream: StreamId, most: usize) -> StreamOffer {
         let Some(carriage) = self.carriage(stream) else {
             return StreamOffer::Ended(Ending::Aborted);

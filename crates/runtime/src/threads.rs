@@ -1,4 +1,4 @@
-//! What mailboxes are made of: rings, the sleeping mark, wake descriptors, the number of a sending.
+//! The parts of mailboxes: rings, the sleeping mark, wake descriptors, the number of a sending.
 //!
 //! Owns the choice: those of `sys`. `crates/model` compiles the mailbox with others, which try every interleaving.
 

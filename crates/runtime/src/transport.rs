@@ -104,7 +104,7 @@ pub trait Transport {
     fn held_bytes(&self) -> usize;
 }
 
-/// What the two sides of a transport agreed on in the handshake.
+/// The agreement of the two sides of a transport in the handshake.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agreed {
     /// The version of the transport's protocol, such as `TLSv1.3`.
@@ -136,7 +136,6 @@ pub struct ClientCertificate {
 
 impl ClientCertificate {
     /// Whether this text names it: its whole subject, or its fingerprint, also in capitals.
-    #[must_use]
     pub fn is_named(&self, text: &str) -> bool {
         *text == *self.subject || text.eq_ignore_ascii_case(&self.fingerprint)
     }

@@ -6,7 +6,7 @@
 /// Checks of a peer within the time in which it must read something: it is found idle late by at most one such part.
 const LOOKS: u64 = 8;
 
-/// What a peer must read.
+/// The least that a peer must read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Floor {
     /// Nanoseconds within which it must read something.

@@ -1,4 +1,4 @@
-//! What each process uses while somebody watches: its time and its bytes.
+//! The use of each process while somebody watches: its time and its bytes.
 //!
 //! Owns one entry for each slot, and only while [`SchedulerCommand::Walk`](crate::service::SchedulerCommand::Walk) is
 //! asked for again and again. Otherwise there is none, and a run costs one test. Never decides anything by it.
@@ -6,7 +6,7 @@
 use crate::limits::WATCH_NS;
 use crate::slots::ProcessId;
 
-/// What a process has used since the watching began.
+/// The use of a process since the watching began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Used {
     /// Time of its runs, in ticks of [`sys::clock::tick_counter`]: its handler, and what was received and sent for it.
@@ -17,7 +17,7 @@ pub struct Used {
     pub sent_bytes: u64,
 }
 
-/// What processes use.
+/// The use of processes.
 #[derive(Debug)]
 pub(crate) struct Watch {
     until_ns: u64,
@@ -53,7 +53,7 @@ impl Watch {
         used
     }
 
-    /// What a process has used.
+    /// The use of a process.
     pub(crate) fn of(&self, id: ProcessId) -> Used {
         let known = self.uses.get(id.index()).filter(|(owner, _)| *owner == id);
         known.map_or(Used::default(), |(_, used)| *used)

@@ -1,10 +1,10 @@
-//! What a scheduler has to forget of the answers of upstreams.
+//! The answers of upstreams that a scheduler has to forget.
 //!
 //! Owns the shape of the order. Never obeys it.
 
 use cache::PurgePattern;
 
-/// What a scheduler has to forget.
+/// The stored answers to forget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CacheOrder {
     /// Everything that a pattern includes, in all caches.

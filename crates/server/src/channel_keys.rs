@@ -24,7 +24,6 @@ pub struct ChannelKeys {
 /// The keys of those who may control the server over the network, and what is not right about their file.
 #[derive(Clone, Debug, Default)]
 pub struct AdminKeys {
-    /// The keys.
     pub(crate) keys: Arc<ProgramKeys>,
     /// Problems that do not prevent the use of the keys.
     pub warning: Option<String>,

@@ -25,7 +25,6 @@ const _: () = {
     );
 };
 
-/// The rules of all channels.
 pub(crate) fn rulebook(configured: &[ChannelRules]) -> Rulebook {
     Rulebook::new(configured.iter().map(|of| (ChannelGlob::new(&of.pattern), rules(of))))
 }

@@ -62,10 +62,10 @@ pub enum DiskOrder {
     Limit(u64, usize),
 }
 
-/// What follows from an order.
+/// The results of an order.
 #[derive(Debug)]
 pub enum DiskAnswer {
-    /// What was found for a question.
+    /// The finding for a question.
     Looked(u64, DiskFound),
     /// A part of a body is written.
     Written(SaveId),
@@ -75,7 +75,7 @@ pub enum DiskAnswer {
     Lost(SaveId, Loss),
 }
 
-/// What was found.
+/// The findings.
 #[derive(Debug)]
 pub enum DiskFound {
     /// A record, and its body.

@@ -73,7 +73,6 @@ impl Handshakes {
         of_address.is_none_or(|count| u64::from(*count) < self.most)
     }
 
-    /// One begins.
     pub(crate) fn begin(&self, address: IpAddr) -> UnderWay {
         let network = network_of(address);
         *self.under_way.borrow_mut().entry(network).or_default() += 1;

@@ -1,7 +1,7 @@
 //! Limits of the server that cannot be configured: name, number, unit and consequence.
 //!
 //! Owns only the numbers. Configurable limits are in `config::limits`, limits of the codecs in
-//! `wire::limits`, those of pages in `pages/limits.rs`.
+//! `wire::limits`, those of pages in `pages::limits` and `actors::limits`.
 
 mod caching;
 mod observing;

@@ -3,6 +3,7 @@
 //! Owns where the configuration is searched, and the text of its errors. Runs before schedulers
 //! start, or on the main thread; it may block.
 
+mod directories;
 mod disk;
 mod error_pages;
 mod orders;
@@ -20,11 +21,12 @@ use config::{
     AppDirectory, AppPresence, Config, ConfigErrors, FILE_NAME, FileNames, Overrides, Secrets,
 };
 use pages::fetch::{FetchTrust, TrustError};
-use pages::{Before, PagesError, ProcessPlan, Secret, SecretError, UnknownZone};
+use pages::{Before, PagesError, Secret, SecretError, UnknownZone, process_plans};
 use sys::regular_file;
 
 pub use sys::regular_file::text as named_text;
 
+use self::directories::{is_there, list_directory, look_at_directory};
 use self::disk::Disk;
 use self::error_pages::look_at_error_pages;
 pub use self::error_pages::missing_error_pages;
@@ -34,6 +36,7 @@ use self::served::{look_at_served, place_of};
 use self::taken::UploadsTaken;
 use crate::access::{UserFiles, UsersError};
 use crate::channel_keys::{AdminKeys, ChannelKeys, KeysError};
+use crate::cluster_setup::{ClusterSetup, ClusterSetupError};
 use crate::limits::{APP_MAIN, CONFIG_SIZE_MAX};
 use crate::site_data::SiteData;
 use crate::site_tls::{SiteTls, TlsError};
@@ -51,11 +54,16 @@ pub struct ConfigSource {
 }
 
 /// Why there is no site.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// Another error, in words: without the secret of the configuration that it has shown.
+    #[error("{0}")]
     Hidden(String),
     /// The directory cannot be served.
+    #[error(
+        "cannot serve `{}`: {error}; name a directory that this user may read",
+        .path.display()
+    )]
     Directory {
         /// Its path.
         path: PathBuf,
@@ -63,6 +71,11 @@ pub enum LoadError {
         error: io::Error,
     },
     /// The app modules cannot be read.
+    #[error(
+        "cannot read the app modules of `{}`: {error}; make that directory readable for the server's user, \
+         or name another `app` in [pages]",
+        .path.display()
+    )]
     App {
         /// Their directory.
         path: PathBuf,
@@ -70,6 +83,7 @@ pub enum LoadError {
         error: io::Error,
     },
     /// The configuration file cannot be read.
+    #[error(fmt = file)]
     File {
         /// Its path.
         path: PathBuf,
@@ -77,6 +91,10 @@ pub enum LoadError {
         error: io::Error,
     },
     /// A directory that is named after the user cannot be used.
+    #[error(
+        "`{}` cannot be the directory of this user: {error}; remove it, or name another one in [store] and [pages]",
+        .path.display()
+    )]
     Own {
         /// Its path.
         path: PathBuf,
@@ -84,11 +102,20 @@ pub enum LoadError {
         error: io::Error,
     },
     /// The configured upload directory does not exist.
+    #[error(
+        "`uploads` in [pages]: `{}` is not a directory; create it, writable for the server's user",
+        .path.display()
+    )]
     Uploads {
         /// Its path.
         path: PathBuf,
     },
     /// The upload directory contains something that the server reads, or is inside such a directory.
+    #[error(
+        "`uploads` in [pages]: `{}` cannot be used, because {taken}: a file that a page saves could replace it; \
+         name an empty directory",
+        .path.display()
+    )]
     UploadsTaken {
         /// The directory.
         path: PathBuf,
@@ -96,14 +123,19 @@ pub enum LoadError {
         taken: UploadsTaken,
     },
     /// The configuration has errors.
+    #[error("{0}")]
     Config(ConfigErrors),
     /// A certificate for fetches is not usable.
+    #[error("{0}")]
     Trust(TrustError),
     /// A certificate for the servers of an upstream is not usable.
+    #[error("{0}")]
     UpstreamTls(UpstreamTlsError),
     /// The secret for signing cookies is not usable.
+    #[error("{0}")]
     Secret(SecretError),
     /// A process of the site starts at times in an unknown time zone.
+    #[error("{}: {zone}", .files.at(.zone.place))]
     Zone {
         /// The files of the configuration.
         files: FileNames,
@@ -111,10 +143,20 @@ pub enum LoadError {
         zone: UnknownZone,
     },
     /// A key file of channels or of the control cannot be used.
+    #[error("{0}")]
     Keys(KeysError),
+    /// A file of the cluster cannot be used.
+    #[error("{0}")]
+    Cluster(ClusterSetupError),
     /// A file of users cannot be used.
+    #[error("{0}")]
     Users(UsersError),
     /// A root is inside the directory of app modules.
+    #[error(
+        "cannot serve `{}`: it is in the directory of app modules, `{}`, of which nothing is served; \
+         name another `app` in [pages], or another `root`",
+        .root.display(), .app.display()
+    )]
     RootInApp {
         /// The root.
         root: PathBuf,
@@ -122,6 +164,11 @@ pub enum LoadError {
         app: PathBuf,
     },
     /// The path of a configured error page belongs to a page, and there is no file with that path.
+    #[error(
+        "`error_pages`: {status} cannot be \"{path}\": `{}` answers it, which is a page, and no code is run for an error; \
+         name a file without code",
+        .page.display()
+    )]
     ErrorPage {
         /// The status it is for.
         status: u16,
@@ -132,6 +179,10 @@ pub enum LoadError {
     },
     /// The store, the access log or a part of the configuration is in a served directory and not hidden there, so
     /// clients could read all of it.
+    #[error(
+        "the {what} `{}` lies in `{}`, which is served: clients could read all of it; name a place elsewhere",
+        .path.display(), .root.display()
+    )]
     OwnServed {
         /// Which of them.
         what: &'static str,
@@ -141,85 +192,27 @@ pub enum LoadError {
         root: PathBuf,
     },
     /// There are pages that cannot be read or run.
+    #[error("{0}")]
     Pages(PagesError),
     /// The certificates of a listener cannot be used.
+    #[error("{0}")]
     Tls(TlsError),
     /// No certificates can be ordered.
+    #[error("{0}")]
     Orders(OrdersError),
 }
 
-impl fmt::Display for LoadError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Directory { path, error } => write!(
-                formatter,
-                "cannot serve `{}`: {error}; name a directory that this user may read",
-                path.display()
-            ),
-            Self::App { path, error } => write!(
-                formatter,
-                "cannot read the app modules of `{}`: {error}; make that directory readable for the server's user, \
-                 or name another `app` in [pages]",
-                path.display()
-            ),
-            Self::File { path, error } => {
-                write!(formatter, "cannot read the configuration `{}`: {error}", path.display())?;
-                if error.kind() == io::ErrorKind::NotFound && path.is_relative() {
-                    formatter.write_str("; --config is meant from the current directory")?;
-                }
-                Ok(())
-            }
-            Self::OwnServed { what, path, root } => write!(
-                formatter,
-                "the {what} `{}` lies in `{}`, which is served: clients could read all of it; name a place elsewhere",
-                path.display(),
-                root.display()
-            ),
-            Self::Own { path, error } => write!(
-                formatter,
-                "`{}` cannot be the directory of this user: {error}; remove it, or name another one in [store] and [pages]",
-                path.display()
-            ),
-            Self::Uploads { path } => write!(
-                formatter,
-                "`uploads` in [pages]: `{}` is not a directory; create it, writable for the server's user",
-                path.display()
-            ),
-            Self::UploadsTaken { path, taken } => write!(
-                formatter,
-                "`uploads` in [pages]: `{}` cannot be used, because {taken}: a file that a page saves could replace it; \
-                 name an empty directory",
-                path.display()
-            ),
-            Self::Config(errors) => errors.fmt(formatter),
-            Self::Trust(error) => error.fmt(formatter),
-            Self::UpstreamTls(error) => error.fmt(formatter),
-            Self::Secret(error) => error.fmt(formatter),
-            Self::Zone { files, zone } => write!(formatter, "{}: {zone}", files.at(zone.place)),
-            Self::Keys(error) => error.fmt(formatter),
-            Self::Users(error) => error.fmt(formatter),
-            Self::RootInApp { root, app } => write!(
-                formatter,
-                "cannot serve `{}`: it is in the directory of app modules, `{}`, of which nothing is served; \
-                 name another `app` in [pages], or another `root`",
-                root.display(),
-                app.display()
-            ),
-            Self::ErrorPage { status, path, page } => write!(
-                formatter,
-                "`error_pages`: {status} cannot be \"{path}\": `{}` answers it, which is a page, and no code is run for an error; \
-                 name a file without code",
-                page.display()
-            ),
-            Self::Pages(error) => error.fmt(formatter),
-            Self::Tls(error) => error.fmt(formatter),
-            Self::Orders(error) => error.fmt(formatter),
-            Self::Hidden(text) => formatter.write_str(text),
-        }
+fn file(
+    path: &std::path::Path,
+    error: &io::Error,
+    formatter: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    write!(formatter, "cannot read the configuration `{}`: {error}", path.display())?;
+    if error.kind() == io::ErrorKind::NotFound && path.is_relative() {
+        formatter.write_str("; --config is meant from the current directory")?;
     }
+    Ok(())
 }
-
-impl std::error::Error for LoadError {}
 
 impl LoadError {
     /// The same if it shows none of these secrets.
@@ -285,12 +278,15 @@ impl ConfigSource {
             .map_err(LoadError::UpstreamTls)?;
         data.secret = Secret::load(&data.config.pages, &data.roots, before.secret)
             .map_err(LoadError::Secret)?;
-        data.processes = ProcessPlan::all_of(&data.config.processes)
+        data.processes = process_plans(&data.config.processes)
             .map_err(|zone| LoadError::Zone { files: data.config.files.clone(), zone })?;
         data.channel_keys = ChannelKeys::load(&data.config.channel_settings.keys, &data.roots)
             .map_err(LoadError::Keys)?;
         data.admin_keys = AdminKeys::load(data.config.admin.keys.as_deref(), &data.roots)
             .map_err(LoadError::Keys)?;
+        data.cluster = ClusterSetup::load(&data.config, &data.roots)
+            .map_err(LoadError::Cluster)?
+            .map(Arc::new);
         data.orders = orders::settings_of(&data.config).map_err(LoadError::Orders)?;
         data.users = UserFiles::load(&data.config, &data.roots, data.generation)
             .map_err(LoadError::Users)?;
@@ -377,24 +373,4 @@ fn look_for_app(data: &mut SiteData) -> Result<(), LoadError> {
     }
     data.add_app(below.into_iter());
     Ok(())
-}
-
-/// Whether a file is there. One that this user may not look for could be there.
-fn is_there(path: &Path) -> io::Result<bool> {
-    match std::fs::metadata(path) {
-        Ok(found) => Ok(found.is_file()),
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(error),
-        Err(_) => Ok(false),
-    }
-}
-
-fn look_at_directory(path: &Path) -> Result<(), LoadError> {
-    list_directory(path).map_err(|error| LoadError::Directory { path: path.to_path_buf(), error })
-}
-
-fn list_directory(path: &Path) -> io::Result<()> {
-    if !std::fs::metadata(path)?.is_dir() {
-        return Err(io::Error::from(io::ErrorKind::NotADirectory));
-    }
-    std::fs::read_dir(path).map(drop)
 }

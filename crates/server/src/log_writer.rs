@@ -55,7 +55,7 @@ enum Cause {
     NotRead,
 }
 
-/// What was said about lost lines.
+/// The last line about lost lines.
 #[derive(Default)]
 struct Complaint {
     /// How many were lost when it was said last.

@@ -13,7 +13,7 @@ use files::{Job, Warm, Warmed};
 use http::HttpStats;
 use local::StoreStats;
 use pages::uploads::{FileOrder, UploadReport};
-use pages::{PageLetter, PageProblem, PageSet, PagesReport};
+use pages::{PageProblem, PageSet, PagesReport};
 use quota::{LimitCounts, RemoteUses};
 use resp::RespStats;
 use runtime::account::Accounts;
@@ -27,6 +27,7 @@ use crate::cache_order::CacheOrder;
 use crate::disk_order::{DiskAnswer, DiskOrders, DiskReport};
 use crate::events::{Trouble, Vitals};
 use crate::handshakes::HandshakeFailures;
+use crate::link_report::LinkReport;
 use crate::live::{LiveAnswer, ViewRequest};
 use crate::maintenance::{MaintenanceSource, Switch};
 use crate::profile_order::{Profiled, ToProfiler};
@@ -77,7 +78,7 @@ pub enum ToScheduler {
     /// From an upload helper: the result of an order.
     Uploaded(Box<UploadReport>),
     /// From a page process of another scheduler.
-    Letter(Box<PageLetter>),
+    Letter(Box<actors::Letter>),
     /// From the writer of the store: the results of a message of orders.
     Stored(Box<Vec<Stored>>),
     /// From the writer of the store: the awaited commit was made.
@@ -135,7 +136,7 @@ pub enum TraceOrder {
     Stop(u64),
 }
 
-/// What the control scheduler queries.
+/// The queries of the control scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inquiry {
     /// Their counters.
@@ -260,7 +261,7 @@ part!(ToControl, Control);
 part!(Box<PasswordCheck>, PasswordHelper);
 part!(NameLookup, NameHelper);
 part!(Box<FileOrder>, UploadHelper);
-part!(Box<PageLetter>, Scheduler Letter);
+part!(Box<actors::Letter>, Scheduler Letter);
 part!(Box<UploadReport>, Scheduler Uploaded);
 part!(Box<channels::ChannelLetter>, Scheduler Channels);
 part!(ResolvedName, Scheduler Resolved);
@@ -339,6 +340,8 @@ metric::counted! {
         pub pages: Option<PagesReport> = Elsewhere("rows of its own"),
         /// The channels' numbers.
         pub channels: ChannelStats = Elsewhere("rows of its own"),
+        /// The link to the cluster, if there is one.
+        pub cluster: Option<LinkReport> = Elsewhere("rows of its own, and by `ctl status`"),
         /// The numbers of orders to the store.
         pub store: StoreStats = Elsewhere("rows of its own"),
         /// The numbers of Redis clients.
@@ -360,7 +363,7 @@ metric::counted! {
     }
 }
 
-/// What the log writer counted.
+/// The counters of the log writer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogReport {
     /// Lines written.

@@ -15,7 +15,6 @@ pub(crate) fn level_of(level: LogLevel) -> Level {
     }
 }
 
-/// The form of messages.
 pub(crate) fn form_of(messages: LogMessages) -> LineForm {
     match messages {
         LogMessages::Plain => LineForm::Plain,

@@ -8,7 +8,6 @@ use runtime::mailbox::{Endpoint, Mailbox};
 
 use crate::message::{Message, ToScheduler};
 
-/// The helper.
 pub(crate) struct PasswordHelper;
 
 impl HelperHandler<Message> for PasswordHelper {

@@ -89,12 +89,16 @@ impl Recording {
         }
     }
 
-    /// A profile of what was counted.
     fn profile(&self, counted: &Counted, code: &str, title: &str) -> Profile {
         let mut remarks = self.sampling.taken().remarks.clone();
         let stacks = || counted.stacks().map(|(stack, _)| stack);
-        let lists = (&[][..], self.kernel.as_ref());
-        let mut names = SymbolNames::find_with(std::process::id(), stacks(), lists, &mut remarks);
+        let mut names = SymbolNames::find_with(
+            std::process::id(),
+            stacks(),
+            &[],
+            self.kernel.as_ref(),
+            &mut remarks,
+        );
         names.add_map(code, stacks());
         let folded = names.fold(counted.stacks());
         let lost = self.sampling.taken().lost;

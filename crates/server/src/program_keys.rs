@@ -34,7 +34,7 @@ impl ProgramKeys {
     }
 }
 
-/// What a request shows with `Authorization: Bearer` (RFC 6750 section 2.1).
+/// The credential that a request shows with `Authorization: Bearer` (RFC 6750 section 2.1).
 pub(crate) fn bearer_of<'r>(request: &Request<'r>) -> Option<&'r [u8]> {
     let field = request.field("authorization")?;
     let space = field.iter().position(|byte| *byte == b' ')?;

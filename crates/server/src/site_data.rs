@@ -1,5 +1,7 @@
 //! The compiled configuration: shared by all threads, immutable, replaced as a whole by a reload.
 
+mod databases;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,10 +12,7 @@ use wire::http::target::DotFiles;
 
 use channels::Rulebook;
 use config::route::{HostId, RouteTable};
-use config::{
-    self, Config, ConfigErrors, DatabaseAccess, LimitRate, LimitRule, Measure, NamedModule,
-    RouteAction,
-};
+use config::{self, Config, ConfigErrors, LimitRate, LimitRule, Measure, NamedModule, RouteAction};
 use files::pattern::NamePattern;
 use files::rules::{
     CacheControlRule, Compress, FileRules, ListingRule, MediaTypeRule, Precompressed, Root,
@@ -21,14 +20,16 @@ use files::rules::{
 };
 use http::limits::ANSWER_DEADLINE;
 use http::{HttpSettings, ListenerRules, TrustedProxies};
-use local::{DatabaseRequirements, Requirement};
+use local::DatabaseRequirements;
 use pages::fetch::FetchTrust;
-use pages::{PageRoot, PageSet, Places, ProcessPlan, Secret, SetIndex};
+use pages::{PageRoot, PageSet, Places, Secret, SetIndex};
 use quota::{Limit, QuotaPace, Rule};
 
+use self::databases::database_rules;
 use crate::access::UserFiles;
 use crate::channel_keys::{AdminKeys, ChannelKeys};
 use crate::channel_rules;
+use crate::cluster_setup::ClusterSetup;
 use crate::site_tls::SiteTls;
 use crate::upstream_tls::UpstreamConnectors;
 
@@ -69,17 +70,17 @@ pub struct SiteData {
     /// The secret with which pages sign cookies.
     pub secret: Secret,
     /// The processes of the site.
-    pub processes: Vec<ProcessPlan>,
+    pub processes: Vec<actors::ProcessPlan>,
     /// The access of clients to each database of the store: to read, and to write.
     pub database_rules: Arc<[DatabaseRequirements]>,
-    /// Whether HTTP clients can reach each database.
-    pub databases_of_http: Vec<bool>,
     /// The rules of channels.
     pub rulebook: Arc<Rulebook>,
     /// The keys of channels.
     pub channel_keys: ChannelKeys,
     /// The keys of those who may control the server over the network.
     pub admin_keys: AdminKeys,
+    /// The cluster, if there is one.
+    pub cluster: Option<Arc<ClusterSetup>>,
     /// The limits of clients, in the order of the configuration.
     pub limits: Arc<[Limit]>,
     /// The files of users.
@@ -121,7 +122,6 @@ impl SiteData {
         let (pages, secret) = (Vec::new(), Secret::default());
         let page_rules = page_rules_of(&rules, &set_of_root);
         let database_rules = database_rules(&config);
-        let databases_of_http = databases_of_http(&config);
         let limits = config.quotas.iter().map(limit_of).collect();
         let rulebook = Arc::new(channel_rules::rulebook(&config.channels));
         Ok(Self {
@@ -144,10 +144,10 @@ impl SiteData {
             processes: Vec::new(),
             orders: None,
             database_rules,
-            databases_of_http,
             rulebook,
             channel_keys: ChannelKeys::default(),
             admin_keys: AdminKeys::default(),
+            cluster: None,
             limits,
             users: UserFiles::default(),
             tls: Arc::default(),
@@ -374,27 +374,4 @@ fn limit_of(quota: &LimitRule) -> Limit {
         Measure::Open(most) => Rule::Open(most),
     };
     Limit { name: (*quota.name).into(), rule, patience: quota.delay }
-}
-
-/// The access rules of each database, by number.
-fn database_rules(config: &Config) -> Arc<[DatabaseRequirements]> {
-    let required = |access: DatabaseAccess| match access {
-        DatabaseAccess::Open => Requirement::Nothing,
-        DatabaseAccess::Token => Requirement::Token,
-        DatabaseAccess::Key => Requirement::Key,
-        DatabaseAccess::None => Requirement::Unmet,
-    };
-    let of = |name: String| {
-        let rules = config.databases.iter().find(|rules| rules.name == name);
-        let rules = rules.map(|rules| (rules.read, rules.write)).unwrap_or_default();
-        DatabaseRequirements { read: required(rules.0), write: required(rules.1) }
-    };
-    config.store.all_databases().into_iter().map(of).collect()
-}
-
-/// Whether HTTP clients can reach each database, by number.
-fn databases_of_http(config: &Config) -> Vec<bool> {
-    let is_open =
-        |name: String| config.databases.iter().any(|rules| rules.name == name && rules.http);
-    config.store.all_databases().into_iter().map(is_open).collect()
 }

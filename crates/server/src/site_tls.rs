@@ -101,7 +101,7 @@ impl ShownCertificate {
     }
 }
 
-/// What outlives a reload.
+/// The parts that outlive a reload.
 #[derive(Clone, Debug, Default)]
 struct Kept {
     tickets: Option<Tickets>,
@@ -142,7 +142,7 @@ impl SiteTls {
     /// Reads the certificates of all listeners. What outlives a reload is taken from the one before.
     ///
     /// # Errors
-    /// What is wrong with which file.
+    /// The problem, and its file.
     pub fn load(config: &Config, before: &Self) -> Result<Self, TlsError> {
         let secure = |listener: &&ListenerSettings| {
             listener.tls.is_some() && listener.protocol == Protocol::Http
@@ -288,7 +288,7 @@ impl SiteTls {
         &self.kept.issued
     }
 
-    /// What a configured listener offers; `None`: it is plain.
+    /// The offer of a configured listener; `None`: it is plain.
     #[inline]
     pub fn acceptor(&self, listener: usize) -> Option<&Acceptor> {
         self.offers.get(listener)?.as_ref().map(|offer| &offer.acceptor)

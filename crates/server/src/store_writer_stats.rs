@@ -1,4 +1,4 @@
-//! What the writer of the store tells the control scheduler of its commits and checkpoints.
+//! The report of the writer of the store to the control scheduler of its commits and checkpoints.
 //!
 //! Owns the numbers, and when they are told: after work, and not again within [`STORE_TOLD_REST`]. Nobody has to ask,
 //! because a writer that waits for its disk could not answer.

@@ -104,7 +104,6 @@ pub(crate) struct ServerNumber {
     pub(crate) read: fn(&ServerView) -> u64,
 }
 
-/// The numbers of a server.
 pub(crate) const NUMBERS: [ServerNumber; 4] = [
     ServerNumber {
         name: "velodrome_upstream_up",

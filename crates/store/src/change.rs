@@ -61,13 +61,13 @@ pub enum Old {
     Given,
 }
 
-/// What becomes of a key whose value is given to another.
+/// Whether the value of a key is copied or moved to another key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SourceFate {
-    /// It stays. If it does not exist, the change is not made.
-    Kept,
-    /// It is deleted. If it does not exist, this is a [`Misuse::NoSuchKey`].
-    Deleted,
+pub enum KeyTransfer {
+    /// The source stays. If it does not exist, the change is not made.
+    Copy,
+    /// The source is deleted. If it does not exist, this is a [`Misuse::NoSuchKey`].
+    Move,
 }
 
 /// A key and the bytes to write.
@@ -120,7 +120,7 @@ pub enum DatabaseChange {
         /// The condition that the other key must meet.
         only: Only,
         /// What becomes of the key.
-        source: SourceFate,
+        source: KeyTransfer,
     },
     /// Changes the expiry of a key; an expiry in the past deletes it. Returns
     /// [`StepOutcome::Made`](crate::StepOutcome::Made).
@@ -154,7 +154,6 @@ impl DatabaseChange {
     }
 
     /// Bytes of memory that the change takes while it waits for the writer.
-    #[must_use]
     pub fn size(&self) -> usize {
         size_of::<Self>()
             + match self {

@@ -10,7 +10,6 @@ use crate::failure::StoreFailure;
 /// The name of the tree.
 const TREE: &str = "store";
 
-/// A fact.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fact {
     /// How many transactions were before the first one of this file.

@@ -58,7 +58,7 @@ mod versions;
 mod work;
 mod writer;
 
-pub use change::{DatabaseChange, Expiry, ExpiryOnly, Old, Only, Pair, SourceFate};
+pub use change::{DatabaseChange, Expiry, ExpiryOnly, KeyTransfer, Old, Only, Pair};
 pub use checkpoint::{Checkpoint, MadeCheckpoint};
 pub use copies::compact;
 pub use failure::{Misuse, StoreFailure};
@@ -70,7 +70,7 @@ pub use node::{
     ReplicationOrder, ReplicationStatus, Replicator, ReplicatorOptions, StoreRole,
 };
 pub use options::{Membership, StoreOptions, Sync};
-pub use order::{Database, Executed, Order, OrderCondition, StoreStep};
+pub use order::{Database, Executed, Order, OrderCondition, StoreOperation};
 pub use outcome::{Remaining, StepOutcome};
 pub use page::{PageOf, ScanPage, With};
 pub use query::Query;

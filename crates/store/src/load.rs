@@ -57,7 +57,8 @@ pub(crate) fn load<E>(
     transaction: RwTxn<'_>,
     tables: &[Table],
     mut room: Room<'_>,
-    (database, versions, ledger): (Database, Versions, Option<Ledger>),
+    (database, ledger): (Database, Option<Ledger>),
+    versions: Versions,
     rows: impl Iterator<Item = Result<LoadedRow, E>>,
 ) -> Result<u64, LoadFailure<E>> {
     let table = *table(tables, database)?;

@@ -14,14 +14,14 @@ pub struct Database(pub u8);
 
 /// One operation on one database.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StoreStep {
+pub enum StoreOperation {
     /// A read.
     Query(Query),
     /// A write.
     Change(DatabaseChange),
 }
 
-impl StoreStep {
+impl StoreOperation {
     /// Bytes of stored values that the step copies.
     pub(crate) fn work(
         &self,
@@ -55,7 +55,6 @@ impl StoreStep {
     }
 
     /// Bytes of memory that the step takes while it waits.
-    #[must_use]
     pub fn size(&self) -> usize {
         match self {
             Self::Query(query) => query.size(),
@@ -81,18 +80,17 @@ pub struct Order {
     /// If one of these is not met, no step is executed.
     pub conditions: Vec<OrderCondition>,
     /// The steps.
-    pub steps: Vec<(Database, StoreStep)>,
+    pub steps: Vec<(Database, StoreOperation)>,
 }
 
 impl Order {
     /// An order with one change.
     #[must_use]
     pub fn of(database: Database, change: DatabaseChange) -> Self {
-        Self { conditions: Vec::new(), steps: vec![(database, StoreStep::Change(change))] }
+        Self { conditions: Vec::new(), steps: vec![(database, StoreOperation::Change(change))] }
     }
 
     /// Bytes of memory that the order takes while it waits.
-    #[must_use]
     pub fn size(&self) -> usize {
         let conditions = self.conditions.iter().map(|condition| 32 + condition.key.len());
         conditions.sum::<usize>() + self.steps.iter().map(|(_, step)| step.size()).sum::<usize>()
@@ -100,7 +98,7 @@ impl Order {
 
     /// Whether any step writes.
     pub(crate) fn changes(&self) -> bool {
-        self.steps.iter().any(|(_, step)| matches!(step, StoreStep::Change(_)))
+        self.steps.iter().any(|(_, step)| matches!(step, StoreOperation::Change(_)))
     }
 
     /// Bytes that the order writes, without the stored values that it copies.

@@ -36,7 +36,6 @@ pub enum Query {
 
 impl Query {
     /// Bytes of memory that the query takes while it waits.
-    #[must_use]
     pub fn size(&self) -> usize {
         size_of::<Self>()
             + match self {

@@ -25,7 +25,6 @@ pub struct SnapshotReader {
 
 impl SnapshotReader {
     /// The command line of the program, if it can be read.
-    #[must_use]
     pub fn name(&self) -> String {
         let line = std::fs::read(format!("/proc/{}/cmdline", self.process)).unwrap_or_default();
         let words: Vec<_> = line.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();

@@ -61,7 +61,6 @@ pub struct StoredEntry {
 
 impl StoredEntry {
     /// The copy as a record.
-    #[must_use]
     pub fn as_record(&self) -> Record<'_> {
         Record {
             kind: self.kind,
@@ -115,7 +114,6 @@ impl<'s> Record<'s> {
     }
 
     /// Copies the record.
-    #[must_use]
     pub fn to_entry(&self) -> StoredEntry {
         StoredEntry {
             kind: self.kind,

@@ -49,7 +49,6 @@ pub(crate) struct Reserve {
 }
 
 impl Reserve {
-    /// The reserve in this file.
     pub(crate) fn new(file: ReserveFile) -> Self {
         let mut reserve = Self { file, size: 0, before: 0, piece: RESERVE_PIECE };
         reserve.look();

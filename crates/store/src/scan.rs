@@ -45,7 +45,6 @@ impl ScanNumber {
     }
 
     /// The first key that a key with this number may be; those before it are no longer of interest.
-    #[must_use]
     pub fn group_start(self) -> Vec<u8> {
         match self.group().to_be_bytes() {
             [first, 0] => vec![first],
@@ -54,7 +53,6 @@ impl ScanNumber {
     }
 
     /// Whether a key comes after all that may have this number.
-    #[must_use]
     pub fn is_before_group_of(self, key: &[u8]) -> bool {
         self.group() < u16::from_be_bytes(first_bytes(key))
     }

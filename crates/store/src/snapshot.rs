@@ -109,7 +109,6 @@ impl Snapshot {
     }
 
     /// The number of the commit that the snapshot shows.
-    #[must_use]
     pub fn commit(&self) -> u64 {
         self.transaction.id() as u64
     }

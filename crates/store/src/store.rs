@@ -138,13 +138,11 @@ impl Store {
 
     /// Whether this program makes the checkpoints: with [`Sync::Interval`] and [`Sync::Log`], unless another program
     /// already did when the store was opened.
-    #[must_use]
     pub fn makes_checkpoints(&self) -> bool {
         self.checkpoints.role() == Role::Keeper
     }
 
     /// Whether the writer of this program is waiting for another program that writes.
-    #[must_use]
     pub fn waits_for_another_program(&self) -> bool {
         self.checkpoints.waits_for_another_program()
     }
@@ -155,13 +153,11 @@ impl Store {
     }
 
     /// The names of the databases for clients, in the order of their numbers.
-    #[must_use]
     pub fn databases(&self) -> &[String] {
         &self.names[..self.for_clients]
     }
 
     /// A database for the program alone.
-    #[must_use]
     pub fn own_database(&self, name: &str) -> Option<Database> {
         let own = self.names.iter().skip(self.for_clients).position(|own| own == name)?;
         u8::try_from(self.for_clients + own).ok().map(Database)
@@ -178,7 +174,6 @@ impl Store {
 
     /// The seed of this store's [`ScanNumber`](crate::ScanNumber)s. It is the number of its file, so that a client that
     /// chooses the keys of a server cannot choose two with the same number.
-    #[must_use]
     pub fn scan_seed(&self) -> u64 {
         self.seed
     }
@@ -187,7 +182,6 @@ impl Store {
     ///
     /// # Panics
     /// With [`Sync::Log`], if this store already has a writer.
-    #[must_use]
     pub fn writer(&self) -> Writer {
         let times_full = Arc::clone(&self.times_full);
         let tables = Arc::clone(&self.tables);
@@ -248,7 +242,6 @@ impl Store {
     }
 
     /// The size of the store. Makes no system call, so schedulers can call it.
-    #[must_use]
     pub fn usage(&self) -> StoreUsage {
         StoreUsage {
             file_bytes: file_size(&self.map),

@@ -19,7 +19,6 @@ pub struct HeldSnapshot(Rc<Lender>);
 
 impl HeldSnapshot {
     /// The snapshot.
-    #[must_use]
     pub fn snapshot(&self) -> &Snapshot {
         &self.0.snapshot
     }
@@ -53,7 +52,6 @@ impl TurnStore {
     }
 
     /// The store itself.
-    #[must_use]
     pub fn store(&self) -> &Store {
         &self.store
     }

@@ -4,12 +4,12 @@
 
 use heed::RwTxn;
 
-use crate::change::{DatabaseChange, Expiry, ExpiryOnly, Old, Only, Pair, SourceFate};
+use crate::change::{DatabaseChange, Expiry, ExpiryOnly, KeyTransfer, Old, Only, Pair};
 use crate::decimal;
 use crate::failure::{Misuse, StoreFailure};
 use crate::limits::{ORDER_WORK_SIZE, TRANSACTION_WORK_SIZE, VALUE_SIZE};
 use crate::log::{Entry, Logged};
-use crate::order::{Database, Executed, Order, OrderCondition, StoreStep};
+use crate::order::{Database, Executed, Order, OrderCondition, StoreOperation};
 use crate::outcome::StepOutcome;
 use crate::query::number;
 use crate::record::{Record, Value, ValueKind};
@@ -90,19 +90,21 @@ impl Work<'_, '_> {
         Ok(Executed::Done(outcomes))
     }
 
-    fn step(&mut self, database: Database, step: &StoreStep) -> Result<StepOutcome, StoreFailure> {
-        let table = *table(self.tables, database)?;
-        self.logging.database = database;
+    fn step(&mut self, of: Database, step: &StoreOperation) -> Result<StepOutcome, StoreFailure> {
+        let table = *table(self.tables, of)?;
+        self.logging.database = of;
         let change = match step {
-            StoreStep::Query(query) => return query.answer(&table, &self.transaction, self.now_ms),
-            StoreStep::Change(change) => change,
+            StoreOperation::Query(query) => {
+                return query.answer(&table, &self.transaction, self.now_ms);
+            }
+            StoreOperation::Change(change) => change,
         };
         if let Err(misuse) = change.check() {
             return Ok(StepOutcome::Misuse(misuse));
         }
         match change {
             DatabaseChange::Put { key, value, expiry, only, old } => {
-                self.put_one(table, (key, value), *expiry, (*only, *old))
+                self.put_one(table, key, value, *expiry, *only, *old)
             }
             DatabaseChange::PutAll { pairs, only } => self.put_all(table, pairs, *only),
             DatabaseChange::Delete(keys) => {
@@ -169,8 +171,10 @@ impl Work<'_, '_> {
         &mut self,
         table: Table,
         key: &[u8],
-        (kind, bytes): (ValueKind, &[u8]),
-        (before, expiry): (Before, Expiry),
+        kind: ValueKind,
+        bytes: &[u8],
+        before: Before,
+        expiry: Expiry,
     ) -> Result<(), StoreFailure> {
         let expiry_ms = match expiry {
             Expiry::Never => None,
@@ -187,9 +191,11 @@ impl Work<'_, '_> {
     fn put_one(
         &mut self,
         table: Table,
-        (key, value): (&[u8], &Value),
+        key: &[u8],
+        value: &Value,
         expiry: Expiry,
-        (only, old): (Only, Old),
+        only: Only,
+        old: Old,
     ) -> Result<StepOutcome, StoreFailure> {
         let before = self.before(table, key)?;
         let given = match old {
@@ -201,7 +207,7 @@ impl Work<'_, '_> {
         if !only.holds(before) {
             return Ok(StepOutcome::Put(false, given));
         }
-        self.put(table, key, (value.kind, &value.bytes), (before, expiry))?;
+        self.put(table, key, value.kind, &value.bytes, before, expiry)?;
         Ok(StepOutcome::Put(true, given))
     }
 
@@ -228,7 +234,7 @@ impl Work<'_, '_> {
         }
         for (key, bytes) in pairs {
             let before = self.before(table, key)?;
-            self.put(table, key, (ValueKind::Bytes, bytes), (before, Expiry::Never))?;
+            self.put(table, key, ValueKind::Bytes, bytes, before, Expiry::Never)?;
         }
         Ok(StepOutcome::Made(true))
     }
@@ -254,7 +260,7 @@ impl Work<'_, '_> {
             return Ok(StepOutcome::Misuse(Misuse::Overflow));
         };
         let text = sum.to_string();
-        self.put(table, key, (ValueKind::Number, text.as_bytes()), (before, Expiry::Keep))?;
+        self.put(table, key, ValueKind::Number, text.as_bytes(), before, Expiry::Keep)?;
         Ok(StepOutcome::Number(sum))
     }
 
@@ -271,7 +277,7 @@ impl Work<'_, '_> {
             return Ok(StepOutcome::Misuse(Misuse::ValueSize));
         }
         let bytes = [present, more].concat();
-        self.put(table, key, (ValueKind::Bytes, &bytes), (before, Expiry::Keep))?;
+        self.put(table, key, ValueKind::Bytes, &bytes, before, Expiry::Keep)?;
         Ok(StepOutcome::Number(number(bytes.len())))
     }
 
@@ -289,7 +295,7 @@ impl Work<'_, '_> {
             let end = at + more.len();
             bytes.resize(bytes.len().max(end), 0);
             bytes[at..end].copy_from_slice(more);
-            self.put(table, key, (ValueKind::Bytes, &bytes), (before, Expiry::Keep))?;
+            self.put(table, key, ValueKind::Bytes, &bytes, before, Expiry::Keep)?;
         }
         Ok(StepOutcome::Number(number(bytes.len())))
     }
@@ -311,7 +317,7 @@ impl Work<'_, '_> {
         } else {
             ValueKind::Bytes
         };
-        self.put(table, key, (kind, sum.as_bytes()), (before, Expiry::Keep))?;
+        self.put(table, key, kind, sum.as_bytes(), before, Expiry::Keep)?;
         let record = table.get(&self.transaction, key, self.now_ms)?;
         Ok(StepOutcome::Value(record.map(|record| record.to_entry())))
     }
@@ -321,12 +327,12 @@ impl Work<'_, '_> {
         table: Table,
         (from, to): (&[u8], &[u8]),
         only: Only,
-        source: SourceFate,
+        source: KeyTransfer,
     ) -> Result<StepOutcome, StoreFailure> {
         let Some(record) = table.get(&self.transaction, from, self.now_ms)? else {
             return Ok(match source {
-                SourceFate::Deleted => StepOutcome::Misuse(Misuse::NoSuchKey),
-                SourceFate::Kept => StepOutcome::Made(false),
+                KeyTransfer::Move => StepOutcome::Misuse(Misuse::NoSuchKey),
+                KeyTransfer::Copy => StepOutcome::Made(false),
             });
         };
         let (kind, expiry, bytes) = (record.kind, record.expiry_ms, record.bytes.to_vec());
@@ -336,8 +342,8 @@ impl Work<'_, '_> {
         }
         if from != to {
             let expiry = expiry.map_or(Expiry::Never, Expiry::At);
-            self.put(table, to, (kind, &bytes), (before, expiry))?;
-            if source == SourceFate::Deleted {
+            self.put(table, to, kind, &bytes, before, expiry)?;
+            if source == KeyTransfer::Move {
                 self.delete(table, from)?;
             }
         }
@@ -362,7 +368,7 @@ impl Work<'_, '_> {
             return Ok(());
         }
         let (kind, bytes) = (record.kind, record.bytes.to_vec());
-        self.put(table, key, (kind, &bytes), (before, expiry))
+        self.put(table, key, kind, &bytes, before, expiry)
     }
 }
 

@@ -295,7 +295,7 @@ impl Writer {
             None => None,
         };
         let room = Room::new(&self.map, &self.tables, self.size);
-        load(transaction, &self.tables, room, (database, self.versions, ledger), rows)
+        load(transaction, &self.tables, room, (database, ledger), self.versions, rows)
     }
 
     /// Checks all records of a database. Returns how many there are, or what is wrong. Other writers wait meanwhile.
@@ -309,7 +309,6 @@ impl Writer {
     }
 
     /// The number of the last commit of any program.
-    #[must_use]
     pub fn last_commit(&self) -> u64 {
         last_commit(&self.map)
     }

@@ -36,7 +36,6 @@ impl TraceableThread {
     }
 
     /// Its number in the kernel, as in `/proc/self/task`.
-    #[must_use]
     pub fn number(self) -> u32 {
         self.thread.cast_unsigned()
     }
@@ -46,9 +45,7 @@ impl TraceableThread {
 const IDLE: u32 = 0;
 /// The handler of the thread is to write one.
 const WANTED: u32 = 1;
-/// It writes.
 const WRITING: u32 = 2;
-/// It has written.
 const WRITTEN: u32 = 3;
 
 static STATE: AtomicU32 = AtomicU32::new(IDLE);

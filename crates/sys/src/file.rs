@@ -285,7 +285,6 @@ impl FileHandle {
     ///
     /// Also true if the file system cannot tell, or the read fails: the sender then waits, or gets the error, and
     /// does not ask forever.
-    #[must_use]
     pub fn read_ready(&self, offset: u64, length: usize) -> bool {
         let Some(last) = offset.checked_add(length as u64).and_then(|end| end.checked_sub(1))
         else {

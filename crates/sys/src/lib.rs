@@ -18,6 +18,7 @@ pub mod ethtool;
 pub mod file;
 pub mod foreign;
 pub mod heap;
+pub mod host;
 pub mod limits;
 pub mod log_file;
 pub mod lost_page;

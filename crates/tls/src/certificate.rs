@@ -8,7 +8,6 @@ mod distinguished;
 mod key;
 mod time;
 
-use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use base64::Engine;
@@ -43,16 +42,9 @@ pub struct Certificate {
 }
 
 /// The bytes are not a certificate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it is not an X.509 certificate in DER")]
 pub struct MalformedCertificate;
-
-impl fmt::Display for MalformedCertificate {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("it is not an X.509 certificate in DER")
-    }
-}
-
-impl std::error::Error for MalformedCertificate {}
 
 /// `subjectAltName`, 2.5.29.17.
 const ALTERNATIVE_NAMES: &[u8] = &[0x55, 0x1d, 0x11];
@@ -118,13 +110,11 @@ impl Certificate {
     }
 
     /// Whether it says that it has issued itself.
-    #[must_use]
     pub fn is_self_signed(&self) -> bool {
         self.subject == self.issuer
     }
 
     /// The fingerprint in hexadecimal, as `openssl x509 -fingerprint -sha256` shows it, without colons.
-    #[must_use]
     pub fn fingerprint_text(&self) -> String {
         hexadecimal(&self.fingerprint)
     }
@@ -139,14 +129,12 @@ impl Certificate {
     }
 
     /// Whether it is for this host name. A wildcard stands for one label (RFC 6125 section 6.4.3).
-    #[must_use]
     pub fn is_for(&self, host: &str) -> bool {
         self.names.iter().any(|name| matches(name, host))
     }
 
     /// What identifies it in requests about its renewal (RFC 9773 section 4.1). None if it does not name the key of
     /// its authority.
-    #[must_use]
     pub fn renewal_identifier(&self) -> Option<String> {
         let key = BASE64_URL_SAFE_NO_PAD.encode(self.authority_key.as_ref()?);
         Some(format!("{key}.{}", BASE64_URL_SAFE_NO_PAD.encode(&self.serial)))

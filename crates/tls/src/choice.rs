@@ -6,7 +6,6 @@
 //! certificate made for that, and nobody else does. Never reads a file.
 
 use std::cell::RefCell;
-use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -62,16 +61,9 @@ impl Challenge {
 }
 
 /// The key of a challenge is of a kind that TLS does not use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the key of a challenge cannot sign")]
 pub struct ChallengeError;
-
-impl fmt::Display for ChallengeError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("the key of a challenge cannot sign")
-    }
-}
-
-impl std::error::Error for ChallengeError {}
 
 /// Certificates by name.
 #[derive(Debug)]

@@ -78,27 +78,18 @@ pub enum TrustedServers {
 }
 
 /// Why there are no connections.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ConnectorError {
     /// The system has no certificates of authorities.
+    #[error(
+        "the system has no certificates of authorities; install the package ca-certificates, or \
+         name a file"
+    )]
     NoAuthorities,
     /// The library refuses the settings.
+    #[error("{0}")]
     Rustls(String),
 }
-
-impl fmt::Display for ConnectorError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoAuthorities => formatter.write_str(
-                "the system has no certificates of authorities; install the package ca-certificates, or \
-                 name a file",
-            ),
-            Self::Rustls(why) => formatter.write_str(why),
-        }
-    }
-}
-
-impl std::error::Error for ConnectorError {}
 
 /// The settings of connections to other servers, with the sessions that they resume. Clones are equal and share both; a
 /// connection of one may be used where another one that is equal is asked for.

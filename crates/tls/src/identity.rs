@@ -50,15 +50,30 @@ impl fmt::Display for Flaw {
 }
 
 /// Why a certificate cannot be used.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
     /// A file cannot be read.
+    #[error("{0}")]
     Pem(PemError),
     /// The certificate cannot be read.
+    #[error(
+        "`{path}`: {1}",
+        path = .0.display()
+    )]
     Certificate(PathBuf, MalformedCertificate),
     /// The key is of a kind that TLS does not use, or is too short.
+    #[error(
+        "the key in `{}` cannot sign: it must be ECDSA (P-256, P-384), Ed25519, or RSA of 2048 to \
+         8192 bits",
+        .0.display()
+    )]
     Key(PathBuf),
     /// The key belongs to another certificate.
+    #[error(
+        "the key in `{}` does not belong to the certificate in `{}`; the first certificate of the \
+         file must be the server's own",
+        .key.display(), .certificate.display()
+    )]
     OtherKey {
         /// The file of the certificate.
         certificate: PathBuf,
@@ -66,30 +81,6 @@ pub enum IdentityError {
         key: PathBuf,
     },
 }
-
-impl fmt::Display for IdentityError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Pem(error) => error.fmt(formatter),
-            Self::Certificate(path, error) => write!(formatter, "`{}`: {error}", path.display()),
-            Self::Key(path) => write!(
-                formatter,
-                "the key in `{}` cannot sign: it must be ECDSA (P-256, P-384), Ed25519, or RSA of 2048 to \
-                 8192 bits",
-                path.display()
-            ),
-            Self::OtherKey { certificate, key } => write!(
-                formatter,
-                "the key in `{}` does not belong to the certificate in `{}`; the first certificate of the \
-                 file must be the server's own",
-                key.display(),
-                certificate.display()
-            ),
-        }
-    }
-}
-
-impl std::error::Error for IdentityError {}
 
 impl Identity {
     /// Reads the chain and the key from PEM files, which may be the same.

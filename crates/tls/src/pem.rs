@@ -11,17 +11,32 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use crate::limits::PEM_BYTES;
 
 /// Why a PEM file cannot be used.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum PemError {
     /// It cannot be read.
+    #[error(
+        "cannot read `{path}`: {1}",
+        path = .0.display()
+    )]
     Read(PathBuf, io::Error),
     /// It is not PEM, or is damaged.
+    #[error(
+        "`{path}` is not a PEM file: {1}",
+        path = .0.display()
+    )]
     Damaged(PathBuf, pem::Error),
     /// It has no certificate.
+    #[error("`{}` has no certificate; it must contain `-----BEGIN CERTIFICATE-----`", .0.display())]
     NoCertificate(PathBuf),
     /// It has no private key.
+    #[error("`{}` has no private key; it must contain `-----BEGIN PRIVATE KEY-----`", .0.display())]
     NoKey(PathBuf),
     /// Its private key is encrypted.
+    #[error(
+        "the key in `{}` has a password, which nobody types when a server starts; write it without \
+         one: openssl pkey -in {} -out NEW.key",
+        .0.display(), .0.display()
+    )]
     EncryptedKey(PathBuf),
 }
 
@@ -62,35 +77,3 @@ fn read(path: &Path) -> Result<Vec<u8>, PemError> {
     sys::regular_file::bytes(path, PEM_BYTES)
         .map_err(|error| PemError::Read(path.to_path_buf(), error))
 }
-
-impl std::fmt::Display for PemError {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Read(path, error) => {
-                write!(formatter, "cannot read `{}`: {error}", path.display())
-            }
-            Self::Damaged(path, error) => {
-                write!(formatter, "`{}` is not a PEM file: {error}", path.display())
-            }
-            Self::NoCertificate(path) => write!(
-                formatter,
-                "`{}` has no certificate; it must contain `-----BEGIN CERTIFICATE-----`",
-                path.display()
-            ),
-            Self::NoKey(path) => write!(
-                formatter,
-                "`{}` has no private key; it must contain `-----BEGIN PRIVATE KEY-----`",
-                path.display()
-            ),
-            Self::EncryptedKey(path) => write!(
-                formatter,
-                "the key in `{}` has a password, which nobody types when a server starts; write it without \
-                 one: openssl pkey -in {} -out NEW.key",
-                path.display(),
-                path.display()
-            ),
-        }
-    }
-}
-
-impl std::error::Error for PemError {}

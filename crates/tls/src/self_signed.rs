@@ -26,21 +26,12 @@ pub fn self_signed(names: &[&str]) -> Result<Identity, SelfSignedError> {
 }
 
 /// Why there is no such certificate.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum SelfSignedError {
     /// It could not be made.
+    #[error("cannot make a certificate: {0}")]
     Made(rcgen::Error),
     /// It cannot be used.
+    #[error("{0}")]
     Refused(IdentityError),
 }
-
-impl std::fmt::Display for SelfSignedError {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Made(error) => write!(formatter, "cannot make a certificate: {error}"),
-            Self::Refused(error) => error.fmt(formatter),
-        }
-    }
-}
-
-impl std::error::Error for SelfSignedError {}

@@ -82,24 +82,15 @@ pub enum Certificates<'a> {
 }
 
 /// Why a listener cannot offer TLS.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum AcceptorError {
     /// There is no certificate.
+    #[error("there is no certificate")]
     NoCertificate,
     /// The library refuses the settings.
+    #[error("{0}")]
     Rustls(String),
 }
-
-impl fmt::Display for AcceptorError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoCertificate => formatter.write_str("there is no certificate"),
-            Self::Rustls(why) => formatter.write_str(why),
-        }
-    }
-}
-
-impl std::error::Error for AcceptorError {}
 
 /// What a listener offers.
 #[derive(Clone)]

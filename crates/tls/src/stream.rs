@@ -3,7 +3,6 @@
 //! Owns the plain bytes that were decoded and not read yet. Never opens a socket, and sets no timeout: those of the
 //! stream below hold.
 
-use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::rc::Rc;
 
@@ -22,32 +21,17 @@ pub struct TlsStream<S> {
 }
 
 /// Why there is no stream.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum StreamError {
     /// The text is not the name of a server, or the system gives no random bytes.
+    #[error("the handshake cannot begin")]
     NotBegun,
     /// The handshake failed.
+    #[error("the handshake failed: {0:?}")]
     Refused(Violation),
     /// The stream below failed.
-    Io(io::Error),
-}
-
-impl fmt::Display for StreamError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotBegun => formatter.write_str("the handshake cannot begin"),
-            Self::Refused(violation) => write!(formatter, "the handshake failed: {violation:?}"),
-            Self::Io(error) => error.fmt(formatter),
-        }
-    }
-}
-
-impl std::error::Error for StreamError {}
-
-impl From<io::Error> for StreamError {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
+    #[error("{0}")]
+    Io(#[from] io::Error),
 }
 
 impl<S: Read + Write> TlsStream<S> {

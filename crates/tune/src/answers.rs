@@ -152,14 +152,16 @@ fn devices() -> io::Result<Vec<(u32, String, bool)>> {
 }
 
 /// `NETDEV_CMD_QUEUE_GET` with `NETDEV_A_QUEUE_ID`, `…_IFINDEX`, `…_NAPI_ID`.
-const LIST_OF_QUEUES: (u8, [u16; 3]) = (10, [1, 2, 4]);
+const LIST_OF_QUEUES: u8 = 10;
+const OF_QUEUE: [u16; 3] = [1, 2, 4];
 
 /// `NETDEV_CMD_NAPI_GET` with `NETDEV_A_NAPI_IFINDEX`, `…_ID`, `…_IRQ`, `…_IRQ_SUSPEND_TIMEOUT`.
-const LIST_OF_HANDOVERS: (u8, [u16; 4]) = (11, [1, 2, 3, 7]);
+const LIST_OF_HANDOVERS: u8 = 11;
+const OF_HANDOVER: [u16; 4] = [1, 2, 3, 7];
 
 fn handovers(devices: &[(u32, String, bool)]) -> io::Result<String> {
     let family = family("netdev")?;
-    let queues = numbers(family, LIST_OF_QUEUES)?;
+    let queues = numbers(family, LIST_OF_QUEUES, OF_QUEUE)?;
     let line = |[device, own, interrupt, suspend]: [Option<u32>; 4]| {
         let (_, name, _) = devices.iter().find(|(number, ..)| Some(*number) == device)?;
         let queue = queues.iter().find(|[_, of, handover]| *of == device && *handover == own);
@@ -171,14 +173,15 @@ fn handovers(devices: &[(u32, String, bool)]) -> io::Result<String> {
         }
         Some(line)
     };
-    let all = numbers(family, LIST_OF_HANDOVERS)?;
+    let all = numbers(family, LIST_OF_HANDOVERS, OF_HANDOVER)?;
     Ok(all.into_iter().filter_map(line).collect::<Vec<_>>().join("\n"))
 }
 
 /// Requests a list of a generic netlink family; returns the values of these attributes for each entry.
 fn numbers<const COUNT: usize>(
     family: u16,
-    (question, kinds): (u8, [u16; COUNT]),
+    question: u8,
+    kinds: [u16; COUNT],
 ) -> io::Result<Vec<[Option<u32>; COUNT]>> {
     let entry = |message: Vec<u8>| {
         kinds.map(|wanted| {

@@ -19,7 +19,6 @@ pub struct Audited {
 
 impl Audited {
     /// The gain of the fix on this host, in percent.
-    #[must_use]
     pub fn worth(&self, load: Load) -> f64 {
         match &self.finding {
             Finding::Costs(_, _, share) => share * self.check.gain.for_load(load),

@@ -60,7 +60,6 @@ impl Allowed {
     }
 
     /// Whether this risk is allowed.
-    #[must_use]
     pub fn has(&self, risk: Risk) -> bool {
         self.0.contains(&risk)
     }
@@ -78,13 +77,11 @@ impl Risk {
     ];
 
     /// Its class, from 0 to 5.
-    #[must_use]
     pub fn class(self) -> u8 {
         self as u8
     }
 
     /// Its name, for use in a sentence.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Process => "own process only",
@@ -118,7 +115,6 @@ impl Gain {
     }
 
     /// The gain for one load.
-    #[must_use]
     pub fn for_load(self, load: Load) -> f64 {
         match load {
             Load::Throughput => self.throughput,

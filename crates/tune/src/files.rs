@@ -138,7 +138,6 @@ impl HostFiles {
         }
     }
 
-    /// Whether this is a directory.
     pub(crate) fn is_directory(&self, path: &str) -> bool {
         self.path(path).is_dir()
     }

@@ -46,7 +46,6 @@ impl Finding {
     }
 
     /// What was seen, or the reason why nothing was.
-    #[must_use]
     pub fn text(&self) -> &str {
         match self {
             Self::Good(text)

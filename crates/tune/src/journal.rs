@@ -88,13 +88,11 @@ impl Journal {
     }
 
     /// The number of the last change.
-    #[must_use]
     pub fn last(&self) -> u64 {
         self.entries.last().map_or(0, |entry| entry.number)
     }
 
     /// Whether this change and all before it are confirmed.
-    #[must_use]
     pub fn is_confirmed(&self, number: u64) -> bool {
         self.confirmed >= number
     }

@@ -27,7 +27,6 @@ pub(crate) fn device_of(path: &str) -> Option<&str> {
     path.strip_prefix(PLACE)?.split('/').next()
 }
 
-/// Whether this is the path of a setting.
 pub(crate) fn is_setting(path: &str) -> bool {
     path.starts_with(PLACE)
 }

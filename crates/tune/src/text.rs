@@ -8,7 +8,6 @@ use crate::finding::{Evidence, Finding};
 
 impl Load {
     /// Its name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Throughput => "throughput",

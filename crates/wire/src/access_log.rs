@@ -50,7 +50,6 @@ macro_rules! known {
             pub const ALL: &'static [(&'static str, Known)] = &[$(($name, Known::$variant),)+];
 
             /// Its name.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+
@@ -141,34 +140,25 @@ const USUAL: [Known; 13] = [
 ];
 
 /// Why a text is not a format.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LogFormatError {
     /// There is no such field.
+    #[error(fmt = unknown)]
     Unknown(String),
     /// A brace is not closed.
+    #[error("a `${{` has no `}}`")]
     Unclosed,
     /// There are too many fields.
+    #[error("it has more than {LOG_FIELDS_MAX} fields")]
     TooMany,
     /// It has a control character, so one line would look like several.
+    #[error("it has a control character")]
     Control,
 }
 
-impl fmt::Display for LogFormatError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown(name) => {
-                let names: Vec<&str> = Known::ALL.iter().map(|(name, _)| *name).collect();
-                write!(
-                    out,
-                    "there is no field `{name}`; known are {} and `field:NAME`",
-                    names.join(", ")
-                )
-            }
-            Self::Unclosed => out.write_str("a `${` has no `}`"),
-            Self::TooMany => write!(out, "it has more than {LOG_FIELDS_MAX} fields"),
-            Self::Control => out.write_str("it has a control character"),
-        }
-    }
+fn unknown(name: &str, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let names: Vec<&str> = Known::ALL.iter().map(|(name, _)| *name).collect();
+    write!(out, "there is no field `{name}`; known are {} and `field:NAME`", names.join(", "))
 }
 
 impl LogFormat {
@@ -244,7 +234,6 @@ impl LogField {
     }
 
     /// Its name.
-    #[must_use]
     pub fn name(&self) -> String {
         match self {
             Self::Known(known) => known.name().to_owned(),

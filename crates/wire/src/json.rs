@@ -94,7 +94,6 @@ impl JsonCheck {
 /// What may come next.
 #[derive(Clone, Copy, Debug)]
 enum Expects {
-    /// A value.
     Value,
     /// The first element of an array, or its end.
     FirstElement,

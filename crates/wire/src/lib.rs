@@ -1,4 +1,4 @@
-//! Bytes to meaning and back: HTTP/1.1, WebSocket, RESP, JSON, PROXY protocol, log escaping.
+//! Bytes to meaning and back: HTTP/1.1, WebSocket, RESP, NATS, JSON, PROXY protocol, log escaping.
 //!
 //! Owns every codec of the server. Never does I/O, never reads a clock (time is an argument), never keeps
 //! a descriptor. That is what lets the simulator run the whole server and the load generator share it.
@@ -8,6 +8,7 @@ pub mod escape;
 pub mod http;
 pub mod json;
 pub mod limits;
+pub mod nats;
 pub mod network;
 pub mod proxy;
 pub mod proxy_header;

@@ -193,3 +193,12 @@ pub const JSON_DEPTH_OF_PAGES: usize = 124;
 /// Bytes of a number in a JSON text (1,000, a hundred times what a program needs). Beyond: it is refused where it comes
 /// in.
 pub const JSON_NUMBER_SIZE: usize = 1_000;
+
+// ---- NATS. Beyond each of them: a `NatsProblem`, and the connection is closed ----
+
+/// 64 KiB of a control line. `INFO` lists every server of a cluster, so it may be longer than the 4 KiB that servers
+/// take from clients.
+pub const NATS_LINE_SIZE: usize = 64 * 1024;
+
+/// 10 digits of the size of a message.
+pub const NATS_SIZE_DIGITS: usize = 10;

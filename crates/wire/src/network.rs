@@ -14,28 +14,17 @@ pub struct Network {
 }
 
 /// Why a text is not a network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NetworkError {
     /// It is not an address with an optional number after a slash.
+    #[error("write a network such as \"10.0.0.0/8\" or \"2001:db8::/32\", or an address")]
     Unreadable,
     /// It has more bits than the address.
+    #[error("such an address has {0} bits")]
     TooManyBits(u8),
     /// Bits are set after the prefix. Contains the network that was probably meant.
+    #[error("bits are set beyond the network; write \"{0}\"")]
     HostBits(Network),
-}
-
-impl fmt::Display for NetworkError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreadable => out.write_str(
-                "write a network such as \"10.0.0.0/8\" or \"2001:db8::/32\", or an address",
-            ),
-            Self::TooManyBits(bits) => write!(out, "such an address has {bits} bits"),
-            Self::HostBits(meant) => {
-                write!(out, "bits are set beyond the network; write \"{meant}\"")
-            }
-        }
-    }
 }
 
 /// Some of all peers: those of a network, or those that use a Unix socket.
@@ -49,7 +38,6 @@ pub enum Peers {
 
 impl Peers {
     /// Whether a peer with this address is one of them.
-    #[must_use]
     pub fn contain(&self, address: IpAddr) -> bool {
         match self {
             Self::Local => address.is_unspecified(),
@@ -77,7 +65,6 @@ impl FromStr for Peers {
 
 impl Network {
     /// Whether the network contains this address. An IPv4-mapped IPv6 address counts as the IPv4 address.
-    #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
             (IpAddr::V4(network), IpAddr::V4(address)) => {
@@ -93,13 +80,11 @@ impl Network {
     }
 
     /// Its first address.
-    #[must_use]
     pub fn first(&self) -> IpAddr {
         self.address
     }
 
     /// Its last address.
-    #[must_use]
     pub fn last(&self) -> IpAddr {
         match self.address {
             IpAddr::V4(address) => {

@@ -4,7 +4,6 @@
 //! to be believed: the caller asks only for connections from trusted networks, and closes those
 //! without a valid header.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::limits::{PROXY_V1_BYTES_MAXIMUM, PROXY_V2_PAYLOAD_BYTES_MAXIMUM};
@@ -46,41 +45,32 @@ pub enum ProxiedClient {
 
 /// Why these bytes are not a header. The proxy is at fault, or the peer is not a proxy. The connection
 /// must be closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProxyError {
     /// They do not begin like a header of either version.
+    #[error("no PROXY protocol header")]
     Signature,
     /// A line of version 1 without an end within [`PROXY_V1_BYTES_MAXIMUM`], or a payload of
     /// version 2 longer than [`PROXY_V2_PAYLOAD_BYTES_MAXIMUM`].
+    #[error("PROXY protocol header is too long")]
     TooLong,
     /// A line of version 1 that is not `PROXY`, protocol, two addresses and two ports, separated by single
     /// blanks.
+    #[error("PROXY protocol line is malformed")]
     Line,
     /// An invalid address or port of version 1, or one of another protocol than the named one.
+    #[error("PROXY protocol line has an invalid address or port")]
     Address,
     /// A version other than 2 in the binary header, or a command other than LOCAL and PROXY.
+    #[error("PROXY protocol version or command is unknown")]
     Command,
     /// A family or transport that version 2 does not define.
+    #[error("PROXY protocol address family is unknown")]
     Family,
     /// A payload of version 2 too short for the addresses of its family.
+    #[error("PROXY protocol header is too short for its addresses")]
     Truncated,
 }
-
-impl fmt::Display for ProxyError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Signature => "no PROXY protocol header",
-            Self::TooLong => "PROXY protocol header is too long",
-            Self::Line => "PROXY protocol line is malformed",
-            Self::Address => "PROXY protocol line has an invalid address or port",
-            Self::Command => "PROXY protocol version or command is unknown",
-            Self::Family => "PROXY protocol address family is unknown",
-            Self::Truncated => "PROXY protocol header is too short for its addresses",
-        })
-    }
-}
-
-impl std::error::Error for ProxyError {}
 
 /// Reads the header at the start of a connection.
 ///

@@ -72,7 +72,6 @@ impl Mark {
     pub(super) const CONNECTING: Mark = Mark(1 << 9);
 }
 
-/// One connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) generation: u32,

@@ -15,6 +15,7 @@
 //! Not simulated: processes that inherit one listener share its queue in a kernel; here each has its own.
 
 mod agenda;
+mod alone;
 mod client_side;
 mod connection;
 mod descriptor;
@@ -39,7 +40,7 @@ use std::rc::Rc;
 use sys::file::FileHandle;
 use sys::pollset::epoll::{FILE_PIECE, RECEIVE_BUFFER};
 use sys::pollset::{
-    AcceptError, ConnectOptions, Connecting, Interest, ListenOptions, MoreOutput, Pollset, Ready,
+    AcceptError, ConnectOptions, Connecting, Corking, Interest, ListenOptions, Pollset, Ready,
     Received, Sent, Token, WaitLimit,
 };
 use sys::socket::{ListenAddress, Peer};
@@ -174,24 +175,19 @@ impl Pollset for Sim {
         }
     }
 
-    fn send(
-        &mut self,
-        socket: &SimulatedSocket,
-        parts: &[IoSlice<'_>],
-        follows: MoreOutput,
-    ) -> Sent {
+    fn send(&mut self, socket: &SimulatedSocket, parts: &[IoSlice<'_>], follows: Corking) -> Sent {
         let bytes: Vec<u8> = parts.iter().flat_map(|part| part.iter().copied()).collect();
         self.send_bytes(socket, &bytes, follows)
     }
 
-    fn send_bytes(&mut self, socket: &SimulatedSocket, bytes: &[u8], follows: MoreOutput) -> Sent {
+    fn send_bytes(&mut self, socket: &SimulatedSocket, bytes: &[u8], follows: Corking) -> Sent {
         let (mut world, index) = self.look_up(socket);
         let count = match world.begin_send(index, bytes.len()) {
             Ok(count) => count,
             Err(answer) => return answer,
         };
         // What a cut send took is transmitted even if more was announced, as in Linux: the rest may come late.
-        let follows = if count == bytes.len() { follows } else { MoreOutput::Nothing };
+        let follows = if count == bytes.len() { follows } else { Corking::Off };
         world.finish_send(index, &bytes[..count], follows);
         if count == bytes.len() { Sent::All } else { Sent::Part(count) }
     }
@@ -216,7 +212,7 @@ impl Pollset for Sim {
         match file.read_at(&mut bytes, offset) {
             Ok(0) => Sent::Failed(io::ErrorKind::UnexpectedEof),
             Ok(count) => {
-                world.finish_send(index, &bytes[..count], MoreOutput::Nothing);
+                world.finish_send(index, &bytes[..count], Corking::Off);
                 if count == length { Sent::All } else { Sent::Part(count) }
             }
             Err(error) => Sent::Failed(error.kind()),

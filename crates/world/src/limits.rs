@@ -30,3 +30,5 @@ pub const DESCRIPTORS: usize = 2_000_000;
 pub const STAGE_CONNECTIONS: usize = 1_000;
 /// 2 consecutive passes over all schedulers in which none does anything: then a stage is at rest.
 pub const STAGE_QUIET_PASSES: usize = 2;
+/// 100,000 turns of a scheduler at one time. Beyond: it spins, and the test fails.
+pub const SETTLING_TURNS_MAX: usize = 100_000;

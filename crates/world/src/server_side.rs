@@ -4,7 +4,7 @@
 
 use std::io;
 
-use sys::pollset::{Interest, MoreOutput, Ready, Rest, Sent, Token};
+use sys::pollset::{Corking, Interest, Ready, Rest, Sent, Token};
 
 use super::agenda::Event;
 use super::connection::{Mark, Position, Watch};
@@ -158,17 +158,13 @@ impl State {
     }
 
     /// Takes the bytes that a send was granted.
-    pub(super) fn finish_send(&mut self, index: u32, bytes: &[u8], follows: MoreOutput) {
-        self.fingerprint.note(
-            Happening::Sent,
-            index.into(),
-            u64::from(follows == MoreOutput::More),
-        );
+    pub(super) fn finish_send(&mut self, index: u32, bytes: &[u8], follows: Corking) {
+        self.fingerprint.note(Happening::Sent, index.into(), u64::from(follows == Corking::On));
         self.fingerprint.note_bytes(bytes);
         let connection = self.connection(index);
         let corks = connection.corked.is_empty() && !bytes.is_empty();
         connection.corked.append(bytes);
-        if follows == MoreOutput::Nothing || connection.corked.len() >= SEGMENT {
+        if follows == Corking::Off || connection.corked.len() >= SEGMENT {
             self.uncork(index);
         } else if corks {
             let at_ns = self.now_ns + CORK_NS;

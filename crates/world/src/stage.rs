@@ -8,9 +8,9 @@ use std::time::Duration;
 use runtime::mailbox::{EndpointRole, Waking, mesh};
 use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
 use runtime::service::Service;
-use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::ListenAddress;
 
+use crate::alone::listening_at;
 use crate::limits::{STAGE_CONNECTIONS, STAGE_QUIET_PASSES};
 use crate::{ClientId, ClientState, Faults, Sim, World};
 
@@ -50,12 +50,6 @@ impl<S: Service> Stage<S> {
     ) -> Self {
         let world = World::new(seed, faults);
         let address = ListenAddress::Tcp(([10, 0, 0, 1], 80).into());
-        let options = ListenOptions {
-            address: address.clone(),
-            backlog: 128,
-            first: Speaks::Either,
-            silent: Silence::Trusted,
-        };
         let seats = mesh(&vec![EndpointRole::Scheduler; schedulers], Waking::Driven);
         let seats = seats.expect("a mesh of that many schedulers");
         let settings =
@@ -63,7 +57,7 @@ impl<S: Service> Stage<S> {
         let scheduler = |(number, seat): (usize, runtime::mailbox::MailboxSeat<S::Message>)| {
             let pollset = world.pollset(number);
             let mut scheduler = Scheduler::new(pollset, make(), seat.mailbox, settings);
-            scheduler.listen(&options).expect("the world has room for a listener");
+            scheduler.listen(&listening_at(&address)).expect("the world has room for a listener");
             scheduler
         };
         let schedulers = seats.into_iter().enumerate().map(scheduler).collect();

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use http::{AfterHead, HeadLimits, HeadValues, Http, KeptHead, Method, Scheme, Stream};
+use http::{HeadLimits, HeadValues, Http, KeptHead, Method, Scheme, Stream, StreamContent};
 use runtime::service::{
     CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
@@ -214,7 +214,7 @@ impl Carrier {
 fn head_of(number: usize) -> Option<KeptHead> {
     let (method, target) = REQUESTS[number];
     let is_read = matches!(method, Method::Get | Method::Head);
-    let follows = if is_read { AfterHead::Nothing } else { AfterHead::Body };
+    let follows = if is_read { StreamContent::None } else { StreamContent::Body };
     let (scheme, target, authority) = (Scheme::Http, target.as_bytes(), &b"a"[..]);
     let values = HeadValues { method, scheme, target, authority, follows };
     KeptHead::of_values(&values, std::iter::empty(), &HeadLimits::default()).ok()

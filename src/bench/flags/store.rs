@@ -1,10 +1,11 @@
 //! The flags of `velodrome bench store`.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use clap::Args;
 
-use super::{ArrivalsFlag, Output, Surroundings};
+use super::{Agents, ArrivalsFlag, Output, Surroundings};
 use crate::bench::timing::RateFlag;
 use crate::duration::duration;
 
@@ -13,6 +14,9 @@ const EXAMPLES: &str = "Examples:
   velodrome bench store 127.0.0.1:6379 --sets 10 --dist zipf:0.99 -c 1000
   velodrome bench store 127.0.0.1:6379 --rate 100k --pipeline 16
   velodrome bench store rediss://127.0.0.1:6380 --cacert ca.pem
+  velodrome bench store 10.0.0.1:6379 10.0.0.2:6379 --sets 10 --own-writes     two nodes: does a client find its writes?
+  velodrome bench store 10.0.0.1:6379 10.0.0.2:6379 --sets 10 --write-to 1     the second one is a replica
+  velodrome bench store 10.0.0.1:6379 --agents 10.0.0.2:7000,10.0.0.3:7000 --key-file bench.key
   velodrome bench store memcached://127.0.0.1:11211 --fill --keys 10000 --value 1000
 
 A key is `key:` and twelve digits, as in redis-benchmark. Its value begins with these digits, and every value that is read
@@ -20,12 +24,20 @@ is checked. Missing keys are counted.
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 the result is not valid.";
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Store {
-    /// The store: HOST:PORT or redis://HOST:PORT, rediss://HOST:PORT (over TLS), or memcached://HOST:PORT.
-    #[arg(value_name = "ADDR")]
-    pub(crate) address: String,
+    /// The store: HOST:PORT or redis://HOST:PORT, rediss://HOST:PORT (over TLS), or memcached://HOST:PORT. With several
+    /// addresses, requests are spread over them.
+    #[arg(required = true, value_name = "ADDR")]
+    pub(crate) addresses: Vec<String>,
+    /// Write at the N-th address only [default: at all of them].
+    #[arg(long, value_name = "N", help_heading = "Keys")]
+    pub(crate) write_to: Option<NonZeroUsize>,
+    /// Check that a client that writes at one address finds that at once at the others (over plain connections to
+    /// stores that speak Redis' protocol).
+    #[arg(long, conflicts_with_all = ["agents", "encrypted"], help_heading = "Keys")]
+    pub(crate) own_writes: bool,
     /// Encrypt connections, as with rediss://.
     #[arg(long = "tls", help_heading = "TLS")]
     pub(crate) encrypted: bool,
@@ -59,7 +71,7 @@ pub(crate) struct Store {
     )]
     pub(crate) connections: u32,
     /// Open all connections first and hold them for the whole run; one that ends is not replaced.
-    #[arg(long, requires = "rate", help_heading = "Load")]
+    #[arg(long, requires = "rate", conflicts_with = "agents", help_heading = "Load")]
     pub(crate) hold: bool,
     /// Duration of a run: 10s, 500ms, 2m; a plain number is seconds.
     #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = duration, help_heading = "Load")]
@@ -98,6 +110,8 @@ pub(crate) struct Store {
     pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) place: Surroundings,
+    #[command(flatten)]
+    pub(crate) agents: Agents,
     #[command(flatten)]
     pub(crate) output: Output,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 /// Encryption.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "TLS")]
 pub(crate) struct Tls {
     /// Accept any certificate of the server; the report says so.

@@ -117,10 +117,10 @@ pub(super) fn run(way: &Way, flags: &Trace) -> Result<(), Failure> {
     );
     let patience = flags.time.saturating_add(GRACE);
     let Some((file, form)) = form else {
-        return output::print_with(|out| print(way, (&path, patience), flags, out));
+        return output::print_with(|out| print(way, &path, patience, flags, out));
     };
     let (mut steps, mut kept_out, mut end) = (Vec::new(), 0_u64, None);
-    way.follow(("POST", &path), patience, &mut |line| {
+    way.follow(&path, patience, &mut |line| {
         match read(line)? {
             TraceLine::Begun(begun) => output::print_line(&listing::heading(&begun))?,
             TraceLine::Step(_) if steps.len() >= STEPS_IN_FILE => kept_out += 1,
@@ -139,12 +139,13 @@ pub(super) fn run(way: &Way, flags: &Trace) -> Result<(), Failure> {
 /// Prints the steps while they come.
 fn print(
     way: &Way,
-    (path, patience): (&str, Duration),
+    path: &str,
+    patience: Duration,
     flags: &Trace,
     out: &mut dyn Write,
 ) -> Result<(), Stop> {
     let (mut listing, mut has_ended) = (Listing::default(), false);
-    way.follow(("POST", path), patience, &mut |line| {
+    way.follow(path, patience, &mut |line| {
         let read = read(line)?;
         has_ended |= matches!(read, TraceLine::Ended(_));
         let text = if flags.json { line.to_owned() } else { listing.line(&read) };

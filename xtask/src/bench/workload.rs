@@ -5,6 +5,7 @@
 use crate::bench::contender::Contender;
 use crate::bench::sample::Metric;
 use crate::bench::target::Target;
+use crate::failure::Failure;
 
 /// The load on the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,4 +107,22 @@ impl Workload {
     pub(crate) fn is_memory(&self) -> bool {
         matches!(self.load, Load::Idle { .. } | Load::SecureIdle { .. })
     }
+}
+
+/// Those of `all` that `--only` names; all of them if it names none.
+pub(crate) fn choose_among<T>(
+    all: &'static [T],
+    only: &[String],
+    workload: fn(&T) -> &Workload,
+) -> Result<Vec<&'static T>, Failure> {
+    if let Some(stranger) =
+        only.iter().find(|wanted| !all.iter().any(|one| workload(one).answers_to(wanted)))
+    {
+        let names: Vec<&str> = all.iter().map(|one| workload(one).name).collect();
+        let names = names.join(", ");
+        return Err(Failure::Usage(format!("there is no `{stranger}`; one of: {names}")));
+    }
+    let is_chosen =
+        |one: &&T| only.is_empty() || only.iter().any(|wanted| workload(one).answers_to(wanted));
+    Ok(all.iter().filter(is_chosen).collect())
 }

@@ -38,6 +38,13 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-channels", "velodrome-metric", Use::Always),
     ("velodrome-channels", "velodrome-world", Use::TestsOnly),
     ("velodrome-server", "velodrome-channels", Use::Always),
+    // Links to NATS: orders and news of channels become operations, and back.
+    ("velodrome-cluster", "velodrome-channels", Use::Always),
+    ("velodrome-cluster", "velodrome-wire", Use::Always),
+    ("velodrome-cluster", "velodrome-metric", Use::Always),
+    ("velodrome-server", "velodrome-cluster", Use::Always),
+    // `velodrome check` tries the connection.
+    ("velodrome", "velodrome-cluster", Use::Always),
     // The counters of a mailbox, which the model compiles.
     ("velodrome-model", "velodrome-metric", Use::Always),
     // `velodrome store import` reads commands of Redis.
@@ -117,6 +124,12 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-config", "velodrome-wire", Use::Always),
     // What pages can read as JSON is compared with what the server takes.
     ("velodrome-script", "velodrome-wire", Use::TestsOnly),
+    // Processes of pages, apart from what runs them.
+    ("velodrome-pages", "velodrome-actors", Use::Always),
+    // A mailbox is a slot, and a letter goes to an endpoint.
+    ("velodrome-actors", "velodrome-runtime", Use::Always),
+    // Letters cross threads as messages, and what is configured becomes plans.
+    ("velodrome-server", "velodrome-actors", Use::Always),
     // What pages publish.
     ("velodrome-pages", "velodrome-channels", Use::Always),
     ("velodrome-pages", "velodrome-config", Use::Always),

@@ -9,7 +9,8 @@ use crate::tidy::source::{Source, is_word_character};
 use crate::tidy::tree::Tree;
 
 /// Where schedulers live.
-const FOLDERS: [&str; 9] = [
+const FOLDERS: [&str; 10] = [
+    "crates/actors/src/",
     "crates/config/src/",
     "crates/files/src/",
     "crates/http/src/",

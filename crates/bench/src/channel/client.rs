@@ -1,13 +1,16 @@
-//! The subscribers of one thread, one of which may publish.
+//! The subscribers of one thread, some of which may publish.
 //!
 //! Owns their steps: connect, upgrade to a WebSocket, read. Uses the codec of `wire` and knows no server.
 
 mod encrypted;
+mod handshake;
+mod leaving;
+mod listening;
 mod publisher;
+mod seats;
+mod settling;
 
-use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use runtime::RemoteAddress;
 use runtime::clock::milliseconds;
@@ -16,30 +19,22 @@ use runtime::service::{
     Beginning, ClockUse, CloseReason, Connect, Context, Event, ListenerIndex, Next, Progress,
     SchedulerCommand, Service, ServiceContext,
 };
-use runtime::slots::ProcessId;
 use runtime::transport::{Transport, Violation};
 use sys::socket::Peer;
 use tls::Connector;
-use wire::websocket::{
-    MessageLimits, MessageReader, Opcode, PeerRole, ReadStep, accept_token, write_masked,
-};
+use wire::websocket::{MessageReader, Opcode, write_masked};
 
+use super::signs::Signs;
 use super::tally::{Finished, Tally};
-use super::{ChannelPlan, Signs, message};
+use super::{ChannelPlan, workload::Storm};
 use crate::client::NoThreadMessage;
 use crate::host::ThreadSample;
 use crate::plan::{LoadAddress, ThreadShare};
 use crate::tally::HandshakeFault;
-
-/// The key of every handshake. It need not be fresh (RFC 6455 section 10.3 is about caches).
-const KEY: &[u8] = b"dGhlIHNhbXBsZSBub25jZQ==";
-
-/// Bytes of the head that answers a handshake. Beyond: an error.
-const HEAD_BYTES: usize = 8 * 1024;
-
-/// The limits of what a server may send; the user chose the server.
-const LIMITS: MessageLimits =
-    MessageLimits { frame: 1 << 24, message: 1 << 24, fragments: u16::MAX };
+use handshake::{Positions, Requests};
+use leaving::Leaving;
+use publisher::Publishers;
+use seats::{Presence, Seats};
 
 /// Milliseconds between two checks of the signs while nothing happens.
 const LOOK_MS: u64 = 20;
@@ -60,65 +55,110 @@ pub(super) struct Subscribers {
     remotes: Vec<RemoteAddress>,
     /// How connections are encrypted.
     connector: Option<Connector>,
-    request: Vec<u8>,
-    unopened: Range<u32>,
+    requests: Vec<Requests>,
+    seats: Seats,
+    publishers: Publishers,
+    leaving: Leaving,
     scratch: Vec<u8>,
     tally: Tally,
     /// What was already reported.
     told: u64,
-    publisher: Option<ProcessId>,
-    next_due_ns: u64,
+    now_ns: u64,
     before: Option<(ThreadSample, u64)>,
 }
 
-/// One subscriber.
+/// The connection of a subscriber.
 pub(super) struct Subscriber {
+    /// The number of its seat.
+    number: u32,
     phase: Phase,
+    wording: Wording,
     reader: MessageReader,
-    received: u64,
-    /// Since when its handshake is under way.
+    /// Since when it is opened, and its handshake is under way.
+    begun_ns: u64,
     since_ns: u64,
-    /// The number after that of the latest message.
-    next: u64,
+    /// Why it does not become a subscriber.
+    failure: Option<String>,
     /// The close code, if there was one.
     code: Option<u16>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Connecting,
     ShakingHands,
     Asking,
+    /// The WebSocket is open, and the subscription is not confirmed.
+    Confirming,
     Subscribed,
+}
+
+/// What a message looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wording {
+    /// It is a frame.
+    Frames,
+    /// It is in an object, with its position.
+    Objects,
+}
+
+impl Subscriber {
+    fn new(number: u32, begun_ns: u64) -> Self {
+        Self {
+            number,
+            phase: Phase::Connecting,
+            wording: Wording::Frames,
+            reader: MessageReader::default(),
+            begun_ns,
+            since_ns: 0,
+            failure: None,
+            code: None,
+        }
+    }
+
+    fn send(&self, text: &[u8], context: &mut Context<'_, NoThreadMessage>) {
+        write_masked(context.output.buffer(), Opcode::Text, text, [0; 4]);
+    }
+
+    /// It will not become a subscriber; the first reason counts.
+    fn fail(&mut self, why: String) {
+        self.failure.get_or_insert(why);
+    }
+
+    /// Why it did not become a subscriber.
+    fn failure(self) -> String {
+        let usual = match self.phase {
+            Phase::Confirming => "the subscription was not confirmed",
+            _ => "no answer to the handshake",
+        };
+        self.failure.unwrap_or_else(|| usual.to_owned())
+    }
 }
 
 impl Subscribers {
     pub(super) fn new(orders: Orders) -> Self {
-        let plan = &orders.plan.plan;
+        let ChannelPlan { plan, storm, churn_per_s, .. } = &*orders.plan;
         let share = plan.share(orders.thread);
         let remote = |peer: &crate::plan::TargetServer| match &peer.address {
             LoadAddress::Tcp(address) => RemoteAddress::Tcp(*address),
             LoadAddress::Unix(path) => RemoteAddress::Unix(path.as_path().into()),
         };
-        let url = plan.targets.first().map(|target| target.url.clone());
-        let (path, host) =
-            url.map_or_else(Default::default, |url| (url.path_and_query.clone(), url.host_field()));
-        let request = format!(
-            "GET {path} HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
-             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {}\r\n\r\n",
-            String::from_utf8_lossy(KEY)
-        );
+        let positions = if storm.is_some() { Positions::Wanted } else { Positions::Unused };
+        let storm = storm.map(|storm: Storm| storm.share(orders.thread, plan.threads));
+        let churn_per_s = churn_per_s.map(|rate| rate / f64::from(plan.threads.max(1)));
+        let seed = plan.seed.wrapping_add(u64::from(orders.thread) << 32);
         Self {
-            unopened: 0..share.connections,
+            seats: Seats::new(share.connections, orders.plan.publishers()),
             remotes: plan.peers.iter().map(remote).collect(),
             connector: plan.connector(share.connections),
+            requests: Requests::of(plan, positions),
+            publishers: Publishers::of(&orders.plan, orders.thread),
+            leaving: Leaving::new(storm, churn_per_s, seed),
             share,
-            request: request.into_bytes(),
             scratch: Vec::new(),
-            tally: Tally::default(),
+            tally: Tally::of(plan.peers.len()),
             told: 0,
-            publisher: None,
-            next_due_ns: u64::MAX,
+            now_ns: 0,
             before: None,
             orders,
         }
@@ -126,7 +166,7 @@ impl Subscribers {
 
     fn open_some(&mut self, context: &mut ServiceContext<'_, NoThreadMessage>) {
         for _ in 0..CONNECTS_PER_TURN {
-            let Some(number) = self.unopened.next() else { return };
+            let Some(number) = self.seats.next(context.now.monotonic_ns) else { return };
             let way = self.share.way(number);
             context.command(SchedulerCommand::Connect(Connect {
                 to: self.remotes[way.peer].clone(),
@@ -136,89 +176,26 @@ impl Subscribers {
         }
     }
 
-    fn fail(&mut self, kind: &str) {
-        *self.tally.failed.entry(kind.to_owned()).or_default() += 1;
-        self.orders.signs.tried.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Asks for a WebSocket.
-    fn ask(&mut self, subscriber: &mut Subscriber, context: &mut Context<'_, NoThreadMessage>) {
-        subscriber.phase = Phase::Asking;
-        context.output.put(&self.request);
-    }
-
-    /// The answer to the handshake.
-    fn take_head(
-        &mut self,
-        subscriber: &mut Subscriber,
-        input: &[u8],
-        context: &mut Context<'_, NoThreadMessage>,
-    ) -> Progress {
-        let Some(end) = input.windows(4).position(|end| end == b"\r\n\r\n") else {
-            let next = if input.len() > HEAD_BYTES { Next::Abort } else { Next::Read };
-            return Progress { consumed: 0, next };
-        };
-        let head = String::from_utf8_lossy(&input[..end]).into_owned();
-        let token = accept_token(KEY);
-        let accepts = head.contains(&*String::from_utf8_lossy(&token));
-        if !head.starts_with("HTTP/1.1 101") || !accepts {
-            let status = head.lines().next().unwrap_or_default();
-            subscriber.phase = Phase::Connecting;
-            self.fail(&format!("answered `{}`", status.chars().take(60).collect::<String>()));
-            return Progress { consumed: input.len(), next: Next::Abort };
+    /// A connection did not become a subscriber.
+    fn miss(&mut self, number: u32, why: String) {
+        if self.orders.signs.ending().is_some() {
+            return;
         }
-        subscriber.phase = Phase::Subscribed;
-        context.clear_deadline();
-        self.tally.opened += 1;
-        let signs = &self.orders.signs;
-        signs.open.fetch_add(1, Ordering::Relaxed);
-        signs.tried.fetch_add(1, Ordering::Relaxed);
-        if self.orders.thread == 0 && self.publisher.is_none() {
-            self.publisher = Some(context.id);
-        }
-        Progress { consumed: end + 4, next: Next::Read }
-    }
-
-    fn take_frames(
-        &mut self,
-        subscriber: &mut Subscriber,
-        input: &[u8],
-        context: &mut Context<'_, NoThreadMessage>,
-    ) -> Progress {
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let mut consumed = 0;
-        let next = loop {
-            let step =
-                subscriber.reader.next(PeerRole::Client, &LIMITS, &input[consumed..], &mut scratch);
-            let Ok((used, step)) = step else { break Next::Abort };
-            consumed += used;
-            match step {
-                ReadStep::NeedMore => break Next::Read,
-                ReadStep::Pong => {}
-                ReadStep::Ping(payload) => {
-                    write_masked(context.output.buffer(), Opcode::Pong, payload, [0; 4]);
-                }
-                ReadStep::Close(code) => {
-                    subscriber.code = code.map(wire::websocket::CloseCode::number);
-                    break Next::Finish;
-                }
-                ReadStep::Message(_, bytes) => {
-                    let Some((due_ns, number)) = message::read(bytes) else { continue };
-                    if number < subscriber.next {
-                        self.tally.disordered += 1;
-                    }
-                    subscriber.next = number + 1;
-                    subscriber.received += 1;
-                    self.tally.receive(number, due_ns, context.now.monotonic_ns);
-                }
+        match self.seats.seat(number).presence() {
+            Presence::Away { .. } => {
+                self.tally.workload.retry();
+                self.seats.retry(number, self.now_ns);
             }
-        };
-        self.scratch = scratch;
-        Progress { consumed, next }
+            Presence::New | Presence::Here(_) | Presence::Over => {
+                self.seats.seat(number).set_presence(Presence::Over);
+                *self.tally.failed.entry(why).or_default() += 1;
+                self.orders.signs.miss_one();
+            }
+        }
     }
 
     fn begin_measuring(&mut self, context: &ServiceContext<'_, NoThreadMessage>) {
-        if self.before.is_none() && self.orders.signs.begin_ns.load(Ordering::Acquire) != u64::MAX {
+        if self.before.is_none() && self.orders.signs.begin_ns() != u64::MAX {
             let sample = ThreadSample::current().ok();
             self.before = sample.map(|sample| (sample, context.now.monotonic_ns));
         }
@@ -250,23 +227,18 @@ impl Service for Subscribers {
 
     fn on_connect(
         &mut self,
-        _ticket: u64,
+        ticket: u64,
         begun: Result<(), std::io::ErrorKind>,
         context: &mut Context<'_, NoThreadMessage>,
     ) -> Option<Subscriber> {
+        self.now_ns = context.now.monotonic_ns;
+        let number = u32::try_from(ticket).ok()?;
         if let Err(kind) = begun {
-            self.fail(&format!("not connected: {kind}"));
+            self.miss(number, format!("not connected: {kind}"));
             return None;
         }
         context.set_deadline_after_ms(milliseconds(self.orders.plan.plan.timeout));
-        Some(Subscriber {
-            phase: Phase::Connecting,
-            reader: MessageReader::default(),
-            received: 0,
-            since_ns: 0,
-            next: 0,
-            code: None,
-        })
+        Some(Subscriber::new(number, context.now.monotonic_ns))
     }
 
     fn transport(&mut self, beginning: Beginning) -> Option<Box<dyn Transport>> {
@@ -298,9 +270,15 @@ impl Service for Subscribers {
         context: &mut Context<'_, NoThreadMessage>,
     ) -> Progress {
         match subscriber.phase {
-            Phase::Subscribed => self.take_frames(subscriber, input, context),
+            Phase::Confirming | Phase::Subscribed => self.take_frames(subscriber, input, context),
             Phase::Connecting | Phase::ShakingHands | Phase::Asking => {
-                self.take_head(subscriber, input, context)
+                let Progress { consumed, next } = self.take_head(subscriber, input, context);
+                if !matches!(subscriber.phase, Phase::Confirming | Phase::Subscribed) {
+                    return Progress { consumed, next };
+                }
+                // What came with the head would otherwise wait for further input.
+                let frames = self.take_frames(subscriber, &input[consumed..], context);
+                Progress { consumed: consumed + frames.consumed, next: frames.next }
             }
         }
     }
@@ -311,8 +289,9 @@ impl Service for Subscribers {
         event: Event,
         context: &mut Context<'_, NoThreadMessage>,
     ) -> Next {
+        self.now_ns = context.now.monotonic_ns;
         match event {
-            Event::Connected if self.connector.is_some() => {
+            Event::Connected if self.is_encrypted(subscriber.number) => {
                 subscriber.phase = Phase::ShakingHands;
                 subscriber.since_ns = context.now.monotonic_ns;
                 Next::Read
@@ -322,15 +301,15 @@ impl Service for Subscribers {
                 Next::Read
             }
             Event::Resumed => {
-                self.publish(context);
+                self.publish(subscriber, context);
                 Next::Read
             }
             Event::ConnectFailed(kind) => {
-                self.fail(&format!("not connected: {kind}"));
+                subscriber.fail(format!("not connected: {kind}"));
                 Next::Abort
             }
             Event::DeadlineReached if subscriber.phase == Phase::Connecting => {
-                self.fail("not connected: timed out");
+                subscriber.fail("not connected: timed out".to_owned());
                 Next::Abort
             }
             Event::DeadlineReached if subscriber.phase == Phase::ShakingHands => {
@@ -343,21 +322,26 @@ impl Service for Subscribers {
     }
 
     fn on_close(&mut self, mut subscriber: Subscriber, reason: CloseReason) {
-        match subscriber.phase {
-            Phase::Asking => self.fail("no answer to the handshake"),
-            Phase::ShakingHands => self.fail_handshake(&mut subscriber, HandshakeFault::Cut),
-            Phase::Connecting => {}
-            Phase::Subscribed => {
-                self.tally.end(subscriber.received);
-                if self.orders.signs.over.load(Ordering::Acquire) == 0 {
-                    let kind = match subscriber.code {
-                        Some(code) => format!("close code {code}"),
-                        None => format!("{reason:?}").to_lowercase(),
-                    };
-                    *self.tally.ended.entry(kind).or_default() += 1;
-                }
-            }
+        let number = subscriber.number;
+        if subscriber.phase == Phase::ShakingHands {
+            self.fail_handshake(&mut subscriber, HandshakeFault::Cut);
         }
+        if subscriber.phase != Phase::Subscribed {
+            return self.miss(number, subscriber.failure());
+        }
+        if self.orders.signs.ending().is_some() {
+            return;
+        }
+        let seat = self.seats.seat(number);
+        if matches!(seat.presence(), Presence::Away { .. }) {
+            return self.seats.reopen(number);
+        }
+        seat.set_presence(Presence::Over);
+        let kind = match subscriber.code {
+            Some(code) => format!("close code {code}"),
+            None => format!("{reason:?}").to_lowercase(),
+        };
+        *self.tally.ended.entry(kind).or_default() += 1;
     }
 
     fn on_start(&mut self, context: &mut ServiceContext<'_, NoThreadMessage>) {
@@ -365,26 +349,30 @@ impl Service for Subscribers {
     }
 
     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, NoThreadMessage>) {
-        if self.unopened.start < self.unopened.end {
-            self.open_some(context);
-            context.wake_after_ms(0);
-        }
-        self.begin_measuring(context);
-        let news = self.tally.received - self.told;
-        if news > 0 {
-            self.orders.signs.received.fetch_add(news, Ordering::Relaxed);
-            self.told = self.tally.received;
-        }
-        if self.orders.signs.over.load(Ordering::Acquire) != 0 {
+        self.now_ns = context.now.monotonic_ns;
+        if self.orders.signs.ending().is_some() {
             context.command(SchedulerCommand::Drain { deadline_ms: 0, idle_grace_ms: 0 });
             return;
         }
+        let leaves_ns = self.leave(context);
+        self.open_some(context);
+        self.begin_measuring(context);
+        let news = self.tally.received - self.told;
+        if news > 0 {
+            self.orders.signs.receive(news);
+            self.told = self.tally.received;
+        }
         context.wake_after_ms(LOOK_MS);
-        if let (Some(publisher), Some(due_ns)) = (self.publisher, self.due_ns()) {
-            if due_ns <= context.now.monotonic_ns {
+        for due_ns in [leaves_ns, self.seats.due_ns()].into_iter().flatten() {
+            context.wake_at_ns(due_ns.max(self.now_ns + 1));
+        }
+        if let Some((seat, due_ns)) = self.due() {
+            if due_ns <= self.now_ns
+                && let Presence::Here(publisher) = self.seats.seat(seat).presence()
+            {
                 context.command(SchedulerCommand::Run(publisher));
             }
-            context.wake_at_ns(due_ns.max(context.now.monotonic_ns + 1));
+            context.wake_at_ns(due_ns.max(self.now_ns + 1));
         }
     }
 
@@ -393,6 +381,7 @@ impl Service for Subscribers {
         let used = self.before.zip(now).map(|((before, since_ns), now)| {
             now.since(&before, self.orders.core, 0, context.now.monotonic_ns - since_ns)
         });
+        self.settle_all();
         let tally = std::mem::take(&mut self.tally);
         // If the run was given up, there is no receiver.
         let _sent = self.orders.handover.send(Finished { tally, used });

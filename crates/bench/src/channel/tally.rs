@@ -5,10 +5,16 @@
 use std::collections::BTreeMap;
 
 use runtime::transport::Agreed;
+use serde::{Deserialize, Serialize};
 
+use super::arrivals::Arrivals;
+use super::check::CheckTally;
+use super::order::Succession;
+use super::pairs::{AddressPair, PairTimes};
+use super::workload::WorkloadTally;
 use crate::host::ThreadUse;
 use crate::limits::CHANNEL_MESSAGES_FOLLOWED;
-use crate::tally::{HandshakeFault, HandshakeTally, Latency};
+use crate::tally::{HandshakeFault, HandshakeTally};
 
 /// What a thread hands over.
 #[derive(Debug)]
@@ -17,34 +23,37 @@ pub(super) struct Finished {
     pub(super) used: Option<ThreadUse>,
 }
 
-/// How one message arrived at the subscribers of a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Arrivals {
-    pub(super) first_ns: u64,
-    pub(super) last_ns: u64,
-    pub(super) count: u64,
-}
-
-impl Arrivals {
-    const NONE: Self = Self { first_ns: u64::MAX, last_ns: 0, count: 0 };
+/// A delivery.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Delivery {
+    /// The place of the message among those of all publishers.
+    pub(super) place: usize,
+    /// Where it was published and received.
+    pub(super) pair: AddressPair,
+    /// When it was due, by the clock of this host.
+    pub(super) due_ns: u64,
+    pub(super) now_ns: u64,
 }
 
 /// What the subscribers of a thread received.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Tally {
     pub(super) opened: u64,
-    /// The handshakes of encrypted connections; `None` before the first.
+    /// The handshakes of encrypted connections; `None` before the first. A report has them in another form.
+    #[serde(skip)]
     handshakes: Option<Box<HandshakeTally>>,
     /// Connections that did not become subscribers, by reason.
     pub(super) failed: BTreeMap<String, u64>,
     pub(super) published: u64,
+    /// Deliveries, without doubles.
     pub(super) received: u64,
     /// From the time a message was due until its arrival, over all deliveries.
-    pub(super) latency: Latency,
-    /// By the number of the message.
-    pub(super) messages: Vec<Arrivals>,
-    /// Messages that a subscriber received twice, or after a later one.
-    pub(super) disordered: u64,
+    times: PairTimes,
+    /// By the place of the message.
+    messages: Vec<Arrivals>,
+    succession: Succession,
+    pub(super) check: CheckTally,
+    pub(super) workload: WorkloadTally,
     /// Subscribers that ended before the end, by close code or reason.
     pub(super) ended: BTreeMap<String, u64>,
     /// Messages of the subscribers with the fewest and the most.
@@ -55,6 +64,11 @@ pub(super) struct Tally {
 }
 
 impl Tally {
+    /// Nothing yet, from this many addresses.
+    pub(super) fn of(addresses: usize) -> Self {
+        Self { times: PairTimes::between(addresses), ..Self::default() }
+    }
+
     /// The handshakes of encrypted connections; `None` if none was over or failed.
     pub(super) fn handshakes(&self) -> Option<&HandshakeTally> {
         self.handshakes.as_deref()
@@ -65,34 +79,47 @@ impl Tally {
         self.handshakes.get_or_insert_default().agree(agreed, handshake_ns);
     }
 
-    /// A handshake has failed.
     pub(super) fn fail_handshake(&mut self, fault: HandshakeFault) {
         self.handshakes.get_or_insert_default().fail(fault);
     }
 
-    /// A subscriber received a message.
-    pub(super) fn receive(&mut self, number: u64, due_ns: u64, now_ns: u64) {
+    /// A subscriber received a message for the first time. The result is the number of the message in the order of all,
+    /// if it is followed.
+    pub(super) fn receive(&mut self, delivery: Delivery) -> Option<u32> {
+        let Delivery { place, pair, due_ns, now_ns } = delivery;
         let latency_ns = now_ns.saturating_sub(due_ns);
         self.received += 1;
-        self.latency.record(latency_ns);
+        self.times.record(pair, latency_ns);
         self.begun_ns = Some(self.begun_ns.map_or(due_ns, |begun_ns| begun_ns.min(due_ns)));
         self.last_ns = now_ns;
-        let Ok(at) = usize::try_from(number) else { return };
-        if at >= CHANNEL_MESSAGES_FOLLOWED {
-            return;
+        if place >= CHANNEL_MESSAGES_FOLLOWED {
+            return None;
         }
-        if self.messages.len() <= at {
-            self.messages.resize(at + 1, Arrivals::NONE);
+        if self.messages.len() <= place {
+            self.messages.resize(place + 1, Arrivals::NONE);
         }
-        let arrivals = &mut self.messages[at];
-        arrivals.first_ns = arrivals.first_ns.min(latency_ns);
-        arrivals.last_ns = arrivals.last_ns.max(latency_ns);
-        arrivals.count += 1;
+        self.messages[place].add(latency_ns);
+        u32::try_from(place).ok()
     }
 
-    /// Whether every subscriber of this thread has received everything that was published.
-    pub(super) fn has_all(&self) -> bool {
-        self.received >= self.published.saturating_mul(self.opened)
+    /// A subscriber received one message directly after another.
+    pub(super) fn follow(&mut self, pair: [u32; 2]) {
+        self.succession.follow(pair);
+    }
+
+    /// The delivery times of all pairs of addresses.
+    pub(super) fn times(&self) -> &PairTimes {
+        &self.times
+    }
+
+    /// The messages that are followed.
+    pub(super) fn messages(&self) -> &[Arrivals] {
+        &self.messages
+    }
+
+    /// Which messages followed which.
+    pub(super) fn succession(&self) -> &Succession {
+        &self.succession
     }
 
     /// A subscriber has ended; it received this many messages.
@@ -108,8 +135,10 @@ impl Tally {
         }
         self.published += other.published;
         self.received += other.received;
-        self.latency.merge(&other.latency);
-        self.disordered += other.disordered;
+        self.times.merge(other.times);
+        self.succession.merge(&other.succession);
+        self.check.merge(other.check);
+        self.workload.merge(&other.workload);
         for (sum, counts) in [(&mut self.failed, other.failed), (&mut self.ended, other.ended)] {
             for (kind, count) in counts {
                 *sum.entry(kind).or_default() += count;
@@ -119,14 +148,18 @@ impl Tally {
             self.messages.resize(other.messages.len(), Arrivals::NONE);
         }
         for (sum, one) in self.messages.iter_mut().zip(other.messages) {
-            sum.first_ns = sum.first_ns.min(one.first_ns);
-            sum.last_ns = sum.last_ns.max(one.last_ns);
-            sum.count += one.count;
+            sum.merge(one);
         }
         self.fewest = [self.fewest, other.fewest].into_iter().flatten().min();
         self.most = self.most.max(other.most);
         self.begun_ns = [self.begun_ns, other.begun_ns].into_iter().flatten().min();
         self.last_ns = self.last_ns.max(other.last_ns);
+    }
+
+    /// Moves the times of the run to another clock, which shows this much more.
+    pub(super) fn shift(&mut self, offset_ns: i64) {
+        self.begun_ns = self.begun_ns.map(|begun_ns| begun_ns.saturating_add_signed(offset_ns));
+        self.last_ns = self.last_ns.saturating_add_signed(offset_ns);
     }
 }
 
@@ -136,20 +169,24 @@ mod tests {
 
     #[test]
     fn tallies_of_threads_are_one() {
-        let (mut one, mut other) = (Tally::default(), Tally::default());
-        one.receive(0, 100, 150);
-        one.receive(0, 100, 170);
-        other.receive(0, 100, 130);
-        other.receive(1, 200, 290);
+        let (mut one, mut other) = (Tally::of(1), Tally::of(1));
+        let pair = AddressPair { from: 0, to: 0 };
+        let of = |place, due_ns, now_ns| Delivery { place, pair, due_ns, now_ns };
+        one.receive(of(0, 100, 150));
+        one.receive(of(0, 100, 170));
+        other.receive(of(0, 100, 130));
+        other.receive(of(1, 200, 290));
         one.end(2);
         other.end(1);
         one.ended.insert("1001".to_owned(), 1);
         other.ended.insert("1001".to_owned(), 2);
-        one.merge(other);
-        assert_eq!(one.messages[0], Arrivals { first_ns: 30, last_ns: 70, count: 3 });
-        assert_eq!(one.messages[1], Arrivals { first_ns: 90, last_ns: 90, count: 1 });
+        let text = serde_json::to_string(&other).unwrap();
+        one.merge(serde_json::from_str(&text).unwrap());
+        let arrivals: Vec<[u64; 3]> = one.messages.iter().map(|one| (*one).into()).collect();
+        assert_eq!(arrivals, [[30, 70, 3], [90, 90, 1]]);
+        let times = one.times.together(|_| true);
         assert_eq!(
-            (one.received, one.latency.count(), one.begun_ns, one.last_ns),
+            (one.received, times.count(), one.begun_ns, one.last_ns),
             (4, 4, Some(100), 290)
         );
         assert_eq!((one.fewest, one.most, one.ended["1001"]), (Some(1), 2, 3));

@@ -29,7 +29,6 @@ pub(super) enum Judgement {
     Wrong,
 }
 
-/// It is not a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NoReply;
 

@@ -62,9 +62,12 @@ pub enum Ownership {
 }
 
 /// Why a place cannot be loaded.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum LoadAddressError {
     /// The name cannot be looked up.
+    #[error(
+        "the name `{host}` cannot be resolved ({error}); check its spelling, or give an address"
+    )]
     Unresolvable {
         /// The name.
         host: String,
@@ -72,8 +75,10 @@ pub enum LoadAddressError {
         error: io::Error,
     },
     /// The name has no address.
+    #[error("the name `{0}` has no address; give one, as in 127.0.0.1:8080")]
     NoAddress(String),
     /// It is a public host that the user has not declared to own.
+    #[error(fmt = stranger)]
     Stranger {
         /// The place as given.
         place: String,
@@ -81,6 +86,7 @@ pub enum LoadAddressError {
         address: IpAddr,
     },
     /// There is no such socket.
+    #[error("`{}` cannot be asked ({error}); name the socket a server listens on", .path.display())]
     NoSocket {
         /// Its path.
         path: PathBuf,
@@ -88,6 +94,10 @@ pub enum LoadAddressError {
         error: io::Error,
     },
     /// An address to connect from is not one of this host.
+    #[error(
+        "cannot connect from {address} ({error}); give addresses of this host (`ip address` lists \
+         them)"
+    )]
     Source {
         /// The address.
         address: IpAddr,
@@ -96,46 +106,15 @@ pub enum LoadAddressError {
     },
 }
 
-impl fmt::Display for LoadAddressError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unresolvable { host, error } => write!(
-                formatter,
-                "the name `{host}` cannot be resolved ({error}); check its spelling, or give an address"
-            ),
-            Self::NoAddress(host) => {
-                write!(
-                    formatter,
-                    "the name `{host}` has no address; give one, as in 127.0.0.1:8080"
-                )
-            }
-            Self::Stranger { place, address } => {
-                let known_as = if place.contains(&address.to_string()) {
-                    String::new()
-                } else {
-                    format!(" ({address})")
-                };
-                write!(
-                    formatter,
-                    "{place}{known_as} is outside this host and private networks; if it is yours to load, \
+fn stranger(place: &str, address: &IpAddr, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let known_as =
+        if place.contains(&address.to_string()) { String::new() } else { format!(" ({address})") };
+    write!(
+        formatter,
+        "{place}{known_as} is outside this host and private networks; if it is yours to load, \
                      say --i-own-this-host"
-                )
-            }
-            Self::NoSocket { path, error } => write!(
-                formatter,
-                "`{}` cannot be asked ({error}); name the socket a server listens on",
-                path.display()
-            ),
-            Self::Source { address, error } => write!(
-                formatter,
-                "cannot connect from {address} ({error}); give addresses of this host (`ip address` lists \
-                 them)"
-            ),
-        }
-    }
+    )
 }
-
-impl std::error::Error for LoadAddressError {}
 
 /// The address of a place that may be loaded. For a name with several addresses it is the first that answers, or
 /// the first if none does.

@@ -110,30 +110,19 @@ impl Default for StatusSet {
 }
 
 /// An error in the text of a check.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckError {
     /// Not a list of statuses.
+    #[error(
+        "`{0}` is not a status from 100 to 599; write 200, 2xx, 200-204, or several with commas"
+    )]
     Status(String),
     /// Not a hash.
+    #[error(
+        "`{0}` is not a SHA-256 hash; give the 64 hexadecimal digits that `sha256sum FILE` prints"
+    )]
     Sha256(String),
 }
-
-impl fmt::Display for CheckError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Status(text) => write!(
-                formatter,
-                "`{text}` is not a status from 100 to 599; write 200, 2xx, 200-204, or several with commas"
-            ),
-            Self::Sha256(text) => write!(
-                formatter,
-                "`{text}` is not a SHA-256 hash; give the 64 hexadecimal digits that `sha256sum FILE` prints"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for CheckError {}
 
 /// `200`, `2xx`, `200-204`, or several of these separated by commas.
 impl FromStr for StatusSet {

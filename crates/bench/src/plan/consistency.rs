@@ -10,9 +10,10 @@ use super::{LoadPlan, RequestPace, ThreadPinning};
 use crate::limits::{CONNECTIONS_MAX, PIPELINE_MAX, THREADS_MAX};
 
 /// Why a plan cannot be executed anywhere.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// A number is out of its range.
+    #[error("{is} {what} cannot be; say {} to {}", .may_be.start(), .may_be.end())]
     Number {
         /// Its name.
         what: &'static str,
@@ -22,6 +23,7 @@ pub enum PlanError {
         may_be: RangeInclusive<u32>,
     },
     /// A thread would have no connection to one of the peers.
+    #[error(fmt = too_few_connections)]
     TooFewConnections {
         /// Connections.
         connections: u32,
@@ -31,12 +33,16 @@ pub enum PlanError {
         peers: usize,
     },
     /// Nothing is measured.
+    #[error("nothing is measured in no time; say -d 10s")]
     NoDuration,
     /// Nothing is asked in an open loop.
+    #[error("nothing is asked at a rate of 0; give requests per second, as in --rate 10k")]
     NoRate,
     /// Every request would be too late.
+    #[error("nothing is answered in no time; say --timeout 5s")]
     NoTimeout,
     /// Not one CPU for each thread.
+    #[error("{cpus} CPUs for {threads} threads; name one for each thread, as in -t 2 --pin=2,3")]
     PinCount {
         /// CPUs.
         cpus: usize,
@@ -44,62 +50,37 @@ pub enum PlanError {
         threads: u32,
     },
     /// Two threads on one CPU.
+    #[error("CPU {0} is named twice; name a different one for each thread")]
     PinTwice(usize),
     /// An address to connect from which cannot reach a peer.
+    #[error(
+        "{from} cannot reach {peer}: one is IPv4 and the other IPv6; name a source of the same kind"
+    )]
     SourceFamily {
         /// The address.
-        source: IpAddr,
+        from: IpAddr,
         /// The peer.
         peer: String,
     },
 }
 
-impl fmt::Display for PlanError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Number { what, is, may_be } => {
-                write!(
-                    formatter,
-                    "{is} {what} cannot be; say {} to {}",
-                    may_be.start(),
-                    may_be.end()
-                )
-            }
-            Self::TooFewConnections { connections, threads, peers } => {
-                let needed = u64::from(*threads) * *peers as u64;
-                write!(
-                    formatter,
-                    "{connections} connections are too few: each of {threads} threads needs one to each of \
+fn too_few_connections(
+    connections: &u32,
+    threads: &u32,
+    peers: &usize,
+    formatter: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    let needed = u64::from(*threads) * *peers as u64;
+    write!(
+        formatter,
+        "{connections} connections are too few: each of {threads} threads needs one to each of \
                      {peers} servers; say -c {needed}"
-                )?;
-                match connections.checked_div(*peers as u32) {
-                    Some(fits @ 1..) => write!(formatter, ", or -t {fits}"),
-                    _ => Ok(()),
-                }
-            }
-            Self::NoDuration => formatter.write_str("nothing is measured in no time; say -d 10s"),
-            Self::NoRate => formatter.write_str(
-                "nothing is asked at a rate of 0; give requests per second, as in --rate 10k",
-            ),
-            Self::NoTimeout => {
-                formatter.write_str("nothing is answered in no time; say --timeout 5s")
-            }
-            Self::PinCount { cpus, threads } => write!(
-                formatter,
-                "{cpus} CPUs for {threads} threads; name one for each thread, as in -t 2 --pin=2,3"
-            ),
-            Self::PinTwice(cpu) => {
-                write!(formatter, "CPU {cpu} is named twice; name a different one for each thread")
-            }
-            Self::SourceFamily { source, peer } => write!(
-                formatter,
-                "{source} cannot reach {peer}: one is IPv4 and the other IPv6; name a source of the same kind"
-            ),
-        }
+    )?;
+    match connections.checked_div(*peers as u32) {
+        Some(fits @ 1..) => write!(formatter, ", or -t {fits}"),
+        _ => Ok(()),
     }
 }
-
-impl std::error::Error for PlanError {}
 
 impl LoadPlan {
     /// Refuses numbers that do not fit together.
@@ -154,7 +135,7 @@ impl LoadPlan {
         for address in self.peers.iter().filter_map(|peer| peer.address.tcp()) {
             let is_other = |source: &&IpAddr| source.is_ipv4() != address.is_ipv4();
             if let Some(source) = self.sources.iter().find(is_other) {
-                return Err(PlanError::SourceFamily { source: *source, peer: address.to_string() });
+                return Err(PlanError::SourceFamily { from: *source, peer: address.to_string() });
             }
         }
         Ok(())

@@ -3,7 +3,6 @@
 //! Owns the distributions and their notation: `uniform:N`, `zipf:N:S`, `hot:N:HOT:SHARE`. Keys are
 //! the numbers from 0 to N - 1; lower ones are hotter.
 
-use std::fmt;
 use std::str::FromStr;
 
 use super::zipf::Zipf;
@@ -27,51 +26,27 @@ enum Kind {
 }
 
 /// An error in a distribution.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// Not one of the three forms.
+    #[error("`{0}` is not a distribution of keys; write uniform:N, zipf:N:S or hot:N:HOT:SHARE")]
     Form(String),
     /// Not a number of keys.
+    #[error("`{0}` is not a number of keys; write one from 1 to {KEYS_MAX}")]
     Count(String),
     /// Not an exponent.
+    #[error(
+        "`{0}` is not an exponent; write a number from 0 to {ZIPF_EXPONENT_MAX}, as in \
+         zipf:1000:1.1"
+    )]
     Exponent(String),
     /// No key is hot, or more than there are.
+    #[error("`{0}` is not a number of hot keys; write one from 1 to the number of keys")]
     Hot(String),
     /// Not a share.
+    #[error("`{0}` is not a share; write a number from 0 to 1, as in hot:1000:10:0.9")]
     Share(String),
 }
-
-impl fmt::Display for KeyError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Form(text) => write!(
-                formatter,
-                "`{text}` is not a distribution of keys; write uniform:N, zipf:N:S or hot:N:HOT:SHARE"
-            ),
-            Self::Count(text) => {
-                write!(
-                    formatter,
-                    "`{text}` is not a number of keys; write one from 1 to {KEYS_MAX}"
-                )
-            }
-            Self::Exponent(text) => write!(
-                formatter,
-                "`{text}` is not an exponent; write a number from 0 to {ZIPF_EXPONENT_MAX}, as in \
-                 zipf:1000:1.1"
-            ),
-            Self::Hot(text) => write!(
-                formatter,
-                "`{text}` is not a number of hot keys; write one from 1 to the number of keys"
-            ),
-            Self::Share(text) => write!(
-                formatter,
-                "`{text}` is not a share; write a number from 0 to 1, as in hot:1000:10:0.9"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for KeyError {}
 
 impl FromStr for KeyDistribution {
     type Err = KeyError;

@@ -3,7 +3,6 @@
 //! Owns the notation `R` and `A:B` of rates, and rates in stages. [`super::schedule`] computes when
 //! each request is due.
 
-use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -56,30 +55,15 @@ pub enum Arrivals {
 }
 
 /// An error in a rate.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RateError {
     /// It is not a number.
+    #[error("`{0}` is not a number of requests per second; write 50000, 50k, or 1k:50k for a ramp")]
     NotANumber(String),
     /// More than any run can send.
+    #[error("`{0}` requests per second cannot be sent; choose at most {RATE_PER_SECOND_MAX}")]
     OutOfRange(String),
 }
-
-impl fmt::Display for RateError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotANumber(text) => write!(
-                formatter,
-                "`{text}` is not a number of requests per second; write 50000, 50k, or 1k:50k for a ramp"
-            ),
-            Self::OutOfRange(text) => write!(
-                formatter,
-                "`{text}` requests per second cannot be sent; choose at most {RATE_PER_SECOND_MAX}"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for RateError {}
 
 impl RequestRate {
     /// The same rate for all of that time.

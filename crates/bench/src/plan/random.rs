@@ -12,7 +12,6 @@ pub(crate) enum Purpose {
     Arrivals,
 }
 
-/// The stream of one thread for one purpose.
 pub(crate) fn stream(seed: u64, thread: u32, purpose: Purpose) -> fastrand::Rng {
     let purpose = match purpose {
         Purpose::Content => 0,

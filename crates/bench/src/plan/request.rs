@@ -3,8 +3,6 @@
 //! Owns which header fields a request has: `Host` first, those of the user, and those that the body
 //! needs. Refuses fields that would contradict the generator. Never sends anything.
 
-use std::fmt;
-
 use super::template::{RequestTemplate, RequestTemplateError};
 use super::url::LoadUrl;
 
@@ -56,17 +54,22 @@ pub enum AnswerBody {
 }
 
 /// An error in a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// The method is not a token.
+    #[error("`{0}` is not a method; write it in letters, as in POST")]
     Method(String),
     /// The method creates a tunnel.
+    #[error("CONNECT makes a tunnel, not a request; choose another method")]
     Connect,
     /// A field without a colon, or with an invalid name.
+    #[error("`{0}` is not a header field; write NAME: VALUE")]
     Field(String),
     /// A field with a line break or another control character.
+    #[error("the value of {0} has a control character; leave it out")]
     FieldValue(String),
     /// A field that the generator sets.
+    #[error("{name} cannot be set; {mend}")]
     Reserved {
         /// Its name.
         name: String,
@@ -74,8 +77,10 @@ pub enum RequestError {
         mend: &'static str,
     },
     /// A template in the path.
+    #[error("in the path: {0}")]
     Path(RequestTemplateError),
     /// A template in a field.
+    #[error("in {name}: {error}")]
     FieldTemplate {
         /// The field's name.
         name: String,
@@ -83,36 +88,12 @@ pub enum RequestError {
         error: RequestTemplateError,
     },
     /// A template in the body.
+    #[error("in the body: {0}")]
     Body(RequestTemplateError),
     /// The request is too large.
+    #[error("{0}")]
     Whole(RequestTemplateError),
 }
-
-impl fmt::Display for RequestError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Method(text) => {
-                write!(formatter, "`{text}` is not a method; write it in letters, as in POST")
-            }
-            Self::Connect => {
-                formatter.write_str("CONNECT makes a tunnel, not a request; choose another method")
-            }
-            Self::Field(text) => {
-                write!(formatter, "`{text}` is not a header field; write NAME: VALUE")
-            }
-            Self::FieldValue(name) => {
-                write!(formatter, "the value of {name} has a control character; leave it out")
-            }
-            Self::Reserved { name, mend } => write!(formatter, "{name} cannot be set; {mend}"),
-            Self::Path(error) => write!(formatter, "in the path: {error}"),
-            Self::FieldTemplate { name, error } => write!(formatter, "in {name}: {error}"),
-            Self::Body(error) => write!(formatter, "in the body: {error}"),
-            Self::Whole(error) => error.fmt(formatter),
-        }
-    }
-}
-
-impl std::error::Error for RequestError {}
 
 /// RFC 9110, 5.6.2.
 fn is_token(text: &str) -> bool {

@@ -4,8 +4,6 @@
 //! checked: a key is `key:` and twelve digits, as in redis-benchmark, and its value begins with
 //! these digits. Never reads an answer.
 
-use std::fmt;
-
 use wire::http::url::Scheme;
 
 use super::address::{Ownership, resolve};
@@ -79,46 +77,38 @@ pub struct StoreAsk {
 }
 
 /// An error in the plan of a store.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum StoreAskError {
     /// Not the address of a store.
+    #[error(
+        "`{0}` is not the address of a store; write HOST:PORT, redis://HOST:PORT, \
+         rediss://HOST:PORT or memcached://HOST:PORT"
+    )]
     Address(String),
+    /// Addresses of stores with different protocols, or encryption.
+    #[error(
+        "`{0}` has another protocol than the first address; measure one kind of store at a time"
+    )]
+    Mixed(String),
     /// The store may not be loaded, or cannot be found.
+    #[error("{0}")]
     Aim(AimError),
     /// No keys.
+    #[error("{0}")]
     Key(KeyError),
     /// Values too short for the number of their key.
+    #[error(
+        "values of {0} bytes have no room for the number of their key, by which they are \
+         checked; say {KEY_DIGITS} at least"
+    )]
     ValueSize(usize),
     /// More than 100 percent.
+    #[error("{0} % of the requests cannot write; say 0 to 100")]
     Sets(u32),
     /// Too long.
+    #[error("{0}")]
     Template(RequestTemplateError),
 }
-
-impl fmt::Display for StoreAskError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Address(text) => write!(
-                out,
-                "`{text}` is not the address of a store; write HOST:PORT, redis://HOST:PORT, \
-                 rediss://HOST:PORT or memcached://HOST:PORT"
-            ),
-            Self::Aim(error) => error.fmt(out),
-            Self::Key(error) => error.fmt(out),
-            Self::ValueSize(size) => write!(
-                out,
-                "values of {size} bytes have no room for the number of their key, by which they are \
-                 checked; say {KEY_DIGITS} at least"
-            ),
-            Self::Sets(percent) => {
-                write!(out, "{percent} % of the requests cannot write; say 0 to 100")
-            }
-            Self::Template(error) => error.fmt(out),
-        }
-    }
-}
-
-impl std::error::Error for StoreAskError {}
 
 /// A store as a target.
 #[derive(Clone, Debug)]
@@ -130,23 +120,57 @@ pub struct StoreAim {
 }
 
 impl StoreAim {
-    /// Parses an address, looks it up and compiles the requests.
+    /// Parses addresses, looks them up and compiles the requests. Reads are spread over all addresses, and writes over
+    /// all or to one of them, given as an index.
     ///
     /// # Errors
     /// The first error.
-    pub fn at(text: &str, ask: &StoreAsk, ownership: Ownership) -> Result<Self, StoreAskError> {
+    pub fn at(
+        texts: &[String],
+        write_to: Option<usize>,
+        ask: &StoreAsk,
+        ownership: Ownership,
+    ) -> Result<Self, StoreAskError> {
         let _checked: KeyDistribution = ask.keys.parse().map_err(StoreAskError::Key)?;
         let sets = Some(ask.sets).filter(|percent| *percent <= 100);
         let sets = sets.ok_or(StoreAskError::Sets(ask.sets))?;
         let key = format!("{{{{key:{}", ask.keys);
-        let kinds = [("GET", 100 - sets, &key), ("SET", sets, &key)];
-        let kinds = kinds.into_iter().filter(|(_, weight, _)| *weight > 0);
-        Self::of(
-            text,
-            ask,
-            kinds.map(|(method, weight, key)| (method, weight, key.as_str())),
-            ownership,
-        )
+        // As many writes as if all addresses had some.
+        let of_one = u32::try_from(texts.len()).unwrap_or(u32::MAX);
+        let mut aim: Option<Self> = None;
+        for (text, at) in texts.iter().zip(0..) {
+            let sets = match write_to {
+                None => sets,
+                Some(only) if only == at => sets.saturating_mul(of_one),
+                Some(_) => 0,
+            };
+            let kinds = [("GET", 100 - ask.sets, key.as_str()), ("SET", sets, key.as_str())];
+            let kinds = kinds.into_iter().filter(|(_, weight, _)| *weight > 0);
+            let one = Self::of(text, ask, kinds, ownership)?;
+            match &mut aim {
+                None => aim = Some(one),
+                Some(aim) => aim.add(one, text)?,
+            }
+        }
+        aim.ok_or_else(|| StoreAskError::Address(String::new()))
+    }
+
+    /// Another address.
+    fn add(&mut self, mut one: Self, text: &str) -> Result<(), StoreAskError> {
+        let name = |aim: &Aim| aim.peers.first().is_some_and(|peer| peer.server_name.is_some());
+        if one.store.dialect != self.store.dialect || name(&one.aim) != name(&self.aim) {
+            return Err(StoreAskError::Mixed(text.to_owned()));
+        }
+        // An address that gets neither reads nor writes has no connections.
+        if one.aim.targets.is_empty() {
+            return Ok(());
+        }
+        for target in &mut one.aim.targets {
+            target.peer = self.aim.peers.len();
+        }
+        self.aim.targets.append(&mut one.aim.targets);
+        self.aim.peers.append(&mut one.aim.peers);
+        Ok(())
     }
 
     /// The same store, where each key is written once, in order.
@@ -272,7 +296,8 @@ mod tests {
     #[test]
     fn requests_are_what_stores_read_and_a_value_names_its_key() {
         let at = |text: &str, sets| {
-            StoreAim::at(text, &ask("uniform:1000", 15, sets), Ownership::Unsaid).unwrap()
+            let texts = [text.to_owned()];
+            StoreAim::at(&texts, None, &ask("uniform:1000", 15, sets), Ownership::Unsaid).unwrap()
         };
         let mut state = TemplateState::new(1, 0, 1);
         let both = at("127.0.0.1:6379", 25);
@@ -293,6 +318,26 @@ mod tests {
         let set = rendered(&cache.aim.targets[0], &mut state);
         let number = format!("{:012}", state.last_key());
         assert_eq!(set, format!("set key:{number} 0 0 15\r\n{number}xxx\r\n"));
+    }
+
+    #[test]
+    fn reads_go_to_all_addresses_and_writes_to_all_or_one() {
+        let texts = ["127.0.0.1:1", "127.0.0.1:2"].map(str::to_owned);
+        let shown = |write_to, sets| -> Vec<String> {
+            let aim =
+                StoreAim::at(&texts, write_to, &ask("uniform:9", 12, sets), Ownership::Unsaid);
+            let aim = aim.unwrap().aim;
+            let shown = |target: &LoadTarget| {
+                let port = aim.peers[target.peer].address.tcp().unwrap().port();
+                format!("{} {port} {}", target.method, target.weight)
+            };
+            aim.targets.iter().map(shown).collect()
+        };
+        assert_eq!(shown(None, 10), ["GET 1 90", "SET 1 10", "GET 2 90", "SET 2 10"]);
+        assert_eq!(shown(Some(1), 10), ["GET 1 90", "GET 2 90", "SET 2 20"]);
+        let mixed = ["127.0.0.1:1", "memcached://127.0.0.1:2"].map(str::to_owned);
+        let error = StoreAim::at(&mixed, None, &ask("uniform:9", 12, 0), Ownership::Unsaid);
+        assert!(error.unwrap_err().to_string().contains("one kind of store at a time"));
     }
 
     #[test]
@@ -326,7 +371,8 @@ mod tests {
             ("127.0.0.1:1", ask("uniform:9", 100, 101), "101 % of the requests"),
             ("8.8.8.8:1", ask("uniform:9", 100, 0), "8.8.8.8:1 is outside this host"),
         ] {
-            let error = StoreAim::at(text, &ask, Ownership::Unsaid).unwrap_err().to_string();
+            let error = StoreAim::at(&[text.to_owned()], None, &ask, Ownership::Unsaid);
+            let error = error.unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
         }
     }

@@ -4,8 +4,6 @@
 //! `{{same}}`, each with an optional `,W` for W digits. Filling allocates nothing; fixed bytes are copied as one piece.
 //! Does not know what a request is: [`super::request`] assembles it.
 
-use std::fmt;
-
 use super::key::{KeyDistribution, KeyError, number};
 use super::random::{Purpose, stream};
 use crate::limits::{REQUEST_BYTES_MAX, VARYING_PARTS_MAX};
@@ -84,57 +82,39 @@ impl TemplateState {
 }
 
 /// An error in a template.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestTemplateError {
     /// Unclosed braces.
+    #[error("`{0}` is not closed; end it with }}}}")]
     Open(String),
     /// Something unknown between braces.
+    #[error(
+        "nothing is known about `{{{{{0}}}}}`; write {{{{counter}}}}, {{{{random:1..1000}}}}, \
+         {{{{key:uniform:N}}}}, {{{{key:zipf:N:S}}}} or {{{{key:hot:N:HOT:SHARE}}}}"
+    )]
     Unknown(String),
     /// Not a range.
+    #[error(
+        "`{0}` is not a range of whole numbers; write the lowest and the highest, as in \
+         random:1..1000"
+    )]
     Range(String),
     /// An invalid distribution of keys.
+    #[error("{0}")]
     Key(KeyError),
     /// Not a number of digits, or too few for the largest number.
+    #[error(
+        "`,{0}` is not a number of digits that all numbers here fit into; write more, at most \
+         {DIGITS_MAX}, or leave it out"
+    )]
     Width(String),
     /// Too many varying places.
+    #[error("more than {VARYING_PARTS_MAX} places vary in one request; write some of them out")]
     TooMany,
     /// Too many bytes.
+    #[error("the request has more than {REQUEST_BYTES_MAX} bytes; send a smaller body")]
     TooLong,
 }
-
-impl fmt::Display for RequestTemplateError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Open(text) => write!(formatter, "`{text}` is not closed; end it with }}}}"),
-            Self::Unknown(text) => write!(
-                formatter,
-                "nothing is known about `{{{{{text}}}}}`; write {{{{counter}}}}, {{{{random:1..1000}}}}, \
-                 {{{{key:uniform:N}}}}, {{{{key:zipf:N:S}}}} or {{{{key:hot:N:HOT:SHARE}}}}"
-            ),
-            Self::Range(text) => write!(
-                formatter,
-                "`{text}` is not a range of whole numbers; write the lowest and the highest, as in \
-                 random:1..1000"
-            ),
-            Self::Key(error) => error.fmt(formatter),
-            Self::Width(text) => write!(
-                formatter,
-                "`,{text}` is not a number of digits that all numbers here fit into; write more, at most \
-                 {DIGITS_MAX}, or leave it out"
-            ),
-            Self::TooMany => write!(
-                formatter,
-                "more than {VARYING_PARTS_MAX} places vary in one request; write some of them out"
-            ),
-            Self::TooLong => write!(
-                formatter,
-                "the request has more than {REQUEST_BYTES_MAX} bytes; send a smaller body"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for RequestTemplateError {}
 
 impl RequestTemplate {
     /// Maximum bytes of a rendering: with this much room, `render` allocates nothing.

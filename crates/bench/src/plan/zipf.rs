@@ -55,7 +55,6 @@ impl Zipf {
         logarithm * exp_m1_over((1.0 - self.exponent) * logarithm)
     }
 
-    /// The inverse of the integral.
     fn inverse(&self, integral: f64) -> f64 {
         // Rounding may give slightly less than -1, where the logarithm is undefined.
         let argument = ((1.0 - self.exponent) * integral).max(-1.0);

@@ -6,6 +6,7 @@ use crate::host::{ServerUse, ThreadUse};
 use crate::limits::{LITTLES_LAW_FAILED_MAXIMUM, LITTLES_LAW_SHARE_MAXIMUM, REPORT_SCHEMA};
 use crate::report::encryption::EncryptionReport;
 use crate::report::measured::{Measured, PlanReport, RunMeasured};
+use crate::report::own_writes::OwnWritesReport;
 use crate::report::run::Holds;
 use crate::report::run::{
     BytesReport, ConnectionsReport, GeneratorReport, LatencyReport, LittlesLaw, Requests,
@@ -13,7 +14,7 @@ use crate::report::run::{
 };
 use crate::report::schema::{Report, Tool};
 use crate::report::summary::Summary;
-use crate::report::verdict::Verdict;
+use crate::report::verdict::{ReasonCode, ResultTrust, Verdict, VerdictReason};
 use crate::tally::{ConnectionTally, Seconds, Tally};
 
 /// Nanoseconds of a second.
@@ -39,8 +40,24 @@ impl Report {
             host,
             runs,
             fail_if: Vec::new(),
+            agents: Vec::new(),
+            own_writes: None,
             hold,
         }
+    }
+
+    /// Adds the check of own writes; what violates it makes the report invalid.
+    pub fn add_own_writes(&mut self, own_writes: OwnWritesReport) {
+        let violations = own_writes.violations().into_iter();
+        self.verdict.reasons.extend(violations.map(|text| VerdictReason {
+            code: ReasonCode::OwnWrites,
+            run: None,
+            text,
+        }));
+        if !self.verdict.reasons.is_empty() {
+            self.verdict.state = ResultTrust::Invalid;
+        }
+        self.own_writes = Some(own_writes);
     }
 }
 

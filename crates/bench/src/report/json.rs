@@ -3,7 +3,6 @@
 //! Owns writing and reading, and the digits of figures. Refuses unknown versions, because figures could silently mean
 //! something else.
 
-use std::fmt;
 use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
@@ -13,27 +12,15 @@ use crate::limits::REPORT_SCHEMA;
 use crate::report::schema::Report;
 
 /// Why a text is not a report.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// It is not JSON, or does not have the format it claims.
+    #[error("no report of `velodrome bench`: {0}")]
     Form(serde_json::Error),
     /// It is a report with another version of the format.
+    #[error("a report of schema {0}, and this program reads schema {REPORT_SCHEMA}")]
     Schema(u32),
 }
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReadError::Form(error) => write!(formatter, "no report of `velodrome bench`: {error}"),
-            ReadError::Schema(schema) => write!(
-                formatter,
-                "a report of schema {schema}, and this program reads schema {REPORT_SCHEMA}"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ReadError {}
 
 /// What every version has.
 #[derive(Deserialize)]

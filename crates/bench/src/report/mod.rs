@@ -2,6 +2,7 @@
 //!
 //! Owns the report, its schema and the conclusions. Never measures: [`Measured`] is all it knows.
 
+mod agent;
 mod build;
 mod condition;
 mod encryption;
@@ -12,13 +13,17 @@ pub mod html;
 mod json;
 mod latency;
 mod measured;
+mod own_writes;
 mod percentile;
 mod run;
 mod schema;
 mod summary;
 pub(crate) mod text;
+mod together;
 mod verdict;
 
+pub(crate) use agent::write_agents;
+pub use agent::{AgentReport, AgentState};
 pub use condition::{FailCondition, NoCondition};
 pub(crate) use encryption::sum_faults;
 pub use encryption::{
@@ -32,6 +37,7 @@ pub use json::{ReadError, to_pretty_json};
 pub use measured::{
     ClockBehaviour, Ended, Measured, PlanReport, RunMeasured, StageReport, TargetReport,
 };
+pub use own_writes::OwnWritesReport;
 pub use percentile::{NoPercentile, Percentile};
 pub use run::{
     BytesReport, ConnectionsReport, GeneratorReport, Holds, LatencyReport, LittlesLaw, Requests,

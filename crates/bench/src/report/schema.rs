@@ -6,8 +6,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::host::HostFacts;
+use crate::report::agent::AgentReport;
 use crate::report::hold::HoldReport;
 use crate::report::measured::{Ended, PlanReport};
+use crate::report::own_writes::OwnWritesReport;
 use crate::report::run::RunReport;
 use crate::report::summary::Summary;
 use crate::report::verdict::Verdict;
@@ -38,6 +40,12 @@ pub struct Report {
     /// The conditions under which it counts as failed.
     #[serde(default)]
     pub fail_if: Vec<ConditionReport>,
+    /// The generators on other hosts that made the measurement; empty if this one did.
+    #[serde(default)]
+    pub agents: Vec<AgentReport>,
+    /// Whether a client reads its own writes at other addresses of a store; null if that was not checked.
+    #[serde(default)]
+    pub own_writes: Option<OwnWritesReport>,
     /// The result of holding connections; null if not requested.
     #[serde(default)]
     pub hold: Option<HoldReport>,

@@ -3,7 +3,6 @@
 //! Owns that program while it runs, and its termination if the measurement ends early. Never judges
 //! what it printed.
 
-use std::fmt;
 use std::io::{self, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -20,32 +19,17 @@ use crate::report::{ReadError, Report};
 const PRINTED: [Option<i32>; 2] = [Some(0), Some(3)];
 
 /// Why a command gave no result.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum CommandError {
     /// The kernel did not run it.
-    Kernel(io::Error),
+    #[error("cannot be run: {0}")]
+    Kernel(#[from] io::Error),
     /// It failed.
+    #[error("failed with {0}")]
     Status(ExitStatus),
     /// It printed something else.
+    #[error("{0}")]
     Report(ReadError),
-}
-
-impl fmt::Display for CommandError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Kernel(error) => write!(formatter, "cannot be run: {error}"),
-            Self::Status(status) => write!(formatter, "failed with {status}"),
-            Self::Report(error) => error.fmt(formatter),
-        }
-    }
-}
-
-impl std::error::Error for CommandError {}
-
-impl From<io::Error> for CommandError {
-    fn from(error: io::Error) -> Self {
-        Self::Kernel(error)
-    }
 }
 
 /// Runs a command with `sh`, and reads the result that it prints. `None` if it was ended early: INT and TERM are

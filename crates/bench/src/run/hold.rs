@@ -64,6 +64,7 @@ pub fn hold(
         generator.lives.iter().for_each(|live| live.begin(window.start_ns));
         watch(&servers, window, &interrupts, &generator, |elapsed_ns| {
             look(&RunProgress { run: 1, runs: 1, elapsed_ns, window, glance: generator.glance() });
+            Continuation::GoOn
         })?
     };
     let ended = if opened == Continuation::End || (open > 0 && watched.wish == Continuation::End) {

@@ -9,7 +9,6 @@ mod describe;
 mod hold;
 mod interrupt;
 
-use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -51,38 +50,20 @@ pub struct RunProgress {
 }
 
 /// Why a run could not be made. Failed requests are not such an error; they are counted.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The threads could not be set up.
-    Launch(LaunchError),
+    #[error("{0}")]
+    Launch(#[from] LaunchError),
     /// The kernel refused something that every run needs.
-    Kernel(io::Error),
+    #[error("the run cannot be made: {0}")]
+    Kernel(#[from] io::Error),
     /// A thread ended without a result.
+    #[error("a generator thread ended without a result")]
     Thread,
-}
-
-impl fmt::Display for RunError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Launch(error) => error.fmt(formatter),
-            Self::Kernel(error) => write!(formatter, "the run cannot be made: {error}"),
-            Self::Thread => formatter.write_str("a generator thread ended without a result"),
-        }
-    }
-}
-
-impl std::error::Error for RunError {}
-
-impl From<LaunchError> for RunError {
-    fn from(error: LaunchError) -> Self {
-        Self::Launch(error)
-    }
-}
-
-impl From<io::Error> for RunError {
-    fn from(error: io::Error) -> Self {
-        Self::Kernel(error)
-    }
+    /// The generators of a measurement could not agree.
+    #[error("{0}")]
+    Agreement(String),
 }
 
 fn unix_ns() -> u64 {
@@ -103,12 +84,29 @@ pub fn requests(
     command: Vec<String>,
     mut look: impl FnMut(&RunProgress),
 ) -> Result<Report, RunError> {
+    requests_from(plan, command, None, |moment| {
+        look(moment);
+        Continuation::GoOn
+    })
+}
+
+/// The same as part of a measurement of several generators: the first run begins at `start_ns` of the monotonic clock,
+/// and `look` may end the measurement.
+///
+/// # Errors
+/// If the threads of a run cannot be set up.
+pub fn requests_from(
+    plan: &LoadPlan,
+    command: Vec<String>,
+    start_ns: Option<u64>,
+    mut look: impl FnMut(&RunProgress) -> Continuation,
+) -> Result<Report, RunError> {
     let interrupts = Interrupts::block();
     let begun_unix_s = unix_ns() / 1_000_000_000;
     // Before any thread is pinned: the affinity is the one given to the generator.
     let host = HostFacts::read();
     let work = Arc::new(Work::new(plan.clone()));
-    let (runs, ended) = all(&work, &interrupts, &mut look)?;
+    let (runs, ended) = all(&work, start_ns, &interrupts, &mut look)?;
     let verb = if plan.store.is_some() { "store" } else { "http" };
     let plan = describe::plan(plan, verb);
     Ok(Report::of(Measured { begun_unix_s, command, plan, ended, host, runs, hold: None }))
@@ -116,13 +114,15 @@ pub fn requests(
 
 fn all(
     work: &Arc<Work>,
+    mut start_ns: Option<u64>,
     interrupts: &Interrupts,
-    look: &mut impl FnMut(&RunProgress),
+    look: &mut impl FnMut(&RunProgress) -> Continuation,
 ) -> Result<(Vec<RunMeasured>, Ended), RunError> {
     let count = work.plan().runs.max(1);
     let mut runs = Vec::new();
     for run in 1..=count {
-        let (measured, wish) = once(work, run, interrupts, look)?;
+        let start_ns = start_ns.take().unwrap_or_else(|| monotonic_ns() + START_NS);
+        let (measured, wish) = once(work, run, start_ns, interrupts, look)?;
         runs.extend(measured);
         if wish == Continuation::End {
             return Ok((runs, Ended::Interrupted));
@@ -150,17 +150,18 @@ struct Reading {
 fn once(
     work: &Arc<Work>,
     run: u32,
+    start_ns: u64,
     interrupts: &Interrupts,
-    look: &mut impl FnMut(&RunProgress),
+    look: &mut impl FnMut(&RunProgress) -> Continuation,
 ) -> Result<(Option<RunMeasured>, Continuation), RunError> {
     let plan = work.plan();
     let servers = servers(plan);
-    let window = MeasuredWindow::new(monotonic_ns() + START_NS, plan.warmup, plan.duration);
+    let window = MeasuredWindow::new(start_ns, plan.warmup, plan.duration);
     let mut generator = stand(work, Some(window))?;
     generator.launched.start();
     let runs = plan.runs.max(1);
     let watched = watch(&servers, window, interrupts, &generator, |elapsed_ns| {
-        look(&RunProgress { run, runs, elapsed_ns, window, glance: generator.glance() });
+        look(&RunProgress { run, runs, elapsed_ns, window, glance: generator.glance() })
     })?;
     let outcomes = generator.gather(watched.wish, plan.connections)?;
     let measured = watched.before.and_then(|before| measured(outcomes, &before, &watched.after));
@@ -181,7 +182,7 @@ fn watch(
     window: MeasuredWindow,
     interrupts: &Interrupts,
     generator: &Generator,
-    mut look: impl FnMut(u64),
+    mut look: impl FnMut(u64) -> Continuation,
 ) -> Result<Watched, RunError> {
     let mut wish = Continuation::GoOn;
     let mut before = None;
@@ -190,7 +191,9 @@ fn watch(
         if before.is_none() && now_ns >= window.begin_ns {
             before = Some(read(servers));
         }
-        look(now_ns.saturating_sub(window.start_ns));
+        if look(now_ns.saturating_sub(window.start_ns)) == Continuation::End {
+            wish = Continuation::End;
+        }
         if wish == Continuation::End || now_ns >= window.end_ns || generator.is_over() {
             break;
         }

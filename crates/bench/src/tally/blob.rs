@@ -2,7 +2,6 @@
 //!
 //! Owns both directions and what is refused. Never reads a file; never trusts the lengths a blob claims.
 
-use std::fmt;
 use std::io::Read;
 
 use base64::Engine;
@@ -10,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::read::ZlibDecoder;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer, V2Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::limits::{BLOB_BYTES_MAXIMUM, LATENCY_MAXIMUM_NS};
 use crate::tally::Latency;
@@ -24,30 +24,44 @@ const PREFIX_BYTES: usize = 8;
 const HEADER_BYTES: usize = 40;
 
 /// Why something is no blob.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BlobError {
     /// It is longer than [`BLOB_BYTES_MAXIMUM`], as it is or inflated.
+    #[error("a histogram longer than any of ours")]
     TooLong,
     /// The text is not base64.
+    #[error("a histogram that is not base64")]
     Encoding,
     /// It ends too early, or the compressed part cannot be inflated.
+    #[error("a histogram that ends too early")]
     Cut,
     /// The bytes are none of the V2 format.
+    #[error("a histogram that is not in the HDR V2 format")]
     Format,
 }
 
-impl fmt::Display for BlobError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            BlobError::TooLong => "a histogram longer than any of ours",
-            BlobError::Encoding => "a histogram that is not base64",
-            BlobError::Cut => "a histogram that ends too early",
-            BlobError::Format => "a histogram that is not in the HDR V2 format",
-        })
+/// A distribution as one generator sends it to another.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct StoredLatency {
+    hdr_v2: String,
+    sum_ns: u64,
+    clamped: u64,
+}
+
+impl From<Latency> for StoredLatency {
+    fn from(latency: Latency) -> Self {
+        let (sum_ns, clamped) = (latency.sum_ns(), latency.clamped());
+        Self { hdr_v2: latency.to_text(), sum_ns, clamped }
     }
 }
 
-impl std::error::Error for BlobError {}
+impl TryFrom<StoredLatency> for Latency {
+    type Error = BlobError;
+
+    fn try_from(stored: StoredLatency) -> Result<Self, BlobError> {
+        Ok(Latency::from_text(&stored.hdr_v2)?.counted(stored.sum_ns, stored.clamped))
+    }
+}
 
 impl Latency {
     /// The distribution in the HDR V2 format.

@@ -5,11 +5,14 @@
 use std::fmt::{self, Write};
 
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 
+use super::blob::StoredLatency;
 use crate::limits::{LATENCY_DIGITS, LATENCY_MAXIMUM_NS};
 
 /// A distribution of times in nanoseconds, each known to a thousandth of itself.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "StoredLatency", try_from = "StoredLatency")]
 pub struct Latency {
     pub(super) histogram: Histogram<u64>,
     /// The exact sum, for an exact mean. Times beyond the maximum are in it as they were.
@@ -40,6 +43,11 @@ impl Latency {
             self.clamped += count;
         }
         self.histogram.saturating_record_n(nanoseconds.min(LATENCY_MAXIMUM_NS), count);
+    }
+
+    /// The same with the sum and the number that were counted when its times were recorded.
+    pub(super) fn counted(self, sum_ns: u64, clamped: u64) -> Latency {
+        Latency { sum_ns, clamped, ..self }
     }
 
     /// Forgets everything.

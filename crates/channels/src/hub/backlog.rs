@@ -5,34 +5,17 @@
 //! that has to wait is told later, as if the home were another scheduler.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
-use runtime::mailbox::Endpoint;
 use runtime::service::ServiceContext;
 use runtime::trace;
 
 use super::Channels;
-use crate::letter::{Item, Publisher, Receipt, Stamp};
+use super::transit::{Incoming, MessageOrigin};
+use crate::letter::{Item, Receipt};
 use crate::limits::{STEPS_PER_TURN, UNSENT_BYTES};
-use crate::message::Offer;
 use crate::outcome::{ChannelRefusal, Published};
+use crate::ruled::Ruled;
 use crate::traced;
-
-/// A message on its way to its channel.
-#[derive(Debug)]
-pub(super) struct Incoming {
-    pub(super) from: Endpoint,
-    pub(super) name: Arc<str>,
-    pub(super) offer: Offer,
-    pub(super) publisher: Option<Publisher>,
-    pub(super) stamp: Stamp,
-}
-
-impl Incoming {
-    fn bytes(&self) -> usize {
-        size_of::<Self>() + self.name.len() + self.offer.body.bytes().len()
-    }
-}
 
 /// The waiting messages, in order, and the steps of this turn so far.
 #[derive(Debug, Default)]
@@ -74,10 +57,10 @@ impl Channels {
         if self.backlog.is_open() {
             return self.accept_incoming(message, context);
         }
-        let (from, publisher) = (message.from, message.publisher);
+        let origin = message.origin;
         let postponed = self.backlog.postpone(message);
         if let Err(refusal) = self.counted(postponed) {
-            self.tell_publisher(from, publisher, Err(refusal), context);
+            self.tell_publisher(origin, Err(refusal), context);
         }
     }
 
@@ -98,20 +81,21 @@ impl Channels {
     }
 
     fn accept_incoming<M>(&mut self, message: Incoming, context: &mut ServiceContext<'_, M>) {
-        let Incoming { from, name, offer, publisher, stamp } = message;
+        let Incoming { origin, name, rule, offer, stamp } = message;
         self.lags.begin(stamp);
-        let accepted = self.accept_once(&name, offer, context.now.monotonic_ms());
-        if trace::is_on() && from != self.here && accepted.is_ok() {
-            traced::came(from);
+        let channel = self.rulebook.renew(Ruled::new(&name, rule));
+        let accepted = self.accept_once(channel, offer, origin, context.now.monotonic_ms());
+        if trace::is_on() && origin.from != self.here && accepted.is_ok() {
+            traced::came(origin.from);
         }
-        let result = self.counted(accepted);
-        self.tell_publisher(from, publisher, result, context);
+        if let Some(result) = self.counted(accepted).transpose() {
+            self.tell_publisher(origin, result, context);
+        }
     }
 
-    fn tell_publisher<M>(
+    pub(super) fn tell_publisher<M>(
         &mut self,
-        from: Endpoint,
-        publisher: Option<Publisher>,
+        MessageOrigin { from, publisher }: MessageOrigin,
         result: Result<Published, ChannelRefusal>,
         context: &mut ServiceContext<'_, M>,
     ) {

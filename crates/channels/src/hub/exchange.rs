@@ -13,18 +13,19 @@ use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::trace;
 
 use super::Channels;
-use super::backlog::Incoming;
-use crate::channel::{Channel, Joined, News, Place};
+use super::transit::{Incoming, MessageOrigin};
 use crate::format::Numbered;
-use crate::history::History;
 use crate::letter::{ChannelLetter, Item, PublishReceipt, Publisher, Receipt};
 use crate::limits::UNSENT_BYTES;
+use crate::member::Whereabouts;
 use crate::message::Payload;
 use crate::patterns::Known;
 use crate::position::Position;
+use crate::ruled::Ruled;
+use crate::shared::WaitingJoin;
 use crate::traced;
 
-/// What has to be sent to one other scheduler.
+/// The unsent items for one other scheduler.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
     deliveries: Vec<Item>,
@@ -79,23 +80,27 @@ impl Channels {
 
     fn take_item<M>(&mut self, from: Endpoint, item: Item, context: &mut ServiceContext<'_, M>) {
         match item {
-            Item::Publish { name, offer, publisher, stamp } => {
-                self.on_publish(Incoming { from, name, offer, publisher, stamp }, context);
+            Item::Publish { name, rule, offer, publisher, stamp } => {
+                let origin = MessageOrigin { from, publisher };
+                self.on_publish(Incoming { origin, name, rule, offer, stamp }, context);
             }
             Item::Receipt(receipt) => self.on_receipt(receipt, context),
-            Item::Join { name, ticket } => self.on_join(from, name, ticket),
-            Item::Joined { name, ticket, epoch, next, history } => {
-                let history = History::of(history, next);
+            Item::Join { name, ticket, reach } => {
+                self.on_join(name, WaitingJoin { from, ticket, reach });
+            }
+            Item::Joined { name, ticket, epoch, history } => {
                 self.on_joined(&name, ticket, (epoch, history), context);
             }
+            Item::Renewed { name, epoch, history } => self.on_renewed(&name, epoch, history),
             Item::Count { name, subscribers, dropped } => {
                 self.on_count(from, &name, (subscribers, dropped));
             }
-            Item::Deliver { name, epoch, offset, body, patterns, stamp } => {
+            Item::Deliver { name, rule, epoch, offset, before, body, patterns, stamp } => {
                 self.lags.begin(stamp);
                 let position = Position { epoch, offset };
                 let now_ms = context.now.monotonic_ms();
-                self.on_deliver(&name, position, (&body, &patterns), now_ms);
+                let channel = self.rulebook.renew(Ruled::new(&name, rule));
+                self.on_deliver(channel, (position, before), (&body, &patterns), now_ms);
                 if trace::is_on() {
                     let place = self.by_name.get(&*name).copied();
                     let channel = place.and_then(|place| self.channels[place as usize].as_ref());
@@ -103,13 +108,16 @@ impl Channels {
                     traced::arrived(&name, position, from, subscribers);
                 }
             }
-            Item::Ask { process, number, question } => {
-                self.on_ask(from, process, number, &question);
+            Item::Ask { asker, number, question } => {
+                self.on_ask(from, asker, number, &question);
             }
-            Item::Told { process, number, findings } => {
-                self.on_told(process, number, findings, context);
+            Item::Told { asker, number, findings } => {
+                self.on_told(asker, number, findings, context);
             }
-            Item::Member { name, member, step } => self.on_member(from, &name, &member, step),
+            Item::Asked { from, question } => self.on_asked(from, question),
+            Item::Member { name, member, step } => {
+                self.on_member(Whereabouts::Scheduler(from), &name, &member, step);
+            }
             Item::Presence { name, member, step } => self.on_presence(&name, &member, step),
             Item::Pattern { glob, subscribers, ticket } => {
                 let has_room = self.patterns.note(from, &glob, subscribers);
@@ -139,95 +147,27 @@ impl Channels {
         }
     }
 
-    /// Another scheduler has subscribers of a channel whose home this is.
-    fn on_join(&mut self, from: Endpoint, name: Arc<str>, ticket: u64) {
-        // The limit applies on the scheduler that asks, which has a place for the channel as well.
-        let known = self.by_name.get(&name).copied();
-        let Some(place) = known.or_else(|| self.make(&name).ok()) else { return };
-        let Some(channel) = &mut self.channels[place as usize] else { return };
-        if let Place::Home(others) = &mut channel.place {
-            others.retain(|(other, _)| *other != from);
-            others.push((from, 1));
-        }
-        let (epoch, next, history) =
-            (channel.epoch, channel.history.next(), channel.history.copy());
-        let joined = Item::Joined { name, ticket, epoch, next, history };
-        self.outgoing[usize::from(from.0)].push(joined);
-    }
-
-    /// The home of a channel has answered.
-    fn on_joined<M>(
-        &mut self,
-        name: &str,
-        of_ticket: u64,
-        (epoch, history): (u64, History),
-        context: &mut ServiceContext<'_, M>,
-    ) {
-        let Some(place) = self.by_name.get(name).copied() else { return };
-        let Some(channel) = &mut self.channels[place as usize] else { return };
-        let Place::Elsewhere { ticket, joined, .. } = &mut channel.place else { return };
-        if *ticket != of_ticket {
-            // The join was taken back meanwhile.
-            return;
-        }
-        *joined = Joined::Yes;
-        channel.epoch = epoch;
-        self.history_bytes += history.held_bytes();
-        channel.history = history;
-        channel.news = News::Some;
-        let mut audiences = std::mem::take(&mut channel.audiences);
-        for audience in &mut audiences {
-            for (process, since) in audience.let_in() {
-                let mut told = Vec::new();
-                channel.write_since(since, audience.format, &mut told);
-                if told.is_empty() {
-                    // It reports by itself that its subscription is active.
-                    context.command(SchedulerCommand::Resume(process));
-                } else {
-                    // One that has ended leaves by itself.
-                    let _queued = context.queue(process, &told.into(), usize::MAX);
-                }
-            }
-        }
-        channel.audiences = audiences;
-        self.note(place);
-        self.bound_histories();
-    }
-
-    fn on_count(&mut self, from: Endpoint, name: &str, (subscribers, dropped): (u32, u64)) {
-        let Some(place) = self.by_name.get(name).copied() else { return };
-        if let Some(Channel { place: Place::Home(others), dropped: of_channel, .. }) =
-            &mut self.channels[place as usize]
-        {
-            *of_channel += dropped;
-            others.retain(|(other, _)| *other != from);
-            if subscribers > 0 {
-                others.push((from, subscribers));
-            }
-        }
-        self.note(place);
-    }
-
     /// A message of a channel whose home is another scheduler.
     fn on_deliver(
         &mut self,
-        name: &str,
-        position: Position,
+        ruled: Ruled<'_>,
+        (position, before): (Position, u64),
         (body, patterns): (&Payload, &[Arc<str>]),
         now_ms: u64,
     ) {
         self.order += 1;
-        let has_history = self.rulebook.of(name).history.keeps();
+        let has_history = self.rulebook.rules_of(ruled).history.keeps();
+        let name = ruled.name();
         let place = self.by_name.get(name).copied();
         if let Some(place) = place
             && let Some(channel) = &mut self.channels[place as usize]
             && channel.is_known()
             && channel.epoch == position.epoch
-            && channel.history.next() == position.offset
+            && channel.history.is_next(position.offset, before)
         {
-            let before = channel.history.held_bytes();
-            channel.accept(self.order, body, now_ms);
-            self.history_bytes = self.history_bytes + channel.history.held_bytes() - before;
+            let held = channel.history.held_bytes();
+            channel.accept(self.order, position.offset, body, now_ms);
+            self.history_bytes = self.history_bytes + channel.history.held_bytes() - held;
             self.tell_listeners(place, position, body);
             self.note(place);
             self.bound_histories();
@@ -238,7 +178,7 @@ impl Channels {
         for place in &patterns {
             self.put_for_pattern(*place, message);
         }
-        self.note_lag(name, place, &patterns);
+        self.note_lag(ruled, place, &patterns);
     }
 
     /// Tells the other schedulers how many subscribers patterns have here.
@@ -290,7 +230,7 @@ impl Channels {
                 context.command(SchedulerCommand::Resume(process));
             }
             if has_room {
-                audience.let_in();
+                audience.let_in(|_| true);
             }
         }
     }

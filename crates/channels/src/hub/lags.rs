@@ -11,6 +11,7 @@ use runtime::account::{moment_ns, ticks_of};
 use super::Channels;
 use crate::letter::Stamp;
 use crate::limits::MESSAGES_PER_SAMPLE;
+use crate::ruled::Ruled;
 
 /// The times of one scheduler.
 #[derive(Debug, Default)]
@@ -20,7 +21,7 @@ pub(super) struct Lags {
     of_current: Stamp,
     /// The section of each message that is timed and is queued at the end of this turn, and when it was published.
     timed: Vec<(usize, u64)>,
-    /// By the number of the section plus one; 0: channels without rules.
+    /// By the number of the section; 0: channels without rules.
     times: Histograms,
 }
 
@@ -70,7 +71,7 @@ impl Lags {
 
 impl Channels {
     /// The current message is for the subscribers of this channel and of these patterns.
-    pub(super) fn note_lag(&mut self, name: &str, place: Option<u32>, patterns: &[u32]) {
+    pub(super) fn note_lag(&mut self, ruled: Ruled<'_>, place: Option<u32>, patterns: &[u32]) {
         let Some(published) = self.lags.take_current() else { return };
         let channel = place.and_then(|place| self.channels[place as usize].as_ref());
         let has_some = |place: &u32| {
@@ -78,8 +79,7 @@ impl Channels {
         };
         if channel.is_some_and(|channel| channel.subscribers() > 0) || patterns.iter().any(has_some)
         {
-            let section = self.rulebook.section(name).map_or(0, |(number, _)| number + 1);
-            self.lags.timed.push((section, published.get()));
+            self.lags.timed.push((ruled.rule().section(), published.get()));
         }
     }
 

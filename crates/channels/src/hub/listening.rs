@@ -14,7 +14,7 @@ use crate::limits::{LISTENER_MESSAGES, LISTENERS_BYTES};
 use crate::message::Payload;
 use crate::outcome::ChannelRefusal;
 use crate::position::Position;
-use crate::rights::Rights;
+use crate::ruling::SubscribeRight;
 
 /// The memory of a waiting message in addition to its bytes.
 const MESSAGE_BYTES: usize = size_of::<Heard>();
@@ -57,6 +57,13 @@ impl Listeners {
         }
     }
 
+    /// A listener is told with its next message that one was lost, or more.
+    pub(super) fn lose(&mut self, number: ListenerNumber) {
+        if let Some(listener) = self.of.get_mut(&number) {
+            listener.lost += 1;
+        }
+    }
+
     /// Gives a message to a listener. Returns how many it lost.
     pub(super) fn put(
         &mut self,
@@ -86,9 +93,13 @@ impl Channels {
     ///
     /// # Errors
     /// If there is no room.
-    pub fn listen(&mut self, name: &str, number: ListenerNumber) -> Result<(), ChannelRefusal> {
-        self.check_subscribe(name, &Rights::ALL)?;
-        let place = self.find_or_make(name)?;
+    pub fn listen(
+        &mut self,
+        right: &SubscribeRight<'_>,
+        number: ListenerNumber,
+    ) -> Result<(), ChannelRefusal> {
+        self.check_subscriptions()?;
+        let place = self.find_or_make(self.rulebook.renew(right.channel()))?;
         let Some(channel) = &mut self.channels[place as usize] else {
             return Err(ChannelRefusal::Full);
         };
@@ -102,7 +113,6 @@ impl Channels {
 
     /// Whether a listener's subscription is active, so that it hears every message published from now on. It becomes so
     /// in a turn with letters.
-    #[must_use]
     pub fn is_listening(&self, number: ListenerNumber) -> bool {
         let channel = self.listeners.of.get(&number).map(|listener| listener.channel);
         let channel = channel.and_then(|place| self.channels[place as usize].as_ref());

@@ -3,11 +3,14 @@
 //! Owns the table of channels and their cost. `subscribing` and `publishing` serve clients, `exchange` talks to other
 //! schedulers, `backlog` bounds the work of a turn, `sending` ends it, `ordering` queues its messages, `polling` serves
 //! requests that wait for the next message, `surveys` counts subscribers, `searches` finds channels, `users` knows
-//! those with tokens, `repeats` messages that arrive twice, `rates` how often each client publishes, `lags` how long
-//! messages take, `listening` subscribers within the server.
+//! those with tokens, `cluster` other nodes, `repeats` messages that arrive twice, `rates` how often each client
+//! publishes, `lags` how long messages take, `listening` subscribers within the server. `joining` gives a channel's
+//! state to other schedulers, `transit` is a message between these.
 
 mod backlog;
+mod cluster;
 mod exchange;
+mod joining;
 mod lags;
 mod listening;
 mod ordering;
@@ -19,6 +22,7 @@ mod searches;
 mod sending;
 mod subscribing;
 mod surveys;
+mod transit;
 mod users;
 mod viewing;
 
@@ -28,7 +32,6 @@ use ahash::{HashMap, RandomState};
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 
-use crate::audience::Seat;
 use crate::channel::{Channel, Joined, Place};
 use crate::format::Format;
 use crate::letter::{Item, Receipt};
@@ -36,11 +39,15 @@ use crate::limits::{CHANNELS, CHANNELS_COMPARED, HISTORY_BYTES, HISTORY_COMPARED
 use crate::member::Member;
 use crate::outcome::{ChannelRefusal, Published};
 use crate::patterns::Patterns;
-use crate::rights::Rights;
+use crate::rights::{Rights, Sender};
+use crate::ruled::Ruled;
 use crate::rules::Rulebook;
+use crate::ruling::{ChannelScope, PublishRight, Ruling, ServerRight, SubscribeRight};
+use crate::seat::Seat;
 use crate::stats::ChannelStats;
 
 use self::backlog::Backlog;
+use self::cluster::Cluster;
 use self::exchange::Outgoing;
 use self::lags::Lags;
 use self::listening::Listeners;
@@ -68,13 +75,11 @@ pub struct Subscription {
 
 /// A process that subscribes.
 #[derive(Clone, Copy, Debug)]
-pub struct Subscriber<'s> {
+pub struct Subscriber {
     /// The process.
     pub process: ProcessId,
     /// Its format.
     pub format: Format,
-    /// The rights of its client.
-    pub rights: &'s Rights,
 }
 
 /// The object of a subscription.
@@ -128,6 +133,8 @@ pub struct Channels {
     listeners: Listeners,
     rates: Rates,
     lags: Lags,
+    /// The cluster, if this scheduler is in one.
+    cluster: Option<Box<Cluster>>,
     tickets: u64,
     next_sweep_ms: u64,
     cursor: usize,
@@ -172,6 +179,7 @@ impl Channels {
             listeners: Listeners::default(),
             rates: Rates::default(),
             lags: Lags::default(),
+            cluster: None,
             tickets: 0,
             next_sweep_ms: 0,
             cursor: 0,
@@ -180,33 +188,50 @@ impl Channels {
         }
     }
 
-    /// The rules of all channels.
-    #[must_use]
-    pub fn rulebook(&self) -> &Arc<Rulebook> {
-        &self.rulebook
-    }
-
-    /// Whether the rules allow a client to subscribe to a channel with this name.
+    /// The right of a client to publish to a channel.
     ///
     /// # Errors
-    /// Why not.
-    pub fn may_subscribe(&self, name: &str, rights: &Rights) -> Result<(), ChannelRefusal> {
-        rights.to_subscribe(name, self.rulebook.of(name))
+    /// If the rules do not give it.
+    pub fn may_publish<'r>(
+        &mut self,
+        name: &'r str,
+        scope: ChannelScope,
+        sender: Sender<'r>,
+    ) -> Result<Ruling<PublishRight<'r>>, ChannelRefusal> {
+        let ruling = self.rulebook.may_publish(name, scope, sender);
+        self.counted(ruling)
     }
 
-    /// Whether the rules allow a client to publish to a channel with this name.
+    /// The right of a client to subscribe to a channel, to read its history, and to know its members.
     ///
     /// # Errors
-    /// Why not.
-    pub fn may_publish(&self, name: &str, rights: &Rights) -> Result<(), ChannelRefusal> {
-        rights.to_publish(name, self.rulebook.of(name))
+    /// If the rules do not give it.
+    pub fn may_subscribe<'r>(
+        &mut self,
+        name: &'r str,
+        scope: ChannelScope,
+        rights: &'r Rights,
+    ) -> Result<Ruling<SubscribeRight<'r>>, ChannelRefusal> {
+        let ruling = self.rulebook.may_subscribe(name, scope, rights);
+        self.counted(ruling)
+    }
+
+    /// Whether the rules still allow a subscription of a client, whose rights have changed.
+    pub fn still_allows(&self, name: &str, rights: &Rights) -> bool {
+        self.rulebook.may_subscribe(name, ChannelScope::Any, rights).is_ok()
+    }
+
+    /// The rights of the server itself to a channel.
+    pub fn server_right<N: AsRef<str>>(&self, name: N) -> ServerRight<N> {
+        self.rulebook.server_right(name)
     }
 
     /// Sets new rules. Subscriptions stay; histories are cut with the next message or check.
     pub fn set_rulebook(&mut self, rulebook: Arc<Rulebook>) {
         for channel in self.channels.iter_mut().flatten() {
-            channel.rules = Arc::clone(rulebook.of(&channel.name));
+            channel.rules = Arc::clone(rulebook.rules_of(rulebook.find(&channel.name)));
         }
+        self.follow_by_rules();
         self.rates.clear();
         if !rulebook.patterns().eq(self.rulebook.patterns()) {
             self.lags.forget();
@@ -215,7 +240,6 @@ impl Channels {
     }
 
     /// The counters.
-    #[must_use]
     pub fn stats(&self) -> ChannelStats {
         ChannelStats {
             channels: self.by_name.len() as u64,
@@ -243,7 +267,8 @@ impl Channels {
     }
 
     /// The index of a channel. A new one is requested from its home.
-    fn find_or_make(&mut self, name: &str) -> Result<u32, ChannelRefusal> {
+    fn find_or_make(&mut self, channel: Ruled<'_>) -> Result<u32, ChannelRefusal> {
+        let name = channel.name();
         if let Some(place) = self.by_name.get(name) {
             return Ok(*place);
         }
@@ -253,7 +278,7 @@ impl Channels {
         if self.outgoing[usize::from(self.home(name).0)].is_full() {
             return Err(ChannelRefusal::Busy);
         }
-        self.make(name)
+        self.make(channel)
     }
 
     /// Removes a channel without subscribers to make room. `false`: there was none among those that were checked.
@@ -276,21 +301,22 @@ impl Channels {
     }
 
     /// Adds a new channel.
-    fn make(&mut self, name: &str) -> Result<u32, ChannelRefusal> {
+    fn make(&mut self, channel: Ruled<'_>) -> Result<u32, ChannelRefusal> {
+        let name = channel.name();
         let (home, ticket) = (self.home(name), self.ticket());
         let place = if home == self.here {
             Place::Home(Vec::new())
         } else {
-            Place::Elsewhere { home, ticket, joined: Joined::No }
+            Place::Elsewhere { home, ticket, reach: 0, joined: Joined::No }
         };
         // An epoch is never used again, by this scheduler or after a restart.
         let epoch = self.home_of.hash_one((self.here, ticket, name));
-        let channel = Channel::new(name, self.rulebook.of(name), epoch, place);
+        let channel = Channel::new(name, self.rulebook.rules_of(channel), epoch, place);
         let name = Arc::clone(&channel.name);
         self.with_history += usize::from(channel.rules.history.keeps());
         if home != self.here {
             let name = Arc::clone(&name);
-            self.outgoing[usize::from(home.0)].push(Item::Join { name, ticket });
+            self.outgoing[usize::from(home.0)].push(Item::Join { name, ticket, reach: 0 });
         }
         let place = if let Some(free) = self.free.pop() {
             self.channels[free as usize] = Some(channel);
@@ -300,6 +326,9 @@ impl Channels {
             u32::try_from(self.channels.len() - 1).map_err(|_| ChannelRefusal::Full)?
         };
         self.by_name.insert(name, place);
+        if self.cluster.is_some() && home == self.here {
+            self.follow(place);
+        }
         Ok(place)
     }
 

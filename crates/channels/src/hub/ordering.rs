@@ -14,9 +14,10 @@ use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 
 use super::{Channels, Subscribed};
-use crate::audience::{Audience, Part, Receiver, Slowed};
+use crate::audience::{Audience, Part};
 use crate::limits::BEHIND;
 use crate::rules::SlowPolicy;
+use crate::seat::{Receiver, Slowed};
 
 /// An audience with messages of this turn.
 #[derive(Clone, Copy, Debug)]

@@ -14,7 +14,7 @@ use crate::format::{Numbered, write_object};
 use crate::limits::{POLL_ANSWER_SIZE, POLL_BYTES_PER_TURN, POLLS_RESUMED};
 use crate::outcome::ChannelRefusal;
 use crate::position::Position;
-use crate::rights::Rights;
+use crate::ruling::SubscribeRight;
 
 /// Waiting requests, in an order that a simulated world can repeat.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ pub(super) struct Polls {
     written: usize,
 }
 
-/// What a request waits for.
+/// The wait of a request.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     channel: u32,
@@ -90,19 +90,20 @@ impl Channels {
     /// most this many milliseconds. It is asked again with the same arguments when there may be messages.
     ///
     /// # Errors
-    /// If the rules do not allow it, or there is no room.
+    /// If there is no room.
     pub fn poll(
         &mut self,
-        name: &str,
+        right: &SubscribeRight<'_>,
         since: Option<Position>,
-        (process, rights): (ProcessId, &Rights),
+        process: ProcessId,
         (now_ms, wait_ms): (u64, u64),
     ) -> Result<Option<Vec<u8>>, ChannelRefusal> {
         let before = self.polls.waiting.get(&process).copied();
         if before.is_none() {
-            self.check_subscribe(name, rights)?;
+            self.check_subscriptions()?;
         }
-        let place = match self.find_or_make(name) {
+        let ruled = self.rulebook.renew(right.channel());
+        let place = match self.find_or_make(ruled) {
             Ok(place) => place,
             Err(refusal) => {
                 self.forget_poll(process);
@@ -114,10 +115,8 @@ impl Channels {
             return Err(ChannelRefusal::Full);
         };
         // A request without a position asks for the next message, unless the history has some.
-        let since = since.unwrap_or(Position { epoch: channel.epoch, offset: 0 });
-        let is_of_now = channel.is_of_now(since);
-        let is_behind =
-            channel.is_known() && (!is_of_now || since.offset < channel.position().offset);
+        let since = since.unwrap_or_else(|| channel.beginning());
+        let is_behind = channel.is_known() && channel.is_behind(since);
         let is_due = is_behind || until_ms <= now_ms && channel.is_known();
         if is_due && self.polls.may_answer(process) {
             let answer = answer_of(channel, since);
@@ -159,8 +158,12 @@ impl Channels {
     ///
     /// # Errors
     /// If there is no room.
-    pub fn is_ready(&mut self, name: &str, process: ProcessId) -> Result<bool, ChannelRefusal> {
-        let place = self.find_or_make(name);
+    pub fn is_ready(
+        &mut self,
+        right: &SubscribeRight<'_>,
+        process: ProcessId,
+    ) -> Result<bool, ChannelRefusal> {
+        let place = self.find_or_make(self.rulebook.renew(right.channel()));
         let place = self.counted(place)?;
         let Some(channel) = &self.channels[place as usize] else {
             return Err(ChannelRefusal::Full);
@@ -184,7 +187,6 @@ impl Channels {
     }
 
     /// Whether a request waits for a message.
-    #[must_use]
     pub fn is_polling(&self, process: ProcessId) -> bool {
         self.polls.waiting.contains_key(&process)
     }
@@ -208,23 +210,26 @@ impl Channels {
 /// `{"since":"e-7","recovered":true,"messages":[…]}`: as many messages as fit into an answer, and one at least. `since`
 /// is the position of the last one.
 fn answer_of(channel: &Channel, since: Position) -> Vec<u8> {
-    let is_of_now = channel.is_of_now(since);
-    let first = if is_of_now { since.offset + 1 } else { 0 };
-    let (messages, lost) = channel.history.since(first);
-    let recovered = is_of_now && lost == 0;
+    let is_of_now = channel.is_reached_by(since);
+    let after = if is_of_now { since.offset } else { 0 };
+    let (messages, is_lost) = channel.history.since(after);
+    let recovered = is_of_now && !is_lost;
     let mut last = channel.position();
+    last.offset = last.offset.max(after);
+    let mut written_to = last;
     let mut written = Vec::new();
     for (offset, body) in messages {
         let position = Position { epoch: channel.epoch, offset };
         if !written.is_empty() {
             if written.len() + body.bytes().len() > POLL_ANSWER_SIZE {
-                last = Position { offset: offset - 1, ..position };
+                last = written_to;
                 break;
             }
             written.push(b',');
         }
         let message = Numbered { channel: &channel.name, position, has_history: true, body };
         write_object(message, &mut written);
+        written_to = position;
     }
     let begin = format!("{{\"since\":\"{last}\",\"recovered\":{recovered},\"messages\":[");
     [begin.as_bytes(), &written, b"]}"].concat()

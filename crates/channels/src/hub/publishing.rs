@@ -8,9 +8,10 @@ use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 use runtime::trace;
 
-use super::backlog::Incoming;
+use super::transit::{Bound, Incoming, MessageOrigin};
 use super::{Channels, Subscribed};
 use crate::channel::{Channel, Place};
+use crate::cluster::ClusterOrder;
 use crate::format::Numbered;
 use crate::letter::{Item, PublishReceipt, Publisher, Receipt};
 use crate::limits::{BYTES_PER_STEP, STEPS_PER_MESSAGE, TURN_BYTES};
@@ -18,47 +19,51 @@ use crate::message::{Offer, Payload};
 use crate::outcome::{ChannelRefusal, PublishOutcome, Published};
 use crate::patterns::Pattern;
 use crate::position::Position;
-use crate::rights::Sender;
+use crate::ruled::{RuleNumber, Ruled};
+use crate::ruling::PublishRight;
 use crate::traced;
 
 impl Channels {
-    /// A client publishes. `None`: the channel's home is another scheduler, or has done enough in this turn. If a
-    /// publisher is given, it gets a receipt.
+    /// A client publishes. `None`: the channel's home is another scheduler, or has done enough in this turn, or a
+    /// cluster keeps the messages. If a publisher is given, it gets a receipt.
     ///
     /// # Errors
-    /// If the rules do not allow it, or there is no room.
+    /// If the message exceeds what the rules allow, or there is no room.
     pub fn publish(
         &mut self,
-        name: &str,
+        right: &PublishRight<'_>,
         offer: impl Into<Offer>,
-        sender: Sender<'_>,
         publisher: Option<Publisher>,
         now_ms: u64,
     ) -> Result<Option<Published>, ChannelRefusal> {
         let offer = offer.into();
-        let section = self.rulebook.section(name);
-        let rules = section.map_or(self.rulebook.unnamed(), |(_, rules)| rules);
-        let rate = section.and_then(|(number, rules)| Some((number, rules.rate?)));
-        let allowed = sender.rights.to_publish(name, rules).and_then(|()| {
-            let fits = offer.body.bytes().len() as u64 <= rules.message_size;
-            if fits { Ok(()) } else { Err(ChannelRefusal::TooLarge) }
-        });
-        self.counted(allowed)?;
-        if let Some((section, rate)) = rate
-            && !self.rates.admit(section, rate, sender, now_ms)
+        let channel = self.rulebook.renew(right.channel());
+        let rules = self.rulebook.rules_of(channel);
+        let rate = rules.rate;
+        if offer.body.bytes().len() as u64 > rules.message_size {
+            return self.counted(Err(ChannelRefusal::TooLarge));
+        }
+        if let Some(rate) = rate
+            && !self.rates.admit(channel.rule().section(), rate, right.sender(), now_ms)
         {
             return self.counted(Err(ChannelRefusal::TooOften));
         }
+        let (name, rule) = (channel.name(), channel.rule());
         let stamp = self.lags.stamp();
         let home = self.home(name);
+        let origin = MessageOrigin { from: self.here, publisher };
         if home == self.here && self.backlog.is_open() {
             self.lags.begin(stamp);
-            let published = self.accept_once(name, offer, now_ms).map(Some);
-            return self.counted(published);
+            let published = self.accept_once(channel, offer, origin, now_ms);
+            let published = self.counted(published)?;
+            if published.is_none() {
+                self.await_receipt(publisher);
+            }
+            return Ok(published);
         }
         let name = name.into();
         if home == self.here {
-            let message = Incoming { from: home, name, offer, publisher, stamp };
+            let message = Incoming { origin, name, rule, offer, stamp };
             let postponed = self.backlog.postpone(message);
             self.counted(postponed)?;
         } else {
@@ -66,95 +71,137 @@ impl Channels {
             if outgoing.is_full() {
                 return self.counted(Err(ChannelRefusal::Busy));
             }
-            outgoing.push(Item::Publish { name, offer, publisher, stamp });
+            outgoing.push(Item::Publish { name, rule, offer, publisher, stamp });
         }
-        if let Some(Publisher { process, told: PublishReceipt::ByResuming }) = publisher {
-            self.awaited.insert(process, None);
-        }
+        self.await_receipt(publisher);
         Ok(None)
     }
 
+    fn await_receipt(&mut self, publisher: Option<Publisher>) {
+        if let Some(Publisher { process, told: PublishReceipt::ByResuming }) = publisher {
+            self.awaited.insert(process, None);
+        }
+    }
+
     /// A message of a channel whose home this is. A message with a key that was used before is not published again.
+    /// `None`: it is on its way into the cluster, and its publisher will be told.
     pub(super) fn accept_once(
         &mut self,
-        name: &str,
+        channel: Ruled<'_>,
         offer: Offer,
+        origin: MessageOrigin,
         now_ms: u64,
-    ) -> Result<Published, ChannelRefusal> {
-        let Offer { body, key } = offer;
-        let Some(key) = key else { return self.accept(name, &body, now_ms) };
-        if let Some(published) = self.repeats.find(name, &key, now_ms) {
-            return Ok(published);
+    ) -> Result<Option<Published>, ChannelRefusal> {
+        let name = channel.name();
+        let known = offer.key.as_ref().and_then(|key| self.repeats.find(name, key, now_ms));
+        if known.is_some() {
+            return Ok(known);
         }
-        let published = self.accept(name, &body, now_ms)?;
-        self.repeats.keep(name, key, published, now_ms);
-        Ok(published)
+        if self.cluster.is_some() && self.rulebook.rules_of(channel).history.keeps() {
+            return self.commit(name, offer, origin).map(|()| None);
+        }
+        let Offer { body, key } = offer;
+        let published = self.accept(channel, &body, now_ms)?;
+        if let Some(key) = key {
+            self.repeats.keep(name, key, published, now_ms);
+        }
+        if let Some(cluster) = &mut self.cluster {
+            cluster.order(ClusterOrder::Announce { name: name.into(), body });
+        }
+        Ok(Some(published))
     }
 
     /// Numbers a message and distributes it.
-    fn accept(
+    pub(super) fn accept(
         &mut self,
-        name: &str,
+        ruled: Ruled<'_>,
         body: &Payload,
         now_ms: u64,
     ) -> Result<Published, ChannelRefusal> {
+        let name = ruled.name();
         let mut steps = STEPS_PER_MESSAGE;
         let matching = self.patterns.matching(name, &mut steps);
         self.backlog.steps += steps;
-        let keeps = self.rulebook.of(name).history.keeps();
+        let keeps = self.rulebook.rules_of(ruled).history.keeps();
         let place = if keeps || self.by_name.contains_key(name) {
-            Some(self.find_or_make(name)?)
+            Some(self.find_or_make(ruled)?)
         } else {
             None
         };
         let interested = self.interested(place, &matching);
         self.check_room(place, &matching, &interested)?;
+        let message =
+            Bound { channel: ruled, body, number: None, place, matching: &matching, at_ms: now_ms };
+        let published = self.distribute(message, interested);
+        self.stats.published += 1;
+        Ok(published)
+    }
+
+    /// A message of a stream, which is the next one of a channel whose home this is, and for the subscribers of these
+    /// patterns.
+    ///
+    /// # Errors
+    /// If there is no room for it now.
+    pub(super) fn accept_numbered(&mut self, message: Bound<'_>) -> Result<(), ChannelRefusal> {
+        let interested = self.interested(message.place, message.matching);
+        self.check_room(message.place, message.matching, &interested)?;
+        self.backlog.steps += STEPS_PER_MESSAGE;
+        self.distribute(message, interested);
+        Ok(())
+    }
+
+    /// Gives a message to all its subscribers.
+    fn distribute(&mut self, message: Bound<'_>, interested: Vec<Endpoint>) -> Published {
+        let Bound { channel, body, number, place, matching, at_ms } = message;
+        let has_history = self.rulebook.rules_of(channel).history.keeps();
         self.order += 1;
-        let channel = place.and_then(|place| self.channels[place as usize].as_mut());
-        let (mut receivers, mut elsewhere) = (0, 0);
-        let position = match channel {
+        let here = place.and_then(|place| self.channels[place as usize].as_mut());
+        let (mut receivers, mut elsewhere, mut last) = (0, 0, 0);
+        let position = match here {
             Some(channel) => {
                 elsewhere = channel.elsewhere();
                 receivers += elsewhere + channel.subscribers() as u32;
                 self.backlog.steps +=
                     channel.audiences.len() * (1 + body.bytes().len() / BYTES_PER_STEP);
-                let before = channel.history.held_bytes();
-                let offset = channel.accept(self.order, body, now_ms);
-                self.history_bytes = self.history_bytes + channel.history.held_bytes() - before;
-                Position { epoch: channel.epoch, offset }
+                let held = channel.history.held_bytes();
+                last = channel.history.last();
+                let number = number.unwrap_or(last + 1);
+                channel.accept(self.order, number, body, at_ms);
+                self.history_bytes = self.history_bytes + channel.history.held_bytes() - held;
+                Position { epoch: channel.epoch, offset: number }
             }
             // No client can return to it.
             None => Position { epoch: 0, offset: 0 },
         };
+        let name = channel.name();
         if trace::is_on() {
             traced::accepted(name, position, body);
         }
-        let message = Numbered { channel: name, position, has_history: keeps, body };
-        for place in &matching {
+        let message = Numbered { channel: name, position, has_history, body };
+        for place in matching {
             receivers += self.put_for_pattern(*place, message);
         }
         if !interested.is_empty() {
-            self.deliver_elsewhere(&matching, interested, message);
+            self.deliver_elsewhere((channel.rule(), matching), interested, (message, last));
         }
         if let Some(place) = place {
             self.tell_listeners(place, position, body);
             self.note(place);
         }
-        self.note_lag(name, place, &matching);
+        self.note_lag(channel, place, matching);
         self.bound_histories();
-        self.stats.published += 1;
         if trace::is_on() {
             traced::queued((receivers - elsewhere) as usize);
         }
-        Ok(Published { position, receivers })
+        Published { position, receivers }
     }
 
     /// Hands a message to the other schedulers that have subscribers of it.
     fn deliver_elsewhere(
         &mut self,
-        matching: &[u32],
+        (rule, matching): (RuleNumber, &[u32]),
         interested: Vec<Endpoint>,
-        message: Numbered<'_>,
+        (message, before): (Numbered<'_>, u64),
     ) {
         let distant = matching.iter().filter_map(|place| self.patterns.get(*place));
         let distant = distant.filter(|pattern| !pattern.elsewhere().is_empty());
@@ -167,8 +214,10 @@ impl Channels {
             }
             self.outgoing[usize::from(other.0)].push(Item::Deliver {
                 name: Arc::clone(&name),
+                rule,
                 epoch,
                 offset,
+                before,
                 body: message.body.clone(),
                 patterns: Arc::clone(&patterns),
                 stamp,
@@ -222,8 +271,7 @@ impl Channels {
         if had_none && has_some(pattern) {
             self.noted_patterns.push(place);
         }
-        let elsewhere = pattern.elsewhere().iter().map(|(_, subscribers)| subscribers);
-        pattern.subscribers() + elsewhere.sum::<u32>()
+        pattern.everywhere()
     }
 
     /// The result of the message for which a process was parked.

@@ -8,11 +8,10 @@ use std::sync::Arc;
 
 use runtime::mailbox::Endpoint;
 use runtime::service::ServiceContext;
-use runtime::slots::ProcessId;
 
 use super::Channels;
 use crate::glob::ChannelGlob;
-use crate::letter::Item;
+use crate::letter::{Asker, Item};
 use crate::limits::SEARCH_STEPS_PER_TURN;
 use crate::matcher::ChannelMatcher;
 use crate::question::Findings;
@@ -20,9 +19,9 @@ use crate::question::Findings;
 /// A search for channels with subscribers whose names match.
 #[derive(Debug)]
 struct Search {
-    /// The process of this scheduler that receives the results, and the number of its query.
+    /// Where the results go, on this scheduler, and the number of the query.
     from: Endpoint,
-    process: ProcessId,
+    asker: Asker,
     number: u64,
     matcher: ChannelMatcher,
     /// The place in the table where it goes on.
@@ -38,19 +37,19 @@ impl Channels {
     pub(super) fn begin_search(
         &mut self,
         from: Endpoint,
-        process: ProcessId,
+        asker: Asker,
         number: u64,
         glob: &ChannelGlob,
     ) {
         let (matcher, next, found) = (ChannelMatcher::new(glob.as_str().as_bytes()), 0, Vec::new());
-        self.searches.0.push_back(Search { from, process, number, matcher, next, found });
+        self.searches.0.push_back(Search { from, asker, number, matcher, next, found });
     }
 
     /// Goes on with the oldest searches for as long as this turn may.
     pub(super) fn run_searches<M>(&mut self, context: &mut ServiceContext<'_, M>) {
         let mut steps = 0;
         while let Some(search) = self.searches.0.front_mut() {
-            if search.from == self.here && !self.surveys.has(search.process, search.number) {
+            if search.from == self.here && !self.surveys.has(search.asker, search.number) {
                 // The client that asked has closed.
                 self.searches.0.pop_front();
                 continue;
@@ -71,12 +70,12 @@ impl Channels {
                 return;
             }
             let Some(search) = self.searches.0.pop_front() else { return };
-            let Search { from, process, number, found, .. } = search;
+            let Search { from, asker, number, found, .. } = search;
             let findings = Findings { counts: found, ..Findings::default() };
             if from == self.here {
-                self.on_told(process, number, findings, context);
+                self.on_told(asker, number, findings, context);
             } else {
-                self.outgoing[usize::from(from.0)].push(Item::Told { process, number, findings });
+                self.outgoing[usize::from(from.0)].push(Item::Told { asker, number, findings });
             }
         }
     }

@@ -11,6 +11,7 @@ use crate::letter::{ChannelLetter, Item};
 use crate::limits::SWEEP_MS;
 use crate::position::Position;
 use crate::rules::SlowPolicy;
+use crate::seat::Missed;
 
 impl Channels {
     /// Ends a turn.
@@ -27,6 +28,9 @@ impl Channels {
         }
         self.run_searches(context);
         self.run_dismissed(context);
+        if self.cluster.is_some() {
+            self.run_cluster(context);
+        }
         self.catch_up(context);
         self.sweep(context);
         self.polls.resume_put_off(context);
@@ -73,6 +77,7 @@ impl Channels {
     /// Removes a channel with its history.
     pub(super) fn forget_channel(&mut self, place: u32) {
         if let Some(channel) = self.channels[place as usize].take() {
+            self.unfollow(&channel);
             self.history_bytes -= channel.history.held_bytes();
             self.forget_members(&channel);
             self.by_name.remove(&channel.name);
@@ -89,11 +94,11 @@ impl Channels {
                 continue;
             };
             let behind = channel.audiences[usize::from(audience)].behind(seat);
-            let Some((process, first)) = behind else { continue };
-            let mut missed = Vec::new();
-            let (delivered, dropped) = write_missed(channel, format, first, &mut missed);
+            let Some((process, missed)) = behind else { continue };
+            let mut written = Vec::new();
+            let (delivered, dropped) = write_missed(channel, format, missed, &mut written);
             let bound = usize::try_from(channel.rules.behind).unwrap_or(usize::MAX);
-            if !missed.is_empty() && context.queue(process, &missed.into(), bound).is_err() {
+            if !written.is_empty() && context.queue(process, &written.into(), bound).is_err() {
                 // Something waits for its peer. Its process reports when that has been sent.
                 continue;
             }
@@ -119,6 +124,7 @@ impl Channels {
             self.repeats.forget_old(now_ms);
             self.rates.forget_old(now_ms);
             self.polls.expire(now_ms, context);
+            self.sweep_cluster(context);
             for place in 0..self.channels.len() {
                 let Some(channel) = &mut self.channels[place] else { continue };
                 self.with_history += usize::from(channel.rules.history.keeps());
@@ -134,22 +140,31 @@ impl Channels {
     }
 }
 
-/// Writes what a subscriber missed, from this message on; returns how many messages, and how many are left out.
+/// Writes what a subscriber missed; returns how many messages, and how many are left out, as far as they are known.
 fn write_missed(
     channel: &Channel,
     format: crate::Format,
-    first: u64,
+    Missed { first, is_lost }: Missed,
     out: &mut Vec<u8>,
 ) -> (u64, u64) {
-    let next = channel.history.next();
+    let history = &channel.history;
     let begin = match channel.rules.slow {
-        SlowPolicy::Latest => next - 1,
+        SlowPolicy::Latest => history.before_last(1),
         SlowPolicy::DropOldest | SlowPolicy::Disconnect => {
-            channel.history.last_within(channel.rules.behind)
+            history.after_within(channel.rules.behind)
         }
     };
-    let (messages, _) = channel.history.since(first.max(begin));
-    let missed = next.saturating_sub(first);
+    let after = first.saturating_sub(1).max(begin);
+    let is_cut = history.complete_after() >= first
+        || history.count_from(first) > history.count_from(after + 1);
+    // Numbers with gaps do not tell it that something is missing.
+    if is_lost || is_cut && !history.is_dense() && channel.rules.slow != SlowPolicy::Latest {
+        let offset = after.max(history.complete_after());
+        let position = Position { epoch: channel.epoch, offset };
+        format.write_subscribed(&channel.name, position, Some(false), out);
+    }
+    let (messages, _) = history.since(after);
+    let missed = history.count_from(first);
     let mut written = 0;
     for (offset, body) in messages {
         let position = Position { epoch: channel.epoch, offset };

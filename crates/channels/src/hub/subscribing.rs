@@ -1,15 +1,15 @@
 //! Subscribers join, leave, and fetch what waited for them.
 //!
-//! Owns who may join. `publishing` adds their messages to audiences, `sending` queues them.
+//! Owns the room for them. `publishing` adds their messages to audiences, `sending` queues them.
 
 use super::{Channels, Subscribed, Subscriber, Subscription};
 use crate::audience::Audience;
-use crate::channel::Channel;
 use crate::limits::SUBSCRIPTIONS;
 use crate::outcome::ChannelRefusal;
 use crate::patterns::Known;
 use crate::position::Position;
 use crate::rights::Rights;
+use crate::ruling::SubscribeRight;
 
 /// Whether a subscription is active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,28 +27,32 @@ impl Channels {
     /// channel's home has answered. Later messages follow.
     ///
     /// # Errors
-    /// If the rules do not allow it, or there is no room.
+    /// If there is no room.
     pub fn subscribe(
         &mut self,
-        name: &str,
-        subscriber: Subscriber<'_>,
+        right: &SubscribeRight<'_>,
+        subscriber: Subscriber,
         since: Option<Position>,
         out: &mut Vec<u8>,
     ) -> Result<Subscription, ChannelRefusal> {
-        let Subscriber { process, format, rights } = subscriber;
-        self.check_subscribe(name, rights)?;
-        let member = rights.pass().and_then(|pass| pass.member.clone());
+        let Subscriber { process, format } = subscriber;
+        self.check_subscriptions()?;
+        let ruled = self.rulebook.renew(right.channel());
+        let member = right.rights().pass().and_then(|pass| pass.member.clone());
         if member.is_some() {
-            let room = self.check_member(name);
+            let room = self.check_member(ruled);
             self.counted(room)?;
         }
-        let place = self.find_or_make(name)?;
+        let place = self.find_or_make(ruled)?;
         let Some(channel) = &mut self.channels[place as usize] else {
             return Err(ChannelRefusal::Full);
         };
+        let must_wait = channel.must_wait(since);
         let (audience, seat) = channel.join(process, format, since);
-        if channel.is_known() {
+        if !must_wait {
             channel.write_since(since, format, out);
+        } else if let Some(since) = since.filter(|_| channel.is_known()) {
+            self.reach(place, since);
         }
         self.subscriptions += 1;
         self.recount(place);
@@ -59,27 +63,22 @@ impl Channels {
         Ok(Subscription { of: Subscribed::Channel(place), audience, seat, of_user })
     }
 
-    /// Whether a client may subscribe to a channel with this name now.
-    pub(super) fn check_subscribe(
-        &mut self,
-        name: &str,
-        rights: &Rights,
-    ) -> Result<(), ChannelRefusal> {
+    /// Whether there is room for another subscription.
+    pub(super) fn check_subscriptions(&mut self) -> Result<(), ChannelRefusal> {
         let has_room = self.subscriptions < SUBSCRIPTIONS;
-        let room = if has_room { Ok(()) } else { Err(ChannelRefusal::Full) };
-        let allowed = rights.to_subscribe(name, self.rulebook.of(name));
-        self.counted(allowed.and(room))
+        self.counted(if has_room { Ok(()) } else { Err(ChannelRefusal::Full) })
     }
 
     /// Whether a subscription is active, so that every message published from now on reaches it. A process that waits
     /// for this is resumed.
-    #[must_use]
     pub fn standing(&self, subscription: &Subscription) -> SubscriptionState {
         match subscription.of {
             Subscribed::Channel(place) => {
                 let channel = self.channels[place as usize].as_ref();
-                let is_known = channel.is_none_or(Channel::is_known);
-                if is_known { SubscriptionState::Active } else { SubscriptionState::Awaited }
+                let audience =
+                    channel.and_then(|of| of.audiences.get(usize::from(subscription.audience)));
+                let is_joining = audience.is_some_and(|of| of.is_joining(subscription.seat));
+                if is_joining { SubscriptionState::Awaited } else { SubscriptionState::Active }
             }
             Subscribed::Pattern(place) => match self.patterns.get(place).map(|of| of.known) {
                 Some(Known::Yes) | None => SubscriptionState::Active,
@@ -97,9 +96,10 @@ impl Channels {
     pub fn subscribe_to_pattern(
         &mut self,
         glob: &str,
-        subscriber: Subscriber<'_>,
+        subscriber: Subscriber,
+        rights: &Rights,
     ) -> Result<Subscription, ChannelRefusal> {
-        let Subscriber { process, format, rights } = subscriber;
+        let Subscriber { process, format } = subscriber;
         if !rights.are_all() && !self.rulebook.is_open() {
             return self.counted(Err(ChannelRefusal::Denied));
         }
@@ -164,7 +164,6 @@ impl Channels {
     }
 
     /// Whether a process should end because it was too slow for one of its subscriptions.
-    #[must_use]
     pub fn is_too_slow(&self, subscriptions: &[Subscription]) -> bool {
         subscriptions.iter().any(|Subscription { of, audience, seat, .. }| {
             let audience = self.audiences(*of).get(usize::from(*audience));

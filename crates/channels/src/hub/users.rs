@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use ahash::{HashMap, HashSet};
-use runtime::mailbox::Endpoint;
 use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 
@@ -15,8 +14,9 @@ use crate::channel::{Channel, Place};
 use crate::format::Event;
 use crate::letter::Item;
 use crate::limits::MEMBERS_BYTES;
-use crate::member::{Member, Step};
+use crate::member::{Member, MemberStep, StepReach, Whereabouts};
 use crate::outcome::ChannelRefusal;
+use crate::ruled::Ruled;
 use crate::rules::Presence;
 
 /// The processes of each user, and those that will lose something.
@@ -33,9 +33,13 @@ impl Users {
     pub(super) fn held_bytes(&self) -> usize {
         self.bytes
     }
+
+    pub(super) fn has_room(&self) -> bool {
+        self.bytes <= MEMBERS_BYTES
+    }
 }
 
-/// What a process loses.
+/// The subscriptions that a process loses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dismissal {
     /// Its connection.
@@ -46,14 +50,14 @@ pub enum Dismissal {
 
 impl Channels {
     /// Whether there is room for a subscriber with presence.
-    pub(super) fn check_member(&self, name: &str) -> Result<(), ChannelRefusal> {
-        if self.rulebook.of(name).presence == Presence::Off {
+    pub(super) fn check_member(&self, channel: Ruled<'_>) -> Result<(), ChannelRefusal> {
+        if self.rulebook.rules_of(channel).presence == Presence::Off {
             return Ok(());
         }
-        if self.users.bytes > MEMBERS_BYTES {
+        if !self.users.has_room() {
             return Err(ChannelRefusal::Full);
         }
-        let home = usize::from(self.home(name).0);
+        let home = usize::from(self.home(channel.name()).0);
         if self.outgoing[home].is_full() { Err(ChannelRefusal::Busy) } else { Ok(()) }
     }
 
@@ -64,7 +68,7 @@ impl Channels {
         let Some(channel) = &mut self.channels[place as usize] else { return };
         if channel.rules.presence == Presence::On && channel.members.come(member) {
             self.users.bytes += member.held_bytes();
-            self.tell_member(place, member, Step::Comes);
+            self.tell_member(place, member, MemberStep::Comes);
         }
     }
 
@@ -87,16 +91,18 @@ impl Channels {
         let Some(channel) = &mut self.channels[place as usize] else { return };
         if let Some(member) = channel.members.leave(&member.user) {
             self.users.bytes -= member.held_bytes();
-            self.tell_member(place, &member, Step::Leaves);
+            self.tell_member(place, &member, MemberStep::Leaves);
         }
     }
 
     /// Tells the home of a channel.
-    fn tell_member(&mut self, place: u32, member: &Member, step: Step) {
+    fn tell_member(&mut self, place: u32, member: &Member, step: MemberStep) {
         let Some(channel) = &self.channels[place as usize] else { return };
         let name = Arc::clone(&channel.name);
         match channel.place {
-            Place::Home(_) => self.on_member(self.here, &name, member, step),
+            Place::Home(_) => {
+                self.on_member(Whereabouts::Scheduler(self.here), &name, member, step);
+            }
             Place::Elsewhere { home, .. } => {
                 let member = member.clone();
                 self.outgoing[usize::from(home.0)].push(Item::Member { name, member, step });
@@ -105,19 +111,33 @@ impl Channels {
     }
 
     /// A member of a channel whose home this is.
-    pub(super) fn on_member(&mut self, from: Endpoint, name: &str, member: &Member, step: Step) {
+    pub(super) fn on_member(
+        &mut self,
+        at: Whereabouts,
+        name: &str,
+        member: &Member,
+        step: MemberStep,
+    ) {
         let Some(place) = self.by_name.get(name).copied() else { return };
         let Some(channel) = &mut self.channels[place as usize] else { return };
-        match step {
-            Step::Comes if channel.everywhere.come(member, from) => {
-                self.users.bytes += member.held_bytes();
+        let reach = match step {
+            MemberStep::Comes => channel.everywhere.come(member, at),
+            MemberStep::Leaves => {
+                let (reach, known) = channel.everywhere.leave(&member.user, at);
+                self.users.bytes -= known.map_or(0, |known| known.held_bytes());
+                reach
             }
-            Step::Comes => return,
-            Step::Leaves => match channel.everywhere.leave(&member.user, from) {
-                Some(known) => self.users.bytes -= known.held_bytes(),
-                None => return,
-            },
+        };
+        if matches!(reach, StepReach::Node | StepReach::All) {
+            self.tell_nodes(name, member, step);
         }
+        if matches!(reach, StepReach::Nothing | StepReach::Node) {
+            return;
+        }
+        if step == MemberStep::Comes {
+            self.users.bytes += member.held_bytes();
+        }
+        let Some(channel) = &mut self.channels[place as usize] else { return };
         if let Place::Home(others) = &channel.place {
             for (other, _) in others {
                 let outgoing = &mut self.outgoing[usize::from(other.0)];
@@ -132,17 +152,17 @@ impl Channels {
     }
 
     /// A member of a channel whose home is another scheduler.
-    pub(super) fn on_presence(&mut self, name: &str, member: &Member, step: Step) {
+    pub(super) fn on_presence(&mut self, name: &str, member: &Member, step: MemberStep) {
         if let Some(place) = self.by_name.get(name).copied() {
             self.announce(place, member, step);
         }
     }
 
     /// Tells the subscribers of this scheduler.
-    fn announce(&mut self, place: u32, member: &Member, step: Step) {
+    fn announce(&mut self, place: u32, member: &Member, step: MemberStep) {
         let Some(channel) = &mut self.channels[place as usize] else { return };
         self.order += 1;
-        let (order, next) = (self.order, channel.history.next());
+        let (order, next) = (self.order, channel.history.known() + 1);
         let event = Event { channel: &channel.name, member, step };
         for audience in &mut channel.audiences {
             audience.put_event(order, next, |format, out| format.encode_event(event, out));
@@ -171,7 +191,7 @@ impl Channels {
         }
     }
 
-    /// What a process loses, if it was run for that.
+    /// The subscriptions that a process loses, if it was run for that.
     pub fn take_dismissal(&mut self, process: ProcessId) -> Option<Dismissal> {
         self.users.dismissed.remove(&process)
     }
@@ -186,7 +206,6 @@ impl Channels {
 
 impl Dismissal {
     /// Whether a subscription to this channel ends.
-    #[must_use]
     pub fn is_from(&self, name: &str) -> bool {
         match self {
             Self::All => true,

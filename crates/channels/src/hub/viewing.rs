@@ -42,7 +42,7 @@ impl Channels {
             dropped: channel.dropped,
             pattern: self.rulebook.pattern_of(&channel.name),
             is_home: matches!(channel.place, Place::Home(_)),
-            published: channel.position().offset,
+            published: channel.history.accepted(),
             kept: channel.history.count(),
             kept_bytes: channel.history.held_bytes(),
         })

@@ -25,7 +25,7 @@ const PEM_BEGIN: &str = "-----BEGIN PUBLIC KEY-----";
 const PEM_MARK: &str = "-----BEGIN";
 const PEM_END: &str = "-----END PUBLIC KEY-----";
 
-/// What a token allows.
+/// The rights of a token.
 #[derive(Debug)]
 pub struct Pass {
     /// The user (`sub`), with its public information (`info`).
@@ -61,63 +61,51 @@ impl Pass {
     }
 
     /// Whether it may read this database of the store.
-    #[must_use]
     pub fn reads(&self, database: &str) -> bool {
         self.read.iter().any(|glob| glob.matches(database))
     }
 
     /// Whether it may write this database of the store.
-    #[must_use]
     pub fn writes(&self, database: &str) -> bool {
         self.write.iter().any(|glob| glob.matches(database))
     }
 
     /// The user.
-    #[must_use]
     pub fn user(&self) -> Option<&str> {
         self.member.as_ref().map(|member| &*member.user)
     }
 }
 
 /// Why a token is not valid.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenProblem {
     /// The server has no key to verify tokens.
+    #[error("this server has no key for tokens; see `token_keys`")]
     NoKeys,
     /// It is too long.
+    #[error("the token has more than {TOKEN_SIZE} bytes")]
     TooLong,
     /// It is not three parts in base64 with JSON objects, or requires an extension that this server does not know.
+    #[error("the token is not a signed JWT")]
     Malformed,
     /// It uses an algorithm for which there is no key, or `none`.
+    #[error("the token is not signed by HS256 or EdDSA, as the server's keys are")]
     Algorithm,
     /// Its signature matches no key of the server.
+    #[error("no key of this server has signed the token")]
     Signature,
     /// It has expired.
+    #[error("the token has expired")]
     Expired,
     /// It is not valid yet.
+    #[error("the token is not good yet (`nbf`)")]
     Early,
     /// It names an audience, but this server has no name.
+    #[error("the token is for another audience (`aud`)")]
     Audience,
     /// A claim is missing or invalid.
+    #[error("the token's claims: {0}")]
     Claim(String),
-}
-
-impl fmt::Display for TokenProblem {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::NoKeys => "this server has no key for tokens; see `token_keys`",
-            Self::TooLong => return write!(out, "the token has more than {TOKEN_SIZE} bytes"),
-            Self::Malformed => "the token is not a signed JWT",
-            Self::Algorithm => {
-                "the token is not signed by HS256 or EdDSA, as the server's keys are"
-            }
-            Self::Signature => "no key of this server has signed the token",
-            Self::Expired => "the token has expired",
-            Self::Early => "the token is not good yet (`nbf`)",
-            Self::Audience => "the token is for another audience (`aud`)",
-            Self::Claim(problem) => return write!(out, "the token's claims: {problem}"),
-        })
-    }
 }
 
 /// Something in a text looks like a public key but is none.
@@ -206,12 +194,11 @@ impl TokenKeys {
     }
 
     /// Whether there are no keys.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What a token allows.
+    /// The rights of a token.
     ///
     /// # Errors
     /// If it is not valid.

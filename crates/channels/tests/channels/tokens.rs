@@ -5,13 +5,14 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use channels::limits::{MEMBER_INFO_SIZE, TOKEN_PATTERNS, TOKEN_SIZE};
 use channels::{
-    Access, CertificateRule, ChannelPolicy, ChannelRefusal, Credential, Rights, TokenKeys,
-    TokenProblem,
+    Access, CertificateRule, ChannelGlob, ChannelPolicy, ChannelRefusal, ChannelScope, Channels,
+    Credential, Rights, Rulebook, Sender, TokenKeys, TokenProblem,
 };
 use ed25519_dalek::pkcs8::EncodePublicKey;
 use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
 use ed25519_dalek::{Signer, SigningKey};
 use hmac::{Hmac, KeyInit, Mac};
+use runtime::mailbox::Endpoint;
 use runtime::transport::{Agreed, ClientCertificate};
 use sha2::Sha256;
 
@@ -57,6 +58,21 @@ fn problem_of(claims: &str) -> Option<TokenProblem> {
     read(&hs256(HS256, claims, SECRET)).err()
 }
 
+/// The channels of a scheduler with these rules for all.
+fn channels(rules: &ChannelPolicy) -> Channels {
+    let rulebook = Rulebook::new([(ChannelGlob::new("*"), rules.clone())]);
+    Channels::new(Endpoint(0), 1, 1, rulebook.into())
+}
+
+fn to_subscribe(rights: &Rights, name: &str, rules: &ChannelPolicy) -> Result<(), ChannelRefusal> {
+    channels(rules).may_subscribe(name, ChannelScope::Configured, rights).map(drop)
+}
+
+fn to_publish(rights: &Rights, name: &str, rules: &ChannelPolicy) -> Result<(), ChannelRefusal> {
+    let sender = Sender { rights, address: None };
+    channels(rules).may_publish(name, ChannelScope::Configured, sender).map(drop)
+}
+
 #[test]
 fn a_good_token_allows_what_it_names_and_no_more() {
     let claims = r#"{"sub":"ann","exp":1800000060,"nbf":1800000000,"iat":1,"subscribe":["chat.*","news"],
@@ -68,19 +84,19 @@ fn a_good_token_allows_what_it_names_and_no_more() {
     let of =
         |access| ChannelPolicy { subscribe: access, publish: access, ..ChannelPolicy::default() };
     let rules = of(Access::Token);
-    assert_eq!(rights.to_subscribe("chat.hall", &rules), Ok(()));
-    assert_eq!(rights.to_subscribe("news", &rules), Ok(()));
-    assert_eq!(rights.to_subscribe("other", &rules), Err(ChannelRefusal::Denied));
-    assert_eq!(rights.to_publish("chat.ann", &rules), Ok(()));
-    assert_eq!(rights.to_publish("chat.hall", &rules), Err(ChannelRefusal::Denied));
-    assert_eq!(rights.to_publish("chat.ann", &of(Access::Closed)), Err(ChannelRefusal::Denied));
-    assert_eq!(rights.to_subscribe("other", &of(Access::Open)), Ok(()));
-    assert_eq!(Rights::ANYBODY.to_subscribe("news", &rules), Err(ChannelRefusal::NoToken));
+    assert_eq!(to_subscribe(&rights, "chat.hall", &rules), Ok(()));
+    assert_eq!(to_subscribe(&rights, "news", &rules), Ok(()));
+    assert_eq!(to_subscribe(&rights, "other", &rules), Err(ChannelRefusal::Denied));
+    assert_eq!(to_publish(&rights, "chat.ann", &rules), Ok(()));
+    assert_eq!(to_publish(&rights, "chat.hall", &rules), Err(ChannelRefusal::Denied));
+    assert_eq!(to_publish(&rights, "chat.ann", &of(Access::Closed)), Err(ChannelRefusal::Denied));
+    assert_eq!(to_subscribe(&rights, "other", &of(Access::Open)), Ok(()));
+    assert_eq!(to_subscribe(&Rights::ANYBODY, "news", &rules), Err(ChannelRefusal::NoToken));
     assert_eq!(
-        Rights::ANYBODY.to_subscribe("news", &of(Access::Closed)),
+        to_subscribe(&Rights::ANYBODY, "news", &of(Access::Closed)),
         Err(ChannelRefusal::Denied)
     );
-    assert_eq!(Rights::ALL.to_publish("news", &of(Access::Closed)), Ok(()));
+    assert_eq!(to_publish(&Rights::ALL, "news", &of(Access::Closed)), Ok(()));
 }
 
 #[test]
@@ -100,26 +116,26 @@ fn a_channel_that_needs_a_certificate_takes_no_token_in_its_place() {
         ..ChannelPolicy::default()
     };
     let may =
-        |rules: &ChannelPolicy| [&nobody, &ann, &bob].map(|rights| rights.to_publish("a", rules));
+        |rules: &ChannelPolicy| [&nobody, &ann, &bob].map(|rights| to_publish(rights, "a", rules));
     let none = Err(ChannelRefusal::NoCertificate);
     assert_eq!(may(&of(CertificateRule::Any)), [none, Ok(()), Ok(())]);
     let these = |name: &str| of(CertificateRule::These([name.into()].into()));
     assert_eq!(may(&these("CN=ann")), [none, Ok(()), none]);
     assert_eq!(may(&these("A1B2")), [none, Ok(()), Ok(())], "a fingerprint");
     assert_eq!(may(&these("CN=Authority")), [none; 3], "the issuer is no name of the client");
-    assert_eq!(nobody.to_subscribe("a", &these("CN=ann")), Ok(()), "only publishers need it");
+    assert_eq!(to_subscribe(&nobody, "a", &these("CN=ann")), Ok(()), "only publishers need it");
     // A token and the certificate, both; a token that comes later takes no certificate away.
     let rules = ChannelPolicy { publish: Access::Token, ..these("CN=ann") };
     let token = hs256(HS256, r#"{"exp":1800000060,"publish":["a"]}"#, SECRET);
     let pass = Credential::Token(read(&token).unwrap().into());
-    assert_eq!(Rights::new(pass.clone(), None).to_publish("a", &rules), none);
+    assert_eq!(to_publish(&Rights::new(pass.clone(), None), "a", &rules), none);
     let mut both = ann;
-    assert_eq!(both.to_publish("a", &rules), Err(ChannelRefusal::NoToken));
+    assert_eq!(to_publish(&both, "a", &rules), Err(ChannelRefusal::NoToken));
     both.show(pass);
-    assert_eq!(both.to_publish("a", &rules), Ok(()));
+    assert_eq!(to_publish(&both, "a", &rules), Ok(()));
     both.show(Credential::Nothing);
-    assert_eq!(both.to_publish("a", &rules), Err(ChannelRefusal::NoToken));
-    assert_eq!(Rights::ALL.to_publish("a", &rules), Ok(()));
+    assert_eq!(to_publish(&both, "a", &rules), Err(ChannelRefusal::NoToken));
+    assert_eq!(to_publish(&Rights::ALL, "a", &rules), Ok(()));
 }
 
 #[test]

@@ -9,8 +9,7 @@ use client::{
     Anywhere, Client, ExchangeId, ExchangeNews, Outbound, OutgoingRequest, Requester, Url,
 };
 use runtime::Peer;
-use runtime::mailbox::{EndpointRole, Waking, mesh};
-use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
+use runtime::scheduler::{Scheduler, SchedulerSettings};
 use runtime::service::{
     Beginning, CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
@@ -135,10 +134,8 @@ pub(crate) fn request(method: &str, path: &str) -> OutgoingRequest {
 impl Calls {
     pub(crate) fn new(seed: u64, faults: Faults) -> Self {
         let world = World::new(seed, faults);
-        let mailbox =
-            mesh::<()>(&[EndpointRole::Scheduler], Waking::Driven).unwrap().remove(0).mailbox;
         let settings = SchedulerSettings { connections: 2000, ..SchedulerSettings::default() };
-        let scheduler = Scheduler::new(world.pollset(0), Caller::default(), mailbox, settings);
+        let scheduler = world.scheduler(Caller::default(), settings, &[]);
         world.listen_remote(&remote());
         Self { world, scheduler }
     }
@@ -156,30 +153,12 @@ impl Calls {
     }
 
     pub(crate) fn turn(&mut self) {
-        for _ in 0..100_000 {
-            self.scheduler.turn(TurnWait::Forbidden).unwrap();
-            if self.scheduler.next_due_ns() != Some(0) && !self.world.is_ready(0) {
-                return;
-            }
-            if !self.scheduler.service().client.heard(self.world.now_ns()).is_empty() {
-                continue;
-            }
-        }
-        panic!("it spins");
+        self.world.settle(&mut self.scheduler);
     }
 
     /// Runs turns at every time at which something happens, for this long.
     pub(crate) fn pass_ms(&mut self, milliseconds: u64) {
-        let until_ns = self.world.now_ns() + milliseconds * 1_000_000;
-        loop {
-            self.turn();
-            let times = [self.scheduler.next_due_ns(), self.world.next_event_ns(), Some(until_ns)];
-            let next_ns = times.into_iter().flatten().min().unwrap().max(self.world.now_ns() + 1);
-            if next_ns > until_ns {
-                return;
-            }
-            self.world.advance(next_ns - self.world.now_ns());
-        }
+        self.world.settle_for(&mut self.scheduler, milliseconds * 1_000_000);
     }
 
     /// The other end of a new connection, if there is one.

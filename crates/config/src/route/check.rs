@@ -5,9 +5,12 @@
 use super::compile::{HostTable, RouteTable};
 use super::find::Start;
 use super::rule::Rule;
-use super::{HostId, RouteRefusal, RouteRequest, RuleId};
+use super::{RouteRefusal, RouteRequest, RuleId};
+use crate::host_id::HostId;
+use crate::host_name::HostName;
 use crate::limits::{REDIRECTS_CHECKED_MAX, REWRITES_MAX};
-use crate::{HostName, Problems, RouteAction};
+use crate::model::config::RouteAction;
+use crate::problem::Problems;
 
 /// Checks every host.
 pub(super) fn all(table: &RouteTable, problems: &mut Problems) {

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use wire::http::head::Fields;
 
-use crate::ListenerAddress;
+use crate::address::ListenerAddress;
 
 /// The parts of a request that conditions and redirects look at, beyond host, method, path and query.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,7 +33,6 @@ pub enum ClientScheme {
 
 impl ClientScheme {
     /// The scheme of a URL.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Http => "http",

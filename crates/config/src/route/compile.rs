@@ -8,14 +8,19 @@ use std::time::Duration;
 
 use ahash::HashMap;
 use wire::http::fields::FieldList;
+use wire::http::method::Method;
 
+use super::built_in::BuiltIn;
 use super::hosts::Hosts;
 use super::rule::{Paths, Rule};
-use super::{HostHttps, HostId, RuleId};
-use crate::{
-    AccessRule, Config, ErrorPage, FileNames, Header, Host, Https, Logging, Method, PathMatcher,
-    Route, RouteAction, TextPosition,
-};
+use super::{HostHttps, RuleId};
+use crate::host_id::HostId;
+use crate::model::access::AccessRule;
+use crate::model::config::{Config, ErrorPage, Host, PathMatcher, Route, RouteAction};
+use crate::model::encryption::Https;
+use crate::model::header::Header;
+use crate::model::log::Logging;
+use crate::problem::{FileNames, TextPosition};
 
 /// The routes of all hosts, ready for lookups.
 #[derive(Debug, Clone)]
@@ -24,6 +29,7 @@ pub struct RouteTable {
     hosts: Hosts,
     tables: Vec<HostTable>,
     rules: Vec<Rule>,
+    built_in: Vec<BuiltIn>,
     /// Whether any rule compares the host.
     compares_hosts: bool,
     /// Whether any rule has rules of access.
@@ -54,6 +60,7 @@ impl RouteTable {
             hosts: Hosts::default(),
             tables: Vec::with_capacity(config.hosts.len() + 1),
             rules: Vec::new(),
+            built_in: BuiltIn::all(config),
             compares_hosts: false,
             asks_for_access: false,
         };
@@ -152,20 +159,17 @@ impl RouteTable {
     }
 
     /// The path of the page a host sends with a status, below the host's own root.
-    #[must_use]
     pub fn error_page(&self, host: HostId, status: u16) -> Option<&str> {
         let pages = &self.host(host).error_pages;
         pages.iter().find(|page| page.status == status).map(|page| page.path.as_str())
     }
 
     /// Whether some requests need more than a route.
-    #[must_use]
     pub fn asks_for_access(&self) -> bool {
         self.asks_for_access
     }
 
     /// The place of a rule in the file; `None` for the files of a host.
-    #[must_use]
     pub fn place_of(&self, rule: RuleId) -> Option<TextPosition> {
         self.rule(rule).and_then(|rule| rule.place)
     }
@@ -187,6 +191,10 @@ impl RouteTable {
 
     pub(super) fn files(&self) -> &FileNames {
         &self.files
+    }
+
+    pub(super) fn built_in(&self) -> &[BuiltIn] {
+        &self.built_in
     }
 
     pub(super) fn hosts(&self) -> &Hosts {

@@ -6,13 +6,21 @@
 
 use super::RouteRequest;
 use super::hosts::PlainHost;
-use crate::{Captures, Spot, TargetPart, TargetTemplate};
+use crate::glob::Captures;
+use crate::target::{Spot, TargetPart, TargetTemplate};
 
 /// The parts of a request that fill in a target.
 #[derive(Clone, Copy)]
 pub(super) struct Filling<'a> {
     pub(super) path: &'a str,
     pub(super) captures: &'a Captures,
+}
+
+impl TargetTemplate {
+    /// The path that a `try` makes of the path of a request; `None` if it is none.
+    pub fn path_from(&self, path: &str) -> Option<String> {
+        rewritten(self, Filling { path, captures: &Captures::none() })
+    }
 }
 
 /// The Location of a redirect; `None` if it needs a host and the request names none that a URL can have.

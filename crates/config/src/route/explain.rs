@@ -5,13 +5,16 @@
 
 use std::fmt;
 
+use wire::http::method::Method;
+
 use super::compile::RouteTable;
 use super::find::{Seen, Start};
 use super::hosts::PlainHost;
 use super::rule::{Paths, Rule, Verdict};
-use super::{FoundRoute, HostId, RouteRefusal, RouteRequest, RuleId};
+use super::{FoundRoute, RouteRefusal, RouteRequest, RuleId};
+use crate::host_id::HostId;
 use crate::limits::REWRITES_MAX;
-use crate::{Method, Respond, RouteAction};
+use crate::model::config::{Respond, RouteAction};
 
 /// The steps of one request through the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +38,6 @@ impl fmt::Display for Explanation {
 
 impl RouteTable {
     /// Explains step by step which rule matches a request.
-    #[must_use]
     pub fn explain(&self, request: &RouteRequest<'_>) -> Explanation {
         let RouteRequest { host, method, path, .. } = *request;
         let plain = PlainHost::of(host);
@@ -55,6 +57,13 @@ impl RouteTable {
             story.see(id, seen);
         });
         story.end(table.files, &found);
+        let found = self.or_built_in(found, path);
+        if let Some(route) = self.built_in_of(path) {
+            let subject = subject(route.paths(), route.action());
+            story.steps.push(format!(
+                "{subject}: built in, yes, before all routes; that of the path gives access, fields and limits"
+            ));
+        }
         Explanation { steps: story.steps, result: result(&found), rule: found.rule }
     }
 }
@@ -122,7 +131,7 @@ impl Story<'_> {
         let Some(rule) = self.table.rule(id) else { return };
         let place = rule.place.map(|place| self.table.files().at(place)).unwrap_or_default();
         let what = what(rule, self);
-        let step = format!("{place} {}: {what}", subject(rule));
+        let step = format!("{place} {}: {what}", subject(&rule.paths, &rule.action));
         self.steps.push(step);
     }
 
@@ -142,14 +151,14 @@ impl Story<'_> {
 }
 
 /// The rule in a few words.
-fn subject(rule: &Rule) -> String {
-    let paths = match &rule.paths {
+fn subject(paths: &Paths, action: &RouteAction) -> String {
+    let paths = match paths {
         Paths::All => "all paths".to_owned(),
         Paths::Exact(path) => format!("path `{path}`"),
         Paths::Prefix(prefix) => format!("prefix `{prefix}`"),
         Paths::Glob(glob) => format!("glob `{}`", glob.as_str()),
     };
-    let action = match &rule.action {
+    let action = match action {
         RouteAction::Files { .. } => "files",
         RouteAction::Redirect { .. } => "redirect",
         RouteAction::Rewrite { .. } => "rewrite",
@@ -159,6 +168,9 @@ fn subject(rule: &Rule) -> String {
         RouteAction::Map(_) => "map",
         RouteAction::Drop => "drop",
         RouteAction::Proxy(_) => "proxy",
+        RouteAction::Channels => "channels",
+        RouteAction::BrowserClient => "client of channels",
+        RouteAction::Database(_) => "store",
     };
     format!("{paths} ({action})")
 }
@@ -203,6 +215,9 @@ fn result(found: &FoundRoute<'_>) -> String {
             Some(rest) => format!("the module `{name}`, with `{rest}` to look for"),
         },
         Ok(RouteAction::Map(_)) => format!("redirected to `{location}`"),
+        Ok(RouteAction::Channels) => "the channels".to_owned(),
+        Ok(RouteAction::BrowserClient) => "the client of channels for browsers".to_owned(),
+        Ok(RouteAction::Database(name)) => format!("the database `{name}` of the store"),
         Ok(RouteAction::Drop) => "the connection is closed without an answer".to_owned(),
         Err(RouteRefusal::NoHost) => "400, the request names no host to redirect to".to_owned(),
         Ok(RouteAction::Proxy(proxy)) => {

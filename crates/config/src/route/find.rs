@@ -6,13 +6,15 @@
 use std::borrow::Cow;
 
 use wire::http::fields::FieldList;
+use wire::http::method::Method;
 
 use super::compile::{HostTable, RouteTable};
 use super::hosts::PlainHost;
 use super::rule::{Rule, Verdict};
-use super::{FoundRoute, HostId, RouteRefusal, RouteRequest, RuleId};
+use super::{FoundRoute, RouteRefusal, RouteRequest, RuleId};
+use crate::host_id::HostId;
 use crate::limits::REWRITES_MAX;
-use crate::{Logging, Method};
+use crate::model::log::Logging;
 
 static NO_FIELDS: FieldList = FieldList::new();
 
@@ -20,6 +22,11 @@ impl RouteTable {
     /// Finds the answer to a request.
     #[must_use]
     pub fn find<'a>(&'a self, request: &RouteRequest<'a>) -> FoundRoute<'a> {
+        self.or_built_in(self.find_configured(request), request.path)
+    }
+
+    #[inline]
+    fn find_configured<'a>(&'a self, request: &RouteRequest<'a>) -> FoundRoute<'a> {
         if !self.compares_hosts() {
             let table = self.host(HostId::DEFAULT);
             if table.first == table.files {

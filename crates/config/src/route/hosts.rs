@@ -5,8 +5,8 @@
 
 use ahash::HashMap;
 
-use super::HostId;
-use crate::HostName;
+use crate::host_id::HostId;
+use crate::host_name::HostName;
 use crate::limits::HOST_NAME_SIZE_MAX;
 
 /// The names of all virtual hosts.

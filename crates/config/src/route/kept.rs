@@ -5,7 +5,8 @@
 
 use std::borrow::Cow;
 
-use super::{FoundRoute, HostId, RouteRefusal, RouteTable, RuleId};
+use super::{FoundRoute, RouteRefusal, RouteTable, RuleId};
+use crate::host_id::HostId;
 
 /// What [`RouteTable::find`] has found. [`RouteTable::recall`] returns it again.
 #[derive(Debug, Clone)]
@@ -21,7 +22,6 @@ pub struct KeptRoute {
 
 impl FoundRoute<'_> {
     /// Keeps the route of a request with this path.
-    #[must_use]
     pub fn keep(self, path: &str) -> KeptRoute {
         KeptRoute {
             host: self.host,
@@ -41,8 +41,9 @@ impl RouteTable {
         if let Some(refusal) = &kept.refusal {
             return self.not_taken(kept.host, kept.rule, refusal.clone());
         }
-        let path = Cow::Borrowed(kept.path.as_deref().unwrap_or(path));
+        let to = Cow::Borrowed(kept.path.as_deref().unwrap_or(path));
         let location = Cow::Borrowed(&*kept.location);
-        self.found(kept.host, kept.rule, (path, kept.rest, location))
+        let found = self.found(kept.host, kept.rule, (to, kept.rest, location));
+        self.or_built_in(found, path)
     }
 }

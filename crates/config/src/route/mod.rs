@@ -4,9 +4,11 @@
 //! returns what to do, and `http` does it. [`RouteTable::find`] allocates nothing unless the request
 //! meets a redirect or a rewrite.
 
+mod built_in;
 mod check;
 mod circumstances;
 mod compile;
+mod condition;
 mod encode;
 mod explain;
 mod find;
@@ -18,7 +20,11 @@ use std::borrow::Cow;
 
 use wire::http::fields::FieldList;
 
-use crate::{AccessRule, Config, ConfigErrors, ForwardAuth, Logging, Problems, RouteAction};
+use crate::model::access::AccessRule;
+use crate::model::config::{Config, RouteAction};
+use crate::model::log::Logging;
+use crate::model::upstream::ForwardAuth;
+use crate::problem::{ConfigErrors, Problems};
 
 pub use circumstances::{Circumstances, ClientScheme};
 pub use compile::RouteTable;
@@ -131,9 +137,4 @@ pub enum RouteRefusal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct RuleId(pub u32);
 
-/// The path of a target without wildcards; `None` if it cannot be the path of a request.
-pub(crate) fn rewritten(target: &crate::TargetTemplate, path: &str) -> Option<String> {
-    encode::rewritten(target, encode::Filling { path, captures: &crate::Captures::none() })
-}
-
-pub use crate::HostId;
+pub use crate::host_id::HostId;

@@ -6,13 +6,19 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use wire::http::fields::FieldList;
+use wire::http::method::Method;
 
 use super::RouteRequest;
 use super::encode::{Filling, location, rewritten};
-use crate::{
-    AccessRule, Captures, FileSettings, ForwardAuth, HostName, Logging, Method, PathGlob,
-    PathMatcher, ProxiedPath, RouteAction, RouteCondition, TextPosition,
-};
+use crate::glob::{Captures, PathGlob};
+use crate::host_name::HostName;
+use crate::model::access::AccessRule;
+use crate::model::config::{PathMatcher, RouteAction};
+use crate::model::file_settings::FileSettings;
+use crate::model::log::Logging;
+use crate::model::upstream::{ForwardAuth, ProxiedPath};
+use crate::model::when::RouteCondition;
+use crate::problem::TextPosition;
 
 /// A route of the file, or the action of a host if no route matches.
 #[derive(Debug, Clone)]

@@ -88,3 +88,18 @@ fn the_other_results() {
     let host = table(TEXT).explain(&RouteRequest::new(Some("a.example.com"), "PUT", "/only", None));
     assert_eq!(host.result, "200, JSON of 1 bytes");
 }
+
+#[test]
+fn a_built_in_route_and_the_route_that_guards_it() {
+    let text = "[[channel]]\npattern = \"*\"\n[[route]]\nprefix = \"/\"\njson = 1\n";
+    let explained =
+        |path| table(text).explain(&RouteRequest::new(None, "GET", path, None)).to_string();
+    assert_eq!(
+        explained("/channels/a"),
+        "no host is named: the default host\n\
+         velodrome.toml:3:1 prefix `/` (json): yes\n\
+         prefix `/channels` (channels): built in, yes, before all routes; that of the path gives access, fields and limits\n\
+         result: the channels"
+    );
+    assert!(explained("/channel").ends_with("result: 200, JSON of 1 bytes"));
+}

@@ -8,7 +8,7 @@ use config::route::{FoundRoute, HostId, RouteRefusal, RouteRequest, RouteTable};
 use super::table;
 
 /// The answer to a GET, in short.
-fn ask(table: &RouteTable, host: Option<&str>, method: &str, path: &str) -> String {
+pub(crate) fn ask(table: &RouteTable, host: Option<&str>, method: &str, path: &str) -> String {
     asked(table, &RouteRequest::new(host, method, path, None))
 }
 
@@ -24,6 +24,9 @@ fn asked(table: &RouteTable, request: &RouteRequest<'_>) -> String {
         Ok(RouteAction::Rewrite { .. }) => panic!("a rewrite is followed"),
         Ok(RouteAction::Map(_)) => format!("map {location}"),
         Ok(RouteAction::Drop) => "dropped".to_owned(),
+        Ok(RouteAction::Channels) => format!("channels {path}"),
+        Ok(RouteAction::BrowserClient) => format!("client {path}"),
+        Ok(RouteAction::Database(name)) => format!("database {name} {path}"),
         Err(RouteRefusal::NoHost) => "400".to_owned(),
         Err(RouteRefusal::NotFound) => "404".to_owned(),
         Err(RouteRefusal::MethodNotAllowed { allow }) => format!("405 {allow}"),

@@ -3,7 +3,6 @@
 //! Owns the bytes of each protocol as constants and templates: only the end of a handshake is parsed. Each message has
 //! one byte that occurs nowhere else, so that deliveries are counted whatever the protocol adds.
 
-/// Bytes of a message.
 pub(crate) const MESSAGE_BYTES: usize = 100;
 
 /// The byte that occurs once in each message and nowhere else.

@@ -90,7 +90,6 @@ struct Client {
     now: Instant,
 }
 
-/// Runs it.
 pub(crate) fn run(order: &Order) -> Result<Counted, String> {
     let mut client = Client::open(order)?;
     client.run_until(order.waiting, Instant::now() + order.warm_up)?;

@@ -3,14 +3,14 @@
 //! Owns status, header fields and body. Never writes: `run` does.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use serde::Serialize;
 use wire::http::fields::FieldList;
 use wire::http::status::Status;
 
 use super::Failure;
-use crate::json;
+use crate::encoder::has_length;
+use crate::{Reply, json};
 
 /// An answer.
 ///
@@ -23,11 +23,11 @@ use crate::json;
 /// ```
 #[derive(Debug)]
 pub struct Response {
-    pub(super) kind: Kind,
-    pub(super) status: Status,
-    pub(super) content_type: Cow<'static, str>,
-    pub(super) fields: FieldList,
-    pub(super) body: Vec<u8>,
+    kind: Kind,
+    status: Status,
+    content_type: Cow<'static, str>,
+    fields: FieldList,
+    body: Vec<u8>,
 }
 
 /// Fields that frame the message or belong to the connection. A second one could end a body early.
@@ -44,20 +44,13 @@ const OWN_FIELDS: [&str; 9] = [
 ];
 
 /// A field that a handler must not add.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("the field `{}` is set by the server", .0)]
 struct OwnField(String);
-
-impl fmt::Display for OwnField {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "the field `{}` is set by the server", self.0)
-    }
-}
-
-impl std::error::Error for OwnField {}
 
 /// Whether there is an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+enum Kind {
     /// Yes.
     Whole,
     /// Not yet: the call waits.
@@ -122,6 +115,28 @@ impl Response {
     /// The call waits: there is no answer yet.
     pub(super) fn later() -> Self {
         Self { kind: Kind::Later, ..Self::bytes("", Vec::new()) }
+    }
+
+    /// Whether the call waits.
+    pub(super) fn is_later(&self) -> bool {
+        self.kind == Kind::Later
+    }
+
+    /// Answers with it.
+    pub(super) fn write(&self, reply: &mut Reply<'_>) {
+        // An interim status is not an answer.
+        let is_interim = self.status.code() < 200;
+        let status = if is_interim { Status::INTERNAL_SERVER_ERROR } else { self.status };
+        reply.begin(status);
+        reply.fields(self.fields.fields());
+        if self.content_type.is_empty() || !has_length(status) {
+            return reply.end_head_without_body(status);
+        }
+        if reply.field("Content-Type", self.content_type.as_bytes()).is_err() {
+            debug_assert!(false, "a media type of the program is no field value");
+        }
+        reply.end_head_with_length(self.body.len() as u64);
+        reply.body(&self.body);
     }
 }
 

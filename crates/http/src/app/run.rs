@@ -14,10 +14,9 @@ use wire::http::status::Status;
 use wire::http::target;
 
 use super::message::{AppMessage, Kind as MessageKind};
-use super::response::{Kind, Response};
+use super::response::Response;
 use super::waiting::Asked;
 use super::{App, Call, Failure, HandlerResult, Parameters, Route};
-use crate::encoder::has_length;
 use crate::limits::DRAIN_IDLE_GRACE;
 use crate::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
 
@@ -40,17 +39,17 @@ impl<S: 'static> Application for App<S> {
     ) -> Answer {
         let outcome = self.outcome(request, context);
         match outcome {
-            Ok(Response { kind: Kind::Later, .. }) => Answer::Wait,
+            Ok(response) if response.is_later() => Answer::Wait,
             Ok(response) => {
                 // The handler began a wait but did not return it.
                 self.waiting.forget(context.id);
-                write(&response, reply);
+                response.write(reply);
                 Answer::Done
             }
             Err(failure) => {
                 self.waiting.forget(context.id);
                 self.failures.note(&failure, request.path(), context.now);
-                write(&Response::text(failure.text()).status(failure.status()), reply);
+                Response::text(failure.text()).status(failure.status()).write(reply);
                 Answer::Done
             }
         }
@@ -173,7 +172,7 @@ impl<S: 'static> App<S> {
         };
         let outcome = handler(&mut call, &mut self.routes);
         let parameters = call.parameters;
-        if let Ok(Response { kind: Kind::Later, .. }) = outcome {
+        if outcome.as_ref().is_ok_and(Response::is_later) {
             context.keep(Box::new(parameters));
         }
         outcome
@@ -196,22 +195,6 @@ impl<S> Route<S> {
             }
         }
     }
-}
-
-fn write(response: &Response, reply: &mut Reply<'_>) {
-    // An interim status is not an answer.
-    let status =
-        if response.status.code() < 200 { Status::INTERNAL_SERVER_ERROR } else { response.status };
-    reply.begin(status);
-    reply.fields(response.fields.fields());
-    if response.content_type.is_empty() || !has_length(status) {
-        return reply.end_head_without_body(status);
-    }
-    if reply.field("Content-Type", response.content_type.as_bytes()).is_err() {
-        debug_assert!(false, "a media type of the program is no field value");
-    }
-    reply.end_head_with_length(response.body.len() as u64);
-    reply.body(&response.body);
 }
 
 fn nanoseconds(duration: Duration) -> u64 {

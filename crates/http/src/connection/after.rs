@@ -5,6 +5,7 @@
 use runtime::clock::milliseconds;
 use runtime::service::{Context, Next, Progress};
 
+use super::received::InputUse;
 use super::{Connection, Phase};
 use crate::application::Application;
 use crate::asked::Asked;
@@ -12,24 +13,23 @@ use crate::limits;
 use crate::shared::Http;
 
 impl Connection {
-    /// The step after an answer: the next request, the end, or a wait. Of the available bytes, `consumed` were those of
-    /// the request.
+    /// The step after an answer: the next request, the end, or a wait.
     #[inline(always)]
     pub(super) fn after_answer<A: Application>(
         &mut self,
         http: &mut Http<A>,
         next: Next,
         asked: &Asked<'_>,
-        (consumed, available): (usize, usize),
+        used: InputUse,
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
         match next {
-            Next::Read => self.after_complete_answer(http, consumed, context),
+            Next::Read => self.after_complete_answer(http, used.consumed(), context),
             Next::Park => {
                 self.keep_unanswered(http, asked, context);
-                Progress { consumed, next }
+                Progress { consumed: used.consumed(), next }
             }
-            next => self.after_last_answer(next, (consumed, available)),
+            next => self.after_last_answer(next, used),
         }
     }
 
@@ -47,16 +47,13 @@ impl Connection {
     }
 
     /// The step after the last answer of a connection.
-    pub(super) fn after_last_answer(
-        &mut self,
-        next: Next,
-        (consumed, available): (usize, usize),
-    ) -> Progress {
+    pub(super) fn after_last_answer(&mut self, next: Next, used: InputUse) -> Progress {
         self.phase = Phase::Over;
+        let consumed = used.consumed();
         match next {
             // If bytes stayed unread, closing would send a reset, and the reply could be lost.
-            Next::Finish if consumed < available => Progress { consumed, next: Next::Linger },
-            Next::Linger | Next::Abort => Progress { consumed: available, next },
+            Next::Finish if used.leaves_some() => Progress { consumed, next: Next::Linger },
+            Next::Linger | Next::Abort => Progress { consumed: used.available(), next },
             next => Progress { consumed, next },
         }
     }

@@ -8,6 +8,7 @@ use wire::http::body::{BodyDecoder, BodyLimits};
 use wire::http::head::{self, Framing};
 use wire::http::status::Status;
 
+use super::received::Received;
 use super::underway::Underway;
 use super::{Connection, Phase};
 use crate::application::Application;
@@ -18,18 +19,19 @@ use crate::request::Begin;
 use crate::shared::Http;
 
 impl Connection {
-    /// Decides how the body is handled, then reads it. `head` and `body` are the received bytes.
+    /// Decides how the body is handled, then reads it.
     pub(super) fn begin_body<A: Application>(
         &mut self,
         http: &mut Http<A>,
         request: &head::RequestHead<'_, '_>,
-        (sender, begin): (Sender, Begin),
-        (head, body): (&[u8], &[u8]),
+        sender: Sender,
+        begin: Begin,
+        received: Received<'_>,
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
-        let available = head.len() + body.len();
+        let (available, body) = (received.available(), received.rest());
         let secured = self.secured(sender, context);
-        let asked = self.asked(request, &[], secured.as_ref(), (sender, begin));
+        let asked = self.asked(request, &[], secured.as_ref(), sender, begin);
         let plan = http.plan_body(&asked, context);
         let limits = BodyLimits { body_size: plan.limit(), ..http.settings().body };
         let decoder = match (plan, BodyDecoder::new(request.framing, &limits)) {
@@ -39,7 +41,7 @@ impl Connection {
                 let next = http.answer_out_of_line(&asked, None, context);
                 if next == Next::Park {
                     self.keep_unanswered(http, &asked, context);
-                    return Progress { consumed: head.len(), next };
+                    return Progress { consumed: received.used(0).consumed(), next };
                 }
                 return self.after_unread(next, available);
             }
@@ -55,20 +57,19 @@ impl Connection {
             }
         };
         if let (BodyPlan::Collect { .. }, Some(body)) = (plan, whole_body(request.framing, body)) {
-            let asked = self.asked(request, body, secured.as_ref(), (sender, begin));
+            let asked = self.asked(request, body, secured.as_ref(), sender, begin);
             let next = http.answer(&asked, None, context);
-            let consumed = head.len() + body.len();
-            return self.after_answer(http, next, &asked, (consumed, available), context);
+            return self.after_answer(http, next, &asked, received.used(body.len()), context);
         }
-        let (exchange, step) = Exchange::with_body(http, &asked, (plan, body), context);
+        let (exchange, step) = Exchange::with_body(http, &asked, plan, body, context);
         self.underway = Some(Underway::new(exchange, Some(decoder)));
         self.phase = Phase::Underway;
         if self.reads_nothing() {
-            return self.after_step(http, step, (head.len(), available), context);
+            return self.after_step(http, step, received.used(0), context);
         }
         // An empty body has ended before any byte arrives.
         let step = self.take_body(http, body, context);
-        Progress { consumed: head.len() + step.consumed, ..step }
+        Progress { consumed: received.used(step.consumed).consumed(), ..step }
     }
 }
 

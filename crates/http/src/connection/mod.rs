@@ -9,6 +9,7 @@ mod body;
 mod forwarded_head;
 mod probe;
 mod proxy_header;
+mod received;
 mod refusal;
 mod underway;
 
@@ -27,6 +28,7 @@ use wire::http::status::Status;
 use wire::http::url::Scheme;
 
 use self::probe::Lead;
+use self::received::Received;
 use self::underway::Underway;
 use crate::application::{Application, ClientInterest};
 use crate::asked::{Asked, BodyRest, Way};
@@ -213,17 +215,12 @@ impl Connection {
         match &head::parse(input, self.scheme, limits, slots) {
             Ok(Head::Complete { request, length }) => {
                 change_to(TimeAccount::Handler);
-                let (head, rest) = input.split_at(*length);
+                let received = Received::new(input, *length);
                 if forwarded::may_be_in(&request.fields) {
-                    return self.take_forwarded(http, request, (head, rest), context);
+                    return self.take_forwarded(http, request, received, context);
                 }
-                self.take_request(
-                    http,
-                    request,
-                    Sender::itself(self.arrival.peer),
-                    (head, rest),
-                    context,
-                )
+                let sender = Sender::itself(self.arrival.peer);
+                self.take_request(http, request, sender, received, context)
             }
             Ok(Head::Partial) => {
                 if self.phase == Phase::Idle {
@@ -239,31 +236,29 @@ impl Connection {
         }
     }
 
-    /// Takes a request whose client is known: answers it, or waits for its body. `head` and `rest` are the bytes
-    /// received.
+    /// Takes a request whose client is known: answers it, or waits for its body.
     #[inline(always)]
     fn take_request<A: Application>(
         &mut self,
         http: &mut Http<A>,
         request: &head::RequestHead<'_, '_>,
         sender: Sender,
-        (head, rest): (&[u8], &[u8]),
+        received: Received<'_>,
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
-        let sent = (sender, http.begin_request(context.now));
+        let begin = http.begin_request(context.now);
         if trace::is_on() {
-            traced::head(context.id, request, (sender.peer, sent.1));
+            traced::head(context.id, request, sender.peer(), begin);
         }
         match request.framing {
             Framing::None => {
                 let secured = self.secured(sender, context);
-                let asked = self.asked(request, &[], secured.as_ref(), sent);
+                let asked = self.asked(request, &[], secured.as_ref(), sender, begin);
                 let next = http.answer(&asked, None, context);
-                let available = head.len() + rest.len();
-                self.after_answer(http, next, &asked, (head.len(), available), context)
+                self.after_answer(http, next, &asked, received.used(0), context)
             }
             Framing::Length(_) | Framing::Chunked => {
-                self.begin_body(http, request, sent, (head, rest), context)
+                self.begin_body(http, request, sender, begin, received, context)
             }
         }
     }
@@ -274,9 +269,10 @@ impl Connection {
         head: &'r head::RequestHead<'r, 'r>,
         body: &'r [u8],
         secured: Option<&'r Rc<Agreed>>,
-        (sender, begin): (Sender, Begin),
+        sender: Sender,
+        begin: Begin,
     ) -> Asked<'r> {
-        let Sender { peer, via } = sender;
+        let (peer, via) = (sender.peer(), sender.via());
         let (received, listener) = (body.len() as u64, self.listener);
         let request = Request { head, body, received, peer, via, begin, listener, secured };
         let way = Way::Connection { number: self.requests + 1 };
@@ -287,7 +283,7 @@ impl Connection {
     /// shown.
     #[inline]
     fn secured<M>(&self, sender: Sender, context: &mut Context<'_, M>) -> Option<Rc<Agreed>> {
-        if self.scheme == Scheme::Http || sender.via.is_some() { None } else { context.agreed() }
+        if self.scheme == Scheme::Http || sender.via().is_some() { None } else { context.agreed() }
     }
 
     /// Handles another event. Called from [`runtime::service::Service::on_event`] of its process.

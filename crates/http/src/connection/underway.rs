@@ -9,6 +9,7 @@ use runtime::service::{CloseReason, Context, Event, Next, Progress};
 use wire::http::body::{BodyDecoder, BodyPiece};
 use wire::http::refusal::Refusal;
 
+use super::received::InputUse;
 use super::{Connection, Phase};
 use crate::application::Application;
 use crate::asked::Asked;
@@ -108,7 +109,7 @@ impl Connection {
         }
         let start = context.output.buffer().len();
         let (consumed, step) = underway.pass_body(http, input, context);
-        let progress = self.after_step(http, step, (consumed, input.len()), context);
+        let progress = self.after_step(http, step, InputUse::new(consumed, input.len()), context);
         self.omit_lead(start, context);
         progress
     }
@@ -127,19 +128,20 @@ impl Connection {
             // A body that was paused at its end is complete.
             (_, step) = underway.pass_body(http, &[], context);
         }
-        let next = self.after_step(http, step, (0, 0), context).next;
+        let next = self.after_step(http, step, InputUse::NONE, context).next;
         self.omit_lead(start, context);
         Some(next)
     }
 
-    /// Does what a step of the exchange says. Of the available bytes, `consumed` were those of the request.
+    /// Does what a step of the exchange says.
     pub(super) fn after_step<A: Application>(
         &mut self,
         http: &mut Http<A>,
         step: Step,
-        (consumed, available): (usize, usize),
+        used: InputUse,
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
+        let (consumed, available) = (used.consumed(), used.available());
         match step {
             Step::More => Progress { consumed, next: Next::Read },
             Step::Wait => Progress { consumed, next: Next::Park },
@@ -158,7 +160,7 @@ impl Connection {
                 }
                 match next {
                     Next::Read => self.after_complete_answer(http, consumed, context),
-                    next => self.after_last_answer(next, (consumed, available)),
+                    next => self.after_last_answer(next, used),
                 }
             }
         }

@@ -27,12 +27,12 @@ pub(super) enum Encoder {
     },
     /// Head blocks for the carrier of a stream, which marks the end of the body itself.
     Blocks {
-        /// What the client takes for the bytes behind a head of success.
+        /// The meaning of the bytes behind a head of success for the client.
         behind: Behind,
     },
 }
 
-/// What the client of a stream takes for the bytes behind a head of success (2xx).
+/// The meaning of the bytes behind a head of success (2xx) for the client of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Behind {
     /// A body.
@@ -219,7 +219,8 @@ impl Encoder {
     /// Adds a field.
     pub(super) fn field(
         self,
-        (name, value): (&str, &[u8]),
+        name: &str,
+        value: &[u8],
         parts: &mut ReplyParts,
         output: &mut Output,
     ) -> Result<(), InvalidField> {

@@ -1,4 +1,4 @@
-//! What the replies of one scheduler share.
+//! Parts that the replies of one scheduler share.
 //!
 //! Owns the prepared pieces of heads, which change once a second, and the room for heads and bodies that are
 //! assembled before they are written. Never writes into an output.

@@ -11,6 +11,7 @@ use super::{Exchange, State};
 use crate::answering::NO_ANSWER;
 use crate::application::Application;
 use crate::refused::Refused;
+use crate::sent::SentAnswer;
 use crate::shared::Http;
 use crate::unanswered::Ended;
 
@@ -75,7 +76,8 @@ impl Exchange {
         http.stats_mut().count(status);
         if let Some(notes) = http.take_notes_of_line() {
             let first_ns = self.begun.map(|begun| begun.first_ns());
-            http.note_ended(Ended::new(&request, (status, sent), first_ns, notes));
+            let sent = SentAnswer::new(status, sent);
+            http.note_ended(Ended::new(&request, sent, first_ns, notes));
         }
     }
 

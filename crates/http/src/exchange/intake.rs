@@ -15,7 +15,7 @@ use crate::asked::{Asked, BodyRest, Way};
 use crate::shared::Http;
 use crate::waiting::Urgency;
 
-/// What is done with a body that was announced.
+/// The plan for a body that was announced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BodyPlan {
     /// It is left unread; the answer comes at once.
@@ -79,7 +79,7 @@ impl<A: Application> Http<A> {
     }
 }
 
-/// What has arrived of a body.
+/// The part of a body that has arrived.
 #[derive(Debug)]
 pub(super) struct Intaken {
     /// The bytes that are kept.
@@ -169,7 +169,8 @@ impl Exchange {
     pub(crate) fn with_body<A: Application>(
         http: &mut Http<A>,
         asked: &Asked<'_>,
-        (plan, arrived): (BodyPlan, &[u8]),
+        plan: BodyPlan,
+        arrived: &[u8],
         context: &mut Context<'_, A::Message>,
     ) -> (Self, Step) {
         let mut exchange = Self::new(asked, context);

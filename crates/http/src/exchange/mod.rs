@@ -45,11 +45,11 @@ pub(super) struct Exchange {
     body: Intaken,
     /// The part of its answer that was sent, if it is sent in parts.
     begun: Option<Begun>,
-    /// What the application keeps with it: its route, and its place in the answer.
+    /// The value that the application keeps with it: its route, and its place in the answer.
     kept: Option<Box<dyn Any>>,
 }
 
-/// What has to happen before the application is asked (again).
+/// The event that has to come before the application is asked (again).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// The body arrives and is kept until it is complete.
@@ -74,7 +74,7 @@ enum State {
     Over,
 }
 
-/// What its carrier does next.
+/// The next step of its carrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// Passes more of the body.

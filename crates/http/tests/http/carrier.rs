@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use http::{
-    AfterHead, Application, HeadLimits, HeadValues, Http, KeptHead, Method, Scheme, Stream,
+    Application, HeadLimits, HeadValues, Http, KeptHead, Method, Scheme, Stream, StreamContent,
 };
 use runtime::service::{
     CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
@@ -27,11 +27,11 @@ pub(crate) enum Process {
 fn head_of(line: &str) -> Option<KeptHead> {
     let mut words = line.split(' ');
     let (method, follows) = match words.next()? {
-        "CONNECT" => (Method::Get, AfterHead::Protocol(b"shout")),
+        "CONNECT" => (Method::Get, StreamContent::Protocol(b"shout")),
         word => {
             let method = Method::ALL.into_iter().find(|known| known.as_str() == word)?;
             let is_read = matches!(method, Method::Get | Method::Head);
-            (method, if is_read { AfterHead::Nothing } else { AfterHead::Body })
+            (method, if is_read { StreamContent::None } else { StreamContent::Body })
         }
     };
     let (scheme, target, authority) = (Scheme::Http, words.next()?.as_bytes(), &b"a.example"[..]);

@@ -7,14 +7,12 @@ use std::sync::Arc;
 use http::{
     Answer, AnswerContext, Application, BodyPolicy, Connection, Http, HttpSettings, Reply, Request,
 };
-use runtime::mailbox::{EndpointRole, Waking, mesh};
-use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
+use runtime::scheduler::{Scheduler, SchedulerSettings};
 use runtime::service::{
     CloseReason, Context, Event, ListenerIndex, Next, Progress, SchedulerCommand, Service,
     ServiceContext,
 };
 use runtime::slots::ProcessId;
-use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::{ListenAddress, Peer};
 use world::{ClientState, Faults, Sim, World};
 
@@ -164,17 +162,8 @@ struct Stage<S: Service<Message = ()>> {
 impl<S: Service<Message = ()>> Stage<S> {
     fn of(service: S) -> Self {
         let world = World::new(1, Faults::none());
-        let mailbox = mesh(&[EndpointRole::Scheduler], Waking::Driven).unwrap().remove(0).mailbox;
         let settings = SchedulerSettings { connections: 100, ..SchedulerSettings::default() };
-        let mut scheduler = Scheduler::new(world.pollset(0), service, mailbox, settings);
-        scheduler
-            .listen(&ListenOptions {
-                address: address(),
-                backlog: 10,
-                first: Speaks::Either,
-                silent: Silence::Trusted,
-            })
-            .unwrap();
+        let scheduler = world.scheduler(service, settings, &[address()]);
         Self { world, scheduler }
     }
 
@@ -198,7 +187,7 @@ impl<S: Service<Message = ()>> Stage<S> {
     }
 
     fn rest(&mut self) {
-        while self.scheduler.turn(TurnWait::Forbidden).unwrap() || self.world.is_ready(0) {}
+        self.world.settle(&mut self.scheduler);
     }
 }
 

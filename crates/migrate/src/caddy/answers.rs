@@ -115,7 +115,6 @@ pub(super) fn respond(line: &Directive, arguments: &[String]) -> Result<(u16, St
     Ok((status, body))
 }
 
-/// `file_server`.
 pub(super) struct FileServer {
     root: Option<String>,
     /// As printed.

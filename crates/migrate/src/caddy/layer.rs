@@ -126,7 +126,6 @@ impl Effects {
         &self.fields
     }
 
-    /// A route with all of them.
     pub(super) fn dress(&self, route: Route) -> Route {
         let said: Vec<Said> = match &self.from {
             None => Vec::new(),

@@ -180,7 +180,6 @@ pub(super) struct Matchers {
 #[derive(Debug)]
 struct Named {
     name: String,
-    /// Its path, if it has one only.
     path: Option<String>,
     chosen: Result<Chosen, String>,
 }
@@ -317,7 +316,6 @@ impl Matchers {
         Ok((chosen.behind(base), rest))
     }
 
-    /// The only path of a directive.
     pub(super) fn path(&self, line: &Directive) -> Option<String> {
         let first = line.arguments().first()?;
         if first.starts_with('/') {

@@ -37,7 +37,6 @@ const SPARE_TRANSPORT: &str = "
 ";
 
 impl Proxy {
-    /// Reads it.
     pub(super) fn read(
         line: &Directive,
         servers: &[String],

@@ -213,7 +213,6 @@ impl Location {
     }
 }
 
-/// Whether an alias is a file, as the path is.
 fn is_file(alias: &str, path: &str) -> bool {
     let extension = |text: &str| {
         let name = text.rsplit('/').next().unwrap_or_default();
@@ -224,7 +223,6 @@ fn is_file(alias: &str, path: &str) -> bool {
 
 /// The other locations of a server.
 pub(super) trait Others {
-    /// Whether a path is answered by this location, or as if it were.
     fn is_answered_as(&self, location: &Location, path: &str) -> bool;
 
     /// The directories of a location whose index is answered by another one, in another way.

@@ -13,7 +13,6 @@ use crate::matcher::Matcher;
 use crate::pattern::Case;
 use crate::route::{Action, Route};
 
-/// A location.
 #[derive(Debug)]
 pub(super) struct Location {
     kind: Kind,

@@ -174,7 +174,6 @@ impl Quota {
         self.settings.push((key, value));
     }
 
-    /// Whether it is in a list.
     pub(super) fn is_in(&self, list: &[Self]) -> bool {
         list.iter().any(|one| one.counts_as(self))
     }
@@ -238,7 +237,6 @@ impl Quotas {
         }
     }
 
-    /// The sections.
     pub(super) fn sections(self) -> impl Iterator<Item = Section> {
         let mut names: Vec<String> = Vec::new();
         self.0.into_iter().map(move |Counted { quota, paths }| {

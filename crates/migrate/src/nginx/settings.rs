@@ -349,7 +349,6 @@ impl Settings {
         if self.has_certificate { route.with_certificate() } else { route }
     }
 
-    /// A route with all of this.
     pub(super) fn dress(&self, route: Route) -> Route {
         let mut route =
             route.with_headers(&self.headers).with_notes(&self.notes).with_access(self.access());

@@ -7,7 +7,6 @@ use crate::section::Section;
 use crate::upstreams;
 use crate::word::{is_in, quoted, seconds, table};
 
-/// All upstreams.
 #[derive(Debug, Default)]
 pub(super) struct Upstreams {
     defined: Vec<Defined>,

@@ -131,7 +131,7 @@ fn body(view: &View, room: Room) -> Vec<Line<'static>> {
         Screen::List(_) => match view.table() {
             Some(table) => {
                 let then = then.map(|then| &then.list);
-                table::lines(table, then, (&view.choice(), Mark::Selected), room)
+                table::lines(table, then, &view.choice(), Mark::Selected, room)
             }
             None => vec![line("asked ...", dim())],
         },
@@ -184,7 +184,7 @@ pub fn plain(figures: &Figures, columns: usize) -> String {
         lines.push(Line::default());
         lines.push(line(figures.list.name.clone(), title()));
         let choice = crate::choice::Choice::default();
-        lines.extend(table::lines(&figures.list, None, (&choice, Mark::None), room));
+        lines.extend(table::lines(&figures.list, None, &choice, Mark::None, room));
     }
     let text = |line: &Line<'_>| {
         let text: String = line.spans.iter().map(|span| &*span.content).collect();

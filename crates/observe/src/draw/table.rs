@@ -32,7 +32,8 @@ pub(crate) enum Mark {
 pub(crate) fn lines(
     table: &LiveTable,
     then: Option<&LiveTable>,
-    (choice, mark): (&Choice, Mark),
+    choice: &Choice,
+    mark: Mark,
     room: Room,
 ) -> Vec<Line<'static>> {
     if table.columns.is_empty() {

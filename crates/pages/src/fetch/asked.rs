@@ -1,4 +1,4 @@
-//! What a page asks for.
+//! A page's request to another server.
 //!
 //! Owns the fields that a fetch has if the page sets no others, and the limit of its body.
 

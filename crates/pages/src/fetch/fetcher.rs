@@ -36,7 +36,7 @@ struct Fetch {
     held_bytes: usize,
 }
 
-/// What the page waits for.
+/// The news for which the page waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reader {
     Whole,
@@ -213,7 +213,7 @@ impl PageFetches {
         self.times.each()
     }
 
-    /// What one piece of news means to the page; `None`: nothing yet.
+    /// The meaning of one piece of news for the page; `None`: nothing yet.
     fn take(&mut self, number: Number, news: ExchangeNews) -> Result<Option<Got>, ExchangeFailure> {
         let Some(fetch) = self.fetches.get_mut(&number) else { return Ok(None) };
         match news {

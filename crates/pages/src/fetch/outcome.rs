@@ -11,7 +11,7 @@ pub use client::ExchangeId as Number;
 /// The outcome of a fetch.
 pub type FetchResult = (Number, Result<Got, ExchangeFailure>);
 
-/// What was received.
+/// An answer, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Got {
     /// The whole answer.
@@ -54,7 +54,7 @@ fn lines(fields: &FieldList) -> Vec<u8> {
     lines
 }
 
-/// What a page is told about a failure, of a server with this name if it was asked over TLS.
+/// The text with which a page is told of a failure, of a server with this name if it was asked over TLS.
 pub(crate) fn told(failure: ExchangeFailure, server: Option<&str>) -> String {
     match failure {
         ExchangeFailure::NotAllowed => "not allowed by `fetch` in [pages]".to_owned(),

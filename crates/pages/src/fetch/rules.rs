@@ -1,4 +1,4 @@
-//! What pages may reach, as the client asks for it.
+//! The servers that pages may reach, as the client asks for them.
 //!
 //! Owns nothing: the rules are the configuration's.
 

@@ -2,7 +2,6 @@
 //!
 //! Owns the settings of TLS that the schedulers begin with. Reads the files, on the main thread.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use config::FetchRules;
@@ -25,40 +24,30 @@ pub struct FetchTrust {
 }
 
 /// A file that cannot be used.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// The authorities.
+    #[error("`fetch_ca` in [pages]: {0}")]
     Authorities(PemError),
     /// The certificate or its key.
+    #[error("`fetch_certificate` and `fetch_key` in [pages]: {0}")]
     Certificate(IdentityError),
     /// The key is not in a safe place.
+    #[error(
+        "the fetch_key `{path}` of [pages] {1}",
+        path = .0.display()
+    )]
     Key(PathBuf, SecretFault),
     /// The library refuses them.
+    #[error("`fetch` in [pages]: {0}")]
     Refused(ConnectorError),
 }
-
-impl fmt::Display for TrustError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Authorities(error) => write!(formatter, "`fetch_ca` in [pages]: {error}"),
-            Self::Certificate(error) => {
-                write!(formatter, "`fetch_certificate` and `fetch_key` in [pages]: {error}")
-            }
-            Self::Key(path, fault) => {
-                write!(formatter, "the fetch_key `{}` of [pages] {fault}", path.display())
-            }
-            Self::Refused(error) => write!(formatter, "`fetch` in [pages]: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for TrustError {}
 
 impl FetchTrust {
     /// Reads the configured files. The authorities of the system are read at the first call alone.
     ///
     /// # Errors
-    /// What is wrong with which file.
+    /// If a file is not usable: its fault.
     pub fn load(settings: &config::Pages, roots: &[Root]) -> Result<Self, TrustError> {
         if !settings.enabled || settings.fetch == FetchRules::None {
             return Ok(Self::default());

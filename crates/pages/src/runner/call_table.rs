@@ -5,13 +5,14 @@
 
 use std::time::Duration;
 
+use actors::RunKey;
 use script::engine::{CallNumber, HostCall, PageHost, Run};
 
 use super::calls::{Caller, PageCall, call};
 use super::{Moment, Runner};
 use super::{fetching, file_wishes, hearing, letters, recording, spawning, talking};
 use crate::delivery::WaitOutcome;
-use crate::process::{Key, Life};
+use crate::process::Life;
 
 /// The rows of every file that has some, in any order.
 const FAMILIES: [&[PageCall]; 8] = [
@@ -71,7 +72,7 @@ impl Runner {
         &mut self,
         number: CallNumber,
         run: &mut Run,
-        key: Key,
+        key: RunKey,
         life: &mut Life,
         host: &mut dyn PageHost,
         moment: Moment,

@@ -4,13 +4,14 @@
 
 use std::time::Duration;
 
+use actors::RunKey;
 use runtime::clock::nanoseconds;
 use runtime::trace;
 use script::engine::{AnswerForm, Arguments, Carries, HostCall, PageHost, Run};
 
 use super::{Moment, Runner};
 use crate::delivery::{CLOSED_SOCKET, Delivery, WaitOutcome};
-use crate::process::{Key, Life};
+use crate::process::Life;
 use crate::traced;
 
 /// A call of pages.
@@ -29,7 +30,8 @@ type Start = fn(&mut Runner, &mut Caller<'_>, &mut Arguments<'_>) -> WaitOutcome
 macro_rules! call {
     ($name:literal($($argument:ident: $read:ident),*) -> $answer:ident, $waits_for:literal, $callers:ident, $start:path) => {
         $crate::runner::calls::PageCall::new(
-            ($name, script::engine::AnswerForm::$answer),
+            $name,
+            script::engine::AnswerForm::$answer,
             $waits_for,
             $crate::runner::calls::Callers::$callers,
             |runner, caller, _given| {
@@ -41,7 +43,7 @@ macro_rules! call {
 }
 pub(super) use call;
 
-/// Who may call something.
+/// The runs that may call something.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Callers {
     /// Every page and process.
@@ -54,7 +56,8 @@ pub(super) enum Callers {
 
 impl PageCall {
     pub(super) const fn new(
-        (name, answer): (&'static str, AnswerForm),
+        name: &'static str,
+        answer: AnswerForm,
         waits_for: &'static str,
         callers: Callers,
         start: Start,
@@ -87,7 +90,7 @@ impl PageCall {
             traced::note(key, traced::WAITS, format_args!("{}", life.waits_for));
         }
         match self.callers {
-            Callers::Requests if !matches!(key, Key::Request(_)) => {
+            Callers::Requests if !matches!(key, RunKey::Request(_)) => {
                 WaitOutcome::Now(NOT_IN_A_PROCESS)
             }
             Callers::Conversations if life.talk.is_none() => WaitOutcome::Now(CLOSED_SOCKET),
@@ -102,7 +105,7 @@ impl PageCall {
 
 /// The run that calls.
 pub(super) struct Caller<'call> {
-    key: Key,
+    key: RunKey,
     life: &'call mut Life,
     moment: Moment,
     host: &'call mut dyn PageHost,
@@ -110,7 +113,7 @@ pub(super) struct Caller<'call> {
 
 impl<'call> Caller<'call> {
     pub(super) fn new(
-        key: Key,
+        key: RunKey,
         life: &'call mut Life,
         moment: Moment,
         host: &'call mut dyn PageHost,
@@ -118,7 +121,7 @@ impl<'call> Caller<'call> {
         Self { key, life, moment, host }
     }
 
-    pub(super) fn key(&self) -> Key {
+    pub(super) fn key(&self) -> RunKey {
         self.key
     }
 

@@ -7,14 +7,14 @@ use std::cmp::Reverse;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use actors::{ProcessEnd, RunKey};
 use ahash::HashMap;
 use script::engine::{Fault, ScriptError};
 
 use super::Runner;
 use crate::limits::{ENDED_FOR_ROOM_MIN, PROCESSES_ENDED_AT_ONCE};
 use crate::page::Page;
-use crate::process::{Key, Life, Underway, Work};
-use crate::site_processes::Outcome;
+use crate::process::{Life, Underway, Work};
 
 impl Runner {
     /// Ends the runs that hold the most memory, after an engine has reported that memory is short.
@@ -49,7 +49,9 @@ impl Runner {
     fn end_families(&mut self, missing: u64) {
         let lives = self.underway.values().map(|underway| &underway.life);
         let families = self.engines.held_by_families(lives).into_iter();
-        let families = families.map(|(_, family, held)| (held, Rc::clone(family))).collect();
+        let families = families
+            .filter_map(|(life, held)| Some((held, Rc::clone(life.shares_budget_with()?))))
+            .collect();
         let mut chosen = HashMap::default();
         let mut count = 0;
         for (held, family) in largest(families, missing) {
@@ -66,7 +68,7 @@ impl Runner {
         let address = |life: &Life| life.shares_budget_with().map(|of| Rc::as_ptr(of).addr());
         let is_chosen = |life: &Life| address(life).is_some_and(|of| chosen.contains_key(&of));
         let ended = self.underway.iter().filter(|(_, underway)| is_chosen(&underway.life));
-        let keys: Vec<Key> = ended.map(|(key, _)| *key).collect();
+        let keys: Vec<RunKey> = ended.map(|(key, _)| *key).collect();
         for key in keys {
             let Some(underway) = self.underway.remove(&key) else { continue };
             let of = address(&underway.life).and_then(|of| chosen.get_mut(&of));
@@ -83,11 +85,11 @@ impl Runner {
         }
     }
 
-    fn end_process(&mut self, key: Key, underway: Underway, of: &mut Ended) {
+    fn end_process(&mut self, key: RunKey, underway: Underway, of: &mut Ended) {
         let Underway { work, life, .. } = underway;
         self.counters.of(life.row).add_fault(Fault::Memory);
         let page = self.end(key, life);
-        let _in_how_long = self.site_processes.end(key, Outcome::Failed, self.turn.now_ns());
+        let _in_how_long = self.background.end(key, ProcessEnd::Failed, self.turn.now_ns());
         of.count += 1;
         // The log names the place of one process; the others of its family are like it.
         if let (Work::Run(run), Some(engine), None) =

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use actors::RunKey;
 use runtime::trace;
 use script::engine::{AnswerForm, Arguments};
 
@@ -13,15 +14,14 @@ use crate::delivery::{Delivery, Fetched, WaitOutcome};
 use crate::fetch::{
     ExchangeFailure, FetchOwner, FetchRequest, Got, Number, PageFetches, ResponseDelivery, told,
 };
-use crate::fetches::Waiting;
 use crate::limits::FETCH_STREAMS_PER_PAGE;
-use crate::process::Key;
 use crate::traced;
 
 /// The arguments of the first are those of a whole request, and read where it is begun.
 pub(super) const CALLS: &[PageCall] = &[
     PageCall::new(
-        ("fetch", AnswerForm::AsGiven),
+        "fetch",
+        AnswerForm::AsGiven,
         "an answer (fetch)",
         Callers::Any,
         Runner::begin_fetch,
@@ -79,7 +79,7 @@ impl Runner {
     /// At the end of a turn: pages with a result become ready.
     pub fn take_fetched(&mut self, client: &mut PageFetches, now_ns: u64) {
         for (number, result) in client.outcomes(now_ns) {
-            let Some(Waiting { key, server }) = self.fetches.settle(number) else { continue };
+            let Some((key, server)) = self.fetches.settle(number) else { continue };
             if trace::is_on() {
                 traced::fetched(key, &result);
             }
@@ -96,7 +96,7 @@ impl Runner {
 }
 
 /// The arguments that fetch.lua passes.
-fn asked_with(key: Key, given: &mut Arguments<'_>) -> FetchRequest {
+fn asked_with(key: RunKey, given: &mut Arguments<'_>) -> FetchRequest {
     FetchRequest {
         method: String::from_utf8_lossy(&given.text()).into_owned(),
         url: given.text(),
@@ -108,8 +108,8 @@ fn asked_with(key: Key, given: &mut Arguments<'_>) -> FetchRequest {
             _ => ResponseDelivery::Whole,
         },
         owner: match key {
-            Key::Request(_) | Key::Socket(_) => FetchOwner::Request,
-            Key::Spawned(_) => FetchOwner::Process,
+            RunKey::Request(_) | RunKey::Socket(_) => FetchOwner::Request,
+            RunKey::Spawned(_) => FetchOwner::Process,
         },
     }
 }

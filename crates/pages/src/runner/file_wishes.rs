@@ -2,13 +2,13 @@
 //!
 //! Owns the meaning of these waits. The desk of uploads does it.
 
+use actors::RunKey;
 use runtime::slots::ProcessId;
 use sys::spool::Existing;
 
 use super::Runner;
 use super::calls::{Caller, PageCall, call};
 use crate::delivery::{Delivery, WaitOutcome};
-use crate::process::Key;
 use crate::uploads::{FileAct, FileWish, UploadResult};
 
 pub(super) const CALLS: &[PageCall] = &[
@@ -41,8 +41,8 @@ impl Runner {
         self.wish(caller.key(), FileWish { form, file, act: FileAct::Read { most } })
     }
 
-    fn wish(&mut self, key: Key, wish: FileWish) -> WaitOutcome {
-        if let Key::Request(process) = key {
+    fn wish(&mut self, key: RunKey, wish: FileWish) -> WaitOutcome {
+        if let RunKey::Request(process) = key {
             self.file_wishes.push((process, wish));
         }
         WaitOutcome::Later { due_ns: u64::MAX }
@@ -60,6 +60,6 @@ impl Runner {
             Ok(Some(bytes)) => Delivery::Text(bytes),
             Err(why) => Delivery::Refused(why),
         };
-        self.hand_over(Key::Request(process), delivery);
+        self.hand_over(RunKey::Request(process), delivery);
     }
 }

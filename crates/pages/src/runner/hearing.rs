@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use channels::{Heard, ListenerNumber, PayloadKind};
+use channels::{Heard, ListenerNumber, PayloadType};
 
 use super::Runner;
 use super::calls::{Caller, PageCall, call};
@@ -69,7 +69,6 @@ impl Runner {
     }
 
     /// Whether a page waits for a message of this subscription.
-    #[must_use]
     pub fn is_hearing(&self, number: ListenerNumber) -> bool {
         self.listening.is_waiting(number)
     }
@@ -78,8 +77,8 @@ impl Runner {
     pub fn tell_heard(&mut self, number: ListenerNumber, heard: &Heard) {
         let Some(key) = self.listening.take_waiting(number) else { return };
         let kind: &[u8] = match heard.body.kind() {
-            PayloadKind::Json => b"json",
-            PayloadKind::Text | PayloadKind::Binary => b"text",
+            PayloadType::Json => b"json",
+            PayloadType::Text | PayloadType::Binary => b"text",
         };
         // Its number, its kind, how many before it were lost, and its bytes.
         let texts = [

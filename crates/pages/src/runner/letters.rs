@@ -4,14 +4,13 @@
 
 use std::time::Duration;
 
+use actors::{Handed, Letter};
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 
 use super::Runner;
 use super::calls::{Caller, PageCall, call};
 use crate::delivery::{Delivery, WaitOutcome};
-use crate::mail::Arrived;
-use crate::post::PageLetter;
 
 pub(super) const CALLS: &[PageCall] = &[
     call!("self"() -> Values, "a process", Any, Runner::own_name),
@@ -42,22 +41,19 @@ impl Runner {
 
     fn send(&mut self, caller: &mut Caller<'_>, to: Vec<u8>, message: Vec<u8>) -> WaitOutcome {
         let Some(from) = self.mailbox_of(caller) else { return TOO_MANY };
-        let (outcome, awaited) = self.mail.send(from, &to, message, caller.moment());
-        if let Some((key, delivery)) = awaited {
-            self.hand_over(key, delivery);
-        }
-        outcome
+        let (outcome, handed) = self.mail.send(from, &to, message, caller.moment().of_mail());
+        self.hand_over_mail(handed);
+        outcome.into()
     }
 
     fn register(&mut self, caller: &mut Caller<'_>, name: Vec<u8>) -> WaitOutcome {
         let Some(of) = self.mailbox_of(caller) else { return TOO_MANY };
-        let moment = caller.moment();
-        self.mail.register(of, &name, &mut caller.life().names, moment)
+        self.mail.register(of, &name, caller.moment().of_mail()).into()
     }
 
     fn whereis(&mut self, caller: &mut Caller<'_>, name: Vec<u8>) -> WaitOutcome {
         let Some(from) = self.mailbox_of(caller) else { return TOO_MANY };
-        self.mail.whereis(from, &name, caller.moment())
+        self.mail.whereis(from, &name, caller.moment().of_mail()).into()
     }
 
     /// The mailbox of a process. It gets one now if it has none; `None` if there are too many.
@@ -71,14 +67,14 @@ impl Runner {
     }
 
     /// A letter has arrived from another scheduler.
-    pub fn take_letter(&mut self, from: Endpoint, letter: PageLetter) {
-        match self.mail.take_letter(from, letter) {
-            Arrived::Nothing => {}
-            Arrived::For(key, delivery) => self.hand_over(key, delivery),
-            Arrived::NameTaken(key, delivery) => {
-                self.forget_last_name(key);
-                self.hand_over(key, delivery);
-            }
+    pub fn take_letter(&mut self, from: Endpoint, letter: Letter) {
+        let handed = self.mail.take_letter(from, letter);
+        self.hand_over_mail(handed);
+    }
+
+    fn hand_over_mail(&mut self, handed: Option<Handed>) {
+        if let Some(Handed { owner, answer }) = handed {
+            self.hand_over(owner, answer.into());
         }
     }
 }

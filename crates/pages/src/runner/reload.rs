@@ -36,7 +36,7 @@ impl Runner {
         let (mut roots, mut shortage) = (Vec::new(), Shortage::default());
         for set in sets {
             let mut known = before.iter_mut().find(|known| known.is_of(set));
-            let site = known.as_ref().map_or_else(|| self.roots.new_site(), |known| known.site);
+            let site = known.as_ref().map_or_else(|| self.roots.new_site(), |known| known.site());
             if set.is_app() {
                 roots.push(self.load_modules(set, site, known, &mut shortage));
                 continue;
@@ -46,7 +46,7 @@ impl Runner {
             }
             let code = set.pages.iter().map(|page| {
                 match known.as_mut().and_then(|known| known.take(&page.name.file)) {
-                    Some(code) if Arc::ptr_eq(&code.page, page) => Some(code),
+                    Some(code) if Arc::ptr_eq(code.page(), page) => Some(code),
                     older => self.load_page(site, page, older, &mut shortage),
                 }
             });
@@ -55,16 +55,16 @@ impl Runner {
         }
         self.roots.set(roots);
         let has_app = |sets: &[Arc<PageSet>]| sets.iter().any(|set| set.is_app());
-        if before.iter().any(|known| known.set.is_app()) && !has_app(sets) {
+        if before.iter().any(|known| known.set().is_app()) && !has_app(sets) {
             // An empty set replaces the modules that pages could require. Without memory for that, pages still find the
             // old ones.
             let _no_room = self.engines.requests().adopt_modules();
         }
-        for known in before.iter().filter(|known| !known.set.is_app()) {
+        for known in before.iter().filter(|known| !known.set().is_app()) {
             let now = sets.iter().find(|set| known.is_of(set));
             let is_gone = |file: &str| now.is_none_or(|set| set.index_of(file).is_none());
-            for page in known.set.pages.iter().filter(|page| is_gone(&page.name.file)) {
-                self.engines.requests().withdraw(known.site, &page.name.file);
+            for page in known.set().pages.iter().filter(|page| is_gone(&page.name.file)) {
+                self.engines.requests().withdraw(known.site(), &page.name.file);
             }
         }
         if !before.is_empty() {
@@ -121,18 +121,18 @@ impl Runner {
         mut before: Option<&mut Loaded>,
         shortage: &mut Shortage,
     ) -> Loaded {
-        let is_in_force = before.as_ref().is_some_and(|known| known.set.is_same_code(set));
+        let is_in_force = before.as_ref().is_some_and(|known| known.set().is_same_code(set));
         if !is_in_force && let Err((page, error)) = self.take_over(set) {
             let Some(known) = before else {
                 self.stay(&page, None, error, shortage);
                 return Loaded::new(set, site, set.pages.iter().map(|_| None).collect());
             };
-            let code = std::mem::take(&mut known.code);
+            let code = known.take_all();
             shortage.count += 1;
             let what = "no memory for the app modules; the previous ones stay in use until an edit or a \
                         reload";
             self.log.fail(page, Box::new(ScriptError { message: what.to_owned(), ..*error }));
-            return Loaded::new(&known.set, site, code);
+            return Loaded::new(known.set(), site, code);
         }
         let mut host = LoadHost::new(set.read_at, LoadLog::Dropped);
         let code = set.pages.iter().map(|page| {
@@ -140,7 +140,7 @@ impl Runner {
             let (name, file) = (&page.name.full, &page.name.file);
             let purpose = purpose_of(set, name);
             // A route may lead to it only now, although the set is the same.
-            let known = before.as_mut().filter(|known| purpose_of(&known.set, name) == purpose);
+            let known = before.as_mut().filter(|known| purpose_of(known.set(), name) == purpose);
             let older = known.and_then(|known| known.take(file));
             if older.as_ref().is_some_and(|older| older.is_of(page)) || !shortage.is_over() {
                 return older;
@@ -170,23 +170,23 @@ impl Runner {
     /// The page that answers a path of a root, or the module with that name.
     #[inline]
     pub fn find(&self, set: SetIndex, path: &str) -> Option<usize> {
-        self.roots.get(set)?.set.find(path)
+        self.roots.get(set)?.set().find(path)
     }
 
     /// The pages of a root.
     pub fn pages(&self, set: SetIndex) -> Option<&PageSet> {
-        Some(&self.roots.get(set)?.set)
+        Some(self.roots.get(set)?.set())
     }
 
     /// Whether a page, or a part or module that it names, reads the files of a form.
     pub fn takes_files(&self, set: SetIndex, index: usize) -> bool {
         let sets: Vec<_> = self.roots.sets().map(|set| (set.kind, &set.file_readers)).collect();
-        takes_files(&sets, (usize::from(set.0), index))
+        takes_files(&sets, usize::from(set.0), index)
     }
 
     /// The page with this number.
     pub fn page(&self, set: SetIndex, index: usize) -> Option<&Arc<Page>> {
-        self.roots.get(set)?.set.pages.get(index)
+        self.roots.get(set)?.set().pages.get(index)
     }
 }
 

@@ -2,13 +2,13 @@
 //!
 //! Owns which run is remarkable. Never ends a run, and costs nothing while nothing is remarkable.
 
+use actors::RunKey;
 use script::engine::{Fault, ScriptError};
 
 use super::Runner;
 use crate::counts::RowIndex;
 use crate::fetch::{ExchangeFailure, told};
 use crate::limits::{RUN_MUCH_NS, RUN_UNINTERRUPTED_NS};
-use crate::process::Key;
 use crate::remark::{Noticed, Remark};
 
 /// The word for a bound that ended a run; `None` if it ended otherwise.
@@ -31,33 +31,42 @@ pub(super) fn many_slices(slice_ns: u64) -> u32 {
     u32::try_from(RUN_MUCH_NS.div_ceil(slice_ns.max(1))).unwrap_or(u32::MAX).max(1)
 }
 
+/// How long a run took.
+#[derive(Clone, Copy)]
+pub(super) struct RunLength {
+    /// By the clock.
+    taken_ns: u64,
+    cpu_ns: u64,
+}
+
+impl RunLength {
+    pub(super) fn new(taken_ns: u64, cpu_ns: u64) -> Self {
+        Self { taken_ns, cpu_ns }
+    }
+}
+
 impl Runner {
-    /// A run of a page took this long, by the clock and in CPU time, before it waited or ended.
+    /// A run of a page took this long before it waited or ended.
     #[inline]
-    pub(super) fn look_at_length(
-        &mut self,
-        key: Key,
-        row: RowIndex,
-        (taken_ns, cpu_ns): (u64, u64),
-    ) {
+    pub(super) fn look_at_length(&mut self, key: RunKey, row: RowIndex, length: RunLength) {
         // A thread that lost its core for a while has used little of it.
-        if taken_ns >= RUN_UNINTERRUPTED_NS && cpu_ns >= RUN_UNINTERRUPTED_NS / 2 {
-            self.remark_on(key, row, (Noticed::LongSlice(taken_ns), String::new()));
+        if length.taken_ns >= RUN_UNINTERRUPTED_NS && length.cpu_ns >= RUN_UNINTERRUPTED_NS / 2 {
+            self.remark_on(key, row, Noticed::LongSlice(length.taken_ns), String::new());
         }
     }
 
     /// A run has used as many slices as are remarked on.
     #[cold]
-    pub(super) fn remark_on_slices(&mut self, key: Key, row: RowIndex, slices: u32) {
+    pub(super) fn remark_on_slices(&mut self, key: RunKey, row: RowIndex, slices: u32) {
         let used_ns = u64::from(slices).saturating_mul(self.turn.slice_ns());
-        self.remark_on(key, row, (Noticed::MuchCpu(used_ns), String::new()));
+        self.remark_on(key, row, Noticed::MuchCpu(used_ns), String::new());
     }
 
     /// A fetch has failed, of a run that waits for it.
     #[cold]
     pub(super) fn remark_on_fetch(
         &mut self,
-        key: Key,
+        key: RunKey,
         failure: ExchangeFailure,
         server: Option<&str>,
     ) {
@@ -66,7 +75,7 @@ impl Runner {
             return;
         }
         if let Some(row) = self.underway.get(&key).map(|run| run.life.row) {
-            self.remark_on(key, row, (Noticed::FetchFailed, told(failure, server)));
+            self.remark_on(key, row, Noticed::FetchFailed, told(failure, server));
         }
     }
 
@@ -82,7 +91,7 @@ impl Runner {
     }
 
     #[cold]
-    fn remark_on(&mut self, key: Key, row: RowIndex, (noticed, text): (Noticed, String)) {
+    fn remark_on(&mut self, key: RunKey, row: RowIndex, noticed: Noticed, text: String) {
         let calls = self.calls_of_key(key);
         let place = calls.first().cloned().unwrap_or_else(|| self.counters.name_of(row).to_owned());
         self.log.remark(Remark { noticed, place, text, calls });
@@ -101,12 +110,12 @@ impl Runner {
         self.log.remark(Remark { noticed, place, text, calls });
     }
 
-    /// What was remarkable since this was last asked, and how many remarks were left out.
+    /// The remarks since this was last asked, and how many were left out.
     pub fn take_remarks(&mut self) -> (Vec<Remark>, u64) {
         if let Some((owner, times)) = self.mail.take_full() {
             // One that has ended since is no trouble any more.
             if let Some(row) = self.underway.get(&owner).map(|run| run.life.row) {
-                self.remark_on(owner, row, (Noticed::MailboxFull(times), String::new()));
+                self.remark_on(owner, row, Noticed::MailboxFull(times), String::new());
             }
         }
         self.log.take_remarks()

@@ -5,27 +5,25 @@
 
 use std::time::Duration;
 
+use actors::{ProcessEnd, ProcessPlan, RunKey};
 use script::engine::{Fault, ScriptError};
 
 use super::{Moment, RunResult, Runner};
-use crate::process::Key;
-use crate::schedule::ProcessPlan;
-use crate::site_processes::{Outcome, Standing, again};
 
 impl Runner {
     /// Sets the processes of the site.
     pub fn set_processes(&mut self, plans: &[ProcessPlan]) {
-        let ended = self.site_processes.replace(plans);
+        let ended = self.background.replace(plans);
         self.end_all(ended);
     }
 
     /// Other modules are in force.
     pub(super) fn renew_processes(&mut self) {
-        let ended = self.site_processes.renew();
+        let ended = self.background.renew();
         self.end_all(ended);
     }
 
-    fn end_all(&mut self, keys: Vec<Key>) {
+    fn end_all(&mut self, keys: Vec<RunKey>) {
         for key in keys {
             if let Some(underway) = self.underway.remove(&key) {
                 self.end(key, underway.life);
@@ -37,55 +35,46 @@ impl Runner {
     /// and failed.
     pub(super) fn end_site_process(
         &mut self,
-        key: Key,
+        key: RunKey,
         run_result: &RunResult,
     ) -> Option<Duration> {
-        let outcome = match run_result {
-            RunResult::Done(_) => Outcome::Returned,
-            RunResult::Failed(..) => Outcome::Failed,
+        let end = match run_result {
+            RunResult::Done(_) => ProcessEnd::Returned,
+            RunResult::Failed(..) => ProcessEnd::Failed,
             RunResult::Wait | RunResult::Part(_) | RunResult::Accept(_) | RunResult::Say(_) => {
                 return None;
             }
         };
-        self.site_processes.end(key, outcome, self.turn.now_ns())
+        self.background.end(key, end, self.turn.now_ns())
     }
 
     /// Starts the processes that are due.
     pub(super) fn begin_site_processes(&mut self, moment: Moment, unix_seconds: u64) {
-        let now_ns = moment.now_ns;
-        for index in 0..self.site_processes.entries.len() {
-            let entry = &mut self.site_processes.entries[index];
-            if entry.standing == Standing::Elsewhere && entry.due.is_none() {
-                entry.due = Some(entry.plan.begins.first(now_ns, unix_seconds));
-                if self.mail.is_home(&entry.plan.module, moment.endpoint) {
-                    entry.standing = Standing::Waits;
-                }
-            }
-            let due = entry.due.filter(|due| due.has_come(now_ns, unix_seconds));
-            let Some(due) = due.filter(|_| entry.standing != Standing::Elsewhere) else { continue };
-            entry.due = entry.plan.begins.next(due, now_ns, unix_seconds);
-            // If its time comes while it still runs, that start is skipped.
-            if entry.standing == Standing::Waits {
-                self.begin_site_process(index, moment);
-            }
+        let is_here = |module: &str| self.mail.is_home(module, moment.endpoint);
+        for number in self.background.take_due(moment.now_ns, unix_seconds, is_here) {
+            self.begin_site_process(number, moment);
         }
     }
 
-    fn begin_site_process(&mut self, index: usize, moment: Moment) {
-        let module = self.site_processes.entries[index].plan.module.clone();
+    fn begin_site_process(&mut self, number: usize, moment: Moment) {
+        let module = self.background.module(number);
         // The log names the problem of a module without code. Its process starts when the module is fixed.
-        let Some((page, row)) = self.roots.module(&module, &mut self.counters) else { return };
-        let begun = self.spawn_module(&page, row, moment);
-        let entry = &mut self.site_processes.entries[index];
-        if let Some(key) = begun {
-            entry.standing = Standing::Runs { key, since_ns: moment.now_ns };
+        let Some((page, row)) = self.roots.module(module, &mut self.counters) else { return };
+        if let Some(key) = self.spawn_module(&page, row, moment) {
+            self.background.note_begun(number, key, moment.now_ns);
             return;
         }
-        let message = format!("no room for its process{}", again(entry.put_off(moment.now_ns)));
+        let rest = self.background.put_off(number, moment.now_ns);
+        let message = format!("no room for its process{}", again(rest));
         let (name, traceback) = (page.name.file.to_string(), Vec::new());
         let error = ScriptError { fault: Fault::Memory, page: name, line: 0, message, traceback };
         self.log.fail(page, Box::new(error));
     }
+}
+
+/// The text added to an error after which a process starts again.
+pub(super) fn again(rest: Duration) -> String {
+    format!("; it begins again in {} s", rest.as_secs())
 }
 
 #[cfg(test)]
@@ -93,13 +82,13 @@ impl Runner {
 mod tests {
     use std::sync::Arc;
 
+    use actors::ProcessSchedule;
     use config::PageName;
     use jiff::tz::TimeZone;
     use script::engine::EngineSettings;
 
     use super::*;
     use crate::page::{Page, PageKind};
-    use crate::schedule::Begin;
     use crate::set::PageSet;
     use crate::stage::at;
 
@@ -128,11 +117,11 @@ mod tests {
     }
 
     impl Site {
-        fn new(source: &str, begins: Begin) -> Self {
+        fn new(source: &str, schedule: ProcessSchedule) -> Self {
             let (settings, bytes) = (EngineSettings::default(), 64 << 20);
             let sets = modules(&[("p.lua", source)]);
             let mut runner = Runner::new(&sets, settings, bytes, u64::MAX, 1).unwrap();
-            runner.set_processes(&[ProcessPlan { module: "p".to_owned(), begins }]);
+            runner.set_processes(&[ProcessPlan::new("p", schedule)]);
             Self { runner, unix_seconds: 0 }
         }
 
@@ -150,7 +139,7 @@ mod tests {
 
         /// The seconds until the next check.
         fn look(&self, seconds: u64) -> Option<u64> {
-            let look = self.runner.site_processes.look_ns(seconds * SECOND, seconds);
+            let look = self.runner.background.look_ns(seconds * SECOND, seconds);
             look.map(|ns| ns / SECOND - seconds)
         }
     }
@@ -158,7 +147,7 @@ mod tests {
     #[test]
     fn one_that_fails_begins_again_ever_later_and_soon_after_a_long_life() {
         let source = "return function() sleep(0) error('no') end";
-        let mut site = Site::new(source, Begin::AtStart);
+        let mut site = Site::new(source, ProcessSchedule::at_start());
         let mut now = 0;
         for (index, rest) in [1, 2, 4, 8, 16, 32, 64, 64].into_iter().enumerate() {
             let told = format!("p.lua:1: no; it begins again in {rest} s");
@@ -167,7 +156,7 @@ mod tests {
             now += rest;
         }
         let source = "return function() sleep(64) error('no') end";
-        let mut site = Site::new(source, Begin::AtStart);
+        let mut site = Site::new(source, ProcessSchedule::at_start());
         let mut now = 0;
         for count in 1..4 {
             assert_eq!(site.turn(now), (count, Vec::new()));
@@ -180,7 +169,7 @@ mod tests {
 
     #[test]
     fn one_that_returns_is_over_until_modules_are_edited() {
-        let mut site = Site::new("return function() end", Begin::AtStart);
+        let mut site = Site::new("return function() end", ProcessSchedule::at_start());
         for now in [0, 1_000, 1_000_000] {
             assert_eq!((site.turn(now), site.look(now)), ((1, Vec::new()), None));
         }
@@ -195,7 +184,7 @@ mod tests {
 
     #[test]
     fn while_one_runs_the_next_is_left_out() {
-        let every = Begin::Every { period_ns: 10 * SECOND };
+        let every = ProcessSchedule::every(Duration::from_secs(10));
         let mut site = Site::new("return function() sleep(25) end", every);
         let begun = [(0, 0), (9, 0), (10, 1), (20, 1), (30, 1), (36, 1), (40, 2), (66, 2), (70, 3)];
         for (now, count) in begun {
@@ -206,8 +195,8 @@ mod tests {
 
     #[test]
     fn a_time_of_day_comes_by_the_calendar() {
-        let begins = Begin::Daily { hour: 3, minute: 0, zone: TimeZone::UTC };
-        let mut site = Site::new("return function() error('no') end", begins);
+        let schedule = ProcessSchedule::daily(3 * 60, TimeZone::UTC);
+        let mut site = Site::new("return function() error('no') end", schedule);
         assert_eq!(site.turn(0), (0, Vec::new()));
         assert_eq!(site.look(0), Some(60), "the clock may be set");
         // On the monotonic clock ten seconds later: the machine has slept.
@@ -224,11 +213,11 @@ mod tests {
 
     #[test]
     fn unchanged_schedule_continues_after_reload() {
-        let mut site = Site::new("return function() sleep(100) end", Begin::AtStart);
+        let mut site = Site::new("return function() sleep(100) end", ProcessSchedule::at_start());
         assert_eq!(site.turn(0).0, 1);
-        let plan = |begins| ProcessPlan { module: "p".to_owned(), begins };
-        let every = Begin::Every { period_ns: SECOND };
-        site.runner.set_processes(&[plan(every), plan(Begin::AtStart)]);
+        let plan = |schedule| ProcessPlan::new("p", schedule);
+        let every = ProcessSchedule::every(Duration::from_secs(1));
+        site.runner.set_processes(&[plan(every), plan(ProcessSchedule::at_start())]);
         assert_eq!((site.turn(0).0, site.runner.report().waiting), (1, 1));
         assert_eq!((site.turn(1).0, site.runner.report().waiting), (2, 2));
         site.runner.set_processes(&[]);

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use actors::RunKey;
 use script::engine::Run;
 
 use super::calls::{Caller, PageCall, call};
@@ -13,7 +14,7 @@ use crate::delivery::{Delivery, WaitOutcome};
 use crate::family::{Budget, Member};
 use crate::limits::PROCESSES_READY_MAX;
 use crate::page::Page;
-use crate::process::{Key, Life};
+use crate::process::Life;
 
 pub(super) const CALLS: &[PageCall] =
     &[call!("spawn"(body: text) -> ValueOrReason, "a process", Any, Runner::spawn)];
@@ -43,8 +44,8 @@ impl Runner {
         let Some(family) = family.join() else { return FULL };
         let account = family.family().account();
         let Some(run) = engine.spawn(&parent.page.name.file, body, account) else { return FULL };
-        match self.begin(run, (Arc::clone(&parent.page), parent.row), family) {
-            Some(Key::Spawned(mailbox)) => {
+        match self.begin(run, Arc::clone(&parent.page), parent.row, family) {
+            Some(RunKey::Spawned(mailbox)) => {
                 let name = self.mail.name_of(moment.endpoint, mailbox);
                 Delivery::Text(name.to_string().into_bytes())
             }
@@ -58,23 +59,24 @@ impl Runner {
         page: &Arc<Page>,
         row: RowIndex,
         moment: Moment,
-    ) -> Option<Key> {
+    ) -> Option<RunKey> {
         let sets = self.roots.sets();
         let engine = self.engines.processes().open(sets).ok()?;
         let family = Member::first(moment.now_ns, engine.open_account());
         let account = family.family().account();
         let run = engine.spawn_module(&page.name.file, &page.name.full, account)?;
-        self.begin(run, (Arc::clone(page), row), family)
+        self.begin(run, Arc::clone(page), row, family)
     }
 
     fn begin(
         &mut self,
         run: Run,
-        (page, row): (Arc<Page>, RowIndex),
+        page: Arc<Page>,
+        row: RowIndex,
         family: Member,
-    ) -> Option<Key> {
+    ) -> Option<RunKey> {
         let mailbox = self.mail.open_spawned()?;
-        let key = Key::Spawned(mailbox);
+        let key = RunKey::Spawned(mailbox);
         self.counters.of(row).spawned += 1;
         let mut life = Life::new(page, row, u64::MAX);
         life.mailbox = Some(mailbox);

@@ -2,28 +2,42 @@
 //!
 //! Owns when a run gives way to others. What a wait means is said in its row (`calls`).
 
+use actors::RunKey;
 use runtime::trace;
 use script::engine::{CallResult, PageHost};
 
+use super::remarks::RunLength;
 use super::{Moment, RunResult, Runner};
 use crate::delivery::WaitOutcome;
 use crate::limits::{PAGE_ANSWERS_AT_ONCE, RUN_UNINTERRUPTED_NS};
-use crate::process::{Key, Life, Underway};
+use crate::process::{Life, Underway};
 use crate::traced;
 
+/// A run that has begun or continued, until it waits or ends.
+pub(super) struct Visit {
+    key: RunKey,
+    life: Life,
+    begun_ns: u64,
+}
+
+impl Visit {
+    /// `begun_ns` is the time at which its first step began.
+    pub(super) fn new(key: RunKey, life: Life, begun_ns: u64) -> Self {
+        Self { key, life, begun_ns }
+    }
+}
+
 impl Runner {
-    /// Runs step after step, from the first, which began at this time, as long as each wait is answered at once.
+    /// Runs step after step, from the first, as long as each wait is answered at once.
     pub(super) fn proceed(
         &mut self,
-        key: Key,
-        life: Life,
-        (step, begun_ns): (CallResult, u64),
+        visit: Visit,
+        step: CallResult,
         host: &mut dyn PageHost,
         moment: Moment,
     ) -> RunResult {
-        let row = life.row;
-        let end_ns = begun_ns.saturating_add(self.turn.slice_ns());
-        let turnout = self.go_through(key, life, (step, end_ns), host, moment);
+        let (key, row, begun_ns) = (visit.key, visit.life.row, visit.begun_ns);
+        let turnout = self.go_through(visit, step, host, moment);
         let cpu_ns = self.engines.take_visit_cpu_ns();
         // Processes are many and short: for them the clock is read only if one may have been long.
         if !key.is_of_client() && cpu_ns < RUN_UNINTERRUPTED_NS / 2 {
@@ -31,7 +45,7 @@ impl Runner {
         }
         let now_ns = (moment.clock_ns)();
         let taken_ns = now_ns.saturating_sub(begun_ns);
-        self.look_at_length(key, row, (taken_ns, cpu_ns));
+        self.look_at_length(key, row, RunLength::new(taken_ns, cpu_ns));
         if key.is_of_client() {
             self.note_ran(key, taken_ns, now_ns);
             self.turn.add_request_ns(taken_ns);
@@ -42,12 +56,13 @@ impl Runner {
 
     fn go_through(
         &mut self,
-        key: Key,
-        mut life: Life,
-        (mut step, end_ns): (CallResult, u64),
+        visit: Visit,
+        mut step: CallResult,
         host: &mut dyn PageHost,
         moment: Moment,
     ) -> RunResult {
+        let Visit { key, mut life, begun_ns } = visit;
+        let end_ns = begun_ns.saturating_add(self.turn.slice_ns());
         let mut answered = 0;
         loop {
             let (run, delivery) = match step {

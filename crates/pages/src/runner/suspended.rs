@@ -2,10 +2,10 @@
 //!
 //! Owns that view, and the end of a run that an operator asks for. Never runs one.
 
-use runtime::slots::ProcessId;
+use actors::RunKey;
 
 use super::Runner;
-use crate::process::{Key, ProcessState, Underway, Work};
+use crate::process::{ProcessState, Underway, Work};
 
 /// A suspended run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,47 +39,41 @@ impl Runner {
 
     /// The suspended run of this name.
     pub fn suspended_of(&self, id: &str) -> Option<Suspended> {
-        let key = key_of(id)?;
+        let key = id.parse().ok()?;
         self.underway.get(&key).map(|underway| self.view(key, underway))
     }
 
-    fn view(&self, key: Key, underway: &Underway) -> Suspended {
+    fn view(&self, key: RunKey, underway: &Underway) -> Suspended {
         let life = &underway.life;
-        let (messages, mailbox_bytes) =
-            life.mailbox.map_or((0, 0), |mailbox| self.mail.load(mailbox));
-        let memory_bytes = self.engines.held_by(underway);
-        let names: Vec<&str> = life.names.iter().map(|(name, _)| &**name).collect();
-        let (letter, number, kind) = match key {
-            Key::Request(process) => ('r', process, "request"),
-            Key::Socket(process) => ('s', process, "socket"),
-            Key::Spawned(mailbox) => ('p', mailbox, "process"),
-        };
+        let load = life.mailbox.map(|mailbox| self.mail.load(mailbox)).unwrap_or_default();
+        let names: Vec<&str> =
+            life.mailbox.iter().flat_map(|mailbox| self.mail.names(*mailbox)).collect();
         let is_ready = underway.standing != ProcessState::Waits || underway.delivery.is_some();
         Suspended {
-            id: format!("{letter}{}", number.to_bits()),
+            id: key.to_string(),
             page: life.page.name.file.to_string(),
-            kind,
+            kind: key.kind(),
             state: if is_ready { "ready" } else { "waits" },
             waits_for: life.waits_for.to_owned(),
             name: names.join(" "),
-            messages: messages as u64,
-            mailbox_bytes: mailbox_bytes as u64,
-            memory_bytes,
+            messages: load.messages as u64,
+            mailbox_bytes: load.bytes as u64,
+            memory_bytes: self.engines.held_by(underway),
         }
     }
 
     /// Where the suspended run of this name is: the calls that led there, innermost first.
     pub fn calls_of(&self, id: &str) -> Vec<String> {
-        key_of(id).map_or_else(Vec::new, |key| self.calls_of_key(key))
+        id.parse().map_or_else(|()| Vec::new(), |key| self.calls_of_key(key))
     }
 
-    pub(super) fn calls_of_key(&self, key: Key) -> Vec<String> {
+    pub(super) fn calls_of_key(&self, key: RunKey) -> Vec<String> {
         self.underway.get(&key).map_or_else(Vec::new, |underway| self.engines.calls_of(underway))
     }
 
     /// An operator ends a suspended run: it fails where it waits. `false`: there is none of this name.
     pub fn end_by_operator(&mut self, id: &str) -> bool {
-        let Some(key) = key_of(id) else { return false };
+        let Ok(key) = id.parse() else { return false };
         let Some(mut underway) = self.underway.remove(&key) else { return false };
         underway.work = match underway.work {
             Work::Run(run) => Work::Ended(self.engines.of(&underway.life).end_by_operator(run)),
@@ -88,16 +82,5 @@ impl Runner {
         self.underway.insert(key, underway);
         self.make_ready(key);
         true
-    }
-}
-
-fn key_of(id: &str) -> Option<Key> {
-    let (letter, number) = id.split_at_checked(1)?;
-    let number = ProcessId::from_bits(number.parse().ok()?);
-    match letter {
-        "r" => Some(Key::Request(number)),
-        "s" => Some(Key::Socket(number)),
-        "p" => Some(Key::Spawned(number)),
-        _ => None,
     }
 }

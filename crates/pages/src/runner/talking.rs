@@ -1,10 +1,11 @@
-//! What runs say to their clients before they end: parts of an answer, and all that a module says over a WebSocket.
+//! Talk of runs with their clients before they end: parts of an answer, and all that a module says over a WebSocket.
 //!
 //! Owns how such a run moves from the request to the conversation, what it waits for there, and how it
 //! ends. The connection owns the frames.
 
 use std::sync::Arc;
 
+use actors::RunKey;
 use runtime::slots::ProcessId;
 use script::engine::Run;
 
@@ -12,7 +13,7 @@ use super::calls::{Caller, PageCall, call};
 use super::letters::TOO_MANY;
 use super::{Moment, RunResult, Runner};
 use crate::delivery::{CLOSED_SOCKET, ClientAct, Delivery, WaitOutcome};
-use crate::process::{Key, Life, Progress, Talk, Underway};
+use crate::process::{Life, Progress, Talk, Underway};
 
 impl Life {
     /// It continues, so it no longer waits for a message.
@@ -47,7 +48,7 @@ fn say(_: &mut Runner, caller: &mut Caller<'_>) -> WaitOutcome {
     }
 }
 
-/// What a run does with its WebSocket. Its text, if it has one, is the body of the output.
+/// An act of a run on its WebSocket. Its text, if it has one, is the body of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Saying {
     /// Send a text message.
@@ -63,8 +64,7 @@ pub enum Saying {
 }
 
 impl Runner {
-    /// What a run does with its WebSocket, after [`RunResult::Say`]: websocket.lua has the numbers.
-    #[must_use]
+    /// The act of a run on its WebSocket, after [`RunResult::Say`]: websocket.lua has the numbers.
     pub fn saying(&self) -> Saying {
         match self.output().status {
             None | Some(1) => Saying::Text,
@@ -78,7 +78,7 @@ impl Runner {
     /// Its connection does what it waits for, and asks again.
     pub(super) fn hand_to_client(
         &mut self,
-        key: Key,
+        key: RunKey,
         run: Run,
         mut life: Life,
         act: ClientAct,
@@ -86,11 +86,11 @@ impl Runner {
         let page = Arc::clone(&life.page);
         let done = Some(Delivery::Done);
         match (act, key) {
-            (ClientAct::Accept, Key::Request(process)) => {
+            (ClientAct::Accept, RunKey::Request(process)) => {
                 // What the request had begun ends with it, because its connection now asks for other things.
                 self.fetches.unwant(key);
                 self.listening.end(key);
-                let key = Key::Socket(process);
+                let key = RunKey::Socket(process);
                 if let Some(mailbox) = life.mailbox {
                     self.mail.set_owner(mailbox, key);
                 }
@@ -136,22 +136,20 @@ impl Runner {
     /// Continues the conversation of this connection.
     pub fn talk(&mut self, process: ProcessId, moment: Moment, unix_ms: u64) -> RunResult {
         self.set_time(moment);
-        self.go_on_alone(Key::Socket(process), moment, unix_ms)
+        self.go_on_alone(RunKey::Socket(process), moment, unix_ms)
     }
 
     /// Whether a conversation waits for a message of its client.
-    #[must_use]
     pub fn hears(&self, process: ProcessId) -> bool {
-        self.underway.get(&Key::Socket(process)).is_some_and(|underway| {
+        self.underway.get(&RunKey::Socket(process)).is_some_and(|underway| {
             underway.delivery.is_none()
                 && underway.life.talk.as_ref().is_some_and(|talk| talk.awaits)
         })
     }
 
     /// Whether this connection has a conversation.
-    #[must_use]
     pub fn talks(&self, process: ProcessId) -> bool {
-        self.underway.contains_key(&Key::Socket(process))
+        self.underway.contains_key(&RunKey::Socket(process))
     }
 
     /// The client has sent a message for which the conversation waits. It continues at the next [`talk`](Self::talk).
@@ -162,14 +160,14 @@ impl Runner {
 
     /// An operation on the WebSocket was not possible.
     pub fn refuse_saying(&mut self, process: ProcessId, why: &'static str) {
-        if let Some(underway) = self.underway.get_mut(&Key::Socket(process)) {
+        if let Some(underway) = self.underway.get_mut(&RunKey::Socket(process)) {
             underway.delivery = Some(Delivery::Refused(why));
         }
     }
 
     /// The connection has ended: the conversation is told, and comes to its end.
     pub fn end_talk(&mut self, process: ProcessId, code: u16, reason: &str) {
-        let key = Key::Socket(process);
+        let key = RunKey::Socket(process);
         let Some(underway) = self.underway.get_mut(&key) else { return };
         let Some(talk) = &mut underway.life.talk else { return };
         talk.is_over = true;
@@ -185,7 +183,7 @@ impl Runner {
 
     /// The connection does not become a WebSocket.
     pub fn forget_talk(&mut self, process: ProcessId) {
-        let key = Key::Socket(process);
+        let key = RunKey::Socket(process);
         if let Some(gone) = self.underway.remove(&key) {
             self.counters.of(gone.life.row).cancelled += 1;
             self.end(key, gone.life);
@@ -194,7 +192,7 @@ impl Runner {
 
     /// What a conversation waits for has arrived.
     fn hand_to_talk(&mut self, process: ProcessId, delivery: Delivery) {
-        let Some(underway) = self.underway.get_mut(&Key::Socket(process)) else { return };
+        let Some(underway) = self.underway.get_mut(&RunKey::Socket(process)) else { return };
         if let Some(mailbox) = underway.life.mailbox {
             // A letter that arrives now is kept for later.
             self.mail.stop_awaiting(mailbox);

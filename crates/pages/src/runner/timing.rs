@@ -2,10 +2,10 @@
 //!
 //! Owns which runs are timed, and the times of the one that ended last for whoever asks.
 
+use actors::RunKey;
 use runtime::slots::ProcessId;
 
 use super::Runner;
-use crate::process::Key;
 use crate::spent::{Spent, Timing};
 
 impl Runner {
@@ -34,19 +34,19 @@ impl Runner {
 
     /// A run is over.
     #[inline]
-    pub(super) fn keep_spent(&mut self, key: Key, spent: Option<Box<Spent>>) {
-        if let (Some(spent), Key::Request(process)) = (spent, key) {
+    pub(super) fn keep_spent(&mut self, key: RunKey, spent: Option<Box<Spent>>) {
+        if let (Some(spent), RunKey::Request(process)) = (spent, key) {
             self.timing.keep(process, spent);
         }
     }
 
     /// A run ran this long until now, and is suspended or over.
     #[inline]
-    pub(super) fn note_ran(&mut self, key: Key, ran_ns: u64, now_ns: u64) {
+    pub(super) fn note_ran(&mut self, key: RunKey, ran_ns: u64, now_ns: u64) {
         if self.timing.is_on() {
             let spent = match (self.underway.get_mut(&key), key) {
                 (Some(underway), _) => underway.life.spent.as_mut(),
-                (None, Key::Request(process)) => self.timing.of(process),
+                (None, RunKey::Request(process)) => self.timing.of(process),
                 (None, _) => None,
             };
             if let Some(spent) = spent {

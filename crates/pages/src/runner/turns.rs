@@ -6,20 +6,21 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use actors::limits::LETTERS_RETRY_MS;
+use actors::{Letter, RunKey};
 use runtime::limits::ALARMS_PER_TURN;
 use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use script::engine::{Keys, NativeCode};
 
+use super::site_begins::again;
 use super::{Moment, RunResult, Runner};
 use crate::at_work::AtWork;
 use crate::host::BackgroundHost;
-use crate::limits::{LETTERS_RETRY_MS, LOG_TOLD_AGAIN_NS, PAGE_STEP_NS};
-use crate::post::PageLetter;
-use crate::process::{Key, ProcessState};
+use crate::limits::{LOG_TOLD_AGAIN_NS, PAGE_STEP_NS};
+use crate::process::ProcessState;
 use crate::publications::Publications;
 use crate::records::StoreRecords;
-use crate::site_processes::again;
 
 impl Runner {
     /// Sets the keys that sign cookies.
@@ -28,7 +29,6 @@ impl Runner {
     }
 
     /// All native code of pages, with the lines at which its pieces begin.
-    #[must_use]
     pub fn native_code(&self) -> Vec<NativeCode> {
         self.engines.native_code()
     }
@@ -41,7 +41,7 @@ impl Runner {
     /// At the end of a turn: spawned processes continue now, requests in the next turn.
     pub fn wake<M>(&mut self, context: &mut ServiceContext<'_, M>)
     where
-        M: Send + From<Box<PageLetter>> + TryInto<Box<PageLetter>>,
+        M: Send + From<Box<Letter>> + TryInto<Box<Letter>>,
     {
         let (now_ns, endpoint) = (context.now.monotonic_ns, context.mail.endpoint());
         let unix_seconds = context.now.unix_seconds;
@@ -68,20 +68,20 @@ impl Runner {
             // The receiving scheduler is busy: trying all the time would make this one busy too.
             context.wake_after_ms(LETTERS_RETRY_MS);
         }
-        let looks = [self.turn.next_alarm_ns(), self.site_processes.look_ns(now_ns, unix_seconds)];
+        let looks = [self.turn.next_alarm_ns(), self.background.look_ns(now_ns, unix_seconds)];
         for due_ns in looks.into_iter().flatten() {
             context.wake_at_ns(due_ns);
         }
     }
 
-    /// What pages publish to channels, until the end of the turn.
+    /// The messages that pages publish to channels, until the end of the turn.
     pub fn publications(&self) -> &Rc<Publications> {
         &self.publications
     }
 
-    /// What pages read of the store.
+    /// The access of pages to the store.
     pub fn records(&self) -> &Rc<StoreRecords> {
-        &self.recording.records
+        self.recording.records()
     }
 
     /// First continues runs that have used little, as long as together they take no longer than one run may; then
@@ -114,19 +114,19 @@ impl Runner {
         requests
     }
 
-    /// What a request will probably take when it continues in the next turn, by the average of its page.
-    fn expected_ns(&mut self, key: Key) -> u64 {
+    /// The time that a request will probably take when it continues in the next turn, by the average of its page.
+    fn expected_ns(&mut self, key: RunKey) -> u64 {
         let row = match (self.underway.get(&key), key) {
             (Some(underway), _) => Some(underway.life.row),
-            (None, Key::Request(process)) => self.turn.page_put_off(process),
-            (None, Key::Socket(_) | Key::Spawned(_)) => None,
+            (None, RunKey::Request(process)) => self.turn.page_put_off(process),
+            (None, RunKey::Socket(_) | RunKey::Spawned(_)) => None,
         };
         row.map_or(0, |row| self.counters.visit_ns(row)).max(PAGE_STEP_NS)
     }
 
     /// Runs a spawned process. A request is returned, because its connection must ask for it.
-    fn run_or_return(&mut self, key: Key, moment: Moment, unix_ms: u64) -> Option<ProcessId> {
-        if let Key::Request(process) = key
+    fn run_or_return(&mut self, key: RunKey, moment: Moment, unix_ms: u64) -> Option<ProcessId> {
+        if let RunKey::Request(process) = key
             && self.turn.has_put_off(process)
         {
             return Some(process);
@@ -135,9 +135,9 @@ impl Runner {
         underway.standing = ProcessState::Called;
         let has_client = underway.life.talk.as_ref().is_some_and(|talk| talk.has_client());
         match key {
-            Key::Request(process) => Some(process),
-            Key::Socket(process) if has_client => Some(process),
-            Key::Socket(_) | Key::Spawned(_) => {
+            RunKey::Request(process) => Some(process),
+            RunKey::Socket(process) if has_client => Some(process),
+            RunKey::Socket(_) | RunKey::Spawned(_) => {
                 let family = underway.life.family.as_ref().map(|member| Rc::clone(member.family()));
                 let run_result = self.go_on_alone(key, moment, unix_ms);
                 let rest = self.end_site_process(key, &run_result);
@@ -153,13 +153,13 @@ impl Runner {
     }
 
     /// Runs a process without a request.
-    pub(super) fn go_on_alone(&mut self, key: Key, moment: Moment, unix_ms: u64) -> RunResult {
+    pub(super) fn go_on_alone(&mut self, key: RunKey, moment: Moment, unix_ms: u64) -> RunResult {
         let Some(underway) = self.underway.get(&key) else { return RunResult::Wait };
         let page = Arc::clone(&underway.life.page);
         let (gate, publications) = (Rc::clone(self.log.gate()), Rc::clone(&self.publications));
-        let records = Rc::clone(&self.recording.records);
-        let (file, gate, publications) = (&page.name.file, &gate, &publications);
-        let mut host = BackgroundHost { file, gate, publications, records: &records, unix_ms };
+        let records = Rc::clone(self.recording.records());
+        let file = &page.name.file;
+        let mut host = BackgroundHost::new(file, &gate, &publications, &records, unix_ms);
         self.go_on(key, &mut host, moment)
     }
 
@@ -175,7 +175,7 @@ impl Runner {
     }
 
     /// Queues a run among the ready ones, once.
-    pub(super) fn make_ready(&mut self, key: Key) {
+    pub(super) fn make_ready(&mut self, key: RunKey) {
         let Some(underway) = self.underway.get_mut(&key) else { return };
         if underway.standing == ProcessState::Ready {
             return;
@@ -191,11 +191,12 @@ impl Runner {
 mod tests {
     use std::time::Duration;
 
+    use actors::limits::PAGE_FAMILY_MAX;
     use runtime::clock::nanoseconds;
     use script::engine::EngineSettings;
 
     use super::*;
-    use crate::limits::{PAGE_ANSWERS_AT_ONCE, PAGE_FAMILY_MAX, PAGE_STEP_NS};
+    use crate::limits::{PAGE_ANSWERS_AT_ONCE, PAGE_STEP_NS};
     use crate::stage::{at, pages, pass, run, run_at};
 
     const LOOP: &str = "<% while true do end %>";
@@ -317,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_page_that_wants_much_at_once_has_its_slice_by_the_clock() {
-        // What Lua uses in these steps is less than a sample, so only the clock shows it.
+        // Lua uses less than a sample in these steps, so only the clock shows it.
         let page = "<% local name = self() for number = 1, 50 do send(name, number) end %>";
         let slice = Duration::from_millis(10);
         let mut runner = runner(slice, &[("a.page.txt", page)]);
@@ -436,7 +437,7 @@ mod tests {
                 assert!(matches!(run(&mut runner, 2, 1, 0), RunResult::Wait));
                 slices += 1;
             }
-            let is_spawned = |key: &&Key| matches!(key, Key::Spawned(_));
+            let is_spawned = |key: &&RunKey| matches!(key, RunKey::Spawned(_));
             most = most.max(runner.underway.keys().filter(is_spawned).count());
         }
         assert!(slices >= 2, "it has its slice when all others had theirs");

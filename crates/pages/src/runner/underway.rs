@@ -4,21 +4,22 @@
 
 use std::sync::Arc;
 
+use actors::RunKey;
 use runtime::slots::ProcessId;
 use script::engine::{Run, ScriptError};
 
 use super::remarks::many_slices;
 use super::{RunResult, Runner};
-use crate::counts::{PagesReport, RowIndex};
+use crate::counts::{PagesReport, RowIndex, WaitingRun};
 use crate::delivery::Delivery;
 use crate::page::Page;
-use crate::process::{Key, Life, Progress, Underway};
+use crate::process::{Life, Progress, Underway};
 
 impl Runner {
     /// Lets others run first.
     pub(super) fn yield_turn(
         &mut self,
-        key: Key,
+        key: RunKey,
         run: Run,
         mut life: Life,
         delivery: Option<Delivery>,
@@ -30,7 +31,7 @@ impl Runner {
     }
 
     /// A run has used its slice up.
-    pub(super) fn end_slice(&mut self, key: Key, run: Run, mut life: Life) -> RunResult {
+    pub(super) fn end_slice(&mut self, key: RunKey, run: Run, mut life: Life) -> RunResult {
         life.slices = life.slices.saturating_add(1);
         let (slices, row) = (life.slices, life.row);
         let run_result = self.yield_turn(key, run, life, None);
@@ -40,23 +41,16 @@ impl Runner {
         run_result
     }
 
-    pub(super) fn keep(&mut self, key: Key, underway: Underway) -> RunResult {
+    pub(super) fn keep(&mut self, key: RunKey, underway: Underway) -> RunResult {
         self.underway.insert(key, Box::new(underway));
         let underway = &self.underway;
-        let due = |key: Key| underway.get(&key).map(|underway| underway.due_ns);
+        let due = |key: RunKey| underway.get(&key).map(|underway| underway.due_ns);
         self.turn.tidy_alarms(underway.len(), due);
         RunResult::Wait
     }
 
-    /// The name that a run has requested last belongs to another process.
-    pub(super) fn forget_last_name(&mut self, key: Key) {
-        if let Some(underway) = self.underway.get_mut(&key) {
-            underway.life.names.pop();
-        }
-    }
-
     /// Gives a run what it waits for.
-    pub(super) fn hand_over(&mut self, key: Key, delivery: Delivery) {
+    pub(super) fn hand_over(&mut self, key: RunKey, delivery: Delivery) {
         if let Some(underway) = self.underway.get_mut(&key) {
             underway.delivery = Some(delivery);
             self.make_ready(key);
@@ -64,13 +58,12 @@ impl Runner {
     }
 
     /// The run has ended.
-    pub(super) fn end(&mut self, key: Key, life: Life) -> Arc<Page> {
+    pub(super) fn end(&mut self, key: RunKey, life: Life) -> Arc<Page> {
         self.keep_spent(key, life.spent);
         self.fetches.unwant(key);
         self.listening.end(key);
         self.recording.end(key);
         self.leave_line(key);
-        self.mail.free_names(life.names);
         if let Some(mailbox) = life.mailbox {
             self.mail.close(mailbox);
         }
@@ -79,7 +72,7 @@ impl Runner {
 
     /// Whether a page of this process is running or suspended.
     pub fn is_underway(&self, process: ProcessId) -> bool {
-        self.underway.contains_key(&Key::Request(process)) || self.turn.has_put_off(process)
+        self.underway.contains_key(&RunKey::Request(process)) || self.turn.has_put_off(process)
     }
 
     /// The answer is no longer wanted: the page ends where it is.
@@ -96,7 +89,7 @@ impl Runner {
 
     fn end_underway(&mut self, process: ProcessId) -> Option<RowIndex> {
         self.turn.forget(process);
-        let key = Key::Request(process);
+        let key = RunKey::Request(process);
         let gone = self.underway.remove(&key)?;
         let row = gone.life.row;
         self.end(key, gone.life);
@@ -105,7 +98,7 @@ impl Runner {
 
     /// Bytes of a page's answer were sent. When the page continues, its client has read them.
     pub fn note_sent(&mut self, process: ProcessId) {
-        if let Some(underway) = self.underway.get_mut(&Key::Request(process)) {
+        if let Some(underway) = self.underway.get_mut(&RunKey::Request(process)) {
             underway.life.progress = Progress::PartSent;
         }
     }
@@ -118,11 +111,12 @@ impl Runner {
     /// The counters so far.
     pub fn report(&self) -> PagesReport {
         let waiting = self.underway.values().map(|underway| {
-            (underway.life.row, underway.life.budget, self.engines.held_by(underway))
+            let held_bytes = self.engines.held_by(underway);
+            WaitingRun::new(underway.life.row, underway.life.budget, held_bytes)
         });
         let lives = self.underway.values().map(|underway| &underway.life);
         let families = self.engines.held_by_families(lives);
-        let of_rows = families.into_iter().map(|(life, _, bytes)| (life.row, bytes));
+        let of_rows = families.into_iter().map(|(life, bytes)| (life.row, bytes));
         let (total, pages) = self.counters.report(waiting, of_rows);
         PagesReport {
             code: self.engines.code(),

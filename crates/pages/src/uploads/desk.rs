@@ -109,7 +109,8 @@ impl Desk {
         process: ProcessId,
         path: &str,
         boundary: Result<&Boundary, MultipartError>,
-        (files, allowance): (FileAcceptance, u64),
+        files: FileAcceptance,
+        allowance: u64,
     ) -> Intake {
         self.finish(process);
         self.begun += 1;
@@ -188,7 +189,7 @@ impl Desk {
         let files = held.form.files().len();
         let index = (wish.file as usize).checked_sub(1).filter(|index| *index < files);
         let file = index.ok_or("there is no such file")?;
-        held.form.acts.push_back(match wish.act {
+        held.form.add_act(match wish.act {
             FileAct::Save { name, existing } => {
                 Act::Save { file, name: names::saved_name(&name)?.to_owned(), existing }
             }
@@ -209,11 +210,11 @@ impl Desk {
         if self.is_stalled {
             self.send_all(context.mail);
         }
-        let UploadReport { form, process, outcome } = report;
+        let process = report.process();
         // A report about a form that has been removed is ignored.
-        let held = self.held.get_mut(&process).filter(|held| held.form.id() == form)?;
-        held.form.with_helper = held.form.with_helper.saturating_sub(1);
-        let answered = match outcome {
+        let held = self.held.get_mut(&process).filter(|held| held.form.id() == report.form())?;
+        held.form.note_answered();
+        let answered = match report.into_outcome() {
             OrderResult::Written(block) => {
                 held.form.take_back(block);
                 None
@@ -242,8 +243,7 @@ impl Desk {
     pub fn finish(&mut self, process: ProcessId) {
         let Some(held) = self.held.remove(&process) else { return };
         if let (Some(helper), true) = (held.helper, held.is_known) {
-            self.leaving
-                .push_back((helper, FileOrder { form: held.form.id(), process, act: Act::Forget }));
+            self.leaving.push_back((helper, FileOrder::new(held.form.id(), process, Act::Forget)));
         }
     }
 
@@ -286,16 +286,13 @@ impl Held {
         mail: &mut Mailbox<M>,
     ) -> bool {
         let Some(helper) = self.helper else { return true };
-        while self.form.with_helper < limits::UPLOAD_BLOCKS
-            && let Some(act) = self.form.acts.pop_front()
-        {
-            let order = Box::new(FileOrder { form: self.form.id(), process, act });
+        while let Some(act) = self.form.take_act() {
+            let order = Box::new(FileOrder::new(self.form.id(), process, act));
             if let Err(order) = mail.send_part(helper, order) {
-                self.form.acts.push_front(order.act);
+                self.form.put_back(order.into_act());
                 return false;
             }
             self.is_known = true;
-            self.form.with_helper += 1;
         }
         true
     }

@@ -1,30 +1,41 @@
 //! Why a form is refused, with which status, and with which log message.
 
-use std::fmt;
-
 use runtime::diagnostic::Level;
 use sys::spool::SpoolFault;
 use wire::http::multipart::MultipartError;
 use wire::http::status::Status;
 
 /// Why a form is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Fault {
     /// It is not a valid form.
+    #[error("it is not a form: {0}")]
     Malformed(MultipartError),
     /// It ends before its last delimiter.
+    #[error("it ends before its last delimiter")]
     Cut,
     /// Its fields and names together are larger than a body may be.
+    #[error("its fields are larger than `body_size`")]
     FieldsTooLarge,
     /// It contains a file, but there is no upload directory.
+    #[error("it has a file, but there is no upload directory: set `uploads` in [pages]")]
     NoDirectory,
     /// It contains a file, but the page reads none.
+    #[error(
+        "it has a file, but the code that answers, with the parts and modules that it names, reads \
+         no `request.files`"
+    )]
     NotRead,
     /// It contains a file, and comes from a page of another site.
+    #[error(
+        "it has a file and comes from a page of a site that `origins` in [channels] does not list"
+    )]
     Forged,
     /// Unsaved files take all the allowed room.
+    #[error("files of forms that no page has saved take all of `uploads_size` in [pages]")]
     NoRoom,
     /// A file could not be written.
+    #[error("{}", told(*.0))]
     Storage(SpoolFault),
 }
 
@@ -47,30 +58,6 @@ impl Fault {
             Self::Malformed(_) | Self::Cut | Self::FieldsTooLarge | Self::Forged => Level::Debug,
             Self::NoDirectory | Self::NotRead | Self::NoRoom => Level::Warn,
             Self::Storage(_) => Level::Error,
-        }
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Malformed(error) => write!(out, "it is not a form: {error}"),
-            Self::Cut => out.write_str("it ends before its last delimiter"),
-            Self::FieldsTooLarge => out.write_str("its fields are larger than `body_size`"),
-            Self::NoDirectory => out.write_str(
-                "it has a file, but there is no upload directory: set `uploads` in [pages]",
-            ),
-            Self::NotRead => out.write_str(
-                "it has a file, but the code that answers, with the parts and modules that it names, reads \
-                 no `request.files`",
-            ),
-            Self::Forged => out.write_str(
-                "it has a file and comes from a page of a site that `origins` in [channels] does not list",
-            ),
-            Self::NoRoom => out.write_str(
-                "files of forms that no page has saved take all of `uploads_size` in [pages]",
-            ),
-            Self::Storage(fault) => out.write_str(told(*fault)),
         }
     }
 }

@@ -44,7 +44,7 @@ pub struct ReceivedFile {
     is_named: bool,
 }
 
-/// What the arriving data belongs to.
+/// The part to which the arriving data belongs.
 #[derive(Debug, PartialEq, Eq)]
 enum Open {
     Nothing,
@@ -73,9 +73,9 @@ pub struct UploadForm {
     /// Blocks that were returned.
     spare: Vec<Vec<u8>>,
     /// Work for the helper.
-    pub(super) acts: VecDeque<Act>,
+    acts: VecDeque<Act>,
     /// How many orders the helper has not answered.
-    pub(super) with_helper: usize,
+    with_helper: usize,
     fault: Option<Fault>,
 }
 
@@ -165,6 +165,32 @@ impl UploadForm {
     /// Whether everything is written.
     pub(super) fn is_written(&self) -> bool {
         self.acts.is_empty() && self.with_helper == 0
+    }
+
+    /// More work for the helper.
+    pub(super) fn add_act(&mut self, act: Act) {
+        self.acts.push_back(act);
+    }
+
+    /// Takes the next work for the helper, if it may have more.
+    pub(super) fn take_act(&mut self) -> Option<Act> {
+        if self.with_helper >= UPLOAD_BLOCKS {
+            return None;
+        }
+        let act = self.acts.pop_front()?;
+        self.with_helper += 1;
+        Some(act)
+    }
+
+    /// The helper had no room for that work.
+    pub(super) fn put_back(&mut self, act: Act) {
+        self.with_helper -= 1;
+        self.acts.push_front(act);
+    }
+
+    /// The helper has answered an order.
+    pub(super) fn note_answered(&mut self) {
+        self.with_helper = self.with_helper.saturating_sub(1);
     }
 
     /// A block was written.

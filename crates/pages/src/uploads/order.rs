@@ -1,4 +1,4 @@
-//! What a page wants with a file of its form, and the orders of a scheduler to an upload helper, with the replies.
+//! Wishes of a page about a file of its form, and the orders of a scheduler to an upload helper, with the replies.
 //!
 //! All orders of a form go to one helper, in order.
 
@@ -29,7 +29,7 @@ pub enum FileAct {
     Save {
         /// The name.
         name: Vec<u8>,
-        /// What to do with a file that has it.
+        /// The action if a file has it.
         existing: Existing,
     },
     /// Give the page its first bytes.
@@ -42,10 +42,28 @@ pub enum FileAct {
 /// Work on a file of a form.
 #[derive(Debug)]
 pub struct FileOrder {
-    pub(super) form: FormId,
+    form: FormId,
     /// The process that is told the result.
-    pub(super) process: ProcessId,
-    pub(super) act: Act,
+    process: ProcessId,
+    act: Act,
+}
+
+impl FileOrder {
+    pub(super) fn new(form: FormId, process: ProcessId, act: Act) -> Self {
+        Self { form, process, act }
+    }
+
+    pub(super) fn form(&self) -> FormId {
+        self.form
+    }
+
+    pub(super) fn into_act(self) -> Act {
+        self.act
+    }
+
+    pub(super) fn process(&self) -> ProcessId {
+        self.process
+    }
 }
 
 /// The work. Files are numbered in the order in which they began, from 0.
@@ -61,7 +79,7 @@ pub(super) enum Act {
     Forget,
 }
 
-/// What follows these bytes of a file.
+/// Whether more bytes of a file follow these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
     /// More of it.
@@ -73,9 +91,27 @@ pub(super) enum After {
 /// The result of an order.
 #[derive(Debug)]
 pub struct UploadReport {
-    pub(super) form: FormId,
-    pub(super) process: ProcessId,
-    pub(super) outcome: OrderResult,
+    form: FormId,
+    process: ProcessId,
+    outcome: OrderResult,
+}
+
+impl UploadReport {
+    pub(super) fn new(form: FormId, process: ProcessId, outcome: OrderResult) -> Self {
+        Self { form, process, outcome }
+    }
+
+    pub(super) fn form(&self) -> FormId {
+        self.form
+    }
+
+    pub(super) fn process(&self) -> ProcessId {
+        self.process
+    }
+
+    pub(super) fn into_outcome(self) -> OrderResult {
+        self.outcome
+    }
 }
 
 /// The result.

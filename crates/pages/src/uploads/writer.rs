@@ -72,12 +72,19 @@ enum State {
     Saved,
 }
 
+/// A form among those of all schedulers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct FormKey {
+    from: Endpoint,
+    form: FormId,
+}
+
 /// One upload helper.
 pub struct UploadWriter {
     place: UploadPlace,
     unique: u64,
     made: u64,
-    forms: HashMap<(Endpoint, FormId), Vec<Stored>>,
+    forms: HashMap<FormKey, Vec<Stored>>,
     room: Arc<UploadRoom>,
 }
 
@@ -92,10 +99,10 @@ impl UploadWriter {
 
     /// Executes an order; `None` if it has no reply.
     pub fn answer(&mut self, from: Endpoint, order: FileOrder) -> Option<UploadReport> {
-        let FileOrder { form, process, act } = order;
-        let key = (from, form);
+        let (form, process) = (order.form(), order.process());
+        let key = FormKey { from, form };
         let fault = |error: io::Error| SpoolFault::of(&error);
-        let outcome = match act {
+        let outcome = match order.into_act() {
             Act::Write { file, mut bytes, after } => match self.write(key, file, &bytes, after) {
                 Ok(()) => {
                     bytes.clear();
@@ -123,12 +130,12 @@ impl UploadWriter {
                 return None;
             }
         };
-        Some(UploadReport { form, process, outcome })
+        Some(UploadReport::new(form, process, outcome))
     }
 
     fn write(
         &mut self,
-        key: (Endpoint, FormId),
+        key: FormKey,
         file: usize,
         bytes: &[u8],
         after: After,
@@ -158,17 +165,13 @@ impl UploadWriter {
         Ok(())
     }
 
-    fn stored(
-        &mut self,
-        key: (Endpoint, FormId),
-        file: usize,
-    ) -> io::Result<(&Spool, &mut Stored)> {
+    fn stored(&mut self, key: FormKey, file: usize) -> io::Result<(&Spool, &mut Stored)> {
         let spool = self.place.spool()?;
         let stored = self.forms.get_mut(&key).and_then(|files| files.get_mut(file));
         Ok((spool, stored.ok_or(io::ErrorKind::NotFound)?))
     }
 
-    fn forget(&mut self, key: (Endpoint, FormId)) {
+    fn forget(&mut self, key: FormKey) {
         let Some(files) = self.forms.remove(&key) else { return };
         self.room.give_back(files.iter().map(|file| file.size).sum());
         for file in files.iter().filter(|file| !matches!(file.state, State::Saved)) {

@@ -1,4 +1,4 @@
-//! What `COMMAND` tells about commands.
+//! The replies of `COMMAND`.
 //!
 //! Owns the format of replies. The rows of the table say the rest.
 
@@ -8,7 +8,7 @@ use wire::resp::{
 };
 
 use super::reply::shown;
-use super::{After, Call, Keys, Row};
+use super::{After, Call, Row};
 use crate::limits::COMMAND_NAMES;
 
 /// `COMMAND`, and its subcommands `COUNT`, `LIST`, `INFO`, `DOCS` and `GETKEYS`.
@@ -28,7 +28,7 @@ pub(super) fn run(call: &mut Call<'_, '_>, rows: &[Row]) -> After {
         (b"count", 2) => write_integer(out, i64::try_from(rows.len()).unwrap_or(i64::MAX)),
         (b"list", 2) => {
             write_array(out, rows.len());
-            rows.iter().for_each(|row| write_bulk(out, row.name.as_bytes()));
+            rows.iter().for_each(|row| write_bulk(out, row.name().as_bytes()));
         }
         (b"info", _) => {
             write_array(out, command.len() - 2);
@@ -58,13 +58,13 @@ pub(super) fn run(call: &mut Call<'_, '_>, rows: &[Row]) -> After {
 }
 
 fn find<'r>(rows: &'r [Row], name: &[u8]) -> Option<&'r Row> {
-    rows.iter().find(|row| name.eq_ignore_ascii_case(row.name.as_bytes()))
+    rows.iter().find(|row| name.eq_ignore_ascii_case(row.name().as_bytes()))
 }
 
 fn write_docs(rows: &[&Row], version: RespVersion, out: &mut Vec<u8>) {
     write_map(out, rows.len(), version);
     for row in rows {
-        write_bulk(out, row.name.as_bytes());
+        write_bulk(out, row.name().as_bytes());
         write_map(out, 1, version);
         write_bulk(out, b"summary");
         write_bulk(out, row.summary().as_bytes());
@@ -75,16 +75,19 @@ fn write_docs(rows: &[&Row], version: RespVersion, out: &mut Vec<u8>) {
 fn write_keys(command: &RespCommand<'_>, row: Option<&Row>, out: &mut Vec<u8>) {
     let Some(row) = row else { return write_error(out, "ERR Invalid command specified") };
     let count = command.len() - 2;
-    if !row.words.contains(&count) {
+    if !row.words().contains(&count) {
         let text = "ERR Invalid number of arguments specified for command";
         return write_error(out, text);
     }
-    let Keys { first, last, step } = row.keys;
-    let (Ok(first), Ok(step)) = (usize::try_from(first), usize::try_from(step)) else { return };
+    let keys = row.keys();
+    let (Ok(first), Ok(step)) = (usize::try_from(keys.first()), usize::try_from(keys.step()))
+    else {
+        return;
+    };
     if first == 0 {
         return write_error(out, "ERR The command has no key arguments");
     }
-    let last = usize::try_from(last).unwrap_or(count - 1).min(count - 1);
+    let last = usize::try_from(keys.last()).unwrap_or(count - 1).min(count - 1);
     let keys = (first..=last).step_by(step.max(1));
     write_array(out, keys.clone().count());
     keys.for_each(|at| write_bulk(out, command.argument(2 + at)));

@@ -14,7 +14,7 @@ use super::reply::shown;
 use super::{After, Call, Session, transaction};
 use crate::limits::CLIENT_NAME_SIZE;
 
-/// What a client says about itself.
+/// The name and the library that a client gives itself.
 #[derive(Debug, Default)]
 pub(super) struct About {
     name: Box<[u8]>,

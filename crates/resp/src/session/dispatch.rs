@@ -26,7 +26,7 @@ pub(super) fn run(
     let row = found.map(|(_, row)| row);
     let waits = match row {
         // Its reply may stand behind those that the store still owes.
-        Some(row) if row.access != Access::Free && !is_closed => {
+        Some(row) if row.access() != Access::Free && !is_closed => {
             session.pending.awaits(AWAITED, AWAITED_SIZE)
         }
         _ => !session.pending.has_answered(),
@@ -59,7 +59,7 @@ pub(super) fn run(
     let begun = env.clients.pace.tick();
     let mut call = Call { session, command, row, env, output, now };
     let refused = refusal(&call);
-    let is_timed = refused.is_none() || row.access != Access::Free;
+    let is_timed = refused.is_none() || row.access() != Access::Free;
     let after = match refused {
         Some(refused) => refuse(&mut call, &refused),
         None => carry_out(&mut call),
@@ -85,8 +85,8 @@ enum Refusal {
 
 fn refusal(call: &Call<'_, '_>) -> Option<Refusal> {
     let row = call.row;
-    if !row.words.contains(&call.command.len()) {
-        let text = format!("ERR wrong number of arguments for '{}' command", row.name);
+    if !row.words().contains(&call.command.len()) {
+        let text = format!("ERR wrong number of arguments for '{}' command", row.name());
         return Some(Refusal::Invalid(text));
     }
     // Each name is compared with each subscription.
@@ -94,7 +94,7 @@ fn refusal(call: &Call<'_, '_>) -> Option<Refusal> {
         let text = format!("ERR at most {SUBSCRIPTIONS_PER_CONNECTION} names at once");
         return Some(Refusal::Invalid(text));
     }
-    if row.access == Access::Free {
+    if row.access() == Access::Free {
         return None;
     }
     let Some(store) = &call.env.store else { return Some(Refusal::NoStore) };
@@ -112,7 +112,7 @@ fn refuse(call: &mut Call<'_, '_>, refusal: &Refusal) -> After {
         Refusal::NoAccess => "NOPERM this client may not do that in this database",
     };
     if !matches!(refusal, Refusal::NoStore) {
-        call.session.pending.on_refused(call.row.name);
+        call.session.pending.on_refused(call.row.name());
     }
     call.say_error(text)
 }
@@ -120,12 +120,12 @@ fn refuse(call: &mut Call<'_, '_>, refusal: &Refusal) -> After {
 /// Carries out a valid command, or keeps it until its transaction is executed.
 fn carry_out(call: &mut Call<'_, '_>) -> After {
     if let (Some(store), Ok(first @ 1..)) =
-        (&mut call.env.store, usize::try_from(call.row.keys.first))
+        (&mut call.env.store, usize::try_from(call.row.keys().first()))
     {
         store.note_use(call.session.database, call.command.argument(first));
     }
     let is_in_transaction = call.session.pending.is_in_transaction();
-    match call.row.run {
+    match call.row.run() {
         Run::Value(shape) => values::run(call, shape),
         Run::Keys(wanted) => values::run_many(call, wanted),
         Run::Step(parse) => steps::run(call, parse),

@@ -142,7 +142,7 @@ impl Session {
             return Next::Read;
         }
         let mut names = self.listening.channels().iter().map(|(name, _)| name);
-        if self.is_asked || names.any(|name| channels.may_subscribe(name, &self.rights).is_err()) {
+        if self.is_asked || names.any(|name| !channels.still_allows(name, &self.rights)) {
             write_error(context.output.buffer(), "NOAUTH the token has expired");
             return Next::Linger;
         }

@@ -65,7 +65,7 @@ impl Lasting {
             Self::Keep => Ok(Expiry::Keep),
             Self::Persist => Ok(Expiry::Never),
             Self::After(unit, word) => after(words, word, unit),
-            Self::At(unit, word) => at(Some(milliseconds(words, word, unit)?), words.name),
+            Self::At(unit, word) => at(Some(milliseconds(words, word, unit)?), words.name()),
         }
     }
 }
@@ -73,15 +73,15 @@ impl Lasting {
 /// The time after the duration in the word with this index.
 pub(super) fn after(words: &Words<'_>, word: usize, unit: Unit) -> Result<Expiry, String> {
     let length = milliseconds(words, word, unit)?;
-    let time = length.checked_add(i64::try_from(words.now.unix_ms()).unwrap_or(i64::MAX));
-    at(time.filter(|_| length > 0), words.name)
+    let time = length.checked_add(i64::try_from(words.now().unix_ms()).unwrap_or(i64::MAX));
+    at(time.filter(|_| length > 0), words.name())
 }
 
 /// A duration or a time, which may be negative.
 fn milliseconds(words: &Words<'_>, word: usize, unit: Unit) -> Result<i64, String> {
     let length = words.number(word)?;
     let factor = if unit == Unit::Seconds { 1000 } else { 1 };
-    length.checked_mul(factor).ok_or_else(|| invalid(words.name))
+    length.checked_mul(factor).ok_or_else(|| invalid(words.name()))
 }
 
 fn at(time: Option<i64>, name: &str) -> Result<Expiry, String> {
@@ -95,7 +95,7 @@ fn invalid(name: &str) -> String {
 
 /// `EXPIRE key seconds [NX | XX | GT | LT ...]`, and `PEXPIRE` in milliseconds.
 pub(super) fn expire_after(words: &Words<'_>, unit: Unit) -> Result<Request, String> {
-    expire(words, unit, words.now.unix_ms())
+    expire(words, unit, words.now().unix_ms())
 }
 
 /// `EXPIREAT key time [NX | XX | GT | LT ...]`, and `PEXPIREAT` in milliseconds.
@@ -104,11 +104,11 @@ pub(super) fn expire_at(words: &Words<'_>, unit: Unit) -> Result<Request, String
 }
 
 fn expire(words: &Words<'_>, unit: Unit, from_ms: u64) -> Result<Request, String> {
-    let only = condition(words.command)?;
+    let only = condition(words.command())?;
     let time = milliseconds(words, 2, unit)?;
     let time = time.checked_add(i64::try_from(from_ms).unwrap_or(i64::MAX));
     // An expiry in the past deletes the key.
-    let time = u64::try_from(time.ok_or_else(|| invalid(words.name))?).unwrap_or(0);
+    let time = u64::try_from(time.ok_or_else(|| invalid(words.name()))?).unwrap_or(0);
     change(DatabaseChange::Expire { key: words.key(), expiry: Expiry::At(time), only }, Shape::Flag)
 }
 

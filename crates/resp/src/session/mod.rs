@@ -52,7 +52,7 @@ use self::events::{Entrance, set_first_deadline};
 use self::listening::Listening;
 use self::pending::{PendingReplies, reply_behind};
 use self::requested::Words;
-use self::table::{Keys, Row};
+use self::table::Row;
 use crate::exclusive::Exclusive;
 use crate::gathering::Gathering;
 use crate::held_replies::HeldReplies;
@@ -101,19 +101,16 @@ impl RespClients {
     }
 
     /// The counters of this scheduler.
-    #[must_use]
     pub fn stats(&self) -> RespStats {
         self.counts.own()
     }
 
     /// Bytes that sessions keep between commands.
-    #[must_use]
     pub fn kept_bytes(&self) -> usize {
         self.kept
     }
 
     /// Bytes of large replies that were copied and that their clients have not taken.
-    #[must_use]
     pub fn held_bytes(&self) -> usize {
         self.held.bytes()
     }
@@ -176,7 +173,7 @@ pub struct Session {
     process: ProcessId,
     number: u64,
     version: RespVersion,
-    /// What the client says about itself.
+    /// The name and the library that the client gives itself.
     about: Option<Box<About>>,
     listening: Listening,
     rights: Rights,
@@ -201,7 +198,7 @@ pub struct Session {
 // Together with a slot of the runtime, this is the memory of an idle client.
 const _: () = assert!(size_of::<Session>() <= 96);
 
-/// What to do after a command.
+/// The next step after a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     /// Run the next command.
@@ -233,7 +230,7 @@ impl<'c> Call<'c, '_> {
     }
 
     fn words(&self) -> Words<'c> {
-        Words { command: self.command, name: self.row.name, now: self.now }
+        Words::new(self.command, self.row.name(), self.now)
     }
 
     /// Shows the command in a trace, if there is one.
@@ -292,19 +289,16 @@ impl Session {
     }
 
     /// Whether the connection may be closed to make room. A subscriber is not idle.
-    #[must_use]
     pub fn is_idle(&self) -> bool {
         self.listening.len() == 0
     }
 
     /// The address of the client.
-    #[must_use]
     pub fn client(&self) -> IpAddr {
         self.arrival.peer.address
     }
 
     /// The client, and since when it is connected.
-    #[must_use]
     pub fn arrival(&self) -> Arrival {
         self.arrival
     }

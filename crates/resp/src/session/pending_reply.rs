@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use store::{Database, StepOutcome, StoreStep};
+use store::{Database, StepOutcome, StoreOperation};
 
 use super::reply::Shape;
 
@@ -54,7 +54,7 @@ pub(super) struct Running {
 /// The commands between `MULTI` and `EXEC`.
 #[derive(Debug, Default)]
 pub(super) struct Transaction {
-    pub(super) steps: Vec<(Database, StoreStep)>,
+    pub(super) steps: Vec<(Database, StoreOperation)>,
     /// The reply to each command.
     pub(super) parts: Vec<Part>,
     /// Bytes of the steps and the replies.

@@ -8,16 +8,18 @@ use std::sync::Arc;
 use ahash::HashMap;
 use channels::limits::SUBSCRIPTIONS_PER_CONNECTION;
 use channels::{
-    ChannelGlob, ChannelRefusal, Format, Payload, PublishOutcome, PublishReceipt, Published,
-    Publisher, Sender, Subscriber, SubscriberQuery, SubscriptionState, check_name, check_pattern,
+    ChannelGlob, ChannelRefusal, ChannelScope, Format, Payload, PublishOutcome, PublishReceipt,
+    Published, Publisher, RuleNumber, Sender, Subscriber, SubscriberQuery, SubscriptionState,
+    check_name, check_pattern,
 };
+use runtime::clock::Now;
 use wire::resp::{
     RespVersion, write_array, write_bulk, write_error, write_integer, write_null, write_push,
 };
 
 use super::listening::Named;
 use super::{After, Call, Session};
-use crate::host::ChannelQuestion;
+use crate::host::{ChannelQuestion, NotAllowed};
 
 fn format_of(session: &Session) -> Format {
     match session.version {
@@ -39,9 +41,11 @@ fn refusal_text(refusal: ChannelRefusal) -> String {
             format!("NOPERM {refusal}")
         }
         ChannelRefusal::Busy => format!("BUSY {refusal}"),
-        ChannelRefusal::TooLarge | ChannelRefusal::TooOften | ChannelRefusal::Full => {
-            format!("ERR {refusal}")
-        }
+        ChannelRefusal::Unknown
+        | ChannelRefusal::TooLarge
+        | ChannelRefusal::TooOften
+        | ChannelRefusal::Full
+        | ChannelRefusal::Unconfirmed => format!("ERR {refusal}"),
     }
 }
 
@@ -55,9 +59,9 @@ pub(super) fn publish(call: &mut Call<'_, '_>) -> After {
         PublishOutcome::Awaited => return After::Wait,
         PublishOutcome::Known(result) => result.map_err(refusal_text),
         PublishOutcome::None => match publish_now(call) {
-            Ok(None) => return After::Wait,
+            Ok(None) | Err(NotAllowed::Yet) => return After::Wait,
             Ok(Some(published)) => Ok(published),
-            Err(problem) => Err(problem),
+            Err(NotAllowed::Never(problem)) => Err(problem),
         },
     };
     let session = &mut *call.session;
@@ -76,23 +80,31 @@ pub(super) fn publish(call: &mut Call<'_, '_>) -> After {
     After::More
 }
 
-/// Publishes a message, unless its channel refuses it; `None` until a module or another scheduler has answered.
-fn publish_now(call: &mut Call<'_, '_>) -> Result<Option<Published>, String> {
-    let name = check_name(call.word(1)).map_err(|problem| format!("ERR {problem}"))?;
+/// Publishes a message, unless its channel refuses it; `None` until another scheduler has answered.
+fn publish_now(call: &mut Call<'_, '_>) -> Result<Option<Published>, NotAllowed> {
+    let name = check_name(call.word(1)).map_err(|problem| never(format!("ERR {problem}")))?;
     let body = Payload::of_bytes(call.word(2));
-    // The rules are checked again when the message is published, and their refusals are counted there.
-    if call.env.channels.may_publish(name, &call.session.rights).is_ok() {
-        match ask(call, name, Some(&body)) {
-            Some(allowed) => allowed?,
-            None => return Ok(None),
-        }
-    }
-    let (session, env) = (&*call.session, &mut *call.env);
-    let publisher = Publisher { process: session.process, told: PublishReceipt::ByResuming };
+    let (session, env) = (&mut *call.session, &mut *call.env);
     let sender = Sender { rights: &session.rights, address: Some(session.arrival.peer.address) };
+    let ruling = env.channels.may_publish(name, ChannelScope::Any, sender).map_err(refused)?;
+    let right = ruling.decide(|rule| {
+        let question = question(session, (name, rule), Some(&body), call.now);
+        env.host.ask_module(&question)
+    });
+    session.asks = matches!(right, Err(NotAllowed::Yet));
+    let right = right?;
+    let publisher = Publisher { process: session.process, told: PublishReceipt::ByResuming };
     let now_ms = call.now.monotonic_ms();
     env.host.publish_earlier(&mut env.channels, now_ms);
-    env.channels.publish(name, body, sender, Some(publisher), now_ms).map_err(refusal_text)
+    env.channels.publish(&right, body, Some(publisher), now_ms).map_err(refused)
+}
+
+fn never(problem: String) -> NotAllowed {
+    NotAllowed::Never(problem)
+}
+
+fn refused(refusal: ChannelRefusal) -> NotAllowed {
+    NotAllowed::Never(refusal_text(refusal))
 }
 
 /// `SUBSCRIBE channel …` and `PSUBSCRIBE pattern …`: replies for each name once its subscription is active on all
@@ -103,11 +115,17 @@ pub(super) fn subscribe(call: &mut Call<'_, '_>) -> After {
     let before = before.unwrap_or(own(call).len());
     let mut results = std::mem::take(&mut call.session.listening.waiting().results);
     for (index, name) in call.command.arguments_from(1).enumerate().skip(results.len()) {
-        let verdict = ask_to_subscribe(call, name);
-        let has_decided = verdict.is_some();
-        if let Some(verdict) = verdict {
-            results.push(verdict.and_then(|()| subscribe_to(call, name)));
-        }
+        let has_decided = match subscribe_to(call, name) {
+            Ok(place) => {
+                results.push(Ok(place));
+                true
+            }
+            Err(NotAllowed::Never(problem)) => {
+                results.push(Err(problem));
+                true
+            }
+            Err(NotAllowed::Yet) => false,
+        };
         let is_late = call.env.clients.pace.is_over() && index + 2 < call.command.len();
         if is_late {
             call.env.clients.rest(call.session.process);
@@ -165,7 +183,7 @@ fn answer_subscribed(
 
 /// Ends the subscriptions to patterns for which another scheduler has no room.
 fn leave_without_room(call: &mut Call<'_, '_>) {
-    let (own, channels) = (call.session.listening.of_mut(call.row.name), &mut call.env.channels);
+    let (own, channels) = (call.session.listening.of_mut(call.row.name()), &mut call.env.channels);
     let has_none = |named: &mut Named| channels.standing(&named.1) == SubscriptionState::NoRoom;
     let refused: Vec<Named> = own.extract_if(.., has_none).collect();
     for (_, subscription) in refused {
@@ -173,41 +191,22 @@ fn leave_without_room(call: &mut Call<'_, '_>) {
     }
 }
 
-/// Asks the module of a channel whether it allows a command; a refusal is an error of Redis. `None` if the module has
-/// not decided: the command is run again when the process is resumed.
-fn ask(
-    call: &mut Call<'_, '_>,
-    channel: &str,
-    message: Option<&Payload>,
-) -> Option<Result<(), String>> {
-    let (session, env) = (&mut *call.session, &mut *call.env);
-    if env.channels.rulebook().of(channel).module.is_none() {
-        return Some(Ok(()));
-    }
-    let verdict = env.host.ask_module(&ChannelQuestion {
+/// The question of a client to the module of a channel.
+fn question<'q>(
+    session: &'q Session,
+    (channel, rule): (&'q str, RuleNumber),
+    message: Option<&'q Payload>,
+    now: Now,
+) -> ChannelQuestion<'q> {
+    ChannelQuestion {
         process: session.process,
         here: session.here(),
         channel,
+        rule,
         message,
         rights: &session.rights,
         address: session.arrival.peer.address,
-        now: call.now,
-    });
-    session.asks = verdict.is_none();
-    Some(verdict?.map_err(|why| format!("NOPERM {why}")))
-}
-
-/// As [`ask`], if the rules allow it at all: their refusal is told when the client subscribes.
-fn ask_to_subscribe(call: &mut Call<'_, '_>, name: &[u8]) -> Option<Result<(), String>> {
-    let channel = check_name(name).ok().filter(|_| call.row.name == "subscribe");
-    // The client may already have the subscription, so it was allowed.
-    let session = &call.session;
-    let is_own =
-        |name: &str| session.listening.channels().iter().any(|(known, _)| **known == *name);
-    let may = |name: &str| call.env.channels.may_subscribe(name, &session.rights).is_ok();
-    match channel.filter(|name| !is_own(name) && may(name)) {
-        Some(name) => ask(call, name, None),
-        None => Some(Ok(())),
+        now,
     }
 }
 
@@ -218,27 +217,33 @@ fn check_pattern_text(pattern: &[u8]) -> Result<&str, String> {
 }
 
 /// Subscribes if it is not subscribed yet. Returns its index.
-fn subscribe_to(call: &mut Call<'_, '_>, name: &[u8]) -> Result<usize, String> {
-    let verb = call.row.name;
+fn subscribe_to(call: &mut Call<'_, '_>, name: &[u8]) -> Result<usize, NotAllowed> {
+    let verb = call.row.name();
     let name = match verb {
         "psubscribe" => check_pattern_text(name),
         _ => check_name(name).map_err(|problem| format!("ERR {problem}")),
-    }?;
+    };
+    let name = name.map_err(never)?;
     if let Some(place) = own(call).iter().position(|(known, _)| **known == *name) {
         return Ok(place);
     }
-    let (session, channels) = (&mut *call.session, &mut call.env.channels);
-    let (process, format) = (session.process, format_of(session));
-    let subscriber = Subscriber { process, format, rights: &session.rights };
-    let made = if session.subscriptions() >= SUBSCRIPTIONS_PER_CONNECTION {
-        Err(ChannelRefusal::Full)
-    } else if verb == "psubscribe" {
-        channels.subscribe_to_pattern(name, subscriber)
+    let (session, env) = (&mut *call.session, &mut *call.env);
+    if session.subscriptions() >= SUBSCRIPTIONS_PER_CONNECTION {
+        return Err(refused(ChannelRefusal::Full));
+    }
+    let subscriber = Subscriber { process: session.process, format: format_of(session) };
+    let subscription = if verb == "psubscribe" {
+        env.channels.subscribe_to_pattern(name, subscriber, &session.rights)
     } else {
+        let ruling = env.channels.may_subscribe(name, ChannelScope::Any, &session.rights);
+        let right = ruling
+            .map_err(refused)?
+            .decide(|rule| env.host.ask_module(&question(session, (name, rule), None, call.now)));
+        session.asks = matches!(right, Err(NotAllowed::Yet));
         // The session writes RESP's confirmations.
-        channels.subscribe(name, subscriber, None, &mut Vec::new())
+        env.channels.subscribe(&right?, subscriber, None, &mut Vec::new())
     };
-    let subscription = made.map_err(refusal_text)?;
+    let subscription = subscription.map_err(refused)?;
     let own = session.listening.of_mut(verb);
     own.push((name.into(), subscription));
     Ok(own.len() - 1)
@@ -247,7 +252,7 @@ fn subscribe_to(call: &mut Call<'_, '_>, name: &[u8]) -> Result<usize, String> {
 /// `UNSUBSCRIBE [channel …]` and `PUNSUBSCRIBE [pattern …]`; without names, from all.
 pub(super) fn unsubscribe(call: &mut Call<'_, '_>) -> After {
     if call.command.len() == 1 {
-        let all = std::mem::take(call.session.listening.of_mut(call.row.name));
+        let all = std::mem::take(call.session.listening.of_mut(call.row.name()));
         let mut left = all.len();
         if all.is_empty() {
             write_answer(call, None, call.session.subscriptions());
@@ -260,7 +265,7 @@ pub(super) fn unsubscribe(call: &mut Call<'_, '_>) -> After {
     }
     for argument in call.command.arguments_from(1) {
         let name = String::from_utf8_lossy(argument);
-        let own = call.session.listening.of_mut(call.row.name);
+        let own = call.session.listening.of_mut(call.row.name());
         if let Some(at) = own.iter().position(|(known, _)| **known == *name) {
             let (_, subscription) = own.remove(at);
             call.env.channels.unsubscribe(subscription);
@@ -273,13 +278,13 @@ pub(super) fn unsubscribe(call: &mut Call<'_, '_>) -> After {
 
 /// The subscriptions that the command is about.
 fn own<'s>(call: &'s Call<'_, '_>) -> &'s [Named] {
-    call.session.listening.of(call.row.name)
+    call.session.listening.of(call.row.name())
 }
 
 fn write_answer(call: &mut Call<'_, '_>, name: Option<&str>, count: usize) {
     let (session, out) = (&*call.session, call.output.buffer());
     begin(session, 3, out);
-    write_bulk(out, call.row.name.as_bytes());
+    write_bulk(out, call.row.name().as_bytes());
     match name {
         Some(name) => write_bulk(out, name.as_bytes()),
         None => write_null(out, session.version),

@@ -3,7 +3,7 @@
 //! Owns the form of integers and Redis' error texts for them.
 
 use runtime::clock::Now;
-use store::{DatabaseChange, Query, StoreStep};
+use store::{DatabaseChange, Query, StoreOperation};
 use wire::resp::RespCommand;
 
 use super::reply::{Shape, text_of};
@@ -11,22 +11,45 @@ use super::reply::{Shape, text_of};
 /// A step, and the format of its reply.
 #[derive(Debug)]
 pub(super) struct Request {
-    pub(super) step: StoreStep,
-    pub(super) shape: Shape,
+    step: StoreOperation,
+    shape: Shape,
+}
+
+impl Request {
+    pub(super) fn into_parts(self) -> (StoreOperation, Shape) {
+        (self.step, self.shape)
+    }
 }
 
 /// The words of a command whose number is valid.
 pub(super) struct Words<'w> {
-    pub(super) command: &'w RespCommand<'w>,
+    command: &'w RespCommand<'w>,
     /// The name of the command, for its error texts.
-    pub(super) name: &'static str,
-    pub(super) now: Now,
+    name: &'static str,
+    now: Now,
 }
 
 pub(super) const SYNTAX: &str = "ERR syntax error";
 const NO_INTEGER: &str = "ERR value is not an integer or out of range";
 
-impl Words<'_> {
+impl<'w> Words<'w> {
+    pub(super) fn new(command: &'w RespCommand<'w>, name: &'static str, now: Now) -> Self {
+        Self { command, name, now }
+    }
+
+    pub(super) fn command(&self) -> &'w RespCommand<'w> {
+        self.command
+    }
+
+    /// The name of the command, for its error texts.
+    pub(super) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    pub(super) fn now(&self) -> Now {
+        self.now
+    }
+
     /// The word with this index; empty if there is none.
     pub(super) fn at(&self, at: usize) -> &[u8] {
         self.command.argument(at)
@@ -54,13 +77,13 @@ impl Words<'_> {
 }
 
 pub(super) fn ask(query: Query, shape: Shape) -> Result<Request, String> {
-    Ok(Request { step: StoreStep::Query(query), shape })
+    Ok(Request { step: StoreOperation::Query(query), shape })
 }
 
 /// A change whose sizes the store accepts. Others are refused here, before anything reserves space for them.
 pub(super) fn change(change: DatabaseChange, shape: Shape) -> Result<Request, String> {
     change.check().map_err(text_of)?;
-    Ok(Request { step: StoreStep::Change(change), shape })
+    Ok(Request { step: StoreOperation::Change(change), shape })
 }
 
 /// A 64-bit integer in the form that Redis accepts.

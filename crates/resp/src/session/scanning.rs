@@ -28,7 +28,7 @@ use crate::limits::{SCAN_KEYS, SCAN_SIZE, STEPS_PER_KEY};
 /// Default number of keys that `SCAN` visits, as in Redis.
 const SCAN_COUNT: usize = 10;
 
-/// What a client asks for.
+/// The arguments of a scan.
 struct Scan {
     /// The cursor; 0 begins a scan.
     cursor: u64,

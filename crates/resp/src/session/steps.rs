@@ -4,7 +4,7 @@
 
 use runtime::account::{TimeAccount, charged_to};
 use runtime::trace;
-use store::{DatabaseChange, Expiry, Old, Only, Order, Query, SourceFate, StoreStep, Value};
+use store::{DatabaseChange, Expiry, KeyTransfer, Old, Only, Order, Query, StoreOperation, Value};
 
 use super::expiries::{self, Lasting};
 use super::pending_reply::PendingReply;
@@ -23,19 +23,19 @@ pub(super) fn run(
     if call.session.pending.is_in_transaction() {
         return transaction::queue(call, request);
     }
-    let Request { step, shape } = match request {
-        Ok(request) => request,
+    let (step, shape) = match request {
+        Ok(request) => request.into_parts(),
         Err(text) => return call.say_error(&text),
     };
     call.trace_command();
     match step {
-        StoreStep::Query(query) if call.session.pending.answers_now() => {
+        StoreOperation::Query(query) if call.session.pending.answers_now() => {
             answer(call, &query, &shape)
         }
         // The query waits until the earlier changes are answered, and then reads from the map. Sending it to the writer
         // would copy its result.
-        StoreStep::Query(_) => After::Wait,
-        StoreStep::Change(_) => order(call, step, shape),
+        StoreOperation::Query(_) => After::Wait,
+        StoreOperation::Change(_) => order(call, step, shape),
     }
 }
 
@@ -57,7 +57,7 @@ fn answer(call: &mut Call<'_, '_>, query: &Query, shape: &Shape) -> After {
 }
 
 /// Sends a change to the writer.
-fn order(call: &mut Call<'_, '_>, step: StoreStep, shape: Shape) -> After {
+fn order(call: &mut Call<'_, '_>, step: StoreOperation, shape: Shape) -> After {
     let Call { session, env, .. } = call;
     let Some(store) = &mut env.store else { return After::More };
     if !store.has_room(session.process) {
@@ -93,12 +93,12 @@ fn put(words: &Words<'_>, at: usize, (expiry, only, old): (Expiry, Only, Old)) -
 pub(super) fn set(words: &Words<'_>) -> Result<Request, String> {
     let (mut expiry, mut only, mut old) = (None, Only::Always, Old::Dropped);
     let mut at = 3;
-    while at < words.command.len() {
+    while at < words.command().len() {
         match &*words.at(at).to_ascii_lowercase() {
             b"nx" if only != Only::IfPresent => only = Only::IfAbsent,
             b"xx" if only != Only::IfAbsent => only = Only::IfPresent,
             b"get" => old = Old::Given,
-            option => expiry = Some(expiries::option(expiry, option, words.command, &mut at)?),
+            option => expiry = Some(expiries::option(expiry, option, words.command(), &mut at)?),
         }
         at += 1;
     }
@@ -130,9 +130,9 @@ pub(super) fn set_for(words: &Words<'_>, unit: Unit) -> Result<Request, String> 
 /// `GETEX key [EX … | PX … | EXAT … | PXAT … | PERSIST]`.
 pub(super) fn get_and_expire(words: &Words<'_>) -> Result<Request, String> {
     let (mut expiry, mut at) = (None, 2);
-    while at < words.command.len() {
+    while at < words.command().len() {
         let option = words.at(at).to_ascii_lowercase();
-        expiry = Some(expiries::option(expiry, &option, words.command, &mut at)?);
+        expiry = Some(expiries::option(expiry, &option, words.command(), &mut at)?);
         at += 1;
     }
     let Some(expiry) = expiry else { return ask(Query::Get(words.key()), Shape::Bulk) };
@@ -161,13 +161,13 @@ pub(super) fn set_range(words: &Words<'_>) -> Result<Request, String> {
 /// `RENAME key new`, `RENAMENX key new`.
 pub(super) fn rename(words: &Words<'_>, only: Only, shape: Shape) -> Result<Request, String> {
     let (from, to) = (words.key(), words.copy(2));
-    change(DatabaseChange::Copy { from, to, only, source: SourceFate::Deleted }, shape)
+    change(DatabaseChange::Copy { from, to, only, source: KeyTransfer::Move }, shape)
 }
 
 /// `COPY source destination [REPLACE]`, within one database.
 pub(super) fn copy(words: &Words<'_>) -> Result<Request, String> {
     let mut only = Only::IfAbsent;
-    for option in words.command.arguments_from(3) {
+    for option in words.command().arguments_from(3) {
         match &*option.to_ascii_lowercase() {
             b"replace" => only = Only::Always,
             b"db" => {
@@ -180,15 +180,15 @@ pub(super) fn copy(words: &Words<'_>) -> Result<Request, String> {
     if from == to {
         return Err("ERR source and destination objects are the same".to_owned());
     }
-    change(DatabaseChange::Copy { from, to, only, source: SourceFate::Kept }, Shape::Flag)
+    change(DatabaseChange::Copy { from, to, only, source: KeyTransfer::Copy }, Shape::Flag)
 }
 
 /// `MSET key value …`, `MSETNX key value …`.
 pub(super) fn set_all(words: &Words<'_>, only: Only, shape: Shape) -> Result<Request, String> {
-    if words.command.len().is_multiple_of(2) {
-        return Err(format!("ERR wrong number of arguments for '{}' command", words.name));
+    if words.command().len().is_multiple_of(2) {
+        return Err(format!("ERR wrong number of arguments for '{}' command", words.name()));
     }
     let pair = |at: usize| (words.copy(at), words.copy(at + 1));
-    let pairs = (1..words.command.len()).step_by(2).map(pair).collect();
+    let pairs = (1..words.command().len()).step_by(2).map(pair).collect();
     change(DatabaseChange::PutAll { pairs, only }, shape)
 }

@@ -59,7 +59,8 @@ pub(super) fn queue(call: &mut Call<'_, '_>, request: Result<Request, String>) -
     let database = call.session.chosen_database();
     let Some(transaction) = call.session.pending.transaction() else { return After::More };
     let part = match request {
-        Ok(Request { step, shape }) => {
+        Ok(request) => {
+            let (step, shape) = request.into_parts();
             transaction.size += step.size();
             transaction.steps.push((database, step));
             Part::Outcome(shape)

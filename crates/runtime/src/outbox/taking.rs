@@ -8,7 +8,7 @@ use super::{Outbox, Piece};
 use crate::limits::COPY_BYTES;
 use crate::output::{FileRegion, Output, Referenced, SharedBytes};
 
-/// What the carrier of a stream may take next.
+/// The next unit that the carrier of a stream may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     Nothing,
@@ -49,7 +49,7 @@ impl Outbox {
         self.pieces.iter().map(Piece::left).sum()
     }
 
-    /// What may be taken next, at most so many bytes of a body. File regions are taken by themselves.
+    /// The next unit, at most so many bytes of a body. File regions are taken by themselves.
     pub(crate) fn next_unit(&self, most: usize) -> Unit {
         match self.pieces.front() {
             None => Unit::Nothing,

@@ -1,4 +1,4 @@
-//! What a service is lent during a call.
+//! The context that a service is lent during a call.
 //!
 //! Owns the borrow of disjoint parts of a scheduler. Never calls a handler.
 

@@ -57,7 +57,7 @@ pub(super) struct Executor<P: Pollset, S: Service> {
     #[expect(clippy::vec_box, reason = "they go back into slots as they are")]
     pub(super) spare_outboxes: Vec<Box<Outbox>>,
     pub(super) posted: Posted,
-    /// What only some processes have.
+    /// The parts that only some processes have.
     pub(super) extras: Extras,
     /// The buffers that transports decode and encode into.
     pub(super) lent: Lent,
@@ -72,7 +72,7 @@ pub(super) struct Executor<P: Pollset, S: Service> {
     pub(super) running: Option<Running>,
     pub(super) spin: Spin,
     pub(super) sampler: Sampler,
-    /// What each process uses, while somebody watches.
+    /// The use of each process, while somebody watches.
     pub(super) watch: Option<Watch>,
     pub(super) stats: Stats,
     pub(super) settings: SchedulerSettings,

@@ -11,10 +11,20 @@ use crate::slots::ProcessId;
 /// A process that holds much.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Holder {
-    pub(super) id: ProcessId,
-    pub(super) bytes: usize,
+    id: ProcessId,
+    bytes: usize,
     /// The address of its client, as its service says.
-    pub(super) client: Option<IpAddr>,
+    client: Option<IpAddr>,
+}
+
+impl Holder {
+    pub(super) fn new(id: ProcessId, bytes: usize, client: Option<IpAddr>) -> Self {
+        Self { id, bytes, client }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
 }
 
 /// The owner of a process, to which its memory is charged.

@@ -1,4 +1,4 @@
-//! What a service requests outside the run of a process.
+//! Commands of a service outside the run of a process.
 //!
 //! Owns what each command means. A command that is given while others are obeyed is obeyed in the next
 //! turn.

@@ -11,7 +11,7 @@ use crate::process::{Flags, Mode};
 use crate::service::{CloseReason, Context, Event, Next, Progress, Service};
 use crate::slots::ProcessId;
 
-/// What happened to the output of a process.
+/// The fate of the output of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Drained {
     /// There was none.

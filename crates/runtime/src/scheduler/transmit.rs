@@ -157,11 +157,11 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         let pollset = &mut self.pollset;
         change_to(TimeAccount::Send);
         let outcome = match self.extras.layer(process.extra) {
-            None => outbox.transmit(&mut Plain { pollset, socket }, (follows, most), &mut sent),
+            None => outbox.transmit(&mut Plain { pollset, socket }, follows, most, &mut sent),
             Some(layer) => {
-                let through = (pollset, socket);
-                let outcome =
-                    layer.transmit(through, outbox, (follows, most), &mut sent, &mut self.lent);
+                let mut sink = layer.sink(pollset, socket, &mut self.lent);
+                let outcome = outbox.transmit(&mut sink, follows, most, &mut sent);
+                let outcome = sink.finish(outcome, follows);
                 outbox.note_owed(layer.owed());
                 outcome
             }

@@ -54,7 +54,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     }
 }
 
-/// What a process is doing, in a word or two.
+/// The activity of a process, in a word or two.
 fn state_of(mode: Mode, flags: Flags) -> &'static str {
     match mode {
         _ if flags.has(Flags::STARVED) => "waits for memory",

@@ -1,4 +1,4 @@
-//! What a service is lent during a call, and what it can request from its scheduler.
+//! The context that a service is lent during a call, and its requests to the scheduler.
 //!
 //! Owns these two contexts and the closed set of commands. Never executes them: the scheduler does.
 
@@ -154,7 +154,7 @@ pub struct Connect {
     pub ticket: u64,
 }
 
-/// What a service can request from its scheduler outside the run of a process.
+/// A request of a service to its scheduler outside the run of a process.
 ///
 /// ```
 /// use runtime::Peer;
@@ -270,7 +270,7 @@ impl<M> ServiceContext<'_, M> {
         self.sampler.take_longest_run()
     }
 
-    /// What was remarkable about the turns since this was last asked.
+    /// The remarkable turns since this was last asked.
     pub fn take_remarkable(&mut self) -> Remarkable {
         self.sampler.take_remarkable()
     }

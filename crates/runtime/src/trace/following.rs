@@ -22,11 +22,11 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub struct Batch {
     /// The number of the trace.
     pub number: u64,
-    /// Who gets it.
+    /// The receiver of the steps.
     pub to: Endpoint,
     /// The steps.
     pub steps: Vec<RecordedStep>,
-    /// What was left out since the last batch.
+    /// The steps and things left out since the last batch.
     pub left_out: LeftOut,
     /// Whether the trace has ended on this scheduler.
     pub is_last: bool,
@@ -55,7 +55,7 @@ pub(super) struct Following {
     followed: BTreeMap<u64, Followed>,
     /// The number of the next thing.
     next: u32,
-    /// What may still begin to be followed, in thousandths of a thing: a second's worth at most.
+    /// The allowance for things that begin to be followed, in thousandths of a thing: a second's worth at most.
     credit: u64,
     credited_ns: u64,
     steps: Vec<RecordedStep>,
@@ -156,7 +156,7 @@ impl Following {
     }
 
     /// A message of a channel begins its way over this scheduler.
-    pub(super) fn offer_message(&mut self, (channel, position): (&str, u64), now_ns: u64) {
+    pub(super) fn offer_message(&mut self, channel: &str, position: u64, now_ns: u64) {
         self.message = None;
         if now_ns >= self.order.until_ns || !self.order.pattern.matches(channel) {
             return;
@@ -201,7 +201,7 @@ impl Following {
         self.is_stopped || now_ns >= self.order.until_ns
     }
 
-    /// What was noted, if there is enough of it, or it has waited long enough.
+    /// The steps that were noted, if there are enough of them, or they have waited long enough.
     pub(super) fn take(&mut self, now_ns: u64) -> Option<Batch> {
         let is_last = self.is_over(now_ns);
         let is_due = self.steps.len() >= TRACE_BATCH_STEPS
@@ -309,8 +309,8 @@ mod tests {
         let mut order = order(TracedKind::Channel, 1);
         order.pattern = TracePattern::new("news");
         let mut following = Following::new(order, 0);
-        for message in [("olds", 7), ("news", 7), ("news", 8)] {
-            following.offer_message(message, 0);
+        for (channel, position) in [("olds", 7), ("news", 7), ("news", 8)] {
+            following.offer_message(channel, position, 0);
             following.note_message(WHAT, String::new(), 0);
             following.note_message(WHAT, String::new(), 0);
         }

@@ -64,7 +64,7 @@ pub fn stop(number: u64) {
     with(|following| following.stop(number));
 }
 
-/// What was noted, if it is time to send it. The last batch of a trace says so.
+/// The steps that were noted, if it is time to send them. The last batch of a trace says so.
 pub fn take(now: Now) -> Option<Batch> {
     let batch = FOLLOWING.with(|following| {
         let mut following = following.borrow_mut();
@@ -99,10 +99,10 @@ pub fn samples(number: u64) -> bool {
     number < SAMPLED_BELOW.with(Cell::get)
 }
 
-/// The request of a process is sampled: its trace, its span, and that of its sender, or 0.
+/// The request of a process is sampled, from now on.
 #[cold]
-pub fn sample(process: ProcessId, ids: (u128, u64, u64)) {
-    with_sampling(|sampling| sampling.begin(process, ids));
+pub fn sample(process: ProcessId, sampled: Sampled) {
+    with_sampling(|sampling| sampling.begin(process, sampled));
 }
 
 /// The sampled requests that have ended since this was last asked, and how many were lost; `None` if there are none.
@@ -168,7 +168,7 @@ pub fn names_keys() -> bool {
 /// sent as a field or a body, unless [`content`] says so.
 #[cold]
 pub fn step(process: ProcessId, what: StepAction, detail: fmt::Arguments<'_>) {
-    step_of_two(process, what, (detail, detail));
+    step_of_two(process, what, detail, detail);
 }
 
 /// A process makes a step, of which more may be said to the one who asked for the trace than to a collector.
@@ -176,7 +176,8 @@ pub fn step(process: ProcessId, what: StepAction, detail: fmt::Arguments<'_>) {
 pub fn step_of_two(
     process: ProcessId,
     what: StepAction,
-    (plain, shown): (fmt::Arguments<'_>, fmt::Arguments<'_>),
+    plain: fmt::Arguments<'_>,
+    shown: fmt::Arguments<'_>,
 ) {
     with(|following| {
         if following.follows(process) {
@@ -226,7 +227,7 @@ pub(crate) fn close(process: ProcessId, reason: CloseReason) {
 pub fn offer_message(channel: &str, position: u64) {
     with(|following| {
         if following.seeks(TracedKind::Channel) {
-            following.offer_message((channel, position), moment_ns());
+            following.offer_message(channel, position, moment_ns());
         }
     });
 }

@@ -1,4 +1,4 @@
-//! What the name of a traced thing must look like.
+//! The pattern of the names of traced things.
 //!
 //! Owns the syntax: text in which `*` stands for anything.
 
@@ -14,13 +14,11 @@ impl TracePattern {
     }
 
     /// As it is written.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// Whether a name looks so. Each `*` takes as little as possible: no more steps than the product of both lengths.
-    #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         let Some((first, rest)) = self.0.split_once('*') else { return *self.0 == *name };
         let Some(mut left) = name.strip_prefix(first) else { return false };

@@ -14,7 +14,7 @@ use crate::slots::ProcessId;
 pub struct SampledStep {
     /// When, on the monotonic clock.
     pub at_ns: u64,
-    /// What happens.
+    /// The action.
     pub what: StepAction,
     /// More about it.
     pub detail: String,
@@ -43,12 +43,11 @@ pub(super) struct Sampling {
 
 impl Sampling {
     /// A request begins.
-    pub(super) fn begin(&mut self, process: ProcessId, (trace, span, parent): (u128, u64, u64)) {
+    pub(super) fn begin(&mut self, process: ProcessId, sampled: Sampled) {
         if self.under_way.len() >= SPANS_UNDER_WAY {
             self.lost += 1;
             return;
         }
-        let sampled = Sampled { trace, span, parent, steps: Vec::new() };
         self.under_way.insert(process.to_bits(), sampled);
     }
 
@@ -98,7 +97,8 @@ mod tests {
     fn steps_beyond_bound_are_counted_and_last_step_is_kept() {
         let mut sampling = Sampling::default();
         for number in 0..=SPANS_UNDER_WAY as u64 {
-            sampling.begin(ProcessId::from_bits(number), (1, number, 0));
+            let sampled = Sampled { trace: 1, span: number, parent: 0, steps: Vec::new() };
+            sampling.begin(ProcessId::from_bits(number), sampled);
         }
         let first = ProcessId::from_bits(0);
         for _ in 0..2 * SPAN_STEPS {

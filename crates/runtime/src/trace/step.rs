@@ -1,4 +1,4 @@
-//! What a trace is about, and what one step of it says: plain data.
+//! The subject of a trace, and the content of one step of it: plain data.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::pattern::TracePattern;
 use crate::mailbox::Endpoint;
 use crate::slots::ProcessId;
 
-/// What the things are that a trace is about.
+/// The kind of the things that a trace is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TracedKind {
     /// Connections, by the address of their client.
@@ -35,7 +35,6 @@ impl TracedKind {
     ];
 
     /// Its name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
     }
@@ -50,14 +49,14 @@ pub enum ContentShown {
     Shown,
 }
 
-/// What one scheduler traces.
+/// An order to one scheduler to trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceCommand {
     /// The number of the trace.
     pub number: u64,
-    /// Who gets the steps.
+    /// The receiver of the steps.
     pub to: Endpoint,
-    /// What it is about.
+    /// The kind of its things.
     pub kind: TracedKind,
     /// The names of these things.
     pub pattern: TracePattern,
@@ -65,7 +64,7 @@ pub struct TraceCommand {
     pub per_second: u32,
     /// When it ends, on the monotonic clock.
     pub until_ns: u64,
-    /// What steps may have.
+    /// The content that steps may have.
     pub content: ContentShown,
 }
 
@@ -88,7 +87,7 @@ pub enum Actor {
     Subscribers,
 }
 
-/// What a step means for a span: the time that an actor spends on a request.
+/// The meaning of a step for a span: the time that an actor spends on a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpanEdge {
     /// Nothing.
@@ -101,16 +100,16 @@ pub enum SpanEdge {
     Last,
 }
 
-/// What happens in a step.
+/// The action of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepAction {
-    /// Who does it.
+    /// The actor.
     pub from: Actor,
     /// To whom.
     pub to: Actor,
     /// A word or two for it.
     pub word: &'static str,
-    /// What it means for a span.
+    /// The meaning for a span.
     pub edge: SpanEdge,
 }
 
@@ -158,19 +157,19 @@ pub enum Subject {
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedStep {
-    /// What makes it.
+    /// The thing that makes it.
     pub subject: Subject,
     /// When, on the monotonic clock.
     pub at_ns: u64,
     /// The process, if one is meant.
     pub process: Option<ProcessId>,
-    /// What happens.
+    /// The action.
     pub what: StepAction,
     /// More about it, in one short line.
     pub detail: String,
 }
 
-/// What was left out of a trace.
+/// The part of a trace that was left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
     /// Things that it is about, and that were not followed: too many came.

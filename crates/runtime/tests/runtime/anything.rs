@@ -7,7 +7,6 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use proptest::prelude::*;
-use runtime::mailbox::{EndpointRole, Waking, mesh};
 use runtime::output::SharedBytes;
 use runtime::scheduler::{self, Scheduler, SchedulerSettings};
 use runtime::service::{
@@ -17,7 +16,6 @@ use runtime::service::{
 use runtime::slots::ProcessId;
 use runtime::streams::{NotHanded, StreamId, StreamOffer, Streams};
 use runtime::{Peer, RemoteAddress};
-use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::ListenAddress;
 use world::{ClientId, Faults, Random, Sim, Stall, World};
 
@@ -359,15 +357,10 @@ fn run(seed: u64, faults: Faults, acts: &[Act]) -> Result<(), TestCaseError> {
         runs: 0,
         is_over: false,
     };
-    let seat = mesh(&[EndpointRole::Scheduler], Waking::Driven).unwrap().remove(0);
     let few = SchedulerSettings { connections: 8, ..SchedulerSettings::default() };
     let settings = SchedulerSettings { buffered_bytes: 2_000_000, ..few };
-    let mut scheduler = Scheduler::new(world.pollset(0), service, seat.mailbox, settings);
     let address = ListenAddress::Tcp(([10, 0, 0, 1], 80).into());
-    let first = Speaks::Either;
-    let options =
-        ListenOptions { address: address.clone(), backlog: 10, first, silent: Silence::Trusted };
-    scheduler.listen(&options).unwrap();
+    let mut scheduler = world.scheduler(service, settings, std::slice::from_ref(&address));
     let mut clients = Vec::new();
     for one in acts {
         act(&world, &address, &mut clients, one);

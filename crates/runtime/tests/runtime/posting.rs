@@ -5,7 +5,6 @@ use std::rc::Rc;
 
 use runtime::fan::{Fan, FanSeat};
 use runtime::limits::QUEUED_BYTES_SENT_PER_TURN;
-use runtime::mailbox::{EndpointRole, Waking, mesh};
 use runtime::post::Refused;
 use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
 use runtime::service::{
@@ -13,7 +12,6 @@ use runtime::service::{
     ServiceContext,
 };
 use runtime::slots::ProcessId;
-use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::{ListenAddress, Peer};
 use world::{ClientId, ClientState, Faults, Random, Sim, Stall, World};
 
@@ -133,16 +131,8 @@ struct Stage {
 impl Stage {
     fn new(seed: u64, faults: Faults) -> Self {
         let world = World::new(seed, faults);
-        let mailbox = mesh(&[EndpointRole::Scheduler], Waking::Driven).unwrap().remove(0).mailbox;
         let settings = SchedulerSettings { connections: 300, ..SchedulerSettings::default() };
-        let mut scheduler = Scheduler::new(world.pollset(0), Room::default(), mailbox, settings);
-        let listen = ListenOptions {
-            address: address(),
-            backlog: 300,
-            first: Speaks::Either,
-            silent: Silence::Trusted,
-        };
-        scheduler.listen(&listen).unwrap();
+        let scheduler = world.scheduler(Room::default(), settings, &[address()]);
         Self { world, scheduler }
     }
 
@@ -153,7 +143,7 @@ impl Stage {
     }
 
     fn rest(&mut self) {
-        while self.scheduler.turn(TurnWait::Forbidden).unwrap() || self.world.is_ready(0) {}
+        self.world.settle(&mut self.scheduler);
     }
 
     fn heard(&self, client: ClientId) -> String {

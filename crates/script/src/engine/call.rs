@@ -15,16 +15,16 @@ pub struct HostCall {
     pub name: &'static str,
     /// How the page gets the answer.
     pub answer: AnswerForm,
-    /// What it passes to its host.
+    /// The values that it passes to its host.
     pub carries: Carries,
 }
 
-/// What a page passes to its host with a call.
+/// The values that a page passes to its host with a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carries {
     /// [`Arguments`].
     Arguments,
-    /// What it has written so far: a body, a status and fields. They are in the output when the page waits.
+    /// The output so far: a body, a status and fields. They are in the output when the page waits.
     Output,
 }
 
@@ -59,7 +59,6 @@ impl CallNumber {
     }
 
     /// Its place among [`EngineSettings::calls`](crate::engine::EngineSettings::calls).
-    #[must_use]
     pub fn index(self) -> usize {
         usize::from(self.0)
     }

@@ -6,47 +6,36 @@ use std::fmt;
 use std::io;
 
 /// Why an engine could not be created. The machine or the build is at fault, never a page.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// LuaJIT was built without `LUAJIT_ENABLE_CHECKHOOK`.
+    #[error(
+        "LuaJIT was built without LUAJIT_ENABLE_CHECKHOOK, so a page that loops could not be \
+         interrupted: build with the CFLAGS of .cargo/config.toml"
+    )]
     NoHookChecks,
     /// LuaJIT has an unexpected version: the stack's words are not where they should be.
+    #[error(
+        "LuaJIT keeps its stacks in another way than the version in Cargo.lock does: build with \
+         that one"
+    )]
     UnknownStacks,
     /// The memory limit is too low for the library itself.
+    #[error("{bytes} bytes are not enough for the page engine: raise its memory")]
     Memory {
         /// The limit.
         bytes: usize,
     },
     /// The kernel refused the timer.
+    #[error("no timer for time slices: {0}")]
     Timer(io::Error),
     /// The operating system provides no random bytes.
+    #[error("the operating system has no random bytes")]
     NoRandomBytes,
     /// The library's own code failed, which is a bug of this server.
+    #[error("the page library failed: {0}")]
     Library(String),
 }
-
-impl fmt::Display for EngineError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoHookChecks => formatter.write_str(
-                "LuaJIT was built without LUAJIT_ENABLE_CHECKHOOK, so a page that loops could not be \
-                 interrupted: build with the CFLAGS of .cargo/config.toml",
-            ),
-            Self::UnknownStacks => formatter.write_str(
-                "LuaJIT keeps its stacks in another way than the version in Cargo.lock does: build with \
-                 that one",
-            ),
-            Self::Memory { bytes } => {
-                write!(formatter, "{bytes} bytes are not enough for the page engine: raise its memory")
-            }
-            Self::Timer(error) => write!(formatter, "no timer for time slices: {error}"),
-            Self::NoRandomBytes => formatter.write_str("the operating system has no random bytes"),
-            Self::Library(message) => write!(formatter, "the page library failed: {message}"),
-        }
-    }
-}
-
-impl std::error::Error for EngineError {}
 
 /// Why a page was ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +62,6 @@ pub enum Fault {
 
 impl Fault {
     /// Whether the client is at fault, and not the page or the operator.
-    #[must_use]
     pub fn is_of_client(self) -> bool {
         matches!(self, Self::Request | Self::RequestSize)
     }
@@ -114,7 +102,7 @@ pub struct ScriptError {
     pub page: String,
     /// The line there, from 1; 0 if unknown. For lack of memory it may be the line at which its last slice ended.
     pub line: u32,
-    /// What happened, without the place.
+    /// The failure, without the place.
     pub message: String,
     /// The calls that led there, innermost first. Only pages and modules; the library's own levels are left out.
     pub traceback: Vec<TracebackFrame>,

@@ -4,7 +4,6 @@
 //! of turns, and none begins before there may be something to find. Never runs a page, and never
 //! ends a run: it reports when memory is short.
 
-use crate::engine::collection::{CYCLES, Collection};
 use crate::engine::state::EngineState;
 use crate::limits;
 
@@ -12,9 +11,7 @@ impl EngineState {
     /// Does one step; returns the ticks that it used.
     pub(super) fn collect_step(&mut self) -> u32 {
         let (is_cycle_over, ticks) = self.lua.collect_some();
-        let was_underway = self.collection.is_underway();
-        self.collection.cycles += u64::from(is_cycle_over);
-        if was_underway && !self.collection.is_underway() {
+        if is_cycle_over && self.collection.note_cycle() {
             self.end_collection();
         }
         ticks
@@ -24,15 +21,15 @@ impl EngineState {
     /// the end of the last one was allocated since, or was held by runs that have ended.
     fn collect_if_due(&mut self) {
         let (used, whole) = (self.lua.memory_used(), self.lua.memory_bound());
-        let (left, ended) = (self.collection.left, self.bin.borrow().held);
-        let worth = match self.collection.is_refused {
+        let (left, ended) = (self.collection.left(), self.bin.borrow().held);
+        let worth = match self.collection.is_refused() {
             false => whole.saturating_sub(left) / limits::COLLECTED_AGAIN_PART,
             true => whole / limits::COLLECTED_REFUSED_PART,
         };
         let is_worth_it = used >= left.saturating_add(worth) || ended >= worth as u64;
         let is_due = used > whole / limits::COLLECTED_PART && is_worth_it;
         if is_due && !self.collection.is_underway() {
-            self.collection.until = self.collection.cycles + CYCLES;
+            self.collection.begin();
             self.lua.set_collector_pace(limits::COLLECTOR_PACE_SHORT);
             // After this first step, every allocation does some of the work.
             self.collect_step();
@@ -65,25 +62,24 @@ impl EngineState {
         if self.room() != Room::Ample {
             let free = whole / limits::ROOM_LITTLE_PART + whole / limits::ROOM_MORE_PART;
             missing = (left + free).saturating_sub(whole) as u64;
-        } else if self.collection.is_refused && left > whole / limits::COLLECTED_PART {
+        } else if self.collection.is_refused() && left > whole / limits::COLLECTED_PART {
             // There is room, but not enough for what was requested: the run that holds the most has to be ended.
             missing = 1;
         }
         self.bin.borrow_mut().held = 0;
-        let Collection { cycles, until, .. } = self.collection;
-        self.collection = Collection { cycles, until, left, is_refused: false, missing };
+        self.collection.end(left, missing);
     }
 
     /// A run was refused memory. A collection follows; if it frees too little, the run that holds the most is ended.
     pub(super) fn note_refused(&mut self) {
-        self.collection.is_refused = true;
+        self.collection.note_refused();
         self.collect_if_due();
     }
 
     /// Bytes that runs must free to make room for others: all garbage was collected, and memory is still short.
     /// Reported once for each collection.
     pub fn take_shortage(&mut self) -> Option<u64> {
-        Some(std::mem::take(&mut self.collection.missing)).filter(|bytes| *bytes > 0)
+        self.collection.take_missing()
     }
 
     /// Whether there is room for another process, which may live long and grow: not if memory may soon be short, even
@@ -93,9 +89,8 @@ impl EngineState {
     }
 
     /// Bytes of memory that were left after the last collection of garbage.
-    #[must_use]
     pub fn memory_left(&self) -> usize {
-        self.collection.left
+        self.collection.left()
     }
 
     fn room(&self) -> Room {
@@ -113,13 +108,12 @@ impl EngineState {
             self.sweep();
         }
         self.lua.collect();
-        self.collection.until = self.collection.cycles;
         self.end_collection();
     }
 
     /// Whether a full collection may find garbage: something was allocated since the last one.
     pub(super) fn may_have_garbage(&self) -> bool {
-        self.lua.memory_used() != self.collection.left || self.bin.borrow().held > 0
+        self.lua.memory_used() != self.collection.left() || self.bin.borrow().held > 0
     }
 
     /// Removes what dropped handles left, a limited amount at a time.

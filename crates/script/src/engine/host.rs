@@ -1,10 +1,10 @@
-//! What a page gets from its host: the request, the time, a log.
+//! The host of a page: the request, the time, a log.
 //!
 //! Owns the contract ([`PageHost`]). Never calls a page: a host answers and returns immediately.
 
 use std::time::Duration;
 
-/// What a server provides to a running page. Called while the page runs, so it answers at once from memory.
+/// The services of a server to a running page. Called while the page runs, so it answers at once from memory.
 pub trait PageHost {
     /// Provides a part of the request; leaves `answer` unchanged if the request has no such part.
     fn request(&mut self, part: RequestPart, answer: &mut HostAnswer);
@@ -84,7 +84,7 @@ pub enum RecordParts {
     Version,
 }
 
-/// What a page publishes.
+/// A message that a page publishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PublishedValue<'v> {
     /// A string of the page: text, or any bytes.

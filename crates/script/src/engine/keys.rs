@@ -16,7 +16,7 @@ const PURPOSE: &[u8] = b"velodrome page cookie 1\0";
 /// The same for a site with a name, which follows.
 const PURPOSE_OF_SITE: &[u8] = b"velodrome page cookie of site 1\0";
 
-/// What a code signs.
+/// The text that a code signs.
 #[derive(Clone, Copy)]
 pub(super) struct Signed<'a> {
     /// The name of the site; empty for the one without. A site does not accept the cookies of another.

@@ -16,9 +16,16 @@ use crate::engine::state::EngineState;
 use crate::engine::tag::LOADED;
 use crate::limits;
 
-/// What the loop of run.lua takes after a job to load.
+/// Jobs of the loop of run.lua that load something.
 const LOAD: f64 = 1.0;
 const LOAD_MODULE: f64 = 3.0;
+
+/// The values that the loop of run.lua takes after its first one.
+struct Load<'n> {
+    job: f64,
+    name: &'n str,
+    number: f64,
+}
 
 /// The compiler's message if it has no memory. A message about the text begins with a place.
 pub(super) const NO_MEMORY: &str = "not enough memory";
@@ -40,7 +47,8 @@ impl EngineState {
                 state.lua.pass(coroutine, &chunk);
             }
             state.lua.release(&chunk);
-            state.finish_loading(taken?, LOAD, (name, name), site.into(), &mut library::NoHost)
+            let load = Load { job: LOAD, name, number: site.into() };
+            state.finish_loading(taken?, load, name, &mut library::NoHost)
         })
     }
 
@@ -58,22 +66,20 @@ impl EngineState {
         }
     }
 
-    /// Runs a loading coroutine: what the loop of run.lua takes after its first value. `file` names it in errors and
-    /// in the handler.
+    /// Runs a loading coroutine. `file` names it in errors and in the handler.
     fn finish_loading(
         &mut self,
         mut coroutine: Coroutine,
-        job: f64,
-        (name, file): (&str, &str),
-        number: f64,
+        load: Load<'_>,
+        file: &str,
         host: &mut dyn PageHost,
     ) -> Result<Handler, Box<ScriptError>> {
-        self.lua.pass_number(&mut coroutine, job);
-        if !self.lua.pass_bytes(&mut coroutine, name.as_bytes()) {
+        self.lua.pass_number(&mut coroutine, load.job);
+        if !self.lua.pass_bytes(&mut coroutine, load.name.as_bytes()) {
             self.lua.drop_coroutine(coroutine);
             return Err(report::out_of_memory(file));
         }
-        self.lua.pass_number(&mut coroutine, number);
+        self.lua.pass_number(&mut coroutine, load.number);
         let name: Rc<str> = file.into();
         // The loaded function stays for all runs.
         let mut run = Run::new(coroutine, name.clone(), MemoryBudget::All, &self.bin);
@@ -186,7 +192,8 @@ impl EngineState {
             let mut coroutine = state.take_coroutine(file)?;
             // The loop takes a function first, which this job does not need.
             state.lua.pass(&mut coroutine, &state.kept.adopt);
-            state.finish_loading(coroutine, LOAD_MODULE, (name, file), number, &mut *host)
+            let load = Load { job: LOAD_MODULE, name, number };
+            state.finish_loading(coroutine, load, file, &mut *host)
         })
     }
 

@@ -20,7 +20,7 @@ fn read(told: &str) -> Vec<LostCall> {
     let next = std::iter::from_fn(|| Some((lines.next()?, lines.next()?, lines.next()?)));
     let call = |(level, page, line): (&str, &str, &str)| {
         let (level, line) = (level.parse().ok()?, line.parse().ok()?);
-        Some(LostCall { level, page: page.to_owned(), line })
+        Some(LostCall::new(level, page, line))
     };
     next.filter_map(call).collect()
 }

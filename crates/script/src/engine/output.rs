@@ -1,4 +1,4 @@
-//! What a page or module wrote, and who answers.
+//! The output of a page or module, and its answerer.
 //!
 //! Owns how it is read from the coroutine. Never runs one.
 
@@ -27,7 +27,7 @@ pub struct PassedOn<'o> {
     pub fields: Vec<(&'o str, &'o str)>,
 }
 
-/// What a page wrote. It is reused and keeps its memory.
+/// The output of a page. It is reused and keeps its memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageOutput {
     /// The bytes of the body.
@@ -49,7 +49,6 @@ impl PageOutput {
     }
 
     /// Where the request goes on, if a server of an upstream is the author of the answer.
-    #[must_use]
     pub fn passed_on(&self) -> Option<PassedOn<'_>> {
         if self.author != Author::Upstream {
             return None;

@@ -71,7 +71,8 @@ pub(super) fn of_compiling(fault: CallFault, page: &str, chunk: &str) -> Box<Scr
 pub(super) fn raised(
     fault: Fault,
     page: &str,
-    levels: (Stack, &[LostCall]),
+    stack: Stack,
+    lost: &[LostCall],
     message: String,
 ) -> Box<ScriptError> {
     // If the caller is unknown, Lua names the library instead.
@@ -80,7 +81,7 @@ pub(super) fn raised(
         Some((place, text)) if is_library(place) => text.to_owned(),
         _ => message,
     };
-    placed(fault, page, levels, message)
+    placed(fault, page, stack, lost, message)
 }
 
 /// A message as text, with a limited length.
@@ -110,9 +111,9 @@ pub(super) fn out_of_memory_at(
         }
         None => (Fault::Memory, "not enough memory".to_owned()),
     };
-    let mut error = placed(fault, page, (stack, &[]), message);
+    let mut error = placed(fault, page, stack, &[], message);
     if let (0, Some(seen)) = (error.line, seen) {
-        (error.page, error.line) = (seen.page.clone(), seen.line);
+        (error.page, error.line) = (seen.page().to_owned(), seen.line());
         // Without a line it says nothing beyond the place.
         error.traceback.retain(|frame| frame.line != 0);
     }
@@ -121,18 +122,18 @@ pub(super) fn out_of_memory_at(
 
 /// It waits where that is not allowed: while it is loaded.
 pub(super) fn waiting(page: &str, stack: Stack) -> Box<ScriptError> {
-    placed(Fault::Compile, page, (stack, &[]), "it waits while it is loaded".to_owned())
+    placed(Fault::Compile, page, stack, &[], "it waits while it is loaded".to_owned())
 }
 
 /// The page used up its time.
 pub(super) fn out_of_time(page: &str, stack: Stack, budget: Duration) -> Box<ScriptError> {
     let message = format!("used more than {} ms of CPU time", budget.as_millis());
-    placed(Fault::CpuBudget, page, (stack, &[]), message)
+    placed(Fault::CpuBudget, page, stack, &[], message)
 }
 
 /// The page holds more memory than it may.
 pub(super) fn out_of_own_memory(page: &str, stack: Stack, bound: u64) -> Box<ScriptError> {
-    placed(Fault::Memory, page, (stack, &[]), format!("holds more than {} of memory", size(bound)))
+    placed(Fault::Memory, page, stack, &[], format!("holds more than {} of memory", size(bound)))
 }
 
 /// The page held the most memory when others needed some.
@@ -143,7 +144,7 @@ pub(super) fn ended_for_room(page: &str, stack: Stack, held: u64) -> Box<ScriptE
         tenths / 10,
         tenths % 10
     );
-    placed(Fault::Memory, page, (stack, &[]), message)
+    placed(Fault::Memory, page, stack, &[], message)
 }
 
 /// A size in the largest unit in which it is an integer.
@@ -158,18 +159,18 @@ fn size(bytes: u64) -> String {
 /// The page ran where it cannot be interrupted.
 pub(super) fn stalled(page: &str, stack: Stack) -> Box<ScriptError> {
     let message = "ran for too long inside a library function, where it cannot be interrupted";
-    placed(Fault::Stalled, page, (stack, &[]), message.to_owned())
+    placed(Fault::Stalled, page, stack, &[], message.to_owned())
 }
 
 /// The page did not finish in time.
 pub(super) fn late(page: &str, stack: Stack, bound: Duration) -> Box<ScriptError> {
     let message = format!("took longer than {bound:?}, waits included");
-    placed(Fault::Deadline, page, (stack, &[]), message)
+    placed(Fault::Deadline, page, stack, &[], message)
 }
 
 /// An operator ended it.
 pub(super) fn ended_by_operator(page: &str, stack: Stack) -> Box<ScriptError> {
-    placed(Fault::Deadline, page, (stack, &[]), "an operator ended it".to_owned())
+    placed(Fault::Deadline, page, stack, &[], "an operator ended it".to_owned())
 }
 
 /// Where a suspended run is: the calls that led there, innermost first.
@@ -181,7 +182,8 @@ pub(super) fn calls(stack: Stack) -> Vec<TracebackFrame> {
 fn placed(
     fault: Fault,
     page: &str,
-    (stack, lost): (Stack, &[LostCall]),
+    stack: Stack,
+    lost: &[LostCall],
     message: String,
 ) -> Box<ScriptError> {
     let mut traceback = traceback(stack, lost);
@@ -206,10 +208,13 @@ fn placed(
     // An error may concern another level than the innermost: the place in the message counts.
     let is_code =
         |chunk: &str| is_named_as_code(chunk) || traceback.iter().any(|frame| frame.page == chunk);
-    let named = any_place(&message)
-        .filter(|(chunk, ..)| is_code(chunk))
-        .map(|(page, line, text)| (page.to_owned(), line, text.to_owned()));
-    (error.page, error.line, error.message) = named.unwrap_or((error.page, error.line, message));
+    match any_place(&message).filter(|placed| is_code(placed.chunk)) {
+        Some(PlacedText { chunk, line, text }) => {
+            (error.page, error.line) = (chunk.to_owned(), line);
+            error.message = text.to_owned();
+        }
+        None => error.message = message,
+    }
     error.traceback = traceback;
     Box::new(*error)
 }
@@ -253,8 +258,8 @@ fn spans(stack: Stack, levels: Range<i32>, lost: &[LostCall]) -> Vec<Span> {
                 None => spans.push(Span { frame, levels: 0 }),
             }
         }
-        if let Some(call) = lost.iter().find(|call| call.level == level) {
-            let (page, line) = (call.page.clone(), call.line);
+        if let Some(call) = lost.iter().find(|call| call.level() == level) {
+            let (page, line) = (call.page().to_owned(), call.line());
             let frame = TracebackFrame { page, line, function: String::new(), times: 1 };
             spans.push(Span { frame, levels: 0 });
         }
@@ -285,12 +290,21 @@ impl TracebackFrame {
     }
 }
 
+/// A text that Lua has put behind a place.
+#[derive(Debug, PartialEq, Eq)]
+struct PlacedText<'t> {
+    chunk: &'t str,
+    line: u32,
+    text: &'t str,
+}
+
 /// Splits `chunk:line: text` for any chunk whose name has no spaces.
-fn any_place(message: &str) -> Option<(&str, u32, &str)> {
+fn any_place(message: &str) -> Option<PlacedText<'_>> {
     let (place, text) = message.split_once(": ")?;
     let (chunk, line) = place.rsplit_once(':')?;
     let is_name = !chunk.is_empty() && !chunk.contains(char::is_whitespace);
-    is_name.then_some((chunk, line.parse().ok()?, text))
+    let line = line.parse().ok()?;
+    is_name.then_some(PlacedText { chunk, line, text })
 }
 
 /// Whether a chunk has the name of a page or module; a message may also begin with a host and a port.
@@ -317,7 +331,8 @@ mod tests {
         assert_eq!(split_place("b.html:12: no", "a.html"), (None, "b.html:12: no"));
         assert_eq!(split_place("a.html:x: no", "a.html"), (None, "a.html:x: no"));
         assert_eq!(split_place("", ""), (None, ""));
-        assert_eq!(any_place("lib.a:3: no: way"), Some(("lib.a", 3, "no: way")));
+        let placed = PlacedText { chunk: "lib.a", line: 3, text: "no: way" };
+        assert_eq!(any_place("lib.a:3: no: way"), Some(placed));
         assert_eq!(any_place("at 3: no"), None);
         assert_eq!(any_place("see a:3: no"), None);
         assert_eq!(any_place(":3: no"), None);

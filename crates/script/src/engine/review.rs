@@ -21,7 +21,7 @@ impl EngineState {
         let ticks = self.collect_step();
         self.use_ticks(run, ticks);
         self.held = self.lua.held(&run.meter);
-        let is_known = self.collection.cycles >= review.until;
+        let is_known = self.collection.has_ended(review.until);
         if self.held <= self.run_bound / 2 || is_known && self.held <= self.run_bound {
             // The next review comes only after it has allocated enough to be worthwhile.
             run.review_above = self.run_bound.max(self.held + self.run_bound / 2);

@@ -10,7 +10,7 @@ use crate::engine::error::ScriptError;
 use crate::engine::ffi::{AccountNumber, Coroutine, Meter, Reference, Resumed};
 use crate::engine::seen::Seen;
 
-/// What dropped handles leave behind; the state removes it at its next call.
+/// References that dropped handles leave behind; the state removes them at its next call.
 #[derive(Default)]
 pub(super) struct Leftovers {
     pub(super) coroutines: Vec<Coroutine>,
@@ -39,7 +39,6 @@ pub struct Handler {
 
 impl Handler {
     /// The name under which it was loaded.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -87,7 +86,7 @@ pub struct Run {
     pub(super) first_values: i32,
     /// Where its last slice ended.
     pub(super) seen: Option<Box<Seen>>,
-    /// What it allocated.
+    /// The meter of its memory.
     pub(super) meter: Meter,
     /// The account it shares with others, if any.
     pub(super) account: Option<Rc<MemoryAccount>>,
@@ -113,7 +112,7 @@ pub(super) struct Review {
 pub(super) enum MemoryBudget {
     /// This many bytes.
     Bytes(u64),
-    /// What the runs of its account may hold, as long as there is room.
+    /// The memory that the runs of its account may hold, as long as there is room.
     Shared(Meter, Rc<MemoryAccount>),
     /// All of it, because it loads what others use.
     All,
@@ -147,13 +146,11 @@ impl Run {
     }
 
     /// The name of the page.
-    #[must_use]
     pub fn page(&self) -> &str {
         &self.name
     }
 
     /// The arguments of the call that it waits for.
-    #[must_use]
     pub fn arguments(&self) -> Arguments<'_> {
         Arguments::of(self.coroutine.as_ref().expect("a run has its coroutine between calls"))
     }

@@ -10,20 +10,46 @@ use crate::limits;
 /// A function of a page or module that is no longer on the stack, because it ended with a tail call.
 pub(super) struct LostCall {
     /// The level of the library that called it.
-    pub(super) level: i32,
-    pub(super) page: String,
+    level: i32,
+    page: String,
     /// The line of its last call; 0 if it may be one of several.
-    pub(super) line: u32,
+    line: u32,
+}
+
+impl LostCall {
+    pub(super) fn new(level: i32, page: &str, line: u32) -> Self {
+        Self { level, page: page.to_owned(), line }
+    }
+
+    pub(super) fn level(&self) -> i32 {
+        self.level
+    }
+
+    pub(super) fn page(&self) -> &str {
+        &self.page
+    }
+
+    pub(super) fn line(&self) -> u32 {
+        self.line
+    }
 }
 
 /// A place that a run has reached.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
-    pub(super) page: String,
-    pub(super) line: u32,
+    page: String,
+    line: u32,
 }
 
 impl Seen {
+    pub(super) fn page(&self) -> &str {
+        &self.page
+    }
+
+    pub(super) fn line(&self) -> u32 {
+        self.line
+    }
+
     /// The innermost place of a coroutine that is in a page or module and has a line.
     pub(super) fn of(stack: Stack) -> Option<Box<Self>> {
         let points = (0..limits::TRACEBACK_LEVELS).map_while(|level| stack.trace_point(level));

@@ -14,7 +14,7 @@ pub enum Code {
     Bytecode,
 }
 
-/// What an engine runs.
+/// The code that an engine runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EngineRole {
     /// Pages and modules that answer requests.
@@ -36,7 +36,7 @@ pub enum Sessions {
 /// The settings of an engine.
 #[derive(Clone, Copy, Debug)]
 pub struct EngineSettings {
-    /// What the engine runs.
+    /// The code that the engine runs.
     pub role: EngineRole,
     /// How long a page may run before others run.
     pub slice: Duration,

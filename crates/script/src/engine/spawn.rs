@@ -19,7 +19,6 @@ impl EngineState {
     }
 
     /// Bytes that the runs of an account hold.
-    #[must_use]
     pub fn held_by_account(&self, account: &MemoryAccount) -> u64 {
         self.lua.held_by(account.number)
     }
@@ -27,7 +26,7 @@ impl EngineState {
     /// Begins a process from what `spawn` gives its host (copying.lua). Its memory is charged to an account of this
     /// engine. The caller resumes it, now or later. `name` is the page's. `None` if there is no room for it.
     pub fn spawn(&mut self, name: &str, body: &[u8], account: &Rc<MemoryAccount>) -> Option<Run> {
-        self.begin_process(name, (body, SPAWNED), account)
+        self.begin_process(name, body, SPAWNED, account)
     }
 
     /// Begins a process from a module of the current set, with this file, in the same way.
@@ -37,13 +36,14 @@ impl EngineState {
         module: &str,
         account: &Rc<MemoryAccount>,
     ) -> Option<Run> {
-        self.begin_process(file, (module.as_bytes(), OF_MODULE), account)
+        self.begin_process(file, module.as_bytes(), OF_MODULE, account)
     }
 
     fn begin_process(
         &mut self,
         name: &str,
-        (job, kind): (&[u8], f64),
+        job: &[u8],
+        kind: f64,
         account: &Rc<MemoryAccount>,
     ) -> Option<Run> {
         assert!(Rc::ptr_eq(&self.bin, &account.bin), "a process runs in the engine of its account");

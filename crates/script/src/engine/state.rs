@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use crate::engine::call::{CallNumber, Carries, HostCall};
-use crate::engine::collection::{CYCLES, Collection};
+use crate::engine::collection::Collection;
 use crate::engine::error::{EngineError, Fault, ScriptError};
 use crate::engine::ffi::{
     CallFault, Coroutine, Lua, MemorySizes, Meter, NativeCode, Reference, Resumed,
@@ -177,7 +177,6 @@ impl EngineState {
     }
 
     /// All native code, with the lines at which its pieces begin: for profilers.
-    #[must_use]
     pub fn native_code(&self) -> Vec<NativeCode> {
         self.lua.native_code()
     }
@@ -293,7 +292,7 @@ impl EngineState {
         };
         let is_done = matches!(tag, DONE | EXIT);
         if self.held > run.review_above && !is_done && run.review.is_none() {
-            run.review = Some(Review { until: self.collection.cycles + CYCLES, outcome });
+            run.review = Some(Review { until: self.collection.next_until(), outcome });
         }
         if outcome == Resumed::Sliced || run.review.is_some() {
             run.coroutine = Some(coroutine);
@@ -346,12 +345,7 @@ impl EngineState {
             Resumed::Raised => {
                 let message = self.message_of(run, &mut coroutine, host);
                 let fault = self.fault_of(&coroutine, &message);
-                report::raised(
-                    fault,
-                    &run.name,
-                    (coroutine.stack(), &self.lost(&coroutine)),
-                    message,
-                )
+                report::raised(fault, &run.name, coroutine.stack(), &self.lost(&coroutine), message)
             }
             Resumed::OutOfMemory => {
                 let seen = run.seen.as_deref();

@@ -1,4 +1,4 @@
-//! What runs use of an engine: time, memory, the compiler.
+//! The use of an engine by runs: time, memory, the compiler.
 //!
 //! Owns the numbers as they are reported. Never judges them.
 
@@ -6,7 +6,7 @@ use crate::engine::ffi::Traces;
 use crate::engine::run::Run;
 use crate::engine::state::EngineState;
 
-/// What the calls of an engine have used since its start.
+/// The use by all calls of an engine since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EngineUsage {
     /// CPU time, sampled.
@@ -45,19 +45,16 @@ impl EngineUsage {
 
 impl EngineState {
     /// Bytes that Lua uses: pages, their code, and uncollected garbage.
-    #[must_use]
     pub fn memory_used(&self) -> usize {
         self.lua.memory_used()
     }
 
     /// Bytes that Lua may use.
-    #[must_use]
     pub fn memory_bound(&self) -> usize {
         self.lua.memory_bound()
     }
 
-    /// What all calls together have used so far.
-    #[must_use]
+    /// The use by all calls together so far.
     pub fn usage(&self) -> EngineUsage {
         let Traces { made, aborted } = self.lua.traces();
         EngineUsage {
@@ -70,19 +67,16 @@ impl EngineState {
 
     /// Bytes that the run of the last call held at its end: its allocations, less what was collected since. For small
     /// runs all their allocations count, up to [`UNWATCHED_SIZE`](crate::limits::UNWATCHED_SIZE).
-    #[must_use]
     pub fn held_bytes(&self) -> u64 {
         self.held
     }
 
     /// The same for a suspended run.
-    #[must_use]
     pub fn held_by(&self, run: &Run) -> u64 {
         self.lua.held(&run.meter)
     }
 
     /// Nanoseconds of the CPU budget that a suspended run has used.
-    #[must_use]
     pub fn spent_by(&self, run: &Run) -> u64 {
         u64::from(run.ticks).saturating_mul(self.tick_ns)
     }
@@ -101,7 +95,6 @@ impl EngineState {
     }
 
     /// Nanoseconds of all calls so far. They are sampled in steps of half a slice, which is correct on average.
-    #[must_use]
     pub fn used_ns(&self) -> u64 {
         self.ticks_used.saturating_mul(self.tick_ns)
     }

@@ -27,7 +27,7 @@ pub(crate) struct Fragment {
     pub(crate) last: Token,
 }
 
-/// What a tag contains.
+/// The content of a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Grammar {
     Statements,

@@ -6,7 +6,7 @@ const PLAIN: [&str; 14] = [
     "vcf",
 ];
 
-/// What `<%= value %>` does to a value before it is printed.
+/// The treatment of a value by `<%= value %>` before it is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Escape {
     /// The five characters `& < > " '` become references that both HTML and XML know.

@@ -5,7 +5,7 @@
 
 use crate::template::error::{TemplateError, TemplateProblem};
 
-/// What opens a block or a bracket.
+/// A word or sign that opens a block or a bracket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Opener {
     Function,
@@ -37,7 +37,7 @@ impl Opener {
     }
 }
 
-/// What closes a block or a bracket.
+/// A word or sign that closes a block or a bracket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Closer {
     End,

@@ -15,7 +15,6 @@ use files::secret::root_around;
 use super::hash::{Hash, HashFault};
 use crate::limits::{USER_NAME_SIZE, USERS_FILE_SIZE};
 
-/// The users of one file.
 #[derive(Debug)]
 pub(crate) struct UserFile {
     /// The number of the configuration it was read for, and its number there.

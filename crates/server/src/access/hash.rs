@@ -18,38 +18,28 @@ pub(super) enum Hash {
 }
 
 /// Why a hash is not accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum HashFault {
     /// It is MD5, which `htpasswd` makes by default.
+    #[error("has a hash of MD5, of which billions can be tried in a second")]
     Md5,
     /// It is SHA-1 without a salt.
+    #[error("has a hash of SHA-1 without a salt, of which billions can be tried in a second")]
     Sha1,
     /// It is SHA-256 or SHA-512 of crypt, or another hash of crypt.
+    #[error("has a hash of crypt, which is not supported")]
     Crypt,
     /// It is a password in clear, or a damaged hash.
+    #[error("has no hash, but a password in clear or a damaged hash")]
     None,
-    /// It takes too long to verify.
+    #[error(
+        "has a hash that takes too long to verify; at most cost {BCRYPT_COST_MAX} of bcrypt, and \
+         {ARGON2_MEMORY_KIB_MAX} KiB and {ARGON2_PASSES_MAX} passes of Argon2"
+    )]
     Costly,
 }
 
-impl fmt::Display for HashFault {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Md5 => "has a hash of MD5, of which billions can be tried in a second",
-            Self::Sha1 => "has a hash of SHA-1 without a salt, of which billions can be tried in a second",
-            Self::Crypt => "has a hash of crypt, which is not supported",
-            Self::None => "has no hash, but a password in clear or a damaged hash",
-            Self::Costly => return write!(
-                formatter,
-                "has a hash that takes too long to verify; at most cost {BCRYPT_COST_MAX} of bcrypt, and \
-                 {ARGON2_MEMORY_KIB_MAX} KiB and {ARGON2_PASSES_MAX} passes of Argon2",
-            ),
-        })
-    }
-}
-
 impl Hash {
-    /// Reads a hash.
     pub(super) fn read(text: &str) -> Result<Self, HashFault> {
         if text.starts_with("$argon2") {
             let hash = PasswordHash::new(text).map_err(|_| HashFault::None)?;

@@ -25,12 +25,10 @@ pub(crate) struct Shown<'s> {
     pub(crate) password: &'s [u8],
 }
 
-/// What is known of them.
+/// The standing of a name and a password.
 #[derive(Debug)]
 pub(crate) enum Standing {
-    /// They are right.
     Right,
-    /// They are wrong.
     Wrong,
     /// They are being verified: the process is resumed.
     Awaited,

@@ -24,7 +24,7 @@ impl Certificates {
         self.tls = tls;
     }
 
-    /// What listeners show.
+    /// The certificates that listeners show.
     pub(super) fn tls(&self) -> &SiteTls {
         &self.tls
     }

@@ -12,7 +12,6 @@ pub(super) fn head(out: &mut String, name: &str, kind: MetricKind, help: &str) {
         .expect("a String takes every text");
 }
 
-/// The word for a kind of metric.
 pub(super) fn word(kind: MetricKind) -> &'static str {
     match kind {
         MetricKind::Counter => "counter",

@@ -35,7 +35,6 @@ impl StartFacts {
 /// The phase of the server's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// It is serving.
     Serving,
     /// It accepts no new connections, and ends when running requests have finished.
     Draining,

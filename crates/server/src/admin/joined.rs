@@ -1,4 +1,4 @@
-//! What several schedulers show of one thing, as one.
+//! The views of several schedulers of one thing, joined.
 //!
 //! Owns how: numbers are added up, times are counted together.
 

@@ -15,7 +15,6 @@ struct Owner {
     bytes: fn(&StartFacts, &SchedulerReport) -> u64,
 }
 
-/// The owners.
 const OWNERS: &[Owner] = &[
     Owner {
         name: "slots of connections",

@@ -6,6 +6,7 @@
 
 use cache::CacheStats as UpstreamCacheStats;
 use channels::ChannelStats;
+use cluster::LinkStats;
 use files::cache::PathCacheStats;
 use http::HttpStats;
 use local::StoreStats;
@@ -41,6 +42,9 @@ pub(super) struct Labelled {
 pub(super) fn of_scheduler(report: &SchedulerReport) -> Vec<Number> {
     let SchedulerReport { runtime, http, cache, channels, store, resp, spans, .. } = report;
     let upstream_caches = &report.upstream_caches;
+    // Without a cluster they are 0.
+    const NO_LINK: &LinkStats = &LinkStats::NONE;
+    let link = report.cluster.as_ref().map_or(NO_LINK, |cluster| &cluster.stats);
     let numbers = read(SchedulerReport::ROWS, report)
         .chain(read(Stats::ROWS, runtime))
         .chain(read(MailCounters::ROWS, &runtime.mail))
@@ -48,6 +52,7 @@ pub(super) fn of_scheduler(report: &SchedulerReport) -> Vec<Number> {
         .chain(read(PathCacheStats::ROWS, cache))
         .chain(read(UpstreamCacheStats::ROWS, upstream_caches))
         .chain(read(ChannelStats::ROWS, channels))
+        .chain(read(LinkStats::ROWS, link))
         .chain(read(StoreStats::ROWS, store))
         .chain(read(RespStats::ROWS, resp))
         .chain(read(SpanStats::ROWS, spans));

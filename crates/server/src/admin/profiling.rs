@@ -13,7 +13,6 @@ use crate::limits::{PROFILE_RING_MAX, PROFILE_SECONDS_MAX, PROFILES_ASKED};
 use crate::message::Message;
 use crate::profile_order::{NoProfile, ProfileAsk, ProfileWish, Profiled, ToProfiler};
 
-/// One that waits.
 #[derive(Debug)]
 struct Waiting {
     process: ProcessId,
@@ -50,7 +49,6 @@ pub(super) fn wish_of(request: &Request<'_>) -> Result<ProfileWish, String> {
 }
 
 impl Profiling {
-    /// Whether a process has asked.
     pub(super) fn is_asked_by(&self, process: ProcessId) -> bool {
         self.waiting.iter().any(|waiting| waiting.process == process)
     }

@@ -15,6 +15,7 @@ use super::numbers::{
     of_store_writer, together,
 };
 use super::round::Round;
+use crate::link_report;
 use crate::maintenance::Switches;
 use crate::message::{PagesRead, ReloadReport, SchedulerReport};
 use crate::store_writer_stats::StoreWriterStats;
@@ -56,6 +57,7 @@ pub(super) fn status(known: &Known<'_>, round: &Round, now: u64) -> Value {
         "certificate_orders": certificates.orders(now),
         "limits": self::limits(answered()),
         "upstreams": upstreams(round),
+        "cluster": link_report::together(answered().filter_map(|report| report.cluster.as_ref())),
         "memory_resident_bytes": sys::accounting::resident_bytes().ok(),
         "connection_slot_bytes": facts.slot_bytes,
     });

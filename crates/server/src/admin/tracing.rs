@@ -26,7 +26,6 @@ pub(super) struct Tracing {
     abandoned: Option<u64>,
 }
 
-/// One trace.
 #[derive(Debug)]
 struct Trace {
     number: u64,

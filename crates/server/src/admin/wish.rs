@@ -6,7 +6,6 @@ use runtime::trace::{ContentShown, TracedKind};
 
 use crate::limits::{TRACE_PATTERN_BYTES, TRACE_RATE_MAX, TRACE_SECONDS_MAX};
 
-/// A trace that is wished.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TraceWish {
     pub(super) kind: TracedKind,

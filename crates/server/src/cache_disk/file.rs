@@ -21,7 +21,7 @@ const FIRST_READ: usize = 16 * 1024;
 /// Bytes by which the record of a long body may grow when it is validated.
 pub(super) const ROOM_FOR_LATER: usize = 1024;
 
-/// What a file begins with.
+/// The first bytes of a file.
 pub(super) fn head(record: &[u8], room: usize) -> Vec<u8> {
     let room = room.max(record.len());
     let mut head = Vec::with_capacity(PREAMBLE_SIZE + room);
@@ -54,7 +54,7 @@ impl Sum {
 #[derive(Debug)]
 pub(super) struct Opened {
     handle: FileHandle,
-    /// What was read of it, from its beginning.
+    /// The bytes that were read of it, from its beginning.
     begun: Vec<u8>,
     record_size: usize,
     room: usize,
@@ -99,7 +99,6 @@ impl Opened {
         if is_whole { Ok(opened) } else { Err(Damaged) }
     }
 
-    /// The record.
     pub(super) fn record(&self) -> &[u8] {
         self.begun.get(PREAMBLE_SIZE..PREAMBLE_SIZE + self.record_size).unwrap_or_default()
     }

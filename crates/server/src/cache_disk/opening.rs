@@ -1,4 +1,4 @@
-//! What the directory of a cache has to be.
+//! The requirements of the directory of a cache.
 //!
 //! Owns that it is for a cache alone: everything in it may be deleted, so one that has anything else in it is refused.
 //! Its tag is that of <https://bford.info/cachedir/>, by which programs that back up files leave it out.

@@ -10,7 +10,6 @@ use runtime::transport::{Agreed, Transport, Violation};
 
 use crate::handshakes::UnderWay;
 
-/// The answer to a request of HTTP.
 const HTTP_ANSWER: &str = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; \
                            charset=utf-8\r\nConnection: close\r\n\r\nThis port takes encrypted connections \
                            only: use https:// in place of http://.\n";

@@ -5,7 +5,7 @@
 
 use std::net::IpAddr;
 
-use channels::{ChannelRefusal, Format, Position, Subscriber, Subscription};
+use channels::{ChannelRefusal, Format, KeptRight, Position, Subscriber, Subscription};
 use runtime::arrival::Arrival;
 use runtime::service::{Context, Event, Next, Progress};
 
@@ -25,16 +25,16 @@ pub struct EventStream {
 impl EventStream {
     /// Starts a stream of a channel at a position.
     pub(super) fn open(
-        name: Box<str>,
+        right: KeptRight,
         since: Option<Position>,
         lease: Lease,
         site: &mut Site,
         context: &mut Context<'_, Message>,
     ) -> Result<Self, ChannelRefusal> {
-        let format = Format::EventStream;
-        let subscriber = Subscriber { process: context.id, format, rights: lease.rights() };
-        let out = context.output.buffer();
-        let subscription = site.local.channels().subscribe(&name, subscriber, since, out)?;
+        let subscriber = Subscriber { process: context.id, format: Format::EventStream };
+        let (mut channels, out) = (site.local.channels(), context.output.buffer());
+        let subscription = channels.subscribe(&right.to_subscribe(), subscriber, since, out)?;
+        let name = right.name().into();
         context.set_deadline_after_ms(lease.quiet_ms(context.now));
         Ok(Self { name, subscription: Some(subscription), lease })
     }
@@ -77,11 +77,7 @@ impl EventStream {
             }
             Event::DeadlineReached
                 if self.lease.end_if_over(context.now)
-                    && site
-                        .local
-                        .channels()
-                        .may_subscribe(&self.name, self.lease.rights())
-                        .is_err() =>
+                    && !site.local.channels().still_allows(&self.name, self.lease.rights()) =>
             {
                 // If the browser reconnects with the same token it is refused, and stays away.
                 context.output.put(b"event: expired\ndata: the token has expired\n\n");

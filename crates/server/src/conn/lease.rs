@@ -5,7 +5,7 @@
 
 use std::net::IpAddr;
 
-use channels::{Credential, Rights, Sender};
+use channels::{Credential, Rights, RuleNumber, Sender};
 use pages::{KeptRequest, RequestedAction};
 use runtime::arrival::Arrival;
 use runtime::clock::Now;
@@ -13,7 +13,7 @@ use runtime::service::Context;
 
 use crate::limits::PING_INTERVAL_MS;
 use crate::message::Message;
-use crate::site::{Question, Site, Verdict};
+use crate::site::{Question, Site, Withheld};
 
 /// The rights of a client, until they expire.
 #[derive(Debug)]
@@ -43,16 +43,13 @@ impl Lease {
         Self { request, ..self }
     }
 
-    /// Asks the module of a channel whether the client may do this.
+    /// Asks the module of a channel, which these rules name, whether the client may do this.
     pub(super) fn ask(
         &self,
-        (channel, wish): (&str, RequestedAction<'_>),
+        (channel, rule, wish): (&str, RuleNumber, RequestedAction<'_>),
         site: &mut Site,
         context: &Context<'_, Message>,
-    ) -> Verdict {
-        if !site.asks_about(channel) {
-            return Verdict::Yes;
-        }
+    ) -> Result<(), Withheld> {
         let unknown;
         let request = match &self.request {
             Some(request) => request,
@@ -62,7 +59,7 @@ impl Lease {
             }
         };
         let question =
-            Question { process: context.id, channel, wish, rights: &self.rights, request };
+            Question { process: context.id, channel, rule, wish, rights: &self.rights, request };
         site.ask(question, (context.now, context.mail.endpoint()))
     }
 

@@ -8,9 +8,7 @@ use crate::message::{Message, ToLogWriter};
 /// When waiting lines are handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum When {
-    /// When they are due.
     Due,
-    /// Now.
     Now,
 }
 

@@ -15,7 +15,7 @@ use crate::message::{Inquiry, Message, SchedulerReport, ToControl};
 
 /// A walk over the processes.
 pub(super) struct Walk {
-    /// Who wants to know.
+    /// The endpoint that gets the answer.
     from: Endpoint,
     here: Endpoint,
     inquiry: Inquiry,
@@ -187,6 +187,7 @@ impl Connections {
             cache: site.cache_stats(),
             upstream_caches: site.caches.stats(),
             channels: site.channel_stats(),
+            cluster: self.link_report(context.now.monotonic_ms()),
             store: self.store_stats(),
             resp: self.clients.stats(),
             spans: site.span_stats(),
@@ -232,7 +233,6 @@ fn number_of(column: &str, now_ms: u64, seen: &Seen<'_, Process>) -> Option<u64>
     }
 }
 
-/// The row of a process.
 fn row_of((here, now_ms): (Endpoint, u64), seen: &Seen<'_, Process>) -> TableRow {
     let row = TableRow::new(format!("c-{}-{}", here.0, seen.id.to_bits()))
         .text("peer", peer_of(seen.process))

@@ -51,6 +51,9 @@ impl Connections {
                 confirmations.into_iter().for_each(Confirmation::in_force);
             }
             ToScheduler::Resolved((name, found)) => {
+                if let Some(link) = &mut self.cluster {
+                    link.learn(&name, &found, context);
+                }
                 site.client.exchanges().learn(&name, found, context.now.monotonic_ns);
             }
             ToScheduler::Drain { deadline_ms, idle_grace_ms } => {

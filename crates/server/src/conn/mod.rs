@@ -3,12 +3,14 @@
 //! Owns the closed enum of processes, the protocol of each listener, and the receiver of each
 //! message. Knows no protocol and no route: `http`, `fetch` and `site` do.
 
+mod cluster;
 pub(crate) mod door;
 mod events;
 mod lease;
 mod log;
 mod look;
 mod message;
+mod nats_lead;
 mod process;
 mod proxy_lead;
 mod resp;
@@ -37,8 +39,10 @@ use sys::socket::Peer;
 use channels::{PublishReceipt, Receipt};
 use config::{Authentication, Protocol};
 
+pub use self::cluster::LinkConnection;
 pub use self::process::Process;
 
+use self::cluster::ClusterLink;
 use self::door::Door;
 use self::log::When;
 use self::look::Walk;
@@ -75,8 +79,10 @@ pub struct Connections {
     handshakes: Handshakes,
     /// The walk over its processes that is under way.
     walk: Option<Walk>,
-    /// What it may have at most.
+    /// Its bounds.
     bounds: SchedulerBounds,
+    /// The link to the cluster, if there is one.
+    cluster: Option<Box<ClusterLink>>,
 }
 
 impl Connections {
@@ -102,6 +108,7 @@ impl Connections {
             handshakes: Handshakes::of(data.config.limits.handshakes_per_address),
             walk: None,
             bounds: SchedulerBounds::default(),
+            cluster: None,
         }
     }
 
@@ -231,6 +238,9 @@ impl Service for Connections {
     fn transport(&mut self, beginning: Beginning) -> Option<Box<dyn Transport>> {
         let (listener, peer) = match beginning {
             Beginning::Accepted { listener, peer } => (listener, peer),
+            Beginning::Connecting { ticket } if ClusterLink::is_ticket(ticket) => {
+                return self.cluster.as_mut()?.transport(ticket);
+            }
             Beginning::Connecting { ticket } => return self.exchanges().transport(ticket),
         };
         let listener = self.configured(listener);
@@ -253,11 +263,16 @@ impl Service for Connections {
         &mut self,
         process: &mut Process,
         why: Violation,
-        _context: &mut Context<'_, Message>,
+        context: &mut Context<'_, Message>,
     ) {
         match process {
             Process::Outbound(outbound) => {
                 outbound.on_handshake_failed(self.exchanges(), why);
+            }
+            Process::Cluster(connection) => {
+                if let Some(link) = &mut self.cluster {
+                    connection.on_transport_failed(link, why, context.now.monotonic_ms());
+                }
             }
             _ => self.handshakes.note_failure(why),
         }
@@ -267,15 +282,22 @@ impl Service for Connections {
         &mut self,
         process: &mut Process,
         why: Violation,
-        _context: &mut Context<'_, Message>,
+        context: &mut Context<'_, Message>,
     ) {
-        if let Process::Outbound(outbound) = process {
-            outbound.on_transport_failed(self.exchanges(), why);
+        match (process, &mut self.cluster) {
+            (Process::Outbound(outbound), _) => outbound.on_transport_failed(self.exchanges(), why),
+            (Process::Cluster(connection), Some(link)) => {
+                connection.on_transport_failed(link, why, context.now.monotonic_ms());
+            }
+            _ => {}
         }
     }
 
     fn on_start(&mut self, context: &mut ServiceContext<'_, Message>) {
         self.http.application_mut().begin(context);
+        if self.cluster.is_some() {
+            context.wake_after_ms(0);
+        }
     }
 
     fn on_connect(
@@ -284,6 +306,10 @@ impl Service for Connections {
         begun: Result<(), io::ErrorKind>,
         context: &mut Context<'_, Message>,
     ) -> Option<Process> {
+        if ClusterLink::is_ticket(ticket) {
+            let connection = self.cluster.as_mut()?.on_connect(ticket, begun, context)?;
+            return Some(Process::Cluster(Box::new(connection)));
+        }
         let outbound = self.exchanges().on_connect(ticket, begun, context)?;
         Some(Process::Outbound(Box::new(outbound)))
     }
@@ -342,10 +368,16 @@ impl Service for Connections {
     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, Message>) {
         self.go_on_walking(context);
         self.http.settle(context);
+        if let Some(cluster) = &mut self.cluster {
+            cluster.bring_news(&mut self.local.channels(), context);
+        }
         self.tell_receipts(context);
         self.sockets.end_turn(context);
         self.clients.end_turn(context);
         self.http.application_mut().end_turn(context);
+        if let Some(cluster) = &mut self.cluster {
+            cluster.take_orders(&mut self.local.channels(), context);
+        }
         self.hand_over_log(context, When::Due);
         self.http.application_mut().client.end_turn(context);
         if trace::is_on() {

@@ -16,6 +16,7 @@ use wire::websocket::CloseCode;
 use sys::socket::Peer;
 
 use super::Connections;
+use super::cluster::LinkConnection;
 use super::events::EventStream;
 use super::lease::Lease;
 use super::socket::{self, WebSocket};
@@ -40,6 +41,8 @@ pub enum Process {
     Resp(Box<Session>),
     /// A client that speaks another protocol with a server of an upstream.
     Tunnel(Box<Tunnel>),
+    /// The connection to the cluster.
+    Cluster(Box<LinkConnection>),
 }
 
 // Each slot has room for any variant, and there may be a million HTTP connections, so larger states are boxed.
@@ -48,7 +51,7 @@ const _: () = assert!(size_of::<Process>() <= 48);
 impl Process {
     /// The names of the kinds, for statistics.
     pub(super) const KINDS: &'static [&'static str] =
-        &["http", "outbound", "websocket", "event_stream", "resp", "stream", "tunnel"];
+        &["http", "outbound", "websocket", "event_stream", "resp", "stream", "tunnel", "cluster"];
 
     /// The index of its kind.
     #[inline]
@@ -61,10 +64,10 @@ impl Process {
             Self::Resp(_) => 4,
             Self::Stream(_) => 5,
             Self::Tunnel(_) => 6,
+            Self::Cluster(_) => 7,
         }
     }
 
-    /// The name of its kind.
     pub(crate) fn kind_name(&self) -> &'static str {
         Self::KINDS[self.kind()]
     }
@@ -82,7 +85,11 @@ impl Process {
         match self {
             Self::Http(connection) => connection.is_idle(),
             Self::Outbound(outbound) => outbound.is_idle(),
-            Self::Socket(_) | Self::Events(_) | Self::Stream(_) | Self::Tunnel(_) => false,
+            Self::Socket(_)
+            | Self::Events(_)
+            | Self::Stream(_)
+            | Self::Tunnel(_)
+            | Self::Cluster(_) => false,
             Self::Resp(session) => session.is_idle(),
         }
     }
@@ -91,6 +98,7 @@ impl Process {
     pub(super) fn inbox_bytes(&self) -> usize {
         match self {
             Self::Resp(_) => ::resp::limits::PIPELINE_SIZE,
+            Self::Cluster(_) => ::cluster::limits::INBOX_BYTES,
             _ => INBOX_BYTES,
         }
     }
@@ -103,7 +111,11 @@ impl Process {
             Self::Http(connection) => connection.held_bytes(),
             Self::Stream(stream) => stream.held_bytes(),
             Self::Socket(socket) => socket.held_bytes(),
-            Self::Outbound(_) | Self::Events(_) | Self::Resp(_) | Self::Tunnel(_) => 0,
+            Self::Outbound(_)
+            | Self::Events(_)
+            | Self::Resp(_)
+            | Self::Tunnel(_)
+            | Self::Cluster(_) => 0,
         }
     }
 
@@ -116,7 +128,7 @@ impl Process {
             Self::Events(stream) => Some(stream.client()),
             Self::Resp(session) => Some(session.client()),
             Self::Tunnel(tunnel) => Some(tunnel.client()),
-            Self::Outbound(_) => None,
+            Self::Outbound(_) | Self::Cluster(_) => None,
         }
     }
 
@@ -128,7 +140,7 @@ impl Process {
             Self::Events(stream) => Some(stream.arrival()),
             Self::Resp(session) => Some(session.arrival()),
             Self::Tunnel(tunnel) => Some(tunnel.arrival()),
-            Self::Stream(_) | Self::Outbound(_) => None,
+            Self::Stream(_) | Self::Outbound(_) | Self::Cluster(_) => None,
         }
     }
 
@@ -162,6 +174,10 @@ impl Process {
             Self::Http(connection) => connection.on_agreed(&connections.http, context),
             Self::Outbound(outbound) => outbound.on_agreed(connections.exchanges(), context),
             Self::Resp(session) => session.on_agreed(context),
+            Self::Cluster(connection) => match &mut connections.cluster {
+                Some(link) => connection.on_agreed(link, context),
+                None => Next::Abort,
+            },
             Self::Stream(_) | Self::Socket(_) | Self::Events(_) | Self::Tunnel(_) => Next::Read,
         }
     }
@@ -194,6 +210,10 @@ impl Process {
                 socket.on_input(&mut connections.sockets, site, input, context)
             }
             Self::Events(_) => EventStream::on_input(input),
+            Self::Cluster(connection) => match &mut connections.cluster {
+                Some(link) => connection.on_input(link, input, context),
+                None => Progress { consumed: input.len(), next: Next::Abort },
+            },
             Self::Tunnel(tunnel) => {
                 tunnel.on_input(connections.http.application_mut(), input, context)
             }
@@ -230,6 +250,10 @@ impl Process {
             Self::Resp(session) => {
                 connections.with_environment(|env| session.on_event(env, event, context))
             }
+            Self::Cluster(connection) => match &mut connections.cluster {
+                Some(link) => connection.on_event(link, event, context),
+                None => Next::Abort,
+            },
             Self::Tunnel(tunnel) => {
                 tunnel.on_event(connections.http.application_mut(), event, context)
             }
@@ -246,7 +270,11 @@ impl Process {
         }
         let site = connections.http.application_mut();
         match self {
-            Self::Http(_) | Self::Stream(_) | Self::Outbound(_) | Self::Tunnel(_) => {}
+            Self::Http(_)
+            | Self::Stream(_)
+            | Self::Outbound(_)
+            | Self::Tunnel(_)
+            | Self::Cluster(_) => {}
             Self::Socket(socket) => socket.leave_all(site),
             Self::Events(stream) => stream.leave(site),
             Self::Resp(session) => session.leave(&mut connections.local.channels()),
@@ -288,16 +316,16 @@ impl Process {
         };
         let lease = Lease::new(rights, arrival(address)).with_request(request);
         let changed = match to {
-            Upgrade::Socket(name) => WebSocket::plain(name, (lease, extension), site, context)
+            Upgrade::Socket(right) => WebSocket::plain(right, (lease, extension), site, context)
                 .map(|socket| Self::Socket(Box::new(socket))),
-            Upgrade::JsonSocket(name) => WebSocket::json(name, (lease, extension), site, context)
+            Upgrade::JsonSocket(right) => WebSocket::json(right, (lease, extension), site, context)
                 .map(|socket| Self::Socket(Box::new(socket))),
             Upgrade::Talk => {
                 Ok(Self::Socket(Box::new(WebSocket::talking((lease, extension), context))))
             }
-            Upgrade::Events(name, since) => {
+            Upgrade::Events(right, since) => {
                 // Its head was sent: a client that gets no event reconnects.
-                let Ok(stream) = EventStream::open(name, since, lease, site, context) else {
+                let Ok(stream) = EventStream::open(right, since, lease, site, context) else {
                     return Next::Finish;
                 };
                 Ok(Self::Events(Box::new(stream)))
@@ -323,6 +351,11 @@ impl Process {
                 outbound.on_close(http.application_mut().client.exchanges(), reason);
             }
             Self::Tunnel(tunnel) => tunnel.on_close(http.application_mut()),
+            Self::Cluster(connection) => {
+                if let Some(link) = &mut connections.cluster {
+                    connection.on_close(link);
+                }
+            }
             Self::Socket(socket) => socket.on_close(http.application_mut()),
             Self::Events(stream) => stream.on_close(http.application_mut()),
             Self::Resp(session) => connections.with_environment(|env| session.on_close(env)),

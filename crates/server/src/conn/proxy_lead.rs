@@ -20,7 +20,6 @@ pub(super) struct ProxyLead {
 enum Stage {
     /// The header comes.
     Header,
-    /// The handshake.
     Handshake,
     /// The process has the header.
     Over,

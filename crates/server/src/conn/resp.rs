@@ -5,14 +5,14 @@
 use channels::{Channels, Credential, TokenProblem};
 use local::StoreStats;
 use pages::{KeptRequest, RequestedAction};
-use resp::{ChannelQuestion, Environment, RespHost, Session};
+use resp::{ChannelQuestion, Environment, NotAllowed, RespHost, Session};
 use runtime::service::Context;
 use runtime::slots::ProcessId;
 use sys::socket::Peer;
 
 use super::{Connections, Process};
 use crate::message::Message;
-use crate::site::{Question, Site, Verdict, wish_of};
+use crate::site::{Question, Site, Withheld, wish_of};
 use config::Authentication;
 
 impl RespHost for Site {
@@ -24,16 +24,16 @@ impl RespHost for Site {
         Self::read_shown(self, text, unix_seconds)
     }
 
-    fn ask_module(&mut self, question: &ChannelQuestion<'_>) -> Option<Result<(), String>> {
-        let ChannelQuestion { process, here, channel, message, rights, address, now } = *question;
+    fn ask_module(&mut self, question: &ChannelQuestion<'_>) -> Result<(), NotAllowed> {
+        let ChannelQuestion { process, here, channel, rule, message, rights, address, now } =
+            *question;
         let wish = message.map_or(RequestedAction::Subscribe, wish_of);
         let request = &KeptRequest::of_address(address);
-        let question = Question { process, channel, wish, rights, request };
-        match self.ask(question, (now, here)) {
-            Verdict::Yes => Some(Ok(())),
-            Verdict::No(veto) => Some(Err(veto.why)),
-            Verdict::Later => None,
-        }
+        let question = Question { process, channel, rule, wish, rights, request };
+        self.ask(question, (now, here)).map_err(|withheld| match withheld {
+            Withheld::Refused(veto) => NotAllowed::Never(format!("NOPERM {}", veto.why)),
+            Withheld::Undecided => NotAllowed::Yet,
+        })
     }
 
     fn forget_question(&mut self, process: ProcessId) {

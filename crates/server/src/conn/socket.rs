@@ -1,17 +1,18 @@
 //! A WebSocket of a client: a subscriber that may publish.
 //!
-//! Owns its session: incoming frames, closes and pings. `orders` has the JSON orders, `endings` the
-//! reasons that end subscriptions, `pace` when it reads on. Channel messages are queued past the
+//! Owns its session: incoming frames, closes and pings. `plain` publishes messages as they are, `orders` has the JSON
+//! orders, `endings` the reasons that end subscriptions, `pace` when it reads on. Channel messages are queued past the
 //! session and never touch it.
 
 mod endings;
 mod orders;
 mod pace;
+mod plain;
 mod talk;
 
 use std::net::IpAddr;
 
-use channels::{ChannelRefusal, Format, Subscriber, Subscription};
+use channels::{ChannelRefusal, Format, KeptRight, Subscriber, SubscriberQuery, Subscription};
 use runtime::arrival::Arrival;
 use runtime::service::{Context, Event, Next, Progress, SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
@@ -25,7 +26,7 @@ use self::pace::{After, Held};
 use super::lease::Lease;
 use crate::limits::{INFLATED_PER_TURN, PING_TIMEOUT_MS};
 use crate::message::Message;
-use crate::site::{Site, Verdict, wish_of};
+use crate::site::Site;
 
 /// State that all WebSockets of a scheduler share.
 #[derive(Debug, Default)]
@@ -39,7 +40,6 @@ pub(super) struct Sockets {
 }
 
 impl Sockets {
-    /// Ends a turn.
     pub(super) fn end_turn(&mut self, context: &mut ServiceContext<'_, Message>) {
         self.inflated_bytes = 0;
         for process in self.resting.drain(..) {
@@ -71,6 +71,7 @@ pub struct WebSocket {
 struct Asked {
     process: ProcessId,
     channel: Box<str>,
+    query: SubscriberQuery,
     /// The number of the order.
     id: Option<u64>,
 }
@@ -101,36 +102,37 @@ enum Sign {
 }
 
 impl WebSocket {
-    /// A socket that gets the messages of one channel as they were published, and publishes what it sends.
-    pub(super) fn plain(
-        name: Box<str>,
-        client: (Lease, Extension),
-        site: &mut Site,
-        context: &mut Context<'_, Message>,
-    ) -> Result<Self, ChannelRefusal> {
-        let mut socket = Self::new(Speaks::Plain(name), client, context);
-        let Speaks::Plain(name) = &socket.speaks else { return Ok(socket) };
-        let format = socket.format();
-        let rights = socket.lease.rights();
-        let subscriber = Subscriber { process: context.id, format, rights };
-        let out = context.output.buffer();
-        let subscription = site.local.channels().subscribe(name, subscriber, None, out)?;
-        socket.subscriptions.push(subscription);
-        Ok(socket)
-    }
-
     /// A socket with JSON objects.
     pub(super) fn json(
-        name: Option<Box<str>>,
+        right: Option<KeptRight>,
         client: (Lease, Extension),
         site: &mut Site,
         context: &mut Context<'_, Message>,
     ) -> Result<Self, ChannelRefusal> {
         let mut socket = Self::new(Speaks::Json(Vec::new()), client, context);
-        if let Some(name) = name {
-            socket.subscribe(name, None, site, context)?;
+        if let Some(right) = right {
+            socket.begin(&right, site, context)?;
+            socket.speaks = Speaks::Json(vec![right.name().into()]);
         }
         Ok(socket)
+    }
+
+    /// Subscribes to the channel that the request named.
+    fn begin(
+        &mut self,
+        right: &KeptRight,
+        site: &mut Site,
+        context: &mut Context<'_, Message>,
+    ) -> Result<(), ChannelRefusal> {
+        let subscriber = Subscriber { process: context.id, format: self.format() };
+        let (mut channels, out) = (site.local.channels(), context.output.buffer());
+        self.subscriptions.push(channels.subscribe(
+            &right.to_subscribe(),
+            subscriber,
+            None,
+            out,
+        )?);
+        Ok(())
     }
 
     fn new(
@@ -336,40 +338,7 @@ impl WebSocket {
         context: &mut Context<'_, Message>,
     ) -> After {
         match &self.speaks {
-            Speaks::Plain(name) => {
-                let body = match kind {
-                    MessageKind::Text => channels::Payload::of_bytes(bytes),
-                    MessageKind::Binary => channels::Payload::of_binary(bytes),
-                };
-                let wish = (&**name, wish_of(&body));
-                let allowed = site.local.channels().may_publish(name, self.lease.rights());
-                match allowed.map(|()| self.lease.ask(wish, site, context)) {
-                    Ok(Verdict::Later) => return After::Wait,
-                    Ok(Verdict::No(_)) => {
-                        return After::Close(CloseCode::POLICY, "publishing is not allowed");
-                    }
-                    // A refusal by the rules is reported like other errors of the message.
-                    Ok(Verdict::Yes) | Err(_) => {}
-                }
-                let now_ms = context.now.monotonic_ms();
-                match site.publish_in_order(name, body, self.lease.sender(), None, now_ms) {
-                    Ok(_) => After::More,
-                    Err(
-                        ChannelRefusal::Denied
-                        | ChannelRefusal::NoToken
-                        | ChannelRefusal::NoCertificate,
-                    ) => After::Close(CloseCode::POLICY, "publishing is not allowed"),
-                    Err(ChannelRefusal::TooOften) => {
-                        After::Close(CloseCode::POLICY, "too many messages")
-                    }
-                    Err(ChannelRefusal::TooLarge) => {
-                        After::Close(CloseCode::TOO_BIG, "message is too large")
-                    }
-                    Err(ChannelRefusal::Full | ChannelRefusal::Busy) => {
-                        After::Close(CloseCode::TRY_AGAIN_LATER, "the channel has no room")
-                    }
-                }
-            }
+            Speaks::Plain(name) => self.publish_plain(name, (kind, bytes), site, context),
             Speaks::Json(_) if kind == MessageKind::Binary => {
                 After::Close(CloseCode::UNSUPPORTED, "orders are text")
             }

@@ -24,6 +24,7 @@ impl Connections {
         let errors = self.http.stats().by_class[5];
         let erring = self.http.application().erring_routes(self.http.times());
         let store = self.store_stats();
+        let cluster = self.link_report(context.now.monotonic_ms());
         let mut channels = self.local.channels();
         let site = self.http.application_mut();
         let of_pages = site.vitals_of_pages();
@@ -41,6 +42,7 @@ impl Connections {
             channels: channels.stats(),
             slow: channels.take_slow(),
             store,
+            cluster,
             limits: site.limit_counts(),
             upstreams: site.proxies.report(context.now.monotonic_ns),
             ..of_pages

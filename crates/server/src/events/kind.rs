@@ -17,7 +17,6 @@ pub enum Weight {
 
 impl Weight {
     /// Its word.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Info => "info",
@@ -47,7 +46,7 @@ pub(crate) enum Line {
     Elsewhere,
 }
 
-/// What is known of a kind.
+/// The description of a kind.
 pub(crate) struct About {
     pub(crate) name: &'static str,
     pub(crate) weight: Weight,
@@ -215,6 +214,13 @@ kinds! {
     UpstreamQueue "upstream_queue" Warning Here
         "Requests wait for a place at an upstream, because all its servers have as many as they may have."
         "Raise `max_connections` of its servers, add servers, or find why they are slow."
+    ClusterAway "cluster_away" Warning Here
+        "A scheduler has lost its connection to NATS: channels without a history reach clients of this server \
+         only, and messages to those with one wait."
+        "The cause is in the line: look at NATS and the network. `velodrome ctl status` shows the state."
+    ClusterBack "cluster_back" Info Here
+        "A scheduler is connected to NATS again, and reads what its subscribers have missed."
+        "If it comes often, look for what interrupts the connection; NATS also cuts off clients that are slow."
     Limit "limit" Info Here
         "A `[[limit]]` refused uses."
         "As configured; if these are good clients, raise it."

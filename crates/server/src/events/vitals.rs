@@ -11,6 +11,7 @@ use quota::LimitCounts;
 use runtime::service::Remarkable;
 use runtime::stats::Stats;
 
+use crate::link_report::LinkReport;
 use crate::upstream_report::UpstreamReport;
 
 /// What a scheduler has counted, and what was remarkable since it was last asked.
@@ -28,7 +29,7 @@ pub struct Vitals {
     pub longest_kind: &'static str,
     /// Processes that live.
     pub processes: usize,
-    /// What it may have.
+    /// Its bounds.
     pub bounds: SchedulerBounds,
     /// Lines of the access log that it lost.
     pub lost_lines: u64,
@@ -50,13 +51,15 @@ pub struct Vitals {
     pub page_memory: [(usize, usize); 2],
     /// The pages that allocated most, if `page_memory` is short.
     pub allocating: Vec<(String, u64)>,
-    /// What each limit has counted.
+    /// The counters of each limit.
     pub limits: Vec<LimitCounts>,
+    /// The link to the cluster, if there is one.
+    pub cluster: Option<LinkReport>,
     /// The upstreams.
     pub upstreams: Vec<UpstreamReport>,
 }
 
-/// What a scheduler may have at most.
+/// The bounds of a scheduler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SchedulerBounds {
     /// Connections.

@@ -15,7 +15,7 @@ pub(crate) use one::{Id, info_of_row};
 
 use crate::limits::LIVE_ROWS_MAX;
 
-/// What somebody wants to see.
+/// The things that a client of the admin service wants to see.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ViewRequest {
     /// The list, if one is wanted.
@@ -60,7 +60,7 @@ impl ViewRequest {
     }
 }
 
-/// What a scheduler answers.
+/// The answer of a scheduler.
 #[derive(Clone, Debug, Default)]
 pub struct LiveAnswer {
     /// The times of requests, by what was timed.

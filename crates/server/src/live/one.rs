@@ -9,7 +9,6 @@ use runtime::slots::ProcessId;
 /// The id of something that one scheduler has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Id<'a> {
-    /// A process with a connection.
     Connection(Endpoint, ProcessId),
     /// A suspended page, or a process of a page, by its name on its scheduler.
     Run(Endpoint, &'a str),
@@ -28,7 +27,6 @@ impl<'a> Id<'a> {
         }
     }
 
-    /// The scheduler that has it.
     pub(crate) fn scheduler(self) -> Endpoint {
         match self {
             Self::Connection(scheduler, _) | Self::Run(scheduler, _) => scheduler,

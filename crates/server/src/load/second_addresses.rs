@@ -39,7 +39,7 @@ pub fn second_addresses(data: &SiteData) -> Vec<String> {
     told
 }
 
-/// What is decided about a path that leads to files.
+/// The decisions about a path that leads to files.
 struct Rules<'d> {
     path: &'d str,
     found: FoundRoute<'d>,

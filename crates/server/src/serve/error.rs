@@ -12,13 +12,20 @@ use sys::socket::ListenAddress;
 use crate::load::LoadError;
 
 /// Why the server did not start, or did not end properly.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// Directory or configuration.
+    #[error("{0}")]
     Load(LoadError),
     /// The access log cannot be opened.
+    #[error(fmt = log)]
     Log(io::Error),
     /// The directory of a cache cannot be used.
+    #[error(
+        "answers cannot be stored in `{}`: {error}; `directory` of `cache` names a directory for \
+         this cache alone: one that is missing or empty, and that the server's user may write to",
+        .path.display()
+    )]
     Cache {
         /// The directory.
         path: PathBuf,
@@ -26,6 +33,11 @@ pub enum ServeError {
         error: io::Error,
     },
     /// The directory for uploads cannot be used.
+    #[error(
+        "uploads cannot be kept in `{}`: {error}; make the directory, for the server's user to \
+         write to",
+        .path.display()
+    )]
     Uploads {
         /// Its path.
         path: PathBuf,
@@ -33,6 +45,7 @@ pub enum ServeError {
         error: io::Error,
     },
     /// The store cannot be opened.
+    #[error("the store in `{}` cannot be opened: {failure}", .path.display())]
     Store {
         /// Its directory.
         path: PathBuf,
@@ -40,6 +53,11 @@ pub enum ServeError {
         failure: store::StoreFailure,
     },
     /// No certificates can be ordered.
+    #[error(
+        "certificates cannot be kept in `{}`: {error}; make the directory, for the server's user to \
+         write to, or name another one with `state` in [acme]",
+        .state.display()
+    )]
     Orders {
         /// The directory of their state.
         state: PathBuf,
@@ -47,25 +65,44 @@ pub enum ServeError {
         error: acme::StartError,
     },
     /// The configured user cannot be used.
+    #[error("{0}")]
     User(CredentialsError),
     /// The kernel does not report the number of processors.
+    #[error("the number of processors is not known: {0}; give --schedulers N")]
     Processors(io::Error),
     /// Mailboxes could not be made.
+    #[error("mailboxes cannot be made: {0}")]
     Mailboxes(io::Error),
     /// A helper thread could not be started.
+    #[error("a helper thread cannot be started: {0}")]
     Thread(io::Error),
     /// A scheduler has too few descriptors.
+    #[error(
+        "a scheduler has {share} descriptors, and needs {}: raise the limit (ulimit -n, \
+                 LimitNOFILE=), or start fewer schedulers where they share a table",
+        crate::limits::DESCRIPTORS_MIN
+    )]
     Descriptors {
         /// How many it would have.
         share: u64,
     },
     /// systemd did not pass this socket.
+    #[error(
+        "systemd passed no listening socket{0}: LISTEN_FDS is not set for this process; start it \
+         from its socket unit"
+    )]
     NoInheritedSocket(String),
     /// Schedulers or listeners.
+    #[error(fmt = launch)]
     Launch(LaunchError),
     /// The control socket, or the address of the metrics.
+    #[error(fmt = control)]
     Control(ControlPlace, io::Error),
     /// Something that the server opens again later failed with the rights of its user.
+    #[error(
+        "{error}\nthis was tried as the user `{user}`, because the server opens it again after it \
+         has become that user"
+    )]
     AsUser {
         /// The user.
         user: String,
@@ -73,10 +110,13 @@ pub enum ServeError {
         error: Box<ServeError>,
     },
     /// A scheduler's pollset failed while it ran.
+    #[error("a scheduler failed: {0}")]
     Pollset(io::Error),
     /// The kernel did not deliver signals.
+    #[error("signals cannot be waited for: {0}")]
     Signals(io::Error),
     /// Schedulers did not finish their turn long after the end of the drain: which ones, and what they were running.
+    #[error("ended in the middle of work, as a turn did not end: {}", .0.join("; "))]
     Stuck(Vec<String>),
 }
 
@@ -107,75 +147,13 @@ pub enum ControlPlace {
     Metrics(SocketAddr),
 }
 
-impl fmt::Display for ServeError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Load(error) => error.fmt(formatter),
-            Self::Log(error) => {
-                write!(formatter, "the access log cannot be written: {error}")?;
-                formatter.write_str(match error.kind() {
-                    io::ErrorKind::NotFound => "; make its directory, or change `access` in [log]",
-                    io::ErrorKind::PermissionDenied => "; allow the server's user to write it",
-                    _ => "",
-                })
-            }
-            Self::Store { path, failure } => {
-                write!(formatter, "the store in `{}` cannot be opened: {failure}", path.display())
-            }
-            Self::Cache { path, error } => write!(
-                formatter,
-                "answers cannot be stored in `{}`: {error}; `directory` of `cache` names a directory for \
-                 this cache alone: one that is missing or empty, and that the server's user may write to",
-                path.display()
-            ),
-            Self::Uploads { path, error } => write!(
-                formatter,
-                "uploads cannot be kept in `{}`: {error}; make the directory, for the server's user to \
-                 write to",
-                path.display()
-            ),
-            Self::Orders { state, error } => write!(
-                formatter,
-                "certificates cannot be kept in `{}`: {error}; make the directory, for the server's user to \
-                 write to, or name another one with `state` in [acme]",
-                state.display()
-            ),
-            Self::User(error) => error.fmt(formatter),
-            Self::Processors(error) => {
-                write!(
-                    formatter,
-                    "the number of processors is not known: {error}; give --schedulers N"
-                )
-            }
-            Self::Descriptors { share } => write!(
-                formatter,
-                "a scheduler has {share} descriptors, and needs {}: raise the limit (ulimit -n, \
-                 LimitNOFILE=), or start fewer schedulers where they share a table",
-                crate::limits::DESCRIPTORS_MIN
-            ),
-            Self::Mailboxes(error) => write!(formatter, "mailboxes cannot be made: {error}"),
-            Self::Thread(error) => write!(formatter, "a helper thread cannot be started: {error}"),
-            Self::NoInheritedSocket(name) => write!(
-                formatter,
-                "systemd passed no listening socket{name}: LISTEN_FDS is not set for this process; start it \
-                 from its socket unit"
-            ),
-            Self::Launch(error) => launch(error, formatter),
-            Self::Control(place, error) => control(place, error, formatter),
-            Self::AsUser { user, error } => write!(
-                formatter,
-                "{error}\nthis was tried as the user `{user}`, because the server opens it again after it \
-                 has become that user"
-            ),
-            Self::Pollset(error) => write!(formatter, "a scheduler failed: {error}"),
-            Self::Stuck(schedulers) => write!(
-                formatter,
-                "ended in the middle of work, as a turn did not end: {}",
-                schedulers.join("; ")
-            ),
-            Self::Signals(error) => write!(formatter, "signals cannot be waited for: {error}"),
-        }
-    }
+fn log(error: &io::Error, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(formatter, "the access log cannot be written: {error}")?;
+    formatter.write_str(match error.kind() {
+        io::ErrorKind::NotFound => "; make its directory, or change `access` in [log]",
+        io::ErrorKind::PermissionDenied => "; allow the server's user to write it",
+        _ => "",
+    })
 }
 
 fn launch(error: &LaunchError, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -235,8 +213,6 @@ fn control(
         ),
     }
 }
-
-impl std::error::Error for ServeError {}
 
 impl From<LoadError> for ServeError {
     fn from(error: LoadError) -> Self {

@@ -212,6 +212,7 @@ fn warn(data: &SiteData) {
         .iter()
         .chain(&data.admin_keys.warning)
         .chain(&second_addresses(data))
+        .chain(data.cluster.iter().flat_map(|cluster| &cluster.warnings))
     {
         diagnostic::write(Level::Warn, format_args!("{warning}"));
     }

@@ -14,7 +14,7 @@ use sys::clock::monotonic_ns;
 use super::post::Post;
 use crate::limits::{MEMORY_LOOK, MEMORY_QUIET_PERCENT, MEMORY_REST, MEMORY_WORK};
 
-/// What the process has used, and when.
+/// The CPU time that the process has used, and when.
 #[derive(Clone, Copy, Debug, Default)]
 struct Used {
     now_ns: u64,

@@ -46,9 +46,9 @@ use self::post::{Post, endpoint};
 use self::requirements::Met;
 use self::settings::scheduler_settings;
 use self::signals::{Dumps, Live};
-use self::threads::{Threads, Wanted};
+use self::threads::Threads;
 use self::watch::Watch;
-use crate::admin::{Admin, ControlPeers, Gate, StartFacts};
+use crate::admin::{Admin, Gate, StartFacts};
 use crate::conn::Connections;
 use crate::control_path::control_socket;
 use crate::events::SchedulerBounds;
@@ -70,16 +70,13 @@ pub use continuous_profile::without_profile;
 
 pub use error::{ControlPlace, ServeError};
 pub use requirements::check;
-pub use watch::NamesOf;
 
-/// Serves until told to stop. `names` finds functions for the back-trace of a scheduler that is stuck; `announce` is
-/// called when the server is ready, with what to tell the user.
+/// Serves until told to stop. `announce` is called when the server is ready, with what to tell the user.
 ///
 /// # Errors
 /// Everything that prevents the start, with its place and the fix.
 pub fn serve(
     source: &ConfigSource,
-    names: NamesOf,
     announce: impl FnOnce(&StartedServer),
 ) -> Result<(), ServeError> {
     prepare_process()?;
@@ -106,17 +103,15 @@ pub fn serve(
     let upload_helpers = uploads.map_or(0, |_| limits::UPLOAD_HELPERS);
     let protocols = listeners.protocols(config);
     let caches = &*data.cache_directories;
-    let (log_wanted, store_wanted) = (log_target.as_ref(), store.as_ref());
-    let wanted = Wanted {
+    let mut threads = Threads::plan(
         schedulers,
-        log: log_wanted,
+        log_target.as_ref(),
         upload_helpers,
-        store: store_wanted,
+        store.as_ref(),
         caches,
-        keeps_profile: continuous.is_some(),
-    };
-    let mut threads = Threads::plan(&wanted)?;
-    let opened = (listeners, store.clone(), names);
+        continuous.as_ref(),
+    )?;
+    let opened = (listeners, store.clone());
     let (mut launched, watch) =
         launch_schedulers(&data, &mut threads, opened, &inherited, descriptors)?;
     let standing = StartedServer::of(&data, &launched, protocols, sandbox);
@@ -237,7 +232,7 @@ fn unix_seconds() -> u64 {
 fn launch_schedulers(
     data: &Arc<SiteData>,
     threads: &mut Threads,
-    (listeners, store, names): (listeners::DataListeners, Option<Store>, NamesOf),
+    (listeners, store): (listeners::DataListeners, Option<Store>),
     inherited: &listeners::Inherited,
     descriptors: u64,
 ) -> Result<(Launched, Watch), ServeError> {
@@ -254,7 +249,7 @@ fn launch_schedulers(
             Steering::Cpu => ConnectionSpread::ReceivingCpu,
         },
         listeners: listeners.opened().to_vec(),
-        settings: scheduler_settings(config, threads.schedulers, descriptors)?,
+        settings: scheduler_settings(config, threads.schedulers(), descriptors)?,
         keep: inherited.descriptors(),
     };
     let bounds = SchedulerBounds {
@@ -282,10 +277,18 @@ fn launch_schedulers(
         service.count_redis_clients(resp.at(endpoint));
         service.set_listeners(listeners.configured(endpoint));
         service.set_bounds(bounds);
+        if let Some(setup) = &data.cluster {
+            service.join_cluster(
+                setup,
+                endpoint,
+                random.hash_one("cluster"),
+                sys::clock::monotonic_ns() / 1_000_000,
+            );
+        }
         Ok(service)
     };
     let launched = launch::launch(&plan, seats, make).map_err(ServeError::Launch)?;
-    let watch = Watch::new(&launched.pulses, &at_work, names);
+    let watch = Watch::new(&launched.pulses, &at_work);
     Ok((launched, watch))
 }
 
@@ -306,14 +309,7 @@ fn launch_control(
     let keys = Arc::clone(&data.admin_keys.keys);
     let gate = Gate::new(entrances, keys, Arc::clone(&data.tls));
     let facts = Arc::new(standing.facts.clone());
-    let peers = ControlPeers {
-        schedulers: threads.schedulers,
-        log: threads.log,
-        cache_disk: threads.cache_disk,
-        store: threads.store_writer(),
-        profiler: threads.profiler,
-        keeps_profile: threads.keeps_profile,
-    };
+    let peers = threads.peers_of_control();
     let seat = threads.control()?;
     let plan = LaunchPlan {
         name: "control",

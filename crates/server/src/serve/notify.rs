@@ -12,7 +12,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use sys::clock::monotonic_ns;
 
-/// What the manager is told.
+/// The states that the manager is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// It serves, or serves again.

@@ -316,7 +316,7 @@ pub(super) fn of(
     openings
 }
 
-/// What orders of certificates write and read.
+/// The paths that orders of certificates write and read.
 fn add_orders(data: &SiteData, openings: &mut Openings) {
     let Some(settings) = &data.orders else { return };
     openings.write.extend(match settings.state.directory() {

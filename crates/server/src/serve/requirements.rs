@@ -41,7 +41,7 @@ pub(super) struct Met {
 /// addresses on which a program listens: it may be the server that is checked for.
 ///
 /// # Errors
-/// What would prevent the start.
+/// The problems that would prevent the start.
 pub fn check(source: &ConfigSource) -> Result<SiteData, ServeError> {
     meet(source).map(|met| met.data)
 }

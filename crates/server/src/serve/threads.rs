@@ -19,6 +19,7 @@ use super::error::ServeError;
 use super::openings::WrittenStore;
 use super::signals;
 use super::stored_state::{DATABASE, StoredState};
+use crate::admin::ControlPeers;
 use crate::cache_disk::CacheDisk;
 use crate::file_helper::FileHelper;
 use crate::limits;
@@ -30,37 +31,34 @@ use crate::site::Helpers;
 use crate::store_node::StoreNode;
 use crate::store_writer::StoreWriter;
 
-/// What the server needs threads for.
-pub(super) struct Wanted<'w> {
-    pub(super) schedulers: usize,
-    pub(super) log: Option<&'w LogTarget>,
-    pub(super) upload_helpers: usize,
-    pub(super) store: Option<&'w Store>,
-    pub(super) caches: &'w [PathBuf],
-    /// Whether there is a continuous profile.
-    pub(super) keeps_profile: bool,
-}
-
 /// The endpoints and their seats: schedulers first, then control, file, password, name and upload helpers, the
 /// profiler, log writer, store writer, disks of caches, the state of orders, main.
 pub(super) struct Threads {
-    pub(super) schedulers: usize,
-    pub(super) log: Option<Endpoint>,
+    schedulers: usize,
+    log: Option<Endpoint>,
     store: Option<Endpoint>,
-    pub(super) cache_disk: Option<Endpoint>,
+    cache_disk: Option<Endpoint>,
     state: Option<Endpoint>,
     files: Vec<Endpoint>,
     passwords: Endpoint,
     names: Vec<Endpoint>,
     uploads: Vec<Endpoint>,
-    pub(super) profiler: Endpoint,
-    pub(super) keeps_profile: bool,
+    profiler: Endpoint,
+    /// Whether there is a continuous profile.
+    keeps_profile: bool,
     seats: Vec<Option<MailboxSeat<Message>>>,
 }
 
 impl Threads {
-    pub(super) fn plan(wanted: &Wanted<'_>) -> Result<Self, ServeError> {
-        let schedulers = wanted.schedulers;
+    /// Threads for these schedulers, and for what they need helpers for.
+    pub(super) fn plan(
+        schedulers: usize,
+        log: Option<&LogTarget>,
+        upload_helpers: usize,
+        store: Option<&Store>,
+        caches: &[PathBuf],
+        profile: Option<&continuous_profile::Wanted>,
+    ) -> Result<Self, ServeError> {
         let mut roles = vec![EndpointRole::Scheduler; schedulers + 1];
         let mut helper = || {
             roles.push(EndpointRole::Helper);
@@ -69,14 +67,14 @@ impl Threads {
         let files = (0..limits::FILE_HELPERS).map(|_| helper()).collect();
         let passwords = helper();
         let names = (0..limits::NAME_HELPERS).map(|_| helper()).collect();
-        let uploads = (0..wanted.upload_helpers).map(|_| helper()).collect();
+        let uploads = (0..upload_helpers).map(|_| helper()).collect();
         let profiler = helper();
-        let log = wanted.log.map(|_| helper());
-        let store = wanted.store.map(|_| helper());
-        let cache_disk = wanted.caches.first().map(|_| helper());
+        let log = log.map(|_| helper());
+        let keeps_state = store.is_some_and(|store| store.own_database(DATABASE).is_some());
+        let store = store.map(|_| helper());
+        let cache_disk = caches.first().map(|_| helper());
         // The control thread of certificates has to reach the store writer, and the main thread the log writer. These
         // are helpers, and helpers do not reach each other.
-        let keeps_state = wanted.store.is_some_and(|store| store.own_database(DATABASE).is_some());
         let state = keeps_state.then(|| Endpoint(u16::try_from(roles.len()).unwrap_or(u16::MAX)));
         roles.extend(state.map(|_| EndpointRole::Scheduler));
         roles.push(EndpointRole::Scheduler);
@@ -93,7 +91,7 @@ impl Threads {
             names,
             uploads,
             profiler,
-            keeps_profile: wanted.keeps_profile,
+            keeps_profile: profile.is_some(),
             seats,
         })
     }
@@ -127,15 +125,26 @@ impl Threads {
         self.take(self.seats.len() - 1)
     }
 
-    /// The writer of the store, if there is one.
-    pub(super) fn store_writer(&self) -> Option<Endpoint> {
-        self.store
-    }
-
     /// The state of orders, if this store was opened for it.
     pub(super) fn state(&mut self, store: &Store) -> Result<Option<StoredState>, ServeError> {
         let Some((state, writer)) = self.state.zip(self.store) else { return Ok(None) };
         Ok(StoredState::of(store, writer, self.take(usize::from(state.0))?))
+    }
+
+    pub(super) fn schedulers(&self) -> usize {
+        self.schedulers
+    }
+
+    /// The threads that the control scheduler reaches.
+    pub(super) fn peers_of_control(&self) -> ControlPeers {
+        ControlPeers {
+            schedulers: self.schedulers,
+            log: self.log,
+            cache_disk: self.cache_disk,
+            store: self.store,
+            profiler: self.profiler,
+            keeps_profile: self.keeps_profile,
+        }
     }
 
     pub(super) fn helpers(&self) -> Helpers {

@@ -7,6 +7,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
+use profile::names_in_this_process;
 use runtime::clock::nanoseconds;
 use runtime::diagnostic::{self, Level};
 use runtime::pulse::Pulse;
@@ -17,14 +18,10 @@ use crate::events::{Kind, Trouble};
 use crate::limits::{TURN_LOOK, TURN_MAX, TURN_TRACED};
 use pages::{AtWork, PageSet};
 
-/// Finds the names of functions at addresses of this process; `None` where it finds none.
-pub type NamesOf = fn(&[u64]) -> Vec<Option<String>>;
-
 /// All schedulers.
 pub(super) struct Watch {
     schedulers: Vec<Scheduler>,
     looked_ns: u64,
-    names: NamesOf,
 }
 
 struct Scheduler {
@@ -45,14 +42,14 @@ struct Told {
 }
 
 impl Watch {
-    pub(super) fn new(pulses: &[Arc<Pulse>], at_work: &[Arc<AtWork>], names: NamesOf) -> Self {
+    pub(super) fn new(pulses: &[Arc<Pulse>], at_work: &[Arc<AtWork>]) -> Self {
         let schedulers = pulses.iter().zip(at_work).map(|(pulse, at_work)| Scheduler {
             pulse: Arc::clone(pulse),
             at_work: Arc::clone(at_work),
             told: None,
             traced: None,
         });
-        Self { schedulers: schedulers.collect(), looked_ns: monotonic_ns(), names }
+        Self { schedulers: schedulers.collect(), looked_ns: monotonic_ns() }
     }
 
     /// Checks all schedulers, every [`TURN_LOOK`]. Returns those whose turn has lasted long, with what their threads
@@ -69,7 +66,7 @@ impl Watch {
         for (number, scheduler) in self.schedulers.iter_mut().enumerate() {
             let began_ns = scheduler.pulse.turn_began_ns();
             if let Some(lasts_ms) = scheduler.lasts_anew_ms(began_ns, now_ns) {
-                found.push(scheduler.trouble(number, lasts_ms, sets, self.names));
+                found.push(scheduler.trouble(number, lasts_ms, sets));
             }
             let (told, news) = judge(scheduler.told, began_ns, now_ns);
             scheduler.told = told;
@@ -119,30 +116,24 @@ impl Scheduler {
         })
     }
 
-    /// What it does now.
-    fn trouble(
-        &self,
-        number: usize,
-        lasts_ms: u64,
-        sets: &[Arc<PageSet>],
-        names: NamesOf,
-    ) -> Trouble {
+    /// The trouble, with what it does now.
+    fn trouble(&self, number: usize, lasts_ms: u64, sets: &[Arc<PageSet>]) -> Trouble {
         let work = work_of(&self.at_work, sets);
         let text = format!("it has not finished a turn for {lasts_ms} ms: {work}");
         let trace = self.pulse.thread().and_then(backtrace::of).unwrap_or_default();
-        let mut cause = lines_of(&trace.calls, names);
+        let mut cause = lines_of(&trace.calls);
         if cause.is_empty() {
             cause.push("its thread waits in the kernel, so it has no back-trace".to_owned());
         }
-        let perhaps = lines_of(&trace.perhaps, names);
+        let perhaps = lines_of(&trace.perhaps);
         cause.extend(perhaps.iter().map(|line| format!("perhaps {line}")));
         Trouble::new(Kind::Stuck, "", text).at(number).because(cause)
     }
 }
 
 /// The lines of a back-trace: the place of each address, and its function.
-fn lines_of(addresses: &[u64], names: NamesOf) -> Vec<String> {
-    let named = names(addresses);
+fn lines_of(addresses: &[u64]) -> Vec<String> {
+    let named = names_in_this_process(addresses);
     let line = |(place, address): (usize, &u64)| {
         let name = named.get(place).and_then(Option::as_deref).unwrap_or_default();
         format!("{} {name}", backtrace::place_of(*address)).trim_end().to_owned()
@@ -150,7 +141,7 @@ fn lines_of(addresses: &[u64], names: NamesOf) -> Vec<String> {
     addresses.iter().enumerate().map(line).collect()
 }
 
-/// What to report about a scheduler.
+/// The next line about a scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum News {
     None,
@@ -181,7 +172,7 @@ fn judge(told: Option<Told>, began_ns: Option<NonZeroU64>, now_ns: u64) -> (Opti
     }
 }
 
-/// What a scheduler is running now, in words.
+/// The work of a scheduler now, in words.
 fn work_of(at_work: &AtWork, sets: &[Arc<PageSet>]) -> String {
     let mut pages = sets.iter().flat_map(|set| &set.pages);
     match pages.find(|page| at_work.is(page)) {

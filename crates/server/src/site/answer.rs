@@ -14,7 +14,6 @@ use wire::http::method::Method;
 use wire::http::status::Status;
 use wire::http::target;
 
-use super::client;
 use super::exchange::{self, Asked, Exchange, PATH_RULES, route_request};
 use super::file::FILE_METHODS;
 use super::metered::Stage;
@@ -186,14 +185,13 @@ impl Site {
             return answer;
         }
         self.as_permitted(exchange, |site, exchange| {
-            site.answer_permitted(path, found, exchange, context)
+            site.answer_permitted(found, exchange, context)
         })
     }
 
     /// Answers a request that nothing refuses.
     fn answer_permitted(
         &mut self,
-        path: &str,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
@@ -205,10 +203,12 @@ impl Site {
             Framing::Length(size) => size,
             Framing::None | Framing::Chunked => request.body.len() as u64,
         };
-        let place = self.place_of(path, query);
         // A page that has begun to answer has received the body. In a form with files, the limit applies to the fields,
         // and is checked where they are read.
-        let most = if place.is_some() { STORE_BODY_SIZE } else { found.body_size };
+        let most = match found.action {
+            Ok(RouteAction::Database(_)) => STORE_BODY_SIZE,
+            _ => found.body_size,
+        };
         if body_size > most && !exchange.reply.is_begun() && self.uploads.form(context.id).is_none()
         {
             exchange.reply.close();
@@ -224,17 +224,6 @@ impl Site {
         }
         if let Some(answer) = self.refuse_maintained(found, exchange, context) {
             return answer;
-        }
-        if !self.data.rulebook.is_empty()
-            && let Some(answer) = client::answer(path, exchange)
-        {
-            return answer;
-        }
-        if let Some(name) = self.channel_of(path) {
-            return self.answer_channel(name, query, found, exchange, context);
-        }
-        if let Some(place) = place {
-            return self.answer_record(&place, query, (exchange, found), context);
         }
         self.act(found, query, exchange, context)
     }
@@ -260,6 +249,11 @@ impl Site {
                 None => self.refuse(Status::NOT_FOUND, &FieldList::new(), found, exchange, context),
             },
             Ok(RouteAction::Proxy(_)) => self.answer_upstream(found, exchange, context),
+            Ok(RouteAction::Channels) => self.answer_channel(query, found, exchange, context),
+            Ok(RouteAction::Database(name)) => {
+                self.answer_record(name, query, (exchange, found), context)
+            }
+            Ok(RouteAction::BrowserClient) => self.answer_client(found, exchange, context),
             Ok(RouteAction::Redirect { status, .. }) => {
                 let status = Status::from_code(*status).unwrap_or(Status::FOUND);
                 self.redirect(status, &found.location, exchange)

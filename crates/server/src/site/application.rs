@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use actors::Letter;
 use channels::Channels;
 use files::Warm;
 use files::cache::PathCache;
@@ -16,9 +17,9 @@ use http::{
     Request, SlowRequest, Unanswered, Urgency,
 };
 use local::Local;
+use pages::PageSet;
 use pages::fetch::PageFetches;
 use pages::uploads::Desk;
-use pages::{PageLetter, PageSet, Undelivered};
 use runtime::diagnostic::{self, Level};
 use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;
@@ -180,15 +181,14 @@ impl Site {
     pub(crate) fn on_letter(
         &mut self,
         from: Endpoint,
-        letter: PageLetter,
+        letter: Letter,
         context: &mut ServiceContext<'_, Message>,
     ) {
         if let Some(runner) = &mut self.runner {
             runner.take_letter(from, letter);
-        } else if let PageLetter::Message { from: to, number, .. } = letter {
-            let receipt = PageLetter::Receipt { to, number, outcome: Err(Undelivered::Ended) };
+        } else if let Some(answer) = letter.answer_of_nobody() {
             // If there is no room, the sender's deadline tells it that there is no answer.
-            let _told = context.mail.send_part(from, Box::new(receipt));
+            let _told = context.mail.send_part(from, Box::new(answer));
         }
     }
 

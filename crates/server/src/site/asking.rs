@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use channels::Rights;
+use channels::{Rights, RuleNumber};
 use pages::{AskHost, KeptRequest, LineWriter, Moment, RequestedAction, RunResult};
 use runtime::clock::Now;
 use runtime::mailbox::Endpoint;
@@ -16,12 +16,14 @@ use wire::http::status::Status;
 use super::state::Site;
 use crate::limits::VETO_SIZE;
 
-/// What a client wants to do with a channel.
+/// The wish of a client about a channel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Question<'q> {
     /// The process of its connection, which is resumed when the answer is known.
     pub(crate) process: ProcessId,
     pub(crate) channel: &'q str,
+    /// The rules of the channel, which name the module.
+    pub(crate) rule: RuleNumber,
     pub(crate) wish: RequestedAction<'q>,
     /// The rights it has shown.
     pub(crate) rights: &'q Rights,
@@ -29,13 +31,13 @@ pub(crate) struct Question<'q> {
     pub(crate) request: &'q KeptRequest,
 }
 
-/// The decision of a module.
+/// Why a module has not allowed something.
 #[derive(Debug)]
-pub(crate) enum Verdict {
-    Yes,
-    No(Veto),
-    /// Not known yet: ask the same question again when the process is resumed.
-    Later,
+pub(crate) enum Withheld {
+    /// It does not allow it.
+    Refused(Veto),
+    /// It has not decided: ask the same question again when the process is resumed.
+    Undecided,
 }
 
 /// A refusal.
@@ -58,43 +60,39 @@ impl Site {
         self.data.rulebook.asks()
     }
 
-    /// Whether a module decides about this channel.
-    pub(crate) fn asks_about(&self, channel: &str) -> bool {
-        self.data.rulebook.of(channel).module.is_some()
-    }
-
-    /// The decision of the channel's module. It is yes if there is no module, and for programs, which may do
-    /// everything.
+    /// The decision of the channel's module.
+    ///
+    /// # Errors
+    /// Why it does not allow it now.
     pub(crate) fn ask(
         &mut self,
         question: Question<'_>,
         (now, endpoint): (Now, Endpoint),
-    ) -> Verdict {
-        let Question { process, channel, wish, rights, request } = question;
-        let rules = self.data.rulebook.of(channel);
-        let Some(module) = rules.module.as_ref().filter(|_| !rights.are_all()) else {
-            return Verdict::Yes;
-        };
+    ) -> Result<(), Withheld> {
+        let Question { process, channel, rule, wish, rights, request } = question;
         let failed = || {
-            Verdict::No(Veto::new(
+            Err(Withheld::Refused(Veto::new(
                 Status::INTERNAL_SERVER_ERROR,
                 "the module could not decide whether that is allowed",
-            ))
+            )))
         };
+        let rules = self.data.rulebook.policy(rule);
+        let Some(module) = rules.and_then(|rules| rules.module.as_ref()) else { return failed() };
         let Some(place) = self.module_at(module, process) else { return failed() };
         let Some(runner) = self.runner.as_mut() else { return failed() };
         let (gate, publications) = (Rc::clone(runner.log_gate()), Rc::clone(runner.publications()));
         let claims = rights.pass().map(|pass| &*pass.claims);
-        let gate = (&*gate, LineWriter::Requests(place.0.0, place.1));
+        let writer = gate.of(LineWriter::Requests(place.0.0, place.1));
         let records = Rc::clone(runner.records());
         let (publications, records) = (&*publications, &*records);
-        let mut host = AskHost { wish, channel, claims, request, gate, now, publications, records };
+        let mut host =
+            AskHost { wish, channel, claims, request, writer, now, publications, records };
         let thread_cpu_ns = sys::accounting::thread_cpu_ns;
         let (now_ns, clock_ns) = (now.monotonic_ns, sys::clock::monotonic_ns);
         let moment = Moment { now_ns, endpoint, thread_cpu_ns, clock_ns };
-        match runner.run(process, place, &mut host, moment) {
+        match runner.run(process, place.0, place.1, &mut host, moment) {
             Some(RunResult::Done(_)) => verdict_of(runner.output()),
-            Some(RunResult::Wait) => Verdict::Later,
+            Some(RunResult::Wait) => Err(Withheld::Undecided),
             Some(RunResult::Part(_) | RunResult::Accept(_) | RunResult::Say(_)) => {
                 // The question has no client to send parts to or talk with.
                 runner.forget(process);
@@ -103,7 +101,7 @@ impl Site {
             }
             Some(RunResult::Failed(page, error)) => {
                 let (status, _) = self.failure(&page, error.as_deref(), place.0);
-                Verdict::No(Veto::new(status, "the module of this channel has failed"))
+                Err(Withheld::Refused(Veto::new(status, "the module of this channel has failed")))
             }
             None => failed(),
         }
@@ -117,7 +115,7 @@ impl Site {
     }
 }
 
-fn verdict_of(output: &PageOutput) -> Verdict {
+fn verdict_of(output: &PageOutput) -> Result<(), Withheld> {
     let status = match output.author {
         Author::Page => output.status.filter(|status| *status >= 400),
         // A server that answers a request has no answer to a question.
@@ -125,9 +123,10 @@ fn verdict_of(output: &PageOutput) -> Verdict {
         // The module has no handler for the question.
         Author::Server => Some(output.status.unwrap_or(403).max(400)),
     };
-    let Some(status) = status else { return Verdict::Yes };
+    let Some(status) = status else { return Ok(()) };
     let text = String::from_utf8_lossy(&output.body[..output.body.len().min(VETO_SIZE)]);
     let text = text.trim().replace(char::is_control, " ");
     let why = if text.is_empty() { "the module of this channel does not allow it" } else { &text };
-    Verdict::No(Veto::new(Status::from_code(status).unwrap_or(Status::FORBIDDEN), why))
+    let status = Status::from_code(status).unwrap_or(Status::FORBIDDEN);
+    Err(Withheld::Refused(Veto::new(status, why)))
 }

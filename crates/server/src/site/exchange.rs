@@ -78,7 +78,7 @@ impl<'a> Asked<'a> {
 
 static NO_FIELDS: FieldList = FieldList::new();
 
-/// What every step after the route needs.
+/// The parts that every step after the route needs.
 pub(super) struct Exchange<'a, 'r> {
     pub(super) request: &'a Request<'a>,
     /// Its decoded path.

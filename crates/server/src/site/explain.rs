@@ -7,7 +7,6 @@ use sys::clock;
 use wire::http::target;
 
 use super::channel::channel_in;
-use super::client;
 use super::exchange::PATH_RULES;
 use crate::limits::APP_MAIN;
 use crate::site_data::SiteData;
@@ -38,9 +37,6 @@ impl SiteData {
                 return Explanation { steps: Vec::new(), result, rule: RuleId::default() };
             }
         };
-        if let Some(result) = self.channel_at(path) {
-            return Explanation { steps: Vec::new(), result, rule: RuleId::default() };
-        }
         let request = RouteRequest { host, method, path, query, circumstances };
         let mut explanation = self.table.explain(&request);
         let found = self.table.find(&request);
@@ -54,6 +50,7 @@ impl SiteData {
             Ok(RouteAction::Module(name)) => self.app_set().and_then(|set| {
                 Some(format!("{}: {}", explanation.result, self.state_of(set, name)?))
             }),
+            Ok(RouteAction::Channels) => Some(self.channel_at(path)),
             _ => None,
         };
         explanation.result = result.unwrap_or(explanation.result);
@@ -63,20 +60,14 @@ impl SiteData {
         explanation
     }
 
-    /// The part of channels that answers a path. They take precedence over all routes.
-    fn channel_at(&self, path: &str) -> Option<String> {
-        if self.rulebook.is_empty() {
-            return None;
-        }
-        if client::has(path) {
-            return Some("the client of channels for browsers".to_owned());
-        }
-        let name = channel_in(path)?;
-        Some(match (name, self.rulebook.configured(name)) {
+    /// The channel that answers a path.
+    fn channel_at(&self, path: &str) -> String {
+        let name = channel_in(path);
+        match (name, self.rulebook.pattern_of(name)) {
             ("", _) => "426: it is for a WebSocket that speaks of any channels".to_owned(),
-            (name, Some(_)) => format!("the channel `{name}`"),
-            (name, None) => format!("404: no [[channel]] has a pattern for `{name}`"),
-        })
+            (name, "") => format!("404: no [[channel]] has a pattern for `{name}`"),
+            (name, _) => format!("the channel `{name}`"),
+        }
     }
 
     /// The search of `try`: a step for each path, and the answer of the first that has one.

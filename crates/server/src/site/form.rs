@@ -25,12 +25,12 @@ impl Site {
     /// The body of a request is collected for a page, up to the limit of its route.
     pub(super) fn body_policy_of(
         &mut self,
-        (path, found): (&str, &FoundRoute<'_>),
+        found: &FoundRoute<'_>,
         request: &Request<'_>,
         judged: HeadJudgement,
         place: &mut AnswerPlace,
     ) -> BodyPolicy {
-        if let Some(policy) = self.proxied_body_policy(path, found, judged) {
+        if let Some(policy) = self.proxied_body_policy(found, judged) {
             return policy;
         }
         let Some(room) = self.room_at(found, request) else { return BodyPolicy::Ignore };
@@ -39,7 +39,7 @@ impl Site {
         policy
     }
 
-    /// What a body is.
+    /// The kind of a body.
     fn kind_of(&self, request: &Request<'_>) -> BodyKind {
         match boundary_of(request) {
             Ok(None) => BodyKind::Plain,
@@ -101,7 +101,7 @@ impl Site {
             Ok(None) => Err(MultipartError::MissingBoundary),
             Err(error) => Err(*error),
         };
-        self.uploads.begin(context.id, request.path(), boundary, (files, allowance))
+        self.uploads.begin(context.id, request.path(), boundary, files, allowance)
     }
 
     /// An upload helper has reported.

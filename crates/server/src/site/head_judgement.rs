@@ -6,6 +6,7 @@
 
 use std::rc::Rc;
 
+use config::RouteAction;
 use config::route::FoundRoute;
 use http::{AnswerContext, BodyPolicy, Request};
 use wire::http::status::Status;
@@ -48,13 +49,12 @@ impl Site {
         let mut place = AnswerPlace::default();
         let policy = match self.judge_head(path, &found, request, &mut place, context) {
             HeadJudgement::Refused => BodyPolicy::Ignore,
-            judged => {
-                let of_channel = self.channel_body_policy(request);
-                let known = of_channel.or_else(|| self.record_body_policy(request));
-                known.unwrap_or_else(|| {
-                    self.body_policy_of((path, &found), request, judged, &mut place)
-                })
-            }
+            judged => match found.action {
+                Ok(RouteAction::Channels) => self.channel_body_policy(path, request),
+                Ok(RouteAction::Database(_)) => Self::record_body_policy(request),
+                Ok(RouteAction::BrowserClient) => BodyPolicy::Ignore,
+                _ => self.body_policy_of(&found, request, judged, &mut place),
+            },
         };
         let policy = match policy {
             BodyPolicy::Collect { limit } if found.forward_auth.is_some() => {

@@ -22,7 +22,7 @@ use super::state::Site;
 use crate::message::Message;
 use crate::site_data::SiteData;
 
-/// What the limits say to a request.
+/// The verdict of the limits on a request.
 #[derive(Debug)]
 pub(super) enum Metering {
     /// It may go on.
@@ -235,7 +235,7 @@ impl Site {
         self.limiter.borrow_mut().learn(news, context.now.monotonic_ns);
     }
 
-    /// What each limit has counted.
+    /// The counters of each limit.
     pub(crate) fn limit_counts(&self) -> Vec<LimitCounts> {
         self.limiter.borrow().counts()
     }

@@ -51,7 +51,7 @@ mod turn;
 mod upgraded;
 mod waiting;
 
-pub(crate) use asking::{Question, Verdict, Veto};
+pub(crate) use asking::{Question, Veto, Withheld};
 pub(crate) use channel::{members_object, wish_of};
 pub use endpoints::Helpers;
 pub(crate) use orders::{message_of, written_value};

@@ -17,7 +17,7 @@ pub(super) struct Room {
     files: FileAcceptance,
 }
 
-/// What a body is.
+/// The kind of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodyKind {
     /// No form that may have files.

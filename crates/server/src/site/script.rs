@@ -104,7 +104,7 @@ impl Site {
         let site = self.data.config.site_name(found.host);
         let form = self.uploads.form(context.id);
         let gate = Rc::clone(runner.log_gate());
-        let gate = (&*gate, LineWriter::Requests(place.0.0, place.1));
+        let writer = gate.of(LineWriter::Requests(place.0.0, place.1));
         let publications = Rc::clone(runner.publications());
         let records = Rc::clone(runner.records());
         let (publications, records) = (&*publications, &*records);
@@ -121,7 +121,7 @@ impl Site {
             request,
             path,
             rest,
-            gate,
+            writer,
             now,
             site,
             user,
@@ -134,7 +134,7 @@ impl Site {
         let now_ns = context.now.monotonic_ns;
         let thread_cpu_ns = sys::accounting::thread_cpu_ns;
         let moment = Moment { now_ns, endpoint, thread_cpu_ns, clock_ns: sys::clock::monotonic_ns };
-        let run_result = runner.run(context.id, place, &mut host, moment);
+        let run_result = runner.run(context.id, place.0, place.1, &mut host, moment);
         for (process, wish) in runner.take_file_wishes() {
             if let Err(why) = self.uploads.wish(process, wish, context.mail) {
                 runner.tell_of_file(process, Err(why));

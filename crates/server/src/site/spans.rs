@@ -232,7 +232,7 @@ fn name_of(request: &Sampled, first: &SampledStep) -> String {
     format!("{method} {}", route.map_or("", |route| &route.detail)).trim_end().to_owned()
 }
 
-/// What the span of a request says besides its times.
+/// The attributes of the span of a request.
 fn server_span(request: &Sampled, mut span: Value) -> Value {
     let mut words = request.steps.first().map_or("", |step| &step.detail).splitn(3, ' ');
     let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());

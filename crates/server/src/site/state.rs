@@ -97,7 +97,7 @@ pub struct Site {
     pub(super) metered: Metered,
     /// Passwords that requests have shown.
     pub(super) passwords: Passwords,
-    /// What the connection whose request is being answered changes to.
+    /// The protocol to which the connection changes whose request is being answered.
     pub(super) upgraded: Option<Upgraded>,
     /// Shows other threads which page runs.
     pub(super) at_work: Arc<AtWork>,
@@ -180,6 +180,11 @@ impl Site {
         let rulebook = Arc::clone(&self.data.rulebook);
         self.local.set_channels(Channels::new(here, self.helpers.schedulers, seed, rulebook));
         self.limiter = new_limiter(&self.data, self.helpers.schedulers, seed);
+    }
+
+    /// The number of schedulers, and the helpers that look up names.
+    pub(crate) fn seats_and_names(&self) -> (u16, Vec<Endpoint>) {
+        (self.helpers.schedulers, self.helpers.names.clone())
     }
 
     /// Adds the store.

@@ -4,9 +4,9 @@
 //! started.
 
 use channels::{
-    ChannelRefusal, Channels, NameProblem, Offer, Published, Publisher, Sender, check_name,
+    ChannelRefusal, Channels, NameProblem, Offer, PublishRight, Published, Publisher, check_name,
 };
-use pages::ChannelWish;
+use pages::{ChannelWish, Publication};
 use runtime::diagnostic::Level;
 use runtime::mailbox::Mailbox;
 use runtime::service::ServiceContext;
@@ -41,7 +41,9 @@ impl Site {
                 ChannelWish::Listen(number, name) => {
                     let listens = check_name(&name).map_err(NameProblem::as_str);
                     let listens = listens.and_then(|name| {
-                        channels.listen(name, number).map_err(ChannelRefusal::as_str)
+                        let right = channels.server_right(name);
+                        let listens = channels.listen(&right.to_subscribe(), number);
+                        listens.map_err(ChannelRefusal::as_str)
                     });
                     match listens {
                         Ok(()) => self.joining.push(number),
@@ -82,23 +84,22 @@ impl Site {
     /// The refusal of the channel.
     pub(crate) fn publish_in_order(
         &mut self,
-        name: &str,
+        right: &PublishRight<'_>,
         offer: impl Into<Offer>,
-        sender: Sender<'_>,
         publisher: Option<Publisher>,
         now_ms: u64,
     ) -> Result<Option<Published>, ChannelRefusal> {
         let mut channels = self.local.channels();
         self.publish_of_pages(&mut channels, now_ms);
-        channels.publish(name, offer, sender, publisher, now_ms)
+        channels.publish(right, offer, publisher, now_ms)
     }
 
     /// Publishes what pages have published.
     pub(crate) fn publish_of_pages(&self, channels: &mut Channels, now_ms: u64) {
         let Some(runner) = &self.runner else { return };
-        for (channel, body) in runner.publications().take() {
+        for Publication { right, body } in runner.publications().take() {
             // The page was told about errors that it can fix. The rest (no room) is counted.
-            let _refused = channels.publish(&channel, body, Sender::SERVER, None, now_ms);
+            let _refused = channels.publish(&right.to_publish(), body, None, now_ms);
         }
     }
 

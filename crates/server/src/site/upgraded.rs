@@ -1,14 +1,14 @@
-//! What an HTTP connection becomes.
+//! The protocol to which an HTTP connection changes.
 //!
 //! Owns the choice, which the site makes and `conn` executes.
 
 use std::net::IpAddr;
 
-use channels::{Position, Rights};
+use channels::{KeptRight, Position, Rights};
 use pages::KeptRequest;
 use wire::websocket::Extension;
 
-/// What a connection changes to once its head is sent.
+/// The change of a connection once its head is sent.
 #[derive(Debug)]
 pub(crate) struct Upgraded {
     /// The new protocol.
@@ -23,15 +23,15 @@ pub(crate) struct Upgraded {
     pub(crate) extension: Extension,
 }
 
-/// What a connection changes to.
+/// The new protocol of a connection.
 #[derive(Debug)]
 pub(crate) enum Upgrade {
     /// A WebSocket that gets a channel's messages as they were published.
-    Socket(Box<str>),
+    Socket(KeptRight),
     /// A WebSocket with JSON objects, which subscribes to this channel at once if there is one.
-    JsonSocket(Option<Box<str>>),
+    JsonSocket(Option<KeptRight>),
     /// A WebSocket whose client a module talks with.
     Talk,
     /// An event stream of a channel, starting at a position.
-    Events(Box<str>, Option<Position>),
+    Events(KeptRight, Option<Position>),
 }

@@ -8,7 +8,7 @@ use std::io::{self, IoSlice};
 use sys::allocation::{allocations_of_this_thread, live_bytes_of_this_thread};
 use sys::file::FileHandle;
 use sys::pollset::{
-    AcceptError, ConnectOptions, Connecting, Interest, ListenOptions, MoreOutput, Pollset, Ready,
+    AcceptError, ConnectOptions, Connecting, Corking, Interest, ListenOptions, Pollset, Ready,
     Received, Sent, Token, WaitLimit,
 };
 use sys::socket::Peer;
@@ -149,11 +149,11 @@ impl Pollset for Apart {
         received
     }
 
-    fn send(&mut self, socket: &ApartSocket, parts: &[IoSlice<'_>], follows: MoreOutput) -> Sent {
+    fn send(&mut self, socket: &ApartSocket, parts: &[IoSlice<'_>], follows: Corking) -> Sent {
         self.call(|sim| sim.send(socket.socket(), parts, follows))
     }
 
-    fn send_bytes(&mut self, socket: &ApartSocket, bytes: &[u8], follows: MoreOutput) -> Sent {
+    fn send_bytes(&mut self, socket: &ApartSocket, bytes: &[u8], follows: Corking) -> Sent {
         self.call(|sim| sim.send_bytes(socket.socket(), bytes, follows))
     }
 

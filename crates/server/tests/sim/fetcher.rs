@@ -7,8 +7,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use runtime::mailbox::{EndpointRole, Waking, mesh};
-use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
+use runtime::scheduler::{Scheduler, SchedulerSettings};
 use runtime::service::{
     CloseReason, Context, Event, ListenerIndex, Next, Progress, SchedulerCommand, Service,
     ServiceContext,
@@ -138,10 +137,8 @@ pub(crate) fn get_pieces(path: &str) -> FetchRequest {
 impl Stage {
     pub(crate) fn new(seed: u64, faults: Faults) -> Self {
         let world = World::new(seed, faults);
-        let mut seats = mesh::<NoMessage>(&[EndpointRole::Scheduler], Waking::Driven).unwrap();
-        let mailbox = seats.remove(0).mailbox;
         let settings = SchedulerSettings { connections: 2000, ..SchedulerSettings::default() };
-        let scheduler = Scheduler::new(world.pollset(0), Fetcher::default(), mailbox, settings);
+        let scheduler = world.scheduler(Fetcher::default(), settings, &[]);
         world.listen_remote(&remote());
         Self { world, scheduler, names: Vec::new(), parts: BTreeMap::new() }
     }
@@ -183,27 +180,12 @@ impl Stage {
     }
 
     pub(crate) fn turn(&mut self) {
-        for _ in 0..10_000 {
-            self.scheduler.turn(TurnWait::Forbidden).unwrap();
-            if self.scheduler.next_due_ns() != Some(0) && !self.world.is_ready(0) {
-                return;
-            }
-        }
-        panic!("it spins");
+        self.world.settle(&mut self.scheduler);
     }
 
     /// Runs turns at every time at which something happens, for this long.
     pub(crate) fn turn_for(&mut self, nanoseconds: u64) {
-        let until_ns = self.world.now_ns() + nanoseconds;
-        loop {
-            self.turn();
-            let times = [self.scheduler.next_due_ns(), self.world.next_event_ns(), Some(until_ns)];
-            let next_ns = times.into_iter().flatten().min().unwrap().max(self.world.now_ns() + 1);
-            if next_ns > until_ns {
-                return;
-            }
-            self.world.advance(next_ns - self.world.now_ns());
-        }
+        self.world.settle_for(&mut self.scheduler, nanoseconds);
     }
 
     /// The other end of a new connection.

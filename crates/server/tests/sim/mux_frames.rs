@@ -5,7 +5,7 @@
 //! A frame is its kind (1 byte), the number of a stream (2), the length of its content (4), and the content; numbers
 //! are big-endian.
 
-use http::{AfterHead, HeadLimits, HeadValues, KeptHead, Method, Scheme};
+use http::{HeadLimits, HeadValues, KeptHead, Method, Scheme, StreamContent};
 
 /// A request: what follows it (1 byte: nothing, a body, or a protocol), then lines: method, target, authority, the
 /// protocol if there is one, and for each field its name and its value.
@@ -67,9 +67,9 @@ pub(crate) fn request_of(content: &[u8]) -> Option<KeptHead> {
     let method = Method::ALL.into_iter().find(|known| known.as_str() == method)?;
     let (target, authority) = (lines.next()?.as_bytes(), lines.next()?.as_bytes());
     let follows = match follows {
-        0 => AfterHead::Nothing,
-        1 => AfterHead::Body,
-        _ => AfterHead::Protocol(lines.next()?.as_bytes()),
+        0 => StreamContent::None,
+        1 => StreamContent::Body,
+        _ => StreamContent::Protocol(lines.next()?.as_bytes()),
     };
     let values = HeadValues { method, scheme: Scheme::Http, target, authority, follows };
     let fields = std::iter::from_fn(|| Some((lines.next()?, lines.next()?.as_bytes())));

@@ -50,6 +50,9 @@ behind = "4KB"
 pattern = "*"
 history = 20
 
+[store]
+path = "../store"
+
 [[database]]
 name = "0"
 http = true

@@ -30,7 +30,6 @@ enum Use {
     Alone,
 }
 
-/// Options of the map.
 #[derive(Clone, Copy)]
 pub(crate) struct MapOptions {
     /// Bytes of address space.

@@ -92,7 +92,6 @@ impl Entry {
     }
 }
 
-/// An entry that was read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadEntry<'l> {
     pub(crate) transaction: u64,

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::change::{DatabaseChange, Expiry};
 use crate::limits::{CLOCK_MESSAGES, CLOCKS_APART_MS};
-use crate::order::{Executed, Order, StoreStep};
+use crate::order::{Executed, Order, StoreOperation};
 use crate::outcome::{Remaining, StepOutcome};
 use crate::record::StoredEntry;
 
@@ -68,7 +68,7 @@ pub(crate) fn move_orders(orders: &mut [Order], by_ms: i64) {
         return;
     }
     for (_, step) in orders.iter_mut().flat_map(|order| &mut order.steps) {
-        let StoreStep::Change(change) = step else { continue };
+        let StoreOperation::Change(change) = step else { continue };
         if let DatabaseChange::Put { expiry, .. }
         | DatabaseChange::Expire { expiry, .. }
         | DatabaseChange::Touch(_, expiry) = change

@@ -5,8 +5,8 @@
 //! every node.
 
 use super::bytes::{ByteReader, Cut, put_count, put_option, put_text};
-use crate::change::{DatabaseChange, Expiry, ExpiryOnly, Old, Only, SourceFate};
-use crate::order::{Database, Order, OrderCondition, StoreStep};
+use crate::change::{DatabaseChange, Expiry, ExpiryOnly, KeyTransfer, Old, Only};
+use crate::order::{Database, Order, OrderCondition, StoreOperation};
 use crate::page::{PageOf, With};
 use crate::query::Query;
 use crate::record::{Value, ValueKind};
@@ -42,8 +42,8 @@ pub fn encode_orders(orders: &[Order], names: &[String]) -> Vec<u8> {
         for (database, step) in &order.steps {
             put_name(&mut out, *database, names);
             match step {
-                StoreStep::Query(query) => put_query(&mut out, query),
-                StoreStep::Change(change) => put_change(&mut out, change),
+                StoreOperation::Query(query) => put_query(&mut out, query),
+                StoreOperation::Change(change) => put_change(&mut out, change),
             }
         }
     }
@@ -184,7 +184,7 @@ fn put_change(out: &mut Vec<u8>, change: &DatabaseChange) {
             put_key(out, 73, from);
             put_text(out, to);
             put_only(out, *only);
-            out.push(u8::from(*source == SourceFate::Deleted));
+            out.push(u8::from(*source == KeyTransfer::Move));
         }
         DatabaseChange::Expire { key, expiry, only } => {
             put_key(out, 74, key);
@@ -200,12 +200,12 @@ fn put_change(out: &mut Vec<u8>, change: &DatabaseChange) {
     }
 }
 
-fn step(bytes: &mut ByteReader<'_>) -> Result<StoreStep, Cut> {
+fn step(bytes: &mut ByteReader<'_>) -> Result<StoreOperation, Cut> {
     let kind = bytes.u8()?;
     if kind < 64 {
-        query(kind, bytes).map(StoreStep::Query)
+        query(kind, bytes).map(StoreOperation::Query)
     } else {
-        change(kind, bytes).map(StoreStep::Change)
+        change(kind, bytes).map(StoreOperation::Change)
     }
 }
 
@@ -264,7 +264,7 @@ fn change(kind: u8, bytes: &mut ByteReader<'_>) -> Result<DatabaseChange, Cut> {
             from: key,
             to: bytes.text()?.into(),
             only: only(bytes)?,
-            source: if flag(bytes)? { SourceFate::Deleted } else { SourceFate::Kept },
+            source: if flag(bytes)? { KeyTransfer::Move } else { KeyTransfer::Copy },
         },
         74 => DatabaseChange::Expire { key, expiry: expiry(bytes)?, only: expiry_only(bytes)? },
         75 => DatabaseChange::Touch(key, expiry(bytes)?),

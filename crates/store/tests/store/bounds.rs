@@ -3,7 +3,7 @@
 use store::limits::{KEY_SIZE, ORDER_WORK_SIZE, VALUE_SIZE};
 use store::{
     DatabaseChange, Executed, Expiry, ExpiryOnly, LoadFailure, LoadedRow, Misuse, Order,
-    StepOutcome, Store, StoreFailure, StoreStep, Sync, Value,
+    StepOutcome, Store, StoreFailure, StoreOperation, Sync, Value,
 };
 
 use crate::place::{FIRST, Place, change, put, text};
@@ -72,7 +72,10 @@ fn a_write_is_bounded_before_the_file_grows() {
     change(&mut writer, DatabaseChange::put(b"v", Value::bytes(&vec![7; 100_000])), 0);
     let large = |length: usize| Value::bytes(&vec![7; length]);
     let append = || {
-        (FIRST, StoreStep::Change(DatabaseChange::Append(b"v"[..].into(), vec![7; 10_000].into())))
+        (
+            FIRST,
+            StoreOperation::Change(DatabaseChange::Append(b"v"[..].into(), vec![7; 10_000].into())),
+        )
     };
     let all = |pairs: u8| {
         let pairs = (0..pairs).map(|key| (Box::from([key]), vec![7; 100_000].into()));
@@ -85,7 +88,9 @@ fn a_write_is_bounded_before_the_file_grows() {
         Order::of(FIRST, all(10)),
         order(
             (0..10)
-                .map(|key| (FIRST, StoreStep::Change(DatabaseChange::put(&[key], large(100_000)))))
+                .map(|key| {
+                    (FIRST, StoreOperation::Change(DatabaseChange::put(&[key], large(100_000))))
+                })
                 .collect(),
         ),
         // Each step writes the value again, and its old pages are not reused in the same transaction.
@@ -149,7 +154,7 @@ fn a_place_beyond_the_longest_value_is_an_error_of_its_order_alone() {
     let store = place.open();
     let overwrite =
         |at: usize, bytes: &[u8]| DatabaseChange::Overwrite(b"v"[..].into(), at, bytes.into());
-    let both = vec![(FIRST, StoreStep::Change(overwrite(i64::MAX as usize, b"x"))); 2];
+    let both = vec![(FIRST, StoreOperation::Change(overwrite(i64::MAX as usize, b"x"))); 2];
     let orders = [
         Order::of(FIRST, put("a", "1")),
         Order { conditions: Vec::new(), steps: both },
@@ -182,8 +187,8 @@ fn failing_write_in_batch_fails_alone() {
     place.settings.sync = Sync::Never;
     let store = place.open();
     let large = Value::bytes(&vec![0; VALUE_SIZE]);
-    let steps =
-        (0..17).map(|key| (FIRST, StoreStep::Change(DatabaseChange::put(&[key], large.clone()))));
+    let steps = (0..17)
+        .map(|key| (FIRST, StoreOperation::Change(DatabaseChange::put(&[key], large.clone()))));
     let orders = [
         Order::of(FIRST, put("a", "1")),
         Order { conditions: Vec::new(), steps: steps.collect() },
@@ -216,9 +221,12 @@ fn an_order_that_copies_too_much_is_not_done_at_all() {
     change(&mut writer, DatabaseChange::put(b"v", Value::bytes(&vec![7; VALUE_SIZE])), 0);
     let expire = |time: u64| {
         let (expiry, only) = (Expiry::At(time), ExpiryOnly::Always);
-        (FIRST, StoreStep::Change(DatabaseChange::Expire { key: b"v"[..].into(), expiry, only }))
+        (
+            FIRST,
+            StoreOperation::Change(DatabaseChange::Expire { key: b"v"[..].into(), expiry, only }),
+        )
     };
-    let mut steps = vec![(FIRST, StoreStep::Change(put("a", "1")))];
+    let mut steps = vec![(FIRST, StoreOperation::Change(put("a", "1")))];
     steps.extend((1_000..1_006).map(expire));
     let too_much = Order { conditions: Vec::new(), steps };
     assert!(store.snapshot().unwrap().work(&too_much).unwrap() > ORDER_WORK_SIZE);

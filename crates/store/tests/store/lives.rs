@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use store::{
     CommitRecord, Database, DatabaseChange, Expiry, Old, Only, Query, Remaining, StepOutcome,
-    Store, StoreOptions, StoreStep, Sync, Value,
+    Store, StoreOperation, StoreOptions, Sync, Value,
 };
 
 use crate::place::FIRST;
@@ -124,7 +124,7 @@ fn keys_expire_at_the_same_moment_on_servers_whose_clocks_are_an_hour_apart() {
             only: Only::Always,
             old: Old::Dropped,
         };
-        world.client(writer, StoreStep::Change(put));
+        world.client(writer, StoreOperation::Change(put));
         world.run(1_000);
         for node in 0..3 {
             assert!(is_there(&mut world, node), "written on {writer}, read on {node}");
@@ -139,7 +139,7 @@ fn keys_expire_at_the_same_moment_on_servers_whose_clocks_are_an_hour_apart() {
         }
         // The outcome of an order has the times of the server that has sent it.
         let touched = DatabaseChange::Touch(key(), Expiry::Keep);
-        let StepOutcome::Value(Some(entry)) = world.client(writer, StoreStep::Change(touched))
+        let StepOutcome::Value(Some(entry)) = world.client(writer, StoreOperation::Change(touched))
         else {
             panic!("it is there")
         };

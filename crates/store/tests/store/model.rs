@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use store::{
-    DatabaseChange, Expiry, ExpiryOnly, Misuse, Old, Only, PageOf, Query, Remaining, SourceFate,
-    StepOutcome, StoreStep, Value, ValueKind, With,
+    DatabaseChange, Expiry, ExpiryOnly, KeyTransfer, Misuse, Old, Only, PageOf, Query, Remaining,
+    StepOutcome, StoreOperation, Value, ValueKind, With,
 };
 
 use crate::place::{Place, ask, change, run};
@@ -92,19 +92,19 @@ impl Model {
         &mut self,
         (from, to): (&[u8], &[u8]),
         only: Only,
-        source: SourceFate,
+        source: KeyTransfer,
         now: u64,
     ) -> Seen {
         let Some(kept) = self.get(from, now).cloned() else {
             return match source {
-                SourceFate::Kept => Seen::Made(false),
-                SourceFate::Deleted => Seen::Misuse(Misuse::NoSuchKey),
+                KeyTransfer::Copy => Seen::Made(false),
+                KeyTransfer::Move => Seen::Misuse(Misuse::NoSuchKey),
             };
         };
         let made = holds(self.get(to, now).is_some(), only);
         if made && from != to {
             self.keys.insert(to.to_vec(), kept);
-            if source == SourceFate::Deleted {
+            if source == KeyTransfer::Move {
                 self.delete(from, now);
             }
         }
@@ -271,7 +271,7 @@ fn changes() -> impl Strategy<Value = DatabaseChange> {
         1 => (key(), 0_usize..10, bytes())
             .prop_map(|(key, at, bytes)| DatabaseChange::Overwrite(key, at, bytes)),
         1 => (key(), bytes()).prop_map(|(key, bytes)| DatabaseChange::AddDecimal(key, bytes)),
-        2 => (key(), key(), only(), prop_oneof![Just(SourceFate::Kept), Just(SourceFate::Deleted)])
+        2 => (key(), key(), only(), prop_oneof![Just(KeyTransfer::Copy), Just(KeyTransfer::Move)])
             .prop_map(|(from, to, only, source)| DatabaseChange::Copy { from, to, only, source }),
         2 => (key(), expiry(), expiry_only)
             .prop_filter("the writer is not asked to keep what is", |(_, expiry, _)| *expiry != Expiry::Keep)
@@ -327,7 +327,7 @@ proptest! {
         for key in [&b"a"[..], b"ab", b"b", &[0xff; 503]] {
             let get = Query::Get(key.into());
             let remaining = ask(&opened, &Query::Remaining(key.into()), now);
-            for get in [ask(&opened, &get, now), run(&mut writer, StoreStep::Query(get.clone()), now)] {
+            for get in [ask(&opened, &get, now), run(&mut writer, StoreOperation::Query(get.clone()), now)] {
                 prop_assert!(kept_is(&model, (key, now), &get, &remaining), "{get:?}, {remaining:?}");
             }
         }

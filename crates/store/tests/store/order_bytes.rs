@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use store::{
     Database, Executed, Misuse, Order, OrderCondition, OrderUnread, PageOf, Query, Remaining,
-    ScanPage, StepOutcome, StoreFailure, StoreStep, StoredEntry, ValueKind, With, decode_orders,
-    decode_results, encode_orders, encode_results,
+    ScanPage, StepOutcome, StoreFailure, StoreOperation, StoredEntry, ValueKind, With,
+    decode_orders, decode_results, encode_orders, encode_results,
 };
 
 use crate::model::steps;
@@ -84,7 +84,7 @@ fn results() -> Vec<Result<Executed, StoreFailure>> {
 }
 
 fn all_queries() -> Order {
-    let steps = queries().into_iter().map(|query| (Database(1), StoreStep::Query(query)));
+    let steps = queries().into_iter().map(|query| (Database(1), StoreOperation::Query(query)));
     let condition = OrderCondition { database: Database(0), key: (*b"seen").into(), version: 3 };
     Order { conditions: vec![condition], steps: steps.collect() }
 }
@@ -92,7 +92,7 @@ fn all_queries() -> Order {
 proptest! {
     #[test]
     fn orders_are_read_as_they_were_written(steps in steps(), cut: prop::sample::Index, bit in 0_u8..8) {
-        let changes = steps.into_iter().map(|(.., change)| (Database(0), StoreStep::Change(change)));
+        let changes = steps.into_iter().map(|(.., change)| (Database(0), StoreOperation::Change(change)));
         let orders = vec![Order { conditions: Vec::new(), steps: changes.collect() }, all_queries()];
         let bytes = encode_orders(&orders, &names());
         prop_assert_eq!(decode_orders(&bytes, &names()), Ok(orders));

@@ -1,13 +1,14 @@
 //! Orders of several steps, their conditions, and what readers see in the meantime.
 
 use store::{
-    DatabaseChange, Executed, Order, OrderCondition, Query, StepOutcome, Store, StoreStep, Sync,
+    DatabaseChange, Executed, Order, OrderCondition, Query, StepOutcome, Store, StoreOperation,
+    Sync,
 };
 
 use crate::place::{FIRST, Place, SECOND, change, put, text};
 
 fn order(conditions: Vec<OrderCondition>, changes: Vec<DatabaseChange>) -> Order {
-    let steps = changes.into_iter().map(|change| (FIRST, StoreStep::Change(change))).collect();
+    let steps = changes.into_iter().map(|change| (FIRST, StoreOperation::Change(change))).collect();
     Order { conditions, steps }
 }
 
@@ -34,11 +35,11 @@ fn a_snapshot_stays_as_it_was() {
 fn an_order_reads_what_it_wrote() {
     let place = Place::new();
     let store = place.open();
-    let get = StoreStep::Query(Query::Get(b"a"[..].into()));
+    let get = StoreOperation::Query(Query::Get(b"a"[..].into()));
     let steps = vec![
-        (FIRST, StoreStep::Change(put("a", "1"))),
+        (FIRST, StoreOperation::Change(put("a", "1"))),
         (FIRST, get),
-        (SECOND, StoreStep::Query(Query::Count)),
+        (SECOND, StoreOperation::Query(Query::Count)),
     ];
     let done = store.writer().execute(&[Order { conditions: Vec::new(), steps }], 0).pop().unwrap();
     let Executed::Done(outcomes) = done.unwrap() else { panic!("it has no condition") };

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use store::{
-    Database, DatabaseChange, Executed, Order, Query, StepOutcome, Store, StoreOptions, StoreStep,
-    Value, Writer,
+    Database, DatabaseChange, Executed, Order, Query, StepOutcome, Store, StoreOperation,
+    StoreOptions, Value, Writer,
 };
 
 pub(crate) const FIRST: Database = Database(0);
@@ -41,7 +41,7 @@ pub(crate) fn put(key: &str, bytes: &str) -> DatabaseChange {
 }
 
 /// Executes one step alone.
-pub(crate) fn run(writer: &mut Writer, step: StoreStep, now_ms: u64) -> StepOutcome {
+pub(crate) fn run(writer: &mut Writer, step: StoreOperation, now_ms: u64) -> StepOutcome {
     let order = Order { conditions: Vec::new(), steps: vec![(FIRST, step)] };
     match writer.execute(&[order], now_ms).pop().unwrap().unwrap() {
         Executed::Done(mut outcomes) => outcomes.pop().unwrap(),
@@ -50,7 +50,7 @@ pub(crate) fn run(writer: &mut Writer, step: StoreStep, now_ms: u64) -> StepOutc
 }
 
 pub(crate) fn change(writer: &mut Writer, change: DatabaseChange, now_ms: u64) -> StepOutcome {
-    run(writer, StoreStep::Change(change), now_ms)
+    run(writer, StoreOperation::Change(change), now_ms)
 }
 
 pub(crate) fn ask(store: &Store, query: &Query, now_ms: u64) -> StepOutcome {

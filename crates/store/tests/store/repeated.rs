@@ -66,7 +66,7 @@ proptest! {
             opened = place.open();
             writer = opened.writer();
             for key in [&b"a"[..], b"ab", b"b", &[0xff; 503]] {
-                let get = run(&mut writer, store::StoreStep::Query(Query::Get(key.into())), now);
+                let get = run(&mut writer, store::StoreOperation::Query(Query::Get(key.into())), now);
                 let remaining = ask(&opened, &Query::Remaining(key.into()), now);
                 prop_assert!(kept_is(&model, (key, now), &get, &remaining), "{key:?}: {get:?}, \
                     {remaining:?}");

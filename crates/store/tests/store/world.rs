@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use store::{
     Database, DatabaseChange, Executed, Membership, Order, Query, ReplicationEvent,
     ReplicationMoment, ReplicationNews, ReplicationOrder, ReplicationPeer, Replicator,
-    ReplicatorOptions, SnapshotCursor, StepOutcome, Store, StoreFailure, StoreRole, StoreStep,
+    ReplicatorOptions, SnapshotCursor, StepOutcome, Store, StoreFailure, StoreOperation, StoreRole,
     Sync, Value, Writer,
 };
 
@@ -129,7 +129,7 @@ impl World {
     }
 
     /// A client of a node executes a step and waits for its outcome.
-    pub(crate) fn client(&mut self, number: usize, step: StoreStep) -> StepOutcome {
+    pub(crate) fn client(&mut self, number: usize, step: StoreOperation) -> StepOutcome {
         let now = self.moment(number);
         let running = self.nodes[number].running.as_mut().unwrap();
         let order = Order { conditions: Vec::new(), steps: vec![(FIRST, step)] };
@@ -155,10 +155,13 @@ impl World {
         self.next_write += 1;
         let value = vec![b'v'; if self.dice.one_in(10) { 600_000 } else { 20 }];
         let steps = vec![
-            (FIRST, StoreStep::Change(DatabaseChange::Add(COUNT.into(), 1))),
+            (FIRST, StoreOperation::Change(DatabaseChange::Add(COUNT.into(), 1))),
             (
                 Database(1),
-                StoreStep::Change(DatabaseChange::put(&key.to_be_bytes(), Value::bytes(&value))),
+                StoreOperation::Change(DatabaseChange::put(
+                    &key.to_be_bytes(),
+                    Value::bytes(&value),
+                )),
             ),
         ];
         let now = self.moment(number);

@@ -21,7 +21,7 @@ use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
 use super::exact::{self, ExactCall};
 use super::polling::set_busy_polling_us;
 use super::{
-    AcceptError, ConnectOptions, Connecting, Interest, ListenOptions, MoreOutput, Pollset, Ready,
+    AcceptError, ConnectOptions, Connecting, Corking, Interest, ListenOptions, Pollset, Ready,
     Received, Rest, Sent, Silence, Token, WaitLimit,
 };
 use crate::clock;
@@ -116,10 +116,10 @@ fn connection_flags(interest: Interest) -> epoll::EventFlags {
     }
 }
 
-fn send_flags(follows: MoreOutput) -> SendFlags {
+fn send_flags(follows: Corking) -> SendFlags {
     match follows {
-        MoreOutput::Nothing => SendFlags::NOSIGNAL,
-        MoreOutput::More => SendFlags::NOSIGNAL | SendFlags::MORE,
+        Corking::Off => SendFlags::NOSIGNAL,
+        Corking::On => SendFlags::NOSIGNAL | SendFlags::MORE,
     }
 }
 
@@ -234,14 +234,14 @@ impl Pollset for Epoll {
         }
     }
 
-    fn send(&mut self, socket: &Socket, parts: &[IoSlice<'_>], follows: MoreOutput) -> Sent {
+    fn send(&mut self, socket: &Socket, parts: &[IoSlice<'_>], follows: Corking) -> Sent {
         let asked = parts.iter().map(|part| part.len()).sum();
         let mut control = SendAncillaryBuffer::default();
         sent(rustix::net::sendmsg(socket, parts, &mut control, send_flags(follows)), asked)
     }
 
     #[inline]
-    fn send_bytes(&mut self, socket: &Socket, bytes: &[u8], follows: MoreOutput) -> Sent {
+    fn send_bytes(&mut self, socket: &Socket, bytes: &[u8], follows: Corking) -> Sent {
         sent(rustix::net::send(socket, bytes, send_flags(follows)), bytes.len())
     }
 

@@ -118,14 +118,14 @@ pub enum Sent {
     Failed(io::ErrorKind),
 }
 
-/// Whether more output, or its end, follows at once, so that a small head travels with the body after it, and a
-/// small answer with the end of the connection.
+/// Whether the kernel may hold a partial segment back because more output, or its end, follows at once: a small head
+/// travels with the body after it, and a small answer with the end of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MoreOutput {
-    /// Nothing: transmit now.
-    Nothing,
-    /// More output or [`Pollset::end_output`]: the kernel may hold a partial segment back (`MSG_MORE`).
-    More,
+pub enum Corking {
+    /// No: transmit now.
+    Off,
+    /// Yes (`MSG_MORE`), until more output or [`Pollset::end_output`].
+    On,
 }
 
 /// Why no connection was accepted.
@@ -264,10 +264,10 @@ pub trait Pollset {
     fn receive(&mut self, socket: &Self::Socket) -> Received<'_>;
 
     /// Sends several pieces in one write.
-    fn send(&mut self, socket: &Self::Socket, parts: &[IoSlice<'_>], follows: MoreOutput) -> Sent;
+    fn send(&mut self, socket: &Self::Socket, parts: &[IoSlice<'_>], follows: Corking) -> Sent;
 
     /// Sends one piece: the plain path.
-    fn send_bytes(&mut self, socket: &Self::Socket, bytes: &[u8], follows: MoreOutput) -> Sent;
+    fn send_bytes(&mut self, socket: &Self::Socket, bytes: &[u8], follows: Corking) -> Sent;
 
     /// Sends a region of a file that is in the page cache; [`Sent::Cold`] if it is not.
     fn send_file(

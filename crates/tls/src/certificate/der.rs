@@ -21,7 +21,6 @@ pub(super) const CONTEXT_PRIMITIVE_7: u8 = 0x87;
 pub(super) const CONTEXT_0: u8 = 0xa0;
 pub(super) const CONTEXT_3: u8 = 0xa3;
 
-/// One element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Element<'b> {
     pub(super) tag: u8,
@@ -53,7 +52,6 @@ impl<'b> Reader<'b> {
         if self.is_empty() { Ok(()) } else { Err(MalformedCertificate) }
     }
 
-    /// The next element.
     pub(super) fn next(&mut self) -> Result<Element<'b>, MalformedCertificate> {
         let (&tag, rest) = self.rest.split_first().ok_or(MalformedCertificate)?;
         if tag & 0x1f == 0x1f {

@@ -1,28 +1,17 @@
 //! The command line of a server, split into words, and how a step changes it.
 
-use std::fmt;
-
 use super::Rung;
 
 /// Why a command line cannot be split into words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommandLineError {
     /// A quotation mark is not closed.
+    #[error("a quotation mark has no end")]
     Quote,
     /// It is empty.
+    #[error("there is no command in it")]
     Empty,
 }
-
-impl fmt::Display for CommandLineError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Quote => "a quotation mark has no end",
-            Self::Empty => "there is no command in it",
-        })
-    }
-}
-
-impl std::error::Error for CommandLineError {}
 
 /// Splits a line into words, with the quotation marks of a shell and nothing else of a shell.
 pub(super) fn words(line: &str) -> Result<Vec<String>, CommandLineError> {

@@ -24,26 +24,15 @@ pub enum RungChange {
 }
 
 /// Why a text is not a step.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RungError {
     /// There is no colon, or one side of it is empty.
+    #[error("write NAME: FLAGS, as in \"two threads: --threads=2\"")]
     Form,
     /// It cannot be split into words.
+    #[error("{0}")]
     Words(CommandLineError),
 }
-
-impl fmt::Display for RungError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Form => {
-                formatter.write_str("write NAME: FLAGS, as in \"two threads: --threads=2\"")
-            }
-            Self::Words(error) => error.fmt(formatter),
-        }
-    }
-}
-
-impl std::error::Error for RungError {}
 
 impl Rung {
     /// Parses `NAME: FLAGS`.

@@ -103,7 +103,6 @@ impl LadderServer {
     }
 
     /// Its process id.
-    #[must_use]
     pub fn process(&self) -> u32 {
         self.child.id()
     }

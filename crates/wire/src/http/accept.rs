@@ -32,7 +32,6 @@ pub struct Fit {
 
 impl Fit {
     /// Whether the client asks for the type by its name, and accepts it.
-    #[must_use]
     pub fn is_asked_for(self) -> bool {
         self.closeness == Closeness::Named && self.weight > 0
     }

@@ -62,7 +62,6 @@ impl<'a> TagLines<'a> {
     }
 
     /// Whether the request lacks the field.
-    #[must_use]
     pub const fn is_absent(&self) -> bool {
         self.count == 0
     }

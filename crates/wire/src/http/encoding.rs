@@ -24,7 +24,6 @@ impl Coding {
     const BY_PREFERENCE: [Self; 4] = [Self::Brotli, Self::Zstd, Self::Gzip, Self::Identity];
 
     /// The name in `Content-Encoding`; `identity` is never sent there.
-    #[must_use]
     pub const fn token(self) -> &'static str {
         match self {
             Self::Identity => "identity",
@@ -79,7 +78,6 @@ impl Available {
     }
 
     /// Whether this coding is available.
-    #[must_use]
     pub const fn contains(self, coding: Coding) -> bool {
         self.0 & coding.bit() != 0
     }
@@ -149,7 +147,6 @@ impl Accepted {
     /// `None` means that no available coding is acceptable, for example `identity;q=0` for a file that
     /// exists only unencoded. Section 12.5.3 allows 406 or ignoring the field: serve identity, as
     /// common servers do.
-    #[must_use]
     pub fn choose(&self, available: Available) -> Option<Coding> {
         let mut best = None;
         let mut best_weight = 0;

@@ -29,7 +29,6 @@ impl ForwardingField {
     pub const ALL: [Self; 4] = [Self::Forwarded, Self::For, Self::Proto, Self::Host];
 
     /// The name of the field, in lower case.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Forwarded => "forwarded",
@@ -354,7 +353,6 @@ impl<'b> Elements<'b> {
     }
 }
 
-/// Where a quoted text ends.
 fn end_of_quoted(text: &[u8]) -> Result<usize, MalformedForwarded> {
     let mut bytes = text.iter().enumerate();
     while let Some((index, byte)) = bytes.next() {

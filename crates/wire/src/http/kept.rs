@@ -35,7 +35,6 @@ pub struct KeptHead {
     expects_continue: bool,
 }
 
-/// Where a target is.
 #[derive(Clone, Copy, Debug)]
 enum KeptTarget {
     /// Nowhere: it is the server as a whole.
@@ -100,13 +99,11 @@ impl KeptHead {
     }
 
     /// Bytes of memory that it holds.
-    #[must_use]
     pub fn held_bytes(&self) -> usize {
         size_of::<Self>() + self.text.len() + size_of_val(&*self.slots)
     }
 
     /// The request.
-    #[must_use]
     pub fn request(&self) -> RequestHead<'_, '_> {
         RequestHead {
             method: self.method,
@@ -128,13 +125,11 @@ impl KeptHead {
     }
 
     /// The method.
-    #[must_use]
     pub fn method(&self) -> Method {
         self.method
     }
 
     /// The request line, without its end.
-    #[must_use]
     pub fn line(&self) -> &[u8] {
         Fields::at(&self.text, &self.slots, self.initials).preface()
     }
@@ -164,7 +159,7 @@ impl KeptHead {
         text.extend_from_slice(b" HTTP/2\r\n");
         let mut read = ReadFields::new(FieldList::behind(text), values);
         read.list.add("Host", authority).map_err(|_| Reason::HeadTooLarge)?;
-        if let AfterHead::Protocol(protocol) = follows {
+        if let StreamContent::Protocol(protocol) = follows {
             check_protocol(method, protocol)?;
             read.list.add("Upgrade", protocol).map_err(|_| Reason::HeadTooLarge)?;
         }
@@ -185,12 +180,12 @@ impl KeptHead {
             fields: list.fields(),
             host: list.fields().first("host"),
             framing: match (follows, read.length) {
-                (AfterHead::Nothing | AfterHead::Protocol(_), _) => Framing::None,
-                (AfterHead::Body, Some(length)) => Framing::Length(length),
-                (AfterHead::Body, None) => Framing::Chunked,
+                (StreamContent::None | StreamContent::Protocol(_), _) => Framing::None,
+                (StreamContent::Body, Some(length)) => Framing::Length(length),
+                (StreamContent::Body, None) => Framing::Chunked,
             },
             persistent: true,
-            expects_continue: read.expects_continue && follows == AfterHead::Body,
+            expects_continue: read.expects_continue && follows == StreamContent::Body,
             // A field of this name does not come as a value.
             upgrade: list.fields().first("upgrade"),
         };
@@ -221,14 +216,14 @@ pub struct HeadValues<'v> {
     /// The host, and perhaps port.
     pub authority: &'v [u8],
     /// What follows on the stream.
-    pub follows: AfterHead<'v>,
+    pub follows: StreamContent<'v>,
 }
 
-/// What follows a head that came as values.
+/// The content of a stream behind a head that came as values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AfterHead<'v> {
-    /// Nothing: the request ends with its head.
-    Nothing,
+pub enum StreamContent<'v> {
+    /// None: the request ends with its head.
+    None,
     /// A body, until the end of its stream.
     Body,
     /// The bytes of this protocol, if the answer accepts it. It was asked for with the method CONNECT and `:protocol`
@@ -316,7 +311,7 @@ impl<'v> ReadFields<'v> {
                 if self.length.replace(length).is_some() {
                     return Err(Reason::DuplicateContentLength);
                 }
-                if self.values.follows != AfterHead::Body && length > 0 {
+                if self.values.follows != StreamContent::Body && length > 0 {
                     return Err(Reason::InvalidContentLength);
                 }
             }

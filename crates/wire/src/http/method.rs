@@ -30,7 +30,6 @@ impl Method {
     pub const LIST: &'static str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
     /// The method's name.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",

@@ -39,7 +39,6 @@ pub enum MultipartError {
 
 impl MultipartError {
     /// The rule in a few words, for a log.
-    #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
             Self::MissingBoundary => "the media type names no boundary",
@@ -146,7 +145,6 @@ impl MultipartDecoder {
     }
 
     /// Whether the form has ended.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.place == FormState::Over
     }

@@ -37,7 +37,6 @@ pub struct ByteRange {
 
 impl ByteRange {
     /// The first byte after the range.
-    #[must_use]
     pub const fn end(self) -> u64 {
         self.first.saturating_add(self.length)
     }
@@ -276,7 +275,6 @@ impl Multipart {
     }
 
     /// The length of the whole body, for `Content-Length`.
-    #[must_use]
     pub fn total_length(&self, ranges: &[ByteRange], size: u64, content_type: &[u8]) -> u64 {
         let fixed = b"\r\n--\r\nContent-Type: \r\nContent-Range: bytes -/\r\n\r\n".len();
         let head = fixed + BOUNDARY_LENGTH + content_type.len();

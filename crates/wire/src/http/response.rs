@@ -3,34 +3,23 @@
 //! Owns how a status line and fields look on the wire, and that nothing a caller passes can add a line.
 //! Never decides what to answer.
 
-use std::fmt;
-
 use super::head::scan;
 use super::spelling::write_name;
 use super::status::Status;
 
 /// A field that cannot be written without changing the meaning of the message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidField {
     /// The name is not a token.
+    #[error("a field name is not a token")]
     Name,
     /// The value contains a control character other than tab.
+    #[error("a control byte in a field value")]
     Value,
     /// The list has no room for it: see [`FIELD_LIST_SIZE`](crate::limits::FIELD_LIST_SIZE).
+    #[error("too many bytes of fields for one answer")]
     Room,
 }
-
-impl fmt::Display for InvalidField {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            InvalidField::Name => "a field name is not a token",
-            InvalidField::Value => "a control byte in a field value",
-            InvalidField::Room => "too many bytes of fields for one answer",
-        })
-    }
-}
-
-impl std::error::Error for InvalidField {}
 
 /// Appends the status line of an answer. It always says HTTP/1.1, whatever the version of the client (RFC 9110, 6.2).
 #[inline(never)]

@@ -5,7 +5,6 @@
 //! opener to refuse.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::iter::FusedIterator;
 
 use memchr::{memchr, memchr2, memrchr};
@@ -56,29 +55,36 @@ pub enum DotFiles {
 }
 
 /// Why a path cannot be resolved. The client is at fault in every case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
     /// 400: it does not start with `/`, as in `OPTIONS *`.
+    #[error("path does not start with a slash")]
     NotAbsolute,
     /// 400: a byte that is not allowed unencoded in a path: control, blank, `#`, `?`, 0x7F or above.
+    #[error("path has a byte that must be percent-encoded")]
     Character,
     /// 400: a `%` without two hexadecimal digits after it.
+    #[error("path has a percent sign without two hexadecimal digits")]
     Escape,
     /// 400: an encoded control character, including `%00`.
+    #[error("path has an encoded control character")]
     Control,
     /// 400: the decoded bytes are not UTF-8; overlong forms and surrogates are invalid.
+    #[error("path is not UTF-8")]
     Encoding,
     /// 400: an encoded `/`, or a backslash, which the [`PathRules`] do not allow.
+    #[error("path has an encoded slash or a backslash")]
     Separator,
     /// 400: more `..` than there are segments before them.
+    #[error("path leaves the root")]
     AboveRoot,
     /// 404: a name that starts with a dot, whether the file exists or not.
+    #[error("path names a hidden file")]
     Hidden,
 }
 
 impl PathError {
     /// The status to answer with: 400 or 404.
-    #[must_use]
     pub const fn status(self) -> u16 {
         match self {
             Self::Hidden => 404,
@@ -92,23 +98,6 @@ impl PathError {
         }
     }
 }
-
-impl fmt::Display for PathError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::NotAbsolute => "path does not start with a slash",
-            Self::Character => "path has a byte that must be percent-encoded",
-            Self::Escape => "path has a percent sign without two hexadecimal digits",
-            Self::Control => "path has an encoded control character",
-            Self::Encoding => "path is not UTF-8",
-            Self::Separator => "path has an encoded slash or a backslash",
-            Self::AboveRoot => "path leaves the root",
-            Self::Hidden => "path names a hidden file",
-        })
-    }
-}
-
-impl std::error::Error for PathError {}
 
 /// Splits a request target into path and query, at the first `?`.
 ///
@@ -311,7 +300,6 @@ pub struct QueryPairs<'q> {
 impl QueryPairs<'_> {
     /// Whether there is input that this iterator has not returned. After the last pair this tells
     /// whether the query had more pairs than the maximum.
-    #[must_use]
     pub fn has_more(&self) -> bool {
         self.rest.iter().any(|&byte| byte != b'&')
     }

@@ -101,7 +101,6 @@ impl TraceParent {
     }
 
     /// Whether the sender has recorded it.
-    #[must_use]
     pub fn sampling(self) -> TraceSampling {
         if self.flags & 1 == 1 { TraceSampling::Sampled } else { TraceSampling::Unsampled }
     }

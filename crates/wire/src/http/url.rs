@@ -3,7 +3,6 @@
 //! Owns the grammar for those who make requests, and how a URL is cut into its parts for all. Never looks a name up,
 //! and never encodes. What a server accepts as `Host` is in `head`.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
 use memchr::memchr3;
@@ -24,7 +23,6 @@ pub enum Scheme {
 
 impl Scheme {
     /// Its name, as in `X-Forwarded-Proto`.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Http => "http",
@@ -99,7 +97,6 @@ impl<'t> Origin<'t> {
     }
 
     /// Whether a page of this origin belongs to the site that a client asks for with this `Host`.
-    #[must_use]
     pub fn is_of(&self, host: &[u8]) -> bool {
         is_same_authority(self.scheme, self.authority, host)
     }
@@ -132,19 +129,25 @@ pub struct Authority<'t> {
 }
 
 /// Why a text is not an authority.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AuthorityError {
     /// It is empty, or begins with the port.
+    #[error("there is no host")]
     NoHost,
     /// There is a user name, and perhaps a password, before the host.
+    #[error("there is a user before the host")]
     UserInformation,
     /// A host that is neither a name nor an address.
+    #[error("the host is neither a name nor an address")]
     Host,
     /// A bracket is not closed, or does not contain an IPv6 address.
+    #[error("the brackets hold no IPv6 address")]
     Ipv6,
     /// An IPv6 address without brackets.
+    #[error("an IPv6 address needs brackets")]
     BareIpv6,
     /// Not a number from 1 to 65535.
+    #[error("the port is not a number from 1 to 65535")]
     Port,
 }
 
@@ -221,21 +224,6 @@ fn port(digits: &str) -> Result<u16, AuthorityError> {
     let number = digits.parse::<u16>().ok().filter(|number| *number > 0);
     number.filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit())).ok_or(AuthorityError::Port)
 }
-
-impl fmt::Display for AuthorityError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::NoHost => "there is no host",
-            Self::UserInformation => "there is a user before the host",
-            Self::Host => "the host is neither a name nor an address",
-            Self::Ipv6 => "the brackets hold no IPv6 address",
-            Self::BareIpv6 => "an IPv6 address needs brackets",
-            Self::Port => "the port is not a number from 1 to 65535",
-        })
-    }
-}
-
-impl std::error::Error for AuthorityError {}
 
 #[cfg(test)]
 mod tests {

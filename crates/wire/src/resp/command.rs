@@ -63,7 +63,6 @@ pub enum CommandProblem {
 
 impl CommandProblem {
     /// The error text of Redis, which clients show to people.
-    #[must_use]
     pub fn text(self) -> String {
         match self {
             Self::ArgumentCount => "ERR Protocol error: invalid multibulk length".to_owned(),
@@ -95,19 +94,16 @@ pub struct RespCommand<'i> {
 
 impl RespCommand<'_> {
     /// The number of arguments.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.ranges.len() + self.words.len()
     }
 
     /// Whether there are no arguments.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The argument with this index, from 0; empty if there is none.
-    #[must_use]
     pub fn argument(&self, at: usize) -> &[u8] {
         match self.ranges.get(at) {
             Some(range) => self.input.get(range.clone()).unwrap_or_default(),

@@ -44,7 +44,6 @@ impl CloseCode {
     }
 
     /// As a number.
-    #[must_use]
     pub const fn number(self) -> u16 {
         self.0
     }

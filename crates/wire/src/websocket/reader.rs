@@ -79,7 +79,6 @@ pub enum PeerFailure {
 
 impl PeerFailure {
     /// The close code for it.
-    #[must_use]
     pub fn code(self) -> CloseCode {
         match self {
             Self::Protocol(_) => CloseCode::PROTOCOL_ERROR,
@@ -89,7 +88,6 @@ impl PeerFailure {
     }
 
     /// The close reason for it.
-    #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
             Self::Protocol(reason) | Self::TooBig(reason) => reason,
@@ -191,13 +189,11 @@ impl MessageReader {
     }
 
     /// The agreement with its peer.
-    #[must_use]
     pub fn extension(&self) -> Extension {
         self.extension
     }
 
     /// Bytes of memory held for an incomplete message.
-    #[must_use]
     pub fn held_bytes(&self) -> usize {
         self.partial.as_ref().map_or(0, |partial| size_of::<Partial>() + partial.bytes.capacity())
     }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use wire::http::head::{
     FieldSlots, Framing, Head, HeadLimits, HttpVersion, RequestHead, RequestTarget, parse,
 };
-use wire::http::kept::{AfterHead, HeadValues, KeptHead};
+use wire::http::kept::{HeadValues, KeptHead, StreamContent};
 use wire::http::method::Method;
 use wire::http::refusal::Reason;
 use wire::http::url::Scheme;
@@ -69,7 +69,7 @@ const GET: HeadValues<'_> = HeadValues {
     scheme: Scheme::Https,
     target: b"/a?b",
     authority: b"a.example",
-    follows: AfterHead::Nothing,
+    follows: StreamContent::None,
 };
 
 fn of(values: &HeadValues<'_>, fields: &[(&str, &str)]) -> Result<KeptHead, Reason> {
@@ -96,7 +96,7 @@ fn valid_values_are_lent_as_a_request() {
     assert_eq!(head.line(), b"GET /a?b HTTP/2");
     let whole = HeadValues { method: Method::Options, target: b"*", ..GET };
     assert_eq!(of(&whole, &[]).unwrap().request().target, RequestTarget::Asterisk);
-    let body = HeadValues { method: Method::Post, follows: AfterHead::Body, ..GET };
+    let body = HeadValues { method: Method::Post, follows: StreamContent::Body, ..GET };
     assert_eq!(of(&body, &[]).unwrap().request().framing, Framing::Chunked);
     let length = [("content-length", "7"), ("expect", "100-continue")];
     let kept = of(&body, &length).unwrap();
@@ -158,7 +158,7 @@ fn values_that_are_no_head_are_refused() {
 /// RFC 8441 section 4.
 #[test]
 fn a_head_that_asks_for_a_protocol_is_a_get_with_an_upgrade() {
-    let asking = |protocol| HeadValues { follows: AfterHead::Protocol(protocol), ..GET };
+    let asking = |protocol| HeadValues { follows: StreamContent::Protocol(protocol), ..GET };
     let kept = of(&asking(b"websocket"), &[("sec-websocket-version", "13")]).unwrap();
     let head = kept.request();
     assert_eq!((head.method, head.upgrade), (Method::Get, Some(&b"websocket"[..])));

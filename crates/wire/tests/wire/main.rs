@@ -10,6 +10,7 @@ mod generate;
 mod json;
 mod kept;
 mod multipart;
+mod nats;
 mod pipeline;
 mod proxy;
 mod received;

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use sys::pollset::{
-    AcceptError, Interest, ListenOptions, MoreOutput, Pollset, Ready, Received, Rest, Sent,
-    Silence, Speaks, Token, WaitLimit,
+    AcceptError, Corking, Interest, ListenOptions, Pollset, Ready, Received, Rest, Sent, Silence,
+    Speaks, Token, WaitLimit,
 };
 use sys::socket::ListenAddress;
 use world::{
@@ -172,7 +172,7 @@ impl Echo {
         let Some(connection) = self.connections.get_mut(&id) else { return false };
         if !connection.output.is_empty() {
             let output = &connection.output;
-            match self.pollset.send_bytes(&connection.socket, output, MoreOutput::Nothing) {
+            match self.pollset.send_bytes(&connection.socket, output, Corking::Off) {
                 Sent::All => connection.output.clear(),
                 Sent::Part(count) => drop(connection.output.drain(..count)),
                 Sent::Cold => panic!("bytes are not cold"),

@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 
-use sys::pollset::{MoreOutput, Pollset, Received, Sent};
+use sys::pollset::{Corking, Pollset, Received, Sent};
 use world::{ALWAYS, ClientState, Faults};
 
 use crate::pair::{FIRST, MILLISECOND_NS, Pair, address, events, pair};
@@ -12,7 +12,7 @@ fn a_reset_is_told_once_however_often_the_client_answers_by_one() {
     let faults = Faults { latency_ns_maximum: MILLISECOND_NS, split: ALWAYS / 2, ..Faults::none() };
     for seed in 0..20 {
         let Pair { world, mut sim, socket, client, .. } = pair(seed, faults.clone());
-        sim.send_bytes(&socket, b"a few segments on their way", MoreOutput::Nothing);
+        sim.send_bytes(&socket, b"a few segments on their way", Corking::Off);
         world.client_reset(client);
         while events(&mut sim).is_empty() {
             world.advance(1_000);
@@ -49,7 +49,7 @@ fn a_reset_may_overtake_what_was_sent_before_it() {
         let Pair { world, mut sim, socket, client, .. } = pair(seed, faults);
         world.client_send(client, b"unread");
         world.advance(MILLISECOND_NS);
-        sim.send_bytes(&socket, b"400", MoreOutput::Nothing);
+        sim.send_bytes(&socket, b"400", Corking::Off);
         drop(socket);
         world.advance(2 * MILLISECOND_NS);
         assert_eq!(world.client_state(client), ClientState::Reset);
@@ -72,10 +72,10 @@ fn bytes_to_a_closed_end_are_answered_by_a_reset() {
     world.client_close(client);
     assert!(events(&mut sim)[0].ended);
     assert_eq!(sim.receive(&socket), Received::End);
-    assert_eq!(sim.send_bytes(&socket, b"anybody?", MoreOutput::Nothing), Sent::All);
+    assert_eq!(sim.send_bytes(&socket, b"anybody?", Corking::Off), Sent::All);
     let event = events(&mut sim)[0];
     assert!(event.ended && event.writable, "the reset is told even to who only reads: {event:?}");
-    let sent = sim.send_bytes(&socket, b"x", MoreOutput::Nothing);
+    let sent = sim.send_bytes(&socket, b"x", Corking::Off);
     assert_eq!(sent, Sent::Failed(ErrorKind::BrokenPipe));
 }
 
@@ -99,7 +99,7 @@ fn late_event_does_not_reach_next_connection_in_slot() {
     let faults = Faults { delay: ALWAYS, delay_ns_maximum: MILLISECOND_NS, ..Faults::none() };
     let Pair { world, mut sim, listener, socket, client } = pair(1, faults);
     world.client_send(client, b"late");
-    sim.send_bytes(&socket, b"late too", MoreOutput::Nothing);
+    sim.send_bytes(&socket, b"late too", Corking::Off);
     world.client_close(client);
     drop(socket);
     let next = world.connect(&address()).unwrap();

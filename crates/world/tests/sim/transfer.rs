@@ -1,7 +1,7 @@
 //! Bytes in flight: buffers that fill, segments that take time, cuts, corks and cold files.
 
 use sys::file::{Directory, Symlinks};
-use sys::pollset::{Interest, MoreOutput, Pollset, Received, Rest, Sent};
+use sys::pollset::{Corking, Interest, Pollset, Received, Rest, Sent};
 use world::limits::{BUFFER, CORK_NS};
 use world::{ALWAYS, ClientState, Faults, Stall};
 
@@ -12,19 +12,15 @@ fn a_stalled_reader_fills_the_buffer_and_a_third_makes_room() {
     let Pair { world, mut sim, socket, client, .. } = pair(1, Faults::none());
     let capacity = BUFFER as usize;
     world.client_stall(client, Stall::Reading);
-    let sent = sim.send_bytes(&socket, &vec![b'x'; capacity + 1], MoreOutput::Nothing);
+    let sent = sim.send_bytes(&socket, &vec![b'x'; capacity + 1], Corking::Off);
     assert_eq!(sent, Sent::Part(capacity));
-    assert_eq!(sim.send_bytes(&socket, b"x", MoreOutput::Nothing), Sent::Part(0));
+    assert_eq!(sim.send_bytes(&socket, b"x", Corking::Off), Sent::Part(0));
     sim.set_interest(&socket, FIRST, Interest::ReadWrite).unwrap();
     assert!(events(&mut sim).is_empty());
     assert!(world.client_received(client).is_empty(), "it does not read");
     assert_eq!(world.client_read(client, capacity / 4).len(), capacity / 4, "it reads a little");
     assert!(events(&mut sim).is_empty(), "a quarter is not a third");
-    assert_eq!(
-        sim.send_bytes(&socket, b"x", MoreOutput::Nothing),
-        Sent::All,
-        "though there is room"
-    );
+    assert_eq!(sim.send_bytes(&socket, b"x", Corking::Off), Sent::All, "though there is room");
     world.client_stall(client, Stall::Nothing);
     assert!(events(&mut sim)[0].writable);
     assert_eq!(world.client_received(client).len(), capacity - capacity / 4 + 1);
@@ -66,7 +62,7 @@ fn segments_take_their_time_and_the_world_says_when() {
     assert_eq!(sim.receive(&socket), Received::Bytes(&mut b"slow".to_owned(), Rest::No));
     assert_eq!(world.next_event_ns(), None);
 
-    sim.send_bytes(&socket, b"answer", MoreOutput::Nothing);
+    sim.send_bytes(&socket, b"answer", Corking::Off);
     assert!(world.client_received(client).is_empty());
     world.advance(delay_ns);
     assert_eq!(world.client_received(client), b"answer");
@@ -106,11 +102,11 @@ fn a_cut_receive_leaves_the_rest_in_place_or_for_later() {
 fn a_cut_send_has_room_again_later() {
     let faults = Faults { cut_send: ALWAYS, delay_ns_maximum: MILLISECOND_NS, ..Faults::none() };
     let Pair { world, mut sim, socket, client, .. } = pair(1, faults);
-    let Sent::Part(count) = sim.send_bytes(&socket, b"0123456789", MoreOutput::Nothing) else {
+    let Sent::Part(count) = sim.send_bytes(&socket, b"0123456789", Corking::Off) else {
         panic!("a cut send is partial");
     };
     assert!(count < 10);
-    assert_eq!(sim.send_bytes(&socket, b"x", MoreOutput::Nothing), Sent::Part(0), "for a span");
+    assert_eq!(sim.send_bytes(&socket, b"x", Corking::Off), Sent::Part(0), "for a span");
     sim.set_interest(&socket, FIRST, Interest::ReadWrite).unwrap();
     assert!(events(&mut sim).is_empty());
     world.advance(MILLISECOND_NS);
@@ -121,17 +117,17 @@ fn a_cut_send_has_room_again_later() {
 #[test]
 fn more_that_does_not_follow_costs_time() {
     let Pair { world, mut sim, socket, client, .. } = pair(1, Faults::none());
-    assert_eq!(sim.send_bytes(&socket, b"alone", MoreOutput::More), Sent::All);
+    assert_eq!(sim.send_bytes(&socket, b"alone", Corking::On), Sent::All);
     world.advance(CORK_NS - 1);
     assert!(world.client_received(client).is_empty());
     world.advance(1);
     assert_eq!(world.client_received(client), b"alone");
-    sim.send_bytes(&socket, b"head ", MoreOutput::More);
-    sim.send_bytes(&socket, b"body", MoreOutput::Nothing);
+    sim.send_bytes(&socket, b"head ", Corking::On);
+    sim.send_bytes(&socket, b"body", Corking::Off);
     assert_eq!(world.client_received(client), b"head body");
-    sim.send_bytes(&socket, &[b'x'; 2_000], MoreOutput::More);
+    sim.send_bytes(&socket, &[b'x'; 2_000], Corking::On);
     assert_eq!(world.client_received(client).len(), 2_000, "what fills a segment does not wait");
-    sim.send_bytes(&socket, b"end", MoreOutput::More);
+    sim.send_bytes(&socket, b"end", Corking::On);
     drop(socket);
     assert_eq!(world.client_received(client), b"end", "a close transmits");
     assert_eq!(world.client_state(client), ClientState::EndedByServer);

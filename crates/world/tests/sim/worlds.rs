@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sys::pollset::{MoreOutput, Pollset};
+use sys::pollset::{Corking, Pollset};
 use world::{Faults, Random};
 
 use crate::echo::{Care, echo_world};
@@ -67,7 +67,7 @@ fn the_same_seed_is_the_same_world_and_another_is_another() {
 fn the_fingerprint_sees_the_bytes() {
     let run = |bytes: &[u8]| {
         let mut pair = pair(1, Faults::none());
-        pair.sim.send_bytes(&pair.socket, bytes, MoreOutput::Nothing);
+        pair.sim.send_bytes(&pair.socket, bytes, Corking::Off);
         pair.world.fingerprint()
     };
     assert_eq!(run(b"same"), run(b"same"));

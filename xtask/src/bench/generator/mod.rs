@@ -18,6 +18,7 @@ use crate::bench::host::Cores;
 use crate::bench::report::{self, Comparison};
 use crate::bench::running::Running;
 use crate::bench::site::Site;
+use crate::bench::workload::choose_among;
 use crate::bench::{ROUNDS, SECONDS, host};
 use crate::failure::Failure;
 
@@ -44,7 +45,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     let only = arguments.take_list("--only")?;
     let place = arguments.take_value("--report")?.map(PathBuf::from);
     arguments.finish()?;
-    let chosen = choose(&only)?;
+    let chosen = choose_among(SCENARIOS, &only, |scenario| &scenario.workload)?;
     // Builds first: a build may use every core, and from then on this process has one.
     let site = Site::with_programs([FLOOR_KEPT.start, SERVE.start].into_iter())?;
     let cores = Cores::take()?;
@@ -75,18 +76,6 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
         "seconds": seconds, "skipped": skipped, "workloads": outcomes,
     });
     report::write("generator", place.as_deref(), &text, &value)
-}
-
-fn choose(only: &[String]) -> Result<Vec<&'static Scenario>, Failure> {
-    let names: Vec<&str> = SCENARIOS.iter().map(|scenario| scenario.workload.name).collect();
-    if let Some(stranger) = only.iter().find(|wanted| !names.contains(&wanted.as_str())) {
-        let names = names.join(", ");
-        return Err(Failure::Usage(format!("no scenario `{stranger}`; one of: {names}")));
-    }
-    let is_chosen = |scenario: &&Scenario| {
-        only.is_empty() || only.iter().any(|wanted| wanted == scenario.workload.name)
-    };
-    Ok(SCENARIOS.iter().filter(is_chosen).collect())
 }
 
 fn compare(
@@ -141,10 +130,19 @@ mod tests {
 
     #[test]
     fn scenarios_are_chosen_by_name_and_strangers_are_refused() {
-        let chosen = choose(&["stall".to_owned(), "kept".to_owned()]).expect("both exist");
+        let chosen =
+            choose_among(SCENARIOS, &["stall".to_owned(), "kept".to_owned()], |one: &Scenario| {
+                &one.workload
+            })
+            .expect("both exist");
         let names: Vec<&str> = chosen.iter().map(|scenario| scenario.workload.name).collect();
         assert_eq!(names, ["kept", "stall"]);
-        assert_eq!(choose(&[]).expect("all").len(), SCENARIOS.len());
-        assert!(choose(&["hold".to_owned()]).is_err());
+        assert_eq!(
+            choose_among(SCENARIOS, &[], |one: &Scenario| &one.workload).expect("all").len(),
+            SCENARIOS.len()
+        );
+        assert!(
+            choose_among(SCENARIOS, &["hold".to_owned()], |one: &Scenario| &one.workload).is_err()
+        );
     }
 }

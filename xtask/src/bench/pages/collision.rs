@@ -6,7 +6,6 @@
 /// How many numbers with the same hash; as JSON they fit into a request body.
 const NUMBERS: usize = 16_000;
 
-/// The hash they all have.
 const HASH: u32 = 0x1234_5678;
 
 /// A JSON array of numbers that all have the same hash.

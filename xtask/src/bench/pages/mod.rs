@@ -23,6 +23,7 @@ use crate::bench::host::Cores;
 use crate::bench::report::{self, Comparison};
 use crate::bench::running::Running;
 use crate::bench::site::Site;
+use crate::bench::workload::choose_among;
 use crate::bench::{ROUNDS, SECONDS, host};
 use crate::client;
 use crate::failure::Failure;
@@ -67,7 +68,7 @@ pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Fail
     let only = arguments.take_list("--only")?;
     let place = arguments.take_value("--report")?.map(PathBuf::from);
     arguments.finish()?;
-    let chosen = choose(&only)?;
+    let chosen = choose_among(SCENARIOS, &only, |scenario| &scenario.workload)?;
     // Builds first: a build may use every core, and from then on this process has one.
     let site = prepare(&chosen)?;
     let cores = Cores::take()?;
@@ -112,21 +113,6 @@ fn prepare(chosen: &[&Scenario]) -> Result<Site, Failure> {
     Ok(site)
 }
 
-fn choose(only: &[String]) -> Result<Vec<&'static Scenario>, Failure> {
-    for wanted in only {
-        if !SCENARIOS.iter().any(|scenario| scenario.workload.answers_to(wanted)) {
-            let names: Vec<&str> =
-                SCENARIOS.iter().map(|scenario| scenario.workload.name).collect();
-            let names = names.join(", ");
-            return Err(Failure::Usage(format!("no scenario `{wanted}`; one of: {names}")));
-        }
-    }
-    let is_chosen = |scenario: &&Scenario| {
-        only.is_empty() || only.iter().any(|wanted| scenario.workload.answers_to(wanted))
-    };
-    Ok(SCENARIOS.iter().filter(is_chosen).collect())
-}
-
 fn compare(scenario: &'static Scenario, conditions: &Conditions) -> Comparison {
     let workload = &scenario.workload;
     match scenario.task {
@@ -144,10 +130,18 @@ mod tests {
     #[test]
     fn scenarios_are_chosen_by_letter_or_name_and_strangers_are_refused() {
         let chosen =
-            choose(&["a".to_owned(), "d-10".to_owned(), "e".to_owned()]).expect("all exist");
+            choose_among(SCENARIOS, &["a".to_owned(), "d-10".to_owned(), "e".to_owned()], |one| {
+                &one.workload
+            })
+            .expect("all exist");
         let names: Vec<&str> = chosen.iter().map(|scenario| scenario.workload.name).collect();
         assert_eq!(names, ["a-1", "a-10", "a-100", "d-10", "e"]);
-        assert_eq!(choose(&[]).expect("all").len(), SCENARIOS.len());
-        assert!(choose(&["z".to_owned()]).is_err());
+        assert_eq!(
+            choose_among(SCENARIOS, &[], |one: &Scenario| &one.workload).expect("all").len(),
+            SCENARIOS.len()
+        );
+        assert!(
+            choose_among(SCENARIOS, &["z".to_owned()], |one: &Scenario| &one.workload).is_err()
+        );
     }
 }

@@ -38,7 +38,6 @@ pub(crate) const BESIDE_PER_SECOND: u32 = 1_000;
 /// Header fields of a request, in addition to those of wrk.
 type Fields = &'static [(&'static str, &'static str)];
 
-/// The fields of a browser.
 const BROWSER: Fields = &[
     ("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"),
     ("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"),

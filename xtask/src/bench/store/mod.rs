@@ -20,6 +20,7 @@ use crate::bench::report::{self, Comparison};
 use crate::bench::running::Running;
 use crate::bench::sample::{Metric, Sample};
 use crate::bench::site::Site;
+use crate::bench::workload::choose_among;
 use crate::bench::{ROUNDS, SECONDS, keep};
 use crate::failure::Failure;
 
@@ -45,7 +46,7 @@ pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Fail
     let only = arguments.take_list("--only")?;
     let place = arguments.take_value("--report")?.map(PathBuf::from);
     arguments.finish()?;
-    let chosen = choose(&only)?;
+    let chosen = choose_among(SCENARIOS, &only, |scenario| &scenario.workload)?;
     let contenders = chosen.iter().flat_map(|scenario| scenario.workload.contenders);
     let site = Site::with_programs(contenders.map(|contender| contender.start))?;
     let cores = Cores::take()?;
@@ -75,21 +76,6 @@ pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Fail
         "syncs_per_second": syncs, "workloads": outcomes,
     });
     report::write("store", place.as_deref(), &text, &value)
-}
-
-fn choose(only: &[String]) -> Result<Vec<&'static Scenario>, Failure> {
-    for wanted in only {
-        if !SCENARIOS.iter().any(|scenario| scenario.workload.answers_to(wanted)) {
-            let names: Vec<&str> =
-                SCENARIOS.iter().map(|scenario| scenario.workload.name).collect();
-            let names = names.join(", ");
-            return Err(Failure::Usage(format!("no scenario `{wanted}`; one of: {names}")));
-        }
-    }
-    let is_chosen = |scenario: &&Scenario| {
-        only.is_empty() || only.iter().any(|wanted| scenario.workload.answers_to(wanted))
-    };
-    Ok(SCENARIOS.iter().filter(is_chosen).collect())
 }
 
 fn compare(scenario: &'static Scenario, conditions: &Conditions<'_>) -> Comparison {

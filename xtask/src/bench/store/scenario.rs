@@ -17,13 +17,22 @@ pub(crate) const HOT_KEYS: u64 = 1_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Task {
     /// Reads of this many keys, over this many connections with this many requests in flight.
-    Read { keys: u64, connections: u32, pipeline: u32 },
+    Read {
+        keys: u64,
+        connections: u32,
+        pipeline: u32,
+    },
     /// Writes of keys.
-    Write { connections: u32 },
-    /// Idle connections.
-    Idle { connections: u32 },
+    Write {
+        connections: u32,
+    },
+    Idle {
+        connections: u32,
+    },
     /// An import of this many rows.
-    Import { rows: u64 },
+    Import {
+        rows: u64,
+    },
 }
 
 /// One comparison.

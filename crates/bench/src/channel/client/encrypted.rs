@@ -17,6 +17,12 @@ impl Subscribers {
         self.orders.plan.plan.transport(self.connector.as_ref(), way.peer)
     }
 
+    /// Whether the connection of a seat is encrypted.
+    pub(super) fn is_encrypted(&self, number: u32) -> bool {
+        let peer = self.orders.plan.plan.peers.get(self.share.way(number).peer);
+        peer.is_some_and(|peer| peer.server_name.is_some())
+    }
+
     /// A handshake is over: the request for a WebSocket can be sent.
     pub(super) fn take_agreement(
         &mut self,
@@ -32,11 +38,14 @@ impl Subscribers {
 
     /// A handshake has failed, or the server has refused what was agreed on.
     pub(super) fn fail_handshake(&mut self, subscriber: &mut Subscriber, fault: HandshakeFault) {
+        if self.orders.signs.ending().is_some() {
+            return;
+        }
         self.tally.fail_handshake(fault);
         // In TLS 1.3 a server may refuse after this side has agreed.
         if matches!(subscriber.phase, Phase::ShakingHands | Phase::Asking) {
             subscriber.phase = Phase::Connecting;
-            self.fail(&fault.to_string());
+            subscriber.fail(fault.to_string());
         }
     }
 }

@@ -41,7 +41,6 @@ pub(crate) struct Load {
     pub(crate) limits: Vec<(Percentile, u64)>,
     /// Reference rates, with their names.
     pub(crate) rates: Vec<(Hue, &'static str, f64)>,
-    /// The caption.
     pub(crate) caption: String,
 }
 

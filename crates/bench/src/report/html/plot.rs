@@ -84,7 +84,6 @@ pub(super) struct Dot {
     pub(super) shape: Shape,
 }
 
-/// A line.
 #[derive(Debug, Clone)]
 pub(super) struct Line {
     pub(super) hue: Hue,
@@ -93,7 +92,6 @@ pub(super) struct Line {
     pub(super) dots: Vec<Dot>,
 }
 
-/// A plot.
 #[derive(Debug, Clone)]
 pub(super) struct Plot {
     /// What it shows, for screen readers.

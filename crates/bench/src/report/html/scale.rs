@@ -13,7 +13,6 @@ const WIDE_RATIO: f64 = 30.0;
 /// A mark at an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Mark {
-    /// Its value.
     pub(super) value: f64,
     /// Its text.
     pub(super) label: String,

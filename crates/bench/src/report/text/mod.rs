@@ -8,6 +8,7 @@ pub(in crate::report) mod table;
 
 use std::fmt::{self, Write};
 
+use crate::report::agent::write_agents;
 use crate::report::figures::{
     bytes, count, duration, name, numbered, numbered_plural, percent, rate,
 };
@@ -41,7 +42,11 @@ pub fn write_text(report: &Report, out: &mut impl Write) -> fmt::Result {
     if let Some(hold) = &report.hold {
         hold.write_text(out)?;
     }
+    if let Some(own_writes) = &report.own_writes {
+        own_writes.write_text(out)?;
+    }
     host(report, out)?;
+    write_agents(&report.agents, out)?;
     writeln!(out)?;
     verdict(&report.verdict, report.runs.len(), out)?;
     for result in &report.fail_if {

@@ -78,6 +78,10 @@ pub enum ReasonCode {
     ConnectionsMissing,
     /// TLS handshakes failed.
     HandshakesFailed,
+    /// A generator on another host was lost.
+    AgentLost,
+    /// A client did not read its own writes at another address.
+    OwnWrites,
     /// A clock cannot be trusted.
     Clock,
     /// The hypervisor gave time to others.

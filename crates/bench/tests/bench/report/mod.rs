@@ -7,4 +7,5 @@ mod knee;
 mod sample;
 mod schema;
 mod text;
+mod together;
 mod verdict;

@@ -3,8 +3,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use bench::channel::{
+    AddressPair, ChannelReport, CheckReport, DeliveryFault, FaultKind, MessageName, PairReport,
+    TimeDistribution, WorkloadReport,
+};
 use bench::compare::{Comparison, Side};
-use bench::report::{Ended, FailCondition, ReadError, Report};
+use bench::report::{
+    AgentReport, AgentState, Ended, FailCondition, OwnWritesReport, ReadError, Report,
+};
 use serde_json::Value;
 
 use crate::report::sample::{
@@ -44,7 +50,92 @@ fn full() -> Report {
     let closed = Report::of(of(closed_plan(), vec![closed_run()]));
     report.runs[0].littles_law = closed.runs[0].littles_law.clone();
     report.fail_if = vec![failed_if("p99>5ms").judge(&report)];
+    report.agents = vec![lost_agent()];
+    let lag = report.runs[0].service.clone();
+    report.add_own_writes(OwnWritesReport {
+        writes: 3,
+        reads: 3,
+        at_once: 1,
+        later: 1,
+        unseen: 1,
+        went_back: 1,
+        failed: 1,
+        first_failure: Some("no".to_owned()),
+        lag,
+    });
     report
+}
+
+fn lost_agent() -> AgentReport {
+    AgentReport {
+        address: "127.0.0.1:1".to_owned(),
+        clock_offset_ns: 1,
+        clock_error_ns: 2,
+        done: 3,
+        state: AgentState::Lost,
+        reasons: vec!["it closed the connection".to_owned()],
+    }
+}
+
+/// A report of a channel in which no list is empty and no field null; `*` stands for any name.
+fn full_channel() -> String {
+    let times = TimeDistribution { min_ns: 1, p50_ns: 2, p99_ns: 3, p999_ns: 4, max_ns: 5 };
+    let any = || [("*".to_owned(), 1)].into_iter().collect();
+    let message = MessageName { publisher: 1, number: 2 };
+    let report = ChannelReport {
+        begun_unix_s: 1,
+        subscribers: 1,
+        wanted: 1,
+        failed: any(),
+        tls_plan: full().plan.tls,
+        tls: full().runs[0].tls.clone(),
+        published: 1,
+        message_bytes: 1,
+        received: 1,
+        reach: 1.0,
+        fewest: 1,
+        most: 1,
+        disordered: 1,
+        ended: any(),
+        elapsed_ns: 1,
+        deliveries_per_s: 1.0,
+        delivery: times,
+        delivery_hdr_v2: "x".to_owned(),
+        first: times,
+        last: times,
+        addresses: vec!["127.0.0.1:1".to_owned()],
+        same_address: Some(times),
+        other_address: Some(times),
+        pairs: vec![PairReport {
+            pair: AddressPair { from: 0, to: 0 },
+            deliveries: 1,
+            times,
+            hdr_v2: "x".to_owned(),
+        }],
+        check: CheckReport {
+            faults: vec![DeliveryFault { kind: FaultKind::Gap, message, address: 0, messages: 1 }],
+            unordered_example: vec![message],
+            ..CheckReport::default()
+        },
+        workload: Some(WorkloadReport {
+            cut: 1,
+            all_back_ns: Some(1),
+            back: times,
+            server_cpu_ns_per_reconnect: Some(1.0),
+            retries: 1,
+            missing: 1,
+            left: 1,
+            joined: times,
+        }),
+        agents: vec![lost_agent()],
+        server_cpu_ns_per_delivery: Some(1.0),
+        server_busy: Some(1.0),
+        server_bytes_per_subscriber: Some(1.0),
+        generator_busy: 1.0,
+        valid: false,
+        reasons: vec!["no".to_owned()],
+    };
+    report.to_json()
 }
 
 /// The paths of all values that are neither objects nor lists.
@@ -140,6 +231,7 @@ fn every_field_is_documented_and_every_documented_field_exists() {
         (REPORT, full().to_json()),
         ("## Comparing", full_comparison()),
         ("## The knee", full_knee()),
+        ("## Channels", full_channel()),
     ] {
         let mut written = BTreeSet::new();
         paths(&serde_json::from_str(&json).unwrap(), "", &mut written);

@@ -5,8 +5,9 @@
 use std::sync::Arc;
 
 use channels::{
-    ChannelLetter, ChannelRefusal, Channels, Credential, Format, Payload, Position, PublishReceipt,
-    Publisher, Rights, Rulebook, Sender, Subscriber, Subscription, SubscriptionState,
+    ChannelLetter, ChannelRefusal, ChannelScope, Channels, ClusterNews, ClusterOrder, Credential,
+    Format, Payload, Position, PublishReceipt, Publisher, Receipt, Rights, RuleNumber, Rulebook,
+    Ruling, Sender, Subscriber, Subscription, SubscriptionState,
 };
 use runtime::Peer;
 use runtime::mailbox::Endpoint;
@@ -29,6 +30,16 @@ pub(crate) struct Member {
 
 pub(crate) struct Lines {
     pub(crate) channels: Channels,
+    /// What the cluster reports in the next turn, and what was asked of it.
+    pub(crate) news: Vec<ClusterNews>,
+    pub(crate) orders: Vec<ClusterOrder>,
+    /// The results of messages that were not there at once.
+    pub(crate) receipts: Vec<Receipt>,
+}
+
+/// The right that the rules give; nobody asks a module here.
+fn by_rules_alone<R>(ruling: Ruling<R>) -> Result<R, ChannelRefusal> {
+    ruling.decide(|_: RuleNumber| Err(ChannelRefusal::Denied))
 }
 
 impl Lines {
@@ -43,19 +54,15 @@ impl Lines {
         let (verb, name, rest) = (word(), word(), word());
         let now_ms = context.now.monotonic_ms();
         let outcome = match verb {
-            "sub" => self
-                .channels
-                .subscribe(
-                    name,
-                    Subscriber {
-                        process: context.id,
-                        format: Format::EventStream,
-                        rights: &member.rights,
-                    },
-                    rest.parse().ok(),
-                    context.output.buffer(),
-                )
-                .map(|subscription| member.keep(name, subscription)),
+            "sub" => {
+                let ruling = self.channels.may_subscribe(name, ChannelScope::Any, &member.rights);
+                let right = ruling.and_then(by_rules_alone);
+                let subscriber = Subscriber { process: context.id, format: Format::EventStream };
+                let (since, out) = (rest.parse().ok(), context.output.buffer());
+                let subscribed =
+                    right.and_then(|right| self.channels.subscribe(&right, subscriber, since, out));
+                subscribed.map(|subscription| member.keep(name, subscription))
+            }
             "as" => {
                 let user = channels::Member { user: name.into(), info: None };
                 let pass = channels::Pass::of_user(user, u64::MAX);
@@ -66,11 +73,8 @@ impl Lines {
                 .channels
                 .subscribe_to_pattern(
                     name,
-                    Subscriber {
-                        process: context.id,
-                        format: Format::Resp2,
-                        rights: &Rights::ANYBODY,
-                    },
+                    Subscriber { process: context.id, format: Format::Resp2 },
+                    &Rights::ANYBODY,
                 )
                 .map(|subscription| {
                     member.keep(name, subscription);
@@ -81,7 +85,10 @@ impl Lines {
                     Publisher { process: context.id, told: PublishReceipt::ByReceipt(now_ms) };
                 let body = Payload::of_text(rest);
                 let sender = Sender { rights: &Rights::ANYBODY, address: None };
-                self.channels.publish(name, body, sender, Some(publisher), now_ms).map(drop)
+                let ruling = self.channels.may_publish(name, ChannelScope::Any, sender);
+                ruling.and_then(by_rules_alone).and_then(|right| {
+                    self.channels.publish(&right, body, Some(publisher), now_ms).map(drop)
+                })
             }
             "poll" => {
                 let (seconds, since) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -132,7 +139,11 @@ impl Lines {
     fn poll(&mut self, member: &mut Member, context: &mut Context<'_, Box<ChannelLetter>>) -> Next {
         let Some((name, since, seconds)) = &member.poll else { return Next::Read };
         let times = (context.now.monotonic_ms(), seconds * 1000);
-        match self.channels.poll(name, *since, (context.id, &Rights::ANYBODY), times) {
+        let ruling = self.channels.may_subscribe(name, ChannelScope::Any, &Rights::ANYBODY);
+        let polled = ruling
+            .and_then(by_rules_alone)
+            .and_then(|right| self.channels.poll(&right, *since, context.id, times));
+        match polled {
             Ok(Some(answer)) => {
                 context.output.put(&answer);
                 context.output.put(b"\n\n");
@@ -236,13 +247,18 @@ impl Service for Lines {
     }
 
     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, Box<ChannelLetter>>) {
+        for news in std::mem::take(&mut self.news) {
+            self.channels.on_cluster(news, context);
+        }
         for receipt in self.channels.take_receipts() {
+            self.receipts.push(receipt);
             if let Err(refusal) = receipt.result {
                 let told = format!("refused: {refusal}\n\n").into_bytes();
                 let _gone = context.queue(receipt.publisher.process, &told.into(), usize::MAX);
             }
         }
         self.channels.end_turn(context);
+        self.orders.append(&mut self.channels.take_cluster_orders());
     }
 }
 
@@ -253,7 +269,8 @@ pub(crate) fn services(schedulers: u16, rulebook: Rulebook) -> impl FnMut() -> L
     move || {
         let here = Endpoint(next);
         next += 1;
-        Lines { channels: Channels::new(here, schedulers, 42, Arc::clone(&rulebook)) }
+        let channels = Channels::new(here, schedulers, 42, Arc::clone(&rulebook));
+        Lines { channels, news: Vec::new(), orders: Vec::new(), receipts: Vec::new() }
     }
 }
 

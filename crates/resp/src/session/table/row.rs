@@ -15,19 +15,19 @@ use crate::session::{After, Call};
 /// One command.
 pub(in crate::session) struct Row {
     /// In lower case.
-    pub(in crate::session) name: &'static str,
+    name: &'static str,
     /// The words behind the name, as the documentation shows them.
-    pub(super) usage: &'static str,
+    usage: &'static str,
     /// The numbers of words that it may have, including the name.
-    pub(in crate::session) words: RangeInclusive<usize>,
+    words: RangeInclusive<usize>,
     /// The things it uses, and so the rights that its client needs.
-    pub(in crate::session) access: Access,
+    access: Access,
     /// Which words are keys.
-    pub(in crate::session) keys: Keys,
+    keys: Keys,
     /// How it is carried out.
-    pub(in crate::session) run: Run,
+    run: Run,
     /// The description of the command, in a sentence.
-    pub(super) summary: &'static str,
+    summary: &'static str,
 }
 
 /// The things a command uses.
@@ -49,9 +49,30 @@ pub(in crate::session) enum Access {
 /// none. -1: the last word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::session) struct Keys {
-    pub(in crate::session) first: i64,
-    pub(in crate::session) last: i64,
-    pub(in crate::session) step: i64,
+    first: i64,
+    last: i64,
+    step: i64,
+}
+
+impl Keys {
+    pub(super) const NONE: Self = Self { first: 0, last: 0, step: 0 };
+    pub(super) const ONE: Self = Self { first: 1, last: 1, step: 1 };
+    pub(super) const TWO: Self = Self { first: 1, last: 2, step: 1 };
+    pub(super) const ALL: Self = Self { first: 1, last: -1, step: 1 };
+    pub(super) const PAIRS: Self = Self { first: 1, last: -1, step: 2 };
+    pub(super) const SECOND_WORD: Self = Self { first: 2, last: 2, step: 1 };
+
+    pub(in crate::session) fn first(self) -> i64 {
+        self.first
+    }
+
+    pub(in crate::session) fn last(self) -> i64 {
+        self.last
+    }
+
+    pub(in crate::session) fn step(self) -> i64 {
+        self.step
+    }
 }
 
 /// How a command is carried out, and what becomes of it between `MULTI` and `EXEC`.
@@ -73,6 +94,48 @@ pub(in crate::session) enum Run {
 }
 
 impl Row {
+    pub(super) const fn new(
+        name: &'static str,
+        words: RangeInclusive<usize>,
+        access: Access,
+        keys: Keys,
+        run: Run,
+        usage: &'static str,
+        summary: &'static str,
+    ) -> Self {
+        Self { name, usage, words, access, keys, run, summary }
+    }
+
+    /// In lower case.
+    pub(in crate::session) const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The numbers of words that it may have, including the name.
+    pub(in crate::session) fn words(&self) -> &RangeInclusive<usize> {
+        &self.words
+    }
+
+    /// The things it uses.
+    pub(in crate::session) fn access(&self) -> Access {
+        self.access
+    }
+
+    /// Which words are keys.
+    pub(in crate::session) fn keys(&self) -> Keys {
+        self.keys
+    }
+
+    /// How it is carried out.
+    pub(in crate::session) fn run(&self) -> Run {
+        self.run
+    }
+
+    /// The words behind the name, as the documentation shows them.
+    pub(super) fn usage(&self) -> &'static str {
+        self.usage
+    }
+
     /// The right that a client needs.
     pub(in crate::session) fn need(&self) -> Option<AccessNeed> {
         match self.access {
@@ -135,7 +198,7 @@ impl Row {
     /// Its line in the documentation.
     pub(super) fn line(&self) -> String {
         let name = self.name.to_ascii_uppercase();
-        let usage = self.usage.replace('|', "\\|");
+        let usage = self.usage().replace('|', "\\|");
         let space = if usage.is_empty() { "" } else { " " };
         format!("| `{name}{space}{usage}` | {} |\n", self.summary)
     }

@@ -3,7 +3,6 @@
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 
-use runtime::mailbox::{EndpointRole, Waking, mesh};
 use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
 use runtime::service::{
     CloseReason, Connect, Context, Event, ListenerIndex, Next, Progress, SchedulerCommand, Service,
@@ -164,8 +163,7 @@ pub(crate) fn stage(seed: u64, faults: Faults, settings: SchedulerSettings) -> S
         declined: None,
         cursed: None,
     };
-    let seat = mesh(&[EndpointRole::Scheduler], Waking::Driven).unwrap().remove(0);
-    let scheduler = Scheduler::new(world.pollset(0), caller, seat.mailbox, settings);
+    let scheduler = world.scheduler(caller, settings, &[]);
     Stage { world, scheduler }
 }
 
@@ -188,29 +186,12 @@ impl Stage {
 
     /// Runs turns until nothing is left to do now.
     pub(crate) fn turn(&mut self) {
-        for _ in 0..10_000 {
-            self.turn_once();
-            if self.scheduler.next_due_ns() != Some(0) && !self.world.is_ready(0) {
-                return;
-            }
-        }
-        panic!("it spins");
+        self.world.settle(&mut self.scheduler);
     }
 
     /// Runs turns at every time at which something happens, for this long.
     pub(crate) fn turn_for(&mut self, nanoseconds: u64) {
-        let until_ns = self.world.now_ns() + nanoseconds;
-        loop {
-            self.turn();
-            let times = [self.scheduler.next_due_ns(), self.world.next_event_ns(), Some(until_ns)];
-            let next_ns = times.into_iter().flatten().min().unwrap();
-            // A held back event is always due now: the time advances nevertheless.
-            let next_ns = next_ns.max(self.world.now_ns() + 1);
-            if next_ns > until_ns {
-                return;
-            }
-            self.world.advance(next_ns - self.world.now_ns());
-        }
+        self.world.settle_for(&mut self.scheduler, nanoseconds);
     }
 
     pub(crate) fn accept(&mut self) -> ClientId {

@@ -12,7 +12,6 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 
 use runtime::RemoteAddress;
-use runtime::mailbox::{EndpointRole, Waking, mesh};
 use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
 use runtime::service::{
     Beginning, CloseReason, Connect, Context, Event, ListenerIndex, Next, Progress,
@@ -20,7 +19,6 @@ use runtime::service::{
 };
 use runtime::slots::ProcessId;
 use runtime::transport::{Transport, Violation};
-use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::{ListenAddress, Peer};
 use world::{ALWAYS, ClientId, ClientState, Faults, Random, Sim, Stall, World};
 
@@ -184,24 +182,14 @@ impl Stage {
 
     /// One with this service and at most this many connections.
     fn of(world: World, shout: Shout, connections: usize) -> Self {
-        let mailbox = mesh(&[EndpointRole::Scheduler], Waking::Driven).unwrap().remove(0).mailbox;
         let settings = SchedulerSettings { connections, ..SchedulerSettings::default() };
-        let mut scheduler = Scheduler::new(world.pollset(0), shout, mailbox, settings);
+        let scheduler = world.scheduler(shout, settings, &PORTS.map(address));
         world.listen_remote(&remote());
-        for port in PORTS {
-            let listen = ListenOptions {
-                address: address(port),
-                backlog: 100,
-                first: Speaks::Either,
-                silent: Silence::Trusted,
-            };
-            scheduler.listen(&listen).unwrap();
-        }
         Self { world, scheduler }
     }
 
     fn rest(&mut self) {
-        while self.scheduler.turn(TurnWait::Forbidden).unwrap() || self.world.is_ready(0) {}
+        self.world.settle(&mut self.scheduler);
     }
 
     fn talk(&mut self, client: &mut Client) {

@@ -5,8 +5,7 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 
 use runtime::RemoteAddress;
-use runtime::mailbox::{EndpointRole, Waking, mesh};
-use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
+use runtime::scheduler::{Scheduler, SchedulerSettings};
 use runtime::service::{
     Beginning, CloseReason, Connect, Context, Event, ListenerIndex, Next, Progress,
     SchedulerCommand, Service, ServiceContext,
@@ -119,16 +118,14 @@ impl Stage {
     fn new(seed: u64, faults: Faults, text: &[u8]) -> Self {
         let world = World::new(seed, faults);
         world.listen_remote(&remote());
-        let mailbox = mesh(&[EndpointRole::Scheduler], Waking::Driven).unwrap().remove(0).mailbox;
         let caller = Caller { text: text.to_vec(), ..Caller::default() };
-        let scheduler =
-            Scheduler::new(world.pollset(0), caller, mailbox, SchedulerSettings::default());
+        let scheduler = world.scheduler(caller, SchedulerSettings::default(), &[]);
         Self { world, scheduler, server: None, transport: Scramble::server(), heard: Vec::new() }
     }
 
     /// Runs the scheduler, and the server that sends everything back and ends after a `q`.
     fn step(&mut self) {
-        while self.scheduler.turn(TurnWait::Forbidden).unwrap() || self.world.is_ready(0) {}
+        self.world.settle(&mut self.scheduler);
         self.server =
             self.server.or_else(|| self.world.accept_remote(&remote()).map(|(server, _)| server));
         let Some(server) = self.server else { return };
@@ -182,10 +179,10 @@ fn agreement_is_told_before_either_side_gets_bytes_in_any_network() {
 #[test]
 fn a_server_that_breaks_the_handshake_is_told_apart_from_one_that_is_not_there() {
     let mut stage = Stage::new(1, Faults::none(), b"q");
-    while stage.scheduler.turn(TurnWait::Forbidden).unwrap() || stage.world.is_ready(0) {}
+    stage.world.settle(&mut stage.scheduler);
     let (server, _) = stage.world.accept_remote(&remote()).unwrap();
     stage.world.client_send(server, b"HTTP/1.1 400 Bad Request\r\n\r\n");
-    while stage.scheduler.turn(TurnWait::Forbidden).unwrap() || stage.world.is_ready(0) {}
+    stage.world.settle(&mut stage.scheduler);
     let stats = stage.scheduler.stats();
     assert_eq!((stats.handshakes, stats.handshakes_failed, stats.connects_failed), (0, 1, 0));
     let caller = stage.scheduler.service();
@@ -209,7 +206,7 @@ fn a_server_that_refuses_after_the_caller_has_agreed_is_told_with_its_alert_unti
         let mut wire = Vec::new();
         stage.transport.alert(116, &mut wire);
         stage.world.client_send(stage.server.unwrap(), &wire);
-        while stage.scheduler.turn(TurnWait::Forbidden).unwrap() || stage.world.is_ready(0) {}
+        stage.world.settle(&mut stage.scheduler);
         let caller = stage.scheduler.service();
         assert_eq!((caller.failure, caller.closed), (expected, Some(CloseReason::Failed)));
         assert_eq!((stage.scheduler.processes(), stage.scheduler.extras()), (0, 0));

@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use runtime::mailbox::{EndpointRole, Waking, mesh};
 use runtime::output::{FileName, FileRegion};
 use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
 use runtime::service::CloseReason;
 use sys::file::{Directory, Symlinks};
-use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::ListenAddress;
 use world::{ClientId, Faults, Sim, World};
 
@@ -158,15 +156,7 @@ impl Stage {
 
     pub(crate) fn with(seed: u64, faults: Faults, settings: SchedulerSettings) -> Self {
         let world = World::new(seed, faults);
-        let mailbox = mesh(&[EndpointRole::Scheduler], Waking::Driven).unwrap().remove(0).mailbox;
-        let mut scheduler = Scheduler::new(world.pollset(0), Mux::default(), mailbox, settings);
-        let listen = ListenOptions {
-            address: address(),
-            backlog: 100,
-            first: Speaks::Either,
-            silent: Silence::Trusted,
-        };
-        scheduler.listen(&listen).unwrap();
+        let mut scheduler = world.scheduler(Mux::default(), settings, &[address()]);
         scheduler.service().file = Some(file("file-of-streams", &file_bytes()));
         Self { world, scheduler }
     }
@@ -181,7 +171,7 @@ impl Stage {
     }
 
     pub(crate) fn rest(&mut self) {
-        while self.scheduler.turn(TurnWait::Forbidden).unwrap() || self.world.is_ready(0) {}
+        self.world.settle(&mut self.scheduler);
     }
 
     /// Lets both sides talk for a while.

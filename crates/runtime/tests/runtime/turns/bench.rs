@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use runtime::mailbox::{Endpoint, EndpointRole, Mailbox, Waking, mesh};
-use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
+use runtime::scheduler::{Scheduler, SchedulerSettings};
 use runtime::service::{
     Context, Event, ListenerIndex, Next, Progress, SchedulerCommand, Service, ServiceContext,
 };
@@ -201,12 +201,7 @@ pub(crate) fn bench_with(faults: Faults, settings: SchedulerSettings) -> Bench {
 impl Bench {
     /// Runs turns until nothing is left to do now.
     pub(crate) fn turn(&mut self) {
-        for _ in 0..10_000 {
-            if !self.scheduler.turn(TurnWait::Forbidden).unwrap() && !self.world.is_ready(0) {
-                return;
-            }
-        }
-        panic!("it spins");
+        self.world.settle(&mut self.scheduler);
     }
 
     pub(crate) fn connect(&mut self) -> ClientId {

@@ -13,7 +13,7 @@ use crate::engine::ffi::inside::Inside;
 use crate::engine::ffi::stack::Stack;
 use crate::engine::host::{HostAnswer, PageHost};
 
-/// What a function has that Lua called.
+/// The arguments and results of a function that Lua called.
 pub(super) struct Called<'call> {
     pub(super) inside: Inside,
     pub(super) arguments: Stack<'call>,

@@ -13,7 +13,7 @@ use mlua_sys as api;
 use mlua_sys::lua_State;
 
 use crate::engine::ffi::innards::Running;
-use crate::engine::ffi::ledger::{Ledger, Meter};
+use crate::engine::ffi::ledger::{Block, Ledger, Meter};
 use crate::engine::ffi::pieces::Pieces;
 use crate::engine::host::{HostAnswer, PageHost};
 use crate::engine::keys::Keys;
@@ -333,7 +333,8 @@ unsafe extern "C" fn account(
         // SAFETY: the same call, to the allocator that made the block.
         let result = unsafe { allocator(inner, block, before, after) };
         if after != 0 {
-            memory.ledger.note_less((block.addr(), before), (result.addr(), after));
+            let before = Block::new(block.addr(), before);
+            memory.ledger.note_less(before, Block::new(result.addr(), after));
         }
         return result;
     }

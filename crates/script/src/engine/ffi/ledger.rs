@@ -70,6 +70,19 @@ impl Meter {
     }
 }
 
+/// Where a block is, and its bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block {
+    address: usize,
+    size: usize,
+}
+
+impl Block {
+    pub(super) fn new(address: usize, size: usize) -> Self {
+        Self { address, size }
+    }
+}
+
 /// A sampled block.
 #[derive(Clone, Copy, Debug)]
 struct Watched {
@@ -175,7 +188,6 @@ impl Ledger {
 
     /// A block was allocated. Returns whether the run should be checked, because a sample point was passed.
     #[inline]
-    #[must_use]
     pub(super) fn note_new(&self, address: usize, size: usize) -> bool {
         let left = self.left.get().wrapping_sub_unsigned(size as u64);
         self.left.set(left);
@@ -195,12 +207,15 @@ impl Ledger {
 
     /// A block has shrunk. It keeps its owner, and represents that much less.
     #[cold]
-    pub(super) fn note_less(&self, (old, before): (usize, usize), (new, after): (usize, usize)) {
+    pub(super) fn note_less(&self, before: Block, after: Block) {
         if self.watched.get() != 0
-            && let Some(block) = self.take_out(old)
+            && let Some(block) = self.take_out(before.address)
         {
-            let share = after as f64 / before as f64;
-            self.put_in(new, Watched { weight: (block.weight as f64 * share) as u64, ..block });
+            let share = after.size as f64 / before.size as f64;
+            self.put_in(
+                after.address,
+                Watched { weight: (block.weight as f64 * share) as u64, ..block },
+            );
         }
     }
 

@@ -60,7 +60,7 @@ pub(in crate::engine) struct Lua {
     at_end: AtEnd,
 }
 
-/// What happens to a state at its end.
+/// The fate of a state at its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AtEnd {
     /// It is closed, object by object.

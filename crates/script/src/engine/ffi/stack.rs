@@ -1,4 +1,4 @@
-//! What can be read of a Lua stack while nothing changes it: values and call levels.
+//! A Lua stack while nothing changes it: values and call levels.
 //!
 //! Owns the loans of bytes, which last as long as the stack is not changed. Never changes it.
 

@@ -18,7 +18,6 @@ const PACE_MS: u64 = 1000;
 #[derive(Debug, Default)]
 pub(in crate::admin) struct Streams(Vec<Stream>);
 
-/// One stream.
 #[derive(Debug)]
 struct Stream {
     process: ProcessId,
@@ -29,7 +28,7 @@ struct Stream {
     state: State,
 }
 
-/// What a stream does.
+/// The state of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// It is being answered, or its client has yet to take the last snapshot.
@@ -38,7 +37,7 @@ enum State {
     Resting,
 }
 
-/// What an open stream does when its connection is asked.
+/// The next step of an open stream when its connection is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::admin) enum Turn {
     /// It waits until it is due.

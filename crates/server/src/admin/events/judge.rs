@@ -1,4 +1,4 @@
-//! What is wrong with a scheduler, from two of its reports.
+//! The troubles of a scheduler, from two of its reports.
 //!
 //! Owns the thresholds' meaning. A pure function: the same two reports always tell the same, and two of a quiet
 //! scheduler tell nothing. Never keeps anything.
@@ -14,7 +14,7 @@ use crate::limits::{
 use crate::message::LogReport;
 use crate::upstream_report::UpstreamReport;
 
-/// What happened between two reports of a scheduler, of which there may be no first one.
+/// The events between two reports of a scheduler, of which there may be no first one.
 pub(super) fn judge(scheduler: usize, before: Option<&Vitals>, now: &Vitals) -> Vec<Trouble> {
     let mut found: Vec<Trouble> = now.remarks.iter().map(of_remark).collect();
     found.extend(of_turns(now));
@@ -24,6 +24,7 @@ pub(super) fn judge(scheduler: usize, before: Option<&Vitals>, now: &Vitals) -> 
         found.extend(of_network(before, now));
         found.extend(of_channels(before, now));
         found.extend(of_store(before, now));
+        found.extend(of_cluster(before, now));
         found.extend(of_errors(before, now));
         found.extend(of_rest(before, now));
     }
@@ -246,6 +247,23 @@ pub(super) fn of_log(before: LogReport, now: LogReport) -> Vec<Trouble> {
 /// Whether a server gets requests, apart from what operators ordered.
 fn is_up(standing: ServerStanding) -> bool {
     standing == ServerStanding::Up
+}
+
+/// Whether the cluster was lost, or came back.
+fn of_cluster(before: &Vitals, now: &Vitals) -> Option<Trouble> {
+    let (before, now) = (before.cluster.as_ref()?, now.cluster.as_ref()?);
+    match (before.is_up, now.is_up) {
+        (true, false) => {
+            let why = now.problem.as_deref().unwrap_or("the connection has ended");
+            let text = format!("there is no connection to the cluster: {why}");
+            Some(Trouble::new(Kind::ClusterAway, "", text))
+        }
+        (false, true) => {
+            let text = format!("connected to the cluster at {}", now.server);
+            Some(Trouble::new(Kind::ClusterBack, "", text))
+        }
+        _ => None,
+    }
 }
 
 fn of_upstreams(before: &[UpstreamReport], now: &[UpstreamReport]) -> Vec<Trouble> {

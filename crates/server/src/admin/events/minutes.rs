@@ -11,7 +11,6 @@ use crate::events::Kind;
 use crate::limits::{PROFILE_CUT_HALF, PROFILE_CUTS};
 use crate::profile_order::ProfileCut;
 
-/// The minutes.
 #[derive(Debug, Default)]
 pub(super) struct Minutes {
     /// The event that each was cut out for, and its time since 1970, the newest last.

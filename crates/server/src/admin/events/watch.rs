@@ -10,7 +10,7 @@ use crate::events::{Kind, Trouble, Vitals};
 use crate::limits::{EVENTS_LOOK_MS, EVENTS_PATIENCE_MS};
 use crate::message::{Message, ToLogWriter, ToScheduler};
 
-/// What is known of a scheduler.
+/// The last report of a scheduler, and how it answers.
 #[derive(Debug, Default)]
 struct Known {
     last: Option<Box<Vitals>>,

@@ -36,8 +36,7 @@ impl WebSocket {
         context: &mut Context<'_, Message>,
     ) -> After {
         let rights = self.lease.rights().clone();
-        let is_lost =
-            |site: &Site, name: &str| site.local.channels().may_subscribe(name, &rights).is_err();
+        let is_lost = |site: &Site, name: &str| !site.local.channels().still_allows(name, &rights);
         self.end(is_lost, (TOKEN_OVER, why), site, context)
     }
 

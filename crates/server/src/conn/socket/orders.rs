@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use channels::limits::{MEMBERS_TOLD, SUBSCRIPTIONS_PER_CONNECTION};
 use channels::{
-    ChannelRefusal, Position, PublishReceipt, Published, Publisher, Subscriber, SubscriberQuery,
+    ChannelRefusal, ChannelScope, Position, PublishReceipt, Published, Publisher, Subscriber,
     check_name,
 };
 use pages::RequestedAction;
@@ -18,7 +18,7 @@ use wire::http::status::Status;
 
 use super::{After, Asked, Speaks, WebSocket, tell};
 use crate::message::Message;
-use crate::site::{Site, Verdict, Veto, members_object, message_of, wish_of, written_value};
+use crate::site::{Site, Veto, Withheld, members_object, message_of, wish_of, written_value};
 
 const NO_ORDER: &str = "no order: one of `subscribe`, `unsubscribe`, `publish`, `token`, `members` and \
                         `ping` is required";
@@ -67,26 +67,19 @@ impl WebSocket {
         match (order.subscribe, order.unsubscribe, order.publish, order.token, order.members) {
             (Some(name), None, None, None, None) => {
                 let since = order.since.map(|since| since.parse().unwrap_or(Position::UNKNOWN));
-                match self.may_begin(&name, site, context) {
-                    Ok(Verdict::Later) => return After::Wait,
-                    Ok(Verdict::No(veto)) => {
-                        refuse_as((&veto).into(), &veto.why, (Some(&name), id), context)
-                    }
-                    Ok(Verdict::Yes) => {
-                        let done = self.subscribe(name.as_ref().into(), since, site, context);
-                        if let Err(refusal) = done {
-                            refuse_as(refusal.into(), refusal.as_str(), (Some(&name), id), context);
-                        }
-                    }
-                    Err(problem) => refuse(&problem, Some(&name), id, context),
-                }
+                let done = self.subscribe(&name, since, site, context);
+                return after(done, (Some(&name), id), context);
             }
             (None, Some(name), None, None, None) => self.unsubscribe(&name, id, site, context),
             (None, None, Some(name), None, None) => {
-                return self.publish(&name, order.data, id, site, context);
+                let done = self.publish(&name, order.data, id, site, context);
+                return after(done, (Some(&name), id), context);
             }
             (None, None, None, Some(token), None) => self.take_token(&token, id, site, context),
-            (None, None, None, None, Some(name)) => self.ask_members(&name, id, site, context),
+            (None, None, None, None, Some(name)) => {
+                let done = self.ask_members(&name, id, site, context);
+                return after(done, (Some(&name), id), context);
+            }
             (None, None, None, None, None) if order.ping == Some(true) => {
                 let mut text = "{\"pong\":true".to_owned();
                 end_object(&mut text, id);
@@ -97,48 +90,39 @@ impl WebSocket {
         After::More
     }
 
-    /// Whether the client may subscribe to this channel, including the answer of its module.
-    fn may_begin(
-        &self,
-        name: &str,
-        site: &mut Site,
-        context: &Context<'_, Message>,
-    ) -> Result<Verdict, String> {
-        self.check(name, site)?;
-        let allowed = site.local.channels().may_subscribe(name, self.lease.rights());
-        allowed.map_err(|refusal| refusal.to_string())?;
-        Ok(self.lease.ask((name, RequestedAction::Subscribe), site, context))
-    }
-
     /// Whether another subscription is allowed, to this channel.
-    fn check(&self, name: &str, site: &Site) -> Result<(), String> {
-        check_configured(name, site)?;
+    fn check(&self, name: &str) -> Result<(), NotDone> {
+        check_valid(name)?;
         let Speaks::Json(names) = &self.speaks else { return Ok(()) };
-        if names.iter().any(|known| **known == *name) {
-            return Err("it is subscribed to already".to_owned());
+        if self.is_subscribed(name) {
+            return Err("it is subscribed to already".to_owned().into());
         }
         if names.len() >= SUBSCRIPTIONS_PER_CONNECTION {
-            return Err(format!(
-                "a connection has at most {SUBSCRIPTIONS_PER_CONNECTION} subscriptions"
-            ));
+            let why =
+                format!("a connection has at most {SUBSCRIPTIONS_PER_CONNECTION} subscriptions");
+            return Err(why.into());
         }
         Ok(())
     }
 
-    pub(super) fn subscribe(
+    fn subscribe(
         &mut self,
-        name: Box<str>,
+        name: &str,
         since: Option<Position>,
         site: &mut Site,
         context: &mut Context<'_, Message>,
-    ) -> Result<(), ChannelRefusal> {
-        let (format, rights) = (self.format(), self.lease.rights());
-        let subscriber = Subscriber { process: context.id, format, rights };
-        let out = context.output.buffer();
-        let subscription = site.local.channels().subscribe(&name, subscriber, since, out)?;
-        self.subscriptions.push(subscription);
+    ) -> Result<(), NotDone> {
+        self.check(name)?;
+        let rights = self.lease.rights();
+        let ruling = site.local.channels().may_subscribe(name, ChannelScope::Configured, rights)?;
+        let right = ruling.decide(|rule| {
+            self.lease.ask((name, rule, RequestedAction::Subscribe), site, context)
+        })?;
+        let subscriber = Subscriber { process: context.id, format: self.format() };
+        let (mut channels, out) = (site.local.channels(), context.output.buffer());
+        self.subscriptions.push(channels.subscribe(&right, subscriber, since, out)?);
         if let Speaks::Json(names) = &mut self.speaks {
-            names.push(name);
+            names.push(name.into());
         }
         Ok(())
     }
@@ -159,35 +143,39 @@ impl WebSocket {
         tell(&unsubscribed(name, None), context);
     }
 
-    /// The client requests the members of a channel.
+    /// The client requests the members of a channel, as those may who may subscribe to it.
     fn ask_members(
         &mut self,
         name: &str,
         id: Option<u64>,
         site: &mut Site,
         context: &mut Context<'_, Message>,
-    ) {
-        let allowed = check_configured(name, site).and_then(|()| {
-            let allowed = site.local.channels().may_subscribe(name, self.lease.rights());
-            allowed.map_err(|refusal| refusal.to_string())
-        });
-        let problem = match allowed {
-            Err(problem) => problem,
-            Ok(()) if self.asked.is_some() => "one question after the other".to_owned(),
-            Ok(()) => {
-                let channel = name.into();
-                self.asked = Some(Box::new(Asked { process: context.id, channel, id }));
-                return self.tell_members(site, context);
-            }
-        };
-        refuse(&problem, Some(name), id, context);
+    ) -> Result<(), NotDone> {
+        if self.asked.is_some() {
+            return Err("one question after the other".to_owned().into());
+        }
+        check_valid(name)?;
+        let rights = self.lease.rights();
+        let ruling = site.local.channels().may_subscribe(name, ChannelScope::Configured, rights)?;
+        let right = ruling.decide(|rule| match self.is_subscribed(name) {
+            true => Ok(()),
+            false => self.lease.ask((name, rule, RequestedAction::Subscribe), site, context),
+        })?;
+        let query = right.members(MEMBERS_TOLD);
+        let channel = name.into();
+        self.asked = Some(Box::new(Asked { process: context.id, channel, query, id }));
+        self.tell_members(site, context);
+        Ok(())
+    }
+
+    fn is_subscribed(&self, name: &str) -> bool {
+        matches!(&self.speaks, Speaks::Json(names) if names.iter().any(|known| **known == *name))
     }
 
     /// Sends the requested members when all schedulers have answered.
     pub(super) fn tell_members(&mut self, site: &mut Site, context: &mut Context<'_, Message>) {
         let Some(asked) = self.asked.take() else { return };
-        let question = SubscriberQuery::Members((&*asked.channel).into(), MEMBERS_TOLD);
-        let Some(found) = site.local.channels().survey(context.id, &question) else {
+        let Some(found) = site.local.channels().survey(context.id, &asked.query) else {
             self.asked = Some(asked);
             return;
         };
@@ -228,42 +216,22 @@ impl WebSocket {
         id: Option<u64>,
         site: &mut Site,
         context: &mut Context<'_, Message>,
-    ) -> After {
-        let body = check_configured(name, site).and_then(|()| {
-            let allowed = site.local.channels().may_publish(name, self.lease.rights());
-            allowed.map_err(|refusal| refusal.to_string())?;
-            message_of(data)
-        });
-        let verdict =
-            body.map(|body| (self.lease.ask((name, wish_of(&body)), site, context), body));
-        let body = match verdict {
-            Ok((Verdict::Yes, body)) => body,
-            Ok((Verdict::Later, _)) => return After::Wait,
-            Ok((Verdict::No(veto), _)) => {
-                refuse_as((&veto).into(), &veto.why, (Some(name), id), context);
-                return After::More;
-            }
-            Err(problem) => {
-                refuse(&problem, Some(name), id, context);
-                return After::More;
-            }
-        };
+    ) -> Result<(), NotDone> {
+        check_valid(name)?;
+        let sender = self.lease.sender();
+        let ruling = site.local.channels().may_publish(name, ChannelScope::Configured, sender)?;
+        let body = message_of(data)?;
+        let right =
+            ruling.decide(|rule| self.lease.ask((name, rule, wish_of(&body)), site, context))?;
         // A client that gives a number wants to know the result of its message.
         let publisher =
             id.map(|id| Publisher { process: context.id, told: PublishReceipt::ByReceipt(id) });
-        let (sender, now_ms) = (self.lease.sender(), context.now.monotonic_ms());
-        match site.publish_in_order(name, body, sender, publisher, now_ms) {
-            Ok(Some(done)) => {
-                if let Some(id) = id {
-                    tell(&published(id, Ok(done)), context);
-                }
-            }
-            Ok(None) => {}
-            Err(refusal) => {
-                refuse_as(refusal.into(), refusal.as_str(), (Some(name), id), context);
-            }
+        let now_ms = context.now.monotonic_ms();
+        let done = site.publish_in_order(&right, body, publisher, now_ms)?;
+        if let (Some(done), Some(id)) = (done, id) {
+            tell(&published(id, Ok(done)), context);
         }
-        After::More
+        Ok(())
     }
 }
 
@@ -285,12 +253,8 @@ fn end_object(text: &mut String, id: Option<u64>) {
     text.push('}');
 }
 
-/// HTTP clients can only use configured channels.
-fn check_configured(name: &str, site: &Site) -> Result<(), String> {
-    check_name(name.as_bytes()).map_err(|problem| problem.to_string())?;
-    let channels = site.local.channels();
-    let configured = channels.rulebook().configured(name);
-    configured.map(drop).ok_or_else(|| "no [[channel]] has a pattern for this name".to_owned())
+fn check_valid(name: &str) -> Result<(), NotDone> {
+    check_name(name.as_bytes()).map(drop).map_err(|problem| problem.to_string().into())
 }
 
 /// The text that tells a client the result of the message with this number.
@@ -301,6 +265,54 @@ pub(super) fn published(id: u64, result: Result<Published, ChannelRefusal>) -> S
         }
         Err(refusal) => format!("{{\"error\":{},\"id\":{id}}}", json(&refusal.to_string())),
     }
+}
+
+/// Why an order about a channel is not executed.
+enum NotDone {
+    Problem(String),
+    Rules(ChannelRefusal),
+    Module(Veto),
+    /// The module of the channel has not decided.
+    Undecided,
+}
+
+impl From<String> for NotDone {
+    fn from(problem: String) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+impl From<ChannelRefusal> for NotDone {
+    fn from(refusal: ChannelRefusal) -> Self {
+        Self::Rules(refusal)
+    }
+}
+
+impl From<Withheld> for NotDone {
+    fn from(withheld: Withheld) -> Self {
+        match withheld {
+            Withheld::Refused(veto) => Self::Module(veto),
+            Withheld::Undecided => Self::Undecided,
+        }
+    }
+}
+
+/// Tells a client why its order was not executed.
+fn after(
+    done: Result<(), NotDone>,
+    about: (Option<&str>, Option<u64>),
+    context: &mut Context<'_, Message>,
+) -> After {
+    match done {
+        Ok(()) => {}
+        Err(NotDone::Undecided) => return After::Wait,
+        Err(NotDone::Problem(problem)) => refuse_as(Refused::Always, &problem, about, context),
+        Err(NotDone::Rules(refusal)) => {
+            refuse_as(refusal.into(), refusal.as_str(), about, context);
+        }
+        Err(NotDone::Module(veto)) => refuse_as((&veto).into(), &veto.why, about, context),
+    }
+    After::More
 }
 
 /// Whether the same order may be accepted later.
@@ -320,8 +332,12 @@ impl From<&Veto> for Refused {
 impl From<ChannelRefusal> for Refused {
     fn from(refusal: ChannelRefusal) -> Self {
         match refusal {
-            ChannelRefusal::Full | ChannelRefusal::Busy | ChannelRefusal::TooOften => Self::ForNow,
-            ChannelRefusal::Denied
+            ChannelRefusal::Full
+            | ChannelRefusal::Busy
+            | ChannelRefusal::Unconfirmed
+            | ChannelRefusal::TooOften => Self::ForNow,
+            ChannelRefusal::Unknown
+            | ChannelRefusal::Denied
             | ChannelRefusal::NoToken
             | ChannelRefusal::NoCertificate
             | ChannelRefusal::TooLarge => Self::Always,

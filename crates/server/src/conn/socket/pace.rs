@@ -10,7 +10,7 @@ use super::{Speaks, WebSocket, close};
 use crate::message::Message;
 use crate::site::Site;
 
-/// What to do after a message of the client.
+/// The next step after a message of the client.
 pub(super) enum After {
     /// Read the next one.
     More,
@@ -52,7 +52,7 @@ impl WebSocket {
         }
     }
 
-    /// What the process does next, if no message is held.
+    /// The next step of the process, if no message is held.
     pub(super) fn next(&mut self, after: After, context: &mut Context<'_, Message>) -> Next {
         match after {
             After::More if context.output_is_full() => Next::Park,

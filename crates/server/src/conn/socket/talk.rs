@@ -3,7 +3,7 @@
 //! Owns the module's operations on the socket, and that the next message is read when the module
 //! waits for one.
 
-use channels::{ChannelRefusal, NameProblem, Rights, Subscriber, SubscriptionState, check_name};
+use channels::{ChannelRefusal, NameProblem, Subscriber, SubscriptionState, check_name};
 use pages::Saying;
 use runtime::service::Context;
 use wire::websocket::{
@@ -104,10 +104,10 @@ impl WebSocket {
         if names.len() >= channels::limits::SUBSCRIPTIONS_PER_CONNECTION {
             return Err(ChannelRefusal::Full.as_str());
         }
-        let process = context.id;
-        let subscriber = Subscriber { process, format, rights: &Rights::ALL };
-        let out = context.output.buffer();
-        let subscription = site.local.channels().subscribe(name, subscriber, None, out);
+        let subscriber = Subscriber { process: context.id, format };
+        let (mut channels, out) = (site.local.channels(), context.output.buffer());
+        let right = channels.server_right(name);
+        let subscription = channels.subscribe(&right.to_subscribe(), subscriber, None, out);
         self.subscriptions.push(subscription.map_err(ChannelRefusal::as_str)?);
         names.push(name.into());
         Ok(())

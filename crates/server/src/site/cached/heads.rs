@@ -22,7 +22,7 @@ use crate::site::exchange::Exchange;
 use crate::site::proxy::carried::{Refused, Stage};
 use crate::site::state::Site;
 
-/// What becomes of the head of an answer.
+/// The use of the head of an answer.
 pub(in crate::site) enum Headed {
     /// The client gets it, with this report.
     Passed(Option<String>),

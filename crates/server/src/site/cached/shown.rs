@@ -1,4 +1,4 @@
-//! What a client gets of a stored answer.
+//! The parts of a stored answer that a client gets.
 //!
 //! Owns its head: status, `Age`, `Cache-Status`, ranges. Never asks a server.
 
@@ -78,7 +78,7 @@ impl Site {
     }
 }
 
-/// What the client gets. `size`: the length of the body, if it is known.
+/// The answer for the client. `size`: the length of the body, if it is known.
 pub(super) fn selection_of(
     object: &Object,
     size: Option<usize>,

@@ -55,7 +55,7 @@ enum Pace {
     Writes,
 }
 
-/// What the disk gets.
+/// The copy for the disk.
 pub(in crate::site) enum ForDisk {
     Part(SaveId, Vec<u8>),
     End(SaveId),
@@ -189,7 +189,7 @@ impl Fill {
         }
     }
 
-    /// What the disk is given next.
+    /// The next piece for the disk.
     pub(in crate::site) fn for_disk(&mut self) -> Option<ForDisk> {
         let (progress, arrived) = (self.progress, self.dropped + self.body.len());
         let saving = self.saving.as_mut()?;

@@ -1,4 +1,4 @@
-//! What the caches have on disks.
+//! The answers that the caches have on disks.
 //!
 //! Owns what follows from the answers of the disks: for the requests that wait for one, and for answers that are being
 //! received and stored there. `disk_desk` has the orders.

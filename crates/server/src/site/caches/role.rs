@@ -1,4 +1,4 @@
-//! What each request has to do with a cache.
+//! The role of a cache for each request.
 //!
 //! Owns the shapes. `desk` has the role of each request.
 
@@ -8,7 +8,7 @@ use cache::{AnswerKey, FetchId, ForwardReason, Object};
 
 use super::told::Told;
 
-/// What a request has to do with a cache.
+/// The role of a cache for a request.
 #[derive(Clone, Debug)]
 pub(in crate::site) enum Role {
     /// A server answers it, and the answer is perhaps stored.

@@ -1,4 +1,4 @@
-//! What a client is told of what a cache did.
+//! The `Cache-Status` of an answer.
 //!
 //! Owns the value of `Cache-Status` (RFC 9211) of one answer. Never writes it.
 

@@ -21,7 +21,7 @@ pub(in crate::site) struct Wanted<'a> {
     pub(in crate::site) validated: Option<&'a Object>,
 }
 
-/// What the head of an answer to a fetch means.
+/// The meaning of the head of an answer to a fetch.
 pub(in crate::site) enum Verdict {
     /// This stored answer has not changed.
     Unchanged(Rc<Object>),
@@ -66,7 +66,7 @@ impl Caches {
         Some(object)
     }
 
-    /// What a head means, which is noted.
+    /// The meaning of a head, which is noted.
     pub(in crate::site) fn judge_head(
         &mut self,
         upstream: &str,

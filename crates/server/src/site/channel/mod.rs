@@ -9,7 +9,10 @@ mod programs;
 mod publishing;
 mod reading;
 
-use channels::{ChannelRefusal, Credential, NameProblem, Rights, TokenProblem, check_name};
+use channels::{
+    ChannelRefusal, ChannelScope, Credential, NameProblem, Rights, RuleNumber, Ruling,
+    SubscribeRight, TokenProblem, check_name,
+};
 use config::route::FoundRoute;
 use http::{Answer, AnswerContext, Request};
 use pages::{KeptRequest, RequestedAction};
@@ -22,7 +25,7 @@ pub(super) use self::answers::answer_handshake_problem;
 pub(crate) use self::answers::members_object;
 use self::answers::{answer_json, answer_preflight, refuse};
 pub(crate) use self::publishing::wish_of;
-use super::asking::{Question, Verdict, Veto};
+use super::asking::{Question, Veto, Withheld};
 use super::exchange::{Exchange, allow};
 use super::orders::KeyProblem;
 use super::state::Site;
@@ -32,22 +35,17 @@ use crate::message::Message;
 use crate::origin::{Origin, origin_of};
 use crate::program_keys::bearer_of;
 
-/// The path prefix of channels.
-const PREFIX: &str = "/channels";
-
 /// The methods of channels.
 const CHANNEL_METHODS: &str = "GET, POST, OPTIONS";
 
-/// The channel in a path; an empty name stands for all channels. `None`: the path is not below the prefix.
-pub(super) fn channel_in(path: &str) -> Option<&str> {
-    let rest = path.strip_prefix(PREFIX)?;
-    if rest.is_empty() { Some("") } else { rest.strip_prefix('/') }
+/// The channel in the path of a route of channels, behind its first segment; an empty name stands for all channels.
+pub(super) fn channel_in(path: &str) -> &str {
+    path.splitn(3, '/').nth(2).unwrap_or_default()
 }
 
 /// Why a request for a channel is not answered.
 enum Refused {
     Name(NameProblem),
-    Unknown,
     Origin,
     Token(TokenProblem),
     Key(KeyProblem),
@@ -66,7 +64,7 @@ impl Refused {
             Self::Name(_) | Self::Json(_) | Self::Key(_) | Self::Orders(_) | Self::Query(_) => {
                 Status::BAD_REQUEST
             }
-            Self::Unknown => Status::NOT_FOUND,
+            Self::Rules(ChannelRefusal::Unknown) => Status::NOT_FOUND,
             Self::Token(_) | Self::NoProgram | Self::Rules(ChannelRefusal::NoToken) => {
                 Status::UNAUTHORIZED
             }
@@ -75,7 +73,9 @@ impl Refused {
             }
             Self::Rules(ChannelRefusal::TooLarge) => Status::CONTENT_TOO_LARGE,
             Self::Rules(ChannelRefusal::TooOften) => Status::TOO_MANY_REQUESTS,
-            Self::Rules(ChannelRefusal::Full | ChannelRefusal::Busy) => Status::SERVICE_UNAVAILABLE,
+            Self::Rules(
+                ChannelRefusal::Full | ChannelRefusal::Busy | ChannelRefusal::Unconfirmed,
+            ) => Status::SERVICE_UNAVAILABLE,
             Self::Module(veto) => veto.status,
             Self::Head => Status::REQUEST_HEADER_FIELDS_TOO_LARGE,
         }
@@ -84,7 +84,6 @@ impl Refused {
     fn text(&self) -> String {
         match self {
             Self::Name(problem) => problem.to_string(),
-            Self::Unknown => "no [[channel]] has a pattern for this name".to_owned(),
             Self::Origin => {
                 "pages of other sites may not do this, except those in `origins` of [channels]"
                     .to_owned()
@@ -121,12 +120,7 @@ pub(super) fn refuse_origin(origin: &Origin<'_>, exchange: &mut Exchange<'_, '_>
 }
 
 impl Site {
-    /// The channel in a path, if channels are configured.
-    pub(super) fn channel_of<'p>(&self, path: &'p str) -> Option<&'p str> {
-        if self.data.rulebook.is_empty() { None } else { channel_in(path) }
-    }
-
-    /// What the connection whose request was just answered changes to.
+    /// The protocol to which the connection changes whose request was just answered.
     pub(crate) fn take_upgraded(&mut self) -> Option<Upgraded> {
         self.upgraded.take()
     }
@@ -134,12 +128,12 @@ impl Site {
     /// Answers a request for a channel, or lets it wait.
     pub(super) fn answer_channel(
         &mut self,
-        name: &str,
         query: Option<&[u8]>,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
+        let name = channel_in(&found.path);
         let answer = self.answer_asked(name, query, found, exchange, context);
         if !matches!(answer, Answer::Wait) {
             // A result it waited for must not be given to the next request of the connection, even if a token has
@@ -198,40 +192,33 @@ impl Site {
         }
     }
 
-    /// Checks that the name is that of a configured channel.
-    fn check_channel(&self, name: &str) -> Result<(), Refused> {
+    /// Whether the rules let a reader of a channel begin.
+    fn may_read<'r>(
+        &self,
+        name: &'r str,
+        rights: &'r Rights,
+    ) -> Result<Ruling<SubscribeRight<'r>>, Refused> {
         check_name(name.as_bytes()).map_err(Refused::Name)?;
-        self.data.rulebook.configured(name).map(drop).ok_or(Refused::Unknown)
+        let ruling = self.local.channels().may_subscribe(name, ChannelScope::Configured, rights);
+        ruling.map_err(Refused::Rules)
     }
 
-    fn check_reader(&self, name: &str, rights: &Rights) -> Result<(), Refused> {
-        self.check_channel(name)?;
-        self.local.channels().may_subscribe(name, rights).map_err(Refused::Rules)
-    }
-
-    /// Asks the channel's module about a request. `None`: the answer comes later.
+    /// Asks the module of a channel, which these rules name, about a request.
     fn ask_about(
         &mut self,
-        (name, query): (&str, Option<&[u8]>),
+        (channel, rule, query): (&str, RuleNumber, Option<&[u8]>),
         wish: RequestedAction<'_>,
         rights: &Rights,
         (request, found): (&Request<'_>, &FoundRoute<'_>),
         context: &AnswerContext<'_, Message>,
-    ) -> Option<Result<(), Refused>> {
-        if !self.asks_about(name) {
-            return Some(Ok(()));
-        }
+    ) -> Result<(), Withheld> {
         let kept = KeptRequest::of(request, query, self.data.config.site_name(found.host));
         let process = context.id;
-        let question = Question { process, channel: name, wish, rights, request: &kept };
-        match self.ask(question, (context.now, context.mail.endpoint())) {
-            Verdict::Yes => Some(Ok(())),
-            Verdict::No(veto) => Some(Err(Refused::Module(veto))),
-            Verdict::Later => None,
-        }
+        let question = Question { process, channel, rule, wish, rights, request: &kept };
+        self.ask(question, (context.now, context.mail.endpoint()))
     }
 
-    /// What a client shows: a key or a token.
+    /// The credential that a client shows: a key or a token.
     pub(crate) fn read_shown(
         &self,
         text: &[u8],

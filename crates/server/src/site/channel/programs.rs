@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use channels::limits::MEMBERS_TOLD;
 use channels::{
-    ChannelRefusal, Offer, PublishOutcome, PublishReceipt, Publisher, Rights, Sender,
-    SubscriberQuery,
+    ChannelRefusal, Offer, PublishOutcome, PublishReceipt, Publisher, Rights, SubscriberQuery,
 };
 use http::{Answer, AnswerContext};
 use wire::http::status::Status;
@@ -83,7 +82,8 @@ impl Site {
         match order {
             Order::Publish { channel, offer } => self.publish_of_program(channel, offer, context),
             Order::Members(name) => {
-                let question = SubscriberQuery::Members(Arc::clone(name), MEMBERS_TOLD);
+                let right = self.data.rulebook.server_right(name);
+                let question = right.to_subscribe().members(MEMBERS_TOLD);
                 let found = self.local.channels().survey(process, &question)?;
                 Some(members_object(name, &found))
             }
@@ -97,12 +97,13 @@ impl Site {
                 Some(format!("{{\"channels\":{}}}", serde_json::Value::Object(counts)))
             }
             Order::History { channel, since } => {
-                let rules = self.data.rulebook.of(channel);
-                if !rules.history.keeps() {
+                let right = self.data.rulebook.server_right(channel);
+                if !self.keeps_history(right.rule()) {
                     return Some(wrong("the channel has no history; set `history`"));
                 }
                 let times = (context.now.monotonic_ms(), 0);
-                match self.local.channels().poll(channel, *since, (process, &Rights::ALL), times) {
+                let right = right.to_subscribe();
+                match self.local.channels().poll(&right, *since, process, times) {
                     Ok(Some(messages)) => Some(String::from_utf8_lossy(&messages).into_owned()),
                     Ok(None) => None,
                     Err(refusal) => Some(wrong(&refusal.to_string())),
@@ -132,8 +133,9 @@ impl Site {
             PublishOutcome::None => {
                 let publisher = Publisher { process: context.id, told: PublishReceipt::ByResuming };
                 let (offer, now_ms) = (offer.clone(), context.now.monotonic_ms());
-                let done =
-                    self.publish_in_order(channel, offer, Sender::SERVER, Some(publisher), now_ms);
+                let right = self.data.rulebook.server_right(channel);
+                let right = right.to_publish();
+                let done = self.publish_in_order(&right, offer, Some(publisher), now_ms);
                 match done {
                     Ok(None) => return None,
                     Ok(Some(published)) => Ok(published),

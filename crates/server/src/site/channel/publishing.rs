@@ -3,8 +3,8 @@
 //! Owns the type of a body, which its media type determines.
 
 use channels::{
-    Offer, Payload, PayloadKind, PublishOutcome, PublishReceipt, Published, Publisher, Rights,
-    Sender,
+    ChannelScope, Offer, Payload, PayloadType, PublishOutcome, PublishReceipt, Published,
+    Publisher, Rights, Sender, check_name,
 };
 use config::route::FoundRoute;
 use http::{Answer, AnswerContext, BodyPolicy, Request};
@@ -12,28 +12,33 @@ use pages::{MessageValue, RequestedAction};
 use wire::http::method::Method;
 use wire::http::status::Status;
 
-use super::Refused;
 use super::answers::{answer_json, refuse};
+use super::{Refused, channel_in};
 use crate::limits::PROGRAM_BODY_SIZE;
 use crate::message::Message;
 use crate::origin::Origin;
+use crate::site::asking::Withheld;
 use crate::site::exchange::Exchange;
 use crate::site::orders::check_key;
 use crate::site::state::Site;
 
 impl Site {
     /// The body of a message is collected.
-    pub(in crate::site) fn channel_body_policy(&self, request: &Request<'_>) -> Option<BodyPolicy> {
+    pub(in crate::site) fn channel_body_policy(
+        &self,
+        path: &str,
+        request: &Request<'_>,
+    ) -> BodyPolicy {
         if request.method() != Method::Post {
-            return None;
+            return BodyPolicy::Ignore;
         }
-        let limit = match self.channel_of(request.path())? {
+        let limit = match channel_in(path) {
             // Orders of a program. The orders of a client that is not a program are not read.
             "" if self.is_program(request) => PROGRAM_BODY_SIZE,
-            "" => return None,
+            "" => return BodyPolicy::Ignore,
             _ => config::limits::CHANNEL_MESSAGE_SIZE_MAX,
         };
-        Some(BodyPolicy::Collect { limit })
+        BodyPolicy::Collect { limit }
     }
 
     pub(super) fn answer_publish(
@@ -71,7 +76,10 @@ impl Site {
         (request, found): (&Request<'_>, &FoundRoute<'_>),
         context: &AnswerContext<'_, Message>,
     ) -> Result<Option<Published>, Refused> {
-        self.check_channel(name)?;
+        check_name(name.as_bytes()).map_err(Refused::Name)?;
+        let sender = Sender { rights, address: Some(request.peer.address) };
+        let ruling = self.local.channels().may_publish(name, ChannelScope::Configured, sender);
+        let ruling = ruling.map_err(Refused::Rules)?;
         let media = request.field("content-type").unwrap_or_default();
         let media = media.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
         let body = if media.eq_ignore_ascii_case(b"application/json") {
@@ -81,21 +89,22 @@ impl Site {
         } else {
             Payload::of_bytes(request.body)
         };
-        self.local.channels().may_publish(name, rights).map_err(Refused::Rules)?;
-        let wish = wish_of(&body);
-        match self.ask_about((name, query), wish, rights, (request, found), context) {
-            Some(allowed) => allowed?,
-            None => return Ok(None),
-        }
+        let decided = ruling.decide(|rule| {
+            let (channel, wish) = ((name, rule, query), wish_of(&body));
+            self.ask_about(channel, wish, rights, (request, found), context)
+        });
+        let right = match decided {
+            Ok(right) => right,
+            Err(Withheld::Refused(veto)) => return Err(Refused::Module(veto)),
+            Err(Withheld::Undecided) => return Ok(None),
+        };
         let key = match request.field("idempotency-key") {
             Some(key) => Some(check_key(key).map_err(Refused::Key)?),
             None => None,
         };
-        let sender = Sender { rights, address: Some(request.peer.address) };
         let publisher = Publisher { process: context.id, told: PublishReceipt::ByResuming };
         let now_ms = context.now.monotonic_ms();
-        let published =
-            self.publish_in_order(name, Offer { body, key }, sender, Some(publisher), now_ms);
+        let published = self.publish_in_order(&right, Offer { body, key }, Some(publisher), now_ms);
         published.map_err(Refused::Rules)
     }
 }
@@ -103,7 +112,7 @@ impl Site {
 /// The wish of a client that publishes this.
 pub(crate) fn wish_of(body: &Payload) -> RequestedAction<'_> {
     let value =
-        if body.kind() == PayloadKind::Json { MessageValue::Json } else { MessageValue::Text };
+        if body.kind() == PayloadType::Json { MessageValue::Json } else { MessageValue::Text };
     RequestedAction::Publish { message: body.bytes(), value }
 }
 

@@ -4,7 +4,7 @@
 //! processes.
 
 use channels::limits::{POLL_MS, POLL_MS_MAX};
-use channels::{Position, Rights};
+use channels::{Position, Rights, RuleNumber, Ruling, SubscribeRight};
 use config::route::FoundRoute;
 use http::{Answer, AnswerContext, FieldList, Request};
 use pages::{KeptRequest, RequestedAction};
@@ -19,6 +19,7 @@ use super::answers::{answer_handshake_problem, answer_json, refuse};
 use crate::limits::KEPT_REQUEST_SIZE;
 use crate::message::Message;
 use crate::origin::{Origin, write_origin};
+use crate::site::asking::Withheld;
 use crate::site::exchange::Exchange;
 use crate::site::state::Site;
 use crate::site::upgraded::{Upgrade, Upgraded};
@@ -35,11 +36,13 @@ impl Site {
         (exchange, found): (&mut Exchange<'_, '_>, &FoundRoute<'_>),
         context: &AnswerContext<'_, Message>,
     ) -> Answer {
-        if !name.is_empty()
-            && let Err(refused) = self.check_reader(name, &rights)
-        {
-            return refuse(&refused, origin, exchange);
-        }
+        let ruling = match name {
+            "" => None,
+            name => match self.may_read(name, &rights) {
+                Ok(ruling) => Some(ruling),
+                Err(refused) => return refuse(&refused, origin, exchange),
+            },
+        };
         let token = match websocket::check(exchange.request.head) {
             Ok(token) => token,
             Err(problem) => return answer_handshake_problem(problem, origin, exchange),
@@ -53,10 +56,11 @@ impl Site {
             }
             kept = Some(Box::new(request));
         }
-        if !name.is_empty() {
+        let mut right = None;
+        if let Some(ruling) = ruling {
             let asked = (exchange.request, found);
-            match self.may_begin((name, query), &rights, asked, context) {
-                Some(Ok(())) => {}
+            match self.may_begin((name, query), (&rights, ruling), asked, context) {
+                Some(Ok(begins)) => right = Some(begins.keep()),
                 Some(Err(refused)) => return refuse(&refused, origin, exchange),
                 None => return Answer::Wait,
             }
@@ -72,10 +76,9 @@ impl Site {
         }
         let extension = self.write_extension(exchange);
         exchange.reply.end_head();
-        let to = match name {
-            "" => Upgrade::JsonSocket(None),
-            name if speaks_json => Upgrade::JsonSocket(Some(name.into())),
-            name => Upgrade::Socket(name.into()),
+        let to = match right {
+            Some(right) if !speaks_json => Upgrade::Socket(right),
+            right => Upgrade::JsonSocket(right),
         };
         let address = exchange.request.peer.address;
         self.upgraded = Some(Upgraded { to, rights, address, request: kept, extension });
@@ -84,33 +87,39 @@ impl Site {
 
     /// Whether a reader may begin: its channel's module allows it, and a long poll needs nothing else. The others are
     /// answered when every message from then on reaches them. `None`: that comes later.
-    fn may_begin(
+    fn may_begin<'r>(
         &mut self,
         (name, query): (&str, Option<&[u8]>),
-        rights: &Rights,
+        (rights, ruling): (&Rights, Ruling<SubscribeRight<'r>>),
         (request, found): (&Request<'_>, &FoundRoute<'_>),
         context: &AnswerContext<'_, Message>,
-    ) -> Option<Result<(), Refused>> {
-        // One that waits for its channel was already allowed.
-        if !self.local.channels().is_polling(context.id)
-            && let Err(refused) = self.ask_about(
-                (name, query),
-                RequestedAction::Subscribe,
-                rights,
-                (request, found),
-                context,
-            )?
-        {
-            return Some(Err(refused));
-        }
+    ) -> Option<Result<SubscribeRight<'r>, Refused>> {
+        let decided = ruling.decide(|rule| {
+            if self.local.channels().is_polling(context.id) {
+                // One that waits for its channel was already allowed.
+                return Ok(());
+            }
+            let (channel, wish) = ((name, rule, query), RequestedAction::Subscribe);
+            self.ask_about(channel, wish, rights, (request, found), context)
+        });
+        let right = match decided {
+            Ok(right) => right,
+            Err(Withheld::Refused(veto)) => return Some(Err(Refused::Module(veto))),
+            Err(Withheld::Undecided) => return None,
+        };
         if request.head.upgrade.is_none() && !wants_events(request) {
-            return Some(Ok(()));
+            return Some(Ok(right));
         }
-        match self.local.channels().is_ready(name, context.id) {
-            Ok(true) => Some(Ok(())),
+        match self.local.channels().is_ready(&right, context.id) {
+            Ok(true) => Some(Ok(right)),
             Ok(false) => None,
             Err(refusal) => Some(Err(Refused::Rules(refusal))),
         }
+    }
+
+    /// Whether messages of channels with these rules can be asked for later.
+    pub(super) fn keeps_history(&self, rule: RuleNumber) -> bool {
+        self.data.rulebook.policy(rule).is_some_and(|rules| rules.history.keeps())
     }
 
     /// Accepts compressed messages, if they are configured and the client offers them.
@@ -135,19 +144,20 @@ impl Site {
         (exchange, found): (&mut Exchange<'_, '_>, &FoundRoute<'_>),
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        if let Err(refused) = self.check_reader(name, &rights) {
-            return refuse(&refused, origin, exchange);
-        }
+        let ruling = match self.may_read(name, &rights) {
+            Ok(ruling) => ruling,
+            Err(refused) => return refuse(&refused, origin, exchange),
+        };
         let wanted = match Wanted::of(exchange.request, query) {
             Ok(wanted) => wanted,
             Err(refused) => return refuse(&refused, origin, exchange),
         };
         let asked = (exchange.request, found);
-        match self.may_begin((name, query), &rights, asked, context) {
-            Some(Ok(())) => {}
+        let right = match self.may_begin((name, query), (&rights, ruling), asked, context) {
+            Some(Ok(right)) => right,
             Some(Err(refused)) => return refuse(&refused, origin, exchange),
             None => return Answer::Wait,
-        }
+        };
         if wants_events(exchange.request) {
             exchange.reply.close();
             exchange.reply.begin(Status::OK);
@@ -160,19 +170,19 @@ impl Site {
             ]);
             exchange.reply.fields(fields.fields());
             exchange.reply.end_head();
-            let to = Upgrade::Events(name.into(), wanted.since);
+            let to = Upgrade::Events(right.keep(), wanted.since);
             let address = exchange.request.peer.address;
             self.upgraded =
                 Some(Upgraded { to, rights, address, request: None, extension: Extension::None });
             return Answer::Upgrade;
         }
-        if !self.data.rulebook.of(name).history.keeps() {
+        if !self.keeps_history(right.rule()) {
             let told = "{\"error\":\"a long poll needs a channel with a history; ask for text/event-stream, \
                         or set `history`\"}";
             return answer_json(Status::NOT_ACCEPTABLE, told, origin, exchange);
         }
         let times = (context.now.monotonic_ms(), wanted.wait_ms);
-        match self.local.channels().poll(name, wanted.since, (context.id, &rights), times) {
+        match self.local.channels().poll(&right, wanted.since, context.id, times) {
             Ok(Some(messages)) => {
                 let text = String::from_utf8_lossy(&messages);
                 answer_json(Status::OK, &text, origin, exchange)
@@ -183,7 +193,7 @@ impl Site {
     }
 }
 
-/// What a reader requests in addition to the channel.
+/// The parameters of a reader, besides the channel.
 struct Wanted {
     since: Option<Position>,
     wait_ms: u64,

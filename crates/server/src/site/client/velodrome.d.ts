@@ -2,7 +2,7 @@
 interface VelodromeMessage {
   /** The channel that it was published to. */
   channel: string;
-  /** Its number, from 1 without gaps. */
+  /** Its number, which is higher than that of the message before. Numbers may be left out. */
   offset: number;
   /** The position behind it: a later visit can go on there. */
   since: string;

@@ -11,7 +11,6 @@ use config::{ProxiedBodies, RouteAction};
 use http::{AnswerContext, BodyPolicy, Intake, Request};
 use wire::http::head::Framing;
 
-use super::super::client as browser_client;
 use super::super::head_judgement::HeadJudgement;
 use super::super::proxy::carried::{
     Carried, Idempotence, Parcel, Progress, Refused, Stage, Upload,
@@ -23,18 +22,13 @@ use super::super::state::Site;
 use crate::message::Message;
 
 impl Site {
-    /// How to handle the body of a request that is passed on; `None`: it is not. What is answered before the route of a
-    /// request is looked at must be refused here too, because a server gets the body before the request is answered.
+    /// How to handle the body of a request that is passed on; `None`: it is not.
     pub(in crate::site) fn proxied_body_policy(
         &self,
-        path: &str,
         found: &FoundRoute<'_>,
         judged: HeadJudgement,
     ) -> Option<BodyPolicy> {
         let Ok(RouteAction::Proxy(route)) = found.action else { return None };
-        if !self.data.rulebook.is_empty() && browser_client::has(path) {
-            return Some(BodyPolicy::Ignore);
-        }
         let limit = found.body_size;
         Some(match judged {
             HeadJudgement::Refused => BodyPolicy::Ignore,

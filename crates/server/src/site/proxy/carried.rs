@@ -19,7 +19,7 @@ pub(in crate::site) struct Carried {
     /// `None`: a reload has removed it.
     pub(in crate::site) upstream: Option<UpstreamId>,
     pub(in crate::site) wish: ServerPreference,
-    /// Who has sent it.
+    /// The client.
     pub(in crate::site) client: ProxiedClient,
     /// Servers that have failed it, in this order.
     pub(in crate::site) met: Vec<ServerIndex>,

@@ -20,7 +20,7 @@ pub(in crate::site) enum Then {
     Refuse(Refused),
 }
 
-/// What becomes of an answer.
+/// The next step with an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::site) enum Answered {
     /// The client gets it.

@@ -13,7 +13,7 @@ use super::desk::Proxies;
 use super::failing::{Answered, Then};
 use super::upstreams::UpstreamId;
 
-/// What a server says to a question.
+/// The answer of a server to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::site) enum Heard {
     /// Nothing yet: the process is resumed.

@@ -25,12 +25,9 @@ use super::traced;
 use crate::message::Message;
 use crate::origin::is_forged;
 
-/// The path prefix of the store.
-const PREFIX: &str = "/store/";
-
 /// The database and the key that a request names.
 #[derive(Debug)]
-pub(super) struct Place<'p> {
+struct Place<'p> {
     database: Database,
     /// The key; `None` for the list.
     key: Option<std::borrow::Cow<'p, [u8]>>,
@@ -94,38 +91,40 @@ impl Refused {
 }
 
 impl Site {
-    /// Parses the path and the query of a request; `None` if the path is not below the prefix.
-    pub(super) fn place_of<'p>(&self, path: &'p str, query: Option<&[u8]>) -> Option<Place<'p>> {
-        let rest = path.strip_prefix(PREFIX)?;
+    /// The place in a database that the path and the query of a request name; `None` if the store was opened without
+    /// it. The path has the database in its second segment.
+    fn place_of<'p>(
+        &self,
+        database: &str,
+        path: &'p str,
+        query: Option<&[u8]>,
+    ) -> Option<Place<'p>> {
         let client = self.local.store()?;
-        let store = client.store();
-        let (name, key) = match rest.split_once('/') {
-            Some((name, key)) => (name, Some(key.as_bytes().into())),
-            None => (rest, None),
-        };
-        let number = store.databases().iter().position(|known| known == name)?;
-        let is_open = self.data.databases_of_http.get(number).copied().unwrap_or_default();
+        let number = client.store().databases().iter().position(|known| known == database)?;
+        let key = path.splitn(4, '/').nth(3).map(|key| key.as_bytes().into());
         let key = key.or_else(|| argument(query, b"key").map(Into::into));
-        is_open.then_some(Place { database: Database(u8::try_from(number).ok()?), key })
+        Some(Place { database: Database(u8::try_from(number).ok()?), key })
     }
 
     /// Collects the body of a value.
-    pub(super) fn record_body_policy(&self, request: &Request<'_>) -> Option<BodyPolicy> {
-        if request.method() != Method::Put {
-            return None;
+    pub(super) fn record_body_policy(request: &Request<'_>) -> BodyPolicy {
+        match request.method() {
+            Method::Put => BodyPolicy::Collect { limit: VALUE_SIZE as u64 },
+            _ => BodyPolicy::Ignore,
         }
-        self.place_of(request.path(), None)?;
-        Some(BodyPolicy::Collect { limit: VALUE_SIZE as u64 })
     }
 
     /// Answers a request to the store, or makes it wait for the writer.
     pub(super) fn answer_record(
         &mut self,
-        place: &Place<'_>,
+        database: &str,
         query: Option<&[u8]>,
         (exchange, found): (&mut Exchange<'_, '_>, &FoundRoute<'_>),
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
+        let Some(place) = self.place_of(database, &found.path, query) else {
+            return self.refuse(Status::NOT_FOUND, &FieldList::new(), found, exchange, context);
+        };
         let method = exchange.request.method();
         if is_forged(exchange.request, &self.data.config.channel_settings.origins) {
             return refuse(&Refused::Origin, exchange);

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv6Addr};
 
 use sys::connect::RemoteAddress;
-use sys::pollset::{ConnectOptions, Connecting, Interest, MoreOutput, Pollset, Received, Sent};
+use sys::pollset::{ConnectOptions, Connecting, Corking, Interest, Pollset, Received, Sent};
 
 use crate::pollset_contract::harness::Harness;
 use crate::pollset_contract::steps::{
@@ -110,7 +110,7 @@ pub(crate) fn a_pending_connection_is_told_of_when_it_stands<H: Harness>(mut har
     let remote = harness.slow_remote();
     let socket = pending(&mut harness, &remote);
     assert_eq!(harness.pollset().receive(&socket), Received::Blocked);
-    let sent = harness.pollset().send_bytes(&socket, b"early", MoreOutput::Nothing);
+    let sent = harness.pollset().send_bytes(&socket, b"early", Corking::Off);
     assert_eq!(sent, Sent::Part(0));
     harness.let_remote_answer();
     let event = harness.event_of(FIRST);
@@ -151,7 +151,7 @@ pub(crate) fn a_pending_connection_is_told_of_when_it_fails<H: Harness>(mut harn
     assert!(event.writable && event.readable && event.ended, "{event:?}");
     assert_eq!(harness.pollset().outcome(&socket), Err(ErrorKind::ConnectionRefused));
     assert_eq!(harness.pollset().outcome(&socket), Ok(Connecting::Done), "an error is told once");
-    let sent = harness.pollset().send_bytes(&socket, b"x", MoreOutput::Nothing);
+    let sent = harness.pollset().send_bytes(&socket, b"x", Corking::Off);
     assert_eq!(sent, Sent::Failed(ErrorKind::BrokenPipe));
 }
 

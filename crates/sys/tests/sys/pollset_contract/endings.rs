@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 
-use sys::pollset::{MoreOutput, Pollset, Received, Sent};
+use sys::pollset::{Corking, Pollset, Received, Sent};
 
 use crate::pollset_contract::harness::{Harness, Seen};
 use crate::pollset_contract::steps::{FIRST, connected, pattern, receive_exactly, send};
@@ -46,7 +46,7 @@ pub(crate) fn a_reset_fails_and_is_no_end<H: Harness>(mut harness: H) {
     let event = harness.event_of(FIRST);
     assert!(event.readable && event.ended && event.over, "{event:?}");
     assert_eq!(harness.pollset().receive(&socket), Received::Failed(ErrorKind::ConnectionReset));
-    let sent = harness.pollset().send_bytes(&socket, b"x", MoreOutput::Nothing);
+    let sent = harness.pollset().send_bytes(&socket, b"x", Corking::Off);
     assert_eq!(sent, Sent::Failed(ErrorKind::BrokenPipe));
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn ending_our_output_leaves_the_input<H: Harness>(mut harness: H) {
     harness.pollset().end_output(&socket);
     assert_eq!(harness.client_receives(&client, 3), b"bye");
     assert_eq!(harness.client_sees_end(&client), Seen::End);
-    let sent = harness.pollset().send_bytes(&socket, b"x", MoreOutput::Nothing);
+    let sent = harness.pollset().send_bytes(&socket, b"x", Corking::Off);
     assert_eq!(sent, Sent::Failed(ErrorKind::BrokenPipe));
     harness.client_send(&client, b"still here");
     assert_eq!(receive_exactly(&mut harness, &socket, 10), b"still here");
@@ -95,7 +95,7 @@ pub(crate) fn what_is_held_back_goes_with_the_end<H: Harness>(mut harness: H) {
     harness.pollset().watch(&socket, FIRST).unwrap();
     harness.client_send(&client, b"never read");
     harness.event_of(FIRST);
-    assert_eq!(harness.pollset().send_bytes(&socket, b"answer", MoreOutput::More), Sent::All);
+    assert_eq!(harness.pollset().send_bytes(&socket, b"answer", Corking::On), Sent::All);
     harness.pollset().end_output(&socket);
     // The reset for unread input follows.
     drop(socket);

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, IoSlice};
 
 use sys::limits::UNSENT_BYTES;
-use sys::pollset::{Interest, MoreOutput, Pollset, Sent};
+use sys::pollset::{Corking, Interest, Pollset, Sent};
 
 use crate::pollset_contract::harness::Harness;
 use crate::pollset_contract::steps::{FIRST, connected, file, fill, pattern, send};
@@ -68,17 +68,17 @@ pub(crate) fn asking_for_room_that_is_there_reports_it<H: Harness>(mut harness: 
 pub(crate) fn pieces_are_sent_in_order<H: Harness>(mut harness: H) {
     let (_listener, socket, client) = connected(&mut harness);
     let parts = [IoSlice::new(b"one "), IoSlice::new(b""), IoSlice::new(b"two")];
-    assert_eq!(harness.pollset().send(&socket, &parts, MoreOutput::Nothing), Sent::All);
+    assert_eq!(harness.pollset().send(&socket, &parts, Corking::Off), Sent::All);
     assert_eq!(harness.client_receives(&client, 7), b"one two");
 }
 
 pub(crate) fn more_is_sent_with_what_follows<H: Harness>(mut harness: H) {
     let (_listener, socket, client) = connected(&mut harness);
-    assert_eq!(harness.pollset().send_bytes(&socket, b"head ", MoreOutput::More), Sent::All);
+    assert_eq!(harness.pollset().send_bytes(&socket, b"head ", Corking::On), Sent::All);
     send(&mut harness, &socket, b"body");
     assert_eq!(harness.client_receives(&client, 9), b"head body");
     // A promise that is not kept costs time, not bytes.
-    assert_eq!(harness.pollset().send_bytes(&socket, b"alone", MoreOutput::More), Sent::All);
+    assert_eq!(harness.pollset().send_bytes(&socket, b"alone", Corking::On), Sent::All);
     assert_eq!(harness.client_receives(&client, 5), b"alone");
 }
 

@@ -1,7 +1,7 @@
 //! Common steps of contract tests: connect, receive, fill a buffer, make a file.
 
 use sys::file::{Directory, FileHandle, Symlinks};
-use sys::pollset::{MoreOutput, Pollset, Received, Sent, Token};
+use sys::pollset::{Corking, Pollset, Received, Sent, Token};
 
 use crate::pollset_contract::harness::{Harness, listening};
 
@@ -59,7 +59,7 @@ pub(crate) fn quiet<H: Harness>(harness: &mut H) {
 }
 
 pub(crate) fn send<H: Harness>(harness: &mut H, socket: &SocketOf<H>, bytes: &[u8]) {
-    assert_eq!(harness.pollset().send_bytes(socket, bytes, MoreOutput::Nothing), Sent::All);
+    assert_eq!(harness.pollset().send_bytes(socket, bytes, Corking::Off), Sent::All);
 }
 
 /// Bytes in which each position differs from its neighbours.
@@ -80,7 +80,7 @@ pub(crate) fn fill<H: Harness>(
     // The kernel may enlarge its buffers meanwhile: no room means that twice nothing was accepted.
     while blocked < 2 {
         assert!(taken.len() < 1 << 28, "a peer that does not read takes no 256 MiB");
-        let count = match harness.pollset().send_bytes(socket, &piece, MoreOutput::Nothing) {
+        let count = match harness.pollset().send_bytes(socket, &piece, Corking::Off) {
             Sent::All => piece.len(),
             Sent::Part(count) => {
                 assert!(count < piece.len(), "a part is less than all");

@@ -218,7 +218,6 @@ impl<'b> Meaning<'b> {
     }
 }
 
-/// Whether this is the name of Host.
 #[inline(always)]
 pub(super) fn is_host(name: &[u8]) -> bool {
     name.len() == 4 && is(name, b"host")

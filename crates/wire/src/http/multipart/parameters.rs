@@ -41,7 +41,6 @@ impl Boundary {
     }
 
     /// Its characters.
-    #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }

@@ -8,7 +8,8 @@ use std::fmt;
 use crate::http::refusal::{Reason, Refusal};
 
 /// A response that cannot be read: what is wrong, and where. The server or the network is at fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[error("{} ({})", .problem.text(), .part)]
 pub struct ResponseError {
     /// The problem.
     pub problem: ResponseProblem,
@@ -86,11 +87,3 @@ impl fmt::Display for ResponsePart {
         }
     }
 }
-
-impl fmt::Display for ResponseError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} ({})", self.problem.text(), self.part)
-    }
-}
-
-impl std::error::Error for ResponseError {}

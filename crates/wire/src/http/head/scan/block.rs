@@ -13,7 +13,6 @@ pub(super) const SIZE: usize = 16;
 pub(super) struct Block(u8x16);
 
 impl Block {
-    /// The bytes of a block.
     #[inline(always)]
     pub(super) const fn of(bytes: [u8; SIZE]) -> Block {
         Block(u8x16::new(bytes))

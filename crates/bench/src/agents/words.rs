@@ -1,0 +1,67 @@
+//! What a coordinator and an agent say to each other.
+//!
+//! Owns the messages, as JSON. Times are of the agent's monotonic clock.
+
+use serde::{Deserialize, Serialize};
+
+/// How a connection begins, on both sides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Greeting {
+    /// The version of the protocol.
+    pub(super) protocol: u32,
+    /// The version of the program.
+    pub(super) version: String,
+    /// A number that was never used before.
+    pub(super) nonce: String,
+    /// The agent proves that it has the key; a coordinator cannot yet.
+    pub(super) proof: Option<String>,
+}
+
+/// The coordinator proves that it has the key.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Proof {
+    pub(super) proof: String,
+}
+
+/// What an agent is to measure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// The command line of the coordinator, word by word.
+    pub words: Vec<String>,
+    /// The number of the agent, from 0.
+    pub generator: u32,
+    /// How many agents there are.
+    pub generators: u32,
+    /// The mark of this run.
+    pub run: u16,
+}
+
+/// What a coordinator says.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ToAgent {
+    /// What does your clock show?
+    Clock,
+    /// Make ready for this.
+    Prepare(Task),
+    /// Begin at this time; the clocks of all agents differ from yours by so much.
+    Start { begin_ns: u64, clocks: Vec<i64> },
+    /// All agents together have published this many messages, by publisher.
+    Published(Vec<u64>),
+}
+
+/// What an agent says.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum FromAgent<T> {
+    /// My clock shows this.
+    Clock(u64),
+    /// I am ready, with this many open connections.
+    Ready(u64),
+    /// I have published this many messages, by publisher.
+    Published(Vec<u64>),
+    /// This is what I have measured.
+    Result(T),
+    /// I cannot do this.
+    Refused { why: String },
+}

@@ -1,0 +1,389 @@
+//! Messages of streams: history and new messages become one sequence without a gap.
+//!
+//! Owns how the home of a channel learns its messages, and what subscribers are told when some are lost. Each message
+//! names the one before it, so a gap is seen; what is missing is read. What cannot be read is lost, and all are told.
+
+use std::sync::Arc;
+
+use runtime::service::ServiceContext;
+
+use super::super::Channels;
+use super::super::transit::Bound;
+use super::Contact;
+use crate::channel::{Channel, Place};
+use crate::cluster::HistoryPart;
+use crate::history::History;
+use crate::letter::Item;
+use crate::limits::{AWAY_MS, HELD_BYTES};
+use crate::message::Payload;
+use crate::node::Remainder;
+use crate::position::Position;
+use crate::shared::{Shared, Sight};
+
+impl Channels {
+    pub(super) fn shared_mut(&mut self, place: u32) -> Option<&mut Shared> {
+        self.channels[place as usize].as_mut()?.shared.as_deref_mut()
+    }
+
+    /// A subscriber has come from another node, which was ahead of this one.
+    pub(in crate::hub) fn reach(&mut self, place: u32, since: Position) {
+        let ticket = self.ticket();
+        let Some(channel) = &mut self.channels[place as usize] else { return };
+        match &mut channel.place {
+            Place::Home(_) => self.want_read(place),
+            Place::Elsewhere { home, ticket: known, reach, .. } => {
+                *known = ticket;
+                *reach = since.offset.max(*reach);
+                let (name, reach) = (Arc::clone(&channel.name), *reach);
+                self.outgoing[usize::from(home.0)].push(Item::Join { name, ticket, reach });
+            }
+        }
+    }
+
+    /// A message was added to a stream.
+    pub(super) fn on_committed<M>(
+        &mut self,
+        name: &Arc<str>,
+        position: Position,
+        (before, body): (u64, &Payload),
+        context: &mut ServiceContext<'_, M>,
+    ) {
+        if self.home(name) != self.here {
+            return;
+        }
+        self.lags.begin(None);
+        let at_ms = context.now.monotonic_ms();
+        let place = self.by_name.get(name).copied();
+        let channel =
+            place.and_then(|place| Some((place, self.channels[place as usize].as_mut()?)));
+        let Some((place, channel)) = channel.filter(|(_, channel)| channel.is_in_stream()) else {
+            return self.accept_for_patterns(name, body, at_ms);
+        };
+        let Some(shared) = &mut channel.shared else { return };
+        let is_current = shared.sight == Sight::Whole && channel.epoch == position.epoch;
+        let is_new = shared.see(position);
+        if is_current && position.offset <= channel.history.known() {
+            // It was read before it came. Patterns get only what comes.
+            if is_new {
+                self.accept_for_patterns(name, body, at_ms);
+            }
+            return;
+        }
+        if is_current && channel.history.is_next(position.offset, before) && is_new {
+            let matching = self.patterns.matching(name, &mut 0);
+            let (number, matching) = (Some(position.offset), &*matching);
+            let place = Some(place);
+            let channel = self.rulebook.find(name);
+            let message = Bound { channel, body, number, place, matching, at_ms };
+            if self.accept_numbered(message).is_ok() {
+                return;
+            }
+        } else if is_new {
+            self.accept_for_patterns(name, body, at_ms);
+        }
+        self.doubt(place, Some((position, before, body)));
+    }
+
+    /// Messages may be missing. This one waits until the others were read.
+    fn doubt(&mut self, place: u32, message: Option<(Position, u64, &Payload)>) {
+        let Some(cluster) = &mut self.cluster else { return };
+        let Some(channel) = &mut self.channels[place as usize] else { return };
+        let Some(shared) = &mut channel.shared else { return };
+        if shared.sight == Sight::Whole {
+            shared.sight = Sight::Doubtful;
+        }
+        match message {
+            Some((position, before, body)) if cluster.held_bytes < HELD_BYTES => {
+                let held = shared.held_bytes();
+                shared.hold(position, before, body);
+                cluster.held_bytes += shared.held_bytes() - held;
+            }
+            Some(_) => shared.miss(),
+            None => {}
+        }
+        self.want_read(place);
+    }
+
+    /// A part of a history was read.
+    pub(super) fn on_history<M>(
+        &mut self,
+        name: &str,
+        read: u64,
+        part: &HistoryPart,
+        context: &mut ServiceContext<'_, M>,
+    ) {
+        let Some(place) = self.end_read(name, read) else { return };
+        let Some(channel) = &mut self.channels[place as usize] else { return };
+        let Some(shared) = &mut channel.shared else { return };
+        if shared.sight == Sight::Unknown {
+            self.draft(place, read, part, context);
+        } else if channel.epoch == part.epoch {
+            self.fill(place, read, part, context);
+        } else {
+            // Everything is read anew. Subscribers are told when that is done.
+            (shared.sight, shared.draft) = (Sight::Unknown, None);
+            self.want_read(place);
+        }
+    }
+
+    /// The channel of a read that is under way, which ends.
+    fn end_read(&mut self, name: &str, read: u64) -> Option<u32> {
+        self.cluster.as_mut()?.reads.end(read);
+        let place = self.by_name.get(name).copied()?;
+        let shared = self.shared_mut(place)?;
+        shared.read.take_if(|of| *of == read)?;
+        Some(place)
+    }
+
+    /// The first messages that are known of a channel, or of its new epoch.
+    fn draft<M>(
+        &mut self,
+        place: u32,
+        read: u64,
+        part: &HistoryPart,
+        context: &mut ServiceContext<'_, M>,
+    ) {
+        let now_ms = context.now.monotonic_ms();
+        let Some(channel) = &mut self.channels[place as usize] else { return };
+        let rules = Arc::clone(&channel.rules);
+        let Some(shared) = &mut channel.shared else { return };
+        let (epoch, mut history) = match shared.draft.take() {
+            None => (part.epoch, History::of_stream(part.complete_after)),
+            Some((epoch, _)) if epoch != part.epoch => {
+                // It was another stream in the middle. From the beginning again.
+                return self.want_read(place);
+            }
+            Some((_, history)) if history.known() < part.complete_after => {
+                (part.epoch, History::of_stream(part.complete_after))
+            }
+            Some(draft) => draft,
+        };
+        for message in &part.messages {
+            if message.number > history.known() {
+                let at_ms = now_ms.saturating_sub(message.age_ms);
+                history.push(message.number, &message.body, at_ms, &rules.history);
+            }
+        }
+        history.trim(now_ms, &rules.history);
+        history.know(part.last);
+        if part.rest == Remainder::Some {
+            shared.draft = Some((epoch, history));
+            return self.want_read(place);
+        }
+        let was_told = std::mem::replace(&mut shared.is_told, true);
+        shared.sight = Sight::Doubtful;
+        self.history_bytes += history.held_bytes();
+        self.history_bytes -= channel.history.held_bytes();
+        (channel.epoch, channel.history) = (epoch, history);
+        if was_told {
+            self.tell_lost(place);
+        }
+        self.settle_stream(place, Some(read), context);
+        self.bound_histories();
+    }
+
+    /// Messages behind those that are known.
+    fn fill<M>(
+        &mut self,
+        place: u32,
+        read: u64,
+        part: &HistoryPart,
+        context: &mut ServiceContext<'_, M>,
+    ) {
+        let now_ms = context.now.monotonic_ms();
+        let Some(channel) = &mut self.channels[place as usize] else { return };
+        let name = Arc::clone(&channel.name);
+        if part.complete_after > channel.history.known() {
+            self.lose(place, part.complete_after);
+        }
+        for message in &part.messages {
+            let known = self.known_of(place);
+            if message.number <= known {
+                continue;
+            }
+            let at_ms = now_ms.saturating_sub(message.age_ms);
+            let (number, body, matching) = (Some(message.number), &message.body, &[][..]);
+            let place_of = Some(place);
+            let channel = self.rulebook.find(&name);
+            let message = Bound { channel, body, number, place: place_of, matching, at_ms };
+            if self.accept_numbered(message).is_err() {
+                // There is no room now: the rest is read later.
+                return self.fail_read(place, context);
+            }
+        }
+        if part.rest == Remainder::Some {
+            return self.want_read(place);
+        }
+        if let Some(channel) = &mut self.channels[place as usize] {
+            channel.history.know(part.last);
+        }
+        self.settle_stream(place, Some(read), context);
+    }
+
+    fn known_of(&self, place: u32) -> u64 {
+        self.channels[place as usize].as_ref().map_or(0, |channel| channel.history.known())
+    }
+
+    /// What the stream had was read. If nothing is missing before the messages that wait, they follow.
+    fn settle_stream<M>(
+        &mut self,
+        place: u32,
+        read: Option<u64>,
+        context: &mut ServiceContext<'_, M>,
+    ) {
+        let at_ms = context.now.monotonic_ms();
+        loop {
+            let Some(channel) = &mut self.channels[place as usize] else { return };
+            let (epoch, known) = (channel.epoch, channel.position());
+            let name = Arc::clone(&channel.name);
+            let Some(shared) = &mut channel.shared else { return };
+            let held = shared.held_bytes();
+            shared.forget_held(known, read);
+            if let Some(cluster) = &mut self.cluster {
+                cluster.held_bytes -= held - shared.held_bytes();
+            }
+            let Some((number, held)) = shared.first_held(epoch) else { break };
+            if !channel.history.is_next(number, held.before) {
+                if !shared.try_again() {
+                    break;
+                }
+                // It was not to be found: what is before this message is lost.
+                self.lose(place, held.before);
+            }
+            let (number, body, matching) = (Some(number), &held.body, &[][..]);
+            let place = Some(place);
+            let channel = self.rulebook.find(&name);
+            let message = Bound { channel, body, number, place, matching, at_ms };
+            if self.accept_numbered(message).is_err() {
+                break;
+            }
+        }
+        let Some(channel) = &mut self.channels[place as usize] else { return };
+        let position = channel.position();
+        let Some(shared) = &mut channel.shared else { return };
+        if shared.wants_more() {
+            self.want_read(place);
+        } else {
+            self.let_in_reached(place, position, context);
+        }
+    }
+
+    /// Nothing is missing. Subscribers that are ahead wait for another read, unless that was tried.
+    fn let_in_reached<M>(
+        &mut self,
+        place: u32,
+        position: Position,
+        context: &mut ServiceContext<'_, M>,
+    ) {
+        let Some(channel) = &mut self.channels[place as usize] else { return };
+        let is_ahead =
+            |since: Position| since.epoch == position.epoch && since.offset > position.offset;
+        let Some(shared) = &mut channel.shared else { return };
+        let is_missed = channel.audiences.iter().flat_map(|of| of.reaches()).any(is_ahead)
+            || shared.joins.iter().any(|join| join.reach > position.offset);
+        let is_over = is_missed && shared.try_again();
+        if is_missed && !is_over {
+            shared.sight = Sight::Whole;
+            self.want_read(place);
+        } else {
+            shared.settle();
+        }
+        self.let_in(place, |since| is_over || since.is_none_or(|since| !is_ahead(since)), context);
+        self.answer_joins(place, |reach| is_over || reach <= position.offset);
+        self.note(place);
+    }
+
+    /// Other schedulers that waited for the state of the channel get it.
+    pub(super) fn answer_joins(&mut self, place: u32, is_reached: impl Fn(u64) -> bool) {
+        let Some(shared) = self.shared_mut(place) else { return };
+        let joins = std::mem::take(&mut shared.joins);
+        let (ready, rest) = joins.into_iter().partition(|join| is_reached(join.reach));
+        shared.joins = rest;
+        let ready: Vec<_> = ready;
+        for join in ready {
+            self.tell_joined(place, join);
+        }
+    }
+
+    /// Messages up to this number are lost, as far as they are not known.
+    fn lose(&mut self, place: u32, last: u64) {
+        let Some(channel) = &mut self.channels[place as usize] else { return };
+        self.history_bytes -= channel.history.held_bytes();
+        channel.history.begin_anew(last);
+        self.tell_lost(place);
+    }
+
+    /// All subscribers are told that messages before the current position are lost.
+    pub(super) fn tell_lost(&mut self, place: u32) {
+        self.stats.lost += 1;
+        let Some(channel) = &mut self.channels[place as usize] else { return };
+        if let Place::Home(others) = &channel.place {
+            for (other, _) in others {
+                let (name, epoch) = (Arc::clone(&channel.name), channel.epoch);
+                let history = channel.history.clone();
+                let renewed = Item::Renewed { name, epoch, history };
+                self.outgoing[usize::from(other.0)].push(renewed);
+            }
+        }
+        self.put_lost(place);
+    }
+
+    /// A history could not be read: it is tried again later. Subscribers who wait for it do not wait for ever.
+    pub(super) fn on_read_failed<M>(
+        &mut self,
+        name: &str,
+        read: u64,
+        context: &mut ServiceContext<'_, M>,
+    ) {
+        if let Some(place) = self.end_read(name, read) {
+            self.fail_read(place, context);
+        }
+    }
+
+    fn fail_read<M>(&mut self, place: u32, context: &mut ServiceContext<'_, M>) {
+        let Some(shared) = self.shared_mut(place) else { return };
+        let is_long = shared.fail();
+        if is_long && shared.sight == Sight::Unknown {
+            self.go_on_without(place, context);
+        }
+        self.want_read(place);
+    }
+
+    /// Subscribers join although nothing is known: as if messages were lost, and they are told so when the history was
+    /// read.
+    fn go_on_without<M>(&mut self, place: u32, context: &mut ServiceContext<'_, M>) {
+        let Some(shared) = self.shared_mut(place) else { return };
+        (shared.sight, shared.is_told, shared.draft) = (Sight::Doubtful, true, None);
+        self.let_in(place, |_| true, context);
+        self.answer_joins(place, |_| true);
+    }
+
+    /// The cluster is there again: what was missed is read.
+    pub(super) fn on_back(&mut self) {
+        let Some(cluster) = &mut self.cluster else { return };
+        cluster.contact = Contact::Back;
+        cluster.reads.retry();
+        self.ask_about_all(None);
+        for place in 0..self.channels.len() as u32 {
+            let channel = self.channels[place as usize].as_ref();
+            if channel.is_some_and(Channel::is_in_stream) {
+                self.doubt(place, None);
+            }
+        }
+    }
+
+    /// From time to time: histories that could not be read are tried again, and nobody waits for long while the cluster
+    /// is away.
+    pub(in crate::hub) fn sweep_cluster<M>(&mut self, context: &mut ServiceContext<'_, M>) {
+        let Some(cluster) = &mut self.cluster else { return };
+        cluster.reads.retry();
+        if !cluster.is_long_away(context.now.monotonic_ms(), AWAY_MS) {
+            return self.begin_reads();
+        }
+        for place in 0..self.channels.len() as u32 {
+            if self.shared_mut(place).is_some_and(|shared| shared.sight == Sight::Unknown) {
+                self.go_on_without(place, context);
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! A channel with a history as its home follows it in a cluster.
+//!
+//! Owns which messages wait until the history was read, what was read so far, and how often that was tried. Never reads
+//! and never delivers: `hub/cluster` does.
+
+use std::collections::BTreeMap;
+
+use runtime::mailbox::Endpoint;
+
+use crate::cluster::Keeping;
+use crate::history::History;
+use crate::limits::{HELD_MESSAGES, READ_TRIES};
+use crate::message::Payload;
+use crate::position::Position;
+
+/// What the home of a channel knows of its messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// Nothing yet: subscribers wait until the history was read.
+    Unknown,
+    /// Messages may be missing behind those that are known: new ones wait until the history was read.
+    Doubtful,
+    /// Everything: each new message proves that it is the next one.
+    Whole,
+}
+
+/// A message that waits.
+#[derive(Clone, Debug)]
+pub(crate) struct HeldMessage {
+    pub(crate) before: u64,
+    pub(crate) body: Payload,
+    /// The read that was under way when it came.
+    during: Option<u64>,
+}
+
+impl HeldMessage {
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.body.bytes().len()
+    }
+}
+
+/// Another scheduler that waits for the state of the channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WaitingJoin {
+    pub(crate) from: Endpoint,
+    pub(crate) ticket: u64,
+    /// The number that one of its subscribers has seen elsewhere.
+    pub(crate) reach: u64,
+}
+
+/// A channel that is followed.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) keeping: Keeping,
+    pub(crate) sight: Sight,
+    /// The read that is under way.
+    pub(crate) read: Option<u64>,
+    /// Whether it is among the channels that will be read.
+    pub(crate) is_queued: bool,
+    /// What was read so far, with its epoch, until nothing is left.
+    pub(crate) draft: Option<(u64, History)>,
+    /// By epoch and number.
+    held: BTreeMap<(u64, u64), HeldMessage>,
+    held_bytes: usize,
+    /// Whether a message that could not be held came since the last read began.
+    is_incomplete: bool,
+    /// Whether subscribers know a position.
+    pub(crate) is_told: bool,
+    /// The last message that patterns got.
+    seen: Position,
+    tries: u8,
+    failures: u8,
+    is_put_off: bool,
+    pub(crate) joins: Vec<WaitingJoin>,
+}
+
+impl Shared {
+    pub(crate) fn new(keeping: Keeping) -> Self {
+        let sight = match keeping {
+            Keeping::History => Sight::Unknown,
+            Keeping::Nothing => Sight::Whole,
+        };
+        Self {
+            keeping,
+            sight,
+            read: None,
+            is_queued: false,
+            draft: None,
+            held: BTreeMap::new(),
+            held_bytes: 0,
+            is_incomplete: false,
+            is_told: false,
+            seen: Position { epoch: 0, offset: 0 },
+            tries: 0,
+            failures: 0,
+            is_put_off: false,
+            joins: Vec::new(),
+        }
+    }
+
+    /// A message has come. Whether patterns did not get it yet.
+    pub(crate) fn see(&mut self, position: Position) -> bool {
+        let is_new = position.epoch != self.seen.epoch || position.offset > self.seen.offset;
+        if is_new {
+            self.seen = position;
+        }
+        is_new
+    }
+
+    /// A message waits until the history was read, or is read from it.
+    pub(crate) fn hold(&mut self, position: Position, before: u64, body: &Payload) {
+        if self.held.len() >= HELD_MESSAGES {
+            self.is_incomplete = true;
+            return;
+        }
+        let at = (position.epoch, position.offset);
+        if !self.held.contains_key(&at) {
+            let held = HeldMessage { before, body: body.clone(), during: self.read };
+            self.held_bytes += held.bytes();
+            self.held.insert(at, held);
+        }
+    }
+
+    /// Bytes of the messages that wait.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.held_bytes
+    }
+
+    /// A message came for which there was no room: it is read later.
+    pub(crate) fn miss(&mut self) {
+        self.is_incomplete = true;
+    }
+
+    /// A read begins: it will have what came before it.
+    pub(crate) fn begin_read(&mut self, read: u64) {
+        self.read = Some(read);
+        self.is_incomplete = false;
+    }
+
+    /// Everything up to this number of this epoch is known by this read. Messages of other epochs are dropped if they
+    /// came before it began.
+    pub(crate) fn forget_held(&mut self, known: Position, read: Option<u64>) {
+        self.held.retain(|(epoch, number), held| {
+            let stays = if *epoch == known.epoch {
+                *number > known.offset
+            } else {
+                read.is_some() && held.during == read
+            };
+            self.held_bytes -= if stays { 0 } else { held.bytes() };
+            stays
+        });
+    }
+
+    /// The first message of this epoch that waits.
+    pub(crate) fn first_held(&self, epoch: u64) -> Option<(u64, HeldMessage)> {
+        let mut those = self.held.range((epoch, 0)..=(epoch, u64::MAX));
+        those.next().map(|((_, number), held)| (*number, held.clone()))
+    }
+
+    /// Whether a message is still to be read.
+    pub(crate) fn wants_more(&self) -> bool {
+        self.is_incomplete || !self.held.is_empty()
+    }
+
+    /// The history could not be read; the next read begins later. Whether that has failed for long.
+    pub(crate) fn fail(&mut self) -> bool {
+        (self.is_incomplete, self.is_put_off) = (true, true);
+        self.failures = self.failures.saturating_add(1);
+        self.failures >= READ_TRIES
+    }
+
+    /// What is missing was not in the history. Whether that was the last try.
+    pub(crate) fn try_again(&mut self) -> bool {
+        self.tries += 1;
+        let is_last = self.tries >= READ_TRIES;
+        if is_last {
+            self.tries = 0;
+        }
+        is_last
+    }
+
+    /// Everything is known.
+    pub(crate) fn settle(&mut self) {
+        self.sight = Sight::Whole;
+        (self.tries, self.failures) = (0, 0);
+    }
+
+    /// Whether the next read begins at once: further ones, and those after a failure, wait.
+    pub(crate) fn take_urgency(&mut self) -> bool {
+        !std::mem::take(&mut self.is_put_off) && self.tries < READ_TRIES / 2
+    }
+}

@@ -1,0 +1,180 @@
+//! What publishers, pages and a reload see in a cluster: keys, answers that do not come, losses, other rules.
+
+use std::sync::Arc;
+
+use channels::{
+    ChannelGlob, ChannelPolicy, ChannelRefusal, ClusterNews, ClusterOrder, HistoryRules, Offer,
+    Payload, Position, PublishReceipt, Publisher, Receipt, Rulebook, limits,
+};
+use runtime::slots::ProcessId;
+
+use super::Nodes;
+use super::bus::BusFaults;
+use crate::stage::{Heard, heard, messages};
+
+const KEPT: HistoryRules = HistoryRules { count: 100, bytes: 100_000, age_ms: 60_000 };
+const NONE: HistoryRules = HistoryRules { count: 0, bytes: 0, age_ms: 0 };
+
+fn rules(history: HistoryRules) -> Rulebook {
+    Rulebook::new([(ChannelGlob::new("*"), ChannelPolicy { history, ..ChannelPolicy::default() })])
+}
+
+fn nodes(schedulers: &[u16]) -> Nodes {
+    Nodes::new(schedulers, &rules(KEPT), 1, BusFaults::default())
+}
+
+/// Publishes on the first scheduler of a node, and returns what is known at once.
+fn publish(
+    nodes: &mut Nodes,
+    node: usize,
+    offer: Offer,
+) -> Result<Option<channels::Published>, ChannelRefusal> {
+    let process = ProcessId::from_bits(7);
+    let publisher = Publisher { process, told: PublishReceipt::ByReceipt(1) };
+    let service = nodes.stages[node].schedulers()[0].service();
+    let right = service.channels.server_right("c");
+    service.channels.publish(&right.to_publish(), offer, Some(publisher), 0)
+}
+
+fn receipts(nodes: &mut Nodes, node: usize) -> Vec<Receipt> {
+    nodes.settle();
+    std::mem::take(&mut nodes.stages[node].schedulers()[0].service().receipts)
+}
+
+/// The scheduler runs, although nothing has come for it.
+fn turn(nodes: &mut Nodes, node: usize) {
+    nodes.bring(node, 0, Vec::new());
+}
+
+#[test]
+fn a_message_with_a_key_is_published_once_whichever_node_gets_it() {
+    let mut nodes = nodes(&[1, 1]);
+    let reader = nodes.connect(1);
+    nodes.send(1, reader, "sub c\n");
+    let offer = || Offer { body: Payload::of_text("once"), key: Some("k".into()) };
+    for node in [0, 1] {
+        assert_eq!(publish(&mut nodes, node, offer()), Ok(None));
+        turn(&mut nodes, node);
+    }
+    let (here, there) = (receipts(&mut nodes, 0), receipts(&mut nodes, 1));
+    let position = |receipts: &[Receipt]| receipts[0].result.unwrap().position;
+    assert_eq!(position(&here), position(&there));
+    assert_eq!((here[0].result.unwrap().receivers, there[0].result.unwrap().receivers), (0, 1));
+    assert_eq!(messages(&nodes.received(1, reader)), ["once"]);
+    let known = publish(&mut nodes, 1, offer()).unwrap();
+    assert_eq!(known, there[0].result.ok(), "the first answer is repeated");
+}
+
+#[test]
+fn a_publisher_is_told_that_its_message_was_not_confirmed() {
+    let mut nodes = nodes(&[1, 1]);
+    nodes.bus.cut_off(0);
+    assert_eq!(publish(&mut nodes, 0, Payload::of_text("a").into()), Ok(None));
+    let service = nodes.stages[0].schedulers()[0].service();
+    let orders = service.channels.take_cluster_orders();
+    let [ClusterOrder::Commit { commit, .. }] = &orders[..] else { panic!("{orders:?}") };
+    let result = Err(ChannelRefusal::Unconfirmed);
+    for _ in 0..2 {
+        nodes.bring(0, 0, vec![ClusterNews::CommitResult { commit: *commit, result }]);
+    }
+    let told: Vec<_> = receipts(&mut nodes, 0).into_iter().map(|receipt| receipt.result).collect();
+    assert_eq!(told, [Err(ChannelRefusal::Unconfirmed)], "once");
+}
+
+#[test]
+fn too_many_messages_without_an_answer_are_refused() {
+    let mut nodes = nodes(&[1, 1]);
+    nodes.bus.cut_off(0);
+    let mut refused = 0;
+    for _ in 0..limits::COMMITS + 5 {
+        match publish(&mut nodes, 0, Payload::of_text("a").into()) {
+            Ok(None) => {}
+            Err(ChannelRefusal::Busy) => refused += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(refused, 5);
+    turn(&mut nodes, 0);
+    assert_eq!(receipts(&mut nodes, 0), []);
+    nodes.bus.connect(0);
+    assert_eq!(receipts(&mut nodes, 0).len(), limits::COMMITS);
+    assert_eq!(publish(&mut nodes, 0, Payload::of_text("a").into()), Ok(None));
+}
+
+#[test]
+fn a_page_hears_the_messages_of_all_nodes_and_of_a_loss() {
+    let mut nodes = nodes(&[2, 1]);
+    let publisher = nodes.connect(1);
+    for at in 0..2 {
+        let channels = &mut nodes.stages[0].schedulers()[at].service().channels;
+        let right = channels.server_right("c");
+        channels.listen(&right.to_subscribe(), at as u64).unwrap();
+    }
+    nodes.settle();
+    nodes.send(1, publisher, "pub c 1\n");
+    assert_eq!(hear(&mut nodes), [("1".into(), 0), ("1".into(), 0)]);
+    nodes.send(1, publisher, "pub c 2\n");
+    assert_eq!(hear(&mut nodes), [("2".into(), 0), ("2".into(), 0)]);
+    nodes.bus.cut_off(0);
+    nodes.send(1, publisher, "pub c 3\npub c 4\n");
+    nodes.bus.streams[1].evict(3);
+    nodes.bus.connect(0);
+    nodes.settle();
+    assert_eq!(hear(&mut nodes), [("4".into(), 1), ("4".into(), 1)]);
+}
+
+/// What the listener of each scheduler hears next, and how much it lost.
+fn hear(nodes: &mut Nodes) -> [(String, u64); 2] {
+    nodes.settle();
+    [0, 1].map(|at| {
+        let channels = &mut nodes.stages[0].schedulers()[at].service().channels;
+        channels.hear(at as u64).map_or((String::new(), 0), |heard| {
+            (String::from_utf8_lossy(heard.body.bytes()).into_owned(), heard.lost)
+        })
+    })
+}
+
+#[test]
+fn other_rules_begin_another_epoch_and_subscribers_stay() {
+    let mut nodes = nodes(&[2, 2]);
+    let (reader, publisher) = (nodes.connect(0), nodes.connect(1));
+    nodes.send(0, reader, "sub c\n");
+    nodes.send(1, publisher, "pub c 1\n");
+    assert_eq!(messages(&nodes.received(0, reader)), ["1"]);
+    for (history, text) in [(NONE, "2"), (KEPT, "3")] {
+        for stage in &mut nodes.stages {
+            for scheduler in stage.schedulers() {
+                scheduler.service().channels.set_rulebook(Arc::new(rules(history)));
+            }
+        }
+        for node in [0, 1] {
+            for at in 0..2 {
+                nodes.bring(node, at, Vec::new());
+            }
+        }
+        let told = heard(&nodes.received(0, reader));
+        assert!(matches!(&told[..], [Heard::At(_), Heard::Lost]), "{told:?}");
+        nodes.send(1, publisher, &format!("pub c {text}\n"));
+        assert_eq!(messages(&nodes.received(0, reader)), [text]);
+    }
+}
+
+#[test]
+fn a_position_that_was_never_given_out_is_answered_after_some_tries() {
+    let mut nodes = nodes(&[1, 2]);
+    let (client, publisher) = (nodes.connect(1), nodes.connect(0));
+    nodes.send(1, client, "sub c\n");
+    nodes.send(0, publisher, "pub c 1\n");
+    let told = heard(&nodes.received(1, client));
+    let Some(Heard::Message(Some(id), _)) = told.last() else { panic!("{told:?}") };
+    let position: Position = id.parse().unwrap();
+    for node in [0, 1] {
+        let client = nodes.connect(node);
+        let forged = Position { offset: u64::MAX, ..position };
+        nodes.send(node, client, &format!("sub c {forged}\n"));
+        nodes.pass(std::time::Duration::from_secs(4));
+        assert_eq!(heard(&nodes.received(node, client)), [Heard::At(id.clone()), Heard::Lost]);
+        nodes.send(0, publisher, "pub d x\n");
+        nodes.send(node, client, "unsub c\n");
+    }
+}

@@ -1,0 +1,39 @@
+//! One scheduler's link to NATS: channels beyond one machine.
+//!
+//! Owns the translation of what channels want ([`channels::ClusterOrder`]) into operations of NATS, and back into what
+//! they hear ([`channels::ClusterNews`]): subjects, streams and their epochs, commits that are sent again, histories
+//! with proof of what is missing, nodes and their leases. Knows no hub of channels, no socket, no HTTP and no
+//! configuration; time is an argument.
+
+mod body;
+mod commits;
+mod fault;
+mod following;
+mod handshake;
+pub mod limits;
+mod link;
+mod member_form;
+mod nkey;
+mod nodes;
+mod plan;
+mod questions;
+mod reads;
+mod servers;
+mod speech;
+mod stats;
+mod stream_forms;
+mod streams;
+mod subjects;
+mod times;
+mod trial;
+
+pub use fault::LinkFault;
+pub use handshake::NatsInfo;
+pub use link::{LinkEvent, NatsLink};
+pub use nkey::{SeedProblem, UserKey};
+pub use nodes::NodeView;
+pub use plan::{
+    ClusterPlan, LinkEncryption, LinkSeat, NatsCredentials, NatsLogin, NatsServer, StreamPlan,
+};
+pub use stats::LinkStats;
+pub use trial::{NatsTrial, TrialFindings};

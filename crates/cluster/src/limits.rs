@@ -1,0 +1,82 @@
+//! The bounds of a link: a name, a number, and what happens beyond it.
+
+/// 1 MiB and 64 KiB of a message of NATS, header fields included: its own default for payloads, and what a republished
+/// message has in addition. Beyond: the connection is closed, because no node sends longer ones.
+pub const MESSAGE_BYTES: usize = 1024 * 1024 + 64 * 1024;
+
+/// Bytes of input that a connection may have unread: one message with its line. A sender of more is closed.
+pub const INBOX_BYTES: usize = MESSAGE_BYTES + 128 * 1024;
+
+/// 16 MiB that wait to be sent to NATS. Beyond: announcements and members are dropped, and the link counts them; the
+/// connection of a server that takes nothing is closed when it is silent for [`SILENCE_MS`].
+pub const OUTPUT_BYTES: usize = 16 * 1024 * 1024;
+
+/// 10,000 commits of a scheduler that wait for their results. Beyond: one more is refused as busy.
+pub const COMMITS: usize = 10_000;
+
+/// 32 MiB of messages in commits that wait. Beyond: one more is refused as busy.
+pub const COMMIT_BYTES: usize = 32 * 1024 * 1024;
+
+/// 64 histories are read at a time. Beyond: others wait in line.
+pub const READS_UNDER_WAY: usize = 64;
+
+/// 256 KiB of messages in one part of a history. Beyond: the rest is read behind it.
+pub const READ_BYTES: u64 = 256 * 1024;
+
+/// 5 s for a part of a history. Beyond: it has failed, and is asked for again.
+pub const READ_MS: u64 = 5_000;
+
+/// 2 s for what is asked of streams. Beyond: it is asked again.
+pub const STREAM_ANSWER_MS: u64 = 2_000;
+
+/// 10 s between two looks at the state of a stream.
+pub const SAMPLE_MS: u64 = 10_000;
+
+/// 68 KiB of a message in a stream at most: the largest message of a channel, its subject and header fields.
+pub const KEPT_MESSAGE_BYTES: u64 = 68 * 1024;
+
+/// 1 s after which a stream is asked for again that could not be made.
+pub const STREAM_AGAIN_MS: u64 = 1_000;
+
+/// 10,000 messages and results that wait until the epoch of their stream is known. Beyond: messages are dropped, which
+/// their channels notice by the number of the message before the next one.
+pub const HELD: usize = 10_000;
+
+/// 1 s for the answers of other nodes. Beyond: there are no more.
+pub const ANSWERS_MS: u64 = 1_000;
+
+/// 1,000 questions that wait for answers. Beyond: one more gets none.
+pub const QUESTIONS: usize = 1_000;
+
+/// 512 KiB of an answer to another node. Beyond: it has only a part of what was found.
+pub const ANSWER_BYTES: usize = 512 * 1024;
+
+/// 2 s between two signs of life of a node.
+pub const HEARTBEAT_MS: u64 = 2_000;
+
+/// 6 s without a sign of life. Beyond: the node has ended, and its members leave.
+pub const LEASE_MS: u64 = 6_000;
+
+/// 1,000 other nodes. Beyond: one more is not heard.
+pub const NODES: usize = 1_000;
+
+/// 2 s after which a server that says nothing is asked whether it is there.
+pub const QUIET_MS: u64 = 2_000;
+
+/// 6 s without a byte of the server. Beyond: the link counts as lost, and another server is tried.
+pub const SILENCE_MS: u64 = 6_000;
+
+/// 5 s to connect and be welcomed. Beyond: the next server is tried.
+pub const HANDSHAKE_MS: u64 = 5_000;
+
+/// 100 ms before all servers are tried again, twice as long each time.
+pub const FIRST_PAUSE_MS: u64 = 100;
+
+/// 5 s before all servers are tried again at most.
+pub const LAST_PAUSE_MS: u64 = 5_000;
+
+/// 64 servers, with those that servers tell of. Beyond: others are not tried.
+pub const SERVERS: usize = 64;
+
+/// 5 minutes in which a message that is sent again is recognised.
+pub const REPEATS_NS: u64 = 300_000_000_000;

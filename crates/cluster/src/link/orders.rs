@@ -1,0 +1,130 @@
+//! What the channels of a scheduler want of a link.
+//!
+//! Owns which operation an order becomes, connected or not. Never hears an answer.
+
+use channels::{
+    ChannelRefusal, ClusterNews, ClusterNode, ClusterOrder, ClusterQuestion, Keeping, Member,
+    MemberStep,
+};
+
+use super::NatsLink;
+use crate::following;
+use crate::reads::{ReadResult, Wish};
+use crate::speech::{Request, Said};
+use crate::{body, questions};
+
+impl NatsLink {
+    /// Takes an order.
+    pub fn order(&mut self, order: ClusterOrder, now_ms: u64) {
+        match order {
+            ClusterOrder::Announce { name, body } => {
+                let mut payload = Vec::with_capacity(body.bytes().len() + 1);
+                body::put_message(&body, &mut payload);
+                let said = self.tell(&self.subjects.announced(&name), &payload);
+                self.stats.announced += u64::from(said == Said::Yes);
+            }
+            ClusterOrder::Commit { name, offer, commit } => {
+                // Header fields of its own and of its stream have room beside it.
+                let needs = offer.body.bytes().len() + 1_024;
+                let is_too_long = self.is_up() && needs > self.info.max_payload;
+                let until_ms = now_ms + self.plan.publish_wait_ms;
+                let refusal = if is_too_long {
+                    Some(ChannelRefusal::TooLarge)
+                } else if self.commits.add(commit, name, offer, until_ms) {
+                    None
+                } else {
+                    Some(ChannelRefusal::Busy)
+                };
+                if let Some(refusal) = refusal {
+                    self.news.push(ClusterNews::CommitResult { commit, result: Err(refusal) });
+                }
+            }
+            ClusterOrder::Follow { name, keeping } => {
+                let speech = is_followed_now(self).then_some(&mut self.speech);
+                self.following.follow(name, keeping, speech, &self.subjects);
+            }
+            ClusterOrder::Unfollow { name, keeping } => {
+                if self.following.keeping(&name) == Some(keeping) {
+                    let speech = is_followed_now(self).then_some(&mut self.speech);
+                    self.following.unfollow(&name, speech);
+                }
+            }
+            ClusterOrder::FollowAll => {
+                let speech = is_followed_now(self).then_some(&mut self.speech);
+                self.following.follow_all(speech, &self.subjects);
+            }
+            ClusterOrder::UnfollowAll => {
+                let speech = is_followed_now(self).then_some(&mut self.speech);
+                self.following.unfollow_all(speech);
+            }
+            ClusterOrder::Read { name, read, after, at_most } => {
+                if self.is_up() {
+                    let is_known = self.following.is_interrupted(&name);
+                    let mark = self.streams.at_loss(self.subjects.shard(&name));
+                    let known_until = mark.filter(|_| is_known);
+                    self.reads.add(Wish { name, read, after, at_most, known_until });
+                } else {
+                    self.report_reads([ReadResult::Failed { name, read }]);
+                }
+            }
+            ClusterOrder::Member { name, member, step } => self.tell_member(&name, &member, step),
+            ClusterOrder::Ask { query, to, question } => self.ask(query, to, &question, now_ms),
+            ClusterOrder::Answer { to, answer } => {
+                let payload = questions::answer(self.plan.node, &answer);
+                let _said = self.tell(&to.0, &payload);
+            }
+        }
+    }
+
+    /// All orders of a turn were given: sends what may be sent.
+    pub fn end_orders(&mut self, now_ms: u64) {
+        self.go_on(now_ms);
+    }
+
+    /// Members are told where the messages of their channel are, so that they need no subscription of their own.
+    fn tell_member(&mut self, name: &str, member: &Member, step: MemberStep) {
+        let mut payload = Vec::new();
+        body::put_member(self.plan.node, member, step, &mut payload);
+        let both = [Keeping::History, Keeping::Nothing];
+        let known = self.following.keeping(name);
+        for keeping in both.into_iter().filter(|one| known.is_none_or(|known| known == *one)) {
+            let _said = self.tell(&following::subject(&self.subjects, name, keeping), &payload);
+        }
+    }
+
+    fn ask(
+        &mut self,
+        query: u64,
+        to: Option<ClusterNode>,
+        question: &ClusterQuestion,
+        now_ms: u64,
+    ) {
+        let asked: Vec<ClusterNode> =
+            self.nodes.nodes().filter(|node| to.is_none_or(|to| to == *node)).collect();
+        if !self.is_up() || asked.is_empty() || !self.questions.have_room() {
+            self.news.push(ClusterNews::QueryOver { query });
+            return;
+        }
+        let payload = questions::question(self.plan.node, question);
+        let subject = match to {
+            Some(node) => self.subjects.questions_to(node.0),
+            None => self.subjects.questions(),
+        };
+        let request = self.speech.request(&subject, b"", &payload, Request::Question(query));
+        self.questions.add(query, request, asked, now_ms);
+    }
+
+    /// Answers the commits that have waited too long.
+    pub(super) fn refuse_late(&mut self, now_ms: u64) {
+        for commit in self.commits.take_late(now_ms) {
+            self.stats.unconfirmed += 1;
+            let result = Err(ChannelRefusal::Unconfirmed);
+            self.news.push(ClusterNews::CommitResult { commit, result });
+        }
+    }
+}
+
+/// Whether subscriptions go to the server at once; before the handshake they are made with all others.
+fn is_followed_now(link: &NatsLink) -> bool {
+    link.has_subscribed()
+}

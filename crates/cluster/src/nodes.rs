@@ -1,0 +1,178 @@
+//! The other nodes: signs of life, and when one counts as ended.
+//!
+//! Owns the leases. A node has one, renewed by the link of its first scheduler; each of its links tells when it has
+//! connected again, because what it would have told of its members before was not heard. Time is an argument.
+
+use std::collections::BTreeMap;
+
+use channels::{ClusterNews, ClusterNode};
+use serde::{Deserialize, Serialize};
+
+use crate::limits::{HEARTBEAT_MS, LEASE_MS, NODES};
+use crate::plan::{ClusterPlan, LinkSeat};
+
+/// 250 ms between two signs of life because others have just come.
+const GREETING_MS: u64 = 250;
+
+/// A sign of life.
+#[derive(Debug, Serialize, Deserialize)]
+struct SignForm {
+    node: u64,
+    name: String,
+    version: String,
+    schedulers: u16,
+    link: u16,
+    /// The number of the link's connection.
+    connection: u64,
+    /// Why it is sent.
+    #[serde(default)]
+    why: Occasion,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Occasion {
+    /// It is time.
+    #[default]
+    Time,
+    /// The link has just connected, and wants to know the others.
+    Came,
+    /// The node ends.
+    Ends,
+}
+
+/// Another node as this one knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeView {
+    /// The node.
+    pub node: ClusterNode,
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The number of its schedulers.
+    pub schedulers: u16,
+}
+
+#[derive(Debug)]
+struct Other {
+    view: NodeView,
+    heard_ms: u64,
+    connections: BTreeMap<u16, u64>,
+}
+
+/// The nodes that a link knows.
+#[derive(Debug, Default)]
+pub(crate) struct Nodes {
+    others: BTreeMap<u64, Other>,
+    next_sign_ms: u64,
+    greeted_ms: u64,
+}
+
+impl Nodes {
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = ClusterNode> {
+        self.others.values().map(|other| other.view.node)
+    }
+
+    pub(crate) fn views(&self) -> impl Iterator<Item = &NodeView> {
+        self.others.values().map(|other| &other.view)
+    }
+
+    /// The link is connected again: nodes that cannot have been heard have time to be.
+    pub(crate) fn come_back(&mut self, now_ms: u64) {
+        for other in self.others.values_mut() {
+            other.heard_ms = now_ms;
+        }
+        self.next_sign_ms = now_ms + HEARTBEAT_MS;
+    }
+
+    /// What a link says when it has connected.
+    pub(crate) fn greeting(plan: &ClusterPlan, seat: LinkSeat, connection: u64) -> Vec<u8> {
+        sign(plan, seat, connection, Occasion::Came)
+    }
+
+    /// What a node says at its end.
+    pub(crate) fn farewell(plan: &ClusterPlan, seat: LinkSeat, connection: u64) -> Vec<u8> {
+        sign(plan, seat, connection, Occasion::Ends)
+    }
+
+    /// The sign of life, if it is time for one.
+    pub(crate) fn sign_of_life(
+        &mut self,
+        plan: &ClusterPlan,
+        (seat, connection): (LinkSeat, u64),
+        now_ms: u64,
+    ) -> Option<Vec<u8>> {
+        if seat.number != 0 || now_ms < self.next_sign_ms {
+            return None;
+        }
+        self.next_sign_ms = now_ms + HEARTBEAT_MS;
+        Some(sign(plan, seat, connection, Occasion::Time))
+    }
+
+    /// Something was heard of a node.
+    pub(crate) fn hear(
+        &mut self,
+        payload: &[u8],
+        own: ClusterNode,
+        now_ms: u64,
+    ) -> Option<ClusterNews> {
+        let form: SignForm = serde_json::from_slice(payload).ok()?;
+        let node = ClusterNode(form.node);
+        if node == own {
+            return None;
+        }
+        if form.why == Occasion::Ends {
+            return self.others.remove(&form.node).map(|_| ClusterNews::NodeGone { node });
+        }
+        if form.why == Occasion::Came && now_ms >= self.greeted_ms + GREETING_MS {
+            // It knows nobody yet. Many may come at once, so not each is answered by itself.
+            self.greeted_ms = now_ms;
+            self.next_sign_ms = now_ms;
+        }
+        if self.others.len() >= NODES && !self.others.contains_key(&form.node) {
+            return None;
+        }
+        let (name, version, schedulers) = (form.name, form.version, form.schedulers);
+        let other = self.others.entry(form.node).or_insert_with(|| Other {
+            view: NodeView { node, name, version, schedulers },
+            heard_ms: now_ms,
+            connections: BTreeMap::new(),
+        });
+        other.heard_ms = now_ms;
+        let known = other.connections.insert(form.link, form.connection);
+        (known != Some(form.connection)).then_some(ClusterNews::NodeCame { node })
+    }
+
+    /// The nodes that have not been heard for too long.
+    pub(crate) fn take_ended(&mut self, now_ms: u64) -> Vec<ClusterNode> {
+        let mut ended = Vec::new();
+        self.others.retain(|_, other| {
+            let is_alive = now_ms < other.heard_ms + LEASE_MS;
+            if !is_alive {
+                ended.push(other.view.node);
+            }
+            is_alive
+        });
+        ended
+    }
+
+    pub(crate) fn next_due_ms(&self, seat: LinkSeat) -> Option<u64> {
+        let ends = self.others.values().map(|other| other.heard_ms + LEASE_MS).min();
+        let sign = (seat.number == 0).then_some(self.next_sign_ms);
+        ends.into_iter().chain(sign).min()
+    }
+}
+
+fn sign(plan: &ClusterPlan, seat: LinkSeat, connection: u64, why: Occasion) -> Vec<u8> {
+    let form = SignForm {
+        node: plan.node.0,
+        name: plan.name.clone(),
+        version: plan.version.clone(),
+        schedulers: seat.schedulers,
+        link: seat.number,
+        connection,
+        why,
+    };
+    serde_json::to_vec(&form).expect("texts and numbers are always JSON")
+}

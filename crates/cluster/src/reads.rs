@@ -1,0 +1,324 @@
+//! Histories that are read from their streams.
+//!
+//! Owns the steps of a read: a sample of the stream before it, which says up to which number the history is complete;
+//! the messages (Direct Get); a sample after it, which says what the stream had dropped by then. [`Read::part`] proves
+//! what is missing. Never asks for a sample itself.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use channels::{HistoryPart, KeptMessage, Remainder};
+use wire::nats::NatsHeaders;
+
+use crate::body::{self, Body};
+use crate::limits::{READ_BYTES, READ_MS, READS_UNDER_WAY};
+use crate::speech::{Request, Speech};
+use crate::stream_forms::{Mark, StreamSample};
+use crate::streams::Streams;
+use crate::subjects::Subjects;
+use crate::times;
+
+/// A history to be read.
+#[derive(Debug)]
+pub(crate) struct Wish {
+    pub(crate) name: Arc<str>,
+    pub(crate) read: u64,
+    pub(crate) after: u64,
+    pub(crate) at_most: u32,
+    /// The channels know everything up to `after` and to this mark.
+    pub(crate) known_until: Option<Mark>,
+}
+
+#[derive(Debug)]
+enum Step {
+    /// It waits for the first sample.
+    Before,
+    /// Messages come.
+    Messages { request: u64 },
+    /// It waits for the second sample.
+    After,
+}
+
+#[derive(Debug)]
+struct Read {
+    wish: Wish,
+    step: Step,
+    until_ms: u64,
+    before: Option<StreamSample>,
+    /// With the time in milliseconds instead of the age.
+    messages: Vec<KeptMessage>,
+    /// Messages behind these that the stream has.
+    pending: u64,
+}
+
+/// The end of a read.
+#[derive(Debug)]
+pub(crate) enum ReadResult {
+    Part { name: Arc<str>, read: u64, part: HistoryPart },
+    Failed { name: Arc<str>, read: u64 },
+}
+
+/// The reads of a link.
+#[derive(Debug, Default)]
+pub(crate) struct Reads {
+    line: VecDeque<Wish>,
+    open: BTreeMap<u64, Read>,
+}
+
+impl Reads {
+    pub(crate) fn len(&self) -> usize {
+        self.line.len() + self.open.len()
+    }
+
+    pub(crate) fn add(&mut self, wish: Wish) {
+        self.line.push_back(wish);
+    }
+
+    /// Begins reads, as many as may be under way.
+    pub(crate) fn begin(&mut self, streams: &mut Streams, subjects: &Subjects, now_ms: u64) {
+        while self.open.len() < READS_UNDER_WAY
+            && let Some(wish) = self.line.pop_front()
+        {
+            streams.sample(subjects.shard(&wish.name), wish.read);
+            let read = Read {
+                step: Step::Before,
+                until_ms: now_ms + READ_MS,
+                before: None,
+                messages: Vec::new(),
+                pending: 0,
+                wish,
+            };
+            self.open.insert(read.wish.read, read);
+        }
+    }
+
+    /// The connection was lost: all have failed.
+    pub(crate) fn fail_all(&mut self) -> Vec<ReadResult> {
+        let open = std::mem::take(&mut self.open).into_values().map(|read| read.wish);
+        let wishes = open.chain(std::mem::take(&mut self.line));
+        wishes.map(|Wish { name, read, .. }| ReadResult::Failed { name, read }).collect()
+    }
+
+    /// Those that took too long.
+    pub(crate) fn fail_late(&mut self, speech: &mut Speech, now_ms: u64) -> Vec<ReadResult> {
+        let late = self.open.values().filter(|read| read.until_ms <= now_ms);
+        let late: Vec<u64> = late.map(|read| read.wish.read).collect();
+        late.into_iter().filter_map(|read| self.fail(read, speech)).collect()
+    }
+
+    fn fail(&mut self, read: u64, speech: &mut Speech) -> Option<ReadResult> {
+        let Read { wish: Wish { name, read, .. }, step, .. } = self.open.remove(&read)?;
+        if let Step::Messages { request } = step {
+            speech.close(request);
+        }
+        Some(ReadResult::Failed { name, read })
+    }
+
+    pub(crate) fn next_due_ms(&self) -> Option<u64> {
+        self.open.values().map(|read| read.until_ms).min()
+    }
+
+    /// A sample that a read has waited for.
+    pub(crate) fn on_sample(
+        &mut self,
+        read: u64,
+        sample: StreamSample,
+        now_ms: u64,
+        (speech, streams, subjects): (&mut Speech, &mut Streams, &Subjects),
+    ) -> Option<ReadResult> {
+        let open = self.open.get_mut(&read)?;
+        if matches!(open.step, Step::After) {
+            if open.before.is_some_and(|before| before.epoch == sample.epoch) {
+                return self.open.remove(&read).map(|read| read.result(&sample, now_ms));
+            }
+            // The stream changed meanwhile: this is read from the beginning, with the sample as the first one.
+            open.messages.clear();
+        }
+        let (wish, shard) = (&open.wish, subjects.shard(&open.wish.name));
+        if wish.at_most == 0 || sample.last <= wish.after {
+            // There is nothing to read.
+            open.before = Some(sample);
+            open.step = Step::After;
+            open.pending = 0;
+            streams.sample(shard, read);
+            return None;
+        }
+        let subject = format!("$JS.API.DIRECT.GET.{}", subjects.stream(shard));
+        let asked = format!(
+            r#"{{"seq":{},"next_by_subj":"{}","batch":{},"max_bytes":{READ_BYTES}}}"#,
+            wish.after + 1,
+            subjects.kept(&wish.name),
+            wish.at_most
+        );
+        let request = speech.request(&subject, b"", asked.as_bytes(), Request::Read(read));
+        open.before = Some(sample);
+        open.step = Step::Messages { request };
+        None
+    }
+
+    /// A message of a history, or the end.
+    pub(crate) fn on_answer(
+        &mut self,
+        (read, request): (u64, u64),
+        headers: NatsHeaders<'_>,
+        payload: &[u8],
+        (speech, streams, subjects): (&mut Speech, &mut Streams, &Subjects),
+    ) -> Option<ReadResult> {
+        let Some(open) = self.open.get_mut(&read) else {
+            speech.close(request);
+            return None;
+        };
+        match headers.status() {
+            None => {
+                let message = headers.number("Nats-Sequence").zip(body::read(payload));
+                let at = headers.get("Nats-Time-Stamp").and_then(times::milliseconds);
+                // What this version cannot read is left out, and its neighbours stay.
+                if let Some((number, Body::Message(body))) = message {
+                    open.messages.push(KeptMessage { number, age_ms: at.unwrap_or(0), body });
+                }
+                open.pending = headers.number("Nats-Num-Pending").unwrap_or(0);
+                None
+            }
+            // The end of a batch, or there is no message.
+            Some(204 | 404) => {
+                speech.close(request);
+                open.pending = headers.number("Nats-Num-Pending").unwrap_or(0);
+                open.step = Step::After;
+                streams.sample(subjects.shard(&open.wish.name), read);
+                None
+            }
+            Some(_) => self.fail(read, speech),
+        }
+    }
+}
+
+impl Read {
+    fn result(self, after: &StreamSample, now_ms: u64) -> ReadResult {
+        let part = self.part(after, now_ms);
+        let Wish { name, read, .. } = self.wish;
+        ReadResult::Part { name, read, part }
+    }
+
+    /// What was read, and what of it is certain.
+    ///
+    /// A stream drops messages in two ways. Over its bounds it drops its oldest: nothing that it dropped so has a
+    /// number of `first` or above. Of each channel it keeps so many, and drops the oldest of the channel. While it has
+    /// fewer than so many behind `wish.after`, everything that it dropped so was older than something that it dropped
+    /// in the first way, or than `wish.after`. With as many, what was before the first of them may be missing. For a
+    /// channel that was followed until the connection was lost, messages before the mark do not count.
+    fn part(&self, after: &StreamSample, now_ms: u64) -> HistoryPart {
+        let count = self.messages.len() as u64 + self.pending;
+        let first = self.messages.first().map(|message| message.number);
+        let complete_after = match first {
+            Some(first) if count >= after.messages => first - 1,
+            _ if self.wish.known_until.is_some_and(|mark| mark.is_whole_until(after, now_ms)) => {
+                self.wish.after
+            }
+            _ => self.wish.after.max(after.first.saturating_sub(1)),
+        };
+        let with_age = |message: &KeptMessage| KeptMessage {
+            age_ms: after.at_ms.saturating_sub(message.age_ms),
+            ..message.clone()
+        };
+        let last_read = self.messages.last().map(|message| message.number);
+        let rest = if self.pending > 0 { Remainder::Some } else { Remainder::None };
+        let before = self.before.map_or(0, |before| before.last);
+        HistoryPart {
+            epoch: after.epoch,
+            complete_after,
+            messages: self.messages.iter().map(with_age).collect(),
+            last: match (rest, last_read) {
+                (Remainder::Some, Some(last)) => last,
+                (Remainder::None, last) => before.max(last.unwrap_or(0)),
+                (Remainder::Some, None) => self.wish.after,
+            },
+            rest,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::KEPT_MESSAGE_BYTES;
+    use channels::Payload;
+
+    fn sample(first: u64, last: u64) -> StreamSample {
+        let (age_ms, bytes) = (Some(1_000), Some(10 * KEPT_MESSAGE_BYTES));
+        StreamSample { epoch: 1, first, last, at_ms: 1_000, messages: 3, age_ms, bytes }
+    }
+
+    fn read(after: u64, numbers: &[u64], pending: u64) -> Read {
+        let message = |number: &u64| KeptMessage {
+            number: *number,
+            age_ms: 400,
+            body: Payload::of_text("x"),
+        };
+        Read {
+            wish: Wish { name: "a".into(), read: 1, after, at_most: 10, known_until: None },
+            step: Step::After,
+            until_ms: 0,
+            before: Some(sample(1, 90)),
+            messages: numbers.iter().map(message).collect(),
+            pending,
+        }
+    }
+
+    #[test]
+    fn a_part_is_complete_from_where_the_stream_can_have_dropped_something() {
+        for (after, numbers, pending, first, complete_after) in [
+            // Nothing was dropped.
+            (0, &[7, 9][..], 0, 1, 0),
+            (7, &[9][..], 0, 1, 7),
+            (9, &[][..], 0, 1, 9),
+            // The stream has dropped its oldest.
+            (0, &[70][..], 0, 60, 59),
+            (50, &[70][..], 0, 60, 59),
+            (65, &[70][..], 0, 60, 65),
+            (50, &[][..], 0, 60, 59),
+            // The channel has as many as it may have.
+            (0, &[70, 80, 90][..], 0, 1, 69),
+            (0, &[70][..], 2, 1, 69),
+            (70, &[80, 90][..], 0, 1, 70),
+            (60, &[70, 80, 90][..], 0, 65, 69),
+        ] {
+            let part = read(after, numbers, pending).part(&sample(first, 95), 0);
+            assert_eq!(
+                part.complete_after, complete_after,
+                "{after} {numbers:?} {pending} {first}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_quiet_channel_that_was_followed_until_the_loss_misses_nothing() {
+        let mark = |epoch, asked_ms, last| Some(Mark { epoch, asked_ms, last });
+        // Everything that the stream had when the connection was lost has left it since.
+        for (known_until, complete_after) in [
+            (None, 89),
+            (mark(1, 5_000, 86), 10),
+            (mark(2, 5_000, 86), 89),
+            // It may be too old by now, or too much was added.
+            (mark(1, 4_000, 86), 89),
+            (mark(1, 5_000, 85), 89),
+        ] {
+            let mut read = read(10, &[], 0);
+            read.wish.known_until = known_until;
+            let part = read.part(&sample(90, 95), 5_000);
+            assert_eq!(part.complete_after, complete_after, "{known_until:?}");
+        }
+        let mut full = read(10, &[91, 92, 93], 0);
+        full.wish.known_until = mark(1, 5_000, 90);
+        assert_eq!(full.part(&sample(90, 95), 5_000).complete_after, 90, "a busy one may");
+    }
+
+    #[test]
+    fn a_part_says_up_to_where_it_goes() {
+        let whole = read(0, &[70], 0).part(&sample(1, 95), 0);
+        assert_eq!((whole.last, whole.rest), (90, Remainder::None), "as it was before");
+        assert_eq!(whole.messages[0].age_ms, 600);
+        let more = read(0, &[70], 1).part(&sample(1, 95), 0);
+        assert_eq!((more.last, more.rest), (70, Remainder::Some));
+        assert_eq!(read(0, &[93], 0).part(&sample(1, 95), 0).last, 93);
+    }
+}

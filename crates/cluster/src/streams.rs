@@ -1,0 +1,380 @@
+//! The streams of channels with a history: they are made if missing, and their epochs are known.
+//!
+//! Owns what is asked of JetStream, and what must wait until a stream's epoch is known. A stream that has a lower
+//! number than was seen before has lost messages: it gets a new epoch, because numbers will be used again. Never reads
+//! a message.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use channels::Payload;
+use serde_json::Value;
+use wire::nats::NatsHeaders;
+
+use crate::limits::{HELD, SAMPLE_MS, STREAM_AGAIN_MS, STREAM_ANSWER_MS};
+use crate::plan::StreamPlan;
+use crate::speech::{Request, Speech};
+use crate::stream_forms::{self as forms, ApiError, Mark, StreamAnswer, StreamSample};
+use crate::subjects::Subjects;
+
+/// 1 s between two marks: a stream may answer before its last message has gone out.
+const MARKS_APART_MS: u64 = 1_000;
+
+/// Something with a number of a stream.
+#[derive(Debug)]
+pub(crate) enum Numbered {
+    /// A message was added.
+    Added { name: Arc<str>, number: u64, before: u64, body: Payload },
+    /// A commit has this number, or had it already.
+    Result { order: u64, number: u64, is_repeated: bool },
+}
+
+/// What happened to a stream.
+#[derive(Debug)]
+pub(crate) enum StreamNews {
+    /// This is of this epoch.
+    Known { epoch: u64, numbered: Numbered },
+    /// A read gets the sample that it waited for.
+    Sampled { read: u64, sample: StreamSample },
+    /// The stream has a new epoch: other nodes are told.
+    NewEpoch,
+}
+
+/// The links of a node: only the first changes streams that exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Duty {
+    Grow,
+    Use,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asking {
+    Nothing,
+    Info {
+        number: u64,
+        until_ms: u64,
+    },
+    Create {
+        number: u64,
+        until_ms: u64,
+    },
+    Update {
+        number: u64,
+        until_ms: u64,
+    },
+    /// It is asked again at this time.
+    Later(u64),
+}
+
+#[derive(Debug)]
+struct Stream {
+    /// Of the last sample over this connection.
+    epoch: Option<u64>,
+    /// The epoch that was known last, and the highest number that was seen of it.
+    seen: Option<(u64, u64)>,
+    last_added: u64,
+    last_result: u64,
+    asking: Asking,
+    /// When the state was asked for last.
+    asked_ms: u64,
+    /// The last states, a second or more apart: when each was asked for, and the number of the last message.
+    marks: VecDeque<Mark>,
+    /// The mark when the connection was lost.
+    at_loss: Option<Mark>,
+    /// Reads that wait for the sample that is asked for, and for the one after it.
+    waiting: Vec<u64>,
+    next: Vec<u64>,
+    wants: Wants,
+    held: VecDeque<Numbered>,
+}
+
+/// Whether a further sample is wanted, though no read waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wants {
+    Nothing,
+    Sample,
+}
+
+/// The streams of a link.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    streams: Vec<Stream>,
+    plan: StreamPlan,
+    duty: Duty,
+    /// Why a stream cannot be used.
+    problem: Option<String>,
+    pub(crate) lost: u64,
+}
+
+impl Streams {
+    pub(crate) fn new(plan: StreamPlan, duty: Duty) -> Self {
+        let new = || Stream {
+            epoch: None,
+            seen: None,
+            last_added: 0,
+            last_result: 0,
+            asking: Asking::Nothing,
+            asked_ms: 0,
+            marks: VecDeque::new(),
+            at_loss: None,
+            waiting: Vec::new(),
+            next: Vec::new(),
+            wants: Wants::Sample,
+            held: VecDeque::new(),
+        };
+        let streams = (0..plan.count.max(1)).map(|_| new()).collect();
+        Self { streams, plan, duty, problem: None, lost: 0 }
+    }
+
+    pub(crate) fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
+    }
+
+    /// Whether all are there.
+    pub(crate) fn are_ready(&self) -> bool {
+        self.streams.iter().all(|stream| stream.epoch.is_some())
+    }
+
+    /// The mark of a stream when the connection was lost.
+    pub(crate) fn at_loss(&self, shard: u16) -> Option<Mark> {
+        self.streams.get(usize::from(shard))?.at_loss
+    }
+
+    /// The connection was lost: what waits for numbers is forgotten, because it is sent or read again. Marks of an
+    /// earlier loss stay where channels still have to be read since then.
+    pub(crate) fn forget(&mut self, is_unread: impl Fn(u16) -> bool) {
+        for (shard, stream) in (0..).zip(&mut self.streams) {
+            if !is_unread(shard) {
+                // What came before the last state was asked for has come before its answer.
+                stream.at_loss = stream.marks.iter().rev().nth(1).copied();
+            }
+            stream.marks.clear();
+            stream.epoch = None;
+            stream.asking = Asking::Nothing;
+            stream.wants = Wants::Sample;
+            stream.waiting.clear();
+            stream.next.clear();
+            stream.held.clear();
+            (stream.last_added, stream.last_result) = (0, 0);
+        }
+    }
+
+    /// A read needs a sample that is taken from now on.
+    pub(crate) fn sample(&mut self, shard: u16, read: u64) {
+        if let Some(stream) = self.streams.get_mut(usize::from(shard)) {
+            stream.next.push(read);
+        }
+    }
+
+    /// Another node says that a stream has a new epoch.
+    pub(crate) fn doubt(&mut self, shard: u16) {
+        if let Some(stream) = self.streams.get_mut(usize::from(shard)) {
+            stream.epoch = None;
+            stream.wants = Wants::Sample;
+        }
+    }
+
+    /// Asks what is to be asked.
+    pub(crate) fn ask(&mut self, speech: &mut Speech, subjects: &Subjects, now_ms: u64) {
+        for (shard, stream) in self.streams.iter_mut().enumerate() {
+            let is_due = match stream.asking {
+                Asking::Nothing => true,
+                Asking::Info { number, until_ms }
+                | Asking::Create { number, until_ms }
+                | Asking::Update { number, until_ms } => {
+                    if until_ms <= now_ms {
+                        speech.close(number);
+                    }
+                    until_ms <= now_ms
+                }
+                Asking::Later(due_ms) => due_ms <= now_ms,
+            };
+            let is_wanted = stream.wants == Wants::Sample
+                || stream.asked_ms + SAMPLE_MS <= now_ms
+                || !stream.next.is_empty()
+                || !stream.waiting.is_empty();
+            if is_due && is_wanted {
+                stream.waiting.append(&mut stream.next);
+                stream.wants = Wants::Nothing;
+                stream.asked_ms = now_ms;
+                let subject = format!("$JS.API.STREAM.INFO.{}", subjects.stream(shard as u16));
+                let number = speech.request(&subject, b"", b"", Request::Stream(shard as u16));
+                stream.asking = Asking::Info { number, until_ms: now_ms + STREAM_ANSWER_MS };
+            }
+        }
+    }
+
+    /// When something is to be asked again.
+    pub(crate) fn next_due_ms(&self) -> Option<u64> {
+        let due = self.streams.iter().map(|stream| match stream.asking {
+            Asking::Nothing => stream.asked_ms + SAMPLE_MS,
+            Asking::Info { until_ms, .. }
+            | Asking::Create { until_ms, .. }
+            | Asking::Update { until_ms, .. } => until_ms,
+            Asking::Later(due_ms) => due_ms,
+        });
+        due.min()
+    }
+
+    /// Something has a number. It is known at once, or when the epoch of the stream is.
+    pub(crate) fn take(&mut self, shard: u16, numbered: Numbered, news: &mut Vec<StreamNews>) {
+        let Some(stream) = self.streams.get_mut(usize::from(shard)) else { return };
+        if !stream.is_plausible(&numbered) {
+            stream.epoch = None;
+            stream.wants = Wants::Sample;
+        }
+        match stream.epoch {
+            Some(epoch) => {
+                stream.note(&numbered, epoch);
+                news.push(StreamNews::Known { epoch, numbered });
+            }
+            None if stream.held.len() < HELD => stream.held.push_back(numbered),
+            None => self.lost += 1,
+        }
+    }
+
+    /// A stream, or JetStream instead, has answered.
+    pub(crate) fn on_answer(
+        &mut self,
+        (shard, number): (u16, u64),
+        (headers, payload): (NatsHeaders<'_>, &[u8]),
+        (speech, subjects): (&mut Speech, &Subjects),
+        random: u64,
+        now_ms: u64,
+    ) -> Vec<StreamNews> {
+        speech.close(number);
+        let Some(stream) = self.streams.get_mut(usize::from(shard)) else { return Vec::new() };
+        let until_ms = now_ms + STREAM_ANSWER_MS;
+        // Otherwise it came too late.
+        let Some(asked) = stream.answered(number) else { return Vec::new() };
+        stream.wants = Wants::Sample;
+        let again = Asking::Later(now_ms + STREAM_AGAIN_MS);
+        if headers.status() == Some(503) {
+            let why = "JetStream is not enabled, or not ready, on the servers of NATS";
+            self.problem = Some(why.to_owned());
+            stream.asking = again;
+            return Vec::new();
+        }
+        let answer: StreamAnswer = serde_json::from_slice(payload).unwrap_or_default();
+        let wanted = forms::config(&self.plan, subjects, shard);
+        let mut orders = Orders { speech, subjects, shard };
+        if let Some(error) = &answer.error {
+            stream.asking = match (asked, error.err_code) {
+                (Asking::Info { .. }, ApiError::STREAM_NOT_FOUND) => {
+                    Asking::Create { number: orders.send("CREATE", &wanted), until_ms }
+                }
+                // Another node was first.
+                (Asking::Create { .. }, ApiError::NAME_IN_USE) => Asking::Nothing,
+                _ => {
+                    let stream = subjects.stream(shard);
+                    self.problem = Some(format!("stream {stream}: {}", error.description));
+                    again
+                }
+            };
+            return Vec::new();
+        }
+        stream.asking = Asking::Nothing;
+        match asked {
+            Asking::Create { .. } => return Vec::new(),
+            Asking::Update { .. } => return vec![StreamNews::NewEpoch],
+            _ => {}
+        }
+        let name = subjects.stream(shard);
+        let sample = answer.sample(&name);
+        let unreadable = || format!("stream {name}: the answer of JetStream cannot be read");
+        self.problem = match sample {
+            Some(_) => forms::unusable(&answer.config, &wanted),
+            None => Some(unreadable()),
+        };
+        let Some(sample) = sample.filter(|_| self.problem.is_none()) else {
+            stream.asking = again;
+            return Vec::new();
+        };
+        let changed = if stream.has_gone_back(&sample) {
+            Some(forms::with_epoch(&answer.config, random))
+        } else if self.duty == Duty::Grow {
+            forms::grown(&answer.config, &wanted)
+        } else {
+            None
+        };
+        if let Some(changed) = changed {
+            stream.asking = Asking::Update { number: orders.send("UPDATE", &changed), until_ms };
+            return Vec::new();
+        }
+        stream.wants = Wants::Nothing;
+        stream.settle(sample)
+    }
+}
+
+/// Where orders to JetStream go.
+struct Orders<'o> {
+    speech: &'o mut Speech,
+    subjects: &'o Subjects,
+    shard: u16,
+}
+
+impl Orders<'_> {
+    fn send(&mut self, verb: &str, config: &Value) -> u64 {
+        let subject = format!("$JS.API.STREAM.{verb}.{}", self.subjects.stream(self.shard));
+        let json = serde_json::to_vec(config).expect("a value is always JSON");
+        self.speech.request(&subject, b"", &json, Request::Stream(self.shard))
+    }
+}
+
+impl Stream {
+    /// What was asked with this number, if it still counts.
+    fn answered(&self, number: u64) -> Option<Asking> {
+        match self.asking {
+            Asking::Info { number: open, .. }
+            | Asking::Create { number: open, .. }
+            | Asking::Update { number: open, .. } => (open == number).then_some(self.asking),
+            Asking::Nothing | Asking::Later(_) => None,
+        }
+    }
+
+    /// Whether a number can be of the epoch that is known. Those that were added come in order, and so do the results
+    /// of commits that are not repetitions.
+    fn is_plausible(&mut self, numbered: &Numbered) -> bool {
+        let (last, number) = match numbered {
+            Numbered::Added { number, .. } => (&mut self.last_added, *number),
+            Numbered::Result { is_repeated: true, .. } => return true,
+            Numbered::Result { number, .. } => (&mut self.last_result, *number),
+        };
+        number > std::mem::replace(last, number)
+    }
+
+    fn note(&mut self, numbered: &Numbered, epoch: u64) {
+        let (Numbered::Added { number, .. } | Numbered::Result { number, .. }) = numbered;
+        let highest = self.seen.map_or(0, |(_, highest)| highest);
+        self.seen = Some((epoch, highest.max(*number)));
+    }
+
+    fn has_gone_back(&self, sample: &StreamSample) -> bool {
+        self.seen.is_some_and(|(epoch, highest)| epoch == sample.epoch && highest > sample.last)
+    }
+
+    /// The epoch is known: what has waited for it gets it.
+    fn settle(&mut self, sample: StreamSample) -> Vec<StreamNews> {
+        let before = self.seen.filter(|(epoch, _)| *epoch == sample.epoch);
+        let highest = before.map_or(0, |(_, highest)| highest);
+        self.seen = Some((sample.epoch, highest.max(sample.last)));
+        self.epoch = Some(sample.epoch);
+        let mark = Mark { epoch: sample.epoch, asked_ms: self.asked_ms, last: sample.last };
+        if self.marks.back().is_none_or(|before| before.asked_ms + MARKS_APART_MS <= mark.asked_ms)
+        {
+            self.marks.push_back(mark);
+            if self.marks.len() > 2 {
+                self.marks.pop_front();
+            }
+        }
+        let mut news = Vec::new();
+        for numbered in std::mem::take(&mut self.held) {
+            self.note(&numbered, sample.epoch);
+            news.push(StreamNews::Known { epoch: sample.epoch, numbered });
+        }
+        for read in std::mem::take(&mut self.waiting) {
+            news.push(StreamNews::Sampled { read, sample });
+        }
+        news
+    }
+}

@@ -1,0 +1,159 @@
+//! A link against a server whose words are written in the test.
+
+use std::io;
+use std::sync::Arc;
+
+use channels::{ClusterOrder, Keeping, Offer, Payload};
+use cluster::{LinkEvent, LinkFault, NatsLink, limits};
+
+use crate::plan::{SEAT, plan, told};
+
+const INFO: &str =
+    "INFO {\"version\":\"2.11.0\",\"max_payload\":70000,\"headers\":true,\"jetstream\":true}\r\n";
+
+fn link() -> NatsLink {
+    NatsLink::new(plan(1, 4222, "v"), SEAT, 7, 0)
+}
+
+/// What the link says.
+fn said(link: &mut NatsLink) -> String {
+    String::from_utf8(link.take_output(0).unwrap_or_default()).unwrap()
+}
+
+fn hears(link: &mut NatsLink, text: &str, now_ms: u64) -> Result<usize, LinkFault> {
+    link.on_input(text.as_bytes(), now_ms)
+}
+
+/// Connects, and returns what the link has said until it was welcome.
+fn welcome(link: &mut NatsLink, now_ms: u64) -> String {
+    assert!(link.dial(now_ms).is_some());
+    link.on_connected(now_ms);
+    hears(link, INFO, now_ms).unwrap();
+    let said = said(link);
+    hears(link, "PONG\r\nPONG\r\n", now_ms).unwrap();
+    said
+}
+
+#[test]
+fn a_link_follows_everything_before_it_says_that_it_is_back() {
+    let mut link = link();
+    link.order(ClusterOrder::Follow { name: "a.b".into(), keeping: Keeping::Nothing }, 0);
+    let said_first = welcome(&mut link, 0);
+    assert!(said_first.starts_with("CONNECT {"), "{said_first}");
+    assert!(said_first.contains("\"echo\":false"));
+    let (before, after) = said_first.split_once("SUB v.c.a=2Eb ").unwrap();
+    assert!(before.contains("PING\r\n") && after.ends_with("PING\r\n"), "{said_first}");
+    assert_eq!(told(&mut link), ["back"]);
+    let server = "127.0.0.1:4222".to_owned();
+    assert_eq!(link.take_events(), [LinkEvent::Connected { server }]);
+    // One answer alone is not enough.
+    let mut other = NatsLink::new(plan(1, 4222, "v"), SEAT, 7, 0);
+    other.dial(0).unwrap();
+    other.on_connected(0);
+    hears(&mut other, INFO, 0).unwrap();
+    hears(&mut other, "PONG\r\n", 0).unwrap();
+    assert!(!other.is_up());
+}
+
+#[test]
+fn however_input_is_cut_the_news_are_the_same() {
+    let mut link = link();
+    link.order(ClusterOrder::Follow { name: "a".into(), keeping: Keeping::Nothing }, 0);
+    welcome(&mut link, 0);
+    told(&mut link);
+    let subscription = 6;
+    let text = format!(
+        "MSG v.c.a {subscription} 3\r\nthi\r\nPING\r\nMSG v.c.a {subscription} 2\r\nty\r\n"
+    );
+    let mut kept = Vec::new();
+    for byte in text.bytes() {
+        kept.push(byte);
+        let consumed = link.on_input(&kept, 0).unwrap();
+        kept.drain(..consumed);
+    }
+    assert_eq!(told(&mut link), ["announced a hi", "announced a y"]);
+    assert!(said(&mut link).contains("PONG\r\n"));
+}
+
+#[test]
+fn a_refusal_is_known_by_its_kind_and_the_next_attempt_comes_after_a_pause() {
+    let mut link = link();
+    link.dial(0).unwrap();
+    link.on_connected(0);
+    hears(&mut link, INFO, 0).unwrap();
+    let fault = hears(&mut link, "-ERR 'Authorization Violation'\r\n", 0).unwrap_err();
+    assert_eq!(fault, LinkFault::Credentials("Authorization Violation".to_owned()));
+    link.on_closed(fault, 0);
+    assert!(link.problem().unwrap().contains("password_file"));
+    assert!(matches!(link.take_events()[..], [LinkEvent::Lost { .. }]));
+    assert!(link.dial(0).is_none());
+    let due_ms = link.next_due_ms().unwrap();
+    assert!((1..=100).contains(&due_ms), "{due_ms}");
+    assert!(link.dial(due_ms).is_some());
+    link.on_closed(LinkFault::Unreachable(io::ErrorKind::ConnectionRefused), due_ms);
+    assert_eq!(link.take_events(), [], "it is told once");
+    let mut other = NatsLink::new(plan(1, 80, "v"), SEAT, 7, 0);
+    other.dial(0).unwrap();
+    other.on_connected(0);
+    assert_eq!(hears(&mut other, "HTTP/1.1 400 Bad Request\r\n", 0), Err(LinkFault::NotNats));
+}
+
+#[test]
+fn a_silent_server_is_asked_and_then_left() {
+    let mut link = link();
+    welcome(&mut link, 0);
+    said(&mut link);
+    link.on_time(limits::QUIET_MS).unwrap();
+    assert!(said(&mut link).contains("PING\r\n"));
+    link.on_time(limits::SILENCE_MS - 1).unwrap();
+    assert_eq!(link.on_time(limits::SILENCE_MS), Err(LinkFault::Silent));
+    let mut other = NatsLink::new(plan(1, 80, "v"), SEAT, 7, 0);
+    other.dial(0).unwrap();
+    assert_eq!(other.on_time(limits::HANDSHAKE_MS), Err(LinkFault::NotWelcomed));
+}
+
+#[test]
+fn a_commit_is_sent_again_with_the_same_identifier_and_refused_when_it_is_late() {
+    let mut link = link();
+    let offer = Offer::from(Payload::of_text("hi"));
+    link.order(ClusterOrder::Commit { name: "a".into(), offer, commit: 9 }, 0);
+    welcome(&mut link, 10);
+    let identifiers = |said: &str| -> Vec<String> {
+        let lines = said.lines().filter_map(|line| line.strip_prefix("Nats-Msg-Id: "));
+        lines.map(str::to_owned).collect()
+    };
+    let first = identifiers(&said(&mut link));
+    assert_eq!(first.len(), 1);
+    link.on_closed(LinkFault::Ended, 20);
+    let due_ms = link.next_due_ms().unwrap();
+    welcome(&mut link, due_ms);
+    assert_eq!(identifiers(&said(&mut link)), first);
+    told(&mut link);
+    link.on_time(1_999).unwrap();
+    assert_eq!(told(&mut link), Vec::<String>::new());
+    link.on_time(2_000).unwrap();
+    assert_eq!(told(&mut link), ["result 9 Unconfirmed"]);
+    let large = Offer::from(Payload::of_binary(&[0; 70_000]));
+    link.order(ClusterOrder::Commit { name: "a".into(), offer: large, commit: 10 }, 2_000);
+    assert_eq!(told(&mut link), ["result 10 TooLarge"]);
+}
+
+#[test]
+fn a_server_that_is_about_to_stop_is_left_for_another_one() {
+    let mut link = link();
+    welcome(&mut link, 0);
+    let leaving =
+        INFO.replace("\"headers\"", "\"ldm\":true,\"connect_urls\":[\"127.0.0.2:1\"],\"headers\"");
+    assert_eq!(hears(&mut link, &leaving, 0), Err(LinkFault::ServerStops));
+    link.on_closed(LinkFault::ServerStops, 0);
+    assert_eq!(link.server().unwrap().to_string(), "127.0.0.2:1");
+}
+
+#[test]
+fn orders_without_a_connection_end_at_once() {
+    let mut link = NatsLink::new(Arc::clone(&plan(1, 4222, "v")), SEAT, 7, 0);
+    link.order(ClusterOrder::Read { name: "a".into(), read: 1, after: 0, at_most: 1 }, 0);
+    link.order(ClusterOrder::Announce { name: "a".into(), body: Payload::of_text("x") }, 0);
+    assert_eq!(told(&mut link), ["read failed a 1"]);
+    assert_eq!(link.stats().dropped, 1);
+}

@@ -1,0 +1,130 @@
+//! Goal: a cluster can be tried before it is used, and encrypted. Method: `velodrome check` against servers of NATS that
+//! lack something, `velodrome cluster demo`, and nodes over TLS; skipped where `nats-server` is not installed.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use crate::server::certificates::Authority;
+use crate::server::channel::say;
+use crate::server::directory::Directory;
+use crate::server::nats::Nats;
+use crate::server::{PROGRAM, Plan, free_address, has, run};
+
+use super::cluster::{events, publish};
+
+const CONFIG: &str = "[[channel]]\npattern = \"chat.*\"\nhistory = 100\n";
+
+/// What `velodrome check` says of this configuration.
+fn check(config: &str, files: &[(&str, &str)]) -> (Option<i32>, String) {
+    let plan = Plan::new().config(config);
+    for (file, content) in files {
+        plan.directory.write(file, content);
+    }
+    let mut command = Command::new(PROGRAM);
+    command.arg("check").arg(plan.directory.join("site"));
+    command.arg("--config").arg(plan.directory.join("velodrome.toml"));
+    let output = run(&mut command);
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(text).unwrap())
+}
+
+#[test]
+fn check_says_what_a_server_of_nats_lacks() {
+    let test = "check_says_what_a_server_of_nats_lacks";
+    let config = |nats: &Nats| format!("{CONFIG}{}", nats.section("one"));
+    let Some(nats) = Nats::start(test) else { return };
+    let (status, text) = check(&config(&nats), &[]);
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.contains("cluster: welcome at 127.0.0.1:"), "{text}");
+    assert!(text.contains("this is the node `one`"), "{text}");
+    drop(nats);
+    let nobody = format!("{CONFIG}[cluster]\nservers = [\"nats://{}\"]\n", free_address());
+    let (status, text) = check(&nobody, &[]);
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains("no server listens there"), "{text}");
+    let Some(locked) = Nats::start_with(test, &["--user", "u", "--pass", "secret"]) else { return };
+    let (status, text) = check(&config(&locked), &[]);
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains("does not accept the credentials"), "{text}");
+    let with_password =
+        format!("{}user = \"u\"\npassword_file = \"nats.password\"\n", config(&locked));
+    let (status, text) = check(&with_password, &[("nats.password", "secret\n")]);
+    assert_eq!(status, Some(0), "{text}");
+    drop(locked);
+    let Some(small) = Nats::start_configured(test, "max_payload: 32768\n") else { return };
+    let (status, text) = check(&config(&small), &[]);
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains("NATS takes messages of 32768 bytes"), "{text}");
+    drop(small);
+    let Some(plain) = Nats::start_without_jetstream(test) else { return };
+    let (status, text) = check(&config(&plain), &[]);
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains("JetStream is not enabled"), "{text}");
+    let tls = config(&plain).replace("nats://", "tls://");
+    let (status, text) = check(&tls, &[]);
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains("does not offer it; write \"nats://\""), "{text}");
+}
+
+#[test]
+fn nodes_are_connected_over_tls() {
+    let test = "nodes_are_connected_over_tls";
+    let directory = Directory::new();
+    let authority = Authority::in_directory(&directory);
+    authority.issue(&directory, "nats", &["127.0.0.1"]);
+    let file = |name: &str| directory.join(name).display().to_string();
+    let config = format!(
+        "tls {{ cert_file: \"{}\", key_file: \"{}\" }}\n",
+        file("nats.pem"),
+        file("nats.key")
+    );
+    let Some(nats) = Nats::start_configured(test, &config) else { return };
+    let section = |name: &str| {
+        let section = nats.section(name).replace("nats://", "tls://");
+        format!("{CONFIG}{section}ca = \"{}\"\n", file("ca.pem"))
+    };
+    let (status, text) = check(&section("one"), &[]);
+    assert_eq!(status, Some(0), "{text}");
+    let (one, two) = (nats.node_of(&section("one")), nats.node_of(&section("two")));
+    let mut stream = events(&two, "chat.a");
+    assert_eq!(publish(&one, "chat.a", "secret").0, 200);
+    say(&mut stream, b"", b"data: secret\n\n");
+    // Without the authority nobody is believed.
+    let unknown = format!("{CONFIG}{}", nats.section("one").replace("nats://", "tls://"));
+    let (status, text) = check(&unknown, &[]);
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains("TLS handshake failed"), "{text}");
+    let plain = format!("{CONFIG}{}", nats.section("one"));
+    let (_, text) = check(&plain, &[]);
+    assert!(text.contains("the server wants TLS"), "{text}");
+}
+
+#[test]
+fn demonstration_starts_nodes_and_ends_them() {
+    if !has("nats-server", "demonstration_starts_nodes_and_ends_them") {
+        return;
+    }
+    let mut command = Command::new(PROGRAM);
+    command.args(["cluster", "demo", "-n", "2"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut demo = command.spawn().unwrap();
+    let mut lines = BufReader::new(demo.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let said: Vec<String> = lines.by_ref().take_while(|line| !line.starts_with("Ctrl-C")).collect();
+    let address = |node: &str| {
+        let line =
+            said.iter().find(|line| line.contains(node)).unwrap_or_else(|| panic!("{said:?}"));
+        line.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned()
+    };
+    let addresses = [address("node-1"), address("node-2")];
+    let status = Command::new("sh").args(["-c", &format!("kill -TERM {}", demo.id())]).status();
+    assert!(status.unwrap().success());
+    assert!(demo.wait().unwrap().success());
+    for address in addresses {
+        assert!(std::net::TcpStream::connect(&address).is_err(), "{address} still listens");
+    }
+    let mut missing = Command::new(PROGRAM);
+    missing.args(["cluster", "demo", "--nats-server", "no-such-program"]);
+    let output = run(&mut missing);
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("is not installed; get it from"), "{said}");
+}
