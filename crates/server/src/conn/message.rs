@@ -70,11 +70,11 @@ impl Connections {
                 site.local.channels().on_letter(from, *letter, context)
             }
             ToScheduler::Stored(stored) => {
-                if let Some(mut store) = site.local.store() {
-                    store.on_stored(*stored, context);
-                }
+                let _alone = site.local.store().map(|mut store| store.on_stored(*stored, context));
             }
             ToScheduler::Committed => site.on_committed(context.now.monotonic_ms()),
+            // Without a transport all are lost, which stores are prepared for.
+            ToScheduler::Replication(_) => {}
             ToScheduler::Maintenance(source, switch) => site.set_maintenance(source, switch),
             ToScheduler::Upstream(order) => site.proxies.obey(&order, context.now.monotonic_ns),
             ToScheduler::Cache(order) => {
