@@ -382,7 +382,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_subscriber_has_missed_is_known_where_numbers_are_left_out() {
+    fn missed_messages_begin_with_the_right_number_where_numbers_are_left_out() {
         let mut audience = Audience::new(Format::WebSocket);
         audience.join(ProcessId::from_bits(1));
         for (order, number) in [(1, 5), (2, 9), (3, 10), (4, 12)] {

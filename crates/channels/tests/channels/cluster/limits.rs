@@ -252,3 +252,21 @@ fn a_subscriber_that_falls_behind_with_a_loss_is_told_of_it_later() {
     nodes.send(1, publisher, "pub e b\n");
     assert_eq!(messages(&nodes.received(0, reader)), ["b"]);
 }
+
+#[test]
+fn a_message_that_comes_while_the_history_is_read_is_known_without_another_one() {
+    // What arrives first is drawn.
+    for seed in 0..8 {
+        let mut nodes = Nodes::new(&[1, 1], &rules(KEPT), seed, BusFaults::default());
+        let (reader, publisher) = (nodes.connect(0), nodes.connect(1));
+        nodes.stages[0].world().client_send(reader, b"sub c\n");
+        nodes.rest(0);
+        nodes.stages[1].world().client_send(publisher, b"pub c 1\n");
+        nodes.rest(1);
+        let told = heard(&nodes.received(0, reader));
+        let (Some(Heard::At(id)) | Some(Heard::Message(Some(id), _))) = told.last() else {
+            panic!("{told:?}");
+        };
+        assert!(id.ends_with("-1"), "seed {seed}: {told:?}");
+    }
+}
