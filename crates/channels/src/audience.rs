@@ -382,7 +382,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn missed_messages_begin_with_the_right_number_where_numbers_are_left_out() {
+    fn number_of_first_missed_message_is_right_where_numbers_are_left_out() {
         let mut audience = Audience::new(Format::WebSocket);
         audience.join(ProcessId::from_bits(1));
         for (order, number) in [(1, 5), (2, 9), (3, 10), (4, 12)] {

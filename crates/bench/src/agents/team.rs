@@ -213,13 +213,10 @@ impl Member {
 
     /// Reads the clock after a run: by as much as it has moved meanwhile, times of the run may be wrong.
     fn read_clock_again(&mut self) {
-        match read_clock(&mut self.line) {
-            Ok(Clock { offset_ns, error_ns }) => {
-                let moved_ns = self.clock.offset_ns.abs_diff(offset_ns);
-                self.clock.error_ns = self.clock.error_ns.max(error_ns).max(moved_ns);
-            }
-            // Its result is there; a further run will notice that it is gone.
-            Err(_) => {}
+        // Its result is there; a further run will notice that an agent has ended.
+        if let Ok(Clock { offset_ns, error_ns }) = read_clock(&mut self.line) {
+            let moved_ns = self.clock.offset_ns.abs_diff(offset_ns);
+            self.clock.error_ns = self.clock.error_ns.max(error_ns).max(moved_ns);
         }
     }
 }
