@@ -33,13 +33,17 @@ const ACCESSES: [(&str, DatabaseAccess); 4] = [
 ];
 
 /// Refuses a role that the other settings of the store do not allow.
-pub(super) fn check_role(store: &StoreSettings, problems: &mut Problems) {
+pub(super) fn check_role(config: &Config, problems: &mut Problems) {
+    let store = &config.store;
     let is_late = matches!(store.sync, StoreSync::Interval | StoreSync::None);
     let why = match store.role {
         Some(_) if store.path.is_none() => "`role` in [store] needs a store: add `path`",
         Some(_) if is_late => {
             "`role` in [store] needs `sync = \"commit\"` or `\"log\"`: other servers must not have what a \
              power failure takes from this one"
+        }
+        Some(_) if !config.cluster.is_configured() => {
+            "`role` in [store] needs a [cluster], which carries the records: add it with the `servers` of NATS"
         }
         _ => return,
     };

@@ -73,8 +73,12 @@ impl Connections {
                 let _alone = site.local.store().map(|mut store| store.on_stored(*stored, context));
             }
             ToScheduler::Committed => site.on_committed(context.now.monotonic_ms()),
-            // Without a transport all are lost, which stores are prepared for.
-            ToScheduler::Replication(_) => {}
+            ToScheduler::Replication(post) => {
+                // Without a cluster all is lost, which stores are prepared for.
+                if let Some(link) = &mut self.cluster {
+                    link.post(*post);
+                }
+            }
             ToScheduler::Maintenance(source, switch) => site.set_maintenance(source, switch),
             ToScheduler::Upstream(order) => site.proxies.obey(&order, context.now.monotonic_ns),
             ToScheduler::Cache(order) => {

@@ -4,6 +4,7 @@
 //! over it, `channels` what is wanted and heard. Nothing here exists without `[cluster]`.
 
 mod connection;
+mod mail;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -23,6 +24,8 @@ use sys::connect::RemoteAddress;
 use tls::Connector;
 
 pub use self::connection::LinkConnection;
+
+use self::mail::MailWay;
 
 use super::Connections;
 use super::nats_lead::NatsLead;
@@ -59,6 +62,10 @@ pub(super) struct ClusterLink {
     here: Endpoint,
     /// The name of this node.
     name: Arc<str>,
+    /// Its number, which is also that of its store.
+    node: u64,
+    /// The way to the writer of the store, if this link carries its mail.
+    mail: Option<MailWay>,
     is_draining: bool,
     /// The time of the last turn.
     now_ms: u64,
@@ -71,6 +78,13 @@ impl Connections {
         self.local.channels().join_cluster(now_ms);
         let link = ClusterLink::new(setup, here, schedulers, names, (seed, now_ms));
         self.cluster = Some(Box::new(link));
+    }
+
+    /// The link of this scheduler carries what the stores of nodes send to each other. Before the first turn.
+    pub fn carry_store_mail(&mut self, writer: Endpoint) {
+        if let Some(link) = &mut self.cluster {
+            link.carry_mail(writer);
+        }
     }
 
     /// What is to be said of the link to the cluster.
@@ -88,7 +102,7 @@ impl ClusterLink {
         (seed, now_ms): (u64, u64),
     ) -> Self {
         let plan: Arc<ClusterPlan> = Arc::clone(setup.plan());
-        let name = plan.name.as_str().into();
+        let (name, node) = (plan.name.as_str().into(), plan.node.0);
         let seat = LinkSeat { number: here.0, schedulers };
         Self {
             link: NatsLink::new(plan, seat, seed, now_ms),
@@ -99,6 +113,8 @@ impl ClusterLink {
             names,
             here,
             name,
+            node,
+            mail: None,
             is_draining: false,
             now_ms,
         }
@@ -157,6 +173,7 @@ impl ClusterLink {
             // What the channels make of it is sent in the next turn.
             context.wake_at_ns(context.now.monotonic_ns);
         }
+        self.bring_mail(context);
         self.tell();
         if let Some(due_ms) = self.link.next_due_ms() {
             context.wake_at_ns(due_ms.saturating_mul(1_000_000));
