@@ -137,7 +137,8 @@ fn trouble(event: &ReplicationEvent) -> Trouble {
                 aside.last,
                 aside.path.display()
             );
-            Trouble::new(Kind::StoreFenced, "", text)
+            // It is told besides the event that a later term has begun.
+            Trouble::new(Kind::StoreFenced, "aside", text)
         }
         ReplicationEvent::SnapshotBegun(number) => {
             let text = format!("a snapshot of the leader is requested, behind record {number}");
@@ -145,7 +146,7 @@ fn trouble(event: &ReplicationEvent) -> Trouble {
         }
         ReplicationEvent::SnapshotTaken(number) => {
             let text = format!("the store has the snapshot of record {number}");
-            Trouble::new(Kind::ReplicaSnapshot, "", text)
+            Trouble::new(Kind::ReplicaSnapshot, "taken", text)
         }
         ReplicationEvent::Behind(number, leader) => {
             let text = format!("the store is at record {number}, its leader at {leader}");
