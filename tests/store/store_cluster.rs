@@ -76,8 +76,8 @@ fn page(server: &Server, key: &str, value: Option<&str>) -> String {
 }
 
 #[test]
-fn what_the_leader_writes_is_read_on_replicas_by_all_protocols() {
-    let test = "what_the_leader_writes_is_read_on_replicas_by_all_protocols";
+fn write_on_the_leader_is_read_on_replicas_by_all_protocols() {
+    let test = "write_on_the_leader_is_read_on_replicas_by_all_protocols";
     let Some(nats) = Nats::start(test) else { return };
     let [leader, one, two] = three(&nats);
     assert_eq!(redis(&leader, "SET key by-redis"), "+OK");

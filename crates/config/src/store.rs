@@ -141,7 +141,7 @@ pub(super) static STORE: SectionKeys = section! {
         |item, _| Some(choice(item, &DUTIES)?),
         |value| value.and_then(|duty| show_choice(&DUTIES, &duty)),
     ), "the store is alone", Restart,
-        "The role of a new store among [the stores of several servers](store.md#replicas): the leader's records are sent to the replicas. Later the store itself knows its role, which `velodrome store promote` changes. Needs `sync = \"commit\"` or `\"log\"`.";
+        "The role of a new store among [the stores of several servers](store.md#replicas): the leader's records are sent to the replicas. Later the store itself knows its role, which `velodrome store promote` changes. Needs [`[cluster]`](#cluster), and `sync = \"commit\"` or `\"log\"`.";
 };
 
 pub(super) static DATABASE: SectionKeys = section! {

@@ -134,6 +134,8 @@ pub struct StorePost {
     pub orders: Vec<store::ReplicationOrder>,
     /// Bytes of other stores that the writer has taken since it last said so.
     pub taken: usize,
+    /// Messages with orders that wait for the leader, or for the writer.
+    pub waiting: usize,
 }
 
 /// What a scheduler does about traces.

@@ -92,7 +92,7 @@ impl StoreNode {
         }
         let orders = self.node.take_orders();
         if !orders.is_empty() || self.taken > 0 {
-            let post = StorePost { orders, taken: self.taken };
+            let post = StorePost { orders, taken: self.taken, waiting: self.sent.len() };
             // A link that is too slow loses messages.
             if mailbox.send(Self::LINK, ToScheduler::Replication(Box::new(post)).into()).is_ok() {
                 self.taken = 0;

@@ -17,24 +17,32 @@ pub(super) struct MailWay {
     writer: Endpoint,
     /// Bytes that were sent to it, and that it has not taken.
     under_way: usize,
+    /// Orders that wait for another store, as the writer has last said.
+    waiting: usize,
 }
 
 impl ClusterLink {
     /// This link carries the mail of the node's store, before its first connection.
     pub(in crate::conn) fn carry_mail(&mut self, writer: Endpoint) {
         self.link.carry_mail(self.node);
-        self.mail = Some(MailWay { writer, under_way: 0 });
+        self.mail = Some(MailWay { writer, under_way: 0, waiting: 0 });
     }
 
     /// The writer of the store sends this.
     pub(in crate::conn) fn post(&mut self, post: StorePost) {
         let Some(mail) = &mut self.mail else { return };
         mail.under_way = mail.under_way.saturating_sub(post.taken);
+        mail.waiting = post.waiting;
         let form = |order| match order {
             ReplicationOrder::Everyone(bytes) => StoreMail::Everyone(bytes),
             ReplicationOrder::One(peer, bytes) => StoreMail::One(peer.0, bytes),
         };
         self.link.post(post.orders.into_iter().map(form).collect());
+    }
+
+    /// Whether nobody waits for an answer that comes through this link.
+    pub(super) fn is_idle(&self) -> bool {
+        self.link.is_idle() && self.mail.as_ref().is_none_or(|mail| mail.waiting == 0)
     }
 
     /// At the end of a turn: passes on what came from other stores.

@@ -31,7 +31,7 @@ use super::Connections;
 use super::nats_lead::NatsLead;
 use crate::cluster_setup::ClusterSetup;
 use crate::link_report::LinkReport;
-use crate::message::Message;
+use crate::message::{Message, StorePost};
 
 /// Tickets with this bit are of links: those of exchanges are counted from 1.
 const OF_LINK: u64 = 1 << 63;
@@ -84,6 +84,13 @@ impl Connections {
     pub fn carry_store_mail(&mut self, writer: Endpoint) {
         if let Some(link) = &mut self.cluster {
             link.carry_mail(writer);
+        }
+    }
+
+    /// The writer of the store sends this. Without a cluster it is lost, which stores are prepared for.
+    pub(super) fn post_store_mail(&mut self, post: StorePost) {
+        if let Some(link) = &mut self.cluster {
+            link.post(post);
         }
     }
 
@@ -179,7 +186,7 @@ impl ClusterLink {
             context.wake_at_ns(due_ms.saturating_mul(1_000_000));
         }
         if let (true, true, Way::Connection(process)) =
-            (self.is_draining, self.link.is_idle(), &self.way)
+            (self.is_draining, self.is_idle(), &self.way)
         {
             context.command(SchedulerCommand::Run(*process));
         }
