@@ -2,9 +2,11 @@
 //! are paused, killed, emptied or promoted; skipped where `nats-server` is not installed.
 
 use std::fs;
+use std::io::Write;
+use std::net::TcpStream;
 use std::process::Command;
 
-use crate::server::channel::{connect, resp};
+use crate::server::channel::{connect, resp, say};
 use crate::server::nats::Nats;
 use crate::server::patience::until;
 use crate::server::{PROGRAM, Server, errors_of, printed_by, run};
@@ -148,6 +150,28 @@ fn no_acknowledged_write_is_lost_if_the_leader_is_killed() {
         (redis(&replica, "SET again 1") == "+OK").then_some(())
     });
     until_read(&leader, "again", "1");
+}
+
+#[test]
+fn a_replica_that_ends_in_order_answers_the_writes_that_wait_for_the_leader() {
+    let test = "a_replica_that_ends_in_order_answers_the_writes_that_wait_for_the_leader";
+    let Some(nats) = Nats::start(test) else { return };
+    let leader = node(&nats, "leader", "leader");
+    let mut replica = node(&nats, "one", "replica");
+    write(&leader, "before", 1);
+    until_has(&replica, "before", 1);
+    nats.signal("STOP");
+    let sent = || replica.count("/cluster/mail_sent");
+    let before = sent();
+    let mut client = connect(resp(&replica));
+    client.write_all(b"SET waits 1\r\n").unwrap();
+    until("the order to be sent", || (sent() > before).then_some(()));
+    replica.signal("TERM");
+    until("its listener to close", || TcpStream::connect(replica.address()).is_err().then_some(()));
+    nats.signal("CONT");
+    say(&mut client, b"", b"+OK\r\n");
+    assert!(replica.wait().success());
+    assert_eq!(redis(&leader, "GET waits"), "$1\r\n1");
 }
 
 #[test]
