@@ -54,6 +54,8 @@ impl NatsLink {
                 Ok(())
             }
             NatsServerSaid::Pong => {
+                let answered = self.speech.on_pong();
+                self.mail.on_pong(answered);
                 self.on_pong(now_ms);
                 Ok(())
             }
@@ -89,9 +91,9 @@ impl NatsLink {
         let introduction = introduce(&self.plan, &self.info);
         self.speech.say(&NatsClientSaid::Connect(&introduction));
         // Two answers: it is welcome; and what it follows is followed.
-        self.speech.say(&NatsClientSaid::Ping);
+        self.speech.ping();
         self.following.begin(&mut self.speech, &self.subjects, self.plan.node);
-        self.speech.say(&NatsClientSaid::Ping);
+        self.speech.ping();
         self.asked_ms = now_ms;
         self.stage = Stage::Joining { since_ms, missing: 2 };
         Ok(())
@@ -112,6 +114,9 @@ impl NatsLink {
         let greeting = Nodes::greeting(&self.plan, self.seat, self.connection);
         let _heard = self.speech.publish(&self.subjects.nodes(), &greeting);
         self.news.push(ClusterNews::Back);
+        if self.following.has_mail() {
+            self.mail.come_back();
+        }
         let server = self.servers.current().map(ToString::to_string).unwrap_or_default();
         self.events.push(LinkEvent::Connected { server });
     }
@@ -151,6 +156,10 @@ impl NatsLink {
             }
             Interest::Channel(name, keeping) => self.on_channel(name, keeping, message, now_ms),
             Interest::AllAnnounced => self.on_any(Keeping::Nothing, message, now_ms),
+            Interest::Mail => {
+                self.stats.mail_received += 1;
+                self.mail.hear(message.payload);
+            }
             Interest::AllAdded => self.on_any(Keeping::History, message, now_ms),
         }
     }

@@ -11,13 +11,13 @@ mod orders;
 use std::sync::Arc;
 
 use channels::ClusterNews;
-use wire::nats::NatsClientSaid;
 
 use crate::commits::{CommitOrigin, Commits};
 use crate::fault::LinkFault;
 use crate::following::Following;
 use crate::handshake::NatsInfo;
 use crate::limits::{HANDSHAKE_MS, QUIET_MS, SILENCE_MS};
+use crate::mail::{Mail, StoreMailNews};
 use crate::nodes::{NodeView, Nodes};
 use crate::plan::{ClusterPlan, LinkSeat, NatsServer};
 use crate::questions::Questions;
@@ -86,6 +86,7 @@ pub struct NatsLink {
     reads: Reads,
     nodes: Nodes,
     questions: Questions,
+    mail: Mail,
     /// The number of the present connection, or the last one.
     connection: u64,
     heard_ms: u64,
@@ -117,6 +118,7 @@ impl NatsLink {
             reads: Reads::default(),
             nodes: Nodes::default(),
             questions: Questions::default(),
+            mail: Mail::default(),
             connection: 0,
             heard_ms: now_ms,
             asked_ms: now_ms,
@@ -222,6 +224,9 @@ impl NatsLink {
         if was_up {
             self.since_ms = now_ms;
             self.news.push(ClusterNews::Away);
+            if self.following.has_mail() {
+                self.mail.lose_connection(&mut self.stats);
+            }
         }
         let unread = self.following.unread(&self.subjects);
         self.streams.forget(|shard| unread.contains(&shard));
@@ -248,7 +253,7 @@ impl NatsLink {
     /// Whether nothing waits for an answer, so that a node that ends need not wait for the link.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.commits.len() == 0
+        self.commits.len() == 0 && self.mail.is_empty()
     }
 
     /// Does what is due.
@@ -276,7 +281,7 @@ impl NatsLink {
         }
         if self.heard_ms + QUIET_MS <= now_ms && self.asked_ms + QUIET_MS <= now_ms {
             self.asked_ms = now_ms;
-            self.speech.say(&NatsClientSaid::Ping);
+            self.speech.ping();
         }
         let of = (self.seat, self.connection);
         if self.presence == Presence::Staying
@@ -306,6 +311,7 @@ impl NatsLink {
         self.streams.ask(&mut self.speech, &self.subjects, now_ms);
         let origin = CommitOrigin { node: self.plan.node, link: self.seat.number };
         self.commits.send(&mut self.speech, &self.subjects, origin, now_ms);
+        self.send_mail();
     }
 
     /// When [`on_time`](Self::on_time) or [`dial`](Self::dial) is to be called, whatever happens before.
@@ -348,6 +354,12 @@ impl NatsLink {
     #[must_use]
     pub fn take_events(&mut self) -> Vec<LinkEvent> {
         std::mem::take(&mut self.events)
+    }
+
+    /// What the node's store is to hear, in order.
+    #[must_use]
+    pub fn take_mail(&mut self) -> Vec<StoreMailNews> {
+        self.mail.take_news()
     }
 
     fn report_reads(&mut self, results: impl IntoIterator<Item = ReadResult>) {

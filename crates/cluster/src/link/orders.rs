@@ -7,8 +7,10 @@ use channels::{
     MemberStep,
 };
 
-use super::NatsLink;
+use super::{LinkEvent, NatsLink};
 use crate::following;
+use crate::limits::STORE_MESSAGE_BYTES;
+use crate::mail::StoreMail;
 use crate::reads::{ReadResult, Wish};
 use crate::speech::{Request, Said};
 use crate::{body, questions};
@@ -73,6 +75,35 @@ impl NatsLink {
                 let payload = questions::answer(self.plan.node, &answer);
                 let _said = self.tell(&to.0, &payload);
             }
+        }
+    }
+
+    /// Takes mail of the node's store that belongs together. While it is not connected, the mail is lost.
+    pub fn post(&mut self, mail: Vec<StoreMail>) {
+        if self.is_up() {
+            self.mail.add(mail, &mut self.stats);
+        } else {
+            self.stats.mail_dropped += mail.len() as u64;
+        }
+    }
+
+    /// This link carries the mail of the node's store, which has this number. Before the first connection.
+    pub fn carry_mail(&mut self, store: u64) {
+        self.following.follow_mail(store);
+    }
+
+    pub(super) fn send_mail(&mut self) {
+        let max = self.info.max_payload;
+        if !self.mail.send(&mut self.speech, &self.subjects, max, &mut self.stats) {
+            return;
+        }
+        let problem = format!(
+            "NATS takes messages of {max} bytes, and stores with a `role` send those of {STORE_MESSAGE_BYTES}: raise \
+             its `max_payload`"
+        );
+        if self.problem.as_ref() != Some(&problem) {
+            self.events.push(LinkEvent::Problem(problem.clone()));
+            self.problem = Some(problem);
         }
     }
 

@@ -20,12 +20,12 @@ fn said(link: &mut NatsLink) -> String {
     String::from_utf8(link.take_output(0).unwrap_or_default()).unwrap()
 }
 
-fn hears(link: &mut NatsLink, text: &str, now_ms: u64) -> Result<usize, LinkFault> {
+pub(crate) fn hears(link: &mut NatsLink, text: &str, now_ms: u64) -> Result<usize, LinkFault> {
     link.on_input(text.as_bytes(), now_ms)
 }
 
 /// Connects, and returns what the link has said until it was welcome.
-fn welcome(link: &mut NatsLink, now_ms: u64) -> String {
+pub(crate) fn welcome(link: &mut NatsLink, now_ms: u64) -> String {
     assert!(link.dial(now_ms).is_some());
     link.on_connected(now_ms);
     hears(link, INFO, now_ms).unwrap();

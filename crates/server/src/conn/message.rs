@@ -52,9 +52,7 @@ impl Connections {
                 confirmations.into_iter().for_each(Confirmation::in_force);
             }
             ToScheduler::Resolved((name, found)) => {
-                if let Some(link) = &mut self.cluster {
-                    link.learn(&name, &found, context);
-                }
+                self.cluster.iter_mut().for_each(|link| link.learn(&name, &found, context));
                 site.client.exchanges().learn(&name, found, context.now.monotonic_ns);
             }
             ToScheduler::Drain { deadline_ms, idle_grace_ms } => {
@@ -73,8 +71,7 @@ impl Connections {
                 let _alone = site.local.store().map(|mut store| store.on_stored(*stored, context));
             }
             ToScheduler::Committed => site.on_committed(context.now.monotonic_ms()),
-            // Without a transport all are lost, which stores are prepared for.
-            ToScheduler::Replication(_) => {}
+            ToScheduler::Replication(post) => self.post_store_mail(*post),
             ToScheduler::Maintenance(source, switch) => site.set_maintenance(source, switch),
             ToScheduler::Upstream(order) => site.proxies.obey(&order, context.now.monotonic_ns),
             ToScheduler::Cache(order) => {
