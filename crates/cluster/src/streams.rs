@@ -138,6 +138,11 @@ impl Streams {
         self.streams.iter().all(|stream| stream.epoch.is_some())
     }
 
+    /// Whether a stream is there, and its epoch is known.
+    pub(crate) fn is_known(&self, shard: u16) -> bool {
+        self.streams.get(usize::from(shard)).is_some_and(|stream| stream.epoch.is_some())
+    }
+
     /// The mark of a stream when the connection was lost.
     pub(crate) fn at_loss(&self, shard: u16) -> Option<Mark> {
         self.streams.get(usize::from(shard))?.at_loss

@@ -4,3 +4,4 @@
 mod plan;
 mod real;
 mod scripted;
+mod scripted_streams;
