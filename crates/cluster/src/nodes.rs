@@ -131,7 +131,10 @@ impl Nodes {
         let form: SignForm = serde_json::from_slice(payload).ok()?;
         let node = ClusterNode(form.node);
         if node == own {
-            if seat.number > 0 {
+            if form.why == Occasion::Ends {
+                // This link does not bring it back.
+                self.next_sign_ms = u64::MAX;
+            } else if seat.number > 0 {
                 self.give_way(seat, now_ms);
             }
             return None;
@@ -229,7 +232,7 @@ mod tests {
             let sign = first.sign_of_life(&own, (seat(0), 1), now_ms).filter(|_| is_up);
             if let Some(sign) = sign {
                 by_first += 1;
-                assert_eq!(second.hear(&sign, (own.node, seat(1)), now_ms), None);
+                assert!(second.hear(&sign, (own.node, seat(1)), now_ms).is_none());
                 hear(&mut other, &sign, now_ms);
             }
             if let Some(sign) = second.sign_of_life(&own, (seat(1), 1), now_ms) {
@@ -239,7 +242,7 @@ mod tests {
             }
             assert_eq!(other.take_ended(now_ms), []);
         }
-        assert_eq!((by_first, by_second), (4, 11));
+        assert_eq!((by_first, by_second), (4, 10));
         assert_eq!(other.take_ended(40_000), [own.node]);
     }
 }

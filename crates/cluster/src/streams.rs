@@ -20,6 +20,8 @@ use crate::subjects::Subjects;
 /// 1 s between two marks: a stream may answer before its last message has gone out.
 const MARKS_APART_MS: u64 = 1_000;
 
+const NO_JETSTREAM: &str = "JetStream is not enabled, or not ready, on the servers of NATS";
+
 /// Something with a number of a stream.
 #[derive(Debug)]
 pub(crate) enum Numbered {
@@ -253,14 +255,13 @@ impl Streams {
     ) -> Vec<StreamNews> {
         speech.close(number);
         let Some(stream) = self.streams.get_mut(usize::from(shard)) else { return Vec::new() };
-        let until_ms = now_ms + STREAM_ANSWER_MS;
         // Otherwise it came too late.
         let Some(asked) = stream.answered(number) else { return Vec::new() };
+        let until_ms = now_ms + STREAM_ANSWER_MS;
         stream.wants = Wants::Sample;
         let again = Asking::Later(now_ms + STREAM_AGAIN_MS);
         if headers.status() == Some(503) {
-            let why = "JetStream is not enabled, or not ready, on the servers of NATS";
-            self.problem = Some(why.to_owned());
+            self.problem = Some(NO_JETSTREAM.to_owned());
             stream.asking = again;
             return Vec::new();
         }
@@ -303,8 +304,7 @@ impl Streams {
             Some(forms::with_epoch(&answer.config, random))
         } else if self.duty == Duty::Grow {
             // What it dropped by its old bounds is not to be proved by the new ones.
-            let grown = forms::grown(&answer.config, &wanted);
-            grown.map(|config| forms::with_epoch(&config, random))
+            forms::grown(&answer.config, &wanted).map(|grown| forms::with_epoch(&grown, random))
         } else {
             None
         };
