@@ -1,7 +1,8 @@
 //! The other nodes: signs of life, and when one counts as ended.
 //!
-//! Owns the leases. A node has one, renewed by the link of its first scheduler; each of its links tells when it has
-//! connected again, because what it would have told of its members before was not heard. Time is an argument.
+//! Owns the leases. A node has one, renewed by the link of its first scheduler, and by another one if that is not heard;
+//! each of its links tells when it has connected again, because what it would have told of its members before was not
+//! heard. Time is an argument.
 
 use std::collections::BTreeMap;
 
@@ -13,6 +14,10 @@ use crate::plan::{ClusterPlan, LinkSeat};
 
 /// 250 ms between two signs of life because others have just come.
 const GREETING_MS: u64 = 250;
+
+/// 250 ms by which each further link of a node waits longer for the signs of those before it, and the most of them.
+const TURN_MS: u64 = 250;
+const LAST_TURN_MS: u64 = 3_000;
 
 /// A sign of life.
 #[derive(Debug, Serialize, Deserialize)]
@@ -79,11 +84,17 @@ impl Nodes {
     }
 
     /// The link is connected again: nodes that cannot have been heard have time to be.
-    pub(crate) fn come_back(&mut self, now_ms: u64) {
+    pub(crate) fn come_back(&mut self, seat: LinkSeat, now_ms: u64) {
         for other in self.others.values_mut() {
             other.heard_ms = now_ms;
         }
-        self.next_sign_ms = now_ms + HEARTBEAT_MS;
+        self.give_way(seat, now_ms);
+    }
+
+    /// The node has just been heard, by others as well: this link's turn comes when it is not heard again in time.
+    fn give_way(&mut self, seat: LinkSeat, now_ms: u64) {
+        let turn_ms = (u64::from(seat.number) * TURN_MS).min(LAST_TURN_MS);
+        self.next_sign_ms = now_ms + HEARTBEAT_MS + turn_ms;
     }
 
     /// What a link says when it has connected.
@@ -103,7 +114,7 @@ impl Nodes {
         (seat, connection): (LinkSeat, u64),
         now_ms: u64,
     ) -> Option<Vec<u8>> {
-        if seat.number != 0 || now_ms < self.next_sign_ms {
+        if now_ms < self.next_sign_ms {
             return None;
         }
         self.next_sign_ms = now_ms + HEARTBEAT_MS;
@@ -114,18 +125,26 @@ impl Nodes {
     pub(crate) fn hear(
         &mut self,
         payload: &[u8],
-        own: ClusterNode,
+        (own, seat): (ClusterNode, LinkSeat),
         now_ms: u64,
     ) -> Option<ClusterNews> {
         let form: SignForm = serde_json::from_slice(payload).ok()?;
         let node = ClusterNode(form.node);
         if node == own {
+            if form.why == Occasion::Ends {
+                // This link does not bring it back.
+                self.next_sign_ms = u64::MAX;
+            } else if seat.number > 0 {
+                self.give_way(seat, now_ms);
+            }
             return None;
         }
         if form.why == Occasion::Ends {
             return self.others.remove(&form.node).map(|_| ClusterNews::NodeGone { node });
         }
-        if form.why == Occasion::Came && now_ms >= self.greeted_ms + GREETING_MS {
+        // The first link answers; the others have been told of by their own greetings.
+        let is_first = seat.number == 0;
+        if is_first && form.why == Occasion::Came && now_ms >= self.greeted_ms + GREETING_MS {
             // It knows nobody yet. Many may come at once, so not each is answered by itself.
             self.greeted_ms = now_ms;
             self.next_sign_ms = now_ms;
@@ -157,10 +176,9 @@ impl Nodes {
         ended
     }
 
-    pub(crate) fn next_due_ms(&self, seat: LinkSeat) -> Option<u64> {
-        let ends = self.others.values().map(|other| other.heard_ms + LEASE_MS).min();
-        let sign = (seat.number == 0).then_some(self.next_sign_ms);
-        ends.into_iter().chain(sign).min()
+    pub(crate) fn next_due_ms(&self) -> Option<u64> {
+        let ends = self.others.values().map(|other| other.heard_ms + LEASE_MS);
+        ends.chain([self.next_sign_ms]).min()
     }
 }
 
@@ -175,4 +193,56 @@ fn sign(plan: &ClusterPlan, seat: LinkSeat, connection: u64, why: Occasion) -> V
         why,
     };
     serde_json::to_vec(&form).expect("texts and numbers are always JSON")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{NatsCredentials, StreamPlan};
+
+    fn plan(node: u64) -> ClusterPlan {
+        ClusterPlan {
+            node: ClusterNode(node),
+            name: "n".to_owned(),
+            version: "1".to_owned(),
+            prefix: "v".to_owned(),
+            servers: Vec::new(),
+            credentials: NatsCredentials::default(),
+            streams: StreamPlan { count: 1, replicas: 1, bytes: 1, messages: 1, age_ms: 0 },
+            publish_wait_ms: 0,
+        }
+    }
+
+    fn seat(number: u16) -> LinkSeat {
+        LinkSeat { number, schedulers: 2 }
+    }
+
+    #[test]
+    fn a_node_lives_on_while_one_of_its_links_does() {
+        let (own, mut first, mut second) = (plan(1), Nodes::default(), Nodes::default());
+        first.come_back(seat(0), 0);
+        second.come_back(seat(1), 0);
+        let mut other = Nodes::default();
+        let hear = |other: &mut Nodes, sign: &[u8], now_ms| {
+            other.hear(sign, (ClusterNode(2), seat(0)), now_ms)
+        };
+        let (mut by_first, mut by_second) = (0, 0);
+        for now_ms in (0..30_000).step_by(50) {
+            let is_up = now_ms < 10_000;
+            let sign = first.sign_of_life(&own, (seat(0), 1), now_ms).filter(|_| is_up);
+            if let Some(sign) = sign {
+                by_first += 1;
+                assert!(second.hear(&sign, (own.node, seat(1)), now_ms).is_none());
+                hear(&mut other, &sign, now_ms);
+            }
+            if let Some(sign) = second.sign_of_life(&own, (seat(1), 1), now_ms) {
+                by_second += 1;
+                assert!(now_ms > 10_000, "not while the first is heard");
+                hear(&mut other, &sign, now_ms);
+            }
+            assert_eq!(other.take_ended(now_ms), []);
+        }
+        assert_eq!((by_first, by_second), (4, 10));
+        assert_eq!(other.take_ended(40_000), [own.node]);
+    }
 }

@@ -2,7 +2,8 @@
 //!
 //! Owns the steps of a read: a sample of the stream before it, which says up to which number the history is complete;
 //! the messages (Direct Get); a sample after it, which says what the stream had dropped by then. [`Read::part`] proves
-//! what is missing. Never asks for a sample itself.
+//! what is missing. Where a stream has several servers, the one that gives the messages may be behind the sample: the
+//! rest comes from the first of them. Never asks for a sample itself.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use wire::nats::NatsHeaders;
 use crate::body::{self, Body};
 use crate::limits::{READ_BYTES, READ_MS, READS_UNDER_WAY};
 use crate::speech::{Request, Speech};
-use crate::stream_forms::{Mark, StreamSample};
+use crate::stream_forms::{ApiError, Mark, MessageAnswer, StreamSample};
 use crate::streams::Streams;
 use crate::subjects::Subjects;
 use crate::times;
@@ -35,6 +36,8 @@ enum Step {
     Before,
     /// Messages come.
     Messages { request: u64 },
+    /// The first server of the stream is asked for the next message: the others may be behind it.
+    First { request: u64 },
     /// It waits for the second sample.
     After,
 }
@@ -47,6 +50,15 @@ struct Read {
     before: Option<StreamSample>,
     /// With the time in milliseconds instead of the age.
     messages: Vec<KeptMessage>,
+    found: Found,
+}
+
+/// The messages that have come, also those that cannot be read.
+#[derive(Clone, Copy, Debug, Default)]
+struct Found {
+    count: u64,
+    first: Option<u64>,
+    last: Option<u64>,
     /// Messages behind these that the stream has.
     pending: u64,
 }
@@ -85,7 +97,7 @@ impl Reads {
                 until_ms: now_ms + READ_MS,
                 before: None,
                 messages: Vec::new(),
-                pending: 0,
+                found: Found::default(),
                 wish,
             };
             self.open.insert(read.wish.read, read);
@@ -108,7 +120,7 @@ impl Reads {
 
     fn fail(&mut self, read: u64, speech: &mut Speech) -> Option<ReadResult> {
         let Read { wish: Wish { name, read, .. }, step, .. } = self.open.remove(&read)?;
-        if let Step::Messages { request } = step {
+        if let Step::Messages { request } | Step::First { request } = step {
             speech.close(request);
         }
         Some(ReadResult::Failed { name, read })
@@ -133,13 +145,13 @@ impl Reads {
             }
             // The stream changed meanwhile: this is read from the beginning, with the sample as the first one.
             open.messages.clear();
+            open.found = Found::default();
         }
         let (wish, shard) = (&open.wish, subjects.shard(&open.wish.name));
         if wish.at_most == 0 || sample.last <= wish.after {
             // There is nothing to read.
             open.before = Some(sample);
             open.step = Step::After;
-            open.pending = 0;
             streams.sample(shard, read);
             return None;
         }
@@ -168,23 +180,35 @@ impl Reads {
             speech.close(request);
             return None;
         };
+        if matches!(open.step, Step::First { .. }) {
+            speech.close(request);
+            let answer = headers.status().is_none().then(|| serde_json::from_slice(payload));
+            return match answer.and_then(Result::ok).map(|answer| open.take_next(&answer)) {
+                Some(Next::Message) => {
+                    open.go_on(speech, streams, subjects);
+                    None
+                }
+                Some(Next::Nothing) => {
+                    open.end(streams, subjects);
+                    None
+                }
+                Some(Next::Unknown) | None => self.fail(read, speech),
+            };
+        }
         match headers.status() {
             None => {
-                let message = headers.number("Nats-Sequence").zip(body::read(payload));
-                let at = headers.get("Nats-Time-Stamp").and_then(times::milliseconds);
-                // What this version cannot read is left out, and its neighbours stay.
-                if let Some((number, Body::Message(body))) = message {
-                    open.messages.push(KeptMessage { number, age_ms: at.unwrap_or(0), body });
+                let at_ms = headers.get("Nats-Time-Stamp").and_then(times::milliseconds);
+                if let Some(number) = headers.number("Nats-Sequence") {
+                    open.take(number, at_ms, payload);
                 }
-                open.pending = headers.number("Nats-Num-Pending").unwrap_or(0);
+                open.found.pending = headers.number("Nats-Num-Pending").unwrap_or(0);
                 None
             }
             // The end of a batch, or there is no message.
             Some(204 | 404) => {
                 speech.close(request);
-                open.pending = headers.number("Nats-Num-Pending").unwrap_or(0);
-                open.step = Step::After;
-                streams.sample(subjects.shard(&open.wish.name), read);
+                open.found.pending = headers.number("Nats-Num-Pending").unwrap_or(0);
+                open.go_on(speech, streams, subjects);
                 None
             }
             Some(_) => self.fail(read, speech),
@@ -192,7 +216,68 @@ impl Reads {
     }
 }
 
+/// What the first server of a stream has behind the messages of another one.
+enum Next {
+    Message,
+    Nothing,
+    Unknown,
+}
+
 impl Read {
+    /// A message has come. What this version cannot read is left out, and its neighbours stay.
+    fn take(&mut self, number: u64, at_ms: Option<u64>, payload: &[u8]) {
+        self.found.count += 1;
+        self.found.first.get_or_insert(number);
+        self.found.last = Some(number);
+        if let Some(Body::Message(body)) = body::read(payload) {
+            self.messages.push(KeptMessage { number, age_ms: at_ms.unwrap_or(0), body });
+        }
+    }
+
+    fn take_next(&mut self, answer: &MessageAnswer) -> Next {
+        match &answer.error {
+            Some(error) if error.err_code == ApiError::NO_MESSAGE => return Next::Nothing,
+            Some(_) => return Next::Unknown,
+            None => {}
+        }
+        let MessageAnswer { message, .. } = answer;
+        if message.seq <= self.known() {
+            return Next::Unknown;
+        }
+        self.take(message.seq, message.at_ms(), &message.payload());
+        // The rest is read behind these.
+        self.found.pending = u64::from(self.found.count >= u64::from(self.wish.at_most));
+        Next::Message
+    }
+
+    /// All messages of the channel up to this number have come.
+    fn known(&self) -> u64 {
+        self.found.last.unwrap_or(self.wish.after)
+    }
+
+    /// Reads on, if messages from before the first sample may be missing behind those that have come.
+    fn go_on(&mut self, speech: &mut Speech, streams: &mut Streams, subjects: &Subjects) {
+        let may_be_behind = self.found.pending == 0
+            && self.before.is_some_and(|of| of.replicas > 1 && self.known() < of.last);
+        if !may_be_behind {
+            return self.end(streams, subjects);
+        }
+        let name = &self.wish.name;
+        let stream = subjects.stream(subjects.shard(name));
+        let subject = format!("$JS.API.STREAM.MSG.GET.{stream}");
+        let (next, kept) = (self.known() + 1, subjects.kept(name));
+        let asked = format!(r#"{{"seq":{next},"next_by_subj":"{kept}"}}"#);
+        let read = Request::Read(self.wish.read);
+        let request = speech.request(&subject, b"", asked.as_bytes(), read);
+        self.step = Step::First { request };
+    }
+
+    /// All messages have come.
+    fn end(&mut self, streams: &mut Streams, subjects: &Subjects) {
+        self.step = Step::After;
+        streams.sample(subjects.shard(&self.wish.name), self.wish.read);
+    }
+
     fn result(self, after: &StreamSample, now_ms: u64) -> ReadResult {
         let part = self.part(after, now_ms);
         let Wish { name, read, .. } = self.wish;
@@ -207,8 +292,8 @@ impl Read {
     /// in the first way, or than `wish.after`. With as many, what was before the first of them may be missing. For a
     /// channel that was followed until the connection was lost, messages before the mark do not count.
     fn part(&self, after: &StreamSample, now_ms: u64) -> HistoryPart {
-        let count = self.messages.len() as u64 + self.pending;
-        let first = self.messages.first().map(|message| message.number);
+        let Found { count, first, last, pending } = self.found;
+        let count = count + pending;
         let complete_after = match first {
             Some(first) if count >= after.messages => first - 1,
             _ if self.wish.known_until.is_some_and(|mark| mark.is_whole_until(after, now_ms)) => {
@@ -220,14 +305,13 @@ impl Read {
             age_ms: after.at_ms.saturating_sub(message.age_ms),
             ..message.clone()
         };
-        let last_read = self.messages.last().map(|message| message.number);
-        let rest = if self.pending > 0 { Remainder::Some } else { Remainder::None };
+        let rest = if pending > 0 { Remainder::Some } else { Remainder::None };
         let before = self.before.map_or(0, |before| before.last);
         HistoryPart {
             epoch: after.epoch,
             complete_after,
             messages: self.messages.iter().map(with_age).collect(),
-            last: match (rest, last_read) {
+            last: match (rest, last) {
                 (Remainder::Some, Some(last)) => last,
                 (Remainder::None, last) => before.max(last.unwrap_or(0)),
                 (Remainder::Some, None) => self.wish.after,
@@ -241,27 +325,44 @@ impl Read {
 mod tests {
     use super::*;
     use crate::limits::KEPT_MESSAGE_BYTES;
-    use channels::Payload;
 
     fn sample(first: u64, last: u64) -> StreamSample {
         let (age_ms, bytes) = (Some(1_000), Some(10 * KEPT_MESSAGE_BYTES));
-        StreamSample { epoch: 1, first, last, at_ms: 1_000, messages: 3, age_ms, bytes }
+        StreamSample {
+            epoch: 1,
+            first,
+            last,
+            at_ms: 1_000,
+            messages: 3,
+            age_ms,
+            bytes,
+            replicas: 1,
+        }
     }
 
     fn read(after: u64, numbers: &[u64], pending: u64) -> Read {
-        let message = |number: &u64| KeptMessage {
-            number: *number,
-            age_ms: 400,
-            body: Payload::of_text("x"),
-        };
-        Read {
-            wish: Wish { name: "a".into(), read: 1, after, at_most: 10, known_until: None },
+        let wish = Wish { name: "a".into(), read: 1, after, at_most: 10, known_until: None };
+        let mut read = Read {
+            wish,
             step: Step::After,
             until_ms: 0,
             before: Some(sample(1, 90)),
-            messages: numbers.iter().map(message).collect(),
-            pending,
-        }
+            messages: Vec::new(),
+            found: Found::default(),
+        };
+        numbers.iter().for_each(|number| read.take(*number, Some(400), b"tx"));
+        read.found.pending = pending;
+        read
+    }
+
+    #[test]
+    fn a_part_of_messages_that_cannot_be_read_is_passed() {
+        let mut part = read(0, &[], 0);
+        [70, 71].iter().for_each(|number| part.take(*number, None, b"?x"));
+        part.found.pending = 4;
+        let part = part.part(&sample(1, 95), 0);
+        assert_eq!((part.messages.len(), part.last, part.rest), (0, 71, Remainder::Some));
+        assert_eq!(part.complete_after, 69, "the channel has as many as it may have");
     }
 
     #[test]

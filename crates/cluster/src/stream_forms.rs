@@ -2,6 +2,8 @@
 //!
 //! Owns these forms. Never sends them.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -32,6 +34,36 @@ pub(crate) struct AddedForm {
     pub(crate) stream: String,
     pub(crate) seq: u64,
     pub(crate) duplicate: bool,
+}
+
+/// The answer of the first of a stream's servers to a question for one message.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct MessageAnswer {
+    pub(crate) error: Option<ApiError>,
+    pub(crate) message: MessageForm,
+}
+
+/// A message in an answer.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct MessageForm {
+    pub(crate) seq: u64,
+    /// Its content, in base64.
+    data: String,
+    time: String,
+}
+
+impl MessageForm {
+    /// Its content.
+    pub(crate) fn payload(&self) -> Vec<u8> {
+        STANDARD.decode(&self.data).unwrap_or_default()
+    }
+
+    /// When it was added, in milliseconds since 1970.
+    pub(crate) fn at_ms(&self) -> Option<u64> {
+        times::milliseconds(&self.time)
+    }
 }
 
 /// An error of JetStream.
@@ -66,6 +98,8 @@ pub(crate) struct StreamSample {
     pub(crate) age_ms: Option<u64>,
     /// Bytes that it keeps; `None`: without end.
     pub(crate) bytes: Option<u64>,
+    /// On how many servers it is kept. One of several may be behind.
+    pub(crate) replicas: u64,
 }
 
 /// A moment before a connection was lost, up to which all messages of a stream had come.
@@ -94,6 +128,7 @@ impl Mark {
 impl ApiError {
     pub(crate) const STREAM_NOT_FOUND: u32 = 10_059;
     pub(crate) const NAME_IN_USE: u32 = 10_058;
+    pub(crate) const NO_MESSAGE: u32 = 10_037;
     /// Errors that say that the message, not the stream, is at fault.
     pub(crate) const MESSAGE_TOO_LARGE: u32 = 10_054;
 }
@@ -115,6 +150,7 @@ impl StreamAnswer {
             messages: self.config["max_msgs_per_subject"].as_u64().unwrap_or(1),
             age_ms: self.config["max_age"].as_u64().filter(|ns| *ns > 0).map(|ns| ns / 1_000_000),
             bytes: self.config["max_bytes"].as_u64(),
+            replicas: self.config["num_replicas"].as_u64().unwrap_or(1),
         })
     }
 }

@@ -20,6 +20,8 @@ use crate::subjects::Subjects;
 /// 1 s between two marks: a stream may answer before its last message has gone out.
 const MARKS_APART_MS: u64 = 1_000;
 
+const NO_JETSTREAM: &str = "JetStream is not enabled, or not ready, on the servers of NATS";
+
 /// Something with a number of a stream.
 #[derive(Debug)]
 pub(crate) enum Numbered {
@@ -77,6 +79,8 @@ struct Stream {
     asking: Asking,
     /// When the state was asked for last.
     asked_ms: u64,
+    /// The highest number that was seen then. What comes later may overtake the answer.
+    seen_when_asked: u64,
     /// The last states, a second or more apart: when each was asked for, and the number of the last message.
     marks: VecDeque<Mark>,
     /// The mark when the connection was lost.
@@ -115,6 +119,7 @@ impl Streams {
             last_result: 0,
             asking: Asking::Nothing,
             asked_ms: 0,
+            seen_when_asked: 0,
             marks: VecDeque::new(),
             at_loss: None,
             waiting: Vec::new(),
@@ -133,6 +138,11 @@ impl Streams {
     /// Whether all are there.
     pub(crate) fn are_ready(&self) -> bool {
         self.streams.iter().all(|stream| stream.epoch.is_some())
+    }
+
+    /// Whether a stream is there, and its epoch is known.
+    pub(crate) fn is_known(&self, shard: u16) -> bool {
+        self.streams.get(usize::from(shard)).is_some_and(|stream| stream.epoch.is_some())
     }
 
     /// The mark of a stream when the connection was lost.
@@ -197,6 +207,7 @@ impl Streams {
                 stream.waiting.append(&mut stream.next);
                 stream.wants = Wants::Nothing;
                 stream.asked_ms = now_ms;
+                stream.seen_when_asked = stream.seen.map_or(0, |(_, highest)| highest);
                 let subject = format!("$JS.API.STREAM.INFO.{}", subjects.stream(shard as u16));
                 let number = speech.request(&subject, b"", b"", Request::Stream(shard as u16));
                 stream.asking = Asking::Info { number, until_ms: now_ms + STREAM_ANSWER_MS };
@@ -244,14 +255,13 @@ impl Streams {
     ) -> Vec<StreamNews> {
         speech.close(number);
         let Some(stream) = self.streams.get_mut(usize::from(shard)) else { return Vec::new() };
-        let until_ms = now_ms + STREAM_ANSWER_MS;
         // Otherwise it came too late.
         let Some(asked) = stream.answered(number) else { return Vec::new() };
+        let until_ms = now_ms + STREAM_ANSWER_MS;
         stream.wants = Wants::Sample;
         let again = Asking::Later(now_ms + STREAM_AGAIN_MS);
         if headers.status() == Some(503) {
-            let why = "JetStream is not enabled, or not ready, on the servers of NATS";
-            self.problem = Some(why.to_owned());
+            self.problem = Some(NO_JETSTREAM.to_owned());
             stream.asking = again;
             return Vec::new();
         }
@@ -293,7 +303,8 @@ impl Streams {
         let changed = if stream.has_gone_back(&sample) {
             Some(forms::with_epoch(&answer.config, random))
         } else if self.duty == Duty::Grow {
-            forms::grown(&answer.config, &wanted)
+            // What it dropped by its old bounds is not to be proved by the new ones.
+            forms::grown(&answer.config, &wanted).map(|grown| forms::with_epoch(&grown, random))
         } else {
             None
         };
@@ -350,7 +361,8 @@ impl Stream {
     }
 
     fn has_gone_back(&self, sample: &StreamSample) -> bool {
-        self.seen.is_some_and(|(epoch, highest)| epoch == sample.epoch && highest > sample.last)
+        self.seen.is_some_and(|(epoch, _)| epoch == sample.epoch)
+            && self.seen_when_asked > sample.last
     }
 
     /// The epoch is known: what has waited for it gets it.
@@ -455,6 +467,30 @@ mod tests {
         assert_eq!(second.len(), 1);
         assert_ne!(second, first);
         assert_eq!(epochs(&one.add(6)), second);
+    }
+
+    #[test]
+    fn a_message_that_overtakes_the_answer_about_its_stream_is_no_step_back() {
+        let mut one = One::new();
+        one.ask(0);
+        one.answer("2026-01-01T00:00:00Z", 9);
+        one.ask(SAMPLE_MS);
+        assert_eq!(one.add(10).len(), 1);
+        assert_eq!(one.answer("2026-01-01T00:00:00Z", 9).1, "");
+        // Now it counts.
+        one.ask(2 * SAMPLE_MS);
+        assert!(one.answer("2026-01-01T00:00:00Z", 9).1.contains("STREAM.UPDATE"));
+    }
+
+    #[test]
+    fn a_stream_that_grows_gets_another_epoch() {
+        let mut one = One::new();
+        one.streams = Streams::new(StreamPlan { messages: 20, ..PLAN }, Duty::Grow);
+        one.ask(0);
+        let (news, said) = one.answer("2026-01-01T00:00:00Z", 30);
+        assert!(news.is_empty());
+        assert!(said.contains("\"max_msgs_per_subject\":20"), "{said}");
+        assert!(said.contains("\"velodrome-epoch\":\"0000000000000007\""), "{said}");
     }
 
     #[test]

@@ -110,7 +110,7 @@ impl NatsLink {
         self.problem = None;
         self.stats.connections += 1;
         self.servers.succeed();
-        self.nodes.come_back(now_ms);
+        self.nodes.come_back(self.seat, now_ms);
         let greeting = Nodes::greeting(&self.plan, self.seat, self.connection);
         let _heard = self.speech.publish(&self.subjects.nodes(), &greeting);
         self.news.push(ClusterNews::Back);
@@ -140,7 +140,8 @@ impl NatsLink {
         match interest {
             Interest::Inbox => self.on_answer(message, now_ms),
             Interest::Nodes => {
-                let news = self.nodes.hear(message.payload, self.plan.node, now_ms);
+                let own = (self.plan.node, self.seat);
+                let news = self.nodes.hear(message.payload, own, now_ms);
                 self.news.extend(news);
             }
             Interest::Questions => {
@@ -259,7 +260,7 @@ impl NatsLink {
             return;
         }
         if form.error.is_some_and(|error| error.err_code == ApiError::MESSAGE_TOO_LARGE) {
-            if let Some(commit) = self.commits.finish(order) {
+            if let Some(commit) = self.commits.finish(order, &mut self.speech) {
                 let result = Err(ChannelRefusal::TooLarge);
                 self.news.push(ClusterNews::CommitResult { commit, result });
             }
@@ -282,7 +283,7 @@ impl NatsLink {
                 }
                 StreamNews::Known { epoch, numbered: Numbered::Result { order, number, .. } } => {
                     let result = Ok(Position { epoch, offset: number });
-                    if let Some(commit) = self.commits.finish(order) {
+                    if let Some(commit) = self.commits.finish(order, &mut self.speech) {
                         self.stats.committed += 1;
                         self.news.push(ClusterNews::CommitResult { commit, result });
                     }

@@ -10,7 +10,7 @@ mod orders;
 
 use std::sync::Arc;
 
-use channels::ClusterNews;
+use channels::{ChannelRefusal, ClusterNews};
 
 use crate::commits::{CommitOrigin, Commits};
 use crate::fault::LinkFault;
@@ -310,7 +310,13 @@ impl NatsLink {
         self.reads.begin(&mut self.streams, &self.subjects, now_ms);
         self.streams.ask(&mut self.speech, &self.subjects, now_ms);
         let origin = CommitOrigin { node: self.plan.node, link: self.seat.number };
-        self.commits.send(&mut self.speech, &self.subjects, origin, now_ms);
+        let with = (&mut self.speech, self.info.max_payload);
+        let is_known = |shard| self.streams.is_known(shard);
+        let too_large = self.commits.send(with, &self.subjects, origin, is_known, now_ms);
+        for commit in too_large {
+            let result = Err(ChannelRefusal::TooLarge);
+            self.news.push(ClusterNews::CommitResult { commit, result });
+        }
         self.send_mail();
     }
 
@@ -329,7 +335,7 @@ impl NatsLink {
             }
         };
         let of_up = self.is_up().then(|| {
-            let nodes = self.nodes.next_due_ms(self.seat);
+            let nodes = self.nodes.next_due_ms();
             let rest = [self.questions.next_due_ms(), self.reads.next_due_ms()];
             let all = rest.into_iter().chain([nodes, self.streams.next_due_ms()]);
             all.flatten().min()

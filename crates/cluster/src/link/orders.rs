@@ -26,19 +26,11 @@ impl NatsLink {
                 self.stats.announced += u64::from(said == Said::Yes);
             }
             ClusterOrder::Commit { name, offer, commit } => {
-                // Header fields of its own and of its stream have room beside it.
-                let needs = offer.body.bytes().len() + 1_024;
-                let is_too_long = self.is_up() && needs > self.info.max_payload;
                 let until_ms = now_ms + self.plan.publish_wait_ms;
-                let refusal = if is_too_long {
-                    Some(ChannelRefusal::TooLarge)
-                } else if self.commits.add(commit, name, offer, until_ms) {
-                    None
-                } else {
-                    Some(ChannelRefusal::Busy)
-                };
-                if let Some(refusal) = refusal {
-                    self.news.push(ClusterNews::CommitResult { commit, result: Err(refusal) });
+                let of = (commit, self.subjects.shard(&name));
+                if !self.commits.add(of, name, offer, until_ms) {
+                    let result = Err(ChannelRefusal::Busy);
+                    self.news.push(ClusterNews::CommitResult { commit, result });
                 }
             }
             ClusterOrder::Follow { name, keeping } => {
@@ -132,11 +124,12 @@ impl NatsLink {
     ) {
         let asked: Vec<ClusterNode> =
             self.nodes.nodes().filter(|node| to.is_none_or(|to| to == *node)).collect();
-        if !self.is_up() || asked.is_empty() || !self.questions.have_room() {
+        let payload = questions::question(self.plan.node, question);
+        let is_too_long = payload.len() > self.info.max_payload;
+        if !self.is_up() || is_too_long || asked.is_empty() || !self.questions.have_room() {
             self.news.push(ClusterNews::QueryOver { query });
             return;
         }
-        let payload = questions::question(self.plan.node, question);
         let subject = match to {
             Some(node) => self.subjects.questions_to(node.0),
             None => self.subjects.questions(),
@@ -147,7 +140,7 @@ impl NatsLink {
 
     /// Answers the commits that have waited too long.
     pub(super) fn refuse_late(&mut self, now_ms: u64) {
-        for commit in self.commits.take_late(now_ms) {
+        for commit in self.commits.take_late(&mut self.speech, now_ms) {
             self.stats.unconfirmed += 1;
             let result = Err(ChannelRefusal::Unconfirmed);
             self.news.push(ClusterNews::CommitResult { commit, result });

@@ -5,3 +5,4 @@ mod mail;
 mod plan;
 mod real;
 mod scripted;
+mod scripted_streams;

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use channels::{ClusterOrder, Keeping, Offer, Payload};
+use channels::{ClusterOrder, Keeping, Payload};
 use cluster::{LinkEvent, LinkFault, NatsLink, limits};
 
 use crate::plan::{SEAT, plan, told};
@@ -16,7 +16,7 @@ fn link() -> NatsLink {
 }
 
 /// What the link says.
-fn said(link: &mut NatsLink) -> String {
+pub(crate) fn said(link: &mut NatsLink) -> String {
     String::from_utf8(link.take_output(0).unwrap_or_default()).unwrap()
 }
 
@@ -110,32 +110,6 @@ fn a_silent_server_is_asked_and_then_left() {
     let mut other = NatsLink::new(plan(1, 80, "v"), SEAT, 7, 0);
     other.dial(0).unwrap();
     assert_eq!(other.on_time(limits::HANDSHAKE_MS), Err(LinkFault::NotWelcomed));
-}
-
-#[test]
-fn a_commit_is_sent_again_with_the_same_identifier_and_refused_when_it_is_late() {
-    let mut link = link();
-    let offer = Offer::from(Payload::of_text("hi"));
-    link.order(ClusterOrder::Commit { name: "a".into(), offer, commit: 9 }, 0);
-    welcome(&mut link, 10);
-    let identifiers = |said: &str| -> Vec<String> {
-        let lines = said.lines().filter_map(|line| line.strip_prefix("Nats-Msg-Id: "));
-        lines.map(str::to_owned).collect()
-    };
-    let first = identifiers(&said(&mut link));
-    assert_eq!(first.len(), 1);
-    link.on_closed(LinkFault::Ended, 20);
-    let due_ms = link.next_due_ms().unwrap();
-    welcome(&mut link, due_ms);
-    assert_eq!(identifiers(&said(&mut link)), first);
-    told(&mut link);
-    link.on_time(1_999).unwrap();
-    assert_eq!(told(&mut link), Vec::<String>::new());
-    link.on_time(2_000).unwrap();
-    assert_eq!(told(&mut link), ["result 9 Unconfirmed"]);
-    let large = Offer::from(Payload::of_binary(&[0; 70_000]));
-    link.order(ClusterOrder::Commit { name: "a".into(), offer: large, commit: 10 }, 2_000);
-    assert_eq!(told(&mut link), ["result 10 TooLarge"]);
 }
 
 #[test]
