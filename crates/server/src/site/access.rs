@@ -11,8 +11,8 @@ use runtime::trace;
 use wire::http::status::Status;
 use wire::http::target;
 
+use super::Site;
 use super::exchange::{Exchange, PATH_RULES, route_request, try_again_soon};
-use super::state::Site;
 use super::traced;
 use crate::access::{Checked, PasswordCheck, Shown, Standing, paths_in};
 use crate::limits::{PASSWORD_SIZE, USER_NAME_SIZE};

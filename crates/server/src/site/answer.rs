@@ -14,12 +14,12 @@ use wire::http::method::Method;
 use wire::http::status::Status;
 use wire::http::target;
 
+use super::Site;
 use super::exchange::{self, Asked, Exchange, PATH_RULES, route_request};
 use super::file::FILE_METHODS;
 use super::metered::Stage;
 use super::pack;
 use super::route::{AnswerPlace, Kept, number_of};
-use super::state::Site;
 use super::traced;
 use crate::limits::STORE_BODY_SIZE;
 use crate::message::Message;

@@ -27,6 +27,7 @@ use runtime::service::{Context, SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
+use super::Site;
 use super::caches::Caches;
 use super::endpoints::Helpers;
 use super::engine::runner_of;
@@ -38,7 +39,7 @@ use super::packer::Packer;
 use super::proxy::Proxies;
 use super::slow_lines::SlowLines;
 use super::spans::Spans;
-use super::state::{Site, new_limiter};
+use super::state::new_limiter;
 use super::waiting::Waiting;
 use crate::access::Passwords;
 use crate::maintenance::Switches;

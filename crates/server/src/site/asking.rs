@@ -13,7 +13,7 @@ use runtime::slots::ProcessId;
 use script::engine::{Author, PageOutput};
 use wire::http::status::Status;
 
-use super::state::Site;
+use super::Site;
 use crate::limits::VETO_SIZE;
 
 /// The wish of a client about a channel.

@@ -8,7 +8,7 @@ use pages::{AtWork, PageSet, Runner, engine_settings};
 use runtime::clock::nanoseconds;
 use runtime::diagnostic::{self, Level};
 
-use super::state::Site;
+use super::Site;
 use crate::site_data::SiteData;
 
 impl Site {

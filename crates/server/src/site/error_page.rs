@@ -18,9 +18,9 @@ use runtime::trace;
 use wire::http::encoding::Accepted;
 use wire::http::status::Status;
 
+use super::Site;
 use super::exchange::Exchange;
 use super::look::NotNow;
-use super::state::Site;
 use super::traced;
 use crate::message::Message;
 

@@ -18,9 +18,9 @@ use wire::http::encoding::Accepted;
 use wire::http::method::Method;
 use wire::http::status::Status;
 
+use super::Site;
 use super::exchange::{Asked, Exchange, allow, try_again_soon};
 use super::look::NotNow;
-use super::state::Site;
 use crate::message::Message;
 
 /// The methods for files.

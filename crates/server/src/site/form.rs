@@ -14,10 +14,10 @@ use pages::uploads::{FileAcceptance, UploadReport};
 use runtime::service::ServiceContext;
 use wire::http::multipart::{Boundary, MultipartError};
 
+use super::Site;
 use super::head_judgement::HeadJudgement;
 use super::room::{BodyKind, Room};
 use super::route::{AnswerPlace, Kept};
-use super::state::Site;
 use crate::message::Message;
 use crate::origin::is_forged;
 

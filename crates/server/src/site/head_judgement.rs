@@ -12,13 +12,13 @@ use http::{AnswerContext, BodyPolicy, Request};
 use wire::http::status::Status;
 use wire::http::target;
 
+use super::Site;
 use super::access::Judgement;
 use super::exchange::{PATH_RULES, route_request};
 use super::limit::Metering;
 use super::maintained::try_later;
 use super::metered::Stage;
 use super::route::{AnswerPlace, Kept};
-use super::state::Site;
 use crate::message::Message;
 
 /// What is known of a request by its head.

@@ -8,8 +8,8 @@ use config::route::FoundRoute;
 use http::{Answer, Request, Scheme};
 use wire::http::status::Status;
 
+use super::Site;
 use super::exchange::Exchange;
-use super::state::Site;
 
 /// Where an authority that issues certificates looks for the answers to its challenges (RFC 8555 section 8.3). It may
 /// follow redirects, but others look here too, before there is a certificate.

@@ -15,10 +15,10 @@ use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
+use super::Site;
 use super::exchange::Exchange;
 use super::metered::{Charge, Owed, Stage};
 use super::route::AnswerPlace;
-use super::state::Site;
 use crate::message::Message;
 use crate::site_data::SiteData;
 

@@ -17,7 +17,7 @@ use runtime::slots::ProcessId;
 use sys::file::FileHandle;
 use wire::http::encoding::Accepted;
 
-use super::state::Site;
+use super::Site;
 use crate::message::Message;
 
 /// Processes that are remembered as warmed or rewritten.

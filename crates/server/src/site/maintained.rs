@@ -6,8 +6,8 @@ use config::route::FoundRoute;
 use http::{Answer, AnswerContext, FieldList, Request};
 use wire::http::status::Status;
 
+use super::Site;
 use super::exchange::{Exchange, address_of};
-use super::state::Site;
 use crate::maintenance::{MaintenanceSource, Switch};
 use crate::message::Message;
 use crate::site_data::SiteData;

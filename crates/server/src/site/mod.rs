@@ -51,11 +51,105 @@ mod turn;
 mod upgraded;
 mod waiting;
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use channels::ListenerNumber;
+use config::route::RuleId;
+use files::cache::PathCache;
+use files::error_page::ErrorPages;
+use files::roots::Roots;
+use local::Local;
+use pages::fetch::PageFetches;
+use pages::uploads::Desk;
+use pages::{AtWork, Runner};
+use quota::Limiter;
+use runtime::slots::ProcessId;
+
+use self::caches::Caches;
+use self::json_checks::JsonChecks;
+use self::metered::Metered;
+use self::orders::Programs;
+use self::packer::Packer;
+use self::proxy::Proxies;
+use self::slow_lines::SlowLines;
+use self::spans::Spans;
+use self::waiting::Waiting;
+use crate::access::Passwords;
+use crate::maintenance::Switches;
+use crate::site_data::SiteData;
+use crate::site_tls::SiteTls;
+
 pub(crate) use asking::{Question, Veto, Withheld};
 pub(crate) use channel::{members_object, wish_of};
 pub use endpoints::Helpers;
 pub(crate) use orders::{message_of, written_value};
 pub(crate) use proxy::Tunnelled;
-pub use state::Site;
 pub(crate) use talking::Said;
 pub(crate) use upgraded::{Upgrade, Upgraded};
+
+/// The site of one scheduler.
+pub struct Site {
+    #[expect(
+        clippy::redundant_allocation,
+        reason = "this scheduler counts for itself: a request that holds on to \
+        the site must not write the count that all schedulers share"
+    )]
+    data: Rc<Arc<SiteData>>,
+    helpers: Helpers,
+    cache: PathCache,
+    roots: Roots,
+    waiting: Waiting,
+    error_pages: ErrorPages,
+    /// The root of each rule, found once.
+    root_of_rule: Vec<(RuleId, files::RootIndex)>,
+    /// Whether the site is maintained.
+    maintenance: Switches,
+    /// The buffer for decoded paths.
+    path: Vec<u8>,
+    unique: u128,
+    /// Processes for which a helper has just read a file.
+    warmed: Vec<ProcessId>,
+    /// Processes whose file was once found to have changed.
+    rewritten: Vec<ProcessId>,
+    /// Processes whose file is cold and for which no helper had room, in the order of their requests.
+    postponed: VecDeque<ProcessId>,
+    /// Forms with files that are being received.
+    uploads: Desk,
+    /// Answers of pages that are being compressed.
+    packer: Packer,
+    /// The requests to other servers: of pages, and those that are passed on.
+    pub(crate) client: PageFetches,
+    /// The upstreams, and the requests that are passed on to them.
+    pub(crate) proxies: Proxies,
+    /// The answers of upstreams that are stored.
+    pub(crate) caches: Caches,
+    /// Runs pages, if there are any.
+    runner: Option<Box<Runner>>,
+    /// The spans for a collector, if there is one.
+    spans: Option<Box<Spans>>,
+    /// The store and the channels of this scheduler, which all its protocols share.
+    pub(crate) local: Rc<Local>,
+    /// Subscriptions of pages that wait until their channel's home knows them.
+    joining: Vec<ListenerNumber>,
+    /// Checks of long bodies.
+    json_checks: JsonChecks,
+    /// Pending orders of programs.
+    programs: Programs,
+    /// The uses of limits by clients and pages.
+    limiter: Rc<RefCell<Limiter>>,
+    /// Requests that a limit delays, and what is counted when one ends.
+    metered: Metered,
+    /// Passwords that requests have shown.
+    passwords: Passwords,
+    /// The protocol to which the connection changes whose request is being answered.
+    upgraded: Option<Upgraded>,
+    /// Shows other threads which page runs.
+    at_work: Arc<AtWork>,
+    /// How many slow requests were logged.
+    slow_lines: SlowLines,
+    /// The certificates of listeners, and what authorities are answered.
+    tls: Arc<SiteTls>,
+}

@@ -23,10 +23,10 @@ use script::engine::{Author, Fault, PageOutput, ScriptError};
 use wire::http::method::Method;
 use wire::http::status::Status;
 
+use super::Site;
 use super::exchange::{Asked, Exchange, try_again_soon};
 use super::pack;
 use super::page_fields::{is_of_page, status_set, write_fields};
-use super::state::Site;
 use super::traced;
 use crate::limits::APP_MAIN;
 use crate::message::Message;

@@ -10,8 +10,8 @@ use pages::Suspended;
 use runtime::mailbox::Endpoint;
 use store::Database;
 
+use super::Site;
 use super::route::number_of;
-use super::state::Site;
 use crate::limits::{LIVE_SEEN_MAX, ROUTES_ERRING};
 use crate::live::{Choice, LiveAnswer, ViewRequest, info_of_row, latency};
 

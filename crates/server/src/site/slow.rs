@@ -7,7 +7,7 @@ use pages::Spent;
 use runtime::diagnostic::{self, Level};
 use wire::escape::escape_log;
 
-use super::state::Site;
+use super::Site;
 use crate::limits::SLOW_PATH_SIZE;
 
 impl Site {

@@ -1,111 +1,29 @@
-//! The state of the site on one scheduler, and its requests to helpers.
+//! The requests of a site to helpers, and what it says of itself.
 //!
-//! Owns the current route table, the file cache, and the waiting requests. Never answers.
+//! Owns the choice of a helper. Never answers.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use channels::{ChannelStats, Channels, ListenerNumber};
-use config::route::RuleId;
-use files::cache::{PathCache, PathCacheStats};
-use files::error_page::ErrorPages;
-use files::roots::Roots;
+use channels::{ChannelStats, Channels};
+use files::cache::PathCacheStats;
 use files::{EntryKey, Errand, Job, Warm};
-use local::{Local, StoreClient};
-use pages::fetch::PageFetches;
-use pages::uploads::Desk;
-use pages::{AtWork, PagesReport, Runner};
+use local::StoreClient;
+use pages::PagesReport;
 use quota::Limiter;
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::slots::ProcessId;
 use script::engine::NativeCode;
 use store::{Store, TurnStore};
 
-use super::caches::Caches;
-use super::endpoints::Helpers;
-use super::json_checks::JsonChecks;
-use super::metered::Metered;
-use super::orders::Programs;
-use super::packer::Packer;
-use super::proxy::Proxies;
-use super::slow_lines::SlowLines;
-use super::spans::Spans;
-use super::upgraded::Upgraded;
-use super::waiting::Waiting;
-use crate::access::Passwords;
+use super::Site;
 use crate::events::Vitals;
 use crate::limits;
-use crate::maintenance::Switches;
 use crate::message::{LookUp, Message, ToFileHelper, WarmFor};
 use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
 use crate::span_stats::SpanStats;
-
-/// The site of one scheduler.
-pub struct Site {
-    #[expect(
-        clippy::redundant_allocation,
-        reason = "this scheduler counts for itself: a request that holds on to \
-        the site must not write the count that all schedulers share"
-    )]
-    pub(super) data: Rc<Arc<SiteData>>,
-    pub(super) helpers: Helpers,
-    pub(super) cache: PathCache,
-    pub(super) roots: Roots,
-    pub(super) waiting: Waiting,
-    pub(super) error_pages: ErrorPages,
-    /// The root of each rule, found once.
-    pub(super) root_of_rule: Vec<(RuleId, files::RootIndex)>,
-    /// Whether the site is maintained.
-    pub(super) maintenance: Switches,
-    /// The buffer for decoded paths.
-    pub(super) path: Vec<u8>,
-    pub(super) unique: u128,
-    /// Processes for which a helper has just read a file.
-    pub(super) warmed: Vec<ProcessId>,
-    /// Processes whose file was once found to have changed.
-    pub(super) rewritten: Vec<ProcessId>,
-    /// Processes whose file is cold and for which no helper had room, in the order of their requests.
-    pub(super) postponed: VecDeque<ProcessId>,
-    /// Forms with files that are being received.
-    pub(super) uploads: Desk,
-    /// Answers of pages that are being compressed.
-    pub(super) packer: Packer,
-    /// The requests to other servers: of pages, and those that are passed on.
-    pub(crate) client: PageFetches,
-    /// The upstreams, and the requests that are passed on to them.
-    pub(crate) proxies: Proxies,
-    /// The answers of upstreams that are stored.
-    pub(crate) caches: Caches,
-    /// Runs pages, if there are any.
-    pub(super) runner: Option<Box<Runner>>,
-    /// The spans for a collector, if there is one.
-    pub(super) spans: Option<Box<Spans>>,
-    /// The store and the channels of this scheduler, which all its protocols share.
-    pub(crate) local: Rc<Local>,
-    /// Subscriptions of pages that wait until their channel's home knows them.
-    pub(super) joining: Vec<ListenerNumber>,
-    /// Checks of long bodies.
-    pub(super) json_checks: JsonChecks,
-    /// Pending orders of programs.
-    pub(super) programs: Programs,
-    /// The uses of limits by clients and pages.
-    pub(super) limiter: Rc<RefCell<Limiter>>,
-    /// Requests that a limit delays, and what is counted when one ends.
-    pub(super) metered: Metered,
-    /// Passwords that requests have shown.
-    pub(super) passwords: Passwords,
-    /// The protocol to which the connection changes whose request is being answered.
-    pub(super) upgraded: Option<Upgraded>,
-    /// Shows other threads which page runs.
-    pub(super) at_work: Arc<AtWork>,
-    /// How many slow requests were logged.
-    pub(super) slow_lines: SlowLines,
-    /// The certificates of listeners, and what authorities are answered.
-    pub(super) tls: Arc<SiteTls>,
-}
 
 impl Site {
     /// Sends a lookup to a helper. `false`: none has room, and no request has to wait.

@@ -12,11 +12,11 @@ use runtime::slots::ProcessId;
 use wire::http::status::Status;
 use wire::websocket::{self, Extension};
 
+use super::Site;
 use super::channel::{answer_handshake_problem, refuse_origin};
 use super::exchange::Exchange;
 use super::page_fields::is_of_page;
 use super::script;
-use super::state::Site;
 use super::upgraded::{Upgrade, Upgraded};
 use crate::message::Message;
 use crate::origin::{Origin, origin_of};

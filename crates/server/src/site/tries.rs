@@ -12,8 +12,8 @@ use wire::http::method::Method;
 use wire::http::status::Status;
 use wire::http::target::encode_path;
 
+use super::Site;
 use super::exchange::{Asked, Exchange};
-use super::state::Site;
 use crate::message::Message;
 
 impl Site {

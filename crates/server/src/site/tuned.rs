@@ -10,7 +10,7 @@ use pages::engine_settings;
 use runtime::clock::nanoseconds;
 use runtime::trace;
 
-use super::state::Site;
+use super::Site;
 use crate::site_data::SiteData;
 
 impl Site {

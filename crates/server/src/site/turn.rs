@@ -11,8 +11,8 @@ use runtime::diagnostic::Level;
 use runtime::mailbox::Mailbox;
 use runtime::service::ServiceContext;
 
+use super::Site;
 use super::script;
-use super::state::Site;
 use crate::message::Message;
 
 impl Site {

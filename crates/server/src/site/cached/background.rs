@@ -17,6 +17,7 @@ use runtime::service::ServiceContext;
 use super::asking::parcel_of;
 use crate::disk_order::DiskAnswer;
 use crate::message::Message;
+use crate::site::Site;
 use crate::site::caches::desk::Run;
 use crate::site::caches::fill::Source;
 use crate::site::caches::verdict::{Verdict, Wanted};
@@ -24,7 +25,6 @@ use crate::site::exchange::Exchange;
 use crate::site::proxy::carried::{Parcel, Place};
 use crate::site::proxy::introduction;
 use crate::site::proxy::request_head::target_of_request;
-use crate::site::state::Site;
 
 impl Site {
     /// The disks of caches have answered.

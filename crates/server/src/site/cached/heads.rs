@@ -14,13 +14,13 @@ use http::Answer;
 use runtime::slots::ProcessId;
 
 use super::opening::OpenBody;
+use crate::site::Site;
 use crate::site::caches::fill::Source;
 use crate::site::caches::role::{Role, Share};
 use crate::site::caches::told::Told;
 use crate::site::caches::verdict::Verdict;
 use crate::site::exchange::Exchange;
 use crate::site::proxy::carried::{Refused, Stage};
-use crate::site::state::Site;
 
 /// The use of the head of an answer.
 pub(in crate::site) enum Headed {

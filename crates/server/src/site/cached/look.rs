@@ -14,12 +14,12 @@ use runtime::slots::ProcessId;
 use wire::http::head::Framing;
 
 use crate::message::Message;
+use crate::site::Site;
 use crate::site::caches::role::{Opening, Role, Share};
 use crate::site::caches::told::{Told, told_hit};
 use crate::site::exchange::Exchange;
 use crate::site::proxy::hop::{HopFields, begins_like};
 use crate::site::proxy::target::target_of;
-use crate::site::state::Site;
 
 /// Fields by which programs have a request mean another one. Its answer is for nobody else.
 const STEERING: [&str; 5] = [

@@ -14,11 +14,11 @@ use http::{Answer, AnswerContext};
 use sys::file::FileHandle;
 
 use crate::message::Message;
+use crate::site::Site;
 use crate::site::caches::role::{Opening, Role};
 use crate::site::caches::told::Told;
 use crate::site::exchange::Exchange;
 use crate::site::look;
-use crate::site::state::Site;
 
 /// A body that can be sent.
 pub(super) enum OpenBody {

@@ -11,11 +11,11 @@ use runtime::slots::ProcessId;
 
 use super::shown::{selection_of, write_head};
 use crate::message::Message;
+use crate::site::Site;
 use crate::site::caches::fill::Progress;
 use crate::site::caches::role::{Role, Share};
 use crate::site::caches::told::Told;
 use crate::site::exchange::Exchange;
-use crate::site::state::Site;
 
 /// What follows the head of an answer.
 enum Begun {

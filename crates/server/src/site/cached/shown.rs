@@ -14,10 +14,10 @@ use wire::http::range::{write_content_range, write_unsatisfied_range};
 
 use super::opening::OpenBody;
 use crate::limits::CACHE_COPIED_SIZE;
+use crate::site::Site;
 use crate::site::caches::told::Told;
 use crate::site::exchange::Exchange;
 use crate::site::proxy::answer_head::{self, Written};
-use crate::site::state::Site;
 
 /// The field with what the cache did (RFC 9211).
 pub(in crate::site) const FIELD: &str = "Cache-Status";

@@ -18,9 +18,9 @@ use super::publishing::published_object;
 use crate::limits::{PROGRAM_ANSWER_BYTES, PROGRAM_TURN_BYTES};
 use crate::message::Message;
 use crate::origin::Origin;
+use crate::site::Site;
 use crate::site::exchange::Exchange;
 use crate::site::orders::{Order, read};
-use crate::site::state::Site;
 
 impl Site {
     /// Executes the orders of a program.

@@ -19,9 +19,9 @@ use super::answers::{answer_handshake_problem, answer_json, refuse};
 use crate::limits::KEPT_REQUEST_SIZE;
 use crate::message::Message;
 use crate::origin::{Origin, write_origin};
+use crate::site::Site;
 use crate::site::asking::Withheld;
 use crate::site::exchange::Exchange;
-use crate::site::state::Site;
 use crate::site::upgraded::{Upgrade, Upgraded};
 
 /// The subprotocol of WebSockets with JSON objects.

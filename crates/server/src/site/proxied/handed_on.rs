@@ -10,10 +10,10 @@ use pages::{Page, SetIndex};
 use runtime::diagnostic::Level;
 use wire::http::status::Status;
 
+use super::super::Site;
 use super::super::exchange::Exchange;
 use super::super::handed_on::HandedOn;
 use super::super::page_fields::is_of_page;
-use super::super::state::Site;
 use crate::message::Message;
 
 impl Site {

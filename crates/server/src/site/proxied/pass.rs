@@ -14,6 +14,7 @@ use runtime::trace;
 use wire::http::head::Framing;
 use wire::http::method::Method;
 
+use super::super::Site;
 use super::super::cached::{self, Headed};
 use super::super::exchange::{Exchange, try_again_soon};
 use super::super::proxy::answer_head::{self, interim_fields};
@@ -22,7 +23,6 @@ use super::super::proxy::failing::{Answered, Then};
 use super::super::proxy::introduction;
 use super::super::proxy::request_head::{head_of, target_of_request};
 use super::super::proxy::upgrade;
-use super::super::state::Site;
 use super::super::traced;
 use crate::limits::PROXY_PART_SIZE;
 use crate::message::Message;

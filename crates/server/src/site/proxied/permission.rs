@@ -10,13 +10,13 @@ use config::ForwardAuth;
 use config::route::FoundRoute;
 use http::{Answer, AnswerContext, FieldList, Intake, Request, Status};
 
+use super::super::Site;
 use super::super::exchange::Exchange;
 use super::super::proxy::carried::{Parcel, Refused};
 use super::super::proxy::introduction;
 use super::super::proxy::question::Heard;
 use super::super::proxy::request_head::question_of;
 use super::super::route::Kept;
-use super::super::state::Site;
 use crate::message::Message;
 use crate::site_data::SiteData;
 

@@ -11,6 +11,7 @@ use config::{ProxiedBodies, RouteAction};
 use http::{AnswerContext, BodyPolicy, Intake, Request};
 use wire::http::head::Framing;
 
+use super::super::Site;
 use super::super::head_judgement::HeadJudgement;
 use super::super::proxy::carried::{
     Carried, Idempotence, Parcel, Progress, Refused, Stage, Upload,
@@ -18,7 +19,6 @@ use super::super::proxy::carried::{
 use super::super::proxy::introduction;
 use super::super::proxy::request_head::{head_of, target_of_request};
 use super::super::route::Kept;
-use super::super::state::Site;
 use crate::message::Message;
 
 impl Site {

@@ -4,7 +4,7 @@
 
 use client::{ExchangeId, ExchangeNews};
 
-use super::super::state::Site;
+use super::super::Site;
 use crate::limits::PROXY_PART_SIZE;
 
 impl Site {

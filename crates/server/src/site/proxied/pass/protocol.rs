@@ -7,11 +7,11 @@ use http::Answer;
 use runtime::slots::ProcessId;
 
 use super::{Passing, Step};
+use crate::site::Site;
 use crate::site::exchange::Exchange;
 use crate::site::proxy::answer_head::interim_fields;
 use crate::site::proxy::carried::{Refused, Tunnelled};
 use crate::site::proxy::upgrade;
-use crate::site::state::Site;
 
 impl Site {
     /// The server speaks another protocol from now on, and so does the connection of the client.
