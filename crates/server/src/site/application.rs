@@ -2,16 +2,13 @@
 //!
 //! Owns the events. Never answers itself: `answer` does.
 
-use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use actors::Letter;
 use channels::Channels;
 use files::Warm;
-use files::cache::PathCache;
-use files::error_page::{self, ErrorPages};
-use files::roots::Roots;
+use files::error_page;
 use http::{
     Answer, AnswerContext, Application, BodyPolicy, ClientInterest, Intake, Patience, Reply,
     Request, SlowRequest, Unanswered, Urgency,
@@ -31,8 +28,8 @@ use super::Site;
 use super::caches::Caches;
 use super::endpoints::Helpers;
 use super::engine::runner_of;
+use super::file_desk::FileDesk;
 use super::json_checks::JsonChecks;
-use super::look::remember;
 use super::metered::Metered;
 use super::orders::Programs;
 use super::packer::Packer;
@@ -40,7 +37,6 @@ use super::proxy::Proxies;
 use super::slow_lines::SlowLines;
 use super::spans::Spans;
 use super::state::new_limiter;
-use super::waiting::Waiting;
 use crate::access::Passwords;
 use crate::maintenance::Switches;
 use crate::message::{FoundFile, Message};
@@ -52,35 +48,28 @@ impl Site {
     /// # Errors
     /// If a root cannot be opened.
     pub fn open(data: Arc<SiteData>, helpers: Helpers, unique: u128) -> std::io::Result<Self> {
-        let roots = Roots::open(&data.all_roots())?;
-        let runner = runner_of(&data, &data.pages, helpers.schedulers, unique)?;
-        let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);
+        let files = FileDesk::open(&data, helpers.files.clone(), unique)?;
+        let number = unique as u64;
+        let runner = runner_of(&data, &data.pages, helpers.schedulers, number)?;
         // For a scheduler on its own; `join_schedulers` changes this.
-        let channels = Channels::new(Endpoint(0), 1, unique as u64, Arc::clone(&data.rulebook));
+        let channels = Channels::new(Endpoint(0), 1, number, Arc::clone(&data.rulebook));
         let local = Local::new(channels);
         let uploads = Desk::new(helpers.uploads.clone());
-        let limiter = new_limiter(&data, 1, unique as u64);
+        let limiter = new_limiter(&data, 1, number);
         let mut client = PageFetches::default();
         client.set_rules(data.config.pages.fetch.clone());
         client.set_trust(&data.trust);
-        let proxies = Proxies::new(unique as u64);
+        let proxies = Proxies::new(number);
         let mut caches = Caches::default();
         let spans = Spans::of(&data.config.trace).map(Box::new);
         caches.load(&data.config.upstreams, &helpers);
         Ok(Self {
             data: Rc::new(data),
             helpers,
-            cache: PathCache::new(size),
-            roots,
-            waiting: Waiting::default(),
-            error_pages: ErrorPages::new(),
-            root_of_rule: Vec::new(),
+            files,
             maintenance: Switches::default(),
             path: Vec::new(),
-            unique,
-            warmed: Vec::new(),
-            rewritten: Vec::new(),
-            postponed: VecDeque::new(),
+            number,
             uploads,
             packer: Packer::default(),
             client,
@@ -116,19 +105,13 @@ impl Site {
     /// A helper has answered, so it has room: the first waiting request asks again. A full mailbox contains messages
     /// that will still be answered, so every waiting request is eventually resumed.
     pub(crate) fn resume_postponed(&mut self, context: &mut ServiceContext<'_, Message>) {
-        if let Some(process) = self.postponed.pop_front() {
+        if let Some(process) = self.files.take_postponed() {
             context.command(SchedulerCommand::Resume(process));
         }
     }
 
     pub(crate) fn on_found(&mut self, found: FoundFile, context: &mut ServiceContext<'_, Message>) {
-        let FoundFile { site, job, found } = found;
-        let key = job.key();
-        // An operator's settings do not change what is served.
-        if site.generation == self.data.generation {
-            self.cache.insert(key, found, context.now.monotonic_ms());
-        }
-        for process in self.waiting.take(key) {
+        for process in self.files.learn(found, &self.data, context.now.monotonic_ms()) {
             context.command(SchedulerCommand::Resume(process));
         }
     }
@@ -138,17 +121,10 @@ impl Site {
         data: Arc<SiteData>,
         context: &mut ServiceContext<'_, Message>,
     ) {
-        match Roots::open(&data.all_roots()) {
-            Ok(roots) => self.roots = roots,
-            Err(error) => {
-                // The roots could be opened when the configuration was checked a moment ago. Keep the old
-                // configuration.
-                diagnostic::write(
-                    Level::Error,
-                    format_args!("a scheduler keeps its old site: {error}"),
-                );
-                return;
-            }
+        if let Err(error) = self.files.reload(&data) {
+            // The roots could be opened when the configuration was checked a moment ago. Keep the old configuration.
+            let told = format_args!("a scheduler keeps its old site: {error}");
+            return diagnostic::write(Level::Error, told);
         }
         self.load_pages(&data.pages);
         if let Some(mut store) = self.local.store() {
@@ -161,11 +137,9 @@ impl Site {
         self.proxies.load(&data, context.now.monotonic_ns);
         self.caches.load(&data.config.upstreams, &self.helpers);
         self.data = Rc::new(data);
-        self.cache = PathCache::new(0);
         self.tune(context.now.monotonic_ns);
-        self.root_of_rule.clear();
         self.passwords.forget_known();
-        for process in self.waiting.take_all() {
+        for process in self.files.take_waiting() {
             context.command(SchedulerCommand::Resume(process));
         }
     }
@@ -198,7 +172,7 @@ impl Site {
         process: ProcessId,
         context: &mut ServiceContext<'_, Message>,
     ) {
-        remember(&mut self.warmed, process);
+        self.files.note_warmed(process);
         context.command(SchedulerCommand::Resume(process));
     }
 
@@ -340,7 +314,7 @@ impl Application for Site {
     }
 
     fn error_page(&mut self, status: Status, body: &mut Vec<u8>) -> &'static str {
-        body.extend_from_slice(self.error_pages.page(status.code()));
+        body.extend_from_slice(self.data.error_pages.page(status.code()));
         error_page::MEDIA_TYPE
     }
 
@@ -384,6 +358,7 @@ impl Application for Site {
             length: region.length,
         };
         // The head of the answer was sent, so the request can only wait, no longer be refused.
-        self.send_warm(context.id, warm, context.mail) || self.postpone(context.id)
+        self.files.warm(context.id, warm, &self.data, context.mail)
+            || self.files.postpone(context.id)
     }
 }

@@ -29,7 +29,7 @@ impl Site {
             runner.load(sets);
             return;
         }
-        match runner_of(&self.data, sets, self.helpers.schedulers, self.unique) {
+        match runner_of(&self.data, sets, self.helpers.schedulers, self.number) {
             Ok(runner) => {
                 self.runner = runner;
                 self.set_at_work();
@@ -59,12 +59,12 @@ pub(super) fn runner_of(
     data: &SiteData,
     sets: &[Arc<PageSet>],
     schedulers: u16,
-    seed: u128,
+    seed: u64,
 ) -> std::io::Result<Option<Box<Runner>>> {
     if sets.iter().all(|set| set.pages.is_empty()) {
         return Ok(None);
     }
-    let settings = engine_settings(&data.config.pages, seed as u64);
+    let settings = engine_settings(&data.config.pages, seed);
     let deadline_ns = nanoseconds(data.config.pages.deadline);
     let process_memory_bytes =
         usize::try_from(data.config.pages.process_memory).unwrap_or(usize::MAX);

@@ -75,7 +75,7 @@ impl Site {
             }
             _ => return None,
         };
-        let root = self.root_of(found.rule, rules)?;
+        let root = self.files.root_of(found.rule, rules, &self.data)?;
         if !tries.is_empty() {
             return self.page_of_tries(root, tries, &found.path).map(Some);
         }
@@ -129,7 +129,7 @@ impl Site {
             let Some(below) = below else { continue };
             let directory = if below.is_empty() { "/".to_owned() } else { format!("/{below}/") };
             for path in [&format!("{directory}{name}"), &directory] {
-                self.cache.expire(EntryKey { root: RootIndex(number), path });
+                self.files.expire(EntryKey { root: RootIndex(number), path });
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The site on one scheduler: answers requests according to the configuration.
 //!
 //! `state` is what it keeps, `application` handles its events. A request goes through `answer` (its
-//! route) to the target of the route: `file` -> `look` -> the cache, `script` (a page or module),
+//! route) to the target of the route: `file` -> `file_desk` -> the cache, `script` (a page or module),
 //! or a reply that is written at once. `crate::site_data` is immutable and shared by all
 //! schedulers.
 
@@ -19,13 +19,13 @@ mod error_page;
 mod exchange;
 mod explain;
 mod file;
+mod file_desk;
 mod form;
 mod handed_on;
 mod head_judgement;
 mod https;
 mod json_checks;
 mod limit;
-mod look;
 mod maintained;
 mod metered;
 mod orders;
@@ -52,23 +52,18 @@ mod upgraded;
 mod waiting;
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use channels::ListenerNumber;
-use config::route::RuleId;
-use files::cache::PathCache;
-use files::error_page::ErrorPages;
-use files::roots::Roots;
 use local::Local;
 use pages::fetch::PageFetches;
 use pages::uploads::Desk;
 use pages::{AtWork, Runner};
 use quota::Limiter;
-use runtime::slots::ProcessId;
 
 use self::caches::Caches;
+use self::file_desk::FileDesk;
 use self::json_checks::JsonChecks;
 use self::metered::Metered;
 use self::orders::Programs;
@@ -76,7 +71,6 @@ use self::packer::Packer;
 use self::proxy::Proxies;
 use self::slow_lines::SlowLines;
 use self::spans::Spans;
-use self::waiting::Waiting;
 use crate::access::Passwords;
 use crate::maintenance::Switches;
 use crate::site_data::SiteData;
@@ -99,23 +93,13 @@ pub struct Site {
     )]
     data: Rc<Arc<SiteData>>,
     helpers: Helpers,
-    cache: PathCache,
-    roots: Roots,
-    waiting: Waiting,
-    error_pages: ErrorPages,
-    /// The root of each rule, found once.
-    root_of_rule: Vec<(RuleId, files::RootIndex)>,
+    files: FileDesk,
     /// Whether the site is maintained.
     maintenance: Switches,
     /// The buffer for decoded paths.
     path: Vec<u8>,
-    unique: u128,
-    /// Processes for which a helper has just read a file.
-    warmed: Vec<ProcessId>,
-    /// Processes whose file was once found to have changed.
-    rewritten: Vec<ProcessId>,
-    /// Processes whose file is cold and for which no helper had room, in the order of their requests.
-    postponed: VecDeque<ProcessId>,
+    /// A number that no other scheduler has, nor the same one after another start.
+    number: u64,
     /// Forms with files that are being received.
     uploads: Desk,
     /// Answers of pages that are being compressed.

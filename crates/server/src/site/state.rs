@@ -8,76 +8,21 @@ use std::sync::Arc;
 
 use channels::{ChannelStats, Channels};
 use files::cache::PathCacheStats;
-use files::{EntryKey, Errand, Job, Warm};
 use local::StoreClient;
 use pages::PagesReport;
 use quota::Limiter;
-use runtime::mailbox::{Endpoint, Mailbox};
-use runtime::slots::ProcessId;
+use runtime::mailbox::Endpoint;
 use script::engine::NativeCode;
 use store::{Store, TurnStore};
 
 use super::Site;
 use crate::events::Vitals;
 use crate::limits;
-use crate::message::{LookUp, Message, ToFileHelper, WarmFor};
 use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
 use crate::span_stats::SpanStats;
 
 impl Site {
-    /// Sends a lookup to a helper. `false`: none has room, and no request has to wait.
-    pub(super) fn send_look_up(
-        &mut self,
-        key: EntryKey<'_>,
-        errand: Errand,
-        unix_ms: u64,
-        mail: &mut Mailbox<Message>,
-    ) -> bool {
-        let Some(rules) = self.data.rules.get(usize::from(key.root.0)) else { return false };
-        let job = Job::new(key, rules, errand, unix_ms);
-        let look_up = Box::new(LookUp { site: Arc::clone(&*self.data), job });
-        let sent = self.send_to_helper(ToFileHelper::LookUp(look_up), mail);
-        if !sent {
-            self.cache.abandon(key);
-        }
-        sent
-    }
-
-    /// Sends to the next helper, or to any that has room.
-    fn send_to_helper(&mut self, message: ToFileHelper, mail: &mut Mailbox<Message>) -> bool {
-        let mut message = message;
-        for _ in 0..self.helpers.files.len() {
-            self.helpers.files.rotate_left(1);
-            let Some(helper) = self.helpers.files.first() else { return false };
-            match mail.send_part(*helper, message) {
-                Ok(()) => return true,
-                Err(back) => message = back,
-            }
-        }
-        false
-    }
-
-    /// Has a region read for a process.
-    pub(super) fn send_warm(
-        &mut self,
-        process: ProcessId,
-        warm: Warm,
-        mail: &mut Mailbox<Message>,
-    ) -> bool {
-        let warm = Box::new(WarmFor { site: Arc::clone(&*self.data), process, warm });
-        self.send_to_helper(ToFileHelper::Warm(warm), mail)
-    }
-
-    /// Lets a process wait for room with the helpers. `false`: too many wait, or there is no helper.
-    pub(super) fn postpone(&mut self, process: ProcessId) -> bool {
-        let waits = !self.helpers.files.is_empty() && self.postponed.len() < limits::POSTPONED_MAX;
-        if waits {
-            self.postponed.push_back(process);
-        }
-        waits
-    }
-
     /// Uses other certificates, and answers authorities by them.
     pub(crate) fn set_tls(&mut self, tls: &Arc<SiteTls>) {
         self.tls = Arc::clone(tls);
@@ -90,7 +35,7 @@ impl Site {
 
     /// The counters of the file cache.
     pub(crate) fn cache_stats(&self) -> PathCacheStats {
-        self.cache.stats()
+        self.files.stats()
     }
 
     /// Joins the other schedulers: channels span all of them. The seed is the same on each.
@@ -155,7 +100,7 @@ impl Site {
 
     /// A number that no other scheduler has, nor the same one after another start.
     pub(crate) fn number(&self) -> u64 {
-        self.unique as u64
+        self.number
     }
 
     /// The number of the current configuration, from 1.

@@ -32,11 +32,11 @@ impl Site {
         if self.spans.is_some() {
             trace::sample_part(config.trace.per_million);
         }
-        self.cache.set_size(usize::try_from(config.file_cache.size).unwrap_or(usize::MAX));
+        self.files.set_size(config.file_cache.size);
         self.local.channels().set_rulebook(Arc::clone(&data.rulebook));
         self.limiter.borrow_mut().set_limits(Arc::clone(&data.limits), now_ns);
         if let Some(runner) = &mut self.runner {
-            let settings = engine_settings(&config.pages, self.unique as u64);
+            let settings = engine_settings(&config.pages, self.number);
             runner.tune(&settings, nanoseconds(config.pages.deadline));
             runner.publications().set_rulebook(Arc::clone(&data.rulebook));
         }

@@ -18,7 +18,6 @@ use crate::site::Site;
 use crate::site::caches::role::{Opening, Role};
 use crate::site::caches::told::Told;
 use crate::site::exchange::Exchange;
-use crate::site::look;
 
 /// A body that can be sent.
 pub(super) enum OpenBody {
@@ -49,7 +48,7 @@ impl Site {
         let directory = kept.directory.clone().ok_or(Unopened::Gone)?;
         let root = self.data.cache_root(&directory).ok_or(Unopened::Gone)?;
         let size = Label::parse(&elsewhere.name).ok_or(Unopened::Gone)?.size;
-        match self.roots.open_named(root, &elsewhere.name, size, patience) {
+        match self.files.open_named(root, &elsewhere.name, size, patience) {
             NamedOpen::Ready(file) => Ok(OpenBody::File(file, root)),
             NamedOpen::Cold => Err(Unopened::Cold(root)),
             NamedOpen::Gone => Err(Unopened::Gone),
@@ -77,7 +76,7 @@ impl Site {
                 let (relative, offset) = (Arc::clone(&elsewhere.name), elsewhere.offset);
                 let length = elsewhere.length.min(limits::WARM_FIRST_SIZE);
                 let warm = Warm { root, relative, offset, length };
-                if !self.send_warm(process, warm, context.mail) {
+                if !self.files.warm(process, warm, &self.data, context.mail) {
                     return self.go_on_without(&opening, (found, route), exchange, context);
                 }
                 self.caches.set_role(process, Role::Opens(Box::new(opening)));
@@ -95,11 +94,7 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Option<Answer> {
         let Some(Role::Opens(opening)) = self.caches.take_role(context.id) else { return None };
-        let patience = if look::forget(&mut self.warmed, context.id) {
-            OpenWait::Warmed
-        } else {
-            OpenWait::None
-        };
+        let patience = self.files.patience(context.id);
         self.show_stored((*opening, patience), (found, route), exchange, context)
     }
 
