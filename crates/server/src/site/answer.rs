@@ -18,7 +18,6 @@ use super::Site;
 use super::exchange::{self, Asked, Exchange, PATH_RULES, route_request};
 use super::file::FILE_METHODS;
 use super::metered::Stage;
-use super::pack;
 use super::route::{AnswerPlace, Kept, number_of};
 use super::traced;
 use crate::limits::STORE_BODY_SIZE;
@@ -35,7 +34,7 @@ impl Site {
     ) -> Answer {
         if reply.is_begun() {
             self.note_begun(request, context);
-            if let Some(answer) = pack::go_on(&mut self.packer, context.id, reply) {
+            if let Some(answer) = self.underway.go_on_packing(context.id, reply) {
                 return answer;
             }
         }
@@ -54,7 +53,7 @@ impl Site {
         if let Some(kept) = context.take_kept::<Kept>() {
             return self.answer_again(kept, &data, (request, reply), context);
         }
-        let mut scratch = std::mem::take(&mut self.path);
+        let mut scratch = self.underway.lend_path();
         let (path, query) = request.head.split_target();
         let answer = match target::resolve_with(path, PATH_RULES, &mut scratch) {
             Ok(path) => {
@@ -66,7 +65,7 @@ impl Site {
                 self.builtin_page(status, &FieldList::new(), reply)
             }
         };
-        self.path = scratch;
+        self.underway.take_path_back(scratch);
         answer
     }
 
@@ -209,7 +208,9 @@ impl Site {
             Ok(RouteAction::Database(_)) => STORE_BODY_SIZE,
             _ => found.body_size,
         };
-        if body_size > most && !exchange.reply.is_begun() && self.uploads.form(context.id).is_none()
+        if body_size > most
+            && !exchange.reply.is_begun()
+            && self.underway.form(context.id).is_none()
         {
             exchange.reply.close();
             let status = Status::CONTENT_TOO_LARGE;

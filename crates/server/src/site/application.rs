@@ -16,7 +16,6 @@ use http::{
 use local::Local;
 use pages::PageSet;
 use pages::fetch::PageFetches;
-use pages::uploads::Desk;
 use runtime::diagnostic::{self, Level};
 use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;
@@ -29,14 +28,12 @@ use super::caches::Caches;
 use super::endpoints::Helpers;
 use super::engine::runner_of;
 use super::file_desk::FileDesk;
-use super::json_checks::JsonChecks;
 use super::metered::Metered;
-use super::orders::Programs;
-use super::packer::Packer;
 use super::proxy::Proxies;
 use super::slow_lines::SlowLines;
 use super::spans::Spans;
 use super::state::new_limiter;
+use super::underway::Underway;
 use crate::access::Passwords;
 use crate::maintenance::Switches;
 use crate::message::{FoundFile, Message};
@@ -54,7 +51,7 @@ impl Site {
         // For a scheduler on its own; `join_schedulers` changes this.
         let channels = Channels::new(Endpoint(0), 1, number, Arc::clone(&data.rulebook));
         let local = Local::new(channels);
-        let uploads = Desk::new(helpers.uploads.clone());
+        let underway = Underway::new(helpers.uploads.clone());
         let limiter = new_limiter(&data, 1, number);
         let mut client = PageFetches::default();
         client.set_rules(data.config.pages.fetch.clone());
@@ -68,10 +65,8 @@ impl Site {
             helpers,
             files,
             maintenance: Switches::default(),
-            path: Vec::new(),
             number,
-            uploads,
-            packer: Packer::default(),
+            underway,
             client,
             proxies,
             caches,
@@ -79,12 +74,9 @@ impl Site {
             spans,
             local,
             joining: Vec::new(),
-            json_checks: JsonChecks::default(),
-            programs: Programs::default(),
             limiter,
             metered: Metered::default(),
             passwords: Passwords::new()?,
-            upgraded: None,
             at_work: Arc::default(),
             slow_lines: SlowLines::default(),
             tls: Arc::default(),
@@ -188,13 +180,10 @@ impl Site {
         }
         self.proxies.end_turn(&mut self.client, context);
         self.caches.end_turn(context);
-        self.uploads.on_turn_end(context);
-        self.packer.on_turn_end(context);
+        self.underway.end_turn(context);
         self.publish_of_pages(&mut self.local.channels(), context.now.monotonic_ms());
         self.hear_channels(context);
         self.local.channels().end_turn(context);
-        self.json_checks.end_turn(context);
-        self.programs.end_turn(context);
         self.order_for_pages(context);
         self.end_turn_of_limits(context);
     }
@@ -202,9 +191,7 @@ impl Site {
     /// A request has ended, with whatever answer, or its client has: gives back what was taken for it.
     #[inline]
     fn end_request(&mut self, process: ProcessId) {
-        if !self.uploads.is_empty() {
-            self.uploads.finish(process);
-        }
+        self.underway.end_form(process);
         self.passwords.forget(process);
         if !self.metered.is_empty() {
             self.end_metered(process);
@@ -264,13 +251,13 @@ impl Application for Site {
             return Intake::Enough;
         }
         if self.proxies.is_question(context.id) {
-            let intake = self.uploads.take(context.id, piece, context.mail);
+            let intake = self.underway.take_piece(context.id, piece, context.mail);
             return self.intake_of_question(intake, context);
         }
         if self.proxies.carries(context.id) {
             return self.take_proxied_body(piece, context);
         }
-        self.uploads.take(context.id, piece, context.mail)
+        self.underway.take_piece(context.id, piece, context.mail)
     }
 
     fn on_body_end(&mut self, context: &mut AnswerContext<'_, Message>) {
@@ -284,7 +271,7 @@ impl Application for Site {
 
     fn kept_of_body(&self, process: ProcessId) -> usize {
         let proxied = self.proxies.held_bytes(process, &self.client);
-        self.uploads.held_bytes(process) + proxied
+        self.underway.held_bytes(process) + proxied
     }
 
     fn patience(&self, process: ProcessId) -> Patience {
@@ -337,10 +324,8 @@ impl Application for Site {
         self.end_request(process);
         self.proxies.forget(process, self.client.exchanges());
         self.forget_cached(process);
-        self.packer.forget(process);
+        self.underway.forget(process);
         self.local.channels().forget(process);
-        self.json_checks.forget(process);
-        self.programs.forget(process);
         if let Some(mut store) = self.local.store() {
             store.forget(process);
         }

@@ -101,7 +101,7 @@ impl Site {
             Ok(None) => Err(MultipartError::MissingBoundary),
             Err(error) => Err(*error),
         };
-        self.uploads.begin(context.id, request.path(), boundary, files, allowance)
+        self.underway.begin_form((context.id, request.path()), boundary, files, allowance)
     }
 
     /// An upload helper has reported.
@@ -110,7 +110,7 @@ impl Site {
         report: UploadReport,
         context: &mut ServiceContext<'_, Message>,
     ) {
-        let Some(answered) = self.uploads.on_report(report, context) else { return };
+        let Some(answered) = self.underway.on_upload(report, context) else { return };
         if let Some(name) = &answered.saved {
             self.expire_saved(name);
         }

@@ -48,6 +48,7 @@ pub(crate) mod traced;
 mod tries;
 mod tuned;
 mod turn;
+mod underway;
 mod upgraded;
 mod waiting;
 
@@ -58,19 +59,16 @@ use std::sync::Arc;
 use channels::ListenerNumber;
 use local::Local;
 use pages::fetch::PageFetches;
-use pages::uploads::Desk;
 use pages::{AtWork, Runner};
 use quota::Limiter;
 
 use self::caches::Caches;
 use self::file_desk::FileDesk;
-use self::json_checks::JsonChecks;
 use self::metered::Metered;
-use self::orders::Programs;
-use self::packer::Packer;
 use self::proxy::Proxies;
 use self::slow_lines::SlowLines;
 use self::spans::Spans;
+use self::underway::Underway;
 use crate::access::Passwords;
 use crate::maintenance::Switches;
 use crate::site_data::SiteData;
@@ -96,14 +94,10 @@ pub struct Site {
     files: FileDesk,
     /// Whether the site is maintained.
     maintenance: Switches,
-    /// The buffer for decoded paths.
-    path: Vec<u8>,
     /// A number that no other scheduler has, nor the same one after another start.
     number: u64,
-    /// Forms with files that are being received.
-    uploads: Desk,
-    /// Answers of pages that are being compressed.
-    packer: Packer,
+    /// What is kept for single requests.
+    underway: Underway,
     /// The requests to other servers: of pages, and those that are passed on.
     pub(crate) client: PageFetches,
     /// The upstreams, and the requests that are passed on to them.
@@ -118,18 +112,12 @@ pub struct Site {
     pub(crate) local: Rc<Local>,
     /// Subscriptions of pages that wait until their channel's home knows them.
     joining: Vec<ListenerNumber>,
-    /// Checks of long bodies.
-    json_checks: JsonChecks,
-    /// Pending orders of programs.
-    programs: Programs,
     /// The uses of limits by clients and pages.
     limiter: Rc<RefCell<Limiter>>,
     /// Requests that a limit delays, and what is counted when one ends.
     metered: Metered,
     /// Passwords that requests have shown.
     passwords: Passwords,
-    /// The protocol to which the connection changes whose request is being answered.
-    upgraded: Option<Upgraded>,
     /// Shows other threads which page runs.
     at_work: Arc<AtWork>,
     /// How many slow requests were logged.

@@ -25,7 +25,6 @@ use wire::http::status::Status;
 
 use super::Site;
 use super::exchange::{Asked, Exchange, try_again_soon};
-use super::pack;
 use super::page_fields::{is_of_page, status_set, write_fields};
 use super::traced;
 use crate::limits::APP_MAIN;
@@ -72,14 +71,12 @@ impl Site {
         exchange.place.begin_page((set, index));
         context.notes.timed_as.page =
             self.runner.as_mut().map_or(0, |runner| runner.number_of(set, index));
-        if !self.uploads.is_empty() {
-            match self.uploads.standing(context.id) {
-                Some(UploadState::Coming) => return Answer::Wait,
-                Some(UploadState::Refused(status)) => {
-                    return self.refuse(status, &fields_of(status), found, exchange, context);
-                }
-                Some(UploadState::Whole) | None => {}
+        match self.underway.form_state(context.id) {
+            Some(UploadState::Coming) => return Answer::Wait,
+            Some(UploadState::Refused(status)) => {
+                return self.refuse(status, &fields_of(status), found, exchange, context);
             }
+            Some(UploadState::Whole) | None => {}
         }
         if let Some(page) = self.broken_module((set, index), context.id) {
             let status = Status::INTERNAL_SERVER_ERROR;
@@ -102,7 +99,7 @@ impl Site {
         let (request, user) = (exchange.request, exchange.place.user());
         let runner = self.runner.as_mut()?;
         let site = self.data.config.site_name(found.host);
-        let form = self.uploads.form(context.id);
+        let form = self.underway.form(context.id);
         let gate = Rc::clone(runner.log_gate());
         let writer = gate.of(LineWriter::Requests(place.0.0, place.1));
         let publications = Rc::clone(runner.publications());
@@ -136,7 +133,7 @@ impl Site {
         let moment = Moment { now_ns, endpoint, thread_cpu_ns, clock_ns: sys::clock::monotonic_ns };
         let run_result = runner.run(context.id, place.0, place.1, &mut host, moment);
         for (process, wish) in runner.take_file_wishes() {
-            if let Err(why) = self.uploads.wish(process, wish, context.mail) {
+            if let Err(why) = self.underway.order_file(process, wish, context.mail) {
                 runner.tell_of_file(process, Err(why));
             }
         }
@@ -184,8 +181,7 @@ impl Site {
                 let is_packed = self.data.config.pages.compress && !exchange.reply.is_begun();
                 let answered = (runner.output(), &*page);
                 if is_packed
-                    && let Some(answer) =
-                        pack::write(&mut self.packer, context.id, answered, exchange)
+                    && let Some(answer) = self.underway.pack(context.id, answered, exchange)
                 {
                     return answer;
                 }

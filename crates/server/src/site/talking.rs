@@ -44,7 +44,7 @@ impl Site {
             Ok(extension) => {
                 let address = exchange.request.peer.address;
                 let (to, rights) = (Upgrade::Talk, Rights::ALL);
-                self.upgraded = Some(Upgraded { to, rights, address, request: None, extension });
+                self.underway.upgrade(Upgraded { to, rights, address, request: None, extension });
                 Answer::Upgrade
             }
             Err(answer) => {

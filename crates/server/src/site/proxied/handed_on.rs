@@ -35,7 +35,7 @@ impl Site {
             if !self.data.config.upstreams.iter().any(is_it) {
                 return Err(format!("there is no [[upstream]] with the name \"{name}\""));
             }
-            if self.uploads.form(context.id).is_some() {
+            if self.underway.form(context.id).is_some() {
                 let why = "a form with files cannot go on to a server, because its files are here";
                 return Err(why.to_owned());
             }
