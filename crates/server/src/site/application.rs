@@ -27,15 +27,12 @@ use super::Site;
 use super::caches::Caches;
 use super::endpoints::Helpers;
 use super::engine::runner_of;
+use super::entry::EntryChecks;
 use super::file_desk::FileDesk;
-use super::metered::Metered;
 use super::proxy::Proxies;
 use super::slow_lines::SlowLines;
 use super::spans::Spans;
-use super::state::new_limiter;
 use super::underway::Underway;
-use crate::access::Passwords;
-use crate::maintenance::Switches;
 use crate::message::{FoundFile, Message};
 use crate::site_data::SiteData;
 
@@ -52,7 +49,7 @@ impl Site {
         let channels = Channels::new(Endpoint(0), 1, number, Arc::clone(&data.rulebook));
         let local = Local::new(channels);
         let underway = Underway::new(helpers.uploads.clone());
-        let limiter = new_limiter(&data, 1, number);
+        let entry = EntryChecks::new(&data, &helpers, number)?;
         let mut client = PageFetches::default();
         client.set_rules(data.config.pages.fetch.clone());
         client.set_trust(&data.trust);
@@ -64,7 +61,6 @@ impl Site {
             data: Rc::new(data),
             helpers,
             files,
-            maintenance: Switches::default(),
             number,
             underway,
             client,
@@ -74,12 +70,9 @@ impl Site {
             spans,
             local,
             joining: Vec::new(),
-            limiter,
-            metered: Metered::default(),
-            passwords: Passwords::new()?,
+            entry,
             at_work: Arc::default(),
             slow_lines: SlowLines::default(),
-            tls: Arc::default(),
         })
     }
 
@@ -130,7 +123,7 @@ impl Site {
         self.caches.load(&data.config.upstreams, &self.helpers);
         self.data = Rc::new(data);
         self.tune(context.now.monotonic_ns);
-        self.passwords.forget_known();
+        self.entry.forget_known_passwords();
         for process in self.files.take_waiting() {
             context.command(SchedulerCommand::Resume(process));
         }
@@ -185,17 +178,15 @@ impl Site {
         self.hear_channels(context);
         self.local.channels().end_turn(context);
         self.order_for_pages(context);
-        self.end_turn_of_limits(context);
+        self.entry.end_turn(&self.data, context);
     }
 
     /// A request has ended, with whatever answer, or its client has: gives back what was taken for it.
     #[inline]
     fn end_request(&mut self, process: ProcessId) {
         self.underway.end_form(process);
-        self.passwords.forget(process);
-        if !self.metered.is_empty() {
-            self.end_metered(process);
-        }
+        self.entry.forget_password(process);
+        self.entry.end_metered(process);
     }
 
     /// The scheduler has ended.
@@ -247,7 +238,7 @@ impl Application for Site {
     }
 
     fn on_body(&mut self, piece: &[u8], context: &mut AnswerContext<'_, Message>) -> Intake {
-        if self.passwords.is_refused(context.id) {
+        if self.entry.is_refused(context.id) {
             return Intake::Enough;
         }
         if self.proxies.is_question(context.id) {
@@ -291,9 +282,7 @@ impl Application for Site {
             store.turn_store().renew();
         }
         let answer = self.answer(request, reply, context);
-        if !self.metered.is_empty() {
-            self.count_answer(request, reply, context);
-        }
+        self.entry.count_answer(request, reply, &self.data, context);
         if answer.is_over() {
             self.end_request(context.id);
         }
@@ -316,7 +305,7 @@ impl Application for Site {
     }
 
     fn on_unanswered(&mut self, request: &Request<'_>, unanswered: Unanswered<'_>) {
-        self.count_unanswered(request, &unanswered);
+        self.entry.count_unanswered(request, &unanswered);
         self.note_unanswered(request, unanswered);
     }
 

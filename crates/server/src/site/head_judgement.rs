@@ -14,10 +14,9 @@ use wire::http::target;
 
 use super::Site;
 use super::access::Judgement;
+use super::entry::{Metering, Stage};
 use super::exchange::{PATH_RULES, route_request};
-use super::limit::Metering;
 use super::maintained::try_later;
-use super::metered::Stage;
 use super::route::{AnswerPlace, Kept};
 use crate::message::Message;
 
@@ -80,7 +79,7 @@ impl Site {
         }
         let mut judged = HeadJudgement::LetIn;
         for stage in [Stage::Client, Stage::User] {
-            match self.count_use(path, stage, (request, place), context) {
+            match self.entry.count_use(path, stage, (request, place), &self.data, context) {
                 Metering::LetIn => {}
                 Metering::Delayed => judged = HeadJudgement::Open,
                 Metering::Refused(fields) => {
@@ -102,7 +101,7 @@ impl Site {
         if found.forward_auth.is_some() {
             judged = HeadJudgement::Open;
         }
-        if self.is_maintained_for(request) {
+        if self.entry.is_maintained_for(request, &self.data) {
             // Also if the password would be wrong: without the body nothing else can be answered later.
             place.refuse_later(Status::SERVICE_UNAVAILABLE, try_later(&self.data));
             return HeadJudgement::Refused;

@@ -15,6 +15,7 @@ mod channel;
 mod client;
 mod endpoints;
 mod engine;
+mod entry;
 mod error_page;
 mod exchange;
 mod explain;
@@ -25,9 +26,7 @@ mod handed_on;
 mod head_judgement;
 mod https;
 mod json_checks;
-mod limit;
 mod maintained;
-mod metered;
 mod orders;
 mod pack;
 mod packer;
@@ -52,7 +51,6 @@ mod underway;
 mod upgraded;
 mod waiting;
 
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -60,19 +58,15 @@ use channels::ListenerNumber;
 use local::Local;
 use pages::fetch::PageFetches;
 use pages::{AtWork, Runner};
-use quota::Limiter;
 
 use self::caches::Caches;
+use self::entry::EntryChecks;
 use self::file_desk::FileDesk;
-use self::metered::Metered;
 use self::proxy::Proxies;
 use self::slow_lines::SlowLines;
 use self::spans::Spans;
 use self::underway::Underway;
-use crate::access::Passwords;
-use crate::maintenance::Switches;
 use crate::site_data::SiteData;
-use crate::site_tls::SiteTls;
 
 pub(crate) use asking::{Question, Veto, Withheld};
 pub(crate) use channel::{members_object, wish_of};
@@ -92,8 +86,8 @@ pub struct Site {
     data: Rc<Arc<SiteData>>,
     helpers: Helpers,
     files: FileDesk,
-    /// Whether the site is maintained.
-    maintenance: Switches,
+    /// What decides whether a request is answered at all.
+    entry: EntryChecks,
     /// A number that no other scheduler has, nor the same one after another start.
     number: u64,
     /// What is kept for single requests.
@@ -112,16 +106,8 @@ pub struct Site {
     pub(crate) local: Rc<Local>,
     /// Subscriptions of pages that wait until their channel's home knows them.
     joining: Vec<ListenerNumber>,
-    /// The uses of limits by clients and pages.
-    limiter: Rc<RefCell<Limiter>>,
-    /// Requests that a limit delays, and what is counted when one ends.
-    metered: Metered,
-    /// Passwords that requests have shown.
-    passwords: Passwords,
     /// Shows other threads which page runs.
     at_work: Arc<AtWork>,
     /// How many slow requests were logged.
     slow_lines: SlowLines,
-    /// The certificates of listeners, and what authorities are answered.
-    tls: Arc<SiteTls>,
 }

@@ -9,8 +9,8 @@ use http::{FieldList, ProxiedNotes};
 use pages::SetIndex;
 use wire::http::status::Status;
 
+use super::entry::Stage;
 use super::handed_on::HandedOn;
-use super::metered::Stage;
 use super::room::Room;
 use crate::limits::ROUTES_TIMED;
 use crate::site_data::SiteData;

@@ -105,7 +105,7 @@ impl Site {
         let publications = Rc::clone(runner.publications());
         let records = Rc::clone(runner.records());
         let (publications, records) = (&*publications, &*records);
-        let limiter = &*self.limiter;
+        let limiter = self.entry.limits_of_pages();
         let now = context.now;
         if trace::is_on()
             && !runner.is_underway(context.id)

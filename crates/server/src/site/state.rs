@@ -2,7 +2,6 @@
 //!
 //! Owns the choice of a helper. Never answers.
 
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -10,7 +9,6 @@ use channels::{ChannelStats, Channels};
 use files::cache::PathCacheStats;
 use local::StoreClient;
 use pages::PagesReport;
-use quota::Limiter;
 use runtime::mailbox::Endpoint;
 use script::engine::NativeCode;
 use store::{Store, TurnStore};
@@ -18,14 +16,13 @@ use store::{Store, TurnStore};
 use super::Site;
 use crate::events::Vitals;
 use crate::limits;
-use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
 use crate::span_stats::SpanStats;
 
 impl Site {
     /// Uses other certificates, and answers authorities by them.
     pub(crate) fn set_tls(&mut self, tls: &Arc<SiteTls>) {
-        self.tls = Arc::clone(tls);
+        self.entry.set_tls(tls);
     }
 
     /// The writer of the access log.
@@ -42,7 +39,7 @@ impl Site {
     pub fn join_schedulers(&mut self, here: Endpoint, seed: u64) {
         let rulebook = Arc::clone(&self.data.rulebook);
         self.local.set_channels(Channels::new(here, self.helpers.schedulers, seed, rulebook));
-        self.limiter = new_limiter(&self.data, self.helpers.schedulers, seed);
+        self.entry.join(&self.data, seed);
     }
 
     /// The number of schedulers, and the helpers that look up names.
@@ -107,12 +104,4 @@ impl Site {
     pub(crate) fn generation(&self) -> u64 {
         self.data.generation
     }
-}
-
-/// The limits of a configuration, nothing of which is used.
-pub(super) fn new_limiter(data: &SiteData, schedulers: u16, seed: u64) -> Rc<RefCell<Limiter>> {
-    let keys = usize::try_from(data.config.limits.limit_keys).unwrap_or(usize::MAX);
-    let mut limiter = Limiter::new(keys, usize::from(schedulers), seed);
-    limiter.set_limits(Arc::clone(&data.limits), 0);
-    Rc::new(RefCell::new(limiter))
 }

@@ -34,7 +34,7 @@ impl Site {
         }
         self.files.set_size(config.file_cache.size);
         self.local.channels().set_rulebook(Arc::clone(&data.rulebook));
-        self.limiter.borrow_mut().set_limits(Arc::clone(&data.limits), now_ns);
+        self.entry.set_limits(&data, now_ns);
         if let Some(runner) = &mut self.runner {
             let settings = engine_settings(&config.pages, self.number);
             runner.tune(&settings, nanoseconds(config.pages.deadline));

@@ -121,7 +121,7 @@ impl Site {
         request: &Request<'_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Intake {
-        if self.metered.is_delayed(context.id) {
+        if self.entry.is_delayed(context.id) {
             return Intake::Pause;
         }
         let data = Rc::clone(&self.data);

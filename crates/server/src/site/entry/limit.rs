@@ -2,6 +2,7 @@
 //!
 //! Owns which limits count a request, by which key, and the refusal. `quota` counts.
 
+use std::cell::RefCell;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,16 +16,17 @@ use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
-use super::Site;
-use super::exchange::Exchange;
+use super::EntryChecks;
 use super::metered::{Charge, Owed, Stage};
-use super::route::AnswerPlace;
 use crate::message::Message;
+use crate::site::Site;
+use crate::site::exchange::Exchange;
+use crate::site::route::AnswerPlace;
 use crate::site_data::SiteData;
 
 /// The verdict of the limits on a request.
 #[derive(Debug)]
-pub(super) enum Metering {
+pub(in crate::site) enum Metering {
     /// It may go on.
     LetIn,
     /// It is resumed later.
@@ -36,7 +38,7 @@ pub(super) enum Metering {
 impl Site {
     /// Counts a request, and refuses or delays it if a limit says so. `None`: it may go on.
     #[inline]
-    pub(super) fn meter(
+    pub(in crate::site) fn meter(
         &mut self,
         path: &str,
         stage: Stage,
@@ -47,13 +49,14 @@ impl Site {
         if self.data.limits.is_empty() {
             return None;
         }
-        if self.metered.is_delayed(context.id) {
+        if self.entry.is_delayed(context.id) {
             return Some(Answer::Wait);
         }
         if exchange.place.is_metered(stage) || exchange.reply.is_begun() {
             return None;
         }
-        match self.count_use(path, stage, (exchange.request, &mut exchange.place), context) {
+        let counted = (exchange.request, &mut exchange.place);
+        match self.entry.count_use(path, stage, counted, &self.data, context) {
             Metering::LetIn => None,
             Metering::Delayed => Some(Answer::Wait),
             Metering::Refused(fields) => {
@@ -63,20 +66,32 @@ impl Site {
         }
     }
 
+    /// Another scheduler tells what was used there.
+    pub(crate) fn on_used(&mut self, news: &RemoteUses, context: &ServiceContext<'_, Message>) {
+        self.entry.learn_used(news, context.now.monotonic_ns);
+    }
+
+    /// The counters of each limit.
+    pub(crate) fn limit_counts(&self) -> Vec<LimitCounts> {
+        self.entry.count_limits()
+    }
+}
+
+impl EntryChecks {
     /// Applies all limits of a stage. A request that one of them refuses is counted by none.
     #[inline(never)]
-    pub(super) fn count_use(
+    pub(in crate::site) fn count_use(
         &mut self,
         path: &str,
         stage: Stage,
         (request, place): (&Request<'_>, &mut AnswerPlace),
+        data: &SiteData,
         context: &AnswerContext<'_, Message>,
     ) -> Metering {
-        if self.data.limits.is_empty() {
+        if data.limits.is_empty() {
             return Metering::LetIn;
         }
         place.note_metered(stage);
-        let data = Rc::clone(&self.data);
         let of_stage = |quota: &&LimitRule| {
             stage_of(quota) == Some(stage) && counts(quota, path, request.method())
         };
@@ -88,7 +103,7 @@ impl Site {
                 let mut limiter = self.limiter.borrow_mut();
                 if let QuotaDecision::Refused(wait) = limiter.look(limit, key, now_ns) {
                     limiter.count_refusal(limit, wait);
-                    return Metering::Refused(self.fields_of_refusal(limit, wait));
+                    return Metering::Refused(fields_of_refusal(limit, wait, data));
                 }
             }
         }
@@ -97,10 +112,10 @@ impl Site {
             let key = self.key_of(limit, quota, path, (request, place));
             let outcome = self.limiter.borrow_mut().take(limit, key, now_ns);
             match outcome {
-                QuotaDecision::Allowed => self.charge_later(limit, key, context.id),
+                QuotaDecision::Allowed => self.charge_later(limit, key, context.id, data),
                 QuotaDecision::After(wait) => longest = longest.max(wait),
                 QuotaDecision::Refused(wait) => {
-                    return Metering::Refused(self.fields_of_refusal(limit, wait));
+                    return Metering::Refused(fields_of_refusal(limit, wait, data));
                 }
             }
         }
@@ -121,12 +136,12 @@ impl Site {
     }
 
     /// Bytes and open requests are counted when a request ends.
-    fn charge_later(&mut self, limit: usize, key: u64, process: ProcessId) {
-        let Some(Limit { name, rule, .. }) = self.data.limits.get(limit) else { return };
+    fn charge_later(&mut self, limit: usize, key: u64, process: ProcessId, data: &SiteData) {
+        let Some(Limit { name, rule, .. }) = data.limits.get(limit) else { return };
         let charge = match rule {
             Rule::Open(_) => Charge::Close(Arc::clone(name), key),
             Rule::Amounts(_) => {
-                Charge::Spend { limit, generation: self.data.generation, key, counted: 0 }
+                Charge::Spend { limit, generation: data.generation, key, counted: 0 }
             }
             Rule::Uses(_) => return,
         };
@@ -161,28 +176,31 @@ impl Site {
         }
     }
 
-    fn fields_of_refusal(&self, limit: usize, wait: Duration) -> FieldList {
-        let limit = self.data.limits.get(limit);
-        limit.map_or_else(FieldList::new, |limit| fields_of(limit, wait))
-    }
-
     /// The application was asked about a request: counts the bytes that have come, and those of its answer.
-    pub(super) fn count_answer(
+    pub(in crate::site) fn count_answer(
         &mut self,
         request: &Request<'_>,
         reply: &Reply<'_>,
+        data: &SiteData,
         context: &AnswerContext<'_, Message>,
     ) {
+        if self.metered.is_empty() {
+            return;
+        }
         let sent = if request.method() == Method::Head { 0 } else { reply.body_bytes() };
         let bytes = request.received.saturating_add(sent);
         for owed in self.metered.use_bytes(context.id, bytes) {
-            spend(&mut self.limiter.borrow_mut(), owed, &self.data, context.now.monotonic_ns);
+            spend(&mut self.limiter.borrow_mut(), owed, data, context.now.monotonic_ns);
         }
     }
 
     /// A request ends without an answer, or without the end of one, of which so many bytes were sent. What it has used
     /// is counted all the same.
-    pub(super) fn count_unanswered(&mut self, request: &Request<'_>, unanswered: &Unanswered<'_>) {
+    pub(in crate::site) fn count_unanswered(
+        &mut self,
+        request: &Request<'_>,
+        unanswered: &Unanswered<'_>,
+    ) {
         if !self.metered.is_empty() {
             let bytes = request.received.saturating_add(unanswered.sent);
             self.metered.owe_bytes(unanswered.id, bytes);
@@ -190,7 +208,11 @@ impl Site {
     }
 
     /// A request has ended.
-    pub(super) fn end_metered(&mut self, process: ProcessId) {
+    #[inline]
+    pub(in crate::site) fn end_metered(&mut self, process: ProcessId) {
+        if self.metered.is_empty() {
+            return;
+        }
         for charge in self.metered.end(process) {
             if let Charge::Close(limit, key) = charge {
                 self.limiter.borrow_mut().close(&limit, key);
@@ -199,8 +221,12 @@ impl Site {
     }
 
     /// At the end of a turn: requests go on whose delay is over, and the other schedulers are told what was used.
-    pub(super) fn end_turn_of_limits(&mut self, context: &mut ServiceContext<'_, Message>) {
-        if self.data.limits.is_empty() && self.metered.is_empty() {
+    pub(in crate::site) fn end_turn(
+        &mut self,
+        data: &SiteData,
+        context: &mut ServiceContext<'_, Message>,
+    ) {
+        if data.limits.is_empty() && self.metered.is_empty() {
             return;
         }
         loop {
@@ -215,14 +241,14 @@ impl Site {
         }
         for owed in self.metered.take_owed() {
             let mut limiter = self.limiter.borrow_mut();
-            spend(&mut limiter, owed, &self.data, context.now.monotonic_ns);
+            spend(&mut limiter, owed, data, context.now.monotonic_ns);
         }
         let news = self.limiter.borrow_mut().take_news();
         if news.is_empty() {
             return;
         }
         let news = Arc::new(news);
-        let schedulers = self.helpers.schedulers;
+        let schedulers = self.schedulers;
         let others: Vec<_> = context.mail.schedulers().filter(|one| one.0 < schedulers).collect();
         for other in others {
             // If it has no room, it lets this much more through.
@@ -231,14 +257,37 @@ impl Site {
     }
 
     /// Another scheduler tells what was used there.
-    pub(crate) fn on_used(&mut self, news: &RemoteUses, context: &ServiceContext<'_, Message>) {
-        self.limiter.borrow_mut().learn(news, context.now.monotonic_ns);
+    fn learn_used(&mut self, news: &RemoteUses, now_ns: u64) {
+        self.limiter.borrow_mut().learn(news, now_ns);
     }
 
     /// The counters of each limit.
-    pub(crate) fn limit_counts(&self) -> Vec<LimitCounts> {
+    fn count_limits(&self) -> Vec<LimitCounts> {
         self.limiter.borrow().counts()
     }
+
+    /// Whether a limit still delays a request.
+    pub(in crate::site) fn is_delayed(&self, process: ProcessId) -> bool {
+        self.metered.is_delayed(process)
+    }
+
+    /// Applies other limits from now on; what was used stays counted.
+    pub(in crate::site) fn set_limits(&mut self, data: &SiteData, now_ns: u64) {
+        self.limiter.borrow_mut().set_limits(Arc::clone(&data.limits), now_ns);
+    }
+}
+
+/// The limits of a configuration, nothing of which is used.
+pub(super) fn new_limiter(data: &SiteData, schedulers: u16, seed: u64) -> Rc<RefCell<Limiter>> {
+    let keys = usize::try_from(data.config.limits.limit_keys).unwrap_or(usize::MAX);
+    let mut limiter = Limiter::new(keys, usize::from(schedulers), seed);
+    limiter.set_limits(Arc::clone(&data.limits), 0);
+    Rc::new(RefCell::new(limiter))
+}
+
+fn fields_of_refusal(limit: usize, wait: Duration, data: &SiteData) -> FieldList {
+    let limit = data.limits.get(limit);
+    limit.map_or_else(FieldList::new, |limit| fields_of(limit, wait))
 }
 
 /// Counts bytes, if the limit is one of this configuration.

@@ -12,7 +12,7 @@ use crate::limits::LIMIT_DELAYED_MAX;
 
 /// When limits are applied: those that know the user after access was given, all others before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Stage {
+pub(in crate::site) enum Stage {
     /// By address, path, field or cookie.
     Client,
     /// By user.
