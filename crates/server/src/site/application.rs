@@ -26,7 +26,7 @@ use wire::http::status::Status;
 use super::Site;
 use super::caches::Caches;
 use super::endpoints::Helpers;
-use super::engine::runner_of;
+use super::engine::PageEngine;
 use super::entry::EntryChecks;
 use super::file_desk::FileDesk;
 use super::proxy::Proxies;
@@ -44,7 +44,7 @@ impl Site {
     pub fn open(data: Arc<SiteData>, helpers: Helpers, unique: u128) -> std::io::Result<Self> {
         let files = FileDesk::open(&data, helpers.files.clone(), unique)?;
         let number = unique as u64;
-        let runner = runner_of(&data, &data.pages, helpers.schedulers, number)?;
+        let pages = PageEngine::new(&data, helpers.schedulers, number)?;
         // For a scheduler on its own; `join_schedulers` changes this.
         let channels = Channels::new(Endpoint(0), 1, number, Arc::clone(&data.rulebook));
         let local = Local::new(channels);
@@ -61,17 +61,14 @@ impl Site {
             data: Rc::new(data),
             helpers,
             files,
-            number,
             underway,
             client,
             proxies,
             caches,
-            runner,
+            pages,
             spans,
             local,
-            joining: Vec::new(),
             entry,
-            at_work: Arc::default(),
             slow_lines: SlowLines::default(),
         })
     }
@@ -115,10 +112,7 @@ impl Site {
         if let Some(mut store) = self.local.store() {
             store.set_rules(Arc::clone(&data.database_rules));
         }
-        if let Some(runner) = &mut self.runner {
-            runner.set_keys(data.secret.keys.clone());
-            runner.set_processes(&data.processes);
-        }
+        self.pages.reload(&data);
         self.proxies.load(&data, context.now.monotonic_ns);
         self.caches.load(&data.config.upstreams, &self.helpers);
         self.data = Rc::new(data);
@@ -143,7 +137,7 @@ impl Site {
         letter: Letter,
         context: &mut ServiceContext<'_, Message>,
     ) {
-        if let Some(runner) = &mut self.runner {
+        if let Some(runner) = self.pages.runner_mut() {
             runner.take_letter(from, letter);
         } else if let Some(answer) = letter.answer_of_nobody() {
             // If there is no room, the sender's deadline tells it that there is no answer.
@@ -191,9 +185,7 @@ impl Site {
 
     /// The scheduler has ended.
     pub(crate) fn leave(&mut self) {
-        if let Some(runner) = self.runner.take() {
-            runner.leave();
-        }
+        self.pages.leave();
     }
 }
 
@@ -299,7 +291,7 @@ impl Application for Site {
         if self.local.channels().is_polling(process) || is_proxied {
             return ClientInterest::Doubted;
         }
-        let runs_page = self.runner.as_ref().is_some_and(|runner| runner.is_underway(process));
+        let runs_page = self.pages.is_underway(process);
         // A page may run for a long time.
         if runs_page { ClientInterest::Doubted } else { ClientInterest::Kept }
     }
@@ -318,10 +310,8 @@ impl Application for Site {
         if let Some(mut store) = self.local.store() {
             store.forget(process);
         }
-        if let Some(runner) = &mut self.runner {
-            runner.forget(process);
-            runner.forget_talk(process);
-        }
+        self.pages.forget_run(process);
+        self.pages.forget_talk(process);
     }
 
     fn on_cold_file(&mut self, region: &FileRegion, context: &mut Context<'_, Message>) -> bool {

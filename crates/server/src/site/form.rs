@@ -51,7 +51,7 @@ impl Site {
     /// The room for the body of a request with this route, if a page or a module answers it.
     fn room_at(&mut self, found: &FoundRoute<'_>, request: &Request<'_>) -> Option<Room> {
         let place = self.place_of_page(found)?;
-        let reads = |(set, index)| self.runner.as_ref()?.takes_files(set, index).then_some(());
+        let reads = |(set, index)| self.pages.runner()?.takes_files(set, index).then_some(());
         // Only a form has files, so the texts of pages are not looked at for other bodies.
         let place = place.filter(|_| boundary_of(request) != Ok(None));
         let files = match place.and_then(reads) {
@@ -70,7 +70,7 @@ impl Site {
             Ok(RouteAction::Files { rules, tries, .. }) => (rules, tries),
             Ok(RouteAction::Module(name)) => {
                 let set = self.data.app_set();
-                let runner = self.runner.as_ref()?;
+                let runner = self.pages.runner()?;
                 return Some(set.and_then(|set| Some((set, runner.find(set, name)?))));
             }
             _ => return None,
@@ -114,9 +114,7 @@ impl Site {
         if let Some(name) = &answered.saved {
             self.expire_saved(name);
         }
-        if let Some(runner) = &mut self.runner {
-            runner.tell_of_file(answered.process, answered.told);
-        }
+        self.pages.tell_of_file(answered.process, answered.told);
     }
 
     /// Removes cache entries for a file that a page has saved in a served directory: the old content, its absence,

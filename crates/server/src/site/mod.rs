@@ -54,12 +54,11 @@ mod waiting;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use channels::ListenerNumber;
 use local::Local;
 use pages::fetch::PageFetches;
-use pages::{AtWork, Runner};
 
 use self::caches::Caches;
+use self::engine::PageEngine;
 use self::entry::EntryChecks;
 use self::file_desk::FileDesk;
 use self::proxy::Proxies;
@@ -88,8 +87,6 @@ pub struct Site {
     files: FileDesk,
     /// What decides whether a request is answered at all.
     entry: EntryChecks,
-    /// A number that no other scheduler has, nor the same one after another start.
-    number: u64,
     /// What is kept for single requests.
     underway: Underway,
     /// The requests to other servers: of pages, and those that are passed on.
@@ -99,15 +96,11 @@ pub struct Site {
     /// The answers of upstreams that are stored.
     pub(crate) caches: Caches,
     /// Runs pages, if there are any.
-    runner: Option<Box<Runner>>,
+    pages: PageEngine,
     /// The spans for a collector, if there is one.
     spans: Option<Box<Spans>>,
     /// The store and the channels of this scheduler, which all its protocols share.
     pub(crate) local: Rc<Local>,
-    /// Subscriptions of pages that wait until their channel's home knows them.
-    joining: Vec<ListenerNumber>,
-    /// Shows other threads which page runs.
-    at_work: Arc<AtWork>,
     /// How many slow requests were logged.
     slow_lines: SlowLines,
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use channels::{ChannelStats, Channels};
 use files::cache::PathCacheStats;
 use local::StoreClient;
-use pages::PagesReport;
+use pages::{AtWork, PageSet, PagesReport};
 use runtime::mailbox::Endpoint;
 use script::engine::NativeCode;
 use store::{Store, TurnStore};
@@ -58,10 +58,20 @@ impl Site {
     }
 
     /// Lets pages use the store.
-    pub(super) fn show_store(&mut self) {
-        if let (Some(runner), Some(store)) = (&mut self.runner, self.local.store()) {
-            runner.records().open(Rc::clone(store.turn_store()));
-        }
+    fn show_store(&mut self) {
+        let store = self.local.store();
+        self.pages.show_store(store.as_ref().map(|store| store.turn_store()));
+    }
+
+    /// Runs these pages from now on.
+    pub(super) fn load_pages(&mut self, sets: &[Arc<PageSet>]) {
+        let store = self.local.store();
+        self.pages.load(sets, &self.data, store.as_ref().map(|store| store.turn_store()));
+    }
+
+    /// Sets where this scheduler shows other threads which page it runs.
+    pub fn show_at_work(&mut self, at_work: Arc<AtWork>) {
+        self.pages.show_at_work(at_work);
     }
 
     /// The counters of spans for a collector.
@@ -76,12 +86,12 @@ impl Site {
 
     /// The counters of pages; `None` if there are none.
     pub(crate) fn pages_report(&self) -> Option<PagesReport> {
-        self.runner.as_ref().map(|runner| runner.report())
+        self.pages.runner().map(|runner| runner.report())
     }
 
     /// How pages are.
     pub(crate) fn vitals_of_pages(&mut self) -> Vitals {
-        let Some(runner) = &mut self.runner else { return Vitals::default() };
+        let Some(runner) = self.pages.runner_mut() else { return Vitals::default() };
         let (remarks, remarks_left_out) = runner.take_remarks();
         let page_memory = runner.held_of_memory();
         let is_short = page_memory.into_iter().any(Vitals::is_memory_short);
@@ -92,12 +102,12 @@ impl Site {
 
     /// All native code of pages.
     pub(crate) fn native_code(&self) -> Vec<NativeCode> {
-        self.runner.as_ref().map_or_else(Vec::new, |runner| runner.native_code())
+        self.pages.runner().map_or_else(Vec::new, |runner| runner.native_code())
     }
 
     /// A number that no other scheduler has, nor the same one after another start.
     pub(crate) fn number(&self) -> u64 {
-        self.number
+        self.pages.number()
     }
 
     /// The number of the current configuration, from 1.

@@ -6,8 +6,6 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use pages::engine_settings;
-use runtime::clock::nanoseconds;
 use runtime::trace;
 
 use super::Site;
@@ -28,17 +26,12 @@ impl Site {
     pub(super) fn tune(&mut self, now_ns: u64) {
         let data = Rc::clone(&self.data);
         let config = &data.config;
-        self.time_pages(&config.log);
         if self.spans.is_some() {
             trace::sample_part(config.trace.per_million);
         }
         self.files.set_size(config.file_cache.size);
         self.local.channels().set_rulebook(Arc::clone(&data.rulebook));
         self.entry.set_limits(&data, now_ns);
-        if let Some(runner) = &mut self.runner {
-            let settings = engine_settings(&config.pages, self.number);
-            runner.tune(&settings, nanoseconds(config.pages.deadline));
-            runner.publications().set_rulebook(Arc::clone(&data.rulebook));
-        }
+        self.pages.tune(&data);
     }
 }

@@ -25,7 +25,7 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        let output = self.runner.as_ref().map(|runner| runner.output());
+        let output = self.pages.runner().map(|runner| runner.output());
         let handed_on = output.and_then(|output| HandedOn::of(output, found, is_of_page));
         let handed_on =
             handed_on.ok_or_else(|| "a field that it sets for the server is not UTF-8".to_owned());
