@@ -38,10 +38,7 @@ impl Site {
                 return answer;
             }
         }
-        if reply.is_begun()
-            && !self.is_page_underway(context.id)
-            && !self.proxies.carries(context.id)
-            && !self.caches.has(context.id)
+        if reply.is_begun() && !self.is_page_underway(context.id) && !self.outgoing.has(context.id)
         {
             // Only pages and other servers answer in parts, and this one no longer does.
             return Answer::Cut;
@@ -84,7 +81,7 @@ impl Site {
         if !unanswered.notes.are_wanted() {
             return;
         }
-        let account = self.proxies.account_of(unanswered.id, None);
+        let account = self.outgoing.account_of(unanswered.id);
         unanswered.notes.passed_on = account.or_else(|| kept.place_mut().passed_on().cloned());
     }
 

@@ -15,7 +15,6 @@ use http::{
 };
 use local::Local;
 use pages::PageSet;
-use pages::fetch::PageFetches;
 use runtime::diagnostic::{self, Level};
 use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;
@@ -24,14 +23,12 @@ use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
 use super::Site;
-use super::caches::Caches;
 use super::endpoints::Helpers;
 use super::engine::PageEngine;
 use super::entry::EntryChecks;
 use super::file_desk::FileDesk;
-use super::proxy::Proxies;
+use super::outgoing::Outgoing;
 use super::slow_lines::SlowLines;
-use super::spans::Spans;
 use super::underway::Underway;
 use crate::message::{FoundFile, Message};
 use crate::site_data::SiteData;
@@ -50,23 +47,14 @@ impl Site {
         let local = Local::new(channels);
         let underway = Underway::new(helpers.uploads.clone());
         let entry = EntryChecks::new(&data, &helpers, number)?;
-        let mut client = PageFetches::default();
-        client.set_rules(data.config.pages.fetch.clone());
-        client.set_trust(&data.trust);
-        let proxies = Proxies::new(number);
-        let mut caches = Caches::default();
-        let spans = Spans::of(&data.config.trace).map(Box::new);
-        caches.load(&data.config.upstreams, &helpers);
+        let outgoing = Outgoing::new(&data, &helpers, number);
         Ok(Self {
             data: Rc::new(data),
             helpers,
             files,
             underway,
-            client,
-            proxies,
-            caches,
+            outgoing,
             pages,
-            spans,
             local,
             entry,
             slow_lines: SlowLines::default(),
@@ -75,10 +63,8 @@ impl Site {
 
     /// The scheduler starts, so processes of the site may start, and servers of upstreams are up from now on.
     pub(crate) fn begin(&mut self, context: &mut ServiceContext<'_, Message>) {
-        self.proxies.load(&self.data, context.now.monotonic_ns);
+        let has_checks = self.outgoing.begin(&self.data, context.now.monotonic_ns);
         self.tune(context.now.monotonic_ns);
-        let is_checked = |upstream: &config::UpstreamSettings| upstream.check.is_some();
-        let has_checks = self.data.config.upstreams.iter().any(is_checked);
         if has_checks || !self.data.processes.is_empty() {
             context.wake_after_ms(0);
         }
@@ -113,8 +99,7 @@ impl Site {
             store.set_rules(Arc::clone(&data.database_rules));
         }
         self.pages.reload(&data);
-        self.proxies.load(&data, context.now.monotonic_ns);
-        self.caches.load(&data.config.upstreams, &self.helpers);
+        self.outgoing.reload(&data, &self.helpers, context.now.monotonic_ns);
         self.data = Rc::new(data);
         self.tune(context.now.monotonic_ns);
         self.entry.forget_known_passwords();
@@ -160,13 +145,9 @@ impl Site {
         self.hear_channels(context);
         self.tell_pages_of_orders();
         self.end_turn_of_pages(context);
-        self.ask_names(context.mail);
+        self.outgoing.ask_names(context.mail);
         self.hear_servers(context);
-        if let Some(spans) = &mut self.spans {
-            spans.end_turn(self.client.exchanges(), context);
-        }
-        self.proxies.end_turn(&mut self.client, context);
-        self.caches.end_turn(context);
+        self.outgoing.end_turn(context);
         self.underway.end_turn(context);
         self.publish_of_pages(&mut self.local.channels(), context.now.monotonic_ms());
         self.hear_channels(context);
@@ -233,11 +214,11 @@ impl Application for Site {
         if self.entry.is_refused(context.id) {
             return Intake::Enough;
         }
-        if self.proxies.is_question(context.id) {
+        if self.outgoing.is_question(context.id) {
             let intake = self.underway.take_piece(context.id, piece, context.mail);
             return self.intake_of_question(intake, context);
         }
-        if self.proxies.carries(context.id) {
+        if self.outgoing.carries(context.id) {
             return self.take_proxied_body(piece, context);
         }
         self.underway.take_piece(context.id, piece, context.mail)
@@ -245,20 +226,20 @@ impl Application for Site {
 
     fn on_body_end(&mut self, context: &mut AnswerContext<'_, Message>) {
         let now_ns = context.now.monotonic_ns;
-        self.proxies.end_upload(context.id, self.client.exchanges(), now_ns);
+        self.outgoing.end_upload(context.id, now_ns);
     }
 
     fn urgency(&mut self, process: ProcessId) -> Urgency {
-        self.proxies.urgency(process, self.client.exchanges())
+        self.outgoing.urgency(process)
     }
 
     fn kept_of_body(&self, process: ProcessId) -> usize {
-        let proxied = self.proxies.held_bytes(process, &self.client);
+        let proxied = self.outgoing.held_bytes(process);
         self.underway.held_bytes(process) + proxied
     }
 
     fn patience(&self, process: ProcessId) -> Patience {
-        let is_proxied = self.proxies.carries(process) || self.caches.has(process);
+        let is_proxied = self.outgoing.has(process);
         if is_proxied { Patience::Endless } else { Patience::Settings }
     }
 
@@ -287,7 +268,7 @@ impl Application for Site {
     }
 
     fn on_peer_finished(&mut self, process: ProcessId) -> ClientInterest {
-        let is_proxied = self.proxies.carries(process) || self.caches.has(process);
+        let is_proxied = self.outgoing.has(process);
         if self.local.channels().is_polling(process) || is_proxied {
             return ClientInterest::Doubted;
         }
@@ -303,8 +284,7 @@ impl Application for Site {
 
     fn on_gone(&mut self, process: ProcessId) {
         self.end_request(process);
-        self.proxies.forget(process, self.client.exchanges());
-        self.forget_cached(process);
+        self.outgoing.forget(process);
         self.underway.forget(process);
         self.local.channels().forget(process);
         if let Some(mut store) = self.local.store() {

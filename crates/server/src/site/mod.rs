@@ -9,8 +9,6 @@ mod access;
 mod answer;
 mod application;
 mod asking;
-mod cached;
-mod caches;
 mod channel;
 mod client;
 mod endpoints;
@@ -28,11 +26,10 @@ mod https;
 mod json_checks;
 mod maintained;
 mod orders;
+mod outgoing;
 mod pack;
 mod packer;
 mod page_fields;
-mod proxied;
-mod proxy;
 mod records;
 mod room;
 mod route;
@@ -40,7 +37,6 @@ mod script;
 mod shown;
 mod slow;
 mod slow_lines;
-mod spans;
 mod state;
 mod talking;
 pub(crate) mod traced;
@@ -55,15 +51,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use local::Local;
-use pages::fetch::PageFetches;
 
-use self::caches::Caches;
 use self::engine::PageEngine;
 use self::entry::EntryChecks;
 use self::file_desk::FileDesk;
-use self::proxy::Proxies;
+use self::outgoing::Outgoing;
 use self::slow_lines::SlowLines;
-use self::spans::Spans;
 use self::underway::Underway;
 use crate::site_data::SiteData;
 
@@ -71,7 +64,7 @@ pub(crate) use asking::{Question, Veto, Withheld};
 pub(crate) use channel::{members_object, wish_of};
 pub use endpoints::Helpers;
 pub(crate) use orders::{message_of, written_value};
-pub(crate) use proxy::Tunnelled;
+pub(crate) use outgoing::Tunnelled;
 pub(crate) use talking::Said;
 pub(crate) use upgraded::{Upgrade, Upgraded};
 
@@ -89,18 +82,12 @@ pub struct Site {
     entry: EntryChecks,
     /// What is kept for single requests.
     underway: Underway,
-    /// The requests to other servers: of pages, and those that are passed on.
-    pub(crate) client: PageFetches,
-    /// The upstreams, and the requests that are passed on to them.
-    pub(crate) proxies: Proxies,
-    /// The answers of upstreams that are stored.
-    pub(crate) caches: Caches,
+    /// The requests to other servers.
+    outgoing: Outgoing,
     /// Runs pages, if there are any.
     pages: PageEngine,
-    /// The spans for a collector, if there is one.
-    spans: Option<Box<Spans>>,
     /// The store and the channels of this scheduler, which all its protocols share.
-    pub(crate) local: Rc<Local>,
+    local: Rc<Local>,
     /// How many slow requests were logged.
     slow_lines: SlowLines,
 }

@@ -2,12 +2,13 @@
 //!
 //! Owns the choice of a helper. Never answers.
 
+use std::cell::RefMut;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use channels::{ChannelStats, Channels};
 use files::cache::PathCacheStats;
-use local::StoreClient;
+use local::{Local, StoreClient};
 use pages::{AtWork, PageSet, PagesReport};
 use runtime::mailbox::Endpoint;
 use script::engine::NativeCode;
@@ -47,6 +48,21 @@ impl Site {
         (self.helpers.schedulers, self.helpers.names.clone())
     }
 
+    /// The channels of this scheduler.
+    pub(crate) fn channels(&self) -> RefMut<'_, Channels> {
+        self.local.channels()
+    }
+
+    /// The store client of this scheduler, if there is a store.
+    pub(crate) fn store(&self) -> Option<RefMut<'_, StoreClient>> {
+        self.local.store()
+    }
+
+    /// The store and the channels, for the other protocols of this scheduler.
+    pub(crate) fn share_local(&self) -> Rc<Local> {
+        Rc::clone(&self.local)
+    }
+
     /// Adds the store.
     pub fn open_store(&mut self, store: Store) {
         if let Some(writer) = self.helpers.store {
@@ -76,7 +92,7 @@ impl Site {
 
     /// The counters of spans for a collector.
     pub(crate) fn span_stats(&self) -> SpanStats {
-        self.spans.as_ref().map(|spans| spans.stats()).unwrap_or_default()
+        self.outgoing.span_stats()
     }
 
     /// The counters of channels.

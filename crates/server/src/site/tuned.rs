@@ -6,8 +6,6 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use runtime::trace;
-
 use super::Site;
 use crate::site_data::SiteData;
 
@@ -26,9 +24,7 @@ impl Site {
     pub(super) fn tune(&mut self, now_ns: u64) {
         let data = Rc::clone(&self.data);
         let config = &data.config;
-        if self.spans.is_some() {
-            trace::sample_part(config.trace.per_million);
-        }
+        self.outgoing.tune(&data);
         self.files.set_size(config.file_cache.size);
         self.local.channels().set_rulebook(Arc::clone(&data.rulebook));
         self.entry.set_limits(&data, now_ns);

@@ -6,7 +6,6 @@
 use channels::{ChannelRefusal, Channels, Offer, PublishRight, Published, Publisher};
 use pages::Publication;
 use runtime::diagnostic::Level;
-use runtime::mailbox::Mailbox;
 use runtime::service::ServiceContext;
 
 use super::Site;
@@ -17,12 +16,11 @@ impl Site {
     /// Continues pages, and what they fetch.
     pub(super) fn end_turn_of_pages(&mut self, context: &mut ServiceContext<'_, Message>) {
         let Some(runner) = self.pages.runner_mut() else { return };
-        let client = &mut self.client;
         let now_ns = context.now.monotonic_ns;
-        runner.take_fetched(client, now_ns);
+        self.outgoing.give_fetched(runner, now_ns);
         runner.wake(context);
         let failures = runner.take_failures();
-        runner.begin_fetches(client, now_ns);
+        self.outgoing.begin_fetches(runner, now_ns);
         for (page, error) in failures {
             self.tell_at(Level::Error, &page, &script::told(&error));
         }
@@ -94,20 +92,6 @@ impl Site {
         store.end_turn(context);
         if store.has_for_pages() {
             context.wake_after_ms(0);
-        }
-    }
-
-    /// Looks up names; those for which no helper has room wait for the next turn.
-    pub(super) fn ask_names(&mut self, mail: &mut Mailbox<Message>) {
-        let questions = self.client.exchanges().questions();
-        while let Some(name) = questions.pop()
-            && let Some(helper) = self.helpers.names.first()
-        {
-            if let Err(name) = mail.send_part(*helper, name) {
-                questions.push(name);
-                return;
-            }
-            self.helpers.names.rotate_left(1);
         }
     }
 }

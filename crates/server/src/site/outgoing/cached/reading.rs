@@ -12,10 +12,10 @@ use runtime::slots::ProcessId;
 use super::shown::{selection_of, write_head};
 use crate::message::Message;
 use crate::site::Site;
-use crate::site::caches::fill::Progress;
-use crate::site::caches::role::{Role, Share};
-use crate::site::caches::told::Told;
 use crate::site::exchange::Exchange;
+use crate::site::outgoing::caches::fill::Progress;
+use crate::site::outgoing::caches::role::{Role, Share};
+use crate::site::outgoing::caches::told::Told;
 
 /// What follows the head of an answer.
 enum Begun {
@@ -38,7 +38,7 @@ impl Site {
     ) -> Answer {
         let answer = self.read_now(process, route, exchange, context.now.monotonic_ns);
         if matches!(answer, Answer::Done | Answer::Cut) {
-            self.forget_cached(process);
+            self.outgoing.forget_cached(process);
         }
         answer
     }
@@ -51,15 +51,21 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         now_ns: u64,
     ) -> Answer {
-        let Some(Role::Reads { fetch, sent, why, share }) = self.caches.role(process).cloned()
+        let Some(Role::Reads { fetch, sent, why, share }) =
+            self.outgoing.caches.role(process).cloned()
         else {
             return cut(exchange);
         };
         // From now on it is one of its readers.
-        if let Some((fill, _)) = self.caches.filling(fetch) {
+        if let Some((fill, _)) = self.outgoing.caches.filling(fetch) {
             fill.note_sent(process, sent);
         }
-        self.caches.pump(fetch, self.client.exchanges(), &mut self.proxies, now_ns);
+        self.outgoing.caches.pump(
+            fetch,
+            self.outgoing.client.exchanges(),
+            &mut self.outgoing.proxies,
+            now_ns,
+        );
         let was_begun = exchange.reply.is_begun();
         if !was_begun {
             match self.begin_reading(fetch, (why, share), route, exchange) {
@@ -68,12 +74,12 @@ impl Site {
                 Begun::Cut => return cut(exchange),
             }
         }
-        let Some((fill, _)) = self.caches.filling(fetch) else { return cut(exchange) };
+        let Some((fill, _)) = self.outgoing.caches.filling(fetch) else { return cut(exchange) };
         let (part, has_more) = fill.part(sent);
         let (is_empty, progress, sent) = (part.is_empty(), fill.progress(), sent + part.len());
         exchange.reply.part(part);
         fill.note_sent(process, sent);
-        self.caches.set_role(process, Role::Reads { fetch, sent, why, share });
+        self.outgoing.caches.set_role(process, Role::Reads { fetch, sent, why, share });
         match progress {
             Progress::Whole if !has_more => Answer::Done,
             Progress::Cut if !has_more => Answer::Cut,
@@ -90,15 +96,16 @@ impl Site {
         route: Option<&ProxyRoute>,
         exchange: &mut Exchange<'_, '_>,
     ) -> Begun {
-        let now = self.caches.now();
-        let key = self.caches.fetches.get(fetch).map(|fetched| fetched.key.clone());
-        let Some((fill, _)) = self.caches.filling(fetch) else { return Begun::Cut };
+        let now = self.outgoing.caches.now();
+        let key = self.outgoing.caches.fetches.get(fetch).map(|fetched| fetched.key.clone());
+        let Some((fill, _)) = self.outgoing.caches.filling(fetch) else { return Begun::Cut };
         if fill.progress() == Progress::Cut {
             return Begun::Cut;
         }
         let (object, length) = (Rc::clone(fill.object()), fill.length());
         let upstream: Rc<str> = fill.upstream().into();
-        let report = self.caches.of(&upstream).map_or(CacheReport::Off, |(_, kept)| kept.report);
+        let report =
+            self.outgoing.caches.of(&upstream).map_or(CacheReport::Off, |(_, kept)| kept.report);
         let (is_stored, is_collapsed) = (share == Share::Own, share == Share::Another);
         let outcome = CacheOutcome::Forwarded { why, status: None, is_stored, is_collapsed };
         let told = match key {

@@ -9,9 +9,9 @@ use runtime::slots::ProcessId;
 use super::{Passing, Step};
 use crate::site::Site;
 use crate::site::exchange::Exchange;
-use crate::site::proxy::answer_head::interim_fields;
-use crate::site::proxy::carried::{Refused, Tunnelled};
-use crate::site::proxy::upgrade;
+use crate::site::outgoing::proxy::answer_head::interim_fields;
+use crate::site::outgoing::proxy::carried::{Refused, Tunnelled};
+use crate::site::outgoing::proxy::upgrade;
 
 impl Site {
     /// The server speaks another protocol from now on, and so does the connection of the client.
@@ -28,29 +28,29 @@ impl Site {
         let chosen = upgrade::chosen(protocol, offered.as_deref())
             .filter(|_| upgrade::is_accepted(exchange.request, head.fields.fields()));
         let Some(chosen) = chosen else {
-            self.client.exchanges().cancel(passing.id);
+            self.outgoing.client.exchanges().cancel(passing.id);
             let why = "it changes to a protocol that was not asked for";
-            self.proxies.note_misfit(process, why, now_ns);
+            self.outgoing.proxies.note_misfit(process, why, now_ns);
             return Step::Refuse(Refused::Failed);
         };
         if !exchange.reply.switch_protocols(chosen) {
             // Since the request was sent, the scheduler has begun to stop.
-            self.client.exchanges().cancel(passing.id);
-            self.proxies.note_unwanted(process);
+            self.outgoing.client.exchanges().cancel(passing.id);
+            self.outgoing.proxies.note_unwanted(process);
             return Step::Refuse(Refused::Busy);
         }
-        let client = self.client.exchanges();
+        let client = self.outgoing.client.exchanges();
         let told = (head.status, exchange.request);
-        let cookie = self.proxies.note_head(process, told, client, now_ns);
+        let cookie = self.outgoing.proxies.note_head(process, told, client, now_ns);
         let fields = interim_fields(head, passing.route, cookie.as_deref());
         exchange.reply.fields(upgrade::for_client(exchange.request, fields).fields());
         exchange.reply.end_head();
-        if let Some(account) = self.proxies.account_of(process, Some(now_ns)) {
+        if let Some(account) = self.outgoing.proxies.account_of(process, Some(now_ns)) {
             exchange.place.note_passed_on(account);
         }
         let client = exchange.request.peer.address;
-        let carried = self.proxies.remove(process);
-        self.proxies.tunnelled = carried.and_then(|carried| {
+        let carried = self.outgoing.proxies.remove(process);
+        self.outgoing.proxies.tunnelled = carried.and_then(|carried| {
             Some(Tunnelled { exchange: passing.id, client, place: carried.place? })
         });
         Step::Answer(Answer::Upgrade)

@@ -7,10 +7,10 @@ use proxy::{RequestOutcome, ServerChoice};
 use runtime::slots::ProcessId;
 use runtime::trace;
 
-use super::super::traced;
 use super::carried::{Carried, Handed, Parcel, Place, Progress, Refused, Stage};
 use super::desk::Proxies;
 use super::introduction;
+use crate::site::traced;
 
 impl Proxies {
     /// Finds a server for a request, and sends it what `make` makes. The result is also the stage of the request.

@@ -18,7 +18,7 @@ use super::disk_desk::{DiskDesk, Long, Look, Save};
 use super::fill::{ForDisk, Progress};
 use super::role::Role;
 use crate::disk_order::{DiskAnswer, DiskFound, DiskOrder, Loss, SaveId};
-use crate::site::proxy::Proxies;
+use crate::site::outgoing::proxy::Proxies;
 
 impl Kept {
     /// Stores an answer, on the disk too.

@@ -9,9 +9,9 @@ use config::ProxyRoute;
 use http::Request;
 use wire::http::head::FieldSlots;
 
-use crate::site::caches::verdict::Wanted;
-use crate::site::proxy::carried::Parcel;
-use crate::site::proxy::request_head::head_of;
+use crate::site::outgoing::caches::verdict::Wanted;
+use crate::site::outgoing::proxy::carried::Parcel;
+use crate::site::outgoing::proxy::request_head::head_of;
 
 /// Fields by which a client asks for less than the whole.
 const CONDITIONS: [&str; 6] =

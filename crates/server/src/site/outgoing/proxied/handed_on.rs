@@ -10,11 +10,11 @@ use pages::{Page, SetIndex};
 use runtime::diagnostic::Level;
 use wire::http::status::Status;
 
-use super::super::Site;
-use super::super::exchange::Exchange;
-use super::super::handed_on::HandedOn;
-use super::super::page_fields::is_of_page;
 use crate::message::Message;
+use crate::site::Site;
+use crate::site::exchange::Exchange;
+use crate::site::handed_on::HandedOn;
+use crate::site::page_fields::is_of_page;
 
 impl Site {
     /// A module has answered that a server of an upstream answers.

@@ -11,7 +11,7 @@ use runtime::slots::ProcessId;
 use super::desk::Caches;
 use super::role::Role;
 use crate::limits::CACHE_RESERVE_STEP;
-use crate::site::proxy::answer_head::length_of;
+use crate::site::outgoing::proxy::answer_head::length_of;
 
 /// An answer that is asked for so that it can be stored.
 #[derive(Clone, Copy, Debug)]

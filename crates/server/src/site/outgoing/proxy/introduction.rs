@@ -10,7 +10,7 @@ use http::Request;
 use wire::proxy::ProxiedClient;
 use wire::proxy_header::{ProxyVersion, write};
 
-use super::super::exchange::address_of;
+use crate::site::exchange::address_of;
 use crate::site_data::SiteData;
 
 /// The client of a request, and the listener through which it came.

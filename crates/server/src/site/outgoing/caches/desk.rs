@@ -24,8 +24,8 @@ use crate::cache_order::CacheOrder;
 use crate::limits::CACHE_ORDERS;
 use crate::message::{Message, ToScheduler};
 use crate::site::endpoints::Helpers;
-use crate::site::proxy::Proxies;
-use crate::site::proxy::carried::Place;
+use crate::site::outgoing::proxy::Proxies;
+use crate::site::outgoing::proxy::carried::Place;
 
 /// The caches, and the requests that have to do with them.
 #[derive(Debug, Default)]

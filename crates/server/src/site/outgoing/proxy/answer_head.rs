@@ -6,8 +6,8 @@ use client::ResponseHead;
 use config::ProxyRoute;
 use http::{Dating, FieldList, Fields, PassedHead, Status};
 
-use super::super::exchange::Exchange;
 use super::hop::HopFields;
+use crate::site::exchange::Exchange;
 
 /// Fields that are no trailers (RFC 9110 section 6.5.1): they frame the message, or have to be known before it.
 const NO_TRAILERS: [&str; 6] =

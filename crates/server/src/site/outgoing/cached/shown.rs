@@ -15,9 +15,9 @@ use wire::http::range::{write_content_range, write_unsatisfied_range};
 use super::opening::OpenBody;
 use crate::limits::CACHE_COPIED_SIZE;
 use crate::site::Site;
-use crate::site::caches::told::Told;
 use crate::site::exchange::Exchange;
-use crate::site::proxy::answer_head::{self, Written};
+use crate::site::outgoing::caches::told::Told;
+use crate::site::outgoing::proxy::answer_head::{self, Written};
 
 /// The field with what the cache did (RFC 9211).
 pub(in crate::site) const FIELD: &str = "Cache-Status";
@@ -36,7 +36,7 @@ impl Site {
         told: &Told,
         exchange: &mut Exchange<'_, '_>,
     ) -> Answer {
-        let now = self.caches.now();
+        let now = self.outgoing.caches.now();
         let body = object.body();
         let size = usize::try_from(body.length()).unwrap_or(usize::MAX);
         let selection = selection_of(object, Some(size), exchange, now);

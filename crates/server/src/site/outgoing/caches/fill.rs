@@ -13,8 +13,8 @@ use runtime::slots::ProcessId;
 use crate::cache_disk::limits::CACHE_DISK_PART;
 use crate::disk_order::SaveId;
 use crate::limits::{CACHE_RESERVE_STEP, CACHE_WINDOW, PROXY_PART_SIZE};
-use crate::site::proxy::answer_head::length_of;
-use crate::site::proxy::carried::Place;
+use crate::site::outgoing::proxy::answer_head::length_of;
+use crate::site::outgoing::proxy::carried::Place;
 
 /// The answer.
 #[derive(Debug)]

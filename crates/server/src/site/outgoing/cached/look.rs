@@ -15,11 +15,11 @@ use wire::http::head::Framing;
 
 use crate::message::Message;
 use crate::site::Site;
-use crate::site::caches::role::{Opening, Role, Share};
-use crate::site::caches::told::{Told, told_hit};
 use crate::site::exchange::Exchange;
-use crate::site::proxy::hop::{HopFields, begins_like};
-use crate::site::proxy::target::target_of;
+use crate::site::outgoing::caches::role::{Opening, Role, Share};
+use crate::site::outgoing::caches::told::{Told, told_hit};
+use crate::site::outgoing::proxy::hop::{HopFields, begins_like};
+use crate::site::outgoing::proxy::target::target_of;
 
 /// Fields by which programs have a request mean another one. Its answer is for nobody else.
 const STEERING: [&str; 5] = [
@@ -48,11 +48,11 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        if self.caches.is_unused() {
+        if self.outgoing.caches.is_unused() {
             return self.answer_proxied(found, exchange, context);
         }
         let process = context.id;
-        self.caches.set_now(context.now);
+        self.outgoing.caches.set_now(context.now);
         let handed_on = exchange.place.handed_on();
         let route = match (&handed_on, &found.action) {
             (Some(handed_on), _) => Some(&handed_on.route),
@@ -61,8 +61,9 @@ impl Site {
         };
         // What a server has already was not asked for by a fetch, unless it has a role.
         let is_late = exchange.reply.is_begun()
-            || self.proxies.carries(process) && matches!(part_of(exchange.request), Part::Answers);
-        let answer = match (self.caches.role(process), route) {
+            || self.outgoing.proxies.carries(process)
+                && matches!(part_of(exchange.request), Part::Answers);
+        let answer = match (self.outgoing.caches.role(process), route) {
             (Some(Role::Reads { .. }), _) => {
                 Some(self.read_fetch(process, route, exchange, context))
             }
@@ -79,22 +80,17 @@ impl Site {
             _ => None,
         };
         if let Some(Role::Waits { .. } | Role::Seeks { .. } | Role::Sought | Role::Opens(_)) =
-            self.caches.role(process)
+            self.outgoing.caches.role(process)
             && answer.is_none()
         {
             // A reload has given the path to something else.
-            self.forget_cached(process);
+            self.outgoing.forget_cached(process);
         }
         let answer = answer.unwrap_or_else(|| self.answer_proxied(found, exchange, context));
         if matches!(answer, Answer::Done | Answer::Cut | Answer::Drop | Answer::Upgrade) {
-            self.forget_cached(process);
+            self.outgoing.forget_cached(process);
         }
         answer
-    }
-
-    /// A request has nothing to do with a cache any more.
-    pub(in crate::site) fn forget_cached(&mut self, process: ProcessId) {
-        self.caches.forget(process, self.client.exchanges(), &mut self.proxies);
     }
 
     fn begin_cached(
@@ -104,7 +100,7 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Option<Answer> {
-        let (upstream, kept) = self.caches.of(&route.upstream)?;
+        let (upstream, kept) = self.outgoing.caches.of(&route.upstream)?;
         match part_of(exchange.request) {
             // What a change makes stale is stale for all routes.
             Part::Forgets => {
@@ -113,7 +109,7 @@ impl Site {
                 let target = exchange.place.handed_on().and_then(|on| on.target(exchange.request));
                 let other = target.and_then(|target| key.referred(&target));
                 let keys = std::iter::once(key).chain(other).collect();
-                self.caches.set_role(context.id, Role::Changes { upstream, keys });
+                self.outgoing.caches.set_role(context.id, Role::Changes { upstream, keys });
                 None
             }
             // What a server was told of the user by `forward_auth` is in no key: the answer is for this user.
@@ -124,7 +120,7 @@ impl Site {
                 if route.cached {
                     kept.cache.note_pass();
                     let why = ForwardReason::Bypass;
-                    self.caches.set_role(context.id, Role::Passes { upstream, why });
+                    self.outgoing.caches.set_role(context.id, Role::Passes { upstream, why });
                 }
                 None
             }
@@ -141,8 +137,8 @@ impl Site {
     ) -> Option<Answer> {
         let process = context.id;
         let (waited, is_sought) = self.resume(process);
-        let now = self.caches.now();
-        let (upstream, kept) = self.caches.of(&route.upstream)?;
+        let now = self.outgoing.caches.now();
+        let (upstream, kept) = self.outgoing.caches.of(&route.upstream)?;
         let request = exchange.request;
         let key = key_of(request, found, route, kept.cache.rules().key);
         let fields = &request.head.fields;
@@ -154,11 +150,15 @@ impl Site {
             && route.intercept_errors.contains(&object.status())
         {
             // Another route may show it; here the site's page takes its place once a server has said it.
-            self.caches.set_role(process, Role::Passes { upstream, why: ForwardReason::Bypass });
+            self.outgoing
+                .caches
+                .set_role(process, Role::Passes { upstream, why: ForwardReason::Bypass });
             return None;
         }
         let (copy, now_ns) = (|| copy_of(request), context.now.monotonic_ns);
-        if !is_sought && self.caches.seek(process, (&upstream, &key, &looked), copy, now_ns) {
+        if !is_sought
+            && self.outgoing.caches.seek(process, (&upstream, &key, &looked), copy, now_ns)
+        {
             exchange.place.pass_on();
             return Some(Answer::Wait);
         }
@@ -167,7 +167,7 @@ impl Site {
             CacheLookup::Fresh(object) | CacheLookup::WhileValidated(object)
                 if has_come(&object, waited) =>
             {
-                if let Some((_, kept)) = self.caches.of(&upstream) {
+                if let Some((_, kept)) = self.outgoing.caches.of(&upstream) {
                     kept.cache.note_collapsed();
                 }
                 let told = Told::collapsed(ForwardReason::UriMiss, report, &key);
@@ -205,13 +205,13 @@ impl Site {
     /// A request does not wait any longer: since when and until when it has waited for another one, and whether the
     /// disk was looked at for it.
     fn resume(&mut self, process: ProcessId) -> (Option<(u64, u64)>, bool) {
-        match self.caches.take_role(process) {
+        match self.outgoing.caches.take_role(process) {
             Some(Role::Waits { fetch, since_ms, due_ns, .. }) => {
-                self.caches.fetches.leave(fetch, process);
+                self.outgoing.caches.fetches.leave(fetch, process);
                 (Some((since_ms, due_ns)), true)
             }
             Some(Role::Seeks { look, .. }) => {
-                self.caches.leave_look(look, process);
+                self.outgoing.caches.leave_look(look, process);
                 (None, false)
             }
             Some(Role::Sought) => (None, true),
@@ -230,44 +230,49 @@ impl Site {
     ) -> Option<Answer> {
         let process = context.id;
         if !asks_for_whole(exchange.request) {
-            self.caches.set_role(process, Role::Passes { upstream, why });
+            self.outgoing.caches.set_role(process, Role::Passes { upstream, why });
             return None;
         }
-        let (_, kept) = self.caches.of(&upstream)?;
+        let (_, kept) = self.outgoing.caches.of(&upstream)?;
         let directives = kept.cache.rules().directives;
-        let (fields, now) = (&exchange.request.head.fields, self.caches.now());
-        match self.caches.fetches.join(&CacheQuery { key: &key, fields, now }, directives, process)
-        {
+        let (fields, now) = (&exchange.request.head.fields, self.outgoing.caches.now());
+        match self.outgoing.caches.fetches.join(
+            &CacheQuery { key: &key, fields, now },
+            directives,
+            process,
+        ) {
             Join::Lead => self.lead(upstream, (key, validated), Sharing::Shared, exchange, context),
             Join::Alone => self.lead(upstream, (key, validated), Sharing::Alone, exchange, context),
             Join::Read(fetch)
-                if self.caches.filling(fetch).is_some_and(|(fill, _)| {
+                if self.outgoing.caches.filling(fetch).is_some_and(|(fill, _)| {
                     route.intercept_errors.contains(&fill.object().status())
                 }) =>
             {
-                self.caches
+                self.outgoing
+                    .caches
                     .set_role(process, Role::Passes { upstream, why: ForwardReason::Bypass });
                 None
             }
             Join::Read(fetch) => {
                 exchange.place.pass_on();
-                if let Some((_, kept)) = self.caches.of(&upstream) {
+                if let Some((_, kept)) = self.outgoing.caches.of(&upstream) {
                     kept.cache.note_collapsed();
                 }
                 let role = Role::Reads { fetch, sent: 0, why, share: Share::Another };
-                self.caches.set_role(process, role);
+                self.outgoing.caches.set_role(process, role);
                 Some(self.read_fetch(process, Some(route), exchange, context))
             }
             Join::Wait(fetch) => {
                 exchange.place.pass_on();
                 let now_ns = context.now.monotonic_ns;
-                let wait_ns = self.caches.of(&upstream).map_or(0, |(_, kept)| kept.wait_ns);
-                let (since_ms, due_ns) =
-                    waited.unwrap_or((self.caches.now().ms, now_ns.saturating_add(wait_ns)));
+                let wait_ns =
+                    self.outgoing.caches.of(&upstream).map_or(0, |(_, kept)| kept.wait_ns);
+                let (since_ms, due_ns) = waited
+                    .unwrap_or((self.outgoing.caches.now().ms, now_ns.saturating_add(wait_ns)));
                 let role = Role::Waits { upstream, fetch, since_ms, due_ns };
                 match waited {
-                    Some(_) => self.caches.set_role(process, role),
-                    None => self.caches.wait(process, role),
+                    Some(_) => self.outgoing.caches.set_role(process, role),
+                    None => self.outgoing.caches.wait(process, role),
                 }
                 Some(Answer::Wait)
             }
@@ -291,13 +296,13 @@ impl Site {
         let is_plain = asks_for_whole(exchange.request)
             && (sharing == Sharing::Shared || !is_conditional(exchange.request));
         if !is_plain {
-            self.caches.set_role(context.id, Role::Passes { upstream, why });
+            self.outgoing.caches.set_role(context.id, Role::Passes { upstream, why });
             return None;
         }
         let request = copy_of(exchange.request);
-        let asked = (sharing, self.caches.now());
-        let fetch = self.caches.fetches.begin(key, request, validated, asked);
-        self.caches.set_role(context.id, Role::Leads { upstream, fetch, why });
+        let asked = (sharing, self.outgoing.caches.now());
+        let fetch = self.outgoing.caches.fetches.begin(key, request, validated, asked);
+        self.outgoing.caches.set_role(context.id, Role::Leads { upstream, fetch, why });
         None
     }
 }

@@ -14,18 +14,18 @@ use runtime::trace;
 use wire::http::head::Framing;
 use wire::http::method::Method;
 
-use super::super::Site;
-use super::super::cached::{self, Headed};
-use super::super::exchange::{Exchange, try_again_soon};
-use super::super::proxy::answer_head::{self, interim_fields};
-use super::super::proxy::carried::{Carried, Idempotence, Parcel, Refused, Stage};
-use super::super::proxy::failing::{Answered, Then};
-use super::super::proxy::introduction;
-use super::super::proxy::request_head::{head_of, target_of_request};
-use super::super::proxy::upgrade;
-use super::super::traced;
 use crate::limits::PROXY_PART_SIZE;
 use crate::message::Message;
+use crate::site::Site;
+use crate::site::exchange::{Exchange, try_again_soon};
+use crate::site::outgoing::cached::{self, Headed};
+use crate::site::outgoing::proxy::answer_head::{self, interim_fields};
+use crate::site::outgoing::proxy::carried::{Carried, Idempotence, Parcel, Refused, Stage};
+use crate::site::outgoing::proxy::failing::{Answered, Then};
+use crate::site::outgoing::proxy::introduction;
+use crate::site::outgoing::proxy::request_head::{head_of, target_of_request};
+use crate::site::outgoing::proxy::upgrade;
+use crate::site::traced;
 
 /// The step after a piece of news.
 enum Step {
@@ -78,16 +78,17 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         // The answer of a server that was asked first is not one of the route.
-        let route = route.filter(|_| !self.proxies.is_question(context.id));
+        let route = route.filter(|_| !self.outgoing.proxies.is_question(context.id));
         let (process, now_ns) = (context.id, context.now.monotonic_ns);
-        if !self.proxies.carries(process) {
+        if !self.outgoing.proxies.carries(process) {
             let Some(route) = route else {
                 return self.refuse_proxied(Refused::Busy, found, exchange, context);
             };
-            let wish = self.proxies.wish_of(&route.upstream, exchange.request, &found.path);
+            let wish =
+                self.outgoing.proxies.wish_of(&route.upstream, exchange.request, &found.path);
             let idempotence = Idempotence::of(exchange.request.method());
             let client = introduction::client_of(exchange.request, &self.data);
-            self.proxies.insert(process, Carried::of(wish, client, idempotence, now_ns));
+            self.outgoing.proxies.insert(process, Carried::of(wish, client, idempotence, now_ns));
             exchange.place.pass_on();
         }
         loop {
@@ -128,14 +129,14 @@ impl Site {
         exchange: &Exchange<'_, '_>,
         now_ns: u64,
     ) -> Stage {
-        let (_, Some(carried)) = self.proxies.parts(process) else {
+        let (_, Some(carried)) = self.outgoing.proxies.parts(process) else {
             return Stage::Refused(Refused::Failed);
         };
         if carried.stage != Stage::InLine {
             return carried.stage;
         }
         let parcel = carried.upload.as_ref().map(|upload| upload.parcel.clone());
-        let wanted = self.caches.wanted(process);
+        let wanted = self.outgoing.caches.wanted(process);
         let make = || match (parcel, route) {
             (Some(parcel), _) => Ok(parcel),
             (None, Some(route)) => {
@@ -154,7 +155,7 @@ impl Site {
             // A reload has given the path to something else.
             (None, None) => Err(ExchangeFailure::NotAllowed),
         };
-        self.proxies.dispatch(process, self.client.exchanges(), now_ns, make)
+        self.outgoing.proxies.dispatch(process, self.outgoing.client.exchanges(), now_ns, make)
     }
 
     /// Passes on what there is of an answer.
@@ -165,7 +166,7 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         now_ns: u64,
     ) -> Step {
-        let (_, Some(carried)) = self.proxies.parts(process) else {
+        let (_, Some(carried)) = self.outgoing.proxies.parts(process) else {
             return Step::Refuse(Refused::Failed);
         };
         let Some(id) = carried.exchange else { return Step::Refuse(Refused::Failed) };
@@ -177,7 +178,7 @@ impl Site {
             let news = match early.pop_front() {
                 Some(head) if head.status < 200 => Some(ExchangeNews::Interim(head)),
                 Some(head) => Some(ExchangeNews::Head(head)),
-                None => self.client.exchanges().next(id, passing.room, now_ns),
+                None => self.outgoing.client.exchanges().next(id, passing.room, now_ns),
             };
             let Some(news) = news else {
                 let has_part =
@@ -185,7 +186,7 @@ impl Site {
                 return Step::Answer(if has_part { Answer::Part } else { Answer::Wait });
             };
             match self.pass_news(process, news, &mut passing, exchange, now_ns) {
-                Step::On if self.proxies.is_sent(process) => {}
+                Step::On if self.outgoing.proxies.is_sent(process) => {}
                 step => return step,
             }
         }
@@ -230,15 +231,15 @@ impl Site {
                 return Step::Answer(Answer::Done);
             }
             ExchangeNews::Failed(failure) if exchange.reply.is_begun() => {
-                self.proxies.note_failure(process, failure, now_ns);
+                self.outgoing.proxies.note_failure(process, failure, now_ns);
                 self.note_passed_on(process, exchange, now_ns);
-                self.proxies.remove(process);
+                self.outgoing.proxies.remove(process);
                 return Step::Answer(Answer::Cut);
             }
             ExchangeNews::Failed(failure) => {
-                return match self.proxies.after_failure(process, failure, now_ns) {
+                return match self.outgoing.proxies.after_failure(process, failure, now_ns) {
                     Then::Again => {
-                        self.proxies.begin_again(process);
+                        self.outgoing.proxies.begin_again(process);
                         Step::On
                     }
                     Then::Refuse(refused) => Step::Refuse(refused),
@@ -261,16 +262,16 @@ impl Site {
                 self.change_protocol(process, head, passing, exchange, now_ns)
             }
             Some(status) => {
-                let client = self.client.exchanges();
-                if self.proxies.after_status(process, head.status, client, now_ns)
+                let client = self.outgoing.client.exchanges();
+                if self.outgoing.proxies.after_status(process, head.status, client, now_ns)
                     == Answered::Again
                 {
-                    self.proxies.begin_again(process);
+                    self.outgoing.proxies.begin_again(process);
                     return Step::On;
                 }
                 let told = (head.status, exchange.request);
-                let client = self.client.exchanges();
-                let cookie = self.proxies.note_head(process, told, client, now_ns);
+                let client = self.outgoing.client.exchanges();
+                let cookie = self.outgoing.proxies.note_head(process, told, client, now_ns);
                 if passing.route.is_some_and(|route| route.intercept_errors.contains(&head.status))
                 {
                     self.drop_answer(passing.id, now_ns);
@@ -292,8 +293,8 @@ impl Site {
             }
             // A status that no client knows (RFC 9110 section 15).
             None => {
-                self.client.exchanges().cancel(passing.id);
-                self.proxies.note_misfit(process, "a status above 599", now_ns);
+                self.outgoing.client.exchanges().cancel(passing.id);
+                self.outgoing.proxies.note_misfit(process, "a status above 599", now_ns);
                 Step::Refuse(Refused::Failed)
             }
         }
@@ -307,7 +308,7 @@ impl Site {
         now_ns: u64,
     ) {
         if self.helpers.log.is_some()
-            && let Some(account) = self.proxies.account_of(process, Some(now_ns))
+            && let Some(account) = self.outgoing.proxies.account_of(process, Some(now_ns))
         {
             exchange.place.note_passed_on(account);
         }
@@ -316,9 +317,9 @@ impl Site {
     /// A request has its answer, or will have none of a server.
     fn end_proxied(&mut self, process: ProcessId, exchange: &mut Exchange<'_, '_>, now_ns: u64) {
         self.note_passed_on(process, exchange, now_ns);
-        let place = self.proxies.remove(process).and_then(|carried| carried.place);
+        let place = self.outgoing.proxies.remove(process).and_then(|carried| carried.place);
         if let Some(place) = place {
-            self.proxies.end(place, now_ns);
+            self.outgoing.proxies.end(place, now_ns);
         }
     }
 

@@ -10,14 +10,14 @@ use config::ForwardAuth;
 use config::route::FoundRoute;
 use http::{Answer, AnswerContext, FieldList, Intake, Request, Status};
 
-use super::super::Site;
-use super::super::exchange::Exchange;
-use super::super::proxy::carried::{Parcel, Refused};
-use super::super::proxy::introduction;
-use super::super::proxy::question::Heard;
-use super::super::proxy::request_head::question_of;
-use super::super::route::Kept;
 use crate::message::Message;
+use crate::site::Site;
+use crate::site::exchange::Exchange;
+use crate::site::outgoing::proxy::carried::{Parcel, Refused};
+use crate::site::outgoing::proxy::introduction;
+use crate::site::outgoing::proxy::question::Heard;
+use crate::site::outgoing::proxy::request_head::question_of;
+use crate::site::route::Kept;
 use crate::site_data::SiteData;
 
 impl Site {
@@ -35,8 +35,8 @@ impl Site {
         }
         let Some(asked) = found.forward_auth else {
             // A reload may have removed the question.
-            if self.proxies.is_question(context.id) {
-                self.proxies.forget(context.id, self.client.exchanges());
+            if self.outgoing.proxies.is_question(context.id) {
+                self.outgoing.proxies.forget(context.id, self.outgoing.client.exchanges());
             }
             exchange.place.permit(None);
             return None;
@@ -53,12 +53,12 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Option<Answer> {
         let (process, now_ns) = (context.id, context.now.monotonic_ns);
-        if !self.proxies.is_question(process)
+        if !self.outgoing.proxies.is_question(process)
             && !self.ask_server_about(exchange.request, path, asked, context)
         {
             return Some(self.refuse_proxied(Refused::Request, found, exchange, context));
         }
-        match self.proxies.hear(process, self.client.exchanges(), now_ns) {
+        match self.outgoing.proxies.hear(process, self.outgoing.client.exchanges(), now_ns) {
             Heard::Nothing => Some(Answer::Wait),
             Heard::Refused(why) => Some(self.refuse_proxied(why, found, exchange, context)),
             Heard::No => {
@@ -85,9 +85,9 @@ impl Site {
     ) -> bool {
         let Ok(head) = question_of(request, path, asked) else { return false };
         let question = Parcel { method: "GET", head, body: OutgoingBody::None, upgrade: None };
-        let wish = self.proxies.wish_of(&asked.upstream, request, path);
+        let wish = self.outgoing.proxies.wish_of(&asked.upstream, request, path);
         let client = introduction::client_of(request, &self.data);
-        self.proxies.ask(context.id, wish, (client, question), context.now.monotonic_ns);
+        self.outgoing.proxies.ask(context.id, wish, (client, question), context.now.monotonic_ns);
         true
     }
 
@@ -100,13 +100,13 @@ impl Site {
         context: &AnswerContext<'_, Message>,
     ) -> Result<Option<Rc<FieldList>>, Refused> {
         let (process, now_ns) = (context.id, context.now.monotonic_ns);
-        let (_, carried) = self.proxies.parts(process);
+        let (_, carried) = self.outgoing.proxies.parts(process);
         let head = carried.and_then(|carried| carried.early.pop_front()).ok_or(Refused::Failed)?;
         let told = (head.status, request);
-        self.proxies.note_head(process, told, self.client.exchanges(), now_ns);
-        let carried = self.proxies.remove(process).ok_or(Refused::Failed)?;
+        self.outgoing.proxies.note_head(process, told, self.outgoing.client.exchanges(), now_ns);
+        let carried = self.outgoing.proxies.remove(process).ok_or(Refused::Failed)?;
         carried.exchange.into_iter().for_each(|id| self.drop_answer(id, now_ns));
-        carried.place.into_iter().for_each(|place| self.proxies.end(place, now_ns));
+        carried.place.into_iter().for_each(|place| self.outgoing.proxies.end(place, now_ns));
         if asked.copy.is_empty() {
             return Ok(None);
         }
@@ -130,7 +130,7 @@ impl Site {
             self.judge_body(request, &mut kept, &data, context)
         } else {
             // Another configuration asks anew.
-            self.proxies.forget(context.id, self.client.exchanges());
+            self.outgoing.proxies.forget(context.id, self.outgoing.client.exchanges());
             Intake::More
         };
         context.keep(kept);
@@ -149,12 +149,12 @@ impl Site {
         // The server hears of a request when it is not refused before.
         let is_let_in = found.access.is_empty() || kept.is_admitted();
         let Some(asked) = found.forward_auth.filter(|_| is_let_in) else { return Intake::More };
-        if !self.proxies.is_question(process)
+        if !self.outgoing.proxies.is_question(process)
             && !self.ask_server_about(request, kept.path(), asked, context)
         {
             return Intake::More;
         }
-        match self.proxies.hear(process, self.client.exchanges(), now_ns) {
+        match self.outgoing.proxies.hear(process, self.outgoing.client.exchanges(), now_ns) {
             Heard::Nothing => Intake::Pause,
             Heard::No | Heard::Refused(_) => Intake::Enough,
             Heard::Yes => {
@@ -201,7 +201,7 @@ impl Site {
         context: &AnswerContext<'_, Message>,
     ) -> Intake {
         let now_ns = context.now.monotonic_ns;
-        match self.proxies.hear(context.id, self.client.exchanges(), now_ns) {
+        match self.outgoing.proxies.hear(context.id, self.outgoing.client.exchanges(), now_ns) {
             Heard::Yes => intake,
             Heard::Nothing => Intake::Pause,
             Heard::No | Heard::Refused(_) => Intake::Enough,

@@ -12,9 +12,9 @@ use http::Request;
 use wire::http::head::{HttpVersion, RequestTarget};
 use wire::http::trace_context::{TRACE_PARENT, TRACE_STATE};
 
-use super::super::exchange::address_of;
 use super::hop::{HopFields, begins_like};
 use super::target::target_of;
+use crate::site::exchange::address_of;
 
 /// `Via` of a request of HTTP/1.0 and of others: the protocol and the name of this server (RFC 9110 section 7.6.3).
 const VIA: [&str; 2] = ["1.0 velodrome", "1.1 velodrome"];

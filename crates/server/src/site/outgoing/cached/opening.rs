@@ -15,9 +15,9 @@ use sys::file::FileHandle;
 
 use crate::message::Message;
 use crate::site::Site;
-use crate::site::caches::role::{Opening, Role};
-use crate::site::caches::told::Told;
 use crate::site::exchange::Exchange;
+use crate::site::outgoing::caches::role::{Opening, Role};
+use crate::site::outgoing::caches::told::Told;
 
 /// A body that can be sent.
 pub(super) enum OpenBody {
@@ -44,7 +44,7 @@ impl Site {
         patience: OpenWait,
     ) -> Result<OpenBody, Unopened> {
         let Some(elsewhere) = object.body().elsewhere() else { return Ok(OpenBody::Held) };
-        let (_, kept) = self.caches.of(upstream).ok_or(Unopened::Gone)?;
+        let (_, kept) = self.outgoing.caches.of(upstream).ok_or(Unopened::Gone)?;
         let directory = kept.directory.clone().ok_or(Unopened::Gone)?;
         let root = self.data.cache_root(&directory).ok_or(Unopened::Gone)?;
         let size = Label::parse(&elsewhere.name).ok_or(Unopened::Gone)?.size;
@@ -79,7 +79,7 @@ impl Site {
                 if !self.files.warm(process, warm, &self.data, context.mail) {
                     return self.go_on_without(&opening, (found, route), exchange, context);
                 }
-                self.caches.set_role(process, Role::Opens(Box::new(opening)));
+                self.outgoing.caches.set_role(process, Role::Opens(Box::new(opening)));
                 Some(Answer::Wait)
             }
             Err(Unopened::Gone) => self.go_on_without(&opening, (found, route), exchange, context),
@@ -93,7 +93,9 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Option<Answer> {
-        let Some(Role::Opens(opening)) = self.caches.take_role(context.id) else { return None };
+        let Some(Role::Opens(opening)) = self.outgoing.caches.take_role(context.id) else {
+            return None;
+        };
         let patience = self.files.patience(context.id);
         self.show_stored((*opening, patience), (found, route), exchange, context)
     }
@@ -106,7 +108,7 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Option<Answer> {
         self.forget_hit(upstream, (key, told), exchange);
-        self.caches.set_role(context.id, Role::Sought);
+        self.outgoing.caches.set_role(context.id, Role::Sought);
         self.look_up(found, route, exchange, context)
     }
 
@@ -116,7 +118,7 @@ impl Site {
         (key, told): (&AnswerKey, &Told),
         exchange: &Exchange<'_, '_>,
     ) {
-        if let Some((_, kept)) = self.caches.of(upstream) {
+        if let Some((_, kept)) = self.outgoing.caches.of(upstream) {
             kept.cache.forget(key, &exchange.request.head.fields);
             if told.is_hit() {
                 kept.cache.discount_hit();

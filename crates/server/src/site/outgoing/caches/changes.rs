@@ -7,7 +7,7 @@ use client::{Client, ResponseHead};
 
 use super::desk::Caches;
 use crate::cache_order::CacheOrder;
-use crate::site::proxy::Proxies;
+use crate::site::outgoing::proxy::Proxies;
 
 impl Caches {
     /// Forgets it. An answer that is being received may be older than the change, so it is not stored.

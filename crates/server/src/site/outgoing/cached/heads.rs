@@ -15,12 +15,12 @@ use runtime::slots::ProcessId;
 
 use super::opening::OpenBody;
 use crate::site::Site;
-use crate::site::caches::fill::Source;
-use crate::site::caches::role::{Role, Share};
-use crate::site::caches::told::Told;
-use crate::site::caches::verdict::Verdict;
 use crate::site::exchange::Exchange;
-use crate::site::proxy::carried::{Refused, Stage};
+use crate::site::outgoing::caches::fill::Source;
+use crate::site::outgoing::caches::role::{Role, Share};
+use crate::site::outgoing::caches::told::Told;
+use crate::site::outgoing::caches::verdict::Verdict;
+use crate::site::outgoing::proxy::carried::{Refused, Stage};
 
 /// The use of the head of an answer.
 pub(in crate::site) enum Headed {
@@ -61,14 +61,15 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         now_ns: u64,
     ) -> Headed {
-        match self.caches.take_role(process) {
+        match self.outgoing.caches.take_role(process) {
             Some(Role::Leads { upstream, fetch, why }) => {
                 let role = Role::Leads { upstream, fetch, why };
                 self.lead_on(process, role, (exchange_id, head, route), exchange, now_ns)
             }
             Some(Role::Changes { upstream, keys }) => {
-                let (client, proxies) = (self.client.exchanges(), &mut self.proxies);
-                self.caches.note_change((&upstream, keys), head, client, proxies);
+                let (client, proxies) =
+                    (self.outgoing.client.exchanges(), &mut self.outgoing.proxies);
+                self.outgoing.caches.note_change((&upstream, keys), head, client, proxies);
                 Headed::Passed(self.passed(&upstream, ForwardReason::Method))
             }
             Some(Role::Passes { upstream, why }) => Headed::Passed(self.passed(&upstream, why)),
@@ -85,7 +86,7 @@ impl Site {
 
     /// The report of an answer that is passed on.
     fn passed(&mut self, upstream: &str, why: ForwardReason) -> Option<String> {
-        let report = self.caches.of(upstream)?.1.report;
+        let report = self.outgoing.caches.of(upstream)?.1.report;
         let outcome =
             CacheOutcome::Forwarded { why, status: None, is_stored: false, is_collapsed: false };
         // Only what is stored has a key that is worth telling.
@@ -102,7 +103,7 @@ impl Site {
     ) -> Headed {
         let Role::Leads { upstream, fetch, why } = &role else { return Headed::Passed(None) };
         let (upstream, fetch, why) = (Rc::clone(upstream), *fetch, *why);
-        let (object, said) = match self.caches.judge_head(&upstream, fetch, head) {
+        let (object, said) = match self.outgoing.caches.judge_head(&upstream, fetch, head) {
             Verdict::Unchanged(object) => (object, Said::Unchanged),
             Verdict::ForOne(object) => (object, Said::ForOne),
             Verdict::Stale(object) => (object, Said::Failed(Some(head.status))),
@@ -111,13 +112,13 @@ impl Site {
             }
             Verdict::Stored(terms) => {
                 self.note_passed_on(process, exchange, now_ns);
-                let place = self.proxies.remove(process).and_then(|carried| carried.place);
+                let place = self.outgoing.proxies.remove(process).and_then(|carried| carried.place);
                 let Some(place) = place else { return Headed::Passed(None) };
-                self.client.exchanges().hand_over(exchange_id);
+                self.outgoing.client.exchanges().hand_over(exchange_id);
                 let source = Source { exchange: exchange_id, place };
-                self.caches.begin_fill(&upstream, fetch, *terms, (head, source));
+                self.outgoing.caches.begin_fill(&upstream, fetch, *terms, (head, source));
                 let role = Role::Reads { fetch, sent: 0, why, share: Share::Own };
-                self.caches.set_role(process, role);
+                self.outgoing.caches.set_role(process, role);
                 exchange.place.pass_on();
                 return Headed::Answered(self.read_now(process, route, exchange, now_ns));
             }
@@ -133,7 +134,7 @@ impl Site {
             };
         };
         match said {
-            Said::Failed(_) => self.client.exchanges().cancel(exchange_id),
+            Said::Failed(_) => self.outgoing.client.exchanges().cancel(exchange_id),
             Said::Unchanged | Said::ForOne => self.drop_answer(exchange_id, now_ns),
         }
         self.give_place_back(process, exchange, now_ns);
@@ -148,21 +149,21 @@ impl Site {
         role: Role,
         now_ns: u64,
     ) -> Headed {
-        self.client.exchanges().cancel(exchange_id);
-        if let (_, Some(carried)) = self.proxies.parts(process) {
+        self.outgoing.client.exchanges().cancel(exchange_id);
+        if let (_, Some(carried)) = self.outgoing.proxies.parts(process) {
             carried.exchange = None;
             carried.stage = Stage::InLine;
             let place = carried.place.take();
-            place.into_iter().for_each(|place| self.proxies.end(place, now_ns));
+            place.into_iter().for_each(|place| self.outgoing.proxies.end(place, now_ns));
         }
-        self.caches.fetches.forget_validated(fetch);
-        self.caches.set_role(process, role);
+        self.outgoing.caches.fetches.forget_validated(fetch);
+        self.outgoing.caches.set_role(process, role);
         Headed::Again
     }
 
     fn pass_unstored(&mut self, (upstream, why): (&str, ForwardReason), fetch: FetchId) -> Headed {
-        let waiters = self.caches.fetches.end(fetch).map(|fetched| fetched.waiters);
-        self.caches.release(waiters.unwrap_or_default());
+        let waiters = self.outgoing.caches.fetches.end(fetch).map(|fetched| fetched.waiters);
+        self.outgoing.caches.release(waiters.unwrap_or_default());
         Headed::Passed(self.passed(upstream, why))
     }
 
@@ -189,16 +190,16 @@ impl Site {
         route: Option<&ProxyRoute>,
         exchange: &mut Exchange<'_, '_>,
     ) -> Headed {
-        let (Some(fetched), Some(route)) = (self.caches.fetches.end(fetch), route) else {
+        let (Some(fetched), Some(route)) = (self.outgoing.caches.fetches.end(fetch), route) else {
             return Headed::Passed(None);
         };
         match said {
-            Said::ForOne => self.caches.release(fetched.waiters),
-            Said::Unchanged | Said::Failed(_) => self.caches.call(fetched.waiters),
+            Said::ForOne => self.outgoing.caches.release(fetched.waiters),
+            Said::Unchanged | Said::Failed(_) => self.outgoing.caches.call(fetched.waiters),
         }
         let (status, is_stored) = (said.status(), said == Said::Unchanged);
         let outcome = CacheOutcome::Forwarded { why, status, is_stored, is_collapsed: false };
-        let report = self.caches.of(upstream).map(|(_, kept)| kept.report);
+        let report = self.outgoing.caches.of(upstream).map(|(_, kept)| kept.report);
         let told = Told::of(outcome, report.unwrap_or(config::CacheReport::Off), &fetched.key);
         Headed::Answered(self.show(object, body, route, &told, exchange))
     }
@@ -211,12 +212,12 @@ impl Site {
         refused: Refused,
         exchange: &mut Exchange<'_, '_>,
     ) -> Option<Answer> {
-        let Role::Leads { upstream, fetch, why } = self.caches.take_role(process)? else {
+        let Role::Leads { upstream, fetch, why } = self.outgoing.caches.take_role(process)? else {
             return None;
         };
         let object = match refused {
             Refused::Busy | Refused::Failed | Refused::TooLate => {
-                self.caches.stale_of(&upstream, fetch)
+                self.outgoing.caches.stale_of(&upstream, fetch)
             }
             Refused::Request => None,
         };
@@ -231,8 +232,8 @@ impl Site {
                 Headed::Passed(_) | Headed::Again => None,
             };
         }
-        let waiters = self.caches.fetches.end(fetch).map(|fetched| fetched.waiters);
-        self.caches.release(waiters.unwrap_or_default());
+        let waiters = self.outgoing.caches.fetches.end(fetch).map(|fetched| fetched.waiters);
+        self.outgoing.caches.release(waiters.unwrap_or_default());
         None
     }
 
@@ -243,7 +244,7 @@ impl Site {
         now_ns: u64,
     ) {
         self.note_passed_on(process, exchange, now_ns);
-        let place = self.proxies.remove(process).and_then(|carried| carried.place);
-        place.into_iter().for_each(|place| self.proxies.end(place, now_ns));
+        let place = self.outgoing.proxies.remove(process).and_then(|carried| carried.place);
+        place.into_iter().for_each(|place| self.outgoing.proxies.end(place, now_ns));
     }
 }

@@ -11,7 +11,7 @@ use runtime::slots::ProcessId;
 
 use super::desk::{Caches, Run};
 use super::fill::{Fill, Progress, Source};
-use crate::site::proxy::Proxies;
+use crate::site::outgoing::proxy::Proxies;
 
 impl Caches {
     /// The head of an answer is there, which is stored once it is whole. Those that wait for it look again.

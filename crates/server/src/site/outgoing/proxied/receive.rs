@@ -11,15 +11,15 @@ use config::{ProxiedBodies, RouteAction};
 use http::{AnswerContext, BodyPolicy, Intake, Request};
 use wire::http::head::Framing;
 
-use super::super::Site;
-use super::super::head_judgement::HeadJudgement;
-use super::super::proxy::carried::{
+use crate::message::Message;
+use crate::site::Site;
+use crate::site::head_judgement::HeadJudgement;
+use crate::site::outgoing::proxy::carried::{
     Carried, Idempotence, Parcel, Progress, Refused, Stage, Upload,
 };
-use super::super::proxy::introduction;
-use super::super::proxy::request_head::{head_of, target_of_request};
-use super::super::route::Kept;
-use crate::message::Message;
+use crate::site::outgoing::proxy::introduction;
+use crate::site::outgoing::proxy::request_head::{head_of, target_of_request};
+use crate::site::route::Kept;
 
 impl Site {
     /// How to handle the body of a request that is passed on; `None`: it is not.
@@ -34,7 +34,7 @@ impl Site {
             HeadJudgement::Refused => BodyPolicy::Ignore,
             // A server gets no byte of a request that may still be refused: its body waits here, up to the limit.
             HeadJudgement::Open => BodyPolicy::Collect { limit },
-            HeadJudgement::LetIn => match self.proxies.bodies_of(&route.upstream) {
+            HeadJudgement::LetIn => match self.outgoing.proxies.bodies_of(&route.upstream) {
                 ProxiedBodies::Buffered => BodyPolicy::Collect { limit },
                 ProxiedBodies::Streamed => BodyPolicy::Stream { limit },
             },
@@ -61,7 +61,7 @@ impl Site {
             Framing::Length(length) => Some(length),
             Framing::None | Framing::Chunked => None,
         };
-        let wish = self.proxies.wish_of(&route.upstream, request, &found.path);
+        let wish = self.outgoing.proxies.wish_of(&route.upstream, request, &found.path);
         drop(found);
         kept.pass_on();
         context.keep(kept);
@@ -76,8 +76,9 @@ impl Site {
         } else {
             carried.stage = Stage::Refused(Refused::Request);
         }
-        self.proxies.insert(context.id, carried);
-        let stage = self.proxies.send_upload(context.id, self.client.exchanges(), now_ns);
+        self.outgoing.proxies.insert(context.id, carried);
+        let stage =
+            self.outgoing.proxies.send_upload(context.id, self.outgoing.client.exchanges(), now_ns);
         Some(stage.intake())
     }
 
@@ -87,13 +88,14 @@ impl Site {
         piece: &[u8],
         context: &AnswerContext<'_, Message>,
     ) -> Intake {
-        let intake = self.proxies.take_piece(
+        let intake = self.outgoing.proxies.take_piece(
             context.id,
             piece,
-            self.client.exchanges(),
+            self.outgoing.client.exchanges(),
             context.now.monotonic_ns,
         );
-        if let (Intake::Enough, (_, Some(carried))) = (intake, self.proxies.parts(context.id))
+        if let (Intake::Enough, (_, Some(carried))) =
+            (intake, self.outgoing.proxies.parts(context.id))
             && let Some(upload) = &mut carried.upload
         {
             upload.progress = Progress::Cut;
