@@ -15,10 +15,10 @@ use wire::http::status::Status;
 use wire::http::target;
 
 use super::Site;
-use super::entry::Stage;
 use super::exchange::{self, Asked, Exchange, PATH_RULES, route_request};
 use super::file::FILE_METHODS;
 use super::route::{AnswerPlace, Kept, number_of};
+use super::stage::Stage;
 use super::traced;
 use crate::limits::STORE_BODY_SIZE;
 use crate::message::Message;

@@ -1,7 +1,7 @@
 //! The files that one scheduler serves: what it knows of them, and who waits for them.
 //!
-//! Owns the cache, the opened roots, which lookup a request waits for, why a file is not available now, and the choice of
-//! a helper. Never writes a reply.
+//! Owns the cache, the opened roots, which lookup a request waits for, why a file is not available now, and the choice
+//! of a helper. Never writes a reply.
 
 use std::collections::VecDeque;
 use std::rc::Rc;

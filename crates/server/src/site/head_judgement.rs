@@ -14,10 +14,11 @@ use wire::http::target;
 
 use super::Site;
 use super::access::Judgement;
-use super::entry::{Metering, Stage};
+use super::entry::Metering;
 use super::exchange::{PATH_RULES, route_request};
 use super::maintained::try_later;
 use super::route::{AnswerPlace, Kept};
+use super::stage::Stage;
 use crate::message::Message;
 
 /// What is known of a request by its head.

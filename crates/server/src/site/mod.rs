@@ -1,9 +1,8 @@
 //! The site on one scheduler: answers requests according to the configuration.
 //!
-//! `state` is what it keeps, `application` handles its events. A request goes through `answer` (its
-//! route) to the target of the route: `file` -> `file_desk` -> the cache, `script` (a page or module),
-//! or a reply that is written at once. `crate::site_data` is immutable and shared by all
-//! schedulers.
+//! Owns the components of a site, each of which owns its fields. `application` handles its events. A request goes
+//! through `answer` (its route) to the target of the route: `file` -> `file_desk` -> the cache, `script` (a page or
+//! module), or a reply that is written at once. `crate::site_data` is immutable and shared by all schedulers.
 
 mod access;
 mod answer;
@@ -37,6 +36,7 @@ mod script;
 mod shown;
 mod slow;
 mod slow_lines;
+mod stage;
 mod state;
 mod talking;
 pub(crate) mod traced;

@@ -9,9 +9,9 @@ use http::{FieldList, ProxiedNotes};
 use pages::SetIndex;
 use wire::http::status::Status;
 
-use super::entry::Stage;
 use super::handed_on::HandedOn;
 use super::room::Room;
+use super::stage::Stage;
 use crate::limits::ROUTES_TIMED;
 use crate::site_data::SiteData;
 

@@ -1,6 +1,6 @@
-//! The requests of a site to helpers, and what it says of itself.
+//! The site as its scheduler sees it: what is set when it starts, and what is counted.
 //!
-//! Owns the choice of a helper. Never answers.
+//! Owns nothing but which component is meant. Never answers a request.
 
 use std::cell::RefMut;
 use std::rc::Rc;

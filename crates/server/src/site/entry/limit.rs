@@ -17,11 +17,12 @@ use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
 use super::EntryChecks;
-use super::metered::{Charge, Owed, Stage};
+use super::metered::{Charge, Owed};
 use crate::message::Message;
 use crate::site::Site;
 use crate::site::exchange::Exchange;
 use crate::site::route::AnswerPlace;
+use crate::site::stage::Stage;
 use crate::site_data::SiteData;
 
 /// The verdict of the limits on a request.

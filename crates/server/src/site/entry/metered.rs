@@ -10,15 +10,6 @@ use runtime::slots::ProcessId;
 
 use crate::limits::LIMIT_DELAYED_MAX;
 
-/// When limits are applied: those that know the user after access was given, all others before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::site) enum Stage {
-    /// By address, path, field or cookie.
-    Client,
-    /// By user.
-    User,
-}
-
 /// The counts that are made when a request ends.
 #[derive(Clone, Debug)]
 pub(super) enum Charge {

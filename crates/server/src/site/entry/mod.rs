@@ -1,8 +1,8 @@
 //! What decides whether a request is answered at all: limits, passwords, maintenance, and the way to encrypted
 //! connections.
 //!
-//! Owns what is known for that between requests. `limit` applies the limits, `metered` has the requests they delay. Never
-//! writes a reply: `access`, `https` and `maintained` do.
+//! Owns what is known for that between requests. `limit` applies the limits, `metered` has the requests they delay.
+//! Never writes a reply: `access`, `https` and `maintained` do.
 
 mod limit;
 mod metered;
@@ -20,7 +20,6 @@ use runtime::slots::ProcessId;
 pub(super) use self::limit::Metering;
 use self::limit::new_limiter;
 use self::metered::Metered;
-pub(super) use self::metered::Stage;
 use super::endpoints::Helpers;
 use super::exchange::address_of;
 use crate::access::{Checked, PasswordCheck, Passwords, Shown, Standing, UserFile};

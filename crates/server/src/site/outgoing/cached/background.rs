@@ -54,7 +54,7 @@ impl Site {
             return;
         };
         let now_ns = context.now.monotonic_ns;
-        let Some(live) = self.outgoing.proxies.upstreams.get_mut(id) else { return };
+        let Some(live) = self.outgoing.proxies.upstream_mut(id) else { return };
         let ServerChoice::Server(server) = live.servers.choose(context.id, &wish, now_ns) else {
             return;
         };
@@ -146,7 +146,7 @@ impl Site {
             }
         };
         let mut place = place;
-        if let Some(live) = self.outgoing.proxies.upstreams.get_mut(place.upstream) {
+        if let Some(live) = self.outgoing.proxies.upstream_mut(place.upstream) {
             let first_byte_ns = now_ns.saturating_sub(place.since_ns);
             place.first_byte_ns = Some(first_byte_ns);
             live.servers.on_head(place.server, first_byte_ns, now_ns);

@@ -150,15 +150,13 @@ impl Site {
             && route.intercept_errors.contains(&object.status())
         {
             // Another route may show it; here the site's page takes its place once a server has said it.
-            self.outgoing
-                .caches
-                .set_role(process, Role::Passes { upstream, why: ForwardReason::Bypass });
+            let passes = Role::Passes { upstream, why: ForwardReason::Bypass };
+            self.outgoing.caches.set_role(process, passes);
             return None;
         }
         let (copy, now_ns) = (|| copy_of(request), context.now.monotonic_ns);
-        if !is_sought
-            && self.outgoing.caches.seek(process, (&upstream, &key, &looked), copy, now_ns)
-        {
+        let sought = (&upstream, &key, &looked);
+        if !is_sought && self.outgoing.caches.seek(process, sought, copy, now_ns) {
             exchange.place.pass_on();
             return Some(Answer::Wait);
         }
@@ -167,9 +165,7 @@ impl Site {
             CacheLookup::Fresh(object) | CacheLookup::WhileValidated(object)
                 if has_come(&object, waited) =>
             {
-                if let Some((_, kept)) = self.outgoing.caches.of(&upstream) {
-                    kept.cache.note_collapsed();
-                }
+                self.outgoing.caches.note_collapsed(&upstream);
                 let told = Told::collapsed(ForwardReason::UriMiss, report, &key);
                 let opening = Opening { upstream, key, object, told };
                 self.show_stored((opening, OpenWait::None), (found, route), exchange, context)

@@ -142,6 +142,13 @@ impl Caches {
         &mut self.disk
     }
 
+    /// A request got an answer that was stored while it waited for that.
+    pub(in crate::site) fn note_collapsed(&mut self, upstream: &str) {
+        if let Some((_, kept)) = self.of(upstream) {
+            kept.cache.note_collapsed();
+        }
+    }
+
     /// All of them.
     pub(in crate::site) fn all_mut(&mut self) -> impl Iterator<Item = &mut Kept> {
         self.by_upstream.values_mut()

@@ -13,7 +13,7 @@ use runtime::slots::ProcessId;
 use super::carried::{Carried, Judged, Place, Stage, Tunnelled};
 use super::checks::Checks;
 use super::sticky;
-use super::upstreams::{UpstreamId, Upstreams};
+use super::upstreams::{Live, UpstreamId, Upstreams};
 use crate::message::Message;
 use crate::site_data::SiteData;
 use crate::upstream_report::{UpstreamOrder, UpstreamReport};
@@ -21,7 +21,7 @@ use crate::upstream_report::{UpstreamOrder, UpstreamReport};
 /// The upstreams of a scheduler, and the requests that are passed on to them.
 #[derive(Debug, Default)]
 pub(crate) struct Proxies {
-    pub(in crate::site) upstreams: Upstreams,
+    upstreams: Upstreams,
     /// Boxed because the table has up to twice as many places as entries.
     underway: HashMap<ProcessId, Box<Carried>>,
     /// Requests that have to ask for a place again, or have waited too long.
@@ -30,7 +30,7 @@ pub(crate) struct Proxies {
     again: Vec<ProcessId>,
     checks: Checks,
     /// The tunnel that the connection becomes whose request was just answered.
-    pub(in crate::site) tunnelled: Option<Tunnelled>,
+    tunnelled: Option<Tunnelled>,
     seed: u64,
 }
 
@@ -84,6 +84,16 @@ impl Proxies {
         process: ProcessId,
     ) -> (&mut Upstreams, Option<&mut Carried>) {
         (&mut self.upstreams, self.underway.get_mut(&process).map(|carried| &mut **carried))
+    }
+
+    /// An upstream, unless it was removed meanwhile.
+    pub(in crate::site) fn upstream_mut(&mut self, id: UpstreamId) -> Option<&mut Live> {
+        self.upstreams.get_mut(id)
+    }
+
+    /// A server has accepted the change of a protocol: the connection becomes this tunnel.
+    pub(in crate::site) fn begin_tunnel(&mut self, tunnel: Option<Tunnelled>) {
+        self.tunnelled = tunnel;
     }
 
     /// The upstream with this name, and what a request wants of it.

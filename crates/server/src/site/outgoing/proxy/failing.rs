@@ -154,7 +154,7 @@ impl Proxies {
         (outcome, what): (RequestOutcome, &dyn Fn(&str) -> String),
         now_ns: u64,
     ) {
-        let Some(live) = self.upstreams.get_mut(place.upstream) else { return };
+        let Some(live) = self.upstream_mut(place.upstream) else { return };
         live.warn(place.server, what, now_ns);
         if place.first_byte_ns.is_none() && outcome == RequestOutcome::Failed {
             live.time(now_ns.saturating_sub(place.since_ns));

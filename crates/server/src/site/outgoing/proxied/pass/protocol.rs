@@ -50,9 +50,9 @@ impl Site {
         }
         let client = exchange.request.peer.address;
         let carried = self.outgoing.proxies.remove(process);
-        self.outgoing.proxies.tunnelled = carried.and_then(|carried| {
-            Some(Tunnelled { exchange: passing.id, client, place: carried.place? })
-        });
+        let place = carried.and_then(|carried| carried.place);
+        let tunnel = place.map(|place| Tunnelled { exchange: passing.id, client, place });
+        self.outgoing.proxies.begin_tunnel(tunnel);
         Step::Answer(Answer::Upgrade)
     }
 }
