@@ -456,7 +456,7 @@ mod tests {
         }
 
         fn runner(&mut self) -> &mut pages::Runner {
-            self.scheduler.service().http_mut().application_mut().runner.as_mut().unwrap()
+            self.scheduler.service().http_mut().application_mut().pages.runner_mut().unwrap()
         }
     }
 
