@@ -25,6 +25,7 @@ pub mod range;
 pub mod request_head;
 pub mod resp;
 pub mod response;
+pub mod store_orders;
 pub mod streams;
 pub mod target_path;
 pub mod template;
@@ -79,6 +80,7 @@ targets!(
     response,
     exchange,
     connection,
+    store_orders,
     streams,
     template,
     websocket,

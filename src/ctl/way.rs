@@ -106,6 +106,8 @@ impl Way {
             status if status.starts_with('2') => Ok(body.to_owned()),
             // It says which word is wrong.
             "400" if !body.is_empty() => Err(Failure::WrongUse(body.to_owned())),
+            // It says what stands against it.
+            "409" if !body.is_empty() => Err(Failure::Failed(body.trim_end().to_owned())),
             status => Err(self.refused(status, path)),
         }
     }

@@ -18,6 +18,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 
 use crate::Failure;
+use crate::ctl::way::{Way, WayFlags};
 use crate::output;
 
 pub(crate) const EXAMPLES: &str = "Examples:
@@ -28,6 +29,7 @@ pub(crate) const EXAMPLES: &str = "Examples:
   velodrome store backup data /mnt/backup/monday     a snapshot of a live store
   velodrome store compact data                       return free space to the file system
   velodrome store check data                         check all records
+  velodrome store promote                            make the store of a running server the leader
 
 Exit status: 0 done, 1 failed or damaged, 2 wrong usage.";
 
@@ -74,6 +76,11 @@ enum Verb {
         /// The directory of the store.
         directory: PathBuf,
     },
+    /// Make the store of a running server the leader of those that follow each other.
+    Promote {
+        #[command(flatten)]
+        way: WayFlags,
+    },
     /// Print generated records as CSV: a number, a name, a birthday, a city.
     Sample {
         /// Number of records.
@@ -102,8 +109,15 @@ pub(crate) fn run(store: &Store) -> Result<(), Failure> {
         Verb::Backup { directory, to } => backup(directory, to),
         Verb::Compact { directory } => compact(directory),
         Verb::Check { directory } => check(directory),
+        Verb::Promote { way } => promote(way),
         Verb::Sample { records } => sample::run(*records),
     }
+}
+
+/// Asks a running server to lead.
+fn promote(flags: &WayFlags) -> Result<(), Failure> {
+    let answer = Way::of(flags)?.ask("POST", "/store/promote")?;
+    output::print_line(answer.trim_end())
 }
 
 /// Opens an existing store, and creates this database if it is missing.

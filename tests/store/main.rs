@@ -25,6 +25,7 @@ mod store_pages;
 mod store_pipelines;
 mod store_power;
 mod store_refusals;
+mod store_roles;
 mod store_scans;
 mod store_sessions;
 mod store_texts;

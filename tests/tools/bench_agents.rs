@@ -148,10 +148,10 @@ fn an_agent_serves_only_coordinators_with_its_key() {
     // A client that is no coordinator, and one that names a length of four gigabytes.
     for bytes in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0xff; 200], &[]] {
         let mut stream = TcpStream::connect(&agent.address).unwrap();
-        stream.write_all(bytes).unwrap();
-        stream.shutdown(std::net::Shutdown::Write).unwrap();
-        // It may also be reset.
-        let _ended = stream.read_to_end(&mut Vec::new());
+        // The agent may end the connection at any of these.
+        let _sent = stream.write_all(bytes);
+        let _ended = stream.shutdown(std::net::Shutdown::Write);
+        let _read = stream.read_to_end(&mut Vec::new());
     }
     let report = report_of(&run(&mut command(&[&agent], &words(&right))));
     assert_eq!(report["runs"][0]["requests"]["answered"], 20, "{report}");

@@ -44,7 +44,6 @@ struct Seen {
 
 impl OwnWrites {
     /// Writes and reads until it is told to stop.
-    #[must_use]
     pub fn watch(&self, stop: &AtomicBool) -> OwnWritesReport {
         let mut seen = Seen::default();
         let mut nodes: Vec<Node> =

@@ -222,18 +222,18 @@ impl Audience {
     ) {
         for seat_state in &mut self.seats {
             if let SeatState::Behind(_, missed) = seat_state {
-                *missed = Missed { first: known + 1, is_lost: true };
+                *missed = Missed { first: known.saturating_add(1), is_lost: true };
             }
         }
         self.lost = Some((self.messages, known));
-        self.put_event(order, known + 1, encode);
+        self.put_event(order, known.saturating_add(1), encode);
     }
 
     /// The number of the message of this turn before which there are so many.
     fn number_of(&self, before: u32) -> u64 {
         let jump = self.jumps.iter().rev().find(|(at, _)| *at <= before);
         let (at, number) = jump.copied().unwrap_or((0, self.first));
-        number + u64::from(before - at)
+        number.saturating_add(u64::from(before - at))
     }
 
     fn mark(&mut self, order: u32) {
@@ -314,7 +314,9 @@ impl Audience {
     pub(crate) fn slowed(&self, receiver: Receiver, before: u32) -> Slowed {
         let Receiver { process, seat, .. } = receiver;
         let missed = match self.lost {
-            Some((at, known)) if before <= at => Missed { first: known + 1, is_lost: true },
+            Some((at, known)) if before <= at => {
+                Missed { first: known.saturating_add(1), is_lost: true }
+            }
             _ => Missed { first: self.number_of(before), is_lost: false },
         };
         Slowed { seat, process, missed, messages: self.messages.saturating_sub(before) }
@@ -374,3 +376,31 @@ impl Audience {
 
 /// Marks that an audience keeps room for between turns.
 const KEPT_MARKS: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn number_of_first_missed_message_is_right_where_numbers_are_left_out() {
+        let mut audience = Audience::new(Format::WebSocket);
+        audience.join(ProcessId::from_bits(1));
+        for (order, number) in [(1, 5), (2, 9), (3, 10), (4, 12)] {
+            audience.put(order, number, |_, out| out.push(b'x'));
+        }
+        let missed = |audience: &Audience, before| {
+            let receiver = audience.receivers().next().expect("one has joined");
+            audience.slowed(receiver, before).missed
+        };
+        let at = |first| Missed { first, is_lost: false };
+        let all: Vec<Missed> = (0..5).map(|before| missed(&audience, before)).collect();
+        assert_eq!(all, [at(5), at(9), at(10), at(12), at(13)]);
+        audience.put_lost(5, 20, |_, out| out.push(b'x'));
+        audience.put(6, 25, |_, out| out.push(b'x'));
+        assert_eq!(missed(&audience, 4), Missed { first: 21, is_lost: true });
+        assert_eq!(missed(&audience, 5), at(26));
+        audience.end_turn();
+        audience.put(1, 30, |_, out| out.push(b'x'));
+        assert_eq!(missed(&audience, 0), at(30));
+    }
+}

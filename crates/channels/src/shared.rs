@@ -109,16 +109,17 @@ impl Shared {
 
     /// A message waits until the history was read, or is read from it.
     pub(crate) fn hold(&mut self, position: Position, before: u64, body: &Payload) {
+        let at = (position.epoch, position.offset);
+        if self.held.contains_key(&at) {
+            return;
+        }
         if self.held.len() >= HELD_MESSAGES {
             self.is_incomplete = true;
             return;
         }
-        let at = (position.epoch, position.offset);
-        if !self.held.contains_key(&at) {
-            let held = HeldMessage { before, body: body.clone(), during: self.read };
-            self.held_bytes += held.bytes();
-            self.held.insert(at, held);
-        }
+        let held = HeldMessage { before, body: body.clone(), during: self.read };
+        self.held_bytes += held.bytes();
+        self.held.insert(at, held);
     }
 
     /// Bytes of the messages that wait.
@@ -188,5 +189,62 @@ impl Shared {
     /// Whether the next read begins at once: further ones, and those after a failure, wait.
     pub(crate) fn take_urgency(&mut self) -> bool {
         !std::mem::take(&mut self.is_put_off) && self.tries < READ_TRIES / 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_wait_up_to_a_limit_and_leave_when_they_are_known() {
+        let at = |epoch, offset| Position { epoch, offset };
+        let body = Payload::of_text("text");
+        let mut shared = Shared::new(Keeping::History);
+        shared.begin_read(1);
+        for number in 1..=HELD_MESSAGES as u64 {
+            shared.hold(at(1, number), number - 1, &body);
+            shared.hold(at(1, number), number - 1, &body);
+        }
+        assert_eq!(shared.held_bytes(), HELD_MESSAGES * (size_of::<HeldMessage>() + 4));
+        assert!(!shared.is_incomplete);
+        shared.hold(at(1, 1_000), 999, &body);
+        assert!(shared.is_incomplete, "it has to be read");
+        shared.forget_held(at(1, 10), Some(1));
+        assert_eq!(
+            shared.first_held(1).map(|(number, held)| (number, held.before)),
+            Some((11, 10))
+        );
+        assert!(shared.first_held(2).is_none());
+        shared.forget_held(at(1, 1_000), Some(1));
+        assert_eq!((shared.held_bytes(), shared.wants_more()), (0, true));
+        shared.begin_read(2);
+        assert!(!shared.wants_more());
+        // Another epoch may have begun after this read, and not before the next one.
+        shared.hold(at(2, 1), 0, &body);
+        shared.forget_held(at(1, 1_000), Some(2));
+        assert!(shared.wants_more());
+        shared.forget_held(at(1, 1_000), Some(3));
+        assert!(!shared.wants_more());
+    }
+
+    #[test]
+    fn a_read_is_tried_again_at_first_at_once_and_then_later() {
+        let mut shared = Shared::new(Keeping::History);
+        let tries: Vec<(bool, bool)> =
+            (0..READ_TRIES).map(|_| (shared.take_urgency(), shared.try_again())).collect();
+        assert_eq!(tries, [(true, false), (true, false), (false, false), (false, true)]);
+        let failures: Vec<(bool, bool)> =
+            (0..READ_TRIES).map(|_| (shared.fail(), shared.take_urgency())).collect();
+        assert_eq!(failures, [(false, false), (false, false), (false, false), (true, false)]);
+        assert!(shared.take_urgency(), "a read that succeeds is followed at once");
+    }
+
+    #[test]
+    fn patterns_get_each_message_once() {
+        let mut shared = Shared::new(Keeping::History);
+        let seen = [(1, 5), (1, 5), (1, 4), (1, 6), (2, 1), (2, 1)];
+        let seen = seen.map(|(epoch, offset)| shared.see(Position { epoch, offset }));
+        assert_eq!(seen, [true, false, false, true, true, false]);
     }
 }

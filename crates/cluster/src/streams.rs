@@ -378,3 +378,98 @@ impl Stream {
         news
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: StreamPlan =
+        StreamPlan { count: 1, replicas: 1, bytes: 1 << 24, messages: 10, age_ms: 60_000 };
+
+    /// The only stream of a link, and what it has said.
+    struct One {
+        streams: Streams,
+        speech: Speech,
+        subjects: Subjects,
+        asked: u64,
+    }
+
+    impl One {
+        fn new() -> Self {
+            let (speech, subjects) = (Speech::default(), Subjects::new("v", 1));
+            Self { streams: Streams::new(PLAN, Duty::Use), speech, subjects, asked: 0 }
+        }
+
+        /// Asks; what was said since.
+        fn ask(&mut self, now_ms: u64) -> String {
+            self.streams.ask(&mut self.speech, &self.subjects, now_ms);
+            let said = String::from_utf8(self.speech.take(0)).unwrap();
+            self.asked += said.matches("PUB $JS.API").count() as u64;
+            said
+        }
+
+        /// The stream answers, with this creation and this last number; what was said then.
+        fn answer(&mut self, created: &str, last: u64) -> (Vec<StreamNews>, String) {
+            let config = forms::config(&PLAN, &self.subjects, 0);
+            let state = serde_json::json!({ "first_seq": 1, "last_seq": last });
+            let answer =
+                serde_json::json!({ "config": config, "created": created, "state": state });
+            let (answer, headers) = (answer.to_string(), NatsHeaders::new(b""));
+            let with = (&mut self.speech, &self.subjects);
+            let asked = (0, self.asked);
+            let news = self.streams.on_answer(asked, (headers, answer.as_bytes()), with, 7, 0);
+            let said = String::from_utf8(self.speech.take(0)).unwrap();
+            self.asked += said.matches("PUB $JS.API").count() as u64;
+            (news, said)
+        }
+
+        fn add(&mut self, number: u64) -> Vec<StreamNews> {
+            let body = Payload::of_text("x");
+            let added = Numbered::Added { name: "a".into(), number, before: 0, body };
+            let mut news = Vec::new();
+            self.streams.take(0, added, &mut news);
+            news
+        }
+    }
+
+    fn epochs(news: &[StreamNews]) -> Vec<u64> {
+        let epoch = |one: &StreamNews| match one {
+            StreamNews::Known { epoch, .. } => Some(*epoch),
+            _ => None,
+        };
+        news.iter().filter_map(epoch).collect()
+    }
+
+    #[test]
+    fn a_lower_number_waits_until_the_epoch_is_known_again() {
+        let mut one = One::new();
+        assert!(one.add(4).is_empty(), "nothing is known yet");
+        one.ask(0);
+        let first = epochs(&one.answer("2026-01-01T00:00:00Z", 4).0);
+        assert_eq!(first.len(), 1);
+        assert_eq!(epochs(&one.add(5)), first);
+        // The stream was lost and made again, and nobody has noticed.
+        assert!(one.add(1).is_empty());
+        one.ask(0);
+        let second = epochs(&one.answer("2026-01-02T00:00:00Z", 9).0);
+        assert_eq!(second.len(), 1);
+        assert_ne!(second, first);
+        assert_eq!(epochs(&one.add(6)), second);
+    }
+
+    #[test]
+    fn a_stream_that_has_gone_back_gets_another_epoch() {
+        let mut one = One::new();
+        one.ask(0);
+        one.answer("2026-01-01T00:00:00Z", 9);
+        one.streams.forget(|_| false);
+        one.ask(0);
+        assert_eq!(one.answer("2026-01-01T00:00:00Z", 9).1, "", "it is as it was");
+        one.streams.forget(|_| false);
+        one.ask(0);
+        let (news, said) = one.answer("2026-01-01T00:00:00Z", 8);
+        assert!(news.is_empty());
+        assert!(said.contains("PUB $JS.API.STREAM.UPDATE.v-h-0"), "{said}");
+        assert!(said.contains("\"velodrome-epoch\":\"0000000000000007\""), "{said}");
+    }
+}

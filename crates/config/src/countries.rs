@@ -1,6 +1,6 @@
 //! The country of an address: the file of the key `countries`, with networks and their countries.
 //!
-//! Owns the form of a row, and the lookup in a sorted list. Never reads the file: [`Outside`](Outside) does.
+//! Owns the form of a row, and the lookup in a sorted list. Never reads the file: [`Outside`](crate::Outside) does.
 
 use std::fmt;
 use std::net::IpAddr;

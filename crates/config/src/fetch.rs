@@ -1,6 +1,6 @@
 //! Which targets pages may fetch from: `fetch` in `[pages]`.
 //!
-//! Owns the comparison of a target with what is allowed. The configuration says what that is.
+//! Owns the forms of a target and the mends of wrong ones. Never compares a target: the model does.
 
 use std::net::IpAddr;
 

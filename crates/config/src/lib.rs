@@ -86,15 +86,15 @@ pub use model::channel_settings::{ChannelKeyFiles, ChannelSettings};
 pub use model::channels::{ChannelAccess, ChannelRules, SlowSubscriber};
 pub use model::cluster::{ClusterScheme, ClusterServer, ClusterSettings};
 pub use model::config::{
-    AppDirectory, AppPresence, Authentication, Config, DescriptorTables, ErrorPage, FileCache,
-    Host, ListenerSettings, Protocol, Steering,
+    AppDirectory, AppPresence, Authentication, Config, DescriptorTables, ErrorPage, Host,
+    ListenerSettings, Protocol, Steering,
 };
 pub use model::encryption::{
     CertificateFiles, ClientCertificatePolicy, Https, ListenerCertificates, Tls,
 };
 pub use model::fetch::{FetchHosts, FetchRule, FetchRules, FetchSchemes};
 pub use model::file_settings::{CacheRule, FileSettings};
-pub use model::files::MediaType;
+pub use model::files::{FileCache, MediaType};
 pub use model::header::Header;
 pub use model::limits::LimitSettings;
 pub use model::log::{AccessLogTarget, AdminSettings, Log, LogLevel, LogMessages, Logging};
@@ -105,7 +105,7 @@ pub use model::processes::{ProcessBegin, SiteProcess};
 pub use model::quotas::{LimitRate, LimitRule, Measure, QuotaKey};
 pub use model::redirect_map::{MapRow, MapRule, RedirectMap};
 pub use model::route::{PathMatcher, Respond, Route, RouteAction};
-pub use model::store::{DatabaseAccess, DatabaseRules, StoreSettings, StoreSync};
+pub use model::store::{DatabaseAccess, DatabaseRules, StoreDuty, StoreSettings, StoreSync};
 pub use model::trace::TraceSettings;
 pub use model::upstream::{
     ActiveCheck, BalanceMethod, CacheDisk, CacheKey, CacheReport, ForwardAuth, HashBy, HeaderEdits,

@@ -9,7 +9,7 @@ use crate::limits;
 use crate::model::limits::LimitSettings;
 use crate::problem::Problems;
 use crate::section::Section;
-use crate::value::{count_or_unlimited, deadline_or_forever};
+use crate::value::{count_or_unlimited, deadline_or};
 
 const HEAD_PART: RangeInclusive<u64> = 16..=limits::HEAD_PART_SIZE_MAX;
 
@@ -49,7 +49,7 @@ pub(super) static LIMITS: SectionKeys = section! {
         "Minimum average rate at which a client reads an answer; below: reset. `0` turns it off.";
     "keep_alive": set(
         limits.keep_alive, "duration or `\"forever\"`",
-        |item, _| deadline_or_forever(item)?,
+        |item, _| deadline_or(item, "forever")?,
         |value| Some(value.map_or_else(|| show_text("forever"), show_duration)),
     ), default, Live,
         "Time between two requests of a connection; then closed. With `\"forever\"` only TCP detects dead peers.";

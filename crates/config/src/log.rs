@@ -4,7 +4,6 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use wire::access_log::LogFormat;
 
@@ -17,7 +16,7 @@ use crate::model::encryption::ListenerCertificates;
 use crate::model::log::{AccessLogTarget, AdminSettings, LogLevel, LogMessages};
 use crate::problem::Problems;
 use crate::section::Section;
-use crate::value::{borrowed_text, cannot_be, deadline, path, word};
+use crate::value::{borrowed_text, cannot_be, deadline_or, path, word};
 
 const MESSAGES: [(&str, LogMessages); 3] =
     [("plain", LogMessages::Plain), ("timed", LogMessages::Timed), ("json", LogMessages::Json)];
@@ -28,14 +27,6 @@ const LEVELS: [(&str, LogLevel); 4] = [
     ("info", LogLevel::Info),
     ("debug", LogLevel::Debug),
 ];
-
-/// A time, or `"off"`.
-fn slow(item: &Item<'_>) -> Result<Option<Duration>, String> {
-    if item.value.as_str() == Some("off") {
-        return Ok(None);
-    }
-    deadline(item).map(Some)
-}
 
 pub(super) static LOG: SectionKeys = section! {
     "[log]";
@@ -68,7 +59,7 @@ pub(super) static LOG: SectionKeys = section! {
         "The minimum level of the server's own messages, which go to standard error as `velodrome: LEVEL: ...`. `error`: something does not work; `warn`: something works worse than it could; `info`: reloads, drains and reopened logs; `debug`: signals and what was found at the start. Requests are in the access log. nginx's `notice` is `info` here, its `crit`, `alert` and `emerg` are `error`. The reason why a server does not start is printed at every level.";
     "slow_log": set(
         log.slow, "duration above zero, or `\"off\"`",
-        |item, _| slow(item)?,
+        |item, _| deadline_or(item, "off")?,
         |value| value.map_or_else(|| Some(show_text("off")), |slow| Some(show_duration(slow))),
     ), default, Live,
         "The time from which on a request is slow. It gets a message of level `warn` with its id, path, route and status, and where its time went: before a page or upstream began, running, waiting by what for, and the rest. [What the parts are](events.md#slow-requests). Off, it costs nothing.";

@@ -4,12 +4,13 @@
 
 use std::path::Path;
 
+use crate::choice::choice;
 use crate::item::Item;
-use crate::key::{SectionKeys, section, show_text, show_texts};
+use crate::key::{SectionKeys, section, show_choice, show_text, show_texts};
 use crate::limits;
 use crate::model::channel_settings::ChannelKeyFiles;
 use crate::model::config::Config;
-use crate::model::store::{DatabaseAccess, DatabaseRules, StoreSettings, StoreSync};
+use crate::model::store::{DatabaseAccess, DatabaseRules, StoreDuty, StoreSettings, StoreSync};
 use crate::problem::Problems;
 use crate::section::Section;
 use crate::value::{borrowed_text, cannot_be, word};
@@ -21,12 +22,29 @@ const SYNC: [(&str, StoreSync); 4] = [
     ("none", StoreSync::None),
 ];
 
+const DUTIES: [(&str, StoreDuty); 2] =
+    [("leader", StoreDuty::Leader), ("replica", StoreDuty::Replica)];
+
 const ACCESSES: [(&str, DatabaseAccess); 4] = [
     ("open", DatabaseAccess::Open),
     ("token", DatabaseAccess::Token),
     ("key", DatabaseAccess::Key),
     ("none", DatabaseAccess::None),
 ];
+
+/// Refuses a role that the other settings of the store do not allow.
+pub(super) fn check_role(store: &StoreSettings, problems: &mut Problems) {
+    let is_late = matches!(store.sync, StoreSync::Interval | StoreSync::None);
+    let why = match store.role {
+        Some(_) if store.path.is_none() => "`role` in [store] needs a store: add `path`",
+        Some(_) if is_late => {
+            "`role` in [store] needs `sync = \"commit\"` or `\"log\"`: other servers must not have what a \
+             power failure takes from this one"
+        }
+        _ => return,
+    };
+    problems.add(None, why.to_owned());
+}
 
 /// Reads all `[[database]]`, in their order.
 pub(super) fn read_databases(
@@ -114,6 +132,12 @@ pub(super) static STORE: SectionKeys = section! {
         "When a write is on disk: before it is answered (in the file, or in a log), within `sync_interval`, or whenever the kernel writes it. No setting loses anything when the server ends, not even with `kill -9`. [What a power failure loses](store.md#durability).";
     "sync_interval": deadline(store.sync_interval), default, Restart,
         "The time between two checkpoints with `sync = \"log\"` or `\"interval\"`.";
+    "role": set(
+        store.role, "`\"leader\"` or `\"replica\"`",
+        |item, _| Some(choice(item, &DUTIES)?),
+        |value| value.and_then(|duty| show_choice(&DUTIES, &duty)),
+    ), "the store is alone", Restart,
+        "The role of a new store among [the stores of several servers](store.md#replicas): the leader's records are sent to the replicas. Later the store itself knows its role, which `velodrome store promote` changes. Needs `sync = \"commit\"` or `\"log\"`.";
 };
 
 pub(super) static DATABASE: SectionKeys = section! {

@@ -78,8 +78,8 @@ pub(super) fn duration_within(
     Err(format!("`{}` must be from {least} to {most}", shown(item.key)))
 }
 
-pub(super) fn deadline_or_forever(item: &Item<'_>) -> Result<Option<Duration>, String> {
-    if item.value.as_str() == Some("forever") {
+pub(super) fn deadline_or(item: &Item<'_>, none: &str) -> Result<Option<Duration>, String> {
+    if item.value.as_str() == Some(none) {
         return Ok(None);
     }
     deadline(item).map(Some)

@@ -1,6 +1,6 @@
 //! `[route.when]`: what a route asks of a request beyond its path, method and host.
 //!
-//! Owns the keys of that table, and whether a request meets a condition. All conditions of a route must be met.
+//! Owns the keys of that table. Whether a request meets a condition is in `route`; all of a route must be met.
 
 use std::sync::Arc;
 

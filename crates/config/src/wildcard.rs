@@ -1,6 +1,6 @@
 //! Patterns in which `*` stands for any characters, as conditions and includes have them.
 //!
-//! Owns the comparison. Never knows paths: [`PathGlob`](PathGlob) does.
+//! Owns the comparison. Never knows paths: [`PathGlob`](crate::PathGlob) does.
 
 /// Whether a value fits a pattern, in which `*` stands for any characters.
 pub(super) fn fits(pattern: &str, value: &[u8]) -> bool {

@@ -3,7 +3,7 @@
 //! Plain data only.
 
 use runtime::slots::ProcessId;
-use store::{Executed, Order, StoreFailure};
+use store::{Executed, Order, ReplicationNews, StoreFailure};
 
 /// Messages to the writer of the store.
 #[derive(Debug)]
@@ -12,6 +12,10 @@ pub enum ToStoreWriter {
     Orders(Box<StoreOrders>),
     /// Report the next commit after this one, once.
     TellCommit(u64),
+    /// What the transport between stores brings, for a store with a role.
+    Replication(Box<ReplicationNews>),
+    /// Make this store the leader, and report whether it is.
+    Promote,
     /// Write to the disk what is not there yet, then end.
     Stop,
 }

@@ -367,7 +367,7 @@ impl StoreClient {
                 (self.ordered_by, self.orders) = (back.waiting, back.orders);
                 context.wake_after_ms(1);
             }
-            Err(ToStoreWriter::Stop | ToStoreWriter::TellCommit(_)) => {}
+            Err(_) => {}
         }
     }
 

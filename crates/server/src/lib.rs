@@ -42,6 +42,7 @@ pub mod site;
 pub mod site_data;
 pub mod site_tls;
 pub mod span_stats;
+mod store_node;
 mod store_readers;
 mod store_writer;
 mod store_writer_stats;

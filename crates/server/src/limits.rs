@@ -215,6 +215,9 @@ pub const ORDERS_STATE_WAIT: Duration = Duration::from_secs(10);
 
 // The store
 
+/// How long an order of a replica's client waits for the leader (5 s). Beyond: it fails, with what is known of it.
+pub const STORE_LEADER_WAIT_MS: u64 = 5_000;
+
 /// Bytes of orders after which the writer of the store commits even if more orders wait (32 MiB).
 pub const STORE_COMMIT_SIZE: usize = 32 * 1024 * 1024;
 

@@ -83,6 +83,8 @@ pub enum ToScheduler {
     Stored(Box<Vec<Stored>>),
     /// From the writer of the store: the awaited commit was made.
     Committed,
+    /// From the writer of a store with a role: what the transport between stores has to carry.
+    Replication(Box<Vec<store::ReplicationOrder>>),
     /// From another scheduler: what keys of limits have used.
     Used(Arc<RemoteUses>),
     /// From another scheduler: news of channels.
@@ -197,6 +199,8 @@ pub enum ToControl {
     LogReport(LogReport),
     /// From the writer of the store: its commits and checkpoints.
     StoreWriter(Box<StoreWriterStats>),
+    /// From the writer of the store: it leads now, in this term, or why it does not.
+    Promoted(Result<u64, String>),
     /// From the profiler: a profile that was asked for.
     Profiled(Box<Profiled>),
     /// From the disks of caches: what is there.

@@ -12,13 +12,17 @@ use runtime::diagnostic::{self, Level};
 use runtime::helper::{HelperHandler, Onward, send_patiently};
 use runtime::mailbox::{Endpoint, Mailbox};
 use store::limits::EXPIRED_LOOK;
-use store::{Executed, MadeCheckpoint, Order, Store, StoreFailure, Writer};
+use store::{
+    Executed, MadeCheckpoint, Order, ReplicationMoment, ReplicationNews, Store, StoreFailure,
+    Writer,
+};
 
 use crate::events::{Kind, Trouble};
 use crate::limits::{
     STORE_CHECKPOINT_LOOK, STORE_COMMIT_SIZE, STORE_SLOW_CHECKPOINT, STORE_SLOW_COMMIT,
 };
 use crate::message::{Message, StoreOrders, ToControl, ToScheduler, ToStoreWriter};
+use crate::store_node::StoreNode;
 use crate::store_readers::StoreReaders;
 use crate::store_writer_stats::{StoreWriterStats, Telling};
 
@@ -26,6 +30,9 @@ use crate::store_writer_stats::{StoreWriterStats, Telling};
 pub(crate) struct StoreWriter {
     store: Store,
     writer: Writer,
+    node: Option<StoreNode>,
+    /// When the thread began: the node counts milliseconds from then.
+    began: Instant,
     /// The snapshots of other programs.
     readers: StoreReaders,
     /// The time between checkpoints, if commits do not wait for the disk.
@@ -67,11 +74,17 @@ fn panicked(orders: usize) -> Vec<Result<Executed, StoreFailure>> {
 }
 
 impl StoreWriter {
-    /// The writer of a store.
-    pub(crate) fn new(store: &Store, settings: &StoreSettings, control: Endpoint) -> Self {
+    /// The writer of a store, with its node if the store has a role.
+    pub(crate) fn new(
+        (store, writer, node): (&Store, Writer, Option<StoreNode>),
+        settings: &StoreSettings,
+        control: Endpoint,
+    ) -> Self {
         Self {
             store: store.clone(),
-            writer: store.writer(),
+            writer,
+            node,
+            began: now(),
             readers: StoreReaders::default(),
             interval: matches!(settings.sync, StoreSync::Interval | StoreSync::Log)
                 .then_some(settings.sync_interval),
@@ -95,6 +108,11 @@ impl StoreWriter {
             return;
         }
         self.waiting_bytes = 0;
+        if self.node.is_some() {
+            self.pass_on();
+            self.turn_node(mailbox);
+            return;
+        }
         let now_ms = self.waiting.iter().map(|(_, orders)| orders.now_ms).max().unwrap_or(0);
         let mut all: Vec<Order> = Vec::new();
         let mut receivers = Vec::with_capacity(self.waiting.len());
@@ -115,6 +133,60 @@ impl StoreWriter {
             let _nobody_turns =
                 send_patiently(mailbox, from, ToScheduler::Stored(Box::new(stored)).into());
         }
+    }
+
+    fn moment(&self) -> ReplicationMoment {
+        let ms = runtime::clock::milliseconds(self.began.elapsed());
+        ReplicationMoment { ms, unix_ms: unix_ms() }
+    }
+
+    /// Gives all waiting orders to the node.
+    fn pass_on(&mut self) {
+        let moment = self.moment();
+        if let Some(node) = &mut self.node {
+            for (from, orders) in self.waiting.drain(..) {
+                node.order(from, *orders, moment);
+            }
+        }
+    }
+
+    /// Lets the node do what is due. Returns the time until something else is due.
+    fn turn_node(&mut self, mailbox: &mut Mailbox<Message>) -> Option<Duration> {
+        let moment = self.moment();
+        let node = self.node.as_mut()?;
+        let (before, began) = (self.writer.last_commit(), now());
+        let turned = node.turn(&mut self.writer, mailbox, moment);
+        self.slow.extend(node.take_troubles());
+        node.note(&mut self.writer, &mut self.stats, moment);
+        if self.writer.last_commit() != before {
+            self.note_commit(1, began.elapsed());
+            self.plan_sync();
+        }
+        let rest = turned.as_ref().map_or(1_000, |rest| *rest);
+        if turned.is_err() {
+            self.tell(turned.map(drop));
+        }
+        Some(Duration::from_millis(rest))
+    }
+
+    fn hear(&mut self, news: ReplicationNews) {
+        let moment = self.moment();
+        if let Some(node) = &mut self.node {
+            let heard = node.hear(&mut self.writer, news, moment);
+            if heard.is_err() {
+                self.tell(heard);
+            }
+        }
+    }
+
+    /// Makes the store the leader, and tells the control scheduler.
+    fn promote(&mut self, mailbox: &mut Mailbox<Message>) {
+        let moment = self.moment();
+        let promoted = match &mut self.node {
+            Some(node) => node.promote(&mut self.writer, moment),
+            None => Err("the store has no `role` in [store]".to_owned()),
+        };
+        let _nobody_looks = mailbox.send(self.control, ToControl::Promoted(promoted).into());
     }
 
     /// Schedules a checkpoint, if there are commits to make durable.
@@ -265,8 +337,11 @@ impl HelperHandler<Message> for StoreWriter {
             Message::StoreWriter(ToStoreWriter::TellCommit(known)) => {
                 self.curious.push((from, known));
             }
+            Message::StoreWriter(ToStoreWriter::Replication(news)) => self.hear(*news),
+            Message::StoreWriter(ToStoreWriter::Promote) => self.promote(mailbox),
             Message::StoreWriter(ToStoreWriter::Stop) => {
                 self.execute(mailbox);
+                self.turn_node(mailbox);
                 if self.interval.is_some() {
                     let ended = self.end_checkpoint();
                     let finished = self.writer.finish();
@@ -281,7 +356,8 @@ impl HelperHandler<Message> for StoreWriter {
 
     fn on_rest(&mut self, mailbox: &mut Mailbox<Message>) -> Option<Duration> {
         self.execute(mailbox);
-        let rest = self.tend();
+        let until_node = self.turn_node(mailbox);
+        let rest = self.tend().min(until_node.unwrap_or(Duration::MAX));
         self.tell_commit(mailbox);
         self.tell_slow(mailbox);
         let until_told = self.tell_numbers(mailbox);

@@ -6,6 +6,7 @@
 use std::time::{Duration, Instant};
 
 use runtime::clock::milliseconds;
+use serde_json::{Value, json};
 
 use crate::limits::STORE_TOLD_REST;
 
@@ -29,12 +30,40 @@ metric::counted! {
         pub last_checkpoint_us: u64 = Gauge(Microseconds, "store_writer.last_checkpoint_us", "store_last_checkpoint"),
         /// Time of the longest checkpoint since the start.
         pub longest_checkpoint_us: u64 = Gauge(Microseconds, "store_writer.checkpoint_max_us", "store_checkpoint_max"),
+        /// Whether the store has a role.
+        pub is_member: u64 = Elsewhere("by `ctl status`"),
+        /// The term of the leader of a store with a role; 0: it has none.
+        pub term: u64 = Gauge(Count, "store_writer.term", "store_term"),
+        /// Whether a store with a role leads.
+        pub leads: u64 = Gauge(Count, "store_writer.leads", "store_leads"),
+        /// Whether a store with a role hears its leader, or leads.
+        pub hears_leader: u64 = Gauge(Count, "store_writer.hears_leader", "store_hears_leader"),
+        /// The number of the last record of a store with a role.
+        pub record: u64 = Gauge(Count, "store_writer.record", "store_record"),
+        /// The number of the last record of its leader, as far as it has heard: the difference is its lag.
+        pub leader_record: u64 = Gauge(Count, "store_writer.leader_record", "store_leader_record"),
         /// When the last checkpoint ended, in milliseconds since 1970; 0: there was none.
         pub last_checkpoint_at_ms: u64 = Elsewhere("as an age, by `velodrome top`"),
     }
 }
 
 impl StoreWriterStats {
+    /// What `ctl status` says of a store with a role.
+    pub(crate) fn role(&self) -> Option<Value> {
+        let Self { term, leads, hears_leader, record, leader_record, .. } = *self;
+        let role = if leads == 1 { "leader" } else { "replica" };
+        (self.is_member == 1).then(|| {
+            json!({
+                "role": role,
+                "term": term,
+                "record": record,
+                "leader_record": leader_record,
+                "behind": leader_record.saturating_sub(record),
+                "hears_leader": hears_leader == 1,
+            })
+        })
+    }
+
     /// A commit has ended at this time.
     pub(crate) fn note_commit(&mut self, took: Duration, at_ms: u64) {
         self.commits += 1;

@@ -16,10 +16,20 @@ use crate::checkpoint::recover;
 use crate::failure::StoreFailure;
 use crate::ffi::{self, Alone, LOCK, MapOptions};
 use crate::file::DATA_FILE;
+use crate::replication::Ledger;
 use crate::versions::Versions;
 
 /// Offset of the last transaction in LMDB's lock file.
 const LAST_TRANSACTION: u64 = 8;
+
+/// What becomes of the role of a store that leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CopiedRole {
+    /// The copy takes the place of the store.
+    Kept,
+    /// The store goes on, and two of them must not lead.
+    Dropped,
+}
 
 /// A copy in a temporary directory, which is removed when this value is dropped.
 struct Draft {
@@ -28,7 +38,11 @@ struct Draft {
 
 impl Draft {
     /// Copies a store into a temporary directory below another one.
-    fn of(map: &Env<WithoutTls>, versions: Versions, below: &Path) -> Result<Self, StoreFailure> {
+    fn of(
+        map: &Env<WithoutTls>,
+        (versions, role): (Versions, CopiedRole),
+        below: &Path,
+    ) -> Result<Self, StoreFailure> {
         let draft = Self { directory: below.join("copy.part") };
         // An earlier copy may have been killed before it was done.
         draft.remove();
@@ -39,7 +53,11 @@ impl Draft {
         drop(copied);
         let last = map.info().last_txn_id as u64;
         let of_copy = ffi::open(&draft.directory, &MapOptions::default())?;
-        versions.of_copy(last).write(&of_copy, |_| Ok(()))?;
+        let ledger = Ledger::open(&of_copy)?;
+        versions.of_copy(last).write(&of_copy, |transaction| match (role, ledger) {
+            (CopiedRole::Dropped, Some(ledger)) => ledger.forget_role(transaction),
+            _ => Ok(()),
+        })?;
         of_copy.prepare_for_closing().wait();
         Ok(draft)
     }
@@ -79,7 +97,7 @@ pub(crate) fn copy(
     if file.exists() {
         return Err(StoreFailure::Storage(format!("`{}` is there already", file.display())));
     }
-    Draft::of(map, versions, directory)?.put(directory)
+    Draft::of(map, (versions, CopiedRole::Dropped), directory)?.put(directory)
 }
 
 /// Rewrites the file of a store that no program has open, without its free space. Returns the bytes before and after. A
@@ -103,7 +121,7 @@ pub fn compact(directory: &Path) -> Result<(u64, u64), StoreFailure> {
     recover(directory)?;
     let map = ffi::open_alone(&alone, &MapOptions::default())?;
     let versions = Versions::of(&map)?;
-    let draft = Draft::of(&map, versions, directory)?;
+    let draft = Draft::of(&map, (versions, CopiedRole::Kept), directory)?;
     map.prepare_for_closing().wait();
     let after = draft.put(directory)?;
     // A program that waits for the lock trusts the number in the lock file.

@@ -3,7 +3,7 @@
 //! Owns the tree. Never interprets a number.
 
 use heed::types::Bytes;
-use heed::{CommitOrAbort, DatabaseOpener, Env, RwTxn, WithoutTls};
+use heed::{CommitOrAbort, DatabaseOpener, Env, RoTxn, RwTxn, WithoutTls};
 
 use crate::failure::StoreFailure;
 
@@ -16,6 +16,10 @@ pub(crate) enum Fact {
     Base,
     /// Maximum bytes of the file, as the last program that gave a size gave it.
     Size,
+    /// The place of the store in its history, as `replication` writes it.
+    Place,
+    /// What it knows of leaders.
+    Standing,
 }
 
 impl Fact {
@@ -24,7 +28,17 @@ impl Fact {
         match self {
             Self::Base => b"base",
             Self::Size => b"size",
+            Self::Place => b"position",
+            Self::Standing => b"standing",
         }
+    }
+
+    /// Creates the tree.
+    pub(crate) fn create<'e>(
+        opener: &DatabaseOpener<'e, WithoutTls>,
+        transaction: &mut RwTxn<'e>,
+    ) -> Result<(), heed::Error> {
+        opener.create_database::<Bytes, Bytes>(transaction, Some(TREE)).map(drop)
     }
 
     /// Its number, if the store has one.
@@ -50,5 +64,39 @@ impl Fact {
     ) -> Result<(), heed::Error> {
         let tree = opener.create_database::<Bytes, Bytes>(transaction, Some(TREE))?;
         tree.put(transaction, self.key(), &number.to_be_bytes())
+    }
+}
+
+/// The tree of a store that has facts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts(heed::Database<'static, Bytes, Bytes>);
+
+impl Facts {
+    /// Opens the tree; `None` if the store has no facts.
+    pub(crate) fn open(map: &Env<WithoutTls>) -> Result<Option<Self>, StoreFailure> {
+        let opened = map.open_databases_and_commit(map.read_txn()?, |opener, transaction| {
+            let tree = opener.open_database::<Bytes, Bytes>(transaction, Some(TREE))?;
+            Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(tree))
+        })?;
+        Ok(opened.commit().flatten().map(Self))
+    }
+
+    /// The bytes of a fact.
+    pub(crate) fn get<'t>(
+        self,
+        transaction: &'t RoTxn<'_>,
+        fact: Fact,
+    ) -> Result<Option<&'t [u8]>, StoreFailure> {
+        Ok(self.0.get(transaction, fact.key())?)
+    }
+
+    /// Writes the bytes of a fact.
+    pub(crate) fn put(
+        self,
+        transaction: &mut RwTxn<'_>,
+        fact: Fact,
+        bytes: &[u8],
+    ) -> Result<(), StoreFailure> {
+        Ok(self.0.put(transaction, fact.key(), bytes)?)
     }
 }

@@ -26,6 +26,17 @@ pub enum StoreFailure {
     /// One order asked for more than the limit.
     #[error("that is too much at once")]
     TooMuch,
+    /// This store is a replica, and only its leader may write.
+    #[error(
+        "the store is a replica: write to its leader, or make it the leader with `velodrome store promote`"
+    )]
+    Replica,
+    /// No leader was heard for so long that the order was given up. It was not executed.
+    #[error("the leader of the store is away; nothing was written")]
+    LeaderAway,
+    /// The order was sent to the leader, and no answer came: it may have been executed, or may still be.
+    #[error("the leader of the store has not answered: the change may have been made or not")]
+    LeaderSilent,
     /// Any other error, in the words of LMDB or of the system.
     #[error("the store failed: {0}")]
     Storage(String),

@@ -38,12 +38,15 @@ mod lending;
 pub mod limits;
 mod load;
 mod log;
+mod node;
+mod options;
 mod order;
 mod outcome;
 mod page;
 mod query;
 mod readers;
 mod record;
+mod replication;
 mod reserve;
 mod room;
 mod scan;
@@ -62,14 +65,24 @@ pub use failure::{Misuse, StoreFailure};
 pub use file::DATA_FILE;
 pub use lending::LentValue;
 pub use load::{LoadFailure, LoadedRow};
+pub use node::{
+    DoneOrders, PromoteRefused, ReplicationEvent, ReplicationMoment, ReplicationNews,
+    ReplicationOrder, ReplicationStatus, Replicator, ReplicatorOptions, StoreRole,
+};
+pub use options::{Membership, StoreOptions, Sync};
 pub use order::{Database, Executed, Order, OrderCondition, StoreOperation};
 pub use outcome::{Remaining, StepOutcome};
 pub use page::{PageOf, ScanPage, With};
 pub use query::Query;
 pub use readers::SnapshotReader;
 pub use record::{Record, StoredEntry, Value, ValueKind};
+pub use replication::{
+    CommitRecord, Cut, LeaderTerm, OrderUnread, ReplicationPeer, SetAside, SnapshotCursor,
+    SnapshotEnd, SnapshotPiece, SnapshotSpool, Spooled, Standing, StorePosition, Unfollowed,
+    decode_orders, decode_results, encode_orders, encode_results,
+};
 pub use scan::{ScanNumber, Visited};
 pub use snapshot::{Ends, Snapshot};
-pub use store::{Store, StoreOptions, StoreUsage, Sync};
+pub use store::{Store, StoreUsage};
 pub use turn::{HeldSnapshot, TurnStore};
-pub use writer::Writer;
+pub use writer::{NotApplied, Writer};

@@ -127,3 +127,72 @@ pub const PAGE_KEYS: usize = 4_096;
 
 /// Bytes of keys and values after which a page of a scan ends (1 MiB).
 pub const PAGE_SIZE: usize = 1024 * 1024;
+
+/// Bytes of each of the two files with the last records of a store with replicas (32 MiB), beyond its last record. A
+/// replica that has missed more takes a snapshot.
+pub const KEPT_FILE: u64 = 32 * 1024 * 1024;
+
+/// Maximum bytes of a record that is sent (256 MiB). A larger transaction is not sent: replicas take a snapshot.
+pub const RECORD_MOST: usize = 256 * 1024 * 1024;
+
+/// Terms of leaders that a store remembers. Beyond: a store that comes back from an earlier one sets aside more records
+/// than it had to.
+pub const TERMS: usize = 64;
+
+/// Commits whose versions a new leader leaves out (2^30), because the last leader may have made that many that no
+/// replica has. Smaller: a version might be used twice.
+pub const TERM_VERSIONS: u64 = 1 << 30;
+
+/// Bytes of records that are read at a time when they are set aside (4 MiB).
+pub(crate) const ASIDE_PIECE: usize = 4 * 1024 * 1024;
+
+/// Bytes of a piece of a snapshot for a replica (256 KiB), beyond its last record. Larger: the leader's writer is busy
+/// for longer with each.
+pub const PIECE_SIZE: usize = 256 * 1024;
+
+/// Bytes of a part of a message between nodes (512 KiB). Larger: a NATS server with its default settings takes none.
+pub const FRAGMENT_SIZE: usize = 512 * 1024;
+
+/// Maximum bytes of a message between nodes (320 MiB): of a record, or of the orders of a scheduler. A larger one is
+/// dropped.
+pub const MESSAGE_MOST: usize = 320 * 1024 * 1024;
+
+/// Nodes whose messages are put together at the same time. Beyond: the message that was begun first is dropped.
+pub const SENDERS: usize = 8;
+
+/// Bytes of records in one message (256 KiB), beyond its last one.
+pub const RECORDS_SIZE: usize = 256 * 1024;
+
+/// Bytes of records that answer one question of a replica (4 MiB), beyond the last one. It asks again for the rest.
+pub const ANSWER_SIZE: usize = 4 * 1024 * 1024;
+
+/// Bytes of records that a replica applies in one transaction (8 MiB), beyond the last one.
+pub const APPLIED_SIZE: usize = 8 * 1024 * 1024;
+
+/// Time between two messages of a leader that has nothing new (1 s). Longer: a replica that has missed the last record
+/// notices later.
+pub const LEAD_EVERY_MS: u64 = 1_000;
+
+/// Time without a message after which a leader counts as away (5 s).
+pub const LEADER_AWAY_MS: u64 = 5_000;
+
+/// Time after which a question without an answer is asked again (1 s).
+pub const ASK_AGAIN_MS: u64 = 1_000;
+
+/// Time after which a replica that does not catch up says so (10 s).
+pub const BEHIND_MS: u64 = 10_000;
+
+/// Messages with orders that a replica has sent and that are not answered. Beyond: the next ones wait.
+pub const FORWARDED: usize = 32;
+
+/// Replicas whose last order a leader remembers. Beyond: the one that has sent nothing for longest is forgotten, and
+/// an order of it that comes twice is executed twice.
+pub const REPLICAS: usize = 1_024;
+
+/// Milliseconds by which the clocks of a leader and a replica may differ and count as the same (1 s). Larger: keys may
+/// expire later or earlier on a replica by as much.
+pub const CLOCKS_APART_MS: i64 = 1_000;
+
+/// Messages one after the other that say that a leader's clock is less far ahead than is believed, before that is
+/// believed. Fewer: messages that are late make keys of a replica live longer for a moment.
+pub(crate) const CLOCK_MESSAGES: u32 = 5;

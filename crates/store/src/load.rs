@@ -11,6 +11,7 @@ use crate::failure::{Misuse, StoreFailure};
 use crate::limits::{KEY_SIZE, LOAD_PIECE_SIZE, VALUE_SIZE};
 use crate::order::Database;
 use crate::record::{Record, Value};
+use crate::replication::{Ledger, mark};
 use crate::room::Room;
 use crate::snapshot::table;
 use crate::table::Table;
@@ -56,7 +57,7 @@ pub(crate) fn load<E>(
     transaction: RwTxn<'_>,
     tables: &[Table],
     mut room: Room<'_>,
-    database: Database,
+    (database, ledger): (Database, Option<Ledger>),
     versions: Versions,
     rows: impl Iterator<Item = Result<LoadedRow, E>>,
 ) -> Result<u64, LoadFailure<E>> {
@@ -78,6 +79,9 @@ pub(crate) fn load<E>(
         }
     }
     loading.write(piece)?;
+    if let Some(ledger) = ledger {
+        mark(ledger, &mut loading.transaction)?;
+    }
     loading.transaction.commit().map_err(StoreFailure::from)?;
     Ok(count)
 }

@@ -87,6 +87,7 @@ impl Snapshot {
         now_ms: u64,
         mut visit: impl FnMut(Visited<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreFailure> {
+        let now_ms = self.expiry_clock(now_ms);
         // LMDB cannot search for an empty key.
         let begin = if from.is_empty() { Bound::Unbounded } else { Bound::Included(from) };
         for found in self.range(database, begin)? {

@@ -14,6 +14,7 @@ use crate::order::{Database, Order};
 use crate::outcome::StepOutcome;
 use crate::query::Query;
 use crate::record::Record;
+use crate::replication::{move_outcome, moved};
 use crate::table::Table;
 
 /// The first and the last key of a database, if it has keys.
@@ -23,11 +24,17 @@ pub type Ends<K> = Option<(K, K)>;
 pub struct Snapshot {
     transaction: RoTxn<'static, WithoutTls>,
     tables: Arc<[Table]>,
+    /// How far the clock by which keys expire is ahead of that of this program: not 0 in a replica only.
+    ahead_ms: i64,
 }
 
 impl Snapshot {
-    pub(crate) fn new(transaction: RoTxn<'static, WithoutTls>, tables: Arc<[Table]>) -> Self {
-        Self { transaction, tables }
+    pub(crate) fn new(
+        transaction: RoTxn<'static, WithoutTls>,
+        tables: Arc<[Table]>,
+        ahead_ms: i64,
+    ) -> Self {
+        Self { transaction, tables, ahead_ms }
     }
 
     /// Returns the value of a key, borrowed from the map.
@@ -40,7 +47,12 @@ impl Snapshot {
         key: &[u8],
         now_ms: u64,
     ) -> Result<Option<Record<'_>>, StoreFailure> {
-        table(&self.tables, database)?.get(&self.transaction, key, now_ms)
+        let now_ms = moved(now_ms, self.ahead_ms);
+        let record = table(&self.tables, database)?.get(&self.transaction, key, now_ms)?;
+        Ok(record.map(|record| {
+            let expiry_ms = record.expiry_ms.map(|time_ms| moved(time_ms, -self.ahead_ms));
+            Record { expiry_ms, ..record }
+        }))
     }
 
     /// Returns the record of a key, even if it has expired.
@@ -91,6 +103,11 @@ impl Snapshot {
         Ok(size)
     }
 
+    /// The time of the clock by which keys expire.
+    pub(crate) fn expiry_clock(&self, now_ms: u64) -> u64 {
+        moved(now_ms, self.ahead_ms)
+    }
+
     /// The number of the commit that the snapshot shows.
     pub fn commit(&self) -> u64 {
         self.transaction.id() as u64
@@ -106,7 +123,13 @@ impl Snapshot {
         query: &Query,
         now_ms: u64,
     ) -> Result<StepOutcome, StoreFailure> {
-        query.answer(table(&self.tables, database)?, &self.transaction, now_ms)
+        let now_ms = moved(now_ms, self.ahead_ms);
+        let mut outcome =
+            query.answer(table(&self.tables, database)?, &self.transaction, now_ms)?;
+        if self.ahead_ms != 0 {
+            move_outcome(&mut outcome, -self.ahead_ms);
+        }
+        Ok(outcome)
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::fmt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -22,76 +22,16 @@ use crate::limits::{
     OTHER_READERS, SIZE,
 };
 use crate::log::LogFiles;
+use crate::options::{Membership, StoreOptions, Sync};
 use crate::order::Database;
 use crate::readers::{LockFile, SnapshotReader};
+use crate::replication::{LeaderClock, Ledger};
 use crate::reserve::{Reserve, ReserveFile};
 use crate::room::file_size;
 use crate::snapshot::{Snapshot, last_commit};
-use crate::table::{Table, Whose};
+use crate::table::Table;
 use crate::versions::Versions;
 use crate::writer::Writer;
-
-/// When commits reach the disk, and what is lost if the program ends or the power fails.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sync {
-    /// Before the commit is answered: nothing that was answered is lost.
-    #[default]
-    Commit,
-    /// When [`Writer::sync`] is called. A killed program loses nothing. A power failure loses the commits since the
-    /// last call, never a part of one. Between calls the file grows by everything that is written. If another program
-    /// already keeps the checkpoints of this store, this mode works as [`Sync::Commit`], and a power failure may also
-    /// lose its commits until that program's next checkpoint.
-    Interval,
-    /// In a log, before the commit is answered: nothing that was answered is lost. Less is written than with
-    /// [`Sync::Commit`]; [`Writer::sync`] writes the tree later. Between calls the file grows by everything that is
-    /// written. If another program keeps the checkpoints of this store, this mode works as [`Sync::Commit`].
-    Log,
-    /// When the kernel decides, or [`Writer::sync`] is called. A killed program loses nothing. A power failure may
-    /// damage the file, because the kernel writes pages in any order.
-    Never,
-}
-
-/// How to open a store.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoreOptions {
-    /// The directory; created if it is missing.
-    pub directory: PathBuf,
-    /// The names of the databases; missing ones are created.
-    pub databases: Vec<String>,
-    /// The names of databases for the program alone, found with [`Store::own_database`]: a client that is given
-    /// [`Store::databases`] cannot name them, and [`DatabaseChange::ClearAll`](crate::DatabaseChange::ClearAll) leaves
-    /// them alone.
-    pub own_databases: Vec<String>,
-    /// Maximum bytes of the file; kept in it, so `None` is what another program gave, or else [`SIZE`]. A full store
-    /// may grow slightly beyond, to delete.
-    pub size: Option<u64>,
-    /// The number of threads of this program that read, each with a [`TurnStore`](crate::TurnStore).
-    pub readers: usize,
-    /// When commits reach the disk.
-    pub sync: Sync,
-}
-
-impl StoreOptions {
-    /// Settings for a store in that directory, without databases.
-    #[must_use]
-    pub fn new(directory: &Path) -> Self {
-        Self {
-            directory: directory.to_path_buf(),
-            databases: Vec::new(),
-            own_databases: Vec::new(),
-            size: None,
-            readers: 1,
-            sync: Sync::Commit,
-        }
-    }
-
-    /// The names of all databases in the order of their numbers, with those for whom they are.
-    fn all_databases(&self) -> impl Iterator<Item = (&String, Whose)> {
-        let of = |whose| move |name| (name, whose);
-        let own = self.own_databases.iter().map(of(Whose::Program));
-        self.databases.iter().map(of(Whose::Clients)).chain(own)
-    }
-}
 
 /// The size of a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -122,6 +62,10 @@ pub struct Store {
     /// The log, with [`Sync::Log`].
     log: Option<Arc<LogFiles>>,
     reserve: ReserveFile,
+    /// The place of the store in its history, if it has one.
+    ledger: Option<Ledger>,
+    /// That of the leader, if this store is a replica.
+    clock: LeaderClock,
     /// The inode of the file.
     seed: u64,
 }
@@ -164,6 +108,7 @@ impl Store {
         let lock = Arc::new(LockFile::open(&settings.directory)?);
         let checkpoints = checkpoints.follow(&settings.directory, &lock)?;
         let tables = tables(&map, &checkpoints, settings)?;
+        let ledger = ledger(&map, settings.membership)?;
         let size = settings.size.or(Fact::Size.of(&map)?).unwrap_or(SIZE);
         let versions = Versions::of(&map)?;
         let log = match (settings.sync, checkpoints.role()) {
@@ -185,6 +130,8 @@ impl Store {
             versions,
             log,
             reserve: ReserveFile::open(&settings.directory),
+            ledger,
+            clock: LeaderClock::default(),
             seed: std::fs::metadata(settings.directory.join(DATA_FILE))?.ino(),
         })
     }
@@ -222,7 +169,7 @@ impl Store {
     /// If the table of readers is full.
     pub fn snapshot(&self) -> Result<Snapshot, StoreFailure> {
         let transaction = self.map.clone().static_read_txn()?;
-        Ok(Snapshot::new(transaction, Arc::clone(&self.tables)))
+        Ok(Snapshot::new(transaction, Arc::clone(&self.tables), self.clock.ahead()))
     }
 
     /// The seed of this store's [`ScanNumber`](crate::ScanNumber)s. It is the number of its file, so that a client that
@@ -242,6 +189,7 @@ impl Store {
             (self.map.clone(), Arc::clone(&self.checkpoints), self.log.clone()),
             (tables, Arc::clone(&self.names), self.versions),
             (self.size, times_full, Reserve::new(self.reserve.clone())),
+            (self.ledger, self.clock.clone()),
         )
     }
 
@@ -276,7 +224,8 @@ impl Store {
     /// # Errors
     /// If the directory already contains a store, or cannot be written.
     pub fn copy_to(&self, directory: &Path) -> Result<u64, StoreFailure> {
-        copy(&self.map, self.versions, directory)
+        // A leader may have left out versions since the store was opened.
+        copy(&self.map, Versions::of(&self.map)?, directory)
     }
 
     /// The snapshots of all programs, including killed ones until [`Writer::free_dead_readers`].
@@ -322,6 +271,14 @@ fn map_options(settings: &StoreOptions, commits: Commits) -> MapOptions {
     }
 }
 
+/// Where the place of the store in its history is kept, if it is kept.
+fn ledger(map: &Env<WithoutTls>, membership: Membership) -> Result<Option<Ledger>, StoreFailure> {
+    let Some(ledger) = Ledger::open(map)? else { return Ok(None) };
+    let snapshot = map.read_txn()?;
+    let has_history = ledger.place(&snapshot)?.is_some();
+    Ok((has_history || membership == Membership::Member).then_some(ledger))
+}
+
 fn is_name(name: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     (1..=DATABASE_NAME_SIZE).contains(&name.len()) && name.bytes().all(is_part)
@@ -354,6 +311,9 @@ fn create(
     map.create_databases_and_commit(transaction, |opener, transaction| {
         for tree in settings.all_databases().flat_map(|(name, _)| Table::trees(name)) {
             opener.create_database::<Bytes, Bytes>(transaction, Some(&tree))?;
+        }
+        if settings.membership == Membership::Member {
+            Fact::create(opener, transaction)?;
         }
         if let Some(size) = size {
             Fact::Size.write(size, opener, transaction)?;

@@ -113,6 +113,17 @@ impl Table {
         }))
     }
 
+    /// The stored records behind a key, in order; from the first one on, if the key is empty.
+    pub(crate) fn stored_after<'t>(
+        &self,
+        transaction: &'t RoTxn<'_>,
+        key: &[u8],
+    ) -> Result<heed::RoRange<'t, Bytes, Bytes>, StoreFailure> {
+        // LMDB cannot search for an empty key.
+        let begin = if key.is_empty() { Bound::Unbounded } else { Bound::Excluded(key) };
+        Ok(self.records.range(transaction, &(begin, Bound::<&[u8]>::Unbounded))?)
+    }
+
     /// Writes an encoded record over one with that expiry.
     pub(crate) fn put(
         &self,

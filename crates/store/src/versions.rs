@@ -30,6 +30,21 @@ impl Versions {
         (self.base + transaction as u64) << CHANGE_BITS
     }
 
+    /// The versions that follow when so many transactions are counted before this one.
+    pub(crate) fn beyond(self, counted: u64, transaction: usize) -> Self {
+        Self { base: self.base.max(counted.saturating_sub(transaction as u64)) }
+    }
+
+    /// The part of a version that counts transactions.
+    pub(crate) fn counted(version: u64) -> u64 {
+        version >> CHANGE_BITS
+    }
+
+    /// The number of transactions before the first one of this file.
+    pub(crate) fn base(self) -> u64 {
+        self.base
+    }
+
     /// The versions of a copy: all are greater than those of the original after so many transactions.
     pub(crate) fn of_copy(self, transactions: u64) -> Self {
         Self { base: self.base + transactions }

@@ -3,21 +3,25 @@
 //! Owns when it commits, and how it handles failures. The version of a change is the number of its
 //! transaction and its position in it.
 
+mod durable;
 mod expired;
 mod full_disk;
+mod member;
+mod pieces;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+pub use self::member::NotApplied;
 use heed::{Env, RwTxn, WithoutTls};
 
-use crate::checkpoint::{Checkpoint, Checkpoints, Keeper, MadeCheckpoint, WriteLock};
+use crate::checkpoint::{Checkpoints, Keeper, WriteLock};
 use crate::failure::StoreFailure;
-use crate::limits::CHECKPOINT_GROWTH;
 use crate::load::{LoadFailure, LoadedRow, load};
 use crate::log::{Entry, Log, LogFiles};
 use crate::order::{Database, Executed, Order};
+use crate::replication::{Continuation, LeaderClock, Ledger};
 use crate::reserve::Reserve;
 use crate::room::{Fit, Room, file_size};
 use crate::snapshot::{last_commit, table};
@@ -58,6 +62,10 @@ pub struct Writer {
     settled: u64,
     /// Room on the disk for deletions.
     reserve: Reserve,
+    /// How commits continue the history of a store that has one.
+    continuation: Option<Continuation>,
+    /// That of the leader, if this store is a replica.
+    clock: LeaderClock,
 }
 
 /// Does a part of an order. A panic is a defect of this crate, and fails that order only: its transaction is not
@@ -72,6 +80,7 @@ impl Writer {
         (map, checkpoints, log): (Env<WithoutTls>, Arc<Checkpoints>, Option<Arc<LogFiles>>),
         (tables, names, versions): (Arc<[Table]>, Arc<[String]>, Versions),
         (size, times_full, reserve): (u64, Arc<AtomicU64>, Reserve),
+        (ledger, clock): (Option<Ledger>, LeaderClock),
     ) -> Self {
         let (buffer, last_page) = (Vec::new(), usize::MAX);
         let keeper = Keeper::of(&checkpoints);
@@ -92,6 +101,8 @@ impl Writer {
             is_full: false,
             settled: 0,
             reserve,
+            continuation: ledger.map(Continuation::Marked),
+            clock,
         }
     }
 
@@ -179,13 +190,20 @@ impl Writer {
         now_ms: u64,
     ) -> Result<Vec<Done>, (Option<usize>, StoreFailure)> {
         let map = self.map.clone();
-        let (_lock, transaction) = self.begin(&map).map_err(|failure| (None, failure))?;
+        let of_all = |failure| (None, failure);
+        let (_lock, transaction) = self.begin(&map).map_err(of_all)?;
+        if let Some(continuation) = &self.continuation
+            && orders.iter().any(Order::changes)
+        {
+            continuation.check_leads(&transaction).map_err(of_all)?;
+        }
         let room = Room::new(&self.map, &self.tables, self.size);
         let version = self.versions.before(transaction.id());
         let buffer = &mut self.buffer;
         let (tables, names) = (&self.tables, &self.names);
         self.entry.reset();
-        let entry = self.log.is_some().then_some(&mut self.entry);
+        let is_recorded = self.log.is_some() || self.continuation.is_some();
+        let entry = is_recorded.then_some(&mut self.entry);
         let logging = Logging { entry, names, database: Database(0) };
         let mut work =
             Work { transaction, tables, now_ms, version, buffer, logging, room, work: 0 };
@@ -211,14 +229,37 @@ impl Writer {
             has_changed |= fit == Fit::Now && order.changes();
         }
         if has_changed {
-            let Work { transaction, .. } = work;
-            self.write(transaction).map_err(|failure| (None, failure))?;
+            let Work { transaction, version, .. } = work;
+            self.write(transaction, (version, now_ms)).map_err(of_all)?;
         }
         Ok(executed)
     }
 
+    /// Commits the transaction, whose last change has this version, with its record if the store has a history.
+    fn write(
+        &mut self,
+        mut transaction: RwTxn<'_>,
+        (version, now_ms): (u64, u64),
+    ) -> Result<(), StoreFailure> {
+        if let Some(continuation) = self.continuation.as_mut().filter(|_| !self.entry.is_empty()) {
+            let about = (Versions::counted(version), now_ms);
+            continuation.add(&mut self.entry, &mut transaction, about)?;
+        }
+        self.write_logged(transaction)
+    }
+
     /// Commits the transaction; if there is a log, writes its entry first.
-    fn write(&mut self, transaction: RwTxn<'_>) -> Result<(), StoreFailure> {
+    fn write_logged(&mut self, transaction: RwTxn<'_>) -> Result<(), StoreFailure> {
+        let done = self.write_entry(transaction);
+        if let Some(continuation) = &mut self.continuation {
+            continuation.settle(&done);
+        }
+        // Frees the memory of a large entry now, not with the next transaction.
+        self.entry.reset();
+        done
+    }
+
+    fn write_entry(&mut self, transaction: RwTxn<'_>) -> Result<(), StoreFailure> {
         let log = self.log.as_mut().filter(|_| !self.entry.is_empty());
         let Some(log) = log else {
             return transaction.commit().map_err(|error| self.checkpoints.why_not_written(error));
@@ -232,8 +273,6 @@ impl Writer {
         if let (Err(failure), Some(keeper)) = (&done, &mut self.keeper) {
             keeper.on_log_failure(failure);
         }
-        // Frees the memory of a large entry now, not with the next transaction.
-        self.entry.reset();
         done
     }
 
@@ -248,8 +287,15 @@ impl Writer {
     ) -> Result<u64, LoadFailure<E>> {
         let map = self.map.clone();
         let (_lock, transaction) = self.begin(&map)?;
+        let ledger = match &self.continuation {
+            Some(continuation) => {
+                continuation.check_leads(&transaction)?;
+                Some(continuation.ledger())
+            }
+            None => None,
+        };
         let room = Room::new(&self.map, &self.tables, self.size);
-        load(transaction, &self.tables, room, database, self.versions, rows)
+        load(transaction, &self.tables, room, (database, ledger), self.versions, rows)
     }
 
     /// Checks all records of a database. Returns how many there are, or what is wrong. Other writers wait meanwhile.
@@ -265,109 +311,6 @@ impl Writer {
     /// The number of the last commit of any program.
     pub fn last_commit(&self) -> u64 {
         last_commit(&self.map)
-    }
-
-    /// Makes all commits durable: after a power failure the store returns to this state or a later one.
-    ///
-    /// # Errors
-    /// If the disk fails.
-    pub fn sync(&mut self) -> Result<(), StoreFailure> {
-        match &mut self.keeper {
-            Some(keeper) => {
-                self.checkpoint_size = file_size(&self.map);
-                let checkpoint = keeper.next(&self.map)?;
-                keeper.hurry();
-                self.turn_log();
-                self.end_checkpoint(checkpoint.wait())
-            }
-            None => Ok(self.map.force_sync()?),
-        }
-    }
-
-    /// Starts what [`Writer::sync`] does, so that another thread can wait for it. `None` if there is nothing to do.
-    ///
-    /// # Errors
-    /// If the table of readers is full.
-    pub fn begin_checkpoint(&mut self) -> Result<Option<Checkpoint>, StoreFailure> {
-        if !self.is_unsynced() {
-            return Ok(None);
-        }
-        self.checkpoint_size = file_size(&self.map);
-        self.is_full = false;
-        let next = self.keeper.as_ref().map(|keeper| keeper.next(&self.map)).transpose()?;
-        self.turn_log();
-        Ok(next)
-    }
-
-    /// A checkpoint of all current log entries starts.
-    fn turn_log(&mut self) {
-        if let Some(log) = &mut self.log {
-            log.turn();
-        }
-    }
-
-    /// Speeds up a running checkpoint by skipping its pauses, because the caller waits for it.
-    pub fn hurry(&self) {
-        if let Some(keeper) = &self.keeper {
-            keeper.hurry();
-        }
-    }
-
-    /// Completes a checkpoint, or takes the reason why it failed. After any failure except a full disk nothing is
-    /// written any more, because the kernel may show data that the disk does not have. The store returns to its last
-    /// checkpoint when it is opened again.
-    ///
-    /// # Errors
-    /// The failure that it was given.
-    pub fn end_checkpoint(
-        &mut self,
-        made: Result<MadeCheckpoint, StoreFailure>,
-    ) -> Result<(), StoreFailure> {
-        let Some(keeper) = &mut self.keeper else { return Ok(()) };
-        let commit = keeper.end(made)?;
-        if let Some(log) = &mut self.log {
-            log.keep_up(commit);
-        }
-        Ok(())
-    }
-
-    /// Whether a checkpoint should start now, because the file, the log or the store's free space requires it.
-    pub fn wants_checkpoint(&self) -> bool {
-        let growth = file_size(&self.map).saturating_sub(self.checkpoint_size);
-        let is_long = self.log.as_ref().is_some_and(Log::is_long);
-        self.is_unsynced() && (self.is_full || is_long || growth >= CHECKPOINT_GROWTH)
-    }
-
-    /// Whether there are commits of any program that [`Writer::sync`] would make durable.
-    pub fn is_unsynced(&self) -> bool {
-        self.keeper.as_ref().is_some_and(|keeper| keeper.commit() < self.last_commit())
-    }
-
-    /// [`Writer::sync`] for a writer that stops: the file needs no checkpoint afterwards, and can be copied.
-    ///
-    /// # Errors
-    /// If the disk fails.
-    pub fn finish(&mut self) -> Result<(), StoreFailure> {
-        match &mut self.keeper {
-            Some(keeper) => {
-                keeper.finish()?;
-                self.log.as_mut().map_or(Ok(()), Log::clear)
-            }
-            None => Ok(self.map.force_sync()?),
-        }
-    }
-
-    /// Frees the snapshots of programs that ended without doing so. Returns how many. If another program makes the
-    /// checkpoints, this is left to it: that program may be killed at any time, and its snapshot must not be freed
-    /// before its checkpoint is removed.
-    ///
-    /// # Errors
-    /// If the lock file cannot be read.
-    pub fn free_dead_readers(&self) -> Result<usize, StoreFailure> {
-        if self.checkpoints.settle()? {
-            return Ok(0);
-        }
-        Ok(self.map.clear_stale_readers()?)
     }
 }
 

@@ -7,8 +7,12 @@ mod bounds;
 mod copies;
 #[path = "store/lending.rs"]
 mod lending;
+#[path = "store/lives.rs"]
+mod lives;
 #[path = "store/model.rs"]
 mod model;
+#[path = "store/order_bytes.rs"]
+mod order_bytes;
 #[path = "store/orders.rs"]
 mod orders;
 #[path = "store/own.rs"]
@@ -19,3 +23,9 @@ mod place;
 mod readers;
 #[path = "store/repeated.rs"]
 mod repeated;
+#[path = "store/replicas.rs"]
+mod replicas;
+#[path = "store/weather.rs"]
+mod weather;
+#[path = "store/world.rs"]
+mod world;

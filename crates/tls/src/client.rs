@@ -7,10 +7,9 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 use std::path::Path;
-use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
-use runtime::transport::{Agreed, Transport, Violation};
+use runtime::transport::Transport;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{
     ClientConnectionData, Resumption as ClientResumption, UnbufferedClientConnection,
@@ -22,13 +21,12 @@ use rustls::{
     ClientConfig, CommonState, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
 
-use crate::failure::violation_of;
+use crate::carrier::Carrier;
 use crate::identity::Identity;
 use crate::limits::{CERTIFICATES_HELD_BYTES, CLIENT_SESSIONS};
 use crate::own_sessions::OwnSessions;
 use crate::pem::{PemError, read_certificates};
 use crate::provider::provider;
-use crate::server::agreed_of;
 use crate::session::{Session, Unbuffered};
 
 /// The authorities that may have issued the certificates of servers.
@@ -178,7 +176,7 @@ impl Connector {
         };
         let connection = UnbufferedClientConnection::new(Arc::clone(&self.config), name).ok()?;
         let session = Session::new(ClientSide(connection), CERTIFICATES_HELD_BYTES);
-        Some(Box::new(Connecting { session, asked, agreed: None }))
+        Some(Box::new(Carrier::new(session, asked)))
     }
 
     /// Whether a text can be the name of a server.
@@ -201,48 +199,6 @@ impl Unbuffered for ClientSide {
 
     fn common(&self) -> &CommonState {
         &self.0
-    }
-}
-
-/// The transport of a connection that this side began.
-struct Connecting {
-    session: Session<ClientSide>,
-    asked: Option<Box<str>>,
-    agreed: Option<Rc<Agreed>>,
-}
-
-impl Transport for Connecting {
-    fn open(
-        &mut self,
-        bytes: &mut [u8],
-        plain: &mut Vec<u8>,
-        wire: &mut Vec<u8>,
-    ) -> Result<(), Violation> {
-        self.session.open(bytes, plain, wire).map_err(|error| violation_of(&error))?;
-        if self.agreed.is_none() && self.session.is_over() {
-            self.agreed = Some(Rc::new(agreed_of(&self.session, self.asked.take())));
-        }
-        Ok(())
-    }
-
-    fn agreed(&self) -> Option<&Rc<Agreed>> {
-        self.agreed.as_ref()
-    }
-
-    fn seal(&mut self, bytes: &[u8], wire: &mut Vec<u8>) -> Result<(), Violation> {
-        self.session.seal(bytes, wire).map_err(|_| Violation::Protocol)
-    }
-
-    fn end(&mut self, wire: &mut Vec<u8>) {
-        self.session.end(wire);
-    }
-
-    fn has_ended(&self) -> bool {
-        self.session.has_ended()
-    }
-
-    fn held_bytes(&self) -> usize {
-        self.session.held_bytes()
     }
 }
 

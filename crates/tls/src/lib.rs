@@ -5,6 +5,7 @@
 //! nothing else names a type of it.
 
 mod alert;
+mod carrier;
 mod certificate;
 mod choice;
 mod client;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use runtime::transport::{Agreed, Resumption, Transport, Violation};
+use runtime::transport::{Agreed, Transport};
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{
     NoServerSessionStorage, ProducesTickets, ServerConnectionData, UnbufferedServerConnection,
@@ -17,9 +17,9 @@ use rustls::server::{
 use rustls::unbuffered::UnbufferedStatus;
 use rustls::{CommonState, RootCertStore, ServerConfig};
 
+use crate::carrier::Carrier;
 use crate::certificate::Certificate;
 use crate::choice::{CHALLENGE_PROTOCOL, Challenge, Choice, take_asked};
-use crate::failure::violation_of;
 use crate::identity::Identity;
 use crate::limits::{CERTIFICATES_HELD_BYTES, SERVER_HELD_BYTES, TICKETS};
 use crate::pem::{PemError, read_certificates};
@@ -166,7 +166,7 @@ impl Acceptor {
     /// Never: settings that the library refuses are refused by [`Acceptor::new`].
     pub fn accept(&self) -> Box<dyn Transport> {
         let session = self.session().expect("the settings were tried when they were made");
-        Box::new(Accepted { session, asked: None, agreed: None })
+        Box::new(Carrier::new(session, None))
     }
 
     fn session(&self) -> Result<Session<ServerSide>, rustls::Error> {
@@ -205,90 +205,13 @@ impl Unbuffered for ServerSide {
     fn common(&self) -> &CommonState {
         &self.0
     }
-}
 
-/// The transport of an accepted connection.
-struct Accepted {
-    session: Session<ServerSide>,
-    /// The name that the client asked for, until the handshake is over.
-    asked: Option<Box<str>>,
-    agreed: Option<Rc<Agreed>>,
-}
-
-impl Transport for Accepted {
-    fn open(
-        &mut self,
-        bytes: &mut [u8],
-        plain: &mut Vec<u8>,
-        wire: &mut Vec<u8>,
-    ) -> Result<(), Violation> {
-        if self.agreed.is_some() {
-            return self.session.open(bytes, plain, wire).map_err(|error| violation_of(&error));
-        }
-        // What a hello on this thread left, of a connection that failed.
-        drop(take_asked());
-        let opened = self.session.open(bytes, plain, wire);
-        self.asked = take_asked().or_else(|| self.asked.take());
-        opened.map_err(|error| violation_of(&error))?;
-        if self.session.is_over() {
-            let mut agreed = agreed_of(&self.session, self.asked.take());
-            let shown = agreed.peer_certificate.as_deref();
-            agreed.client = shown.map(|shown| Rc::new(Certificate::of_client(shown)));
-            self.agreed = Some(Rc::new(agreed));
-        }
-        Ok(())
+    fn take_asked() -> Option<Box<str>> {
+        take_asked()
     }
 
-    fn agreed(&self) -> Option<&Rc<Agreed>> {
-        self.agreed.as_ref()
-    }
-
-    fn seal(&mut self, bytes: &[u8], wire: &mut Vec<u8>) -> Result<(), Violation> {
-        self.session.seal(bytes, wire).map_err(|_| Violation::Protocol)
-    }
-
-    fn end(&mut self, wire: &mut Vec<u8>) {
-        self.session.end(wire);
-    }
-
-    fn has_ended(&self) -> bool {
-        self.session.has_ended()
-    }
-
-    fn held_bytes(&self) -> usize {
-        self.session.held_bytes()
-    }
-}
-
-/// What a session has agreed on.
-pub(crate) fn agreed_of<C: Unbuffered>(
-    session: &Session<C>,
-    server_name: Option<Box<str>>,
-) -> Agreed {
-    let common = session.common();
-    let version = match common.protocol_version() {
-        Some(rustls::ProtocolVersion::TLSv1_2) => "TLSv1.2",
-        _ => "TLSv1.3",
-    };
-    let cipher = common.negotiated_cipher_suite().and_then(|suite| suite.suite().as_str());
-    let certificates = common.peer_certificates().unwrap_or_default();
-    Agreed {
-        version,
-        cipher: cipher.map_or("", name_of_cipher),
-        resumption: if session.is_resumed() { Resumption::Resumed } else { Resumption::None },
-        protocol: common.alpn_protocol().map(Into::into),
-        server_name,
-        peer_certificate: certificates.first().map(|der| der.as_ref().into()),
-        client: None,
-    }
-}
-
-/// The name in the registry of IANA: rustls writes `TLS13_AES_128_GCM_SHA256` for `TLS_AES_128_GCM_SHA256`.
-fn name_of_cipher(name: &'static str) -> &'static str {
-    match name {
-        "TLS13_AES_128_GCM_SHA256" => "TLS_AES_128_GCM_SHA256",
-        "TLS13_AES_256_GCM_SHA384" => "TLS_AES_256_GCM_SHA384",
-        "TLS13_CHACHA20_POLY1305_SHA256" => "TLS_CHACHA20_POLY1305_SHA256",
-        name => name,
+    fn complete(agreed: &mut Agreed) {
+        let shown = agreed.peer_certificate.as_deref();
+        agreed.client = shown.map(|shown| Rc::new(Certificate::of_client(shown)));
     }
 }

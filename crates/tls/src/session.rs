@@ -4,6 +4,7 @@
 //! and counters, no buffer. The steps of rustls' unbuffered interface, which ends with its version 0.23, are in
 //! this file; `server` and `client` only make its connections. Never chooses a certificate and never reads a clock.
 
+use runtime::transport::Agreed;
 use rustls::unbuffered::{
     ConnectionState, EncodeError, EncryptError, UnbufferedStatus, WriteTraffic,
 };
@@ -28,6 +29,14 @@ pub(crate) trait Unbuffered {
 
     /// What both sides have in common.
     fn common(&self) -> &CommonState;
+
+    /// The name that the last hello on this thread asked for, on the side that is asked.
+    fn take_asked() -> Option<Box<str>> {
+        None
+    }
+
+    /// Adds what only one side learns.
+    fn complete(_: &mut Agreed) {}
 }
 
 /// One connection's TLS.

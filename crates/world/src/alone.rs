@@ -37,8 +37,8 @@ impl World {
     /// There is always more to do.
     pub fn settle<S: Service>(&self, scheduler: &mut Scheduler<Sim, S>) {
         for _ in 0..SETTLING_TURNS_MAX {
-            let is_busy = scheduler.turn(TurnWait::Forbidden).expect("the world does not fail");
-            if !is_busy && scheduler.next_due_ns() != Some(0) && !self.is_ready(0) {
+            scheduler.turn(TurnWait::Forbidden).expect("the world does not fail");
+            if scheduler.next_due_ns() != Some(0) && !self.is_ready(0) && !scheduler.has_mail() {
                 return;
             }
         }

@@ -197,6 +197,7 @@ const EDGES: &[(&str, &str, Use)] = &[
     // Pages are text with a grammar, too.
     ("velodrome-fuzz", "velodrome-script", Use::Always),
     ("velodrome-fuzz", "velodrome-server", Use::Always),
+    ("velodrome-fuzz", "velodrome-store", Use::Always),
     // So are configurations.
     ("velodrome-fuzz", "velodrome-config", Use::Always),
     // Certificates are what authorities send.

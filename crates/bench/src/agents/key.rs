@@ -25,13 +25,11 @@ impl std::fmt::Debug for AgentKey {
 
 impl AgentKey {
     /// No secret, for agents that only this host can reach.
-    #[must_use]
     pub fn none() -> Self {
         Self(Vec::new())
     }
 
     /// Whether there is none.
-    #[must_use]
     pub fn is_none(&self) -> bool {
         self.0.is_empty()
     }

@@ -13,11 +13,15 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use sys::clock::monotonic_ns;
 
 use super::AgentError;
 use super::key::{AgentKey, CODE_BYTES};
 use super::words::{Greeting, Proof};
 use crate::limits::{AGENT_GREETING_BYTES, AGENT_GREETING_NS, AGENT_MESSAGE_BYTES, AGENT_PROTOCOL};
+
+/// Bytes of a message that are read at a time.
+const PIECE_BYTES: usize = 1 << 16;
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +55,7 @@ pub(super) struct Line {
     sent: u64,
     received: u64,
     longest: usize,
+    patience_ns: u64,
 }
 
 impl Line {
@@ -62,7 +67,8 @@ impl Line {
     ) -> Result<Self, AgentError> {
         stream.set_nodelay(true)?;
         let longest = AGENT_GREETING_BYTES;
-        let mut line = Self { stream, side, key: AgentKey::none(), sent: 0, received: 0, longest };
+        let (key, patience_ns) = (AgentKey::none(), AGENT_GREETING_NS);
+        let mut line = Self { stream, side, key, sent: 0, received: 0, longest, patience_ns };
         line.set_patience(AGENT_GREETING_NS)?;
         let mine = fresh_nonce()?;
         let greeting = |nonce: &str, proof| Greeting {
@@ -95,11 +101,10 @@ impl Line {
         Ok(line)
     }
 
-    /// How long to wait for the other side.
-    pub(super) fn set_patience(&self, nanoseconds: u64) -> Result<(), AgentError> {
-        let time = Some(Duration::from_nanos(nanoseconds.max(1)));
-        self.stream.set_read_timeout(time)?;
-        Ok(self.stream.set_write_timeout(time)?)
+    /// How long to wait for each message of the other side, from its first byte to its last.
+    pub(super) fn set_patience(&mut self, nanoseconds: u64) -> Result<(), AgentError> {
+        self.patience_ns = nanoseconds;
+        Ok(self.stream.set_write_timeout(Some(Duration::from_nanos(nanoseconds.max(1))))?)
     }
 
     /// Says something.
@@ -117,23 +122,46 @@ impl Line {
 
     /// Waits for what the other side says.
     pub(super) fn receive<T: DeserializeOwned>(&mut self) -> Result<T, AgentError> {
+        let deadline_ns = monotonic_ns().saturating_add(self.patience_ns);
         let mut length = [0; 4];
-        self.stream.read_exact(&mut length)?;
+        self.fill(&mut length, deadline_ns)?;
         let length = u32::from_be_bytes(length) as usize;
         if length > self.longest {
             return Err(AgentError::TooLong(length));
         }
         // As it arrives, so that a length alone takes no memory.
         let mut body = Vec::new();
-        (&self.stream).take(length as u64).read_to_end(&mut body)?;
+        while body.len() < length {
+            let begin = body.len();
+            body.resize(length.min(begin + PIECE_BYTES), 0);
+            self.fill(&mut body[begin..], deadline_ns)?;
+        }
         let mut code = [0; CODE_BYTES];
-        self.stream.read_exact(&mut code)?;
+        self.fill(&mut code, deadline_ns)?;
         let number = self.received.to_be_bytes();
         if !self.key.has_made(&code, &[self.side.other().name(), &number, &body]) {
             return Err(AgentError::Forged);
         }
         self.received += 1;
         serde_json::from_slice(&body).map_err(|_| AgentError::Garbage)
+    }
+
+    /// Reads this many bytes until then. A side that sends a byte now and then gets no more time.
+    fn fill(&self, mut place: &mut [u8], deadline_ns: u64) -> Result<(), AgentError> {
+        while !place.is_empty() {
+            let left_ns = deadline_ns.saturating_sub(monotonic_ns());
+            if left_ns == 0 {
+                return Err(io::Error::from(io::ErrorKind::TimedOut).into());
+            }
+            self.stream.set_read_timeout(Some(Duration::from_nanos(left_ns)))?;
+            match (&self.stream).read(place) {
+                Ok(0) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+                Ok(count) => place = &mut place[count..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
     }
 
     /// A view of the connection that tells when the other side is gone, also while nobody reads.
@@ -148,7 +176,6 @@ pub struct CoordinatorPulse(TcpStream);
 
 impl CoordinatorPulse {
     /// Whether it is gone. Never waits.
-    #[must_use]
     pub fn is_lost(&self) -> bool {
         // The other descriptor shares the mode, and nobody waits on it meanwhile.
         let asked = self.0.set_nonblocking(true).and_then(|()| self.0.peek(&mut [0]));
@@ -194,5 +221,83 @@ fn check_proof(
     match bytes {
         Some(bytes) if secret.has_made(&bytes, &[side.name(), first, second]) => Ok(()),
         _ => Err(AgentError::Key),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// Both ends of a connection.
+    fn pair() -> [TcpStream; 2] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let coordinator = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        [coordinator, listener.accept().unwrap().0]
+    }
+
+    fn greeted(keys: [AgentKey; 2]) -> [Result<Line, AgentError>; 2] {
+        let ([coordinator, agent], [first, second]) = (pair(), keys);
+        let waits = std::thread::spawn(move || Line::begin(agent, Side::Agent, &second));
+        let begun = Line::begin(coordinator, Side::Coordinator, &first);
+        // If it gives up, the other one hears that.
+        [begun, waits.join().unwrap()]
+    }
+
+    fn key(byte: u8) -> AgentKey {
+        AgentKey::none().derive(&[&[byte]])
+    }
+
+    #[test]
+    fn messages_arrive_between_sides_with_one_key() {
+        let [Ok(mut coordinator), Ok(mut agent)] = greeted([key(1), key(1)]) else { panic!() };
+        for number in 0..3_u64 {
+            coordinator.send(&number).unwrap();
+            assert_eq!(agent.receive::<u64>().unwrap(), number);
+            agent.send(&(number + 7)).unwrap();
+            assert_eq!(coordinator.receive::<u64>().unwrap(), number + 7);
+        }
+        let pulse = agent.pulse().unwrap();
+        assert!(!pulse.is_lost());
+        drop(coordinator);
+        while !pulse.is_lost() {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_side_without_the_key_is_found_out_by_the_other() {
+        let [coordinator, agent] = greeted([key(1), key(2)]);
+        assert!(matches!(coordinator, Err(AgentError::Key)));
+        assert!(agent.is_err());
+    }
+
+    #[test]
+    fn a_message_that_was_changed_or_repeated_is_refused() {
+        let frame = |side: Side, key: &AgentKey, number: u64, body: &[u8]| {
+            let code = key.code(&[side.name(), &number.to_be_bytes(), body]).bytes();
+            [&(body.len() as u32).to_be_bytes()[..], body, &code].concat()
+        };
+        // Changed; with the number of an earlier one, as a repeated one has; and sent back to its author.
+        for (side, back, change) in
+            [(Side::Coordinator, 0, 1), (Side::Coordinator, 1, 0), (Side::Agent, 0, 0)]
+        {
+            let [Ok(mut coordinator), Ok(mut agent)] = greeted([key(1), key(1)]) else { panic!() };
+            coordinator.send(&5_u64).unwrap();
+            assert_eq!(agent.receive::<u64>().unwrap(), 5);
+            let mut bytes = frame(side, &coordinator.key, coordinator.sent - back, b"6");
+            bytes[4] ^= change;
+            coordinator.stream.write_all(&bytes).unwrap();
+            assert!(matches!(agent.receive::<u64>(), Err(AgentError::Forged)), "{side:?} {back}");
+        }
+    }
+
+    #[test]
+    fn a_length_beyond_the_bound_is_refused_before_the_message() {
+        let [Ok(coordinator), Ok(mut agent)] = greeted([key(1), key(1)]) else { panic!() };
+        let length = AGENT_MESSAGE_BYTES as u32 + 1;
+        (&coordinator.stream).write_all(&length.to_be_bytes()).unwrap();
+        assert!(matches!(agent.receive::<u64>(), Err(AgentError::TooLong(_))));
     }
 }

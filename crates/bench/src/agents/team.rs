@@ -18,7 +18,8 @@ use super::key::AgentKey;
 use super::line::{Line, Side};
 use super::words::{FromAgent, Task, ToAgent};
 use crate::limits::{
-    AGENT_CLOCK_READINGS, AGENT_GREETING_NS, AGENT_PATIENCE_NS, AGENT_START_NS, AGENTS_MAXIMUM,
+    AGENT_CLOCK_READINGS, AGENT_GREETING_NS, AGENT_IDLE_NS, AGENT_PATIENCE_NS, AGENT_START_NS,
+    AGENTS_MAXIMUM,
 };
 use crate::report::{AgentReport, AgentState};
 
@@ -40,19 +41,12 @@ struct Clock {
 }
 
 /// An error of one agent.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("agent {address}: {error}")]
 pub struct MemberError {
     address: String,
     error: AgentError,
 }
-
-impl std::fmt::Display for MemberError {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "agent {}: {}", self.address, self.error)
-    }
-}
-
-impl std::error::Error for MemberError {}
 
 /// Agents that measure together.
 #[derive(Debug)]
@@ -67,10 +61,8 @@ impl Team {
     /// The first agent that cannot be used.
     pub fn gather(addresses: &[String], key: &AgentKey) -> Result<Self, MemberError> {
         if addresses.len() > AGENTS_MAXIMUM {
-            let (text, why) =
-                (addresses.join(","), format!("{AGENTS_MAXIMUM} agents are the most"));
-            let error = AgentError::Address { text, why };
-            return Err(MemberError { address: String::new(), error });
+            let (address, error) = (addresses.join(","), AgentError::TooMany(addresses.len()));
+            return Err(MemberError { address, error });
         }
         let members = addresses.iter().map(|address| {
             Member::meet(address, key)
@@ -80,7 +72,6 @@ impl Team {
     }
 
     /// How many there are.
-    #[must_use]
     pub fn size(&self) -> usize {
         self.members.len()
     }
@@ -96,7 +87,8 @@ impl Team {
             let task = Task { words: words.to_vec(), generator, generators, run };
             member.line.send(&ToAgent::Prepare(task)).map_err(|error| member.blame(error))?;
         }
-        let ready = self.members.iter_mut().map(|member| match member.hear::<()>(Duration::ZERO) {
+        let opening = Duration::from_nanos(AGENT_IDLE_NS);
+        let ready = self.members.iter_mut().map(|member| match member.hear::<()>(opening) {
             Ok(FromAgent::Ready(open)) => Ok(open),
             Ok(FromAgent::Refused { why }) => Err(member.blame(AgentError::Refused(why))),
             Ok(_) => Err(member.blame(AgentError::Unexpected)),
@@ -151,7 +143,6 @@ impl Team {
     }
 
     /// What must be added to a time of each agent's clock to get this host's, in nanoseconds.
-    #[must_use]
     pub fn offsets_ns(&self) -> Vec<i64> {
         self.members.iter().map(|member| -member.clock.offset_ns).collect()
     }
@@ -222,13 +213,10 @@ impl Member {
 
     /// Reads the clock after a run: by as much as it has moved meanwhile, times of the run may be wrong.
     fn read_clock_again(&mut self) {
-        match read_clock(&mut self.line) {
-            Ok(Clock { offset_ns, error_ns }) => {
-                let moved_ns = self.clock.offset_ns.abs_diff(offset_ns);
-                self.clock.error_ns = self.clock.error_ns.max(error_ns).max(moved_ns);
-            }
-            // Its result is there; a further run will notice that it is gone.
-            Err(_) => {}
+        // Its result is there; a further run will notice that an agent has ended.
+        if let Ok(Clock { offset_ns, error_ns }) = read_clock(&mut self.line) {
+            let moved_ns = self.clock.offset_ns.abs_diff(offset_ns);
+            self.clock.error_ns = self.clock.error_ns.max(error_ns).max(moved_ns);
         }
     }
 }

@@ -157,7 +157,6 @@ impl CheckReport {
     }
 
     /// What violates the expectation, in words.
-    #[must_use]
     pub fn violations(&self) -> Vec<String> {
         if self.expected == ExpectedOrder::Unchecked {
             return Vec::new();

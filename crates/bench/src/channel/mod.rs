@@ -69,13 +69,11 @@ pub struct Part {
 
 impl Part {
     /// All of a run that begins now.
-    #[must_use]
     pub fn whole() -> Self {
         Self { generator: 0, generators: 1, run: Self::mark() }
     }
 
     /// A mark for a run that begins now.
-    #[must_use]
     pub fn mark() -> u16 {
         // Two runs on a channel have the same one once in 65,536 times.
         let (seconds, nanoseconds) = realtime();
@@ -85,7 +83,6 @@ impl Part {
 
 impl ChannelPlan {
     /// How many publishers all generators may have: one at each address.
-    #[must_use]
     pub fn publishers(&self) -> usize {
         self.plan.peers.len() * self.part.generators as usize
     }

@@ -26,7 +26,6 @@ pub struct ChannelOutcome {
 
 impl ChannelOutcome {
     /// How many messages its subscribers have received.
-    #[must_use]
     pub fn received(&self) -> u64 {
         self.tally.received
     }

@@ -121,6 +121,11 @@ impl Signs {
         self.published.iter().map(|published| published.load(Ordering::Relaxed)).collect()
     }
 
+    /// How many all of them together have published.
+    pub(super) fn sent(&self) -> u64 {
+        self.published.iter().map(|published| published.load(Ordering::Relaxed)).sum()
+    }
+
     /// Orders the storm.
     pub(super) fn storm(&self, now_ns: u64) {
         self.storm_ns.store(now_ns.max(1), Ordering::Release);
@@ -178,7 +183,7 @@ impl Signs {
         ChannelMoment {
             open: self.open.load(Ordering::Relaxed),
             wanted,
-            published: self.published().iter().sum(),
+            published: self.sent(),
             received: self.received.load(Ordering::Relaxed),
         }
     }

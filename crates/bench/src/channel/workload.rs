@@ -2,7 +2,6 @@
 //!
 //! Owns their notation and their figures. Never closes a connection: `client` does.
 
-use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -20,16 +19,9 @@ pub struct Storm {
 }
 
 /// Why a text is not a storm.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a storm; write all@5s, or 1000@5s")]
 pub struct StormError(String);
-
-impl fmt::Display for StormError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "`{}` is not a storm; write all@5s, or 1000@5s", self.0)
-    }
-}
-
-impl std::error::Error for StormError {}
 
 impl Storm {
     /// Reads `N@TIME` or `all@TIME`; `time` reads a time.
@@ -47,7 +39,6 @@ impl Storm {
     }
 
     /// The storm of one of several generators.
-    #[must_use]
     pub fn part(self, part: u32, parts: u32) -> Self {
         let subscribers = self.subscribers.map(|_| self.share(part, parts));
         Self { subscribers, ..self }

@@ -37,7 +37,6 @@ pub struct AgentReport {
 
 impl AgentReport {
     /// Why a result with this agent cannot be trusted, if so.
-    #[must_use]
     pub fn why_not(&self) -> Option<String> {
         let (address, why) = (&self.address, self.reasons.join("; "));
         match self.state {

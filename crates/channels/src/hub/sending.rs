@@ -156,7 +156,7 @@ fn write_missed(
     };
     let after = first.saturating_sub(1).max(begin);
     let is_cut = history.complete_after() >= first
-        || history.count_from(first) > history.count_from(after + 1);
+        || history.count_from(first) > history.count_from(after.saturating_add(1));
     // Numbers with gaps do not tell it that something is missing.
     if is_lost || is_cut && !history.is_dense() && channel.rules.slow != SlowPolicy::Latest {
         let offset = after.max(history.complete_after());

@@ -162,7 +162,7 @@ impl Channels {
     fn announce(&mut self, place: u32, member: &Member, step: MemberStep) {
         let Some(channel) = &mut self.channels[place as usize] else { return };
         self.order += 1;
-        let (order, next) = (self.order, channel.history.known() + 1);
+        let (order, next) = (self.order, channel.history.known().saturating_add(1));
         let event = Event { channel: &channel.name, member, step };
         for audience in &mut channel.audiences {
             audience.put_event(order, next, |format, out| format.encode_event(event, out));

@@ -21,7 +21,7 @@ use crate::model::channels::ChannelRules;
 use crate::model::cluster::ClusterSettings;
 use crate::model::encryption::{Https, Tls};
 use crate::model::file_settings::FileSettings;
-use crate::model::files::MediaType;
+use crate::model::files::{FileCache, MediaType};
 use crate::model::header::Header;
 use crate::model::limits::LimitSettings;
 use crate::model::log::{AdminSettings, Log};
@@ -283,21 +283,6 @@ impl Host {
             https: Https::default(),
             access: None,
         }
-    }
-}
-
-/// The memory held for file content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileCache {
-    /// Bytes for each scheduler; zero for no cache.
-    pub size: u64,
-    /// The largest file that is held, in bytes.
-    pub file_size: u64,
-}
-
-impl Default for FileCache {
-    fn default() -> Self {
-        Self { size: limits::CACHE_SIZE, file_size: limits::CACHE_FILE_SIZE }
     }
 }
 

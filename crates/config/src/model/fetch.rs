@@ -1,6 +1,6 @@
-//! SECTION as plain data.
+//! Which targets pages may fetch from, and the comparison of a target with that.
 //!
-//! Owns the shape and the defaults. Never reads text: `fetch` does.
+//! Owns the shape. Never reads text: `fetch` does.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;

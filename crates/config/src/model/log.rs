@@ -1,4 +1,4 @@
-//! `[log]` as plain data.
+//! `[log]` and `[admin]` as plain data.
 //!
 //! Owns the shape and the defaults. Never reads text: `log` does.
 

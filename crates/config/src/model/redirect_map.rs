@@ -1,7 +1,7 @@
 //! Redirects from a file: `map = "redirects.csv"`, with the paths of one site's past, one in a row.
 //!
 //! Owns the form of a row, its checks, and the lookup, which takes the same time for any number of rows. Never reads
-//! the file: [`Outside`](Outside) does, when the configuration is read.
+//! the file: [`Outside`](crate::Outside) does, when the configuration is read.
 
 use std::path::PathBuf;
 use std::sync::Arc;

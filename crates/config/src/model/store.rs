@@ -1,4 +1,4 @@
-//! `[store]` as plain data.
+//! `[store]` and `[[database]]` as plain data.
 //!
 //! Owns the shape and the defaults. Never reads text: `store` does.
 
@@ -20,6 +20,17 @@ pub struct StoreSettings {
     pub sync: StoreSync,
     /// The time between two writes to the disk, if writes do not wait for it.
     pub sync_interval: Duration,
+    /// Whether it leads other stores or follows one; `None`: it is alone.
+    pub role: Option<StoreDuty>,
+}
+
+/// What a store is to stores of other servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoreDuty {
+    /// They follow it.
+    Leader,
+    /// It follows one of them.
+    Replica,
 }
 
 /// When a write is on the disk.
@@ -70,6 +81,7 @@ impl Default for StoreSettings {
             size: limits::STORE_SIZE,
             sync: StoreSync::Commit,
             sync_interval: limits::STORE_SYNC_INTERVAL,
+            role: None,
         }
     }
 }

@@ -117,7 +117,10 @@ fn write_entry(out: &mut Vec<u8>, entry: Option<&StoredEntry>, version: RespVers
 pub(super) fn write_failure(out: &mut Vec<u8>, failure: &StoreFailure) {
     let code = match failure {
         StoreFailure::Full | StoreFailure::LargerThanStore | StoreFailure::DiskFull => "OOM",
+        StoreFailure::Replica => "READONLY",
+        StoreFailure::LeaderAway => "MASTERDOWN",
         StoreFailure::TooManyReaders
+        | StoreFailure::LeaderSilent
         | StoreFailure::TooMuch
         | StoreFailure::InUse
         | StoreFailure::Storage(_) => "ERR",

@@ -104,9 +104,12 @@ impl Following {
     }
 
     /// Follows a process from now on if the trace is about this name and there is room.
-    pub(super) fn offer(&mut self, process: ProcessId, name: &str, now_ns: u64) {
-        let is_new = !self.follows(process) && now_ns < self.order.until_ns;
-        if !is_new || !self.order.pattern.matches(name) {
+    pub(super) fn offer(&mut self, process: ProcessId, name: &str, now_ns: impl FnOnce() -> u64) {
+        if !self.order.pattern.matches(name) || self.follows(process) {
+            return;
+        }
+        let now_ns = now_ns();
+        if now_ns >= self.order.until_ns {
             return;
         }
         if self.followed.len() >= TRACE_FOLLOWED || !self.spend(now_ns) {
@@ -156,9 +159,18 @@ impl Following {
     }
 
     /// A message of a channel begins its way over this scheduler.
-    pub(super) fn offer_message(&mut self, channel: &str, position: u64, now_ns: u64) {
+    pub(super) fn offer_message(
+        &mut self,
+        channel: &str,
+        position: u64,
+        now_ns: impl FnOnce() -> u64,
+    ) {
         self.message = None;
-        if now_ns >= self.order.until_ns || !self.order.pattern.matches(channel) {
+        if !self.order.pattern.matches(channel) {
+            return;
+        }
+        let now_ns = now_ns();
+        if now_ns >= self.order.until_ns {
             return;
         }
         if self.spend(now_ns) {
@@ -258,7 +270,7 @@ mod tests {
         // A second's worth at once, then as many as there are seconds.
         for number in 0..3_000 {
             let now_ns = number * SECOND_NS / 1_000;
-            following.offer(process(number), "/a", now_ns);
+            following.offer(process(number), "/a", || now_ns);
             following.note_process(process(number), WHAT, String::new(), now_ns);
             following.end(process(number));
         }
@@ -272,15 +284,15 @@ mod tests {
     #[test]
     fn only_what_it_is_about_is_followed_and_only_until_its_end() {
         let mut following = Following::new(order(TracedKind::Url, 100), 0);
-        following.offer(process(1), "/b", 1);
-        following.offer(process(2), "/a/x", 1);
+        following.offer(process(1), "/b", || 1);
+        following.offer(process(2), "/a/x", || 1);
         for number in [1, 2] {
             following.note_process(process(number), WHAT, "one".into(), 5);
         }
         following.end(process(2));
         following.note_process(process(2), WHAT, "two".into(), 6);
         assert_eq!(following.take(6), None, "it is too soon");
-        following.offer(process(3), "/a", 10 * SECOND_NS);
+        following.offer(process(3), "/a", || 10 * SECOND_NS);
         assert!(!following.follows(process(3)));
         let batch = following.take(10 * SECOND_NS).expect("it has ended");
         assert!(batch.is_last && batch.left_out == LeftOut::default());
@@ -293,7 +305,7 @@ mod tests {
         let mut following = Following::new(order(TracedKind::Connection, 1_000), 0);
         let mut noted = 0;
         for number in 0..1_000 {
-            following.offer(process(number), "/a", 0);
+            following.offer(process(number), "/a", || 0);
             while following.follows(process(number)) {
                 following.note_process(process(number), WHAT, String::new(), 0);
                 noted += 1;
@@ -310,7 +322,7 @@ mod tests {
         order.pattern = TracePattern::new("news");
         let mut following = Following::new(order, 0);
         for (channel, position) in [("olds", 7), ("news", 7), ("news", 8)] {
-            following.offer_message(channel, position, 0);
+            following.offer_message(channel, position, || 0);
             following.note_message(WHAT, String::new(), 0);
             following.note_message(WHAT, String::new(), 0);
         }

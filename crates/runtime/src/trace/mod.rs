@@ -126,7 +126,7 @@ pub fn due_in_ms(now: Now) -> Option<u64> {
 pub fn offer(kind: TracedKind, process: ProcessId, name: fmt::Arguments<'_>) {
     with(|following| {
         if following.seeks(kind) {
-            following.offer(process, &text_of(name), moment_ns());
+            following.offer(process, &text_of(name), moment_ns);
         }
     });
 }
@@ -136,8 +136,14 @@ pub fn offer(kind: TracedKind, process: ProcessId, name: fmt::Arguments<'_>) {
 pub fn offer_url(process: ProcessId, host: &str, path: &str) {
     with(|following| {
         if following.seeks(TracedKind::Url) {
-            let host = if following.is_about_paths() { "" } else { host };
-            following.offer(process, &text_of(format_args!("{host}{path}")), moment_ns());
+            // Of the requests that come too fast there is only a count: they cost no text.
+            match following.is_about_paths() {
+                true => following.offer(process, path, moment_ns),
+                false => {
+                    let name = text_of(format_args!("{host}{path}"));
+                    following.offer(process, &name, moment_ns);
+                }
+            }
         }
     });
 }
@@ -227,7 +233,7 @@ pub(crate) fn close(process: ProcessId, reason: CloseReason) {
 pub fn offer_message(channel: &str, position: u64) {
     with(|following| {
         if following.seeks(TracedKind::Channel) {
-            following.offer_message(channel, position, moment_ns());
+            following.offer_message(channel, position, moment_ns);
         }
     });
 }

@@ -2,10 +2,12 @@
 
 mod look;
 mod orders;
+mod promotion;
 mod settings;
 
 use std::sync::Arc;
 
+use self::promotion::Promotion;
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::service::{ListenerIndex, SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
@@ -48,6 +50,8 @@ pub struct ControlPeers {
     pub log: Option<Endpoint>,
     /// The disks of caches, if any has one.
     pub cache_disk: Option<Endpoint>,
+    /// The writer of the store, if there is one.
+    pub store: Option<Endpoint>,
     /// The profiler.
     pub profiler: Endpoint,
     /// Whether there is a continuous profile.
@@ -62,6 +66,7 @@ pub struct Admin {
     waiting: Vec<ProcessId>,
     /// Requests that wait for a reload, each with the number of reloads at that time.
     reloading: Vec<(ProcessId, u64)>,
+    promotion: Promotion,
     /// Requests that wait until all schedulers have a setting.
     setting: Vec<ProcessId>,
     settings: Settings,
@@ -92,6 +97,7 @@ impl Admin {
             round: Round::default(),
             waiting: Vec::new(),
             reloading: Vec::new(),
+            promotion: Promotion::default(),
             setting: Vec::new(),
             settings: Settings::of(data),
             last_reload: Arc::default(),
@@ -220,8 +226,9 @@ impl Admin {
                 self.order(request, reply, context)
             }
             (Method::Post, "/upstreams") => Answer::Wait,
+            (Method::Post, "/store/promote") => self.promote(reply, context),
             (Method::Post, "/reload") => self.reload(reply, context.id),
-            (Method::Post, "/drain") => drain(reply),
+            (Method::Post, "/drain") => orders::drain(reply),
             _ => self.metrics(request, reply, context),
         }
     }
@@ -256,15 +263,6 @@ impl Admin {
             context.command(SchedulerCommand::Resume(process));
         }
     }
-}
-
-fn drain(reply: &mut Reply<'_>) -> Answer {
-    let status = match send_to_self(Signal::Terminate) {
-        Ok(()) => Status::ACCEPTED,
-        Err(_) => Status::INTERNAL_SERVER_ERROR,
-    };
-    reply.empty(status);
-    Answer::Done
 }
 
 impl Application for Admin {
@@ -330,6 +328,7 @@ impl Application for Admin {
             }
             ToControl::Traced(batch) => admin.tracing.add(from, &batch),
             ToControl::StoreWriter(stats) => admin.round.store = Some(*stats),
+            ToControl::Promoted(promoted) => admin.promotion.take(promoted, context),
             ToControl::Profiled(profiled) => {
                 if let Some(process) = admin.profiling.take(*profiled) {
                     context.command(SchedulerCommand::Resume(process));
@@ -393,6 +392,7 @@ impl Application for Admin {
         self.streams.on_gone(process);
         self.tracing.on_gone(process);
         self.setting.retain(|waiting| *waiting != process);
+        self.promotion.on_gone(process);
         self.profiling.on_gone(process);
     }
 }

@@ -18,6 +18,7 @@ use super::round::Round;
 use crate::link_report;
 use crate::maintenance::Switches;
 use crate::message::{PagesRead, ReloadReport, SchedulerReport};
+use crate::store_writer_stats::StoreWriterStats;
 use crate::upstream_report;
 
 /// The part of the status that needs no query.
@@ -34,7 +35,7 @@ pub(super) struct Known<'a> {
 pub(super) fn status(known: &Known<'_>, round: &Round, now: u64) -> Value {
     let Known { facts, phase, maintenance, reload, pages, certificates } = known;
     let answered = || round.reports.iter().flatten();
-    json!({
+    let mut value = json!({
         "version": env!("CARGO_PKG_VERSION"),
         "process": facts.process,
         "state": phase.as_str(),
@@ -59,7 +60,12 @@ pub(super) fn status(known: &Known<'_>, round: &Round, now: u64) -> Value {
         "cluster": link_report::together(answered().filter_map(|report| report.cluster.as_ref())),
         "memory_resident_bytes": sys::accounting::resident_bytes().ok(),
         "connection_slot_bytes": facts.slot_bytes,
-    })
+    });
+    // A store that is alone has no role to speak of.
+    if let Some(role) = round.store.as_ref().and_then(StoreWriterStats::role) {
+        put(&mut value, "store", role);
+    }
+    value
 }
 
 /// The upstreams of all schedulers together.

@@ -68,11 +68,11 @@ impl Connections {
             ToScheduler::Letter(letter) => site.on_letter(from, *letter, context),
             ToScheduler::Channels(letter) => site.channels().on_letter(from, *letter, context),
             ToScheduler::Stored(stored) => {
-                if let Some(mut store) = site.store() {
-                    store.on_stored(*stored, context);
-                }
+                let _alone = site.store().map(|mut store| store.on_stored(*stored, context));
             }
             ToScheduler::Committed => site.on_committed(context.now.monotonic_ms()),
+            // Without a transport all are lost, which stores are prepared for.
+            ToScheduler::Replication(_) => {}
             ToScheduler::Maintenance(source, switch) => site.set_maintenance(source, switch),
             ToScheduler::Upstream(order) => {
                 site.obey_for_upstream(&order, context.now.monotonic_ns);

@@ -180,7 +180,7 @@ kinds! {
         "The log has the error of the disk. Make room, or raise `size` in `[store]`."
     StoreStuck "store_stuck" Error Here
         "The writer of the store has not answered for a second: another program holds the lock of the \
-         store, or the disk does not write."
+         store, the disk does not write, or the store follows a leader that is away."
         "End the other program (`velodrome store import`, a backup) or look at the disk."
     SlowCommit "slow_commit" Warning Here
         "A commit of the store took 100 ms or longer: the disk is slow, or another program held the lock of \
@@ -189,6 +189,22 @@ kinds! {
     SlowCheckpoint "slow_checkpoint" Warning Here
         "A checkpoint of the store took 2 seconds or longer: the disk is slow."
         "After a power failure, more is replayed or lost. Use a faster disk."
+    StoreFenced "store_fenced" Error Here
+        "Another store has become the leader: this one refuses writes of its own and follows it. The cause \
+         names the file with what only this one had."
+        "Clients can go on here: writes are forwarded. Look into the file for changes that are missed."
+    ReplicaBehind "replica_behind" Warning Here
+        "A store that follows a leader does not catch up: its reads are older than they could be, and \
+         writes wait."
+        "Look at the network and at the disk of this server. `velodrome ctl status` has both numbers."
+    ReplicaSnapshot "replica_snapshot" Info Here
+        "A store that follows a leader takes a snapshot of it, because it is new, has missed too much, or \
+         has other records."
+        "None, if it ends. Reads go on with the state before."
+    ReplicaRefused "replica_refused" Error Here
+        "A store could not apply what its leader has sent."
+        "The cause has the reason: a database that `databases` in `[store]` does not name here, a full disk, \
+         or the store of another cluster."
     ServerDown "server_down" Warning Here
         "A server of an upstream gets no more requests because they, or its checks, fail."
         "Look at that server. `velodrome ctl upstreams` says why and since when."

@@ -119,7 +119,7 @@ pub fn serve(
     let control = launch_control(&data, &mut threads, &standing, control_path.clone())?;
     let state = store.as_ref().map_or(Ok(None), |store| threads.state(store))?;
     let room = Arc::new(UploadRoom::new(config.pages.uploads_size));
-    let store = store.map(|store| (store, config.store.clone()));
+    let store = openings::open_writer(config, store, user.as_ref())?;
     let uploads = uploads.map(|directory| (directory, room));
     let helpers = threads.start_helpers(log, store, uploads, &data.cache_directories)?;
     // All threads run, and this one may still sample them in the kernel.

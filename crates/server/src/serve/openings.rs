@@ -4,6 +4,7 @@
 //! Owns the rule that files made here belong to that user.
 
 use std::convert::Infallible;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 
 use acme::StartError;
-use config::{AcmeState, Config, FetchRules, ListenerAddress, StoreSync};
+use config::{AcmeState, Config, FetchRules, ListenerAddress, StoreDuty, StoreSettings, StoreSync};
 use pages::uploads;
 use runtime::diagnostic::{self, Level};
 use store::Store;
@@ -23,7 +24,7 @@ use super::requirements::{as_user, log_target};
 use super::stored_state;
 use crate::access::paths_of;
 use crate::cache_disk;
-use crate::limits::STORE_OPEN_PATIENCE;
+use crate::limits::{STORE_LEADER_WAIT_MS, STORE_OPEN_PATIENCE};
 use crate::load::ConfigSource;
 use crate::log_writer::LogTarget;
 use crate::sandbox::{self, Openings};
@@ -128,10 +129,16 @@ pub(super) fn open_store(
 ) -> Result<Option<Store>, ServeError> {
     let Some(directory) = &config.store.path else { return Ok(None) };
     let is_of_state = config.acme.state == AcmeState::Store;
+    let role = config.store.role;
     let settings = store::StoreOptions {
         databases: config.store.all_databases(),
         size: Some(config.store.size),
-        own_databases: is_of_state.then(|| stored_state::DATABASE.to_owned()).into_iter().collect(),
+        // A store with a role has what its leader has, whether this server uses it or not.
+        own_databases: (is_of_state || role.is_some())
+            .then(|| stored_state::DATABASE.to_owned())
+            .into_iter()
+            .collect(),
+        membership: role.map_or(store::Membership::Alone, |_| store::Membership::Member),
         // The writer reads too: it searches for expired keys. So does the control thread of certificates.
         readers: schedulers + 1 + usize::from(is_of_state),
         sync: match config.store.sync {
@@ -161,6 +168,44 @@ pub(super) fn open_store(
         );
     }
     Ok(Some(store))
+}
+
+/// A store, with what its writer's thread begins with.
+pub(super) struct WrittenStore {
+    pub(super) store: Store,
+    pub(super) writer: store::Writer,
+    pub(super) node: Option<store::Replicator>,
+    pub(super) settings: StoreSettings,
+}
+
+/// The writer of a store, and its node if the store has a role. It waits for other programs that write.
+pub(super) fn open_writer(
+    config: &Config,
+    store: Option<Store>,
+    user: Option<&User>,
+) -> Result<Option<WrittenStore>, ServeError> {
+    let Some(store) = store else { return Ok(None) };
+    let mut writer = store.writer();
+    let settings = config.store.clone();
+    let Some(duty) = settings.role else {
+        return Ok(Some(WrittenStore { store, writer, node: None, settings }));
+    };
+    let random = RandomState::new();
+    let options = store::ReplicatorOptions {
+        role: match duty {
+            StoreDuty::Leader => store::StoreRole::Leader,
+            StoreDuty::Replica => store::StoreRole::Replica,
+        },
+        me: store::ReplicationPeer(random.hash_one("node")),
+        origin: random.hash_one("history"),
+        wait_ms: STORE_LEADER_WAIT_MS,
+    };
+    let failed = |failure| {
+        let path = config.store.path.clone().unwrap_or_default();
+        ServeError::Store { path, failure }
+    };
+    let node = as_user(user, || store::Replicator::new(&mut writer, options).map_err(failed))?;
+    Ok(Some(WrittenStore { store, writer, node: Some(node), settings }))
 }
 
 /// Makes the directories of orders and of caches, before the sandbox closes what is above them.
@@ -236,6 +281,10 @@ pub(super) fn of(
     let of_upstreams = data.config.upstreams.iter().filter_map(|upstream| upstream.tls.as_ref());
     for file in of_upstreams.flat_map(|tls| tls.files()) {
         openings.read.extend(directories_of(file));
+    }
+    // The last records of a store with a role, snapshots of its leader, and what is set aside.
+    if data.config.store.role.is_some() {
+        openings.write.extend(data.config.store.path.clone());
     }
     for path in data.config.outside_files() {
         openings.read.extend(directories_of(path));

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use client::NameHelper;
-use config::StoreSettings;
 use pages::uploads::{UploadRoom, UploadWriter};
 use runtime::helper::{self, HelperThread};
 use runtime::mailbox::{Endpoint, EndpointRole, MailboxSeat, Waking, mesh};
@@ -17,6 +16,7 @@ use sys::log_file::LogFile;
 
 use super::continuous_profile;
 use super::error::ServeError;
+use super::openings::WrittenStore;
 use super::signals;
 use super::stored_state::{DATABASE, StoredState};
 use crate::admin::ControlPeers;
@@ -28,6 +28,7 @@ use crate::message::Message;
 use crate::password_helper::PasswordHelper;
 use crate::profile_helper::ProfileHelper;
 use crate::site::Helpers;
+use crate::store_node::StoreNode;
 use crate::store_writer::StoreWriter;
 
 /// The endpoints and their seats: schedulers first, then control, file, password, name and upload helpers, the
@@ -140,6 +141,7 @@ impl Threads {
             schedulers: self.schedulers,
             log: self.log,
             cache_disk: self.cache_disk,
+            store: self.store,
             profiler: self.profiler,
             keeps_profile: self.keeps_profile,
         }
@@ -161,7 +163,7 @@ impl Threads {
     pub(super) fn start_helpers(
         &mut self,
         log: Option<(LogTarget, LogFile)>,
-        store: Option<(Store, StoreSettings)>,
+        store: Option<WrittenStore>,
         uploads: Option<(&Path, Arc<UploadRoom>)>,
         caches: &[PathBuf],
     ) -> Result<signals::Helpers, ServeError> {
@@ -197,11 +199,15 @@ impl Threads {
             writer = Some(spawned.map_err(ServeError::Thread)?);
         }
         let mut stores = None;
-        if let (Some(endpoint), Some((store, settings))) = (self.store, store) {
+        if let (Some(endpoint), Some(written)) = (self.store, store) {
             let seat = self.take(usize::from(endpoint.0))?;
+            let WrittenStore { store, writer, node, settings } = written;
             let of_writer = store.clone();
             let control = super::post::endpoint(self.schedulers);
-            let make = move || StoreWriter::new(&of_writer, &settings, control);
+            let make = move || {
+                let node = node.map(|node| StoreNode::new(node, Endpoint(0)));
+                StoreWriter::new((&of_writer, writer, node), &settings, control)
+            };
             let writer = helper::spawn("store", seat, make).map_err(ServeError::Thread)?;
             stores = Some(signals::StoreHelper { endpoint, writer, store });
         }

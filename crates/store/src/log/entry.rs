@@ -15,6 +15,7 @@ pub(super) const HEAD: usize = 32;
 const PUT: u8 = b'p';
 const DELETE: u8 = b'd';
 const CLEAR: u8 = b'c';
+const PLACE: u8 = b'n';
 
 /// A change of one database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub(crate) enum Logged<'e> {
     Delete(&'e [u8]),
     /// Deletes all keys.
     Clear,
+    /// The store has this place in its history: only in the log, where each entry has its own.
+    Place(&'e [u8]),
 }
 
 /// The entry of the current transaction, while it is built.
@@ -46,13 +49,29 @@ impl Entry {
             Logged::Put(key, stored) => (PUT, key, stored),
             Logged::Delete(key) => (DELETE, key, &[][..]),
             Logged::Clear => (CLEAR, &[][..], &[][..]),
+            Logged::Place(place) => (PLACE, &[][..], place),
         };
         self.0.push(kind);
         for part in [database.as_bytes(), key, stored] {
             let length = u32::try_from(part.len()).expect("names, keys and values are limited");
-            self.0.extend(length.to_ne_bytes());
+            self.0.extend(length.to_le_bytes());
             self.0.extend(part);
         }
+    }
+
+    /// Appends the place of the store in its history.
+    pub(crate) fn add_place(&mut self, place: &[u8]) {
+        self.add("", Logged::Place(place));
+    }
+
+    /// Appends changes that were encoded before.
+    pub(crate) fn add_changes(&mut self, changes: &[u8]) {
+        self.0.extend_from_slice(changes);
+    }
+
+    /// The encoded changes.
+    pub(crate) fn change_bytes(&self) -> &[u8] {
+        self.0.get(HEAD..).unwrap_or_default()
     }
 
     /// Whether the entry has no changes.
@@ -97,15 +116,21 @@ impl<'l> ReadEntry<'l> {
     pub(crate) fn changes(
         self,
     ) -> impl Iterator<Item = Result<(&'l str, Logged<'l>), StoreFailure>> {
-        let mut rest = self.changes;
-        std::iter::from_fn(move || {
-            (!rest.is_empty()).then(|| change(&mut rest).ok_or_else(damaged))
-        })
+        changes(self.changes)
     }
 }
 
+/// The changes that these bytes are, each with the name of its database.
+pub(crate) fn changes(
+    mut rest: &[u8],
+) -> impl Iterator<Item = Result<(&str, Logged<'_>), StoreFailure>> {
+    std::iter::from_fn(move || (!rest.is_empty()).then(|| change(&mut rest).ok_or_else(damaged)))
+}
+
 fn damaged() -> StoreFailure {
-    StoreFailure::Storage("its log has a change that this version does not know".to_owned())
+    StoreFailure::Storage(
+        "its log or its leader has a change that this version does not know".to_owned(),
+    )
 }
 
 fn change<'l>(rest: &mut &'l [u8]) -> Option<(&'l str, Logged<'l>)> {
@@ -117,6 +142,7 @@ fn change<'l>(rest: &mut &'l [u8]) -> Option<(&'l str, Logged<'l>)> {
         PUT => Logged::Put(key, stored),
         DELETE => Logged::Delete(key),
         CLEAR => Logged::Clear,
+        PLACE => Logged::Place(stored),
         _ => return None,
     };
     Some((str::from_utf8(database).ok()?, change))
@@ -124,7 +150,7 @@ fn change<'l>(rest: &mut &'l [u8]) -> Option<(&'l str, Logged<'l>)> {
 
 fn part<'l>(rest: &mut &'l [u8]) -> Option<&'l [u8]> {
     let (length, parts) = rest.split_first_chunk()?;
-    let (part, parts) = parts.split_at_checked(u32::from_ne_bytes(*length) as usize)?;
+    let (part, parts) = parts.split_at_checked(u32::from_le_bytes(*length) as usize)?;
     *rest = parts;
     Some(part)
 }

@@ -30,8 +30,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use self::entry::HEAD;
-pub(crate) use self::entry::{Entry, Logged};
-pub(crate) use self::replay::replay;
+pub(crate) use self::entry::{Entry, Logged, changes};
+pub(crate) use self::replay::{repeat, replay};
 use crate::failure::StoreFailure;
 use crate::file::open;
 use crate::limits::{LOG_PIECE, LOG_SIZE};

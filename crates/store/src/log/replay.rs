@@ -12,6 +12,7 @@ use heed::RwTxn;
 
 use super::FILES;
 use super::entry::{Logged, ReadEntry};
+use crate::facts::{Fact, Facts};
 use crate::failure::StoreFailure;
 use crate::ffi::{MapOptions, open};
 use crate::file;
@@ -56,23 +57,30 @@ pub(crate) fn replay(directory: &Path, checkpoint: u64) -> Result<(), StoreFailu
     let Some(last) = entries.last() else { return Ok(()) };
     let map = open(directory, &MapOptions::default())?;
     let mut tables = Vec::new();
+    let mut place = None;
     for entry in &entries {
         for change in entry.changes() {
-            let (name, _) = change?;
-            if tables.iter().all(|(known, _)| *known != name) {
+            let (name, change) = change?;
+            if let Logged::Place(known) = change {
+                place = Some(known);
+            } else if tables.iter().all(|(known, _)| *known != name) {
                 tables.push((name, Table::open(&map, name, Whose::Clients)?));
             }
         }
     }
+    let facts = Facts::open(&map)?;
     let versions = Versions::of(&map)?.of_copy(last.transaction - checkpoint);
     versions.write(&map, |transaction| {
         for entry in &entries {
             for change in entry.changes() {
                 let (name, change) = change?;
-                let (_, table) =
-                    tables.iter().find(|(known, _)| *known == name).expect("opened above");
-                repeat(*table, transaction, change)?;
+                if let Some((_, table)) = tables.iter().find(|(known, _)| *known == name) {
+                    repeat(*table, transaction, change)?;
+                }
             }
+        }
+        if let (Some(facts), Some(place)) = (facts, place) {
+            facts.put(transaction, Fact::Place, place)?;
         }
         Ok(())
     })?;
@@ -80,7 +88,8 @@ pub(crate) fn replay(directory: &Path, checkpoint: u64) -> Result<(), StoreFailu
     Ok(())
 }
 
-fn repeat(
+/// Makes a change again. It may be there already.
+pub(crate) fn repeat(
     table: Table,
     transaction: &mut RwTxn<'_>,
     change: Logged<'_>,
@@ -96,5 +105,6 @@ fn repeat(
             table.delete(transaction, key, before)
         }
         Logged::Clear => table.clear(transaction),
+        Logged::Place(_) => Ok(()),
     }
 }

@@ -5,6 +5,7 @@
 use super::Writer;
 use crate::failure::StoreFailure;
 use crate::limits::EXPIRED_PER_COMMIT;
+use crate::replication::moved;
 use crate::table::Table;
 
 impl Writer {
@@ -13,6 +14,7 @@ impl Writer {
     /// # Errors
     /// If the file cannot be written.
     pub fn delete_expired(&mut self, now_ms: u64) -> Result<bool, StoreFailure> {
+        let now_ms = moved(now_ms, self.clock.ahead());
         // Usually no key has expired, and an empty commit would cost time.
         let mut due = Vec::new();
         let snapshot = self.map.read_txn()?;

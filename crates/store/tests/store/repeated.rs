@@ -17,7 +17,7 @@ const BOOT: std::ops::Range<usize> = 24..60;
 const SUM: usize = RECORD - 8;
 
 /// Changes the checkpoint to that of an earlier boot.
-fn start_kernel(directory: &Path) {
+pub(crate) fn start_kernel(directory: &Path) {
     let path = directory.join("checkpoint");
     let mut bytes = fs::read(&path).unwrap();
     for place in RECORDS {

@@ -40,7 +40,10 @@ impl Subscribers {
         }
         let signs = &self.orders.signs;
         let (begin_ns, end_ns) = (signs.begin_ns(), signs.end_ns());
-        let churn_ns = self.leaving.churn_ns.filter(|_| (begin_ns..end_ns).contains(&now_ns))?;
+        // When everything is published, only what is on its way remains to be received.
+        let is_publishing =
+            (begin_ns..end_ns).contains(&now_ns) && signs.sent() < self.orders.plan.messages;
+        let churn_ns = self.leaving.churn_ns.filter(|_| is_publishing)?;
         loop {
             let due_ns = begin_ns + churn_ns.saturating_mul(self.leaving.left + 1);
             if due_ns > now_ns {

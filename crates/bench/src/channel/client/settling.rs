@@ -3,7 +3,7 @@
 //! Owns when that is counted: when a subscriber leaves, and for all at the end.
 
 use super::Subscribers;
-use super::seats::Presence;
+use super::seats::{Absence, Presence};
 use crate::channel::check::{DeliveryFault, FaultKind};
 use crate::channel::signs::Ending;
 
@@ -62,8 +62,11 @@ impl Subscribers {
                 Presence::Here(_) if ending == Some(Ending::Whole) => {
                     self.settle_tail(number, &published);
                 }
-                Presence::Away { .. } => self.tally.workload.stay_away(),
-                Presence::Here(_) | Presence::Over | Presence::New => {}
+                Presence::Away { why: Absence::Cut, .. } if ending == Some(Ending::Whole) => {
+                    self.tally.workload.stay_away();
+                }
+                // One that comes for another is not missed: it expects only what is published from then on.
+                Presence::Away { .. } | Presence::Here(_) | Presence::Over | Presence::New => {}
             }
         }
     }

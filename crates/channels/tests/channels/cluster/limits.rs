@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use channels::{
     ChannelGlob, ChannelPolicy, ChannelRefusal, ClusterNews, ClusterOrder, HistoryRules, Offer,
-    Payload, Position, PublishReceipt, Publisher, Receipt, Rulebook, limits,
+    Payload, Position, PublishReceipt, Publisher, Receipt, Rulebook, SlowPolicy, limits,
 };
 use runtime::slots::ProcessId;
+use world::Stall;
 
 use super::Nodes;
 use super::bus::BusFaults;
@@ -176,5 +177,96 @@ fn a_position_that_was_never_given_out_is_answered_after_some_tries() {
         assert_eq!(heard(&nodes.received(node, client)), [Heard::At(id.clone()), Heard::Lost]);
         nodes.send(0, publisher, "pub d x\n");
         nodes.send(node, client, "unsub c\n");
+    }
+}
+
+fn dropping(behind: u64) -> Nodes {
+    let slow = SlowPolicy::DropOldest;
+    let policy = ChannelPolicy { history: KEPT, slow, behind, ..ChannelPolicy::default() };
+    let rules = Rulebook::new([(ChannelGlob::new("*"), policy)]);
+    Nodes::new(&[1, 1], &rules, 1, BusFaults::default())
+}
+
+#[test]
+fn a_slow_subscriber_is_told_that_it_misses_messages_because_numbers_do_not_show_it() {
+    let mut nodes = dropping(10_000);
+    let (reader, publisher) = (nodes.connect(0), nodes.connect(1));
+    nodes.send(0, reader, "sub c\n");
+    nodes.stages[0].world().client_stall(reader, Stall::Reading);
+    for number in 0..400 {
+        nodes.send(1, publisher, &format!("pub c {number}{}\n", "x".repeat(1_000)));
+    }
+    nodes.stages[0].world().client_stall(reader, Stall::Nothing);
+    let told = heard(&nodes.received(0, reader));
+    let lost = told.iter().position(|told| *told == Heard::Lost).expect("a loss");
+    let number = |told: Option<&Heard>| match told {
+        Some(Heard::Message(_, text)) => text.trim_end_matches('x').parse::<u32>().unwrap(),
+        other => panic!("{other:?}"),
+    };
+    let (before, after) = (number(told.get(lost - 2)), number(told.get(lost + 1)));
+    assert!(before + 1 < after, "{before} {after}");
+    assert_eq!(number(told.last()), 399);
+}
+
+#[test]
+fn a_subscriber_that_is_behind_is_told_of_another_epoch_when_it_catches_up() {
+    let mut nodes = dropping(10_000);
+    let (reader, publisher) = (nodes.connect(0), nodes.connect(1));
+    nodes.send(0, reader, "sub c\n");
+    nodes.stages[0].world().client_stall(reader, Stall::Reading);
+    let long = "x".repeat(1_000);
+    for _ in 0..400 {
+        nodes.send(1, publisher, &format!("pub c {long}\n"));
+    }
+    nodes.bus.streams[1].lose();
+    nodes.send(1, publisher, "pub c first\n");
+    nodes.send(1, publisher, "pub c second\n");
+    nodes.stages[0].world().client_stall(reader, Stall::Nothing);
+    let told = heard(&nodes.received(0, reader));
+    nodes.send(1, publisher, "pub c third\n");
+    let [.., Heard::At(_), Heard::Lost, Heard::Message(_, last)] = &told[..] else {
+        panic!("{:?}", &told[told.len() - 3..]);
+    };
+    assert_eq!(last, "second", "the first one has revealed the loss");
+    assert_eq!(messages(&nodes.received(0, reader)), ["third"]);
+}
+
+#[test]
+fn a_subscriber_that_falls_behind_with_a_loss_is_told_of_it_later() {
+    // What it is told of one channel makes the other too much.
+    let mut nodes = dropping(100);
+    let (reader, publisher) = (nodes.connect(0), nodes.connect(1));
+    nodes.send(0, reader, "sub c\nsub e\n");
+    nodes.received(0, reader);
+    nodes.bus.streams[1].lose();
+    nodes.stages[1].world().client_send(publisher, b"pub c a\npub e a\n");
+    for _ in 0..10 {
+        nodes.rest(1);
+        nodes.rest(0);
+        while nodes.arrive(0, 0, 100) > 0 {}
+        nodes.arrive(1, 0, 100);
+    }
+    nodes.pass(std::time::Duration::from_millis(20));
+    let told = heard(&nodes.received(0, reader));
+    assert_eq!(told.iter().filter(|told| **told == Heard::Lost).count(), 2, "{told:?}");
+    nodes.send(1, publisher, "pub e b\n");
+    assert_eq!(messages(&nodes.received(0, reader)), ["b"]);
+}
+
+#[test]
+fn a_message_that_comes_while_the_history_is_read_is_known_without_another_one() {
+    // What arrives first is drawn.
+    for seed in 0..8 {
+        let mut nodes = Nodes::new(&[1, 1], &rules(KEPT), seed, BusFaults::default());
+        let (reader, publisher) = (nodes.connect(0), nodes.connect(1));
+        nodes.stages[0].world().client_send(reader, b"sub c\n");
+        nodes.rest(0);
+        nodes.stages[1].world().client_send(publisher, b"pub c 1\n");
+        nodes.rest(1);
+        let told = heard(&nodes.received(0, reader));
+        let (Some(Heard::At(id)) | Some(Heard::Message(Some(id), _))) = told.last() else {
+            panic!("{told:?}");
+        };
+        assert!(id.ends_with("-1"), "seed {seed}: {told:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! Several nodes of one or two schedulers, and an in-memory cluster between them.
 //!
 //! Owns when which of them runs. `bus` is the network, `stream` the sequencer; `cases`, `limits` and `programs` are
-//! tests.
+//! tests, `watchers` and `weather` belong to the last.
 
 mod bus;
 mod cases;
@@ -9,6 +9,8 @@ mod limits;
 mod programs;
 
 mod stream;
+mod watchers;
+mod weather;
 
 use std::time::Duration;
 

@@ -6,28 +6,19 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use channels::{ChannelGlob, ChannelPolicy, HistoryRules, Presence, Rulebook, SlowPolicy};
+use channels::{ChannelGlob, Rulebook, SlowPolicy};
 use runtime::scheduler::TurnWait;
 use world::{ClientId, ClientState, Random, Stall};
 
 use super::Nodes;
 use super::bus::{BusFaults, stream_of};
+use super::watchers::Watcher;
+use super::weather::Weather;
 use crate::stage::{Heard, heard};
 
 const CHANNELS: [&str; 4] = ["a", "b", "c", "d"];
 const STEPS: u64 = 80;
 const USERS: usize = 4;
-
-/// What goes wrong in a program.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Weather {
-    /// Nothing: no message may be lost, and nobody may be told so.
-    Calm,
-    /// The network between nodes.
-    Rough,
-    /// Streams as well.
-    Stormy,
-}
 
 /// A position, with its epoch.
 type At = (String, u64);
@@ -55,39 +46,39 @@ struct Program {
     subscribers: Vec<Subscriber>,
     left: Vec<(&'static str, Option<At>)>,
     publishers: Vec<ClientId>,
+    watchers: Vec<Watcher>,
     texts: BTreeMap<(&'static str, At), String>,
+    /// Bytes of a message; with long ones a subscriber that stalls falls behind.
+    longest: u64,
     number: u64,
 }
 
 impl Program {
     fn new(seed: u64, weather: Weather) -> Self {
         let mut random = Random::new(seed);
-        let slow = [SlowPolicy::Disconnect, SlowPolicy::DropOldest, SlowPolicy::Latest];
-        let slow = slow[if weather == Weather::Calm { 0 } else { random.index(3) }];
-        let count = if weather == Weather::Calm { 40 } else { 1 + random.below(30) as u32 };
-        let age_ms = if weather == Weather::Calm { 600_000 } else { 20_000 };
-        let history = HistoryRules { count, bytes: 50_000, age_ms };
-        let behind =
-            if weather == Weather::Calm { 1_000_000 } else { 2_000 + random.below(20_000) };
-        let presence = Presence::On;
-        let rules = ChannelPolicy { slow, history, behind, presence, ..ChannelPolicy::default() };
+        let rules = weather.rules(&mut random);
+        let (slow, longest) = (rules.slow, weather.longest(&mut random));
         let rulebook = Rulebook::new([(ChannelGlob::new("*"), rules)]);
         let schedulers: Vec<u16> =
             (0..2 + random.below(2)).map(|_| 1 + random.below(2) as u16).collect();
-        let mut faults = BusFaults::default();
-        if weather != Weather::Calm {
-            let mut often =
-                |most| if random.chance(500_000) { random.below(most) as u32 } else { 0 };
-            faults.drop = often(100_000);
-            faults.repeat = often(200_000);
-            faults.reorder = often(200_000);
-            faults.lag = often(500_000);
-            faults.fail_read = often(200_000);
-        }
+        let faults = weather.faults(&mut random);
         let mut nodes = Nodes::new(&schedulers, &rulebook, seed, faults);
         let publishers = (0..schedulers.len()).map(|node| nodes.connect(node)).collect();
+        let watchers = (0..schedulers.len()).map(|node| Watcher::new(&mut nodes, node)).collect();
         let (subscribers, left, texts) = (Vec::new(), Vec::new(), BTreeMap::new());
-        Self { nodes, random, weather, slow, subscribers, left, publishers, texts, number: 0 }
+        Self {
+            nodes,
+            random,
+            weather,
+            slow,
+            subscribers,
+            left,
+            publishers,
+            watchers,
+            texts,
+            longest,
+            number: 0,
+        }
     }
 
     fn node(&mut self) -> usize {
@@ -159,7 +150,7 @@ impl Program {
         let mut lines = String::new();
         for _ in 0..1 + self.random.below(most) {
             self.number += 1;
-            let filler = "x".repeat(self.random.below(600) as usize);
+            let filler = "x".repeat(self.random.below(self.longest) as usize);
             let channel = CHANNELS[self.random.index(CHANNELS.len())];
             lines.push_str(&format!("pub {channel} m{}{filler}\n", self.number));
         }
@@ -223,6 +214,9 @@ impl Program {
         self.arrive();
         for at in 0..self.subscribers.len() {
             self.read(at);
+        }
+        for watcher in &mut self.watchers {
+            watcher.look(&mut self.nodes);
         }
     }
 
@@ -320,12 +314,21 @@ impl Program {
                 assert_eq!(*is_there, is_known, "{user} in {}", subscriber.channel);
             }
         }
+        for watcher in &mut self.watchers {
+            watcher.look(&mut self.nodes);
+        }
+        for watcher in &self.watchers {
+            let is_whole = watcher.count() == self.number;
+            assert!(is_whole || self.weather != Weather::Calm, "a pattern misses messages");
+        }
         let added: u64 = self.nodes.bus.streams.iter().map(|stream| stream.added).sum();
         assert_eq!(self.confirmed(), added, "each message that was added was confirmed");
         let here: Vec<(usize, ClientId)> =
             self.subscribers.iter().map(|of| (of.node, of.client)).collect();
         let publishers = self.publishers.clone().into_iter().enumerate();
-        for (node, client) in here.into_iter().chain(publishers) {
+        let watchers = self.watchers.iter().map(Watcher::client);
+        let watchers: Vec<_> = watchers.collect();
+        for (node, client) in here.into_iter().chain(publishers).chain(watchers) {
             self.nodes.stages[node].world().client_close(client);
         }
         self.nodes.pass(Duration::from_secs(70));

@@ -1,10 +1,11 @@
-//! Orders of an operator that every scheduler has to carry out.
+//! Orders of an operator that every scheduler, or the server, has to carry out.
 //!
 //! Owns their words, and that all schedulers get them.
 
 use http::{Answer, AnswerContext, Reply, Request};
 use proxy::Readiness;
 use runtime::mailbox::Endpoint;
+use sys::signal::{Signal, send_to_self};
 use wire::http::status::Status;
 
 use super::Admin;
@@ -76,4 +77,14 @@ impl Admin {
         reply.empty(if sent { Status::OK } else { Status::SERVICE_UNAVAILABLE });
         Answer::Done
     }
+}
+
+/// Has the main thread end the server.
+pub(super) fn drain(reply: &mut Reply<'_>) -> Answer {
+    let status = match send_to_self(Signal::Terminate) {
+        Ok(()) => Status::ACCEPTED,
+        Err(_) => Status::INTERNAL_SERVER_ERROR,
+    };
+    reply.empty(status);
+    Answer::Done
 }

@@ -1,0 +1,154 @@
+//! The node of a store with a role, on the thread of the store's writer.
+//!
+//! Owns which scheduler waits for which orders, and what is told of the node. Never decides who leads: `store` does.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ahash::HashMap;
+use runtime::helper::send_patiently;
+use runtime::mailbox::{Endpoint, Mailbox};
+use store::{
+    PromoteRefused, ReplicationEvent, ReplicationMoment, ReplicationNews, Replicator, StoreFailure,
+    StoreRole, Writer,
+};
+
+use crate::events::{Kind, Trouble};
+use crate::message::{Message, OrderedBy, StoreOrders, ToScheduler};
+use crate::store_writer_stats::StoreWriterStats;
+
+/// The node, and the orders that it has.
+pub(crate) struct StoreNode {
+    node: Replicator,
+    /// The scheduler whose processes own the transport.
+    link: Endpoint,
+    /// Who waits for the orders of each number.
+    sent: HashMap<u64, (Endpoint, Vec<OrderedBy>)>,
+    last: u64,
+}
+
+impl StoreNode {
+    /// A node whose messages this scheduler carries.
+    pub(crate) fn new(node: Replicator, link: Endpoint) -> Self {
+        Self { node, link, sent: HashMap::default(), last: 0 }
+    }
+
+    /// Takes the orders of a scheduler.
+    pub(crate) fn order(&mut self, from: Endpoint, orders: StoreOrders, now: ReplicationMoment) {
+        let StoreOrders { waiting, orders, .. } = orders;
+        self.last += 1;
+        self.sent.insert(self.last, (from, waiting));
+        self.node.order(self.last, orders, now);
+    }
+
+    /// Takes news of the transport.
+    pub(crate) fn hear(
+        &mut self,
+        writer: &mut Writer,
+        news: ReplicationNews,
+        now: ReplicationMoment,
+    ) -> Result<(), StoreFailure> {
+        self.node.hear(writer, news, now)
+    }
+
+    /// Makes the store the leader. Returns its term, or why it is none.
+    pub(crate) fn promote(
+        &mut self,
+        writer: &mut Writer,
+        now: ReplicationMoment,
+    ) -> Result<u64, String> {
+        match self.node.promote(writer, now) {
+            Ok(term) => Ok(term.number),
+            Err(PromoteRefused::Leads) => Err("the store is the leader".to_owned()),
+            Err(PromoteRefused::HasNothing) => Err("the store has no records of a leader yet: \
+                promote another one, or let it take a snapshot first"
+                .to_owned()),
+            Err(PromoteRefused::Store(failure)) => Err(failure.to_string()),
+        }
+    }
+
+    /// Does what is due, and sends what follows from it. Returns the milliseconds until something else is due.
+    pub(crate) fn turn(
+        &mut self,
+        writer: &mut Writer,
+        mailbox: &mut Mailbox<Message>,
+        now: ReplicationMoment,
+    ) -> Result<u64, StoreFailure> {
+        // A panic is a defect of the store. Nobody is told that a change was made that was not.
+        let turned = catch_unwind(AssertUnwindSafe(|| self.node.turn(writer, now)));
+        let panicked = |_| Err(StoreFailure::Storage("its node panicked".to_owned()));
+        let turned = turned.unwrap_or_else(panicked);
+        for (number, results) in self.node.take_done() {
+            let Some((from, waiting)) = self.sent.remove(&number) else { continue };
+            let stored = waiting.into_iter().zip(results).collect();
+            // A scheduler has at most two unanswered messages, so its mailbox has room.
+            let _nobody_turns =
+                send_patiently(mailbox, from, ToScheduler::Stored(Box::new(stored)).into());
+        }
+        let orders = self.node.take_orders();
+        if !orders.is_empty() {
+            let message = ToScheduler::Replication(Box::new(orders));
+            // A transport that is too slow loses messages.
+            let _lost = mailbox.send(self.link, message.into());
+        }
+        turned
+    }
+
+    /// What an operator should know.
+    pub(crate) fn take_troubles(&mut self) -> impl Iterator<Item = Trouble> {
+        self.node.take_events().into_iter().map(|event| trouble(&event))
+    }
+
+    /// Writes what the node says of itself.
+    pub(crate) fn note(
+        &self,
+        writer: &mut Writer,
+        stats: &mut StoreWriterStats,
+        now: ReplicationMoment,
+    ) {
+        if let Ok(status) = self.node.status(writer, now) {
+            stats.is_member = 1;
+            stats.term = status.term.number;
+            stats.record = status.number;
+            stats.leader_record = status.leader_number;
+            stats.leads = u64::from(status.role == StoreRole::Leader);
+            stats.hears_leader = u64::from(status.hears_leader);
+        }
+    }
+}
+
+fn trouble(event: &ReplicationEvent) -> Trouble {
+    match event {
+        ReplicationEvent::Fenced(term) => {
+            let text = format!("the store follows the leader of term {} now", term.number);
+            Trouble::new(Kind::StoreFenced, "", text)
+        }
+        ReplicationEvent::SetAside(aside) => {
+            let text = format!(
+                "records {} to {} are not in the history of the leader: they are in `{}`",
+                aside.first,
+                aside.last,
+                aside.path.display()
+            );
+            Trouble::new(Kind::StoreFenced, "", text)
+        }
+        ReplicationEvent::SnapshotBegun(number) => {
+            let text = format!("a snapshot of the leader is requested, behind record {number}");
+            Trouble::new(Kind::ReplicaSnapshot, "", text)
+        }
+        ReplicationEvent::SnapshotTaken(number) => {
+            let text = format!("the store has the snapshot of record {number}");
+            Trouble::new(Kind::ReplicaSnapshot, "", text)
+        }
+        ReplicationEvent::Behind(number, leader) => {
+            let text = format!("the store is at record {number}, its leader at {leader}");
+            Trouble::new(Kind::ReplicaBehind, "", text)
+        }
+        ReplicationEvent::NotApplied(why) => {
+            Trouble::new(Kind::ReplicaRefused, "", format!("what the leader sent: {why}"))
+        }
+        ReplicationEvent::OtherHistory(peer) => {
+            let text = format!("node {:016x} has a store with another history", peer.0);
+            Trouble::new(Kind::ReplicaRefused, "", text)
+        }
+    }
+}

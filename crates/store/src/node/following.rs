@@ -1,0 +1,324 @@
+//! What a replica does: it applies the records of its leader in order, and asks for those that it has missed.
+//!
+//! Owns what it knows of its leader. Never writes anything that no leader has sent.
+
+use std::sync::Arc;
+
+use super::events::ReplicationEvent;
+use super::forwards::Forwards;
+use super::post::{Post, ReplicationMoment};
+use super::taking::Taking;
+use crate::failure::StoreFailure;
+use crate::limits::{APPLIED_SIZE, ASK_AGAIN_MS, BEHIND_MS, LEADER_AWAY_MS};
+use crate::replication::{
+    ClockWatch, CommitRecord, ReplicationPeer, StorePosition, Talk, TalkHead, Unfollowed,
+    decode_results, move_result,
+};
+use crate::writer::Writer;
+
+/// The leader, as it was last heard.
+#[derive(Clone, Copy, Debug)]
+struct KnownLeader {
+    peer: ReplicationPeer,
+    heard_ms: u64,
+    position: StorePosition,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Following {
+    pub(super) forwards: Forwards,
+    leader: Option<KnownLeader>,
+    /// Where the store is.
+    position: Option<StorePosition>,
+    /// Records that follow it.
+    pending: Vec<Arc<[u8]>>,
+    /// After those records.
+    ahead: Option<StorePosition>,
+    /// Whether records are missing.
+    lacks: bool,
+    /// The question that is not answered, and when it was asked.
+    ask: Option<(u64, u64)>,
+    taking: Option<Taking>,
+    /// Since when the store is not where its leader is.
+    behind_since: Option<u64>,
+    is_behind_told: bool,
+    clock: ClockWatch,
+}
+
+impl Following {
+    pub(super) fn new(position: Option<StorePosition>) -> Self {
+        Self { position, ahead: position, ..Self::default() }
+    }
+
+    pub(super) fn position(&self) -> Option<StorePosition> {
+        self.position
+    }
+
+    pub(super) fn leader(&self) -> Option<ReplicationPeer> {
+        self.leader.map(|leader| leader.peer)
+    }
+
+    pub(super) fn leader_number(&self) -> u64 {
+        self.leader.map_or(0, |leader| leader.position.number)
+    }
+
+    pub(super) fn behind_ms(&self, now_ms: u64) -> u64 {
+        self.behind_since.map_or(0, |since| now_ms.saturating_sub(since))
+    }
+
+    pub(super) fn lose_leader(&mut self) {
+        self.leader = None;
+        self.ask = None;
+    }
+
+    /// Another leader begins: what the last one has answered may never be in its history.
+    pub(super) fn end_term(&mut self) {
+        self.lose_leader();
+        // Pieces of two histories would make neither.
+        self.taking = None;
+        self.forwards.end_term(&self.position.unwrap_or_default());
+    }
+
+    /// Applies what is there, before the store leads.
+    pub(super) fn settle(
+        &mut self,
+        writer: &mut Writer,
+        events: &mut Vec<ReplicationEvent>,
+    ) -> Result<(), StoreFailure> {
+        self.taking = None;
+        self.apply(writer, events)
+    }
+
+    /// What was sent while the transport was away is missing.
+    pub(super) fn ask_soon(&mut self) {
+        (self.lacks, self.ask) = (true, None);
+    }
+
+    pub(super) fn on_talk(
+        &mut self,
+        writer: &mut Writer,
+        post: &mut Post,
+        (head, talk): (TalkHead, Talk),
+        events: &mut Vec<ReplicationEvent>,
+        now: ReplicationMoment,
+    ) -> Result<(), StoreFailure> {
+        match talk {
+            Talk::Lead { position, time_ms } => {
+                self.on_leader(head.from, position, now.ms);
+                self.clock.note(writer.clock(), time_ms, now.unix_ms);
+            }
+            Talk::Records { answer, last, records } => {
+                self.on_leader(head.from, last, now.ms);
+                let asked = self.ask.is_some_and(|(ask, _)| ask == answer);
+                if asked {
+                    (self.ask, self.lacks) = (None, false);
+                }
+                for record in records {
+                    self.on_record(writer, record)?;
+                }
+                let base = self.base().map_or(0, |position| position.number);
+                self.lacks |= asked && base < last.number;
+            }
+            Talk::Take { ask, shared } if self.ask.is_some_and(|(own, _)| own == ask) => {
+                self.ask = None;
+                if let Some(leader) = self.leader() {
+                    self.begin_snapshot(writer, post, (leader, shared), (events, now))?;
+                }
+            }
+            Talk::Piece { load, cursor, piece } => {
+                if let Some(taking) = &mut self.taking {
+                    taking.on_piece(post, (load, &cursor), piece, now.ms)?;
+                }
+            }
+            Talk::Done { order, at, bytes } => {
+                if let Ok(mut results) = decode_results(&bytes) {
+                    let ahead = writer.clock().ahead();
+                    for executed in results.iter_mut().flatten() {
+                        move_result(executed, -ahead);
+                    }
+                    self.forwards.on_done((head.from, order), at, results);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// After the last record that is there, in the store or on its way into it.
+    fn base(&self) -> Option<StorePosition> {
+        match &self.taking {
+            Some(taking) => taking.follows(),
+            None => self.ahead,
+        }
+    }
+
+    fn on_leader(&mut self, peer: ReplicationPeer, position: StorePosition, heard_ms: u64) {
+        let is_new = self.leader.is_none_or(|leader| leader.peer != peer);
+        if is_new {
+            self.ask = None;
+            self.forwards.on_new_leader(peer);
+            self.clock = ClockWatch::default();
+            // Its snapshot has other cursors, and perhaps another end.
+            self.taking.take_if(|taking| taking.leader() != peer);
+        }
+        self.leader = Some(KnownLeader { peer, heard_ms, position });
+        let is_there = self
+            .base()
+            .is_some_and(|base| base.number == position.number && base.hash == position.hash);
+        self.lacks |= is_new || (!is_there && self.taking.is_none());
+    }
+
+    fn on_record(&mut self, writer: &mut Writer, bytes: Arc<[u8]>) -> Result<(), StoreFailure> {
+        let Ok(record) = CommitRecord::decode(&bytes) else {
+            self.lacks = true;
+            return Ok(());
+        };
+        let followed = match (&mut self.taking, self.ahead) {
+            (Some(taking), _) => taking.add(&record, &bytes)?,
+            (None, Some(ahead)) => record.after(&ahead).map(|next| {
+                self.ahead = Some(next);
+                self.pending.push(Arc::clone(&bytes));
+            }),
+            (None, None) => Err(Unfollowed::Behind),
+        };
+        match followed {
+            Ok(()) | Err(Unfollowed::Fenced) => {}
+            Err(Unfollowed::Known) => {
+                let known = writer.hash_at(record.number);
+                self.lacks |=
+                    self.taking.is_none() && known.is_some_and(|hash| hash != record.hash);
+            }
+            Err(Unfollowed::Behind | Unfollowed::Broken) => self.lacks = true,
+        }
+        Ok(())
+    }
+
+    fn begin_snapshot(
+        &mut self,
+        writer: &mut Writer,
+        post: &mut Post,
+        (leader, shared): (ReplicationPeer, u64),
+        (events, now): (&mut Vec<ReplicationEvent>, ReplicationMoment),
+    ) -> Result<(), StoreFailure> {
+        self.drop_pending();
+        let number = self.position.map_or(0, |position| position.number);
+        // What is set aside already is not set aside again for another attempt.
+        if self.taking.is_none()
+            && number > shared
+            && let Some(aside) = writer.set_aside(shared)?
+        {
+            events.push(ReplicationEvent::SetAside(aside));
+        }
+        // The file of one that was begun is removed before the next one has its own.
+        self.taking = None;
+        self.taking = Some(Taking::begin(&writer.directory(), post, leader, now.ms)?);
+        events.push(ReplicationEvent::SnapshotBegun(number));
+        Ok(())
+    }
+
+    fn drop_pending(&mut self) {
+        self.pending.clear();
+        self.ahead = self.position;
+    }
+
+    pub(super) fn turn(
+        &mut self,
+        writer: &mut Writer,
+        post: &mut Post,
+        events: &mut Vec<ReplicationEvent>,
+        now: ReplicationMoment,
+    ) -> Result<u64, StoreFailure> {
+        self.leader.take_if(|leader| now.ms >= leader.heard_ms + LEADER_AWAY_MS);
+        self.apply(writer, events)?;
+        self.finish_snapshot(writer, post, events)?;
+        if let Some(taking) = &mut self.taking {
+            taking.turn(post, now.ms);
+            self.lacks |= taking.lacks_records();
+        }
+        self.ask(writer, post, now.ms)?;
+        self.watch_lag(events, now.ms);
+        let wait = self.forwards.until_ms().map_or(u64::MAX, |until| until.saturating_sub(now.ms));
+        Ok(wait.min(ASK_AGAIN_MS))
+    }
+
+    fn apply(
+        &mut self,
+        writer: &mut Writer,
+        events: &mut Vec<ReplicationEvent>,
+    ) -> Result<(), StoreFailure> {
+        while !self.pending.is_empty() {
+            let mut size = 0;
+            let mut is_within = |record: &Arc<[u8]>| {
+                let fits = size < APPLIED_SIZE;
+                size += record.len();
+                fits
+            };
+            let count = self.pending.iter().take_while(|record| is_within(record)).count();
+            let records: Vec<_> = self.pending.drain(..count).collect();
+            if let Err(failure) = writer.apply(&records) {
+                self.position = writer.position()?;
+                self.drop_pending();
+                self.lacks = true;
+                events.push(ReplicationEvent::NotApplied(failure));
+                return Ok(());
+            }
+            self.position = writer.position()?;
+        }
+        Ok(())
+    }
+
+    fn finish_snapshot(
+        &mut self,
+        writer: &mut Writer,
+        post: &mut Post,
+        events: &mut Vec<ReplicationEvent>,
+    ) -> Result<(), StoreFailure> {
+        let Some(taking) = &mut self.taking else { return Ok(()) };
+        let Some((spool, end)) = taking.whole() else { return Ok(()) };
+        let replaced = writer.replace(spool, &end);
+        self.taking = None;
+        self.position = writer.position()?;
+        self.drop_pending();
+        post.head.origin = self.position.map_or(0, |position| position.origin);
+        events.push(match replaced {
+            Ok(()) => ReplicationEvent::SnapshotTaken(end.position.number),
+            Err(failure) => ReplicationEvent::NotApplied(failure),
+        });
+        self.lacks = true;
+        Ok(())
+    }
+
+    fn ask(
+        &mut self,
+        writer: &mut Writer,
+        post: &mut Post,
+        now_ms: u64,
+    ) -> Result<(), StoreFailure> {
+        let is_due = self.ask.is_none_or(|(_, asked_ms)| now_ms >= asked_ms + ASK_AGAIN_MS);
+        let Some(leader) = self.leader().filter(|_| self.lacks && is_due) else { return Ok(()) };
+        if self.taking.as_ref().is_some_and(|taking| taking.follows().is_none()) {
+            return Ok(());
+        }
+        let (ask, position) = (post.next_number(), self.base());
+        self.ask = Some((ask, now_ms));
+        // In a snapshot that is not whole the terms are those of the leader.
+        let starts =
+            if self.taking.is_some() { Vec::new() } else { writer.standing()?.starts.clone() };
+        post.tell(leader, &Talk::Ask { ask, position, starts });
+        Ok(())
+    }
+
+    fn watch_lag(&mut self, events: &mut Vec<ReplicationEvent>, now_ms: u64) {
+        let number = self.position.map_or(0, |position| position.number);
+        let leader = self.leader_number();
+        if number >= leader && self.position.is_some() && self.leader.is_some() {
+            (self.behind_since, self.is_behind_told) = (None, false);
+            return;
+        }
+        let since = *self.behind_since.get_or_insert(now_ms);
+        if !self.is_behind_told && now_ms >= since + BEHIND_MS {
+            self.is_behind_told = true;
+            events.push(ReplicationEvent::Behind(number, leader));
+        }
+    }
+}

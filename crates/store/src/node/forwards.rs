@@ -1,0 +1,180 @@
+//! Orders of a replica's clients on their way to the leader.
+//!
+//! Owns their order, and how long each may take. A client gets its answer when this store has what the leader has
+//! written for it, so its next read sees it. No order is sent twice: an answer that does not come may be that of an
+//! order that was executed.
+
+use std::collections::VecDeque;
+
+use super::events::DoneOrders;
+use super::post::{Post, ReplicationMoment};
+use crate::failure::StoreFailure;
+use crate::limits::FORWARDED;
+use crate::order::{Executed, Order};
+use crate::replication::{
+    ReplicationPeer, StorePosition, Talk, encode_orders, move_orders, move_result, moved,
+};
+use crate::writer::Writer;
+
+/// What has become of a message of orders.
+#[derive(Debug)]
+enum State {
+    /// It waits for its turn, or for a leader.
+    Waiting(Vec<Order>),
+    /// The leader has it, under this number.
+    Sent(ReplicationPeer, u64),
+    /// Its results are there; this store has to reach that position.
+    Answered(StorePosition, Vec<Result<Executed, StoreFailure>>),
+    /// It has failed.
+    Failed(StoreFailure),
+}
+
+#[derive(Debug)]
+struct Forward {
+    number: u64,
+    count: usize,
+    until_ms: u64,
+    state: State,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Forwards {
+    queue: VecDeque<Forward>,
+    done: Vec<DoneOrders>,
+}
+
+impl Forwards {
+    pub(super) fn add(&mut self, number: u64, orders: Vec<Order>, until_ms: u64) {
+        let (count, state) = (orders.len(), State::Waiting(orders));
+        self.queue.push_back(Forward { number, count, until_ms, state });
+    }
+
+    /// The leader has answered.
+    pub(super) fn on_done(
+        &mut self,
+        (from, order): (ReplicationPeer, u64),
+        at: StorePosition,
+        results: Vec<Result<Executed, StoreFailure>>,
+    ) {
+        let is_it = |forward: &&mut Forward| matches!(forward.state, State::Sent(peer, sent) if (peer, sent) == (from, order));
+        let Some(forward) = self.queue.iter_mut().find(is_it) else { return };
+        forward.state = match results.into_iter().map(Some).collect::<Vec<_>>() {
+            mut results if results.len() == 1 && forward.count != 1 => match results[0].take() {
+                Some(Err(failure)) => State::Failed(failure),
+                _ => State::Failed(StoreFailure::LeaderSilent),
+            },
+            results if results.len() == forward.count => {
+                State::Answered(at, results.into_iter().flatten().collect())
+            }
+            _ => State::Failed(StoreFailure::LeaderSilent),
+        };
+    }
+
+    /// Another program leads in the same term: it knows nothing of what the last one was sent.
+    pub(super) fn on_new_leader(&mut self, leader: ReplicationPeer) {
+        for forward in &mut self.queue {
+            if matches!(forward.state, State::Sent(peer, _) if peer != leader) {
+                forward.fail();
+            }
+        }
+    }
+
+    /// Another term begins, and this store is at that position.
+    pub(super) fn end_term(&mut self, position: &StorePosition) {
+        for forward in &mut self.queue {
+            match forward.state {
+                State::Sent(..) => forward.fail(),
+                State::Answered(at, _) if !is_at(position, &at) => forward.fail(),
+                _ => {}
+            }
+        }
+    }
+
+    /// Sends what may be sent, and answers what is done, in the order in which it came.
+    pub(super) fn turn(
+        &mut self,
+        writer: &mut Writer,
+        (post, leader): (&mut Post, Option<ReplicationPeer>),
+        names: &[String],
+        (position, now): (&StorePosition, ReplicationMoment),
+    ) {
+        while let Some(front) = self.queue.front_mut() {
+            front.step(writer, (position, now));
+            let Some(results) = front.results(position) else { break };
+            self.done.push((front.number, results));
+            self.queue.pop_front();
+        }
+        let Some(leader) = leader else { return };
+        for forward in self.queue.iter_mut().take(FORWARDED) {
+            if let State::Waiting(orders) = &mut forward.state {
+                move_orders(orders, writer.clock().ahead());
+                let (order, bytes) = (post.next_number(), encode_orders(orders, names));
+                post.tell(leader, &Talk::Orders { order, bytes });
+                forward.state = State::Sent(leader, order);
+            }
+        }
+    }
+
+    /// Fails all: this store is the leader now, and knows what was executed and what was not only of those that wait.
+    pub(super) fn give_up(&mut self) -> Vec<DoneOrders> {
+        for mut forward in self.queue.drain(..) {
+            forward.fail();
+            let results = forward.results(&StorePosition::default());
+            self.done.extend(results.map(|results| (forward.number, results)));
+        }
+        self.take_done()
+    }
+
+    pub(super) fn take_done(&mut self) -> Vec<DoneOrders> {
+        std::mem::take(&mut self.done)
+    }
+
+    /// The time at which the first one fails.
+    pub(super) fn until_ms(&self) -> Option<u64> {
+        self.queue.front().map(|forward| forward.until_ms)
+    }
+}
+
+impl Forward {
+    /// Executes orders that only read, or gives up what takes too long. It is the first one.
+    fn step(&mut self, writer: &mut Writer, (position, now): (&StorePosition, ReplicationMoment)) {
+        match &self.state {
+            State::Waiting(orders) if !orders.iter().any(Order::changes) => {
+                let ahead = writer.clock().ahead();
+                let mut results = writer.execute(orders, moved(now.unix_ms, ahead));
+                for executed in results.iter_mut().flatten() {
+                    move_result(executed, -ahead);
+                }
+                self.state = State::Answered(StorePosition::default(), results);
+            }
+            State::Answered(at, _) if is_at(position, at) => {}
+            State::Failed(_) => {}
+            _ if now.ms >= self.until_ms => self.fail(),
+            _ => {}
+        }
+    }
+
+    fn fail(&mut self) {
+        let why = match &self.state {
+            State::Waiting(_) => StoreFailure::LeaderAway,
+            State::Sent(..) | State::Answered(..) => StoreFailure::LeaderSilent,
+            State::Failed(_) => return,
+        };
+        self.state = State::Failed(why);
+    }
+
+    /// Its results, if a store at this position may give them.
+    fn results(&mut self, position: &StorePosition) -> Option<Vec<Result<Executed, StoreFailure>>> {
+        match &mut self.state {
+            State::Answered(at, results) if is_at(position, at) => Some(std::mem::take(results)),
+            State::Failed(failure) => Some(vec![Err(failure.clone()); self.count]),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a store at this position has what one at the other had. The numbers of a store that has left the history of
+/// its leader may be higher, in an earlier term.
+fn is_at(position: &StorePosition, other: &StorePosition) -> bool {
+    position.term >= other.term && position.number >= other.number
+}

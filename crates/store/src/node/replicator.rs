@@ -1,0 +1,262 @@
+//! The node of a store: its role, and when that ends.
+//!
+//! Owns the terms: whoever hears of a later one leads no more. `leading` has what a leader does, `following` what a
+//! replica does.
+
+use super::events::{
+    DoneOrders, PromoteRefused, ReplicationEvent, ReplicationStatus, ReplicatorOptions, StoreRole,
+};
+use super::following::Following;
+use super::leading::Leading;
+use super::post::{Post, ReplicationMoment, ReplicationNews, ReplicationOrder};
+use crate::failure::StoreFailure;
+use crate::order::Order;
+use crate::replication::{Assembly, LeaderTerm, ReplicationPeer, StorePosition, Talk, TalkHead};
+use crate::writer::Writer;
+
+#[derive(Debug)]
+enum Part {
+    Leader(Leading),
+    Replica(Box<Following>),
+}
+
+/// The node of a store.
+#[derive(Debug)]
+pub struct Replicator {
+    post: Post,
+    part: Part,
+    assembly: Assembly,
+    names: Vec<String>,
+    wait_ms: u64,
+    done: Vec<DoneOrders>,
+    events: Vec<ReplicationEvent>,
+    /// A node with another history that was reported.
+    stranger: Option<ReplicationPeer>,
+}
+
+impl Replicator {
+    /// The node of a store, whose writer joins its history.
+    ///
+    /// # Errors
+    /// If the store has records of its own and no history, and is to be a replica; or if it fails.
+    pub fn new(writer: &mut Writer, options: ReplicatorOptions) -> Result<Self, StoreFailure> {
+        writer.join()?;
+        let standing = writer.standing()?.clone();
+        let mut position = writer.position()?;
+        let is_new = position.is_none() && standing.heard == LeaderTerm::default();
+        if is_new && options.role == StoreRole::Leader {
+            writer.found(options.origin, options.me.0)?;
+            position = writer.position()?;
+        } else if is_new && !writer.is_empty()? {
+            return Err(StoreFailure::Storage(
+                "it has records of its own, and a replica has those of its leader: give it an empty directory"
+                    .to_owned(),
+            ));
+        }
+        let mut post = Post::new(options.me);
+        post.head.origin = position.map_or(0, |position| position.origin);
+        post.head.heard = writer.standing()?.heard;
+        let part = if writer.standing()?.leads {
+            Part::Leader(Leading::default())
+        } else {
+            Part::Replica(Box::new(Following::new(position)))
+        };
+        Ok(Self {
+            post,
+            part,
+            assembly: Assembly::default(),
+            names: writer.names().to_vec(),
+            wait_ms: options.wait_ms,
+            done: Vec::new(),
+            events: Vec::new(),
+            stranger: None,
+        })
+    }
+
+    /// Takes orders of clients. [`take_done`](Self::take_done) gives their results, those of one number together.
+    pub fn order(&mut self, number: u64, orders: Vec<Order>, now: ReplicationMoment) {
+        match &mut self.part {
+            Part::Leader(leading) => leading.order(number, orders),
+            Part::Replica(following) => {
+                following.forwards.add(number, orders, now.ms + self.wait_ms);
+            }
+        }
+    }
+
+    /// Takes news of the transport.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub fn hear(
+        &mut self,
+        writer: &mut Writer,
+        news: ReplicationNews,
+        now: ReplicationMoment,
+    ) -> Result<(), StoreFailure> {
+        match news {
+            ReplicationNews::Heard(part) => {
+                // What cannot be read is of another version, or damaged: then it is missing, and is asked for.
+                let whole = self.assembly.take(&part);
+                if let Some(Ok((head, talk))) = whole.map(|whole| Talk::decode(&whole)) {
+                    self.on_talk(writer, head, talk, now)?;
+                }
+            }
+            ReplicationNews::Away => {
+                if let Part::Replica(following) = &mut self.part {
+                    following.lose_leader();
+                }
+            }
+            ReplicationNews::Back => match &mut self.part {
+                Part::Leader(leading) => leading.lead_soon(),
+                Part::Replica(following) => following.ask_soon(),
+            },
+        }
+        Ok(())
+    }
+
+    fn on_talk(
+        &mut self,
+        writer: &mut Writer,
+        head: TalkHead,
+        talk: Talk,
+        now: ReplicationMoment,
+    ) -> Result<(), StoreFailure> {
+        let own = self.post.head;
+        if head.from == own.from || head.to.is_some_and(|to| to != own.from) {
+            return Ok(());
+        }
+        if head.origin != own.origin && head.origin != 0 && own.origin != 0 {
+            if self.stranger.replace(head.from) != Some(head.from) {
+                self.events.push(ReplicationEvent::OtherHistory(head.from));
+            }
+            return Ok(());
+        }
+        if head.heard > own.heard {
+            self.on_later_term(writer, head.heard)?;
+        } else if head.heard < own.heard && talk != Talk::Hello {
+            self.post.tell(head.from, &Talk::Hello);
+        }
+        let is_of_now = head.heard == self.post.head.heard;
+        match &mut self.part {
+            Part::Leader(leading) => {
+                leading.on_talk(writer, &mut self.post, (head.from, talk), &self.names)
+            }
+            Part::Replica(following) if is_of_now => {
+                following.on_talk(writer, &mut self.post, (head, talk), &mut self.events, now)
+            }
+            Part::Replica(_) => Ok(()),
+        }
+    }
+
+    fn on_later_term(&mut self, writer: &mut Writer, term: LeaderTerm) -> Result<(), StoreFailure> {
+        writer.hear(term)?;
+        self.post.head.heard = term;
+        match &mut self.part {
+            Part::Leader(leading) => {
+                let waiting = leading.take_local();
+                self.events.push(ReplicationEvent::Fenced(term));
+                let following = Following::new(writer.position()?);
+                self.part = Part::Replica(Box::new(following));
+                // They were not executed, and the client may send them to the new leader.
+                let refused = |orders: Vec<Order>| vec![Err(StoreFailure::Replica); orders.len()];
+                self.done
+                    .extend(waiting.into_iter().map(|(number, orders)| (number, refused(orders))));
+            }
+            Part::Replica(following) => following.end_term(),
+        }
+        Ok(())
+    }
+
+    /// Does what is due: executes orders, applies records, asks again. Returns the milliseconds until something else is
+    /// due.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub fn turn(
+        &mut self,
+        writer: &mut Writer,
+        now: ReplicationMoment,
+    ) -> Result<u64, StoreFailure> {
+        match &mut self.part {
+            Part::Leader(leading) => leading.turn(writer, &mut self.post, &mut self.done, now),
+            Part::Replica(following) => {
+                let rest = following.turn(writer, &mut self.post, &mut self.events, now)?;
+                let position = following.position().unwrap_or_default();
+                let leader = following.leader();
+                let forwards = &mut following.forwards;
+                forwards.turn(writer, (&mut self.post, leader), &self.names, (&position, now));
+                self.done.append(&mut forwards.take_done());
+                Ok(rest)
+            }
+        }
+    }
+
+    /// Makes this store the leader.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn promote(
+        &mut self,
+        writer: &mut Writer,
+        now: ReplicationMoment,
+    ) -> Result<LeaderTerm, PromoteRefused> {
+        let Part::Replica(following) = &mut self.part else { return Err(PromoteRefused::Leads) };
+        if following.position().is_none() {
+            return Err(PromoteRefused::HasNothing);
+        }
+        following.settle(writer, &mut self.events).map_err(PromoteRefused::Store)?;
+        let term = writer.promote(self.post.head.from.0, now.unix_ms);
+        let term = term.map_err(PromoteRefused::Store)?;
+        writer.clock().reset();
+        self.post.head.heard = term;
+        self.done.append(&mut following.forwards.give_up());
+        self.part = Part::Leader(Leading::default());
+        Ok(term)
+    }
+
+    /// Takes what the transport has to carry.
+    pub fn take_orders(&mut self) -> Vec<ReplicationOrder> {
+        self.post.take()
+    }
+
+    /// Takes the results of orders.
+    pub fn take_done(&mut self) -> Vec<DoneOrders> {
+        std::mem::take(&mut self.done)
+    }
+
+    /// Takes what a person should know.
+    pub fn take_events(&mut self) -> Vec<ReplicationEvent> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// What the node says of itself.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn status(
+        &self,
+        writer: &mut Writer,
+        now: ReplicationMoment,
+    ) -> Result<ReplicationStatus, StoreFailure> {
+        let number = writer.position()?.map_or(0, |StorePosition { number, .. }| number);
+        let term = self.post.head.heard;
+        Ok(match &self.part {
+            Part::Leader(_) => ReplicationStatus {
+                role: StoreRole::Leader,
+                term,
+                number,
+                leader_number: number,
+                behind_ms: 0,
+                hears_leader: true,
+            },
+            Part::Replica(following) => ReplicationStatus {
+                role: StoreRole::Replica,
+                term,
+                number,
+                leader_number: following.leader_number(),
+                behind_ms: following.behind_ms(now.ms),
+                hears_leader: following.leader().is_some(),
+            },
+        })
+    }
+}

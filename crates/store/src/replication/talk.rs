@@ -1,0 +1,238 @@
+//! What the nodes of a store tell each other, as bytes.
+//!
+//! Owns the encoding. Every message names its history, its sender and the last term that the sender has heard of, so
+//! that whoever hears any message of a later term knows that its own has ended. A sum at the end tells damage.
+
+use std::sync::Arc;
+
+use super::bytes::{ByteReader, Cut, put_count, put_option, put_text};
+use super::place::{LeaderTerm, StorePosition};
+use crate::checksum::sum;
+
+/// The version of the encoding.
+const VERSION: u8 = 1;
+
+/// A node, as long as its program runs: a random number, another one after each start. So nothing that was meant for
+/// an earlier program is done by a later one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReplicationPeer(pub u64);
+
+/// The head of every message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TalkHead {
+    /// The history; 0 if the sender has none yet.
+    pub(crate) origin: u64,
+    pub(crate) from: ReplicationPeer,
+    /// The receiver: what was meant for a program that has ended is not for the next one. `None`: everyone.
+    pub(crate) to: Option<ReplicationPeer>,
+    pub(crate) heard: LeaderTerm,
+}
+
+/// A place in a snapshot: behind this key of this database.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SnapshotCursor {
+    /// The name of the database; the first one, if it is empty.
+    pub database: String,
+    /// The key; before the first one, if it is empty.
+    pub key: Vec<u8>,
+}
+
+/// What is true of the state of a store after a commit, beside its records.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SnapshotEnd {
+    /// The commit.
+    pub position: StorePosition,
+    /// The part of the highest version that counts transactions.
+    pub top: u64,
+    /// The last terms, and the number of the record after which each began.
+    pub starts: Vec<(LeaderTerm, u64)>,
+}
+
+/// A piece of a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnapshotPiece {
+    /// The commit that it shows.
+    pub end: SnapshotEnd,
+    /// Changes that write its records.
+    pub changes: Vec<u8>,
+    /// Where the next piece begins; `None` after the last one.
+    pub next: Option<SnapshotCursor>,
+}
+
+/// A message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Talk {
+    /// The receiver has missed a term.
+    Hello,
+    /// The sender leads, and is here.
+    Lead { time_ms: u64, position: StorePosition },
+    /// Records, and where the leader is. `answer` is the question that they answer; 0 if they are new.
+    Records { answer: u64, last: StorePosition, records: Vec<Arc<[u8]>> },
+    /// A replica is here and wants to go on from its position. With it are the terms that it has had, and the number of
+    /// the record after which each began.
+    Ask { ask: u64, position: Option<StorePosition>, starts: Vec<(LeaderTerm, u64)> },
+    /// It cannot go on and needs a snapshot. Its history is that of the leader up to `shared`.
+    Take { ask: u64, shared: u64 },
+    /// A replica wants the piece that begins there.
+    Want { load: u64, cursor: SnapshotCursor },
+    /// The piece that begins there.
+    Piece { load: u64, cursor: SnapshotCursor, piece: SnapshotPiece },
+    /// Orders of a replica's clients. The numbers of a node's messages grow, so none is executed twice.
+    Orders { order: u64, bytes: Vec<u8> },
+    /// Their results, which all are in the store of the leader at this position.
+    Done { order: u64, at: StorePosition, bytes: Vec<u8> },
+}
+
+impl Talk {
+    /// The bytes of the message.
+    pub(crate) fn encode(&self, head: &TalkHead) -> Vec<u8> {
+        let mut out = vec![VERSION];
+        put_number(&mut out, head.origin);
+        put_number(&mut out, head.from.0);
+        put_option(&mut out, head.to, |out, to| put_number(out, to.0));
+        head.heard.encode(&mut out);
+        match self {
+            Self::Hello => out.push(0),
+            Self::Lead { time_ms, position } => {
+                out.push(1);
+                put_number(&mut out, *time_ms);
+                position.encode(&mut out);
+            }
+            Self::Records { answer, last, records } => {
+                out.push(2);
+                put_number(&mut out, *answer);
+                last.encode(&mut out);
+                put_count(&mut out, records.len());
+                for record in records {
+                    put_text(&mut out, record);
+                }
+            }
+            Self::Ask { ask, position, starts } => {
+                out.push(3);
+                put_number(&mut out, *ask);
+                put_option(&mut out, *position, |out, position| position.encode(out));
+                put_starts(&mut out, starts);
+            }
+            Self::Take { ask, shared } => {
+                out.push(4);
+                put_number(&mut out, *ask);
+                put_number(&mut out, *shared);
+            }
+            Self::Want { load, cursor } => {
+                out.push(5);
+                put_number(&mut out, *load);
+                cursor.encode(&mut out);
+            }
+            Self::Piece { load, cursor, piece } => {
+                out.push(6);
+                put_number(&mut out, *load);
+                cursor.encode(&mut out);
+                piece.encode(&mut out);
+            }
+            Self::Orders { order, bytes } => {
+                out.push(7);
+                put_number(&mut out, *order);
+                put_text(&mut out, bytes);
+            }
+            Self::Done { order, at, bytes } => {
+                out.push(8);
+                put_number(&mut out, *order);
+                at.encode(&mut out);
+                put_text(&mut out, bytes);
+            }
+        }
+        let sum = sum(&out);
+        put_number(&mut out, sum);
+        out
+    }
+
+    /// The message that these bytes are.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<(TalkHead, Self), Cut> {
+        let (summed, last) = bytes.split_last_chunk().ok_or(Cut)?;
+        let mut bytes = ByteReader::new(summed);
+        let bytes = &mut bytes;
+        if bytes.u8()? != VERSION || sum(summed) != u64::from_le_bytes(*last) {
+            return Err(Cut);
+        }
+        let (origin, from) = (bytes.u64()?, ReplicationPeer(bytes.u64()?));
+        let to = bytes.option(|bytes| bytes.u64().map(ReplicationPeer))?;
+        let head = TalkHead { origin, from, to, heard: LeaderTerm::decode(bytes)? };
+        let talk = match bytes.u8()? {
+            0 => Self::Hello,
+            1 => Self::Lead { time_ms: bytes.u64()?, position: StorePosition::decode(bytes)? },
+            2 => Self::Records {
+                answer: bytes.u64()?,
+                last: StorePosition::decode(bytes)?,
+                records: bytes.list(|bytes| Ok(bytes.text()?.into()))?,
+            },
+            3 => Self::Ask {
+                ask: bytes.u64()?,
+                position: bytes.option(StorePosition::decode)?,
+                starts: starts(bytes)?,
+            },
+            4 => Self::Take { ask: bytes.u64()?, shared: bytes.u64()? },
+            5 => Self::Want { load: bytes.u64()?, cursor: SnapshotCursor::decode(bytes)? },
+            6 => Self::Piece {
+                load: bytes.u64()?,
+                cursor: SnapshotCursor::decode(bytes)?,
+                piece: SnapshotPiece::decode(bytes)?,
+            },
+            7 => Self::Orders { order: bytes.u64()?, bytes: bytes.text()?.to_vec() },
+            8 => Self::Done {
+                order: bytes.u64()?,
+                at: StorePosition::decode(bytes)?,
+                bytes: bytes.text()?.to_vec(),
+            },
+            _ => return Err(Cut),
+        };
+        if bytes.is_at_end() { Ok((head, talk)) } else { Err(Cut) }
+    }
+}
+
+impl SnapshotCursor {
+    fn encode(&self, out: &mut Vec<u8>) {
+        put_text(out, self.database.as_bytes());
+        put_text(out, &self.key);
+    }
+
+    fn decode(bytes: &mut ByteReader<'_>) -> Result<Self, Cut> {
+        let database = str::from_utf8(bytes.text()?).map_err(|_| Cut)?.to_owned();
+        Ok(Self { database, key: bytes.text()?.to_vec() })
+    }
+}
+
+impl SnapshotPiece {
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.end.position.encode(out);
+        put_number(out, self.end.top);
+        put_starts(out, &self.end.starts);
+        put_text(out, &self.changes);
+        put_option(out, self.next.as_ref(), |out, next| next.encode(out));
+    }
+
+    fn decode(bytes: &mut ByteReader<'_>) -> Result<Self, Cut> {
+        let end = SnapshotEnd {
+            position: StorePosition::decode(bytes)?,
+            top: bytes.u64()?,
+            starts: starts(bytes)?,
+        };
+        let changes = bytes.text()?.to_vec();
+        Ok(Self { end, changes, next: bytes.option(SnapshotCursor::decode)? })
+    }
+}
+
+fn put_starts(out: &mut Vec<u8>, starts: &[(LeaderTerm, u64)]) {
+    put_count(out, starts.len());
+    for (term, number) in starts {
+        term.encode(out);
+        put_number(out, *number);
+    }
+}
+
+fn starts(bytes: &mut ByteReader<'_>) -> Result<Vec<(LeaderTerm, u64)>, Cut> {
+    bytes.list(|bytes| Ok((LeaderTerm::decode(bytes)?, bytes.u64()?)))
+}
+
+fn put_number(out: &mut Vec<u8>, number: u64) {
+    out.extend_from_slice(&number.to_le_bytes());
+}

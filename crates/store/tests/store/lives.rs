@@ -1,0 +1,152 @@
+//! Lives of nodes in a world where everything goes wrong, and what must hold after each.
+
+use std::collections::BTreeMap;
+
+use store::{
+    CommitRecord, Database, DatabaseChange, Expiry, Old, Only, Query, Remaining, StepOutcome,
+    Store, StoreOperation, StoreOptions, Sync, Value,
+};
+
+use crate::place::FIRST;
+use crate::weather::weather;
+use crate::world::{COUNT, Promotes, Told, World, everything};
+
+impl World {
+    /// Everything in records that were set aside.
+    fn set_aside(&self) -> Vec<u8> {
+        let mut all = Vec::new();
+        for node in &self.nodes {
+            for file in std::fs::read_dir(&node.place.settings.directory).unwrap() {
+                let path = file.unwrap().path();
+                let name = path.file_name().unwrap().to_string_lossy().into_owned();
+                if name.starts_with("aside-") && name.ends_with(".mdb") {
+                    let directory = path.with_extension("opened");
+                    std::fs::create_dir(&directory).unwrap();
+                    std::fs::rename(path, directory.join("data.mdb")).unwrap();
+                    let settings = StoreOptions { directory, ..node.place.settings.clone() };
+                    all.extend(everything(&mut Store::open(&settings).unwrap().writer()));
+                } else if path.extension().is_some_and(|extension| extension == "records") {
+                    let mut bytes = &std::fs::read(path).unwrap()[..];
+                    while let Some((length, rest)) = bytes.split_first_chunk() {
+                        let (record, rest) = rest.split_at(u32::from_le_bytes(*length) as usize);
+                        CommitRecord::decode(record).unwrap();
+                        all.extend_from_slice(record);
+                        bytes = rest;
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    fn check(&mut self, promotes: Promotes) {
+        let first = self.all(0);
+        for node in 1..3 {
+            assert!(self.all(node) == first, "node {node} has another state");
+        }
+        let aside = self.set_aside();
+        let running = self.nodes[0].running.as_mut().unwrap();
+        let snapshot = running.store.snapshot().unwrap();
+        let mut counts = BTreeMap::from([("written", 0), ("there", 0)]);
+        for (key, told) in &self.told {
+            let name = key.to_be_bytes();
+            let is_there = snapshot.get(Database(1), &name, 0).unwrap().is_some();
+            // A key of eight bytes, behind its length.
+            let needle = [&8_u32.to_le_bytes()[..], &name].concat();
+            let is_aside = || aside.windows(needle.len()).any(|window| window == needle);
+            match told {
+                Told::Written if promotes == Promotes::Never => assert!(is_there, "{key} is lost"),
+                Told::Written => assert!(is_there || is_aside(), "{key} is lost"),
+                Told::Nothing => assert!(!is_there, "{key} was said not to be written"),
+                Told::Unknown => {}
+            }
+            *counts.get_mut("written").unwrap() += i64::from(*told == Told::Written);
+            *counts.get_mut("there").unwrap() += i64::from(is_there);
+        }
+        let count = snapshot.answer(FIRST, &Query::Get(COUNT.into()), 0).unwrap();
+        let StepOutcome::Value(count) = count else { panic!("a value") };
+        let count: i64 =
+            count.map_or(0, |entry| str::from_utf8(&entry.bytes).unwrap().parse().unwrap());
+        // Both were written in one transaction, and each order at most once.
+        assert_eq!(count, counts["there"], "{counts:?}");
+    }
+}
+
+fn live(seed: u64, promotes: Promotes) {
+    let sync = if seed.is_multiple_of(4) { Sync::Log } else { Sync::Commit };
+    let mut world = World::new(seed, sync);
+    world.weather = weather(&mut world.dice);
+    for _ in 0..120 {
+        world.step(promotes);
+    }
+    world.heal();
+    world.check(promotes);
+}
+
+/// Runs seeds, and names the one that fails. `WORLD_SEED` runs one, `WORLD_SEEDS` as many.
+fn seeds(promotes: Promotes) {
+    let of = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let seeds = match of("WORLD_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..of("WORLD_SEEDS").unwrap_or(12),
+    };
+    for seed in seeds {
+        let lived = std::panic::catch_unwind(|| live(seed, promotes));
+        assert!(lived.is_ok(), "seed {seed}");
+    }
+}
+
+#[test]
+fn no_write_of_a_leader_is_lost_or_made_twice() {
+    seeds(Promotes::Never);
+}
+
+#[test]
+fn leaders_that_are_replaced_lose_nothing_silently_and_all_stores_become_the_same() {
+    seeds(Promotes::Any);
+}
+
+#[test]
+fn keys_expire_at_the_same_moment_on_servers_whose_clocks_are_an_hour_apart() {
+    let mut world = World::new(1, Sync::Commit);
+    world.run(3_000);
+    let key = || Box::from(*b"key");
+    let get = Query::Get(key());
+    let is_there = |world: &mut World, node| world.ask(node, &get) != StepOutcome::Value(None);
+    for writer in 0..3 {
+        // The client of this server says: in ten seconds.
+        let until = world.moment(writer).unix_ms + 10_000;
+        let expiry = Expiry::At(until);
+        let put = DatabaseChange::Put {
+            key: key(),
+            value: Value::bytes(b"1"),
+            expiry,
+            only: Only::Always,
+            old: Old::Dropped,
+        };
+        world.client(writer, StoreOperation::Change(put));
+        world.run(1_000);
+        for node in 0..3 {
+            assert!(is_there(&mut world, node), "written on {writer}, read on {node}");
+            let hours = (node as i64 - writer as i64) * 3_600_000;
+            let StepOutcome::Remaining(Remaining::Until(time)) =
+                world.ask(node, &Query::Remaining(key()))
+            else {
+                panic!("it expires")
+            };
+            let error = time.cast_signed() - until.cast_signed() - hours;
+            assert!(error.abs() <= 20, "written on {writer}, read on {node}: {error} ms");
+        }
+        // The outcome of an order has the times of the server that has sent it.
+        let touched = DatabaseChange::Touch(key(), Expiry::Keep);
+        let StepOutcome::Value(Some(entry)) = world.client(writer, StoreOperation::Change(touched))
+        else {
+            panic!("it is there")
+        };
+        assert_eq!(entry.expiry_ms, Some(until));
+        world.run(7_000);
+        assert!((0..3).all(|node| is_there(&mut world, node)));
+        world.run(2_200);
+        assert!((0..3).all(|node| !is_there(&mut world, node)));
+    }
+}
