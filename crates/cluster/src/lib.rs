@@ -7,6 +7,7 @@
 
 mod body;
 mod commits;
+mod confirmations;
 mod fault;
 mod following;
 mod handshake;

@@ -9,6 +9,7 @@ use wire::nats::{NatsClientSaid, NatsHeaders, NatsMessage, NatsServerSaid};
 
 use super::{LinkEvent, NatsLink, Stage};
 use crate::body::{self, Body};
+use crate::confirmations::Awaited;
 use crate::fault::LinkFault;
 use crate::following::Interest;
 use crate::handshake::{NatsInfo, introduce};
@@ -98,12 +99,20 @@ impl NatsLink {
     }
 
     fn on_pong(&mut self, now_ms: u64) {
-        let Stage::Joining { since_ms, missing } = self.stage else { return };
+        let Stage::Joining { since_ms, missing } = self.stage else {
+            let taken = self.confirmations.answered().into_iter();
+            self.news.extend(taken.map(|one| match one {
+                Awaited::Channel(name) => ClusterNews::Followed { name },
+                Awaited::All => ClusterNews::FollowedAll,
+            }));
+            return;
+        };
         if missing > 1 {
             self.stage = Stage::Joining { since_ms, missing: missing - 1 };
             return;
         }
         self.stage = Stage::Up;
+        self.confirmations.begin();
         self.since_ms = now_ms;
         self.problem = None;
         self.stats.connections += 1;

@@ -10,10 +10,8 @@ mod orders;
 
 use std::sync::Arc;
 
-use channels::{ChannelRefusal, ClusterNews};
-use wire::nats::NatsClientSaid;
-
 use crate::commits::{CommitOrigin, Commits};
+use crate::confirmations::Confirmations;
 use crate::fault::LinkFault;
 use crate::following::Following;
 use crate::handshake::NatsInfo;
@@ -27,6 +25,7 @@ use crate::speech::{Said, Speech};
 use crate::stats::LinkStats;
 use crate::streams::{Duty, Streams};
 use crate::subjects::Subjects;
+use channels::{ChannelRefusal, ClusterNews};
 
 /// What a link has to tell its operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +80,7 @@ pub struct NatsLink {
     info: NatsInfo,
     speech: Speech,
     following: Following,
+    confirmations: Confirmations,
     streams: Streams,
     commits: Commits,
     reads: Reads,
@@ -112,6 +112,7 @@ impl NatsLink {
             info: NatsInfo::default(),
             speech: Speech::default(),
             following: Following::default(),
+            confirmations: Confirmations::default(),
             streams: Streams::new(plan.streams, duty),
             commits: Commits::default(),
             reads: Reads::default(),
@@ -276,7 +277,7 @@ impl NatsLink {
         }
         if self.heard_ms + QUIET_MS <= now_ms && self.asked_ms + QUIET_MS <= now_ms {
             self.asked_ms = now_ms;
-            self.speech.say(&NatsClientSaid::Ping);
+            self.confirmations.ping(&mut self.speech);
         }
         let of = (self.seat, self.connection);
         if self.presence == Presence::Staying
@@ -302,6 +303,7 @@ impl NatsLink {
         if !self.is_up() {
             return;
         }
+        self.confirmations.ask(&mut self.speech);
         self.reads.begin(&mut self.streams, &self.subjects, now_ms);
         self.streams.ask(&mut self.speech, &self.subjects, now_ms);
         let origin = CommitOrigin { node: self.plan.node, link: self.seat.number };
