@@ -1,9 +1,9 @@
 //! The channels whose home this scheduler is, in a cluster of nodes.
 //!
 //! Owns what is asked of the cluster and which news go where. `commits` publishes into streams, `interest` says which
-//! channels are followed, `confirming` when that is in force, `following` merges their messages, `reads` bounds what is
-//! read, `nodes` knows the members elsewhere, `questions` asks other nodes. Never knows how a node is reached: the caller takes the orders and brings
-//! the news.
+//! channels are followed, `confirming` when that is in force, `following` merges their messages, `reads` bounds what
+//! is read, `nodes` knows the members elsewhere, `questions` asks other nodes. Never knows how a node is reached: the
+//! caller takes the orders and brings the news.
 
 mod commits;
 mod confirming;
