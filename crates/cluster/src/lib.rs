@@ -11,6 +11,7 @@ mod confirmations;
 mod fault;
 mod following;
 mod handshake;
+mod held;
 pub mod limits;
 mod link;
 mod member_form;

@@ -13,6 +13,7 @@ use crate::confirmations::Awaited;
 use crate::fault::LinkFault;
 use crate::following::Interest;
 use crate::handshake::{NatsInfo, introduce};
+use crate::held::Numbered;
 use crate::limits::MESSAGE_BYTES;
 use crate::nodes::Nodes;
 use crate::plan::LinkEncryption;
@@ -20,7 +21,7 @@ use crate::questions;
 use crate::reads::ReadResult;
 use crate::speech::Request;
 use crate::stream_forms::{AddedForm, ApiError};
-use crate::streams::{Numbered, StreamNews};
+use crate::streams::StreamNews;
 use crate::subjects::channel_of;
 
 /// 200 ms after which a commit is sent again that its stream could not take.
