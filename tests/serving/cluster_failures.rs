@@ -1,6 +1,8 @@
 //! Goal: what a cluster promises when something breaks. Method: the built servers and a real NATS, which is paused,
 //! ended, or started with nothing; skipped where `nats-server` is not installed.
 
+use serde_json::Value;
+
 use crate::server::Server;
 use crate::server::channel::say;
 use crate::server::nats::Nats;
@@ -77,6 +79,26 @@ fn message_that_waits_for_nats_is_published_when_it_is_back() {
         assert_eq!(waiting.join().unwrap().0, 200);
     });
     assert_eq!(texts(&poll(&one, "chat.a", "0-0")), ["before", "waits"]);
+}
+
+#[test]
+fn history_that_grows_does_not_hide_what_it_had_dropped() {
+    let test = "history_that_grows_does_not_hide_what_it_had_dropped";
+    let Some(nats) = Nats::start(test) else { return };
+    let node = |name: &str, history: u32| {
+        let rules = format!("[[channel]]\npattern = \"chat.*\"\nhistory = {history}\n");
+        nats.node_of(&format!("{rules}{}streams = 1\n", nats.section(name)))
+    };
+    let one = node("one", 3);
+    // Its stream begins with this message for as long as there is one.
+    assert_eq!(publish(&one, "chat.old", "first of all").0, 200);
+    let (_, first) = publish(&one, "chat.a", "0");
+    for number in 1..9 {
+        assert_eq!(publish(&one, "chat.a", &number.to_string()).0, 200);
+    }
+    let two = node("two", 20);
+    let rest = poll(&two, "chat.a", first["since"].as_str().unwrap());
+    assert_eq!((texts(&rest).len(), &rest["recovered"]), (3, &Value::Bool(false)), "{rest}");
 }
 
 #[test]

@@ -112,7 +112,8 @@ pub enum ClusterOrder {
         /// The number of the result; used once.
         commit: u64,
     },
-    /// Reports messages of this channel from now on, also again after the cluster was away.
+    /// Reports messages of this channel from now on, also again after the cluster was away. Without history,
+    /// [`ClusterNews::Followed`] says when that is in force, unless [`ClusterNews::Away`] comes first.
     Follow {
         /// The channel.
         name: Arc<str>,
@@ -139,6 +140,7 @@ pub enum ClusterOrder {
         at_most: u32,
     },
     /// Reports the messages of all channels, once each even if they are followed as well: there are patterns.
+    /// [`ClusterNews::FollowedAll`] says when that is in force, unless [`ClusterNews::Away`] comes first.
     FollowAll,
     /// No longer.
     UnfollowAll,
@@ -180,6 +182,13 @@ pub enum ClusterNews {
         /// The message.
         body: Payload,
     },
+    /// A channel without history is followed: what other nodes publish from now on is reported.
+    Followed {
+        /// The channel.
+        name: Arc<str>,
+    },
+    /// All channels are followed.
+    FollowedAll,
     /// A message was added to a channel with a history, by this or another node.
     Committed {
         /// The channel.

@@ -16,7 +16,7 @@ use crate::position::Position;
 /// What the home of a channel knows of its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sight {
-    /// Nothing yet: subscribers wait until the history was read.
+    /// Nothing yet: subscribers wait until the history was read; without history, until it is followed.
     Unknown,
     /// Messages may be missing behind those that are known: new ones wait until the history was read.
     Doubtful,
@@ -75,11 +75,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(keeping: Keeping) -> Self {
-        let sight = match keeping {
-            Keeping::History => Sight::Unknown,
-            Keeping::Nothing => Sight::Whole,
-        };
+    pub(crate) fn new(keeping: Keeping, sight: Sight) -> Self {
         Self {
             keeping,
             sight,
@@ -200,7 +196,7 @@ mod tests {
     fn messages_wait_up_to_a_limit_and_leave_when_they_are_known() {
         let at = |epoch, offset| Position { epoch, offset };
         let body = Payload::of_text("text");
-        let mut shared = Shared::new(Keeping::History);
+        let mut shared = Shared::new(Keeping::History, Sight::Unknown);
         shared.begin_read(1);
         for number in 1..=HELD_MESSAGES as u64 {
             shared.hold(at(1, number), number - 1, &body);
@@ -230,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_read_is_tried_again_at_first_at_once_and_then_later() {
-        let mut shared = Shared::new(Keeping::History);
+        let mut shared = Shared::new(Keeping::History, Sight::Unknown);
         let tries: Vec<(bool, bool)> =
             (0..READ_TRIES).map(|_| (shared.take_urgency(), shared.try_again())).collect();
         assert_eq!(tries, [(true, false), (true, false), (false, false), (false, true)]);
@@ -242,7 +238,7 @@ mod tests {
 
     #[test]
     fn patterns_get_each_message_once() {
-        let mut shared = Shared::new(Keeping::History);
+        let mut shared = Shared::new(Keeping::History, Sight::Unknown);
         let seen = [(1, 5), (1, 5), (1, 4), (1, 6), (2, 1), (2, 1)];
         let seen = seen.map(|(epoch, offset)| shared.see(Position { epoch, offset }));
         assert_eq!(seen, [true, false, false, true, true, false]);

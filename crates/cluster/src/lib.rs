@@ -7,9 +7,11 @@
 
 mod body;
 mod commits;
+mod confirmations;
 mod fault;
 mod following;
 mod handshake;
+mod held;
 pub mod limits;
 mod link;
 mod mail;

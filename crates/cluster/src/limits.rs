@@ -53,6 +53,9 @@ pub const STREAM_AGAIN_MS: u64 = 1_000;
 /// their channels notice by the number of the message before the next one.
 pub const HELD: usize = 10_000;
 
+/// 4 MiB of them for each stream. Beyond: as above.
+pub const HELD_BYTES: usize = 4 * 1024 * 1024;
+
 /// 1 s for the answers of other nodes. Beyond: there are no more.
 pub const ANSWERS_MS: u64 = 1_000;
 

@@ -71,6 +71,11 @@ impl Speech {
         self.pings
     }
 
+    /// The number of the next question.
+    pub(crate) fn next_ping(&self) -> u64 {
+        self.pings + 1
+    }
+
     /// The server is there. Returns the number of the question that it has answered, and with it all before.
     pub(crate) fn on_pong(&mut self) -> u64 {
         self.pongs += 1;

@@ -5,13 +5,12 @@
 //! a message.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
-use channels::Payload;
 use serde_json::Value;
 use wire::nats::NatsHeaders;
 
-use crate::limits::{HELD, SAMPLE_MS, STREAM_AGAIN_MS, STREAM_ANSWER_MS};
+use crate::held::{Held, Numbered};
+use crate::limits::{SAMPLE_MS, STREAM_AGAIN_MS, STREAM_ANSWER_MS};
 use crate::plan::StreamPlan;
 use crate::speech::{Request, Speech};
 use crate::stream_forms::{self as forms, ApiError, Mark, StreamAnswer, StreamSample};
@@ -21,15 +20,6 @@ use crate::subjects::Subjects;
 const MARKS_APART_MS: u64 = 1_000;
 
 const NO_JETSTREAM: &str = "JetStream is not enabled, or not ready, on the servers of NATS";
-
-/// Something with a number of a stream.
-#[derive(Debug)]
-pub(crate) enum Numbered {
-    /// A message was added.
-    Added { name: Arc<str>, number: u64, before: u64, body: Payload },
-    /// A commit has this number, or had it already.
-    Result { order: u64, number: u64, is_repeated: bool },
-}
 
 /// What happened to a stream.
 #[derive(Debug)]
@@ -89,7 +79,7 @@ struct Stream {
     waiting: Vec<u64>,
     next: Vec<u64>,
     wants: Wants,
-    held: VecDeque<Numbered>,
+    held: Held,
 }
 
 /// Whether a further sample is wanted, though no read waits for it.
@@ -125,7 +115,7 @@ impl Streams {
             waiting: Vec::new(),
             next: Vec::new(),
             wants: Wants::Sample,
-            held: VecDeque::new(),
+            held: Held::default(),
         };
         let streams = (0..plan.count.max(1)).map(|_| new()).collect();
         Self { streams, plan, duty, problem: None, lost: 0 }
@@ -164,7 +154,7 @@ impl Streams {
             stream.wants = Wants::Sample;
             stream.waiting.clear();
             stream.next.clear();
-            stream.held.clear();
+            stream.held = Held::default();
             (stream.last_added, stream.last_result) = (0, 0);
         }
     }
@@ -239,8 +229,7 @@ impl Streams {
                 stream.note(&numbered, epoch);
                 news.push(StreamNews::Known { epoch, numbered });
             }
-            None if stream.held.len() < HELD => stream.held.push_back(numbered),
-            None => self.lost += 1,
+            None => self.lost += u64::from(!stream.held.take(numbered)),
         }
     }
 
@@ -380,7 +369,7 @@ impl Stream {
             }
         }
         let mut news = Vec::new();
-        for numbered in std::mem::take(&mut self.held) {
+        for numbered in std::mem::take(&mut self.held).release() {
             self.note(&numbered, sample.epoch);
             news.push(StreamNews::Known { epoch: sample.epoch, numbered });
         }
@@ -394,6 +383,7 @@ impl Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use channels::Payload;
 
     const PLAN: StreamPlan =
         StreamPlan { count: 1, replicas: 1, bytes: 1 << 24, messages: 10, age_ms: 60_000 };

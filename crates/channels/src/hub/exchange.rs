@@ -13,6 +13,7 @@ use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::trace;
 
 use super::Channels;
+use super::cluster::PatternNote;
 use super::transit::{Incoming, MessageOrigin};
 use crate::format::Numbered;
 use crate::letter::{ChannelLetter, Item, PublishReceipt, Publisher, Receipt};
@@ -121,9 +122,15 @@ impl Channels {
             Item::Presence { name, member, step } => self.on_presence(&name, &member, step),
             Item::Pattern { glob, subscribers, ticket } => {
                 let has_room = self.patterns.note(from, &glob, subscribers);
-                if let Some(ticket) = ticket {
-                    let noted = Item::Noted { glob, ticket, has_room };
-                    self.outgoing[usize::from(from.0)].push(noted);
+                match ticket {
+                    Some(ticket) if has_room => {
+                        self.note_pattern(PatternNote { to: from, glob, ticket }, context);
+                    }
+                    Some(ticket) => {
+                        let noted = Item::Noted { glob, ticket, has_room };
+                        self.outgoing[usize::from(from.0)].push(noted);
+                    }
+                    None => {}
                 }
             }
             Item::Noted { glob, ticket, has_room } => {
@@ -182,10 +189,12 @@ impl Channels {
     }
 
     /// Tells the other schedulers how many subscribers patterns have here.
-    fn tell_patterns(&mut self) {
+    fn tell_patterns<M>(&mut self, context: &mut ServiceContext<'_, M>) {
+        let in_cluster = usize::from(self.cluster.is_some());
         for place in self.patterns.take_recounted() {
             let new = self.ticket();
-            let left = self.outgoing.len() - 1;
+            // In a cluster this scheduler follows the messages of other nodes, as all do.
+            let left = self.outgoing.len() - 1 + in_cluster;
             let Some(pattern) = self.patterns.at(place) else { continue };
             let (glob, subscribers) = (Arc::clone(&pattern.text), pattern.subscribers());
             let mut ticket = None;
@@ -201,12 +210,15 @@ impl Channels {
                     outgoing.push(Item::Pattern { glob, subscribers, ticket });
                 }
             }
+            if let Some(ticket) = ticket.filter(|_| in_cluster > 0) {
+                self.note_pattern(PatternNote { to: self.here, glob, ticket }, context);
+            }
             self.patterns.forget_unused(place);
         }
     }
 
-    /// Another scheduler knows a pattern, or has no room for it. When all have answered, its subscribers are told.
-    fn on_noted<M>(
+    /// A scheduler knows a pattern, or has no room for it. When all have answered, its subscribers are told.
+    pub(super) fn on_noted<M>(
         &mut self,
         glob: &str,
         of_ticket: u64,
@@ -241,7 +253,7 @@ impl Channels {
     where
         M: From<Box<ChannelLetter>> + TryInto<Box<ChannelLetter>> + Send,
     {
-        self.tell_patterns();
+        self.tell_patterns(context);
         let last = self.outgoing.iter().rposition(|outgoing| !outgoing.deliveries.is_empty());
         let mut is_sent = true;
         for (other, outgoing) in self.outgoing.iter_mut().enumerate() {

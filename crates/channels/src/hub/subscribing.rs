@@ -107,7 +107,7 @@ impl Channels {
         let place =
             has_room.then(|| self.patterns.place(glob)).flatten().ok_or(ChannelRefusal::Full);
         let place = self.counted(place)?;
-        let is_alone = self.schedulers == 1;
+        let is_alone = self.schedulers == 1 && self.cluster.is_none();
         let pattern = self.patterns.at(place).ok_or(ChannelRefusal::Full)?;
         if is_alone {
             pattern.known = Known::Yes;

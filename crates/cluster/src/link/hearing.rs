@@ -9,9 +9,11 @@ use wire::nats::{NatsClientSaid, NatsHeaders, NatsMessage, NatsServerSaid};
 
 use super::{LinkEvent, NatsLink, Stage};
 use crate::body::{self, Body};
+use crate::confirmations::Awaited;
 use crate::fault::LinkFault;
 use crate::following::Interest;
 use crate::handshake::{NatsInfo, introduce};
+use crate::held::Numbered;
 use crate::limits::MESSAGE_BYTES;
 use crate::nodes::Nodes;
 use crate::plan::LinkEncryption;
@@ -19,7 +21,7 @@ use crate::questions;
 use crate::reads::ReadResult;
 use crate::speech::Request;
 use crate::stream_forms::{AddedForm, ApiError};
-use crate::streams::{Numbered, StreamNews};
+use crate::streams::StreamNews;
 use crate::subjects::channel_of;
 
 /// 200 ms after which a commit is sent again that its stream could not take.
@@ -56,7 +58,7 @@ impl NatsLink {
             NatsServerSaid::Pong => {
                 let answered = self.speech.on_pong();
                 self.mail.on_pong(answered);
-                self.on_pong(now_ms);
+                self.on_pong(answered, now_ms);
                 Ok(())
             }
             NatsServerSaid::Ok => Ok(()),
@@ -99,13 +101,21 @@ impl NatsLink {
         Ok(())
     }
 
-    fn on_pong(&mut self, now_ms: u64) {
-        let Stage::Joining { since_ms, missing } = self.stage else { return };
+    fn on_pong(&mut self, answered: u64, now_ms: u64) {
+        let Stage::Joining { since_ms, missing } = self.stage else {
+            let taken = self.confirmations.answered(answered).into_iter();
+            self.news.extend(taken.map(|one| match one {
+                Awaited::Channel(name) => ClusterNews::Followed { name },
+                Awaited::All => ClusterNews::FollowedAll,
+            }));
+            return;
+        };
         if missing > 1 {
             self.stage = Stage::Joining { since_ms, missing: missing - 1 };
             return;
         }
         self.stage = Stage::Up;
+        self.confirmations.begin();
         self.since_ms = now_ms;
         self.problem = None;
         self.stats.connections += 1;

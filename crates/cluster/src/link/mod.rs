@@ -13,6 +13,7 @@ use std::sync::Arc;
 use channels::{ChannelRefusal, ClusterNews};
 
 use crate::commits::{CommitOrigin, Commits};
+use crate::confirmations::Confirmations;
 use crate::fault::LinkFault;
 use crate::following::Following;
 use crate::handshake::NatsInfo;
@@ -81,6 +82,7 @@ pub struct NatsLink {
     info: NatsInfo,
     speech: Speech,
     following: Following,
+    confirmations: Confirmations,
     streams: Streams,
     commits: Commits,
     reads: Reads,
@@ -113,6 +115,7 @@ impl NatsLink {
             info: NatsInfo::default(),
             speech: Speech::default(),
             following: Following::default(),
+            confirmations: Confirmations::default(),
             streams: Streams::new(plan.streams, duty),
             commits: Commits::default(),
             reads: Reads::default(),
@@ -306,6 +309,9 @@ impl NatsLink {
     fn go_on(&mut self, now_ms: u64) {
         if !self.is_up() {
             return;
+        }
+        if self.confirmations.wait_for(self.speech.next_ping()) {
+            self.speech.ping();
         }
         self.reads.begin(&mut self.streams, &self.subjects, now_ms);
         self.streams.ask(&mut self.speech, &self.subjects, now_ms);

@@ -2,12 +2,15 @@
 //!
 //! Owns which operation an order becomes, connected or not. Never hears an answer.
 
+use std::sync::Arc;
+
 use channels::{
     ChannelRefusal, ClusterNews, ClusterNode, ClusterOrder, ClusterQuestion, Keeping, Member,
     MemberStep,
 };
 
 use super::{LinkEvent, NatsLink};
+use crate::confirmations::Awaited;
 use crate::following;
 use crate::limits::STORE_MESSAGE_BYTES;
 use crate::mail::StoreMail;
@@ -35,21 +38,29 @@ impl NatsLink {
             }
             ClusterOrder::Follow { name, keeping } => {
                 let speech = is_followed_now(self).then_some(&mut self.speech);
-                self.following.follow(name, keeping, speech, &self.subjects);
+                self.following.follow(Arc::clone(&name), keeping, speech, &self.subjects);
+                if keeping == Keeping::Nothing && self.is_up() {
+                    self.confirmations.expect(Awaited::Channel(name), self.speech.next_ping());
+                }
             }
             ClusterOrder::Unfollow { name, keeping } => {
                 if self.following.keeping(&name) == Some(keeping) {
                     let speech = is_followed_now(self).then_some(&mut self.speech);
                     self.following.unfollow(&name, speech);
+                    self.confirmations.forget(&Awaited::Channel(name));
                 }
             }
             ClusterOrder::FollowAll => {
                 let speech = is_followed_now(self).then_some(&mut self.speech);
                 self.following.follow_all(speech, &self.subjects);
+                if self.is_up() {
+                    self.confirmations.expect(Awaited::All, self.speech.next_ping());
+                }
             }
             ClusterOrder::UnfollowAll => {
                 let speech = is_followed_now(self).then_some(&mut self.speech);
                 self.following.unfollow_all(speech);
+                self.confirmations.forget(&Awaited::All);
             }
             ClusterOrder::Read { name, read, after, at_most } => {
                 if self.is_up() {

@@ -62,6 +62,8 @@ pub(crate) fn short(news: &ClusterNews) -> String {
             format!("answered {query} {} {answer:?}", node.0)
         }
         ClusterNews::QueryOver { query } => format!("over {query}"),
+        ClusterNews::Followed { name } => format!("followed {name}"),
+        ClusterNews::FollowedAll => "followed all".to_owned(),
         ClusterNews::Away => "away".to_owned(),
         ClusterNews::Back => "back".to_owned(),
     }

@@ -124,6 +124,37 @@ fn a_server_that_is_about_to_stop_is_left_for_another_one() {
 }
 
 #[test]
+fn a_subscription_is_in_force_when_the_server_has_answered_behind_it() {
+    let mut link = link();
+    welcome(&mut link, 0);
+    told(&mut link);
+    said(&mut link);
+    let follow = || ClusterOrder::Follow { name: "a".into(), keeping: Keeping::Nothing };
+    link.order(follow(), 0);
+    link.order(ClusterOrder::FollowAll, 0);
+    link.end_orders(0);
+    let first = said(&mut link);
+    assert!(first.starts_with("SUB v.c.a ") && first.ends_with("PING\r\n"), "{first}");
+    assert_eq!(told(&mut link), Vec::<String>::new());
+    // It is taken back, and comes again: the first answer is not for that one.
+    link.order(ClusterOrder::Unfollow { name: "a".into(), keeping: Keeping::Nothing }, 0);
+    link.order(follow(), 0);
+    link.end_orders(0);
+    assert_eq!(said(&mut link).matches("PING").count(), 1);
+    hears(&mut link, "PONG\r\n", 0).unwrap();
+    assert_eq!(told(&mut link), ["followed all"]);
+    hears(&mut link, "PONG\r\n", 0).unwrap();
+    assert_eq!(told(&mut link), ["followed a"]);
+    // Nothing is left of a connection that is lost.
+    link.order(ClusterOrder::FollowAll, 0);
+    link.end_orders(0);
+    link.on_closed(LinkFault::Ended, 0);
+    let due_ms = link.next_due_ms().unwrap();
+    welcome(&mut link, due_ms);
+    assert_eq!(told(&mut link), ["away", "back"]);
+}
+
+#[test]
 fn orders_without_a_connection_end_at_once() {
     let mut link = NatsLink::new(Arc::clone(&plan(1, 4222, "v")), SEAT, 7, 0);
     link.order(ClusterOrder::Read { name: "a".into(), read: 1, after: 0, at_most: 1 }, 0);

@@ -381,7 +381,7 @@ impl Channels {
             return self.begin_reads();
         }
         for place in 0..self.channels.len() as u32 {
-            if self.shared_mut(place).is_some_and(|shared| shared.sight == Sight::Unknown) {
+            if self.shared_mut(place).is_some_and(|of| of.sight == Sight::Unknown) {
                 self.go_on_without(place, context);
             }
         }

@@ -5,10 +5,11 @@
 use std::sync::Arc;
 
 use super::super::Channels;
+use super::Contact;
 use crate::channel::Channel;
 use crate::cluster::{ClusterOrder, Keeping};
 use crate::history::History;
-use crate::shared::Shared;
+use crate::shared::{Shared, Sight};
 
 impl Channels {
     /// A channel whose home this is begins: its messages are followed.
@@ -16,7 +17,12 @@ impl Channels {
         let Some(keeping) = self.keeping(place) else { return };
         let Some(cluster) = &mut self.cluster else { return };
         let Some(channel) = &mut self.channels[place as usize] else { return };
-        channel.shared = Some(Box::new(Shared::new(keeping)));
+        let sight = match (keeping, cluster.contact) {
+            // There is nothing to wait for.
+            (Keeping::Nothing, Contact::Away { .. }) => Sight::Whole,
+            _ => Sight::Unknown,
+        };
+        channel.shared = Some(Box::new(Shared::new(keeping, sight)));
         let name = Arc::clone(&channel.name);
         cluster.order(ClusterOrder::Follow { name, keeping });
         if keeping == Keeping::History {

@@ -1,11 +1,12 @@
 //! The channels whose home this scheduler is, in a cluster of nodes.
 //!
 //! Owns what is asked of the cluster and which news go where. `commits` publishes into streams, `interest` says which
-//! channels are followed, `following` merges their messages, `reads` bounds what is read, `nodes` knows the members
-//! elsewhere, `questions` asks other nodes. Never knows how a node is reached: the caller takes the orders and brings
-//! the news.
+//! channels are followed, `confirming` when that is in force, `following` merges their messages, `reads` bounds what
+//! is read, `nodes` knows the members elsewhere, `questions` asks other nodes. Never knows how a node is reached: the
+//! caller takes the orders and brings the news.
 
 mod commits;
+mod confirming;
 mod following;
 mod interest;
 mod nodes;
@@ -23,6 +24,8 @@ use crate::limits::STEPS_PER_MESSAGE;
 use crate::message::Payload;
 
 use self::commits::Commits;
+use self::confirming::Confirming;
+pub(in crate::hub) use self::confirming::PatternNote;
 use self::nodes::Nodes;
 use self::questions::Questions;
 use self::reads::Reads;
@@ -45,7 +48,7 @@ pub(super) struct Cluster {
     reads: Reads,
     nodes: Nodes,
     questions: Questions,
-    follows_all: bool,
+    confirming: Confirming,
 }
 
 impl Cluster {
@@ -76,7 +79,7 @@ impl Channels {
             reads: Reads::default(),
             nodes: Nodes::default(),
             questions: Questions::default(),
-            follows_all: false,
+            confirming: Confirming::default(),
         }));
     }
 
@@ -107,16 +110,20 @@ impl Channels {
             ClusterNews::Asked { from, question } => self.on_asked(from, question),
             ClusterNews::Answered { query, node, answer } => self.on_answered(query, node, answer),
             ClusterNews::QueryOver { query } => self.on_query_over(query, context),
-            ClusterNews::Away => self.on_away(context.now.monotonic_ms()),
+            ClusterNews::Followed { name } => self.on_followed(&name, context),
+            ClusterNews::FollowedAll => self.on_followed_all(context),
+            ClusterNews::Away => self.on_away(context),
             ClusterNews::Back => self.on_back(),
         }
     }
 
-    fn on_away(&mut self, now_ms: u64) {
+    fn on_away<M>(&mut self, context: &mut ServiceContext<'_, M>) {
+        let since_ms = context.now.monotonic_ms();
         if let Some(cluster) = &mut self.cluster
             && cluster.contact == Contact::Back
         {
-            cluster.contact = Contact::Away { since_ms: now_ms };
+            cluster.contact = Contact::Away { since_ms };
+            self.confirm_all(context);
         }
     }
 
@@ -159,17 +166,7 @@ impl Channels {
         self.begin_reads();
         self.run_departures(context);
         self.ask_for_members();
-        let has_patterns = !self.patterns.is_empty();
-        if let Some(cluster) = &mut self.cluster
-            && cluster.follows_all != has_patterns
-        {
-            cluster.follows_all = has_patterns;
-            cluster.order(if has_patterns {
-                ClusterOrder::FollowAll
-            } else {
-                ClusterOrder::UnfollowAll
-            });
-        }
+        self.follow_for_patterns(context);
     }
 
     /// What the rules say that the cluster keeps of a channel.

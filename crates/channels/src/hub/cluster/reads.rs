@@ -8,7 +8,7 @@ use ahash::HashSet;
 
 use super::super::Channels;
 use super::Contact;
-use crate::cluster::ClusterOrder;
+use crate::cluster::{ClusterOrder, Keeping};
 use crate::history::History;
 use crate::limits::{READ_MESSAGES, READS};
 use crate::shared::Sight;
@@ -40,6 +40,9 @@ impl Channels {
         let Some(cluster) = &mut self.cluster else { return };
         let channel = self.channels[place as usize].as_mut();
         let Some(shared) = channel.and_then(|channel| channel.shared.as_mut()) else { return };
+        if shared.keeping == Keeping::Nothing {
+            return;
+        }
         if shared.read.is_some() || std::mem::replace(&mut shared.is_queued, true) {
             return;
         }

@@ -99,6 +99,9 @@ impl Bus {
                 let last = self.streams[stream_of(&name)].last();
                 let before = self.link(at).follows.insert(name.to_string(), (keeping, last));
                 assert_eq!(before, None, "{name} is followed once");
+                if keeping == Keeping::Nothing && !is_cut {
+                    self.link(at).inbox.push_back(ClusterNews::Followed { name });
+                }
             }
             ClusterOrder::Unfollow { name, keeping } => {
                 let before = self.link(at).follows.remove(&*name);
@@ -114,7 +117,13 @@ impl Bus {
                     self.link(at).answers.push(news);
                 }
             }
-            ClusterOrder::FollowAll => self.link(at).follows_all = true,
+            ClusterOrder::FollowAll => {
+                let link = self.link(at);
+                link.follows_all = true;
+                if !is_cut {
+                    link.inbox.push_back(ClusterNews::FollowedAll);
+                }
+            }
             ClusterOrder::UnfollowAll => self.link(at).follows_all = false,
             ClusterOrder::Member { name, member, step } if !is_cut => {
                 let node = ClusterNode(at.0 as u64);
@@ -267,6 +276,8 @@ impl Bus {
                 !matches!(
                     news,
                     ClusterNews::Announced { .. }
+                        | ClusterNews::Followed { .. }
+                        | ClusterNews::FollowedAll
                         | ClusterNews::Committed { .. }
                         | ClusterNews::History { .. }
                         | ClusterNews::Member { .. }

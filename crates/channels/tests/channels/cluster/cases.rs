@@ -221,6 +221,50 @@ fn a_message_without_history_reaches_every_node_once() {
 }
 
 #[test]
+fn a_subscription_without_history_is_active_when_the_cluster_has_taken_it() {
+    for (schedulers, line) in [
+        (1, "sub plain.a\n"),
+        (2, "sub plain.a\n"),
+        (1, "confirm plain.*\n"),
+        (2, "confirm plain.*\n"),
+    ] {
+        let mut nodes = nodes(&[schedulers, 1]);
+        let (client, publisher) = (nodes.connect(0), nodes.connect(1));
+        nodes.stages[0].world().client_send(client, line.as_bytes());
+        // Schedulers talk to each other, and the cluster says nothing yet.
+        for _ in 0..5 {
+            nodes.rest(0);
+        }
+        assert_eq!(nodes.stages[0].received(client), "", "{schedulers} {line}");
+        nodes.settle();
+        assert_ne!(nodes.received(0, client), "", "{schedulers} {line}");
+        nodes.send(1, publisher, "pub plain.a hello\n");
+        assert!(nodes.received(0, client).contains("hello"), "{schedulers} {line}");
+    }
+}
+
+#[test]
+fn a_subscription_without_history_does_not_wait_for_a_cluster_that_is_away() {
+    for line in ["sub plain.a\n", "confirm plain.*\n"] {
+        let mut nodes = nodes(&[2, 1]);
+        // It goes away while one waits, and another one comes then.
+        let (first, second) = (nodes.connect(0), nodes.connect(0));
+        nodes.stages[0].world().client_send(first, line.as_bytes());
+        nodes.rest(0);
+        assert_eq!(nodes.stages[0].received(first), "");
+        nodes.bus.cut_off(0);
+        assert_ne!(nodes.received(0, first), "");
+        nodes.send(0, second, &line.replace("plain", "plain.b"));
+        assert_ne!(nodes.received(0, second), "");
+        nodes.bus.connect(0);
+        nodes.settle();
+        let publisher = nodes.connect(1);
+        nodes.send(1, publisher, "pub plain.a hello\n");
+        assert!(nodes.received(0, first).contains("hello"));
+    }
+}
+
+#[test]
 fn patterns_get_the_messages_of_streams_once() {
     let mut nodes = nodes(&[2, 2]);
     let (wild, publisher, reader) = (nodes.connect(0), nodes.connect(1), nodes.connect(0));
