@@ -1,11 +1,13 @@
 //! Which subscriptions the server has taken: it answers a PING that was sent behind them.
 //!
-//! Owns which of them wait for which PING. Never subscribes, and sends nothing.
+//! Owns which of them wait for which PING. Never subscribes.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ahash::HashMap;
+
+use crate::speech::Speech;
 
 /// What is subscribed to: a channel, or all of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -40,9 +42,11 @@ impl Confirmations {
         self.open.remove(awaited);
     }
 
-    /// Whether a subscription waits for this PING.
-    pub(crate) fn wait_for(&self, ping: u64) -> bool {
-        self.line.back().is_some_and(|(number, _)| *number == ping)
+    /// Sends the next PING if a subscription waits for it.
+    pub(crate) fn ask(&self, speech: &mut Speech) {
+        if self.line.back().is_some_and(|(number, _)| *number == speech.next_ping()) {
+            speech.ping();
+        }
     }
 
     /// The server has answered this PING: what it has taken.

@@ -310,16 +310,13 @@ impl NatsLink {
         if !self.is_up() {
             return;
         }
-        if self.confirmations.wait_for(self.speech.next_ping()) {
-            self.speech.ping();
-        }
+        self.confirmations.ask(&mut self.speech);
         self.reads.begin(&mut self.streams, &self.subjects, now_ms);
         self.streams.ask(&mut self.speech, &self.subjects, now_ms);
         let origin = CommitOrigin { node: self.plan.node, link: self.seat.number };
         let with = (&mut self.speech, self.info.max_payload);
         let is_known = |shard| self.streams.is_known(shard);
-        let too_large = self.commits.send(with, &self.subjects, origin, is_known, now_ms);
-        for commit in too_large {
+        for commit in self.commits.send(with, &self.subjects, origin, is_known, now_ms) {
             let result = Err(ChannelRefusal::TooLarge);
             self.news.push(ClusterNews::CommitResult { commit, result });
         }
