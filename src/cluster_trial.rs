@@ -8,7 +8,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-use cluster::{LinkEncryption, LinkFault, NatsInfo, NatsServer, NatsTrial, TrialFindings};
+use cluster::{LinkEncryption, LinkFault, NatsInfo, NatsServer, NatsTrial, TrialFindings, limits};
 use server::cluster_setup::ClusterSetup;
 use server::site_data::SiteData;
 use tls::TlsStream;
@@ -63,6 +63,14 @@ fn judge(
             "cluster: {server}: {why}; the [[channel]] `{}` has a `history`, which needs JetStream: start NATS with \
              --jetstream",
             channel.pattern
+        ));
+    }
+    let needs = limits::STORE_MESSAGE_BYTES;
+    if data.config.store.role.is_some() && needs > findings.max_payload {
+        problems.push(format!(
+            "cluster: {server}: NATS takes messages of {} bytes, and stores with a `role` send those of {needs}; raise \
+             `max_payload` of NATS",
+            findings.max_payload
         ));
     }
     let largest = data.config.channels.iter().max_by_key(|channel| channel.message_size);

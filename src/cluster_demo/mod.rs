@@ -103,8 +103,10 @@ fn start_node(
     let ports = Ports { http: free_port()?, redis: free_port()? };
     let name = format!("node-{number}");
     let home = directory.join(&name);
+    let role = if number == 1 { "leader" } else { "replica" };
     let config = format!(
-        "root = \"site\"\n\n[cluster]\nservers = [\"nats://127.0.0.1:{nats}\"]\nname = \"{name}\"\n\n\
+        "root = \"site\"\n\n[store]\npath = \"data\"\nrole = \"{role}\"\n\n\
+         [cluster]\nservers = [\"nats://127.0.0.1:{nats}\"]\nname = \"{name}\"\n\n\
          [[channel]]\npattern = \"demo.*\"\nhistory = 100\npresence = true\n"
     );
     let made = std::fs::create_dir_all(home.join("site"))
@@ -140,9 +142,11 @@ fn guide(nats: u16, nodes: &[Ports]) -> String {
          curl -d 'hello' http://127.0.0.1:{}/channels/demo.chat\n  \
          redis-cli -p {} subscribe demo.chat\n  \
          redis-cli -p {} publish demo.chat hi\n  \
+         redis-cli -p {} set key value\n  \
+         redis-cli -p {} get key\n  \
          curl 'http://127.0.0.1:{}/channels/demo.chat?since=0-0&wait=0'\n\
          Ctrl-C ends them all.\n",
-        last.http, first.http, first.redis, last.redis, last.http
+        last.http, first.http, first.redis, last.redis, last.redis, first.redis, last.http
     );
     text
 }

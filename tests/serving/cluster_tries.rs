@@ -55,6 +55,14 @@ fn check_says_what_a_server_of_nats_lacks() {
     let (status, text) = check(&config(&small), &[]);
     assert_eq!(status, Some(1), "{text}");
     assert!(text.contains("NATS takes messages of 32768 bytes"), "{text}");
+    let with_store =
+        format!("[store]\npath = \"data\"\nrole = \"leader\"\n{}", small.section("one"));
+    let (status, text) = check(&with_store, &[]);
+    assert_eq!(status, Some(1), "{text}");
+    assert!(
+        text.contains("stores with a `role` send those of 525312; raise `max_payload`"),
+        "{text}"
+    );
     drop(small);
     let Some(plain) = Nats::start_without_jetstream(test) else { return };
     let (status, text) = check(&config(&plain), &[]);

@@ -13,6 +13,8 @@ mod rough_times;
 mod server;
 mod store;
 mod store_against_redis;
+mod store_cluster;
+mod store_cluster_failures;
 mod store_commands;
 mod store_described;
 mod store_disk;

@@ -17,7 +17,10 @@ fn plan(config: &str) -> Plan {
 }
 
 fn of_role(role: &str) -> String {
-    format!("[store]\nrole = \"{role}\"\n[[database]]\nname = \"0\"\nhttp = true\n")
+    format!(
+        "[store]\nrole = \"{role}\"\n[[database]]\nname = \"0\"\nhttp = true\n[cluster]\nservers = \
+         [\"nats://127.0.0.1:1\"]\n"
+    )
 }
 
 fn ask(stream: &mut TcpStream, line: &str) -> String {

@@ -2,6 +2,7 @@
 //! replaces subscribers. Method: the built binary against a server with two listeners, and against WebSocket servers
 //! that drop, repeat and swap messages.
 
+use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Output};
@@ -99,20 +100,21 @@ enum Mistake {
 
 enum Happening {
     Joined(TcpStream),
-    Published(Vec<u8>),
+    /// At the address with this number.
+    Published(usize, Vec<u8>),
 }
 
 /// A WebSocket server with two addresses that makes a mistake.
 fn wrong_server(mistake: Mistake) -> Vec<String> {
     let (tell, hear) = channel();
-    let urls = (0..2).map(|_| {
+    let urls = (0..2).map(|at| {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address: SocketAddr = listener.local_addr().unwrap();
         let tell = tell.clone();
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let (stream, tell) = (stream.unwrap(), tell.clone());
-                thread::spawn(move || relay(stream, &tell));
+                thread::spawn(move || relay(at, stream, &tell));
             }
         });
         format!("{address}/x")
@@ -120,26 +122,34 @@ fn wrong_server(mistake: Mistake) -> Vec<String> {
     let urls = urls.collect();
     thread::spawn(move || {
         let (mut subscribers, mut messages): (Vec<TcpStream>, Vec<Vec<u8>>) = Default::default();
+        // The publishers take turns, but the threads that read from them may not.
+        let mut waiting = [VecDeque::new(), VecDeque::new()];
         for happening in hear {
             match happening {
                 Happening::Joined(stream) => subscribers.push(stream),
-                Happening::Published(message) => {
-                    messages.push(message);
-                    for (at, stream) in subscribers.iter_mut().enumerate() {
-                        for number in
-                            numbers(if at == 1 { Some(mistake) } else { None }, messages.len())
-                        {
-                            let message = &messages[number];
-                            let head = [0x81, u8::try_from(message.len()).unwrap()];
-                            // A subscriber may have ended.
-                            let _sent = stream.write_all(&[&head, &message[..]].concat());
-                        }
+                Happening::Published(at, message) => {
+                    waiting[at].push_back(message);
+                    while let Some(message) = waiting[messages.len() % 2].pop_front() {
+                        messages.push(message);
+                        deliver(mistake, &messages, &mut subscribers);
                     }
                 }
             }
         }
     });
     urls
+}
+
+/// Sends subscribers what they get when the last of these messages is known.
+fn deliver(mistake: Mistake, messages: &[Vec<u8>], subscribers: &mut [TcpStream]) {
+    for (at, stream) in subscribers.iter_mut().enumerate() {
+        for number in numbers((at == 1).then_some(mistake), messages.len()) {
+            let message = &messages[number];
+            let head = [0x81, u8::try_from(message.len()).unwrap()];
+            // A subscriber may have ended.
+            let _sent = stream.write_all(&[&head, &message[..]].concat());
+        }
+    }
 }
 
 /// The messages to deliver when this many are known. With two publishers in turn, each has every second one.
@@ -157,7 +167,7 @@ fn numbers(mistake: Option<Mistake>, known: usize) -> Vec<usize> {
 }
 
 /// Accepts a WebSocket and tells what it publishes.
-fn relay(mut stream: TcpStream, tell: &Sender<Happening>) {
+fn relay(at: usize, mut stream: TcpStream, tell: &Sender<Happening>) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let mut byte = [0];
@@ -177,7 +187,7 @@ fn relay(mut stream: TcpStream, tell: &Sender<Happening>) {
         if stream.read_exact(&mut message).is_err() {
             return;
         }
-        tell.send(Happening::Published(message)).unwrap();
+        tell.send(Happening::Published(at, message)).unwrap();
     }
 }
 

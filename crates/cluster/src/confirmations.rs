@@ -1,14 +1,11 @@
 //! Which subscriptions the server has taken: it answers a PING that was sent behind them.
 //!
-//! Owns the count of both over one connection, and who waits. Never subscribes.
+//! Owns which of them wait for which PING. Never subscribes, and sends nothing.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ahash::HashMap;
-use wire::nats::NatsClientSaid;
-
-use crate::speech::Speech;
 
 /// What is subscribed to: a channel, or all of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -20,8 +17,6 @@ pub(crate) enum Awaited {
 /// The subscriptions that the server has not confirmed.
 #[derive(Debug, Default)]
 pub(crate) struct Confirmations {
-    pings: u64,
-    pongs: u64,
     /// In order: each with the number of the PING behind it.
     line: VecDeque<(u64, Awaited)>,
     /// The number of the last one of each, if it was not taken back.
@@ -29,16 +24,15 @@ pub(crate) struct Confirmations {
 }
 
 impl Confirmations {
-    /// A connection begins, whose PINGs so far were answered.
+    /// A connection begins.
     pub(crate) fn begin(&mut self) {
         *self = Self::default();
     }
 
-    /// It was subscribed to this.
-    pub(crate) fn expect(&mut self, awaited: Awaited) {
-        let number = self.pings + 1;
-        self.open.insert(awaited.clone(), number);
-        self.line.push_back((number, awaited));
+    /// It was subscribed to this, before this PING.
+    pub(crate) fn expect(&mut self, awaited: Awaited, ping: u64) {
+        self.open.insert(awaited.clone(), ping);
+        self.line.push_back((ping, awaited));
     }
 
     /// No longer.
@@ -46,24 +40,15 @@ impl Confirmations {
         self.open.remove(awaited);
     }
 
-    /// Asks whether the server is there.
-    pub(crate) fn ping(&mut self, speech: &mut Speech) {
-        self.pings += 1;
-        speech.say(&NatsClientSaid::Ping);
+    /// Whether a subscription waits for this PING.
+    pub(crate) fn wait_for(&self, ping: u64) -> bool {
+        self.line.back().is_some_and(|(number, _)| *number == ping)
     }
 
-    /// The same, if a subscription waits for it.
-    pub(crate) fn ask(&mut self, speech: &mut Speech) {
-        if self.line.back().is_some_and(|(number, _)| *number > self.pings) {
-            self.ping(speech);
-        }
-    }
-
-    /// The server has answered: what it has taken.
-    pub(crate) fn answered(&mut self) -> Vec<Awaited> {
-        self.pongs += 1;
+    /// The server has answered this PING: what it has taken.
+    pub(crate) fn answered(&mut self, ping: u64) -> Vec<Awaited> {
         let mut taken = Vec::new();
-        while let Some((number, awaited)) = self.line.pop_front_if(|(of, _)| *of <= self.pongs) {
+        while let Some((number, awaited)) = self.line.pop_front_if(|(of, _)| *of <= ping) {
             if self.open.get(&awaited) == Some(&number) {
                 self.open.remove(&awaited);
                 taken.push(awaited);

@@ -27,6 +27,8 @@ pub(crate) enum Interest {
     AllAnnounced,
     /// All channels with one.
     AllAdded,
+    /// Mail to the node's store.
+    Mail,
 }
 
 /// How much of a channel with a history the channels know.
@@ -52,6 +54,8 @@ struct Followed {
 pub(crate) struct Following {
     channels: HashMap<Arc<str>, Followed>,
     follows_all: bool,
+    /// The number of the node's store, if its mail comes here.
+    store: Option<u64>,
     by_number: HashMap<u64, Interest>,
 }
 
@@ -98,6 +102,16 @@ impl Following {
                 followed.standing = if is_before { Standing::Interrupted } else { Standing::New };
             }
         }
+    }
+
+    /// From the next connection on, mail to the store with this number comes here.
+    pub(crate) fn follow_mail(&mut self, store: u64) {
+        self.store = Some(store);
+    }
+
+    /// Whether the node's mail comes here.
+    pub(crate) fn has_mail(&self) -> bool {
+        self.store.is_some()
     }
 
     /// Follows a channel; without a connection, from the next one on.
@@ -173,6 +187,11 @@ impl Following {
             (subjects.questions_to(node.0), Some(&*group), Interest::Questions),
         ] {
             self.by_number.insert(speech.subscribe(&subject, queue), interest);
+        }
+        if let Some(store) = self.store {
+            for subject in [subjects.stores(), subjects.store(store)] {
+                self.by_number.insert(speech.subscribe(&subject, None), Interest::Mail);
+            }
         }
         for (name, Followed { keeping, subscription, .. }) in &mut self.channels {
             *subscription = speech.subscribe(&subject(subjects, name, *keeping), None);

@@ -2,8 +2,8 @@
 //!
 //! Owns the translation of what channels want ([`channels::ClusterOrder`]) into operations of NATS, and back into what
 //! they hear ([`channels::ClusterNews`]): subjects, streams and their epochs, commits that are sent again, histories
-//! with proof of what is missing, nodes and their leases. Knows no hub of channels, no socket, no HTTP and no
-//! configuration; time is an argument.
+//! with proof of what is missing, nodes and their leases. Carries bytes between the stores of nodes. Knows no hub of
+//! channels, no store, no socket, no HTTP and no configuration; time is an argument.
 
 mod body;
 mod commits;
@@ -14,6 +14,7 @@ mod handshake;
 mod held;
 pub mod limits;
 mod link;
+mod mail;
 mod member_form;
 mod nkey;
 mod nodes;
@@ -32,6 +33,7 @@ mod trial;
 pub use fault::LinkFault;
 pub use handshake::NatsInfo;
 pub use link::{LinkEvent, NatsLink};
+pub use mail::{StoreMail, StoreMailNews};
 pub use nkey::{SeedProblem, UserKey};
 pub use nodes::NodeView;
 pub use plan::{

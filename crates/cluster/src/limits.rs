@@ -11,6 +11,17 @@ pub const INBOX_BYTES: usize = MESSAGE_BYTES + 128 * 1024;
 /// connection of a server that takes nothing is closed when it is silent for [`SILENCE_MS`].
 pub const OUTPUT_BYTES: usize = 16 * 1024 * 1024;
 
+/// 32 MiB of mail of the node's store that wait to be sent to NATS. Beyond: more is dropped, and the stores ask again.
+pub const MAIL_BYTES: usize = 32 * 1024 * 1024;
+
+/// 513 KiB of a message between stores at most, which their crate cuts. A server of NATS that takes less carries none
+/// of the longer ones, and the link says so.
+pub const STORE_MESSAGE_BYTES: usize = 513 * 1024;
+
+/// 1 MiB of mail, beyond its last part, that NATS has not confirmed. Larger: messages of channels wait for longer
+/// behind it. Smaller: replicas take their snapshots more slowly where NATS is far away.
+pub const MAIL_UNDER_WAY: usize = 1024 * 1024;
+
 /// 10,000 commits of a scheduler that wait for their results. Beyond: one more is refused as busy.
 pub const COMMITS: usize = 10_000;
 

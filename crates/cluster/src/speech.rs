@@ -41,6 +41,9 @@ pub(crate) struct Speech {
     subscriptions: u64,
     requests: HashMap<u64, Request>,
     last_request: u64,
+    /// Questions whether the server is there, and its answers, of this connection.
+    pings: u64,
+    pongs: u64,
 }
 
 impl Speech {
@@ -49,6 +52,7 @@ impl Speech {
         self.out.clear();
         self.requests.clear();
         self.inbox = inbox;
+        (self.pings, self.pongs) = (0, 0);
     }
 
     /// The subject of all answers.
@@ -58,6 +62,24 @@ impl Speech {
 
     pub(crate) fn say(&mut self, said: &NatsClientSaid<'_>) {
         said.write(&mut self.out);
+    }
+
+    /// Asks whether the server is there, and returns the number of the question.
+    pub(crate) fn ping(&mut self) -> u64 {
+        self.pings += 1;
+        self.say(&NatsClientSaid::Ping);
+        self.pings
+    }
+
+    /// The number of the next question.
+    pub(crate) fn next_ping(&self) -> u64 {
+        self.pings + 1
+    }
+
+    /// The server is there. Returns the number of the question that it has answered, and with it all before.
+    pub(crate) fn on_pong(&mut self) -> u64 {
+        self.pongs += 1;
+        self.pongs
     }
 
     /// Subscribes, and returns the number.

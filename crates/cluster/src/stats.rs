@@ -22,6 +22,12 @@ metric::counted! {
         pub unreadable: u64 = Counter(Count, "cluster.unreadable", "cluster_unreadable"),
         /// Announcements and notices of members that were not sent, because NATS was away or took too little.
         pub dropped: u64 = Counter(Count, "cluster.dropped", "cluster_dropped"),
+        /// Parts of messages that the node's store has sent to others.
+        pub mail_sent: u64 = Counter(Count, "cluster.mail_sent", "cluster_store_messages_sent"),
+        /// Those that came from the stores of other nodes.
+        pub mail_received: u64 = Counter(Count, "cluster.mail_received", "cluster_store_messages_received"),
+        /// Those of the node's store that were not sent, because NATS was away or took too little.
+        pub mail_dropped: u64 = Counter(Count, "cluster.mail_dropped", "cluster_store_messages_dropped"),
         /// Parts of histories that were read.
         pub reads: u64 = Counter(Count, "cluster.reads", "cluster_reads"),
         /// Reads of histories that failed, and were made again.
@@ -47,6 +53,9 @@ impl LinkStats {
         received: 0,
         unreadable: 0,
         dropped: 0,
+        mail_sent: 0,
+        mail_received: 0,
+        mail_dropped: 0,
         reads: 0,
         failed_reads: 0,
         committing: 0,

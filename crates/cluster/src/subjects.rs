@@ -84,6 +84,16 @@ impl Subjects {
         format!("{}.q.{node:x}", self.prefix)
     }
 
+    /// Mail to all stores.
+    pub(crate) fn stores(&self) -> String {
+        format!("{}.s.all", self.prefix)
+    }
+
+    /// Mail to one store.
+    pub(crate) fn store(&self, store: u64) -> String {
+        format!("{}.s.n.{store:x}", self.prefix)
+    }
+
     fn of_channel(&self, kind: &str, channel: &str) -> String {
         let mut subject = String::with_capacity(self.prefix.len() + kind.len() + channel.len() + 8);
         let _infallible = write!(subject, "{}.{kind}.", self.prefix);

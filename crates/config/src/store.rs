@@ -33,13 +33,17 @@ const ACCESSES: [(&str, DatabaseAccess); 4] = [
 ];
 
 /// Refuses a role that the other settings of the store do not allow.
-pub(super) fn check_role(store: &StoreSettings, problems: &mut Problems) {
+pub(super) fn check_role(config: &Config, problems: &mut Problems) {
+    let store = &config.store;
     let is_late = matches!(store.sync, StoreSync::Interval | StoreSync::None);
     let why = match store.role {
         Some(_) if store.path.is_none() => "`role` in [store] needs a store: add `path`",
         Some(_) if is_late => {
             "`role` in [store] needs `sync = \"commit\"` or `\"log\"`: other servers must not have what a \
              power failure takes from this one"
+        }
+        Some(_) if !config.cluster.is_configured() => {
+            "`role` in [store] needs a [cluster], which carries the records: add it with the `servers` of NATS"
         }
         _ => return,
     };
@@ -137,7 +141,7 @@ pub(super) static STORE: SectionKeys = section! {
         |item, _| Some(choice(item, &DUTIES)?),
         |value| value.and_then(|duty| show_choice(&DUTIES, &duty)),
     ), "the store is alone", Restart,
-        "The role of a new store among [the stores of several servers](store.md#replicas): the leader's records are sent to the replicas. Later the store itself knows its role, which `velodrome store promote` changes. Needs `sync = \"commit\"` or `\"log\"`.";
+        "The role of a new store among [the stores of several servers](store.md#replicas): the leader's records are sent to the replicas. Later the store itself knows its role, which `velodrome store promote` changes. Needs [`[cluster]`](#cluster), and `sync = \"commit\"` or `\"log\"`.";
 };
 
 pub(super) static DATABASE: SectionKeys = section! {

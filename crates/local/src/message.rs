@@ -12,8 +12,8 @@ pub enum ToStoreWriter {
     Orders(Box<StoreOrders>),
     /// Report the next commit after this one, once.
     TellCommit(u64),
-    /// What the transport between stores brings, for a store with a role.
-    Replication(Box<ReplicationNews>),
+    /// What the link of the node brings from other stores, for a store with a role.
+    Replication(Vec<ReplicationNews>),
     /// Make this store the leader, and report whether it is.
     Promote,
     /// Write to the disk what is not there yet, then end.

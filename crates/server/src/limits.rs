@@ -218,6 +218,9 @@ pub const ORDERS_STATE_WAIT: Duration = Duration::from_secs(10);
 /// How long an order of a replica's client waits for the leader (5 s). Beyond: it fails, with what is known of it.
 pub const STORE_LEADER_WAIT_MS: u64 = 5_000;
 
+/// Bytes of other stores that wait for the writer of this one (32 MiB). Beyond: more is dropped, and asked for again.
+pub const STORE_MAIL_BYTES: usize = 32 * 1024 * 1024;
+
 /// Bytes of orders after which the writer of the store commits even if more orders wait (32 MiB).
 pub const STORE_COMMIT_SIZE: usize = 32 * 1024 * 1024;
 

@@ -83,8 +83,8 @@ pub enum ToScheduler {
     Stored(Box<Vec<Stored>>),
     /// From the writer of the store: the awaited commit was made.
     Committed,
-    /// From the writer of a store with a role: what the transport between stores has to carry.
-    Replication(Box<Vec<store::ReplicationOrder>>),
+    /// From the writer of a store with a role: what is to be carried to other stores.
+    Replication(Box<StorePost>),
     /// From another scheduler: what keys of limits have used.
     Used(Arc<RemoteUses>),
     /// From another scheduler: news of channels.
@@ -125,6 +125,17 @@ pub enum ToScheduler {
     CacheDisk(Box<Vec<DiskAnswer>>),
     /// From the main thread: give the memory of a past load back to the kernel.
     GiveMemoryBack,
+}
+
+/// What the writer of a store with a role sends to the link of its node.
+#[derive(Debug)]
+pub struct StorePost {
+    /// What is to be carried.
+    pub orders: Vec<store::ReplicationOrder>,
+    /// Bytes of other stores that the writer has taken since it last said so.
+    pub taken: usize,
+    /// Messages with orders that wait for the leader, or for the writer.
+    pub waiting: usize,
 }
 
 /// What a scheduler does about traces.

@@ -13,6 +13,7 @@ use wire::http::target::DotFiles;
 use channels::Rulebook;
 use config::route::{HostId, RouteTable};
 use config::{self, Config, ConfigErrors, NamedModule, RouteAction};
+use files::error_page::ErrorPages;
 use files::pattern::NamePattern;
 use files::rules::{
     CacheControlRule, Compress, FileRules, ListingRule, MediaTypeRule, Precompressed, Root,
@@ -84,6 +85,8 @@ pub struct SiteData {
     pub cluster: Option<Arc<ClusterSetup>>,
     /// The limits of clients, in the order of the configuration.
     pub limits: Arc<[Limit]>,
+    /// The error pages of hosts without their own.
+    pub error_pages: Arc<ErrorPages>,
     /// The files of users.
     pub users: UserFiles,
     /// The certificates of listeners, as they were when the configuration was loaded.
@@ -150,6 +153,7 @@ impl SiteData {
             admin_keys: AdminKeys::default(),
             cluster: None,
             limits,
+            error_pages: Arc::new(ErrorPages::new()),
             users: UserFiles::default(),
             tls: Arc::default(),
         })

@@ -13,23 +13,26 @@ use store::{
 };
 
 use crate::events::{Kind, Trouble};
-use crate::message::{Message, OrderedBy, StoreOrders, ToScheduler};
+use crate::message::{Message, OrderedBy, StoreOrders, StorePost, ToScheduler};
 use crate::store_writer_stats::StoreWriterStats;
 
 /// The node, and the orders that it has.
 pub(crate) struct StoreNode {
     node: Replicator,
-    /// The scheduler whose processes own the transport.
-    link: Endpoint,
     /// Who waits for the orders of each number.
     sent: HashMap<u64, (Endpoint, Vec<OrderedBy>)>,
     last: u64,
+    /// Bytes of other stores that were taken, and that the link has not been told of.
+    taken: usize,
 }
 
 impl StoreNode {
-    /// A node whose messages this scheduler carries.
-    pub(crate) fn new(node: Replicator, link: Endpoint) -> Self {
-        Self { node, link, sent: HashMap::default(), last: 0 }
+    /// The scheduler whose link carries the messages of a node.
+    pub(crate) const LINK: Endpoint = Endpoint(0);
+
+    /// A node with nothing to do.
+    pub(crate) fn new(node: Replicator) -> Self {
+        Self { node, sent: HashMap::default(), last: 0, taken: 0 }
     }
 
     /// Takes the orders of a scheduler.
@@ -47,6 +50,9 @@ impl StoreNode {
         news: ReplicationNews,
         now: ReplicationMoment,
     ) -> Result<(), StoreFailure> {
+        if let ReplicationNews::Heard(bytes) = &news {
+            self.taken += bytes.len();
+        }
         self.node.hear(writer, news, now)
     }
 
@@ -85,10 +91,12 @@ impl StoreNode {
                 send_patiently(mailbox, from, ToScheduler::Stored(Box::new(stored)).into());
         }
         let orders = self.node.take_orders();
-        if !orders.is_empty() {
-            let message = ToScheduler::Replication(Box::new(orders));
-            // A transport that is too slow loses messages.
-            let _lost = mailbox.send(self.link, message.into());
+        if !orders.is_empty() || self.taken > 0 {
+            let post = StorePost { orders, taken: self.taken, waiting: self.sent.len() };
+            // A link that is too slow loses messages.
+            if mailbox.send(Self::LINK, ToScheduler::Replication(Box::new(post)).into()).is_ok() {
+                self.taken = 0;
+            }
         }
         turned
     }
@@ -129,7 +137,8 @@ fn trouble(event: &ReplicationEvent) -> Trouble {
                 aside.last,
                 aside.path.display()
             );
-            Trouble::new(Kind::StoreFenced, "", text)
+            // It is told besides the event that a later term has begun.
+            Trouble::new(Kind::StoreFenced, "aside", text)
         }
         ReplicationEvent::SnapshotBegun(number) => {
             let text = format!("a snapshot of the leader is requested, behind record {number}");
@@ -137,7 +146,7 @@ fn trouble(event: &ReplicationEvent) -> Trouble {
         }
         ReplicationEvent::SnapshotTaken(number) => {
             let text = format!("the store has the snapshot of record {number}");
-            Trouble::new(Kind::ReplicaSnapshot, "", text)
+            Trouble::new(Kind::ReplicaSnapshot, "taken", text)
         }
         ReplicationEvent::Behind(number, leader) => {
             let text = format!("the store is at record {number}, its leader at {leader}");

@@ -337,7 +337,9 @@ impl HelperHandler<Message> for StoreWriter {
             Message::StoreWriter(ToStoreWriter::TellCommit(known)) => {
                 self.curious.push((from, known));
             }
-            Message::StoreWriter(ToStoreWriter::Replication(news)) => self.hear(*news),
+            Message::StoreWriter(ToStoreWriter::Replication(news)) => {
+                news.into_iter().for_each(|one| self.hear(one))
+            }
             Message::StoreWriter(ToStoreWriter::Promote) => self.promote(mailbox),
             Message::StoreWriter(ToStoreWriter::Stop) => {
                 self.execute(mailbox);

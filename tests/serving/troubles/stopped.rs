@@ -72,18 +72,11 @@ fn stopped(server: &Server, text: &str) -> Planted {
     planted
 }
 
-const OF_A_SCHEDULER: &[Trouble] = &[
-    Trouble {
-        name: "a scheduler that does not turn",
-        plant: |server| stopped(server, "it has not finished a turn"),
-        named: Event("stuck"),
-    },
-    Trouble {
-        name: "a mailbox that is not emptied",
-        plant: |server| stopped(server, "had no room for"),
-        named: Event("mailbox"),
-    },
-];
+const OF_A_SCHEDULER: &[Trouble] = &[Trouble {
+    name: "a scheduler that does not turn",
+    plant: |server| stopped(server, "it has not finished a turn"),
+    named: Event("stuck"),
+}];
 
 #[test]
 fn a_scheduler_that_does_not_turn_is_named() {

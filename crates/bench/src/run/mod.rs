@@ -121,8 +121,7 @@ fn all(
     let count = work.plan().runs.max(1);
     let mut runs = Vec::new();
     for run in 1..=count {
-        let start_ns = start_ns.take().unwrap_or_else(|| monotonic_ns() + START_NS);
-        let (measured, wish) = once(work, run, start_ns, interrupts, look)?;
+        let (measured, wish) = once(work, run, start_ns.take(), interrupts, look)?;
         runs.extend(measured);
         if wish == Continuation::End {
             return Ok((runs, Ended::Interrupted));
@@ -150,12 +149,14 @@ struct Reading {
 fn once(
     work: &Arc<Work>,
     run: u32,
-    start_ns: u64,
+    start_ns: Option<u64>,
     interrupts: &Interrupts,
     look: &mut impl FnMut(&RunProgress) -> Continuation,
 ) -> Result<(Option<RunMeasured>, Continuation), RunError> {
     let plan = work.plan();
     let servers = servers(plan);
+    // Only now: finding the servers among many processes may take longer than a short run.
+    let start_ns = start_ns.unwrap_or_else(|| monotonic_ns() + START_NS);
     let window = MeasuredWindow::new(start_ns, plan.warmup, plan.duration);
     let mut generator = stand(work, Some(window))?;
     generator.launched.start();

@@ -56,7 +56,9 @@ impl NatsLink {
                 Ok(())
             }
             NatsServerSaid::Pong => {
-                self.on_pong(now_ms);
+                let answered = self.speech.on_pong();
+                self.mail.on_pong(answered);
+                self.on_pong(answered, now_ms);
                 Ok(())
             }
             NatsServerSaid::Ok => Ok(()),
@@ -91,17 +93,17 @@ impl NatsLink {
         let introduction = introduce(&self.plan, &self.info);
         self.speech.say(&NatsClientSaid::Connect(&introduction));
         // Two answers: it is welcome; and what it follows is followed.
-        self.speech.say(&NatsClientSaid::Ping);
+        self.speech.ping();
         self.following.begin(&mut self.speech, &self.subjects, self.plan.node);
-        self.speech.say(&NatsClientSaid::Ping);
+        self.speech.ping();
         self.asked_ms = now_ms;
         self.stage = Stage::Joining { since_ms, missing: 2 };
         Ok(())
     }
 
-    fn on_pong(&mut self, now_ms: u64) {
+    fn on_pong(&mut self, answered: u64, now_ms: u64) {
         let Stage::Joining { since_ms, missing } = self.stage else {
-            let taken = self.confirmations.answered().into_iter();
+            let taken = self.confirmations.answered(answered).into_iter();
             self.news.extend(taken.map(|one| match one {
                 Awaited::Channel(name) => ClusterNews::Followed { name },
                 Awaited::All => ClusterNews::FollowedAll,
@@ -122,6 +124,9 @@ impl NatsLink {
         let greeting = Nodes::greeting(&self.plan, self.seat, self.connection);
         let _heard = self.speech.publish(&self.subjects.nodes(), &greeting);
         self.news.push(ClusterNews::Back);
+        if self.following.has_mail() {
+            self.mail.come_back();
+        }
         let server = self.servers.current().map(ToString::to_string).unwrap_or_default();
         self.events.push(LinkEvent::Connected { server });
     }
@@ -162,6 +167,10 @@ impl NatsLink {
             }
             Interest::Channel(name, keeping) => self.on_channel(name, keeping, message, now_ms),
             Interest::AllAnnounced => self.on_any(Keeping::Nothing, message, now_ms),
+            Interest::Mail => {
+                self.stats.mail_received += 1;
+                self.mail.hear(message.payload);
+            }
             Interest::AllAdded => self.on_any(Keeping::History, message, now_ms),
         }
     }

@@ -10,12 +10,15 @@ mod orders;
 
 use std::sync::Arc;
 
+use channels::{ChannelRefusal, ClusterNews};
+
 use crate::commits::{CommitOrigin, Commits};
 use crate::confirmations::Confirmations;
 use crate::fault::LinkFault;
 use crate::following::Following;
 use crate::handshake::NatsInfo;
 use crate::limits::{HANDSHAKE_MS, QUIET_MS, SILENCE_MS};
+use crate::mail::{Mail, StoreMailNews};
 use crate::nodes::{NodeView, Nodes};
 use crate::plan::{ClusterPlan, LinkSeat, NatsServer};
 use crate::questions::Questions;
@@ -25,7 +28,6 @@ use crate::speech::{Said, Speech};
 use crate::stats::LinkStats;
 use crate::streams::{Duty, Streams};
 use crate::subjects::Subjects;
-use channels::{ChannelRefusal, ClusterNews};
 
 /// What a link has to tell its operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +88,7 @@ pub struct NatsLink {
     reads: Reads,
     nodes: Nodes,
     questions: Questions,
+    mail: Mail,
     /// The number of the present connection, or the last one.
     connection: u64,
     heard_ms: u64,
@@ -118,6 +121,7 @@ impl NatsLink {
             reads: Reads::default(),
             nodes: Nodes::default(),
             questions: Questions::default(),
+            mail: Mail::default(),
             connection: 0,
             heard_ms: now_ms,
             asked_ms: now_ms,
@@ -223,6 +227,9 @@ impl NatsLink {
         if was_up {
             self.since_ms = now_ms;
             self.news.push(ClusterNews::Away);
+            if self.following.has_mail() {
+                self.mail.lose_connection(&mut self.stats);
+            }
         }
         let unread = self.following.unread(&self.subjects);
         self.streams.forget(|shard| unread.contains(&shard));
@@ -249,7 +256,7 @@ impl NatsLink {
     /// Whether nothing waits for an answer, so that a node that ends need not wait for the link.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.commits.len() == 0
+        self.commits.len() == 0 && self.mail.is_empty()
     }
 
     /// Does what is due.
@@ -277,7 +284,7 @@ impl NatsLink {
         }
         if self.heard_ms + QUIET_MS <= now_ms && self.asked_ms + QUIET_MS <= now_ms {
             self.asked_ms = now_ms;
-            self.confirmations.ping(&mut self.speech);
+            self.speech.ping();
         }
         let of = (self.seat, self.connection);
         if self.presence == Presence::Staying
@@ -303,7 +310,9 @@ impl NatsLink {
         if !self.is_up() {
             return;
         }
-        self.confirmations.ask(&mut self.speech);
+        if self.confirmations.wait_for(self.speech.next_ping()) {
+            self.speech.ping();
+        }
         self.reads.begin(&mut self.streams, &self.subjects, now_ms);
         self.streams.ask(&mut self.speech, &self.subjects, now_ms);
         let origin = CommitOrigin { node: self.plan.node, link: self.seat.number };
@@ -314,6 +323,7 @@ impl NatsLink {
             let result = Err(ChannelRefusal::TooLarge);
             self.news.push(ClusterNews::CommitResult { commit, result });
         }
+        self.send_mail();
     }
 
     /// When [`on_time`](Self::on_time) or [`dial`](Self::dial) is to be called, whatever happens before.
@@ -356,6 +366,12 @@ impl NatsLink {
     #[must_use]
     pub fn take_events(&mut self) -> Vec<LinkEvent> {
         std::mem::take(&mut self.events)
+    }
+
+    /// What the node's store is to hear, in order.
+    #[must_use]
+    pub fn take_mail(&mut self) -> Vec<StoreMailNews> {
+        self.mail.take_news()
     }
 
     fn report_reads(&mut self, results: impl IntoIterator<Item = ReadResult>) {

@@ -9,9 +9,11 @@ use channels::{
     MemberStep,
 };
 
-use super::NatsLink;
+use super::{LinkEvent, NatsLink};
 use crate::confirmations::Awaited;
 use crate::following;
+use crate::limits::STORE_MESSAGE_BYTES;
+use crate::mail::StoreMail;
 use crate::reads::{ReadResult, Wish};
 use crate::speech::{Request, Said};
 use crate::{body, questions};
@@ -38,7 +40,7 @@ impl NatsLink {
                 let speech = is_followed_now(self).then_some(&mut self.speech);
                 self.following.follow(Arc::clone(&name), keeping, speech, &self.subjects);
                 if keeping == Keeping::Nothing && self.is_up() {
-                    self.confirmations.expect(Awaited::Channel(name));
+                    self.confirmations.expect(Awaited::Channel(name), self.speech.next_ping());
                 }
             }
             ClusterOrder::Unfollow { name, keeping } => {
@@ -52,7 +54,7 @@ impl NatsLink {
                 let speech = is_followed_now(self).then_some(&mut self.speech);
                 self.following.follow_all(speech, &self.subjects);
                 if self.is_up() {
-                    self.confirmations.expect(Awaited::All);
+                    self.confirmations.expect(Awaited::All, self.speech.next_ping());
                 }
             }
             ClusterOrder::UnfollowAll => {
@@ -76,6 +78,35 @@ impl NatsLink {
                 let payload = questions::answer(self.plan.node, &answer);
                 let _said = self.tell(&to.0, &payload);
             }
+        }
+    }
+
+    /// Takes mail of the node's store that belongs together. While it is not connected, the mail is lost.
+    pub fn post(&mut self, mail: Vec<StoreMail>) {
+        if self.is_up() {
+            self.mail.add(mail, &mut self.stats);
+        } else {
+            self.stats.mail_dropped += mail.len() as u64;
+        }
+    }
+
+    /// This link carries the mail of the node's store, which has this number. Before the first connection.
+    pub fn carry_mail(&mut self, store: u64) {
+        self.following.follow_mail(store);
+    }
+
+    pub(super) fn send_mail(&mut self) {
+        let max = self.info.max_payload;
+        if !self.mail.send(&mut self.speech, &self.subjects, max, &mut self.stats) {
+            return;
+        }
+        let problem = format!(
+            "NATS takes messages of {max} bytes, and stores with a `role` send those of {STORE_MESSAGE_BYTES}: raise \
+             its `max_payload`"
+        );
+        if self.problem.as_ref() != Some(&problem) {
+            self.events.push(LinkEvent::Problem(problem.clone()));
+            self.problem = Some(problem);
         }
     }
 

@@ -14,7 +14,7 @@ mod place;
 mod room;
 mod writer;
 
-pub use desk::{Desk, FileAcceptance, UploadResult, UploadState};
+pub use desk::{Answered, Desk, FileAcceptance, UploadResult, UploadState};
 pub use form::UploadForm;
 pub use order::{FileAct, FileOrder, FileWish, UploadReport};
 pub use room::UploadRoom;

@@ -288,9 +288,10 @@ impl Session {
         self.is_asked = true;
     }
 
-    /// Whether the connection may be closed to make room. A subscriber is not idle.
+    /// Whether the connection may be closed to make room. A subscriber is not idle, and neither is a client that waits
+    /// for the writer of the store.
     pub fn is_idle(&self) -> bool {
-        self.listening.len() == 0
+        self.listening.len() == 0 && self.pending.has_answered()
     }
 
     /// The address of the client.

@@ -8,6 +8,6 @@ mod hash;
 mod verified;
 
 pub use check::{Checked, PasswordCheck};
+pub(crate) use file::{UserFile, paths_in, paths_of};
 pub use file::{UserFiles, UsersError};
-pub(crate) use file::{paths_in, paths_of};
 pub(crate) use verified::{Passwords, Shown, Standing};

@@ -32,7 +32,7 @@ impl EventStream {
         context: &mut Context<'_, Message>,
     ) -> Result<Self, ChannelRefusal> {
         let subscriber = Subscriber { process: context.id, format: Format::EventStream };
-        let (mut channels, out) = (site.local.channels(), context.output.buffer());
+        let (mut channels, out) = (site.channels(), context.output.buffer());
         let subscription = channels.subscribe(&right.to_subscribe(), subscriber, since, out)?;
         let name = right.name().into();
         context.set_deadline_after_ms(lease.quiet_ms(context.now));
@@ -61,14 +61,13 @@ impl EventStream {
         let own = self.subscription.as_slice();
         match event {
             Event::OutputDrained => {
-                site.local.channels().on_drained(own);
+                site.channels().on_drained(own);
                 context.set_deadline_after_ms(self.lease.quiet_ms(context.now));
                 Next::Read
             }
             Event::Resumed
-                if site.local.channels().is_too_slow(own)
+                if site.channels().is_too_slow(own)
                     || site
-                        .local
                         .channels()
                         .take_dismissal(context.id)
                         .is_some_and(|dismissal| dismissal.is_from(&self.name)) =>
@@ -77,7 +76,7 @@ impl EventStream {
             }
             Event::DeadlineReached
                 if self.lease.end_if_over(context.now)
-                    && !site.local.channels().still_allows(&self.name, self.lease.rights()) =>
+                    && !site.channels().still_allows(&self.name, self.lease.rights()) =>
             {
                 // If the browser reconnects with the same token it is refused, and stays away.
                 context.output.put(b"event: expired\ndata: the token has expired\n\n");
@@ -100,7 +99,7 @@ impl EventStream {
     /// Ends the subscription: from now on the client does not count as a subscriber.
     pub(super) fn leave(&mut self, site: &mut Site) {
         if let Some(subscription) = self.subscription.take() {
-            site.local.channels().unsubscribe(subscription);
+            site.channels().unsubscribe(subscription);
         }
     }
 

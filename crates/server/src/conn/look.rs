@@ -145,8 +145,8 @@ impl Connections {
         told.extend(self.local.channels().lags().map(|(pattern, times)| {
             latency("channel", if pattern.is_empty() { "(none)" } else { pattern }, times)
         }));
-        told.extend(site.proxies.times().map(|(name, times)| latency("upstream", name, times)));
-        told.extend(site.client.times().map(|(origin, times)| latency("fetch", &origin, times)));
+        told.extend(site.upstream_times().map(|(name, times)| latency("upstream", name, times)));
+        told.extend(site.fetch_times().map(|(origin, times)| latency("fetch", &origin, times)));
         told.extend(self.clients.times().map(|(name, times)| latency("command", name, times)));
         told
     }
@@ -185,7 +185,7 @@ impl Connections {
             shown,
             http: self.http.stats().clone(),
             cache: site.cache_stats(),
-            upstream_caches: site.caches.stats(),
+            upstream_caches: site.upstream_cache_stats(),
             channels: site.channel_stats(),
             cluster: self.link_report(context.now.monotonic_ms()),
             store: self.store_stats(),
@@ -193,7 +193,7 @@ impl Connections {
             spans: site.span_stats(),
             pages: site.pages_report(),
             limits: site.limit_counts(),
-            upstreams: site.proxies.report(context.now.monotonic_ns),
+            upstreams: site.upstreams_report(context.now.monotonic_ns),
             handshake_failures: self.handshakes.failures().clone(),
             processes: context.processes,
             generation: site.generation(),

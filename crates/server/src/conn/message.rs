@@ -52,34 +52,29 @@ impl Connections {
                 confirmations.into_iter().for_each(Confirmation::in_force);
             }
             ToScheduler::Resolved((name, found)) => {
-                if let Some(link) = &mut self.cluster {
-                    link.learn(&name, &found, context);
-                }
-                site.client.exchanges().learn(&name, found, context.now.monotonic_ns);
+                self.cluster.iter_mut().for_each(|link| link.learn(&name, &found, context));
+                site.learn_name(&name, found, context.now.monotonic_ns);
             }
             ToScheduler::Drain { deadline_ms, idle_grace_ms } => {
-                site.local.channels().end_polls(context);
-                site.caches.drain(site.client.exchanges(), &mut site.proxies);
+                site.channels().end_polls(context);
+                site.drain_caches();
                 context.command(SchedulerCommand::Drain { deadline_ms, idle_grace_ms });
             }
             ToScheduler::AskReport(inquiry) => self.answer_inquiry(from, inquiry, context),
             ToScheduler::AskVitals => self.send_vitals(from, context),
             ToScheduler::Uploaded(report) => site.on_uploaded(*report, context),
             ToScheduler::Letter(letter) => site.on_letter(from, *letter, context),
-            ToScheduler::Channels(letter) => {
-                site.local.channels().on_letter(from, *letter, context)
-            }
+            ToScheduler::Channels(letter) => site.channels().on_letter(from, *letter, context),
             ToScheduler::Stored(stored) => {
-                let _alone = site.local.store().map(|mut store| store.on_stored(*stored, context));
+                let _alone = site.store().map(|mut store| store.on_stored(*stored, context));
             }
             ToScheduler::Committed => site.on_committed(context.now.monotonic_ms()),
-            // Without a transport all are lost, which stores are prepared for.
-            ToScheduler::Replication(_) => {}
+            ToScheduler::Replication(post) => self.post_store_mail(*post),
             ToScheduler::Maintenance(source, switch) => site.set_maintenance(source, switch),
-            ToScheduler::Upstream(order) => site.proxies.obey(&order, context.now.monotonic_ns),
-            ToScheduler::Cache(order) => {
-                site.caches.obey(&order, site.client.exchanges(), &mut site.proxies);
+            ToScheduler::Upstream(order) => {
+                site.obey_for_upstream(&order, context.now.monotonic_ns);
             }
+            ToScheduler::Cache(order) => site.obey_for_caches(&order),
             ToScheduler::Trace(order) => traced::obey(*order, context),
             ToScheduler::CacheDisk(answers) => site.hear_disk(*answers, context.now),
             ToScheduler::GiveMemoryBack => sys::heap::trim_own(),
@@ -92,7 +87,6 @@ impl Connections {
         self.tune(data, context);
         // The numbers of routes mean others.
         self.http.forget_times();
-        self.http.application_mut().client.set_trust(&data.trust);
         self.set_tls(&data.tls);
     }
 

@@ -92,7 +92,7 @@ impl Connections {
     /// Connections that this site answers.
     pub fn new(site: Site, data: &SiteData, log: Option<AccessLog>) -> Self {
         let number = site.number();
-        let local = Rc::clone(&site.local);
+        let local = site.share_local();
         let mut http = Http::new(site, Arc::clone(&data.settings), log);
         http.set_number(number);
         Self {
@@ -147,12 +147,12 @@ impl Connections {
     /// part of the connections.
     pub fn set_bounds(&mut self, bounds: SchedulerBounds, share: ConnectionShare) {
         (self.bounds, self.share) = (bounds, Some(share));
-        self.http.application_mut().client.set_connections(bounds.connections);
+        self.http.application_mut().set_connections(bounds.connections);
     }
 
     /// The exchanges with other servers.
     fn exchanges(&mut self) -> &mut client::Client {
-        self.http.application_mut().client.exchanges()
+        self.http.application_mut().exchanges()
     }
 
     /// The shared state of HTTP connections, with the site.
@@ -384,7 +384,7 @@ impl Service for Connections {
             cluster.take_orders(&mut self.local.channels(), context);
         }
         self.hand_over_log(context, When::Due);
-        self.http.application_mut().client.end_turn(context);
+        self.http.application_mut().begin_connections(context);
         if trace::is_on() {
             traced::hand_over(context);
         }

@@ -288,7 +288,7 @@ impl Process {
         context: &mut Context<'_, Message>,
     ) -> Next {
         let site = connections.http.application_mut();
-        let (upgraded, tunnelled) = (site.take_upgraded(), site.proxies.take_tunnelled());
+        let (upgraded, tunnelled) = (site.take_upgraded(), site.take_tunnelled());
         let (known, now) = (self.arrival(), context.now);
         let arrival = |address| match known {
             Some(known) if known.peer.address == address => known,
@@ -306,7 +306,7 @@ impl Process {
         }
         if let Some(tunnelled) = tunnelled {
             // Bytes that the server sent together with its head have arrived already.
-            site.proxies.run_again(context.id);
+            site.run_tunnel_again(context.id);
             let arrival = arrival(tunnelled.client);
             *self = Self::Tunnel(Box::new(Tunnel::new(tunnelled, arrival)));
             return Next::Changed;
@@ -348,7 +348,7 @@ impl Process {
             Self::Http(connection) => connection.on_close(http, reason),
             Self::Stream(stream) => stream.on_close(http, reason),
             Self::Outbound(outbound) => {
-                outbound.on_close(http.application_mut().client.exchanges(), reason);
+                outbound.on_close(http.application_mut().exchanges(), reason);
             }
             Self::Tunnel(tunnel) => tunnel.on_close(http.application_mut()),
             Self::Cluster(connection) => {

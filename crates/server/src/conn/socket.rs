@@ -125,7 +125,7 @@ impl WebSocket {
         context: &mut Context<'_, Message>,
     ) -> Result<(), ChannelRefusal> {
         let subscriber = Subscriber { process: context.id, format: self.format() };
-        let (mut channels, out) = (site.local.channels(), context.output.buffer());
+        let (mut channels, out) = (site.channels(), context.output.buffer());
         self.subscriptions.push(channels.subscribe(
             &right.to_subscribe(),
             subscriber,
@@ -266,7 +266,7 @@ impl WebSocket {
         match event {
             Event::InputEnded => Next::Finish,
             Event::OutputDrained => {
-                site.local.channels().on_drained(&self.subscriptions);
+                site.channels().on_drained(&self.subscriptions);
                 self.take_held(site, context)
             }
             Event::Resumed => self.on_resumed(site, context),
@@ -303,7 +303,7 @@ impl WebSocket {
 
     pub(super) fn on_close(mut self, site: &mut Site) {
         if let Some(asked) = &self.asked {
-            site.local.channels().forget(asked.process);
+            site.channels().forget(asked.process);
         }
         if self.held.is_some() {
             site.forget_question(self.process);
@@ -316,10 +316,10 @@ impl WebSocket {
 
     /// Something has arrived for the process from another part of the server.
     fn on_resumed(&mut self, site: &mut Site, context: &mut Context<'_, Message>) -> Next {
-        if site.local.channels().is_too_slow(&self.subscriptions) {
+        if site.channels().is_too_slow(&self.subscriptions) {
             return self.next(After::Close(TOO_SLOW, "too slow for the channel"), context);
         }
-        let dismissal = site.local.channels().take_dismissal(context.id);
+        let dismissal = site.channels().take_dismissal(context.id);
         if let Some(dismissal) = dismissal
             && let After::Close(code, why) = self.leave(&dismissal, site, context)
         {

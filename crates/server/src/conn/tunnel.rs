@@ -5,7 +5,6 @@
 use std::net::IpAddr;
 
 use client::ExchangeNews;
-use http::FieldList;
 use runtime::arrival::Arrival;
 use runtime::service::{Context, Event, Next, Progress};
 
@@ -39,7 +38,7 @@ impl Tunnel {
         context: &mut Context<'_, Message>,
     ) -> Progress {
         let now_ns = context.now.monotonic_ns;
-        let consumed = site.client.exchanges().send(self.0.exchange, input, now_ns);
+        let consumed = site.send_through(&self.0, input, now_ns);
         let next = self.pass(site, context);
         // The client keeps the bytes that the server does not take yet.
         let next = if next == Next::Read && consumed < input.len() { Next::Park } else { next };
@@ -56,8 +55,7 @@ impl Tunnel {
             Event::Resumed | Event::OutputDrained | Event::Draining => self.pass(site, context),
             Event::InputEnded => {
                 let now_ns = context.now.monotonic_ns;
-                let nothing = FieldList::new();
-                site.client.exchanges().end_body(self.0.exchange, &nothing, now_ns);
+                site.end_sending(&self.0, now_ns);
                 self.pass(site, context)
             }
             Event::PeerFinished => Next::Park,
@@ -69,11 +67,11 @@ impl Tunnel {
 
     /// Passes on what the server has sent, as much as the client has room for.
     fn pass(&self, site: &mut Site, context: &mut Context<'_, Message>) -> Next {
-        let (id, now_ns) = (self.0.exchange, context.now.monotonic_ns);
+        let now_ns = context.now.monotonic_ns;
         let mut has_written = false;
         loop {
             let room = PROXY_PART_SIZE.saturating_sub(context.queued_bytes());
-            match site.client.exchanges().next(id, room, now_ns) {
+            match site.next_through(&self.0, room, now_ns) {
                 Some(ExchangeNews::Body(bytes)) => {
                     context.output.put(&bytes);
                     has_written = true;
@@ -89,15 +87,14 @@ impl Tunnel {
                 None => break,
             }
         }
-        if has_written && site.client.exchanges().held(id).answer > 0 {
+        if has_written && site.holds_for_client(&self.0) {
             // If the socket takes the output at once, nothing else will say so.
-            site.proxies.run_again(context.id);
+            site.run_tunnel_again(context.id);
         }
         Next::Read
     }
 
     pub(super) fn on_close(self, site: &mut Site) {
-        site.client.exchanges().cancel(self.0.exchange);
-        site.proxies.end_tunnel(&self.0);
+        site.end_tunnel(&self.0);
     }
 }

@@ -44,7 +44,7 @@ impl Connections {
             store,
             cluster,
             limits: site.limit_counts(),
-            upstreams: site.proxies.report(context.now.monotonic_ns),
+            upstreams: site.upstreams_report(context.now.monotonic_ns),
             ..of_pages
         }
     }

@@ -190,8 +190,8 @@ kinds! {
         "A checkpoint of the store took 2 seconds or longer: the disk is slow."
         "After a power failure, more is replayed or lost. Use a faster disk."
     StoreFenced "store_fenced" Error Here
-        "Another store has become the leader: this one refuses writes of its own and follows it. The cause \
-         names the file with what only this one had."
+        "Another store has become the leader: this one refuses writes of its own and follows it. Another \
+         event of this kind names the file with what only this one had, if there is such a thing."
         "Clients can go on here: writes are forwarded. Look into the file for changes that are missed."
     ReplicaBehind "replica_behind" Warning Here
         "A store that follows a leader does not catch up: its reads are older than they could be, and \

@@ -59,6 +59,7 @@ use crate::message_level::{form_of, level_of};
 use crate::sandbox::{self, Sandbox};
 use crate::site::Site;
 use crate::site_data::SiteData;
+use crate::store_node::StoreNode;
 use config::{DescriptorTables, PageErrors, Protocol, Steering};
 use http::{AccessLog, Http};
 use pages::AtWork;
@@ -119,7 +120,7 @@ pub fn serve(
     let control = launch_control(&data, &mut threads, &standing, control_path.clone())?;
     let state = store.as_ref().map_or(Ok(None), |store| threads.state(store))?;
     let room = Arc::new(UploadRoom::new(config.pages.uploads_size));
-    let store = openings::open_writer(config, store, user.as_ref())?;
+    let store = openings::open_writer(&data, store, user.as_ref())?;
     let uploads = uploads.map(|directory| (directory, room));
     let helpers = threads.start_helpers(log, store, uploads, &data.cache_directories)?;
     // All threads run, and this one may still sample them in the kernel.
@@ -287,6 +288,9 @@ fn launch_schedulers(
                 random.hash_one("cluster"),
                 sys::clock::monotonic_ns() / 1_000_000,
             );
+            let has_role = data.config.store.role.is_some();
+            let writer = helpers.store.filter(|_| has_role && endpoint == StoreNode::LINK);
+            writer.into_iter().for_each(|writer| service.carry_store_mail(writer));
         }
         Ok(service)
     };

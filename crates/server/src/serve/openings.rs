@@ -180,24 +180,25 @@ pub(super) struct WrittenStore {
 
 /// The writer of a store, and its node if the store has a role. It waits for other programs that write.
 pub(super) fn open_writer(
-    config: &Config,
+    data: &SiteData,
     store: Option<Store>,
     user: Option<&User>,
 ) -> Result<Option<WrittenStore>, ServeError> {
     let Some(store) = store else { return Ok(None) };
+    let config = &data.config;
     let mut writer = store.writer();
     let settings = config.store.clone();
-    let Some(duty) = settings.role else {
+    // A role needs a cluster.
+    let Some((duty, cluster)) = settings.role.zip(data.cluster.as_deref()) else {
         return Ok(Some(WrittenStore { store, writer, node: None, settings }));
     };
-    let random = RandomState::new();
     let options = store::ReplicatorOptions {
         role: match duty {
             StoreDuty::Leader => store::StoreRole::Leader,
             StoreDuty::Replica => store::StoreRole::Replica,
         },
-        me: store::ReplicationPeer(random.hash_one("node")),
-        origin: random.hash_one("history"),
+        me: store::ReplicationPeer(cluster.plan().node.0),
+        origin: RandomState::new().hash_one("history"),
         wait_ms: STORE_LEADER_WAIT_MS,
     };
     let failed = |failure| {

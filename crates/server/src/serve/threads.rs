@@ -205,7 +205,7 @@ impl Threads {
             let of_writer = store.clone();
             let control = super::post::endpoint(self.schedulers);
             let make = move || {
-                let node = node.map(|node| StoreNode::new(node, Endpoint(0)));
+                let node = node.map(StoreNode::new);
                 StoreWriter::new((&of_writer, writer, node), &settings, control)
             };
             let writer = helper::spawn("store", seat, make).map_err(ServeError::Thread)?;

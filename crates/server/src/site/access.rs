@@ -11,8 +11,8 @@ use runtime::trace;
 use wire::http::status::Status;
 use wire::http::target;
 
+use super::Site;
 use super::exchange::{Exchange, PATH_RULES, route_request, try_again_soon};
-use super::state::Site;
 use super::traced;
 use crate::access::{Checked, PasswordCheck, Shown, Standing, paths_in};
 use crate::limits::{PASSWORD_SIZE, USER_NAME_SIZE};
@@ -109,7 +109,7 @@ impl Site {
     ) -> Option<Answer> {
         match self.judge(found.access, exchange.request, context) {
             Judgement::Admitted(user) => {
-                self.passwords.forget(context.id);
+                self.entry.forget_password(context.id);
                 exchange.place.admit(user);
                 if trace::is_on() {
                     traced::let_in(context.id, exchange.request, exchange.place.user());
@@ -118,7 +118,7 @@ impl Site {
             }
             Judgement::Awaited => Some(Answer::Wait),
             Judgement::Unknown(check) => {
-                if self.send_password(check, exchange.request, context) {
+                if self.entry.verify_password(check, exchange.request.peer.address, context.mail) {
                     return Some(Answer::Wait);
                 }
                 let status = Status::SERVICE_UNAVAILABLE;
@@ -204,7 +204,7 @@ impl Site {
             return unmet(refusal);
         };
         let (process, now_ms) = (context.id, context.now.monotonic_ms());
-        match self.passwords.look_up(file, shown, (process, request.peer.address), now_ms) {
+        match self.entry.look_up_password(file, shown, (process, request.peer.address), now_ms) {
             Standing::Right => Met::Yes(Some(shown.name.into())),
             Standing::Wrong => unmet(refusal),
             open => Met::Not(open),
@@ -242,23 +242,8 @@ impl Site {
         checked: Checked,
         context: &mut ServiceContext<'_, Message>,
     ) {
-        self.passwords.learn(checked, context.now.monotonic_ms());
+        self.entry.learn_password(checked, context.now.monotonic_ms());
         context.command(SchedulerCommand::Resume(checked.process));
-    }
-
-    fn send_password(
-        &mut self,
-        check: Box<PasswordCheck>,
-        request: &Request<'_>,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> bool {
-        let Some(helper) = self.helpers.passwords else { return false };
-        self.passwords.begin(&check, request.peer.address);
-        let sent = context.mail.send_part(helper, check).is_ok();
-        if !sent {
-            self.passwords.begin_not();
-        }
-        sent
     }
 
     /// A body begins to arrive that is handed over in pieces. Its password is verified meanwhile, so that the body of a
@@ -276,7 +261,7 @@ impl Site {
         });
         if let Some(Some(Judgement::Unknown(check))) = judged {
             // If the helper has no room, the request is refused when its body has come.
-            let _sent = self.send_password(check, request, context);
+            let _sent = self.entry.verify_password(check, request.peer.address, context.mail);
         }
     }
 

@@ -14,12 +14,11 @@ use wire::http::method::Method;
 use wire::http::status::Status;
 use wire::http::target;
 
+use super::Site;
 use super::exchange::{self, Asked, Exchange, PATH_RULES, route_request};
 use super::file::FILE_METHODS;
-use super::metered::Stage;
-use super::pack;
 use super::route::{AnswerPlace, Kept, number_of};
-use super::state::Site;
+use super::stage::Stage;
 use super::traced;
 use crate::limits::STORE_BODY_SIZE;
 use crate::message::Message;
@@ -35,14 +34,11 @@ impl Site {
     ) -> Answer {
         if reply.is_begun() {
             self.note_begun(request, context);
-            if let Some(answer) = pack::go_on(&mut self.packer, context.id, reply) {
+            if let Some(answer) = self.underway.go_on_packing(context.id, reply) {
                 return answer;
             }
         }
-        if reply.is_begun()
-            && !self.is_page_underway(context.id)
-            && !self.proxies.carries(context.id)
-            && !self.caches.has(context.id)
+        if reply.is_begun() && !self.is_page_underway(context.id) && !self.outgoing.has(context.id)
         {
             // Only pages and other servers answer in parts, and this one no longer does.
             return Answer::Cut;
@@ -54,7 +50,7 @@ impl Site {
         if let Some(kept) = context.take_kept::<Kept>() {
             return self.answer_again(kept, &data, (request, reply), context);
         }
-        let mut scratch = std::mem::take(&mut self.path);
+        let mut scratch = self.underway.lend_path();
         let (path, query) = request.head.split_target();
         let answer = match target::resolve_with(path, PATH_RULES, &mut scratch) {
             Ok(path) => {
@@ -66,7 +62,7 @@ impl Site {
                 self.builtin_page(status, &FieldList::new(), reply)
             }
         };
-        self.path = scratch;
+        self.underway.take_path_back(scratch);
         answer
     }
 
@@ -85,7 +81,7 @@ impl Site {
         if !unanswered.notes.are_wanted() {
             return;
         }
-        let account = self.proxies.account_of(unanswered.id, None);
+        let account = self.outgoing.account_of(unanswered.id);
         unanswered.notes.passed_on = account.or_else(|| kept.place_mut().passed_on().cloned());
     }
 
@@ -209,7 +205,9 @@ impl Site {
             Ok(RouteAction::Database(_)) => STORE_BODY_SIZE,
             _ => found.body_size,
         };
-        if body_size > most && !exchange.reply.is_begun() && self.uploads.form(context.id).is_none()
+        if body_size > most
+            && !exchange.reply.is_begun()
+            && self.underway.form(context.id).is_none()
         {
             exchange.reply.close();
             let status = Status::CONTENT_TOO_LARGE;

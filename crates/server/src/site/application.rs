@@ -2,24 +2,19 @@
 //!
 //! Owns the events. Never answers itself: `answer` does.
 
-use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use actors::Letter;
 use channels::Channels;
 use files::Warm;
-use files::cache::PathCache;
-use files::error_page::{self, ErrorPages};
-use files::roots::Roots;
+use files::error_page;
 use http::{
     Answer, AnswerContext, Application, BodyPolicy, ClientInterest, Intake, Patience, Reply,
     Request, SlowRequest, Unanswered, Urgency,
 };
 use local::Local;
 use pages::PageSet;
-use pages::fetch::PageFetches;
-use pages::uploads::Desk;
 use runtime::diagnostic::{self, Level};
 use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;
@@ -27,21 +22,14 @@ use runtime::service::{Context, SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
-use super::caches::Caches;
+use super::Site;
 use super::endpoints::Helpers;
-use super::engine::runner_of;
-use super::json_checks::JsonChecks;
-use super::look::remember;
-use super::metered::Metered;
-use super::orders::Programs;
-use super::packer::Packer;
-use super::proxy::Proxies;
+use super::engine::PageEngine;
+use super::entry::EntryChecks;
+use super::file_desk::FileDesk;
+use super::outgoing::Outgoing;
 use super::slow_lines::SlowLines;
-use super::spans::Spans;
-use super::state::{Site, new_limiter};
-use super::waiting::Waiting;
-use crate::access::Passwords;
-use crate::maintenance::Switches;
+use super::underway::Underway;
 use crate::message::{FoundFile, Message};
 use crate::site_data::SiteData;
 
@@ -51,62 +39,32 @@ impl Site {
     /// # Errors
     /// If a root cannot be opened.
     pub fn open(data: Arc<SiteData>, helpers: Helpers, unique: u128) -> std::io::Result<Self> {
-        let roots = Roots::open(&data.all_roots())?;
-        let runner = runner_of(&data, &data.pages, helpers.schedulers, unique)?;
-        let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);
+        let files = FileDesk::open(&data, helpers.files.clone(), unique)?;
+        let number = unique as u64;
+        let pages = PageEngine::new(&data, helpers.schedulers, number)?;
         // For a scheduler on its own; `join_schedulers` changes this.
-        let channels = Channels::new(Endpoint(0), 1, unique as u64, Arc::clone(&data.rulebook));
+        let channels = Channels::new(Endpoint(0), 1, number, Arc::clone(&data.rulebook));
         let local = Local::new(channels);
-        let uploads = Desk::new(helpers.uploads.clone());
-        let limiter = new_limiter(&data, 1, unique as u64);
-        let mut client = PageFetches::default();
-        client.set_rules(data.config.pages.fetch.clone());
-        client.set_trust(&data.trust);
-        let proxies = Proxies::new(unique as u64);
-        let mut caches = Caches::default();
-        let spans = Spans::of(&data.config.trace).map(Box::new);
-        caches.load(&data.config.upstreams, &helpers);
+        let underway = Underway::new(helpers.uploads.clone());
+        let entry = EntryChecks::new(&data, &helpers, number)?;
+        let outgoing = Outgoing::new(&data, &helpers, number);
         Ok(Self {
             data: Rc::new(data),
             helpers,
-            cache: PathCache::new(size),
-            roots,
-            waiting: Waiting::default(),
-            error_pages: ErrorPages::new(),
-            root_of_rule: Vec::new(),
-            maintenance: Switches::default(),
-            path: Vec::new(),
-            unique,
-            warmed: Vec::new(),
-            rewritten: Vec::new(),
-            postponed: VecDeque::new(),
-            uploads,
-            packer: Packer::default(),
-            client,
-            proxies,
-            caches,
-            runner,
-            spans,
+            files,
+            underway,
+            outgoing,
+            pages,
             local,
-            joining: Vec::new(),
-            json_checks: JsonChecks::default(),
-            programs: Programs::default(),
-            limiter,
-            metered: Metered::default(),
-            passwords: Passwords::new()?,
-            upgraded: None,
-            at_work: Arc::default(),
+            entry,
             slow_lines: SlowLines::default(),
-            tls: Arc::default(),
         })
     }
 
     /// The scheduler starts, so processes of the site may start, and servers of upstreams are up from now on.
     pub(crate) fn begin(&mut self, context: &mut ServiceContext<'_, Message>) {
-        self.proxies.load(&self.data, context.now.monotonic_ns);
+        let has_checks = self.outgoing.begin(&self.data, context.now.monotonic_ns);
         self.tune(context.now.monotonic_ns);
-        let is_checked = |upstream: &config::UpstreamSettings| upstream.check.is_some();
-        let has_checks = self.data.config.upstreams.iter().any(is_checked);
         if has_checks || !self.data.processes.is_empty() {
             context.wake_after_ms(0);
         }
@@ -115,19 +73,13 @@ impl Site {
     /// A helper has answered, so it has room: the first waiting request asks again. A full mailbox contains messages
     /// that will still be answered, so every waiting request is eventually resumed.
     pub(crate) fn resume_postponed(&mut self, context: &mut ServiceContext<'_, Message>) {
-        if let Some(process) = self.postponed.pop_front() {
+        if let Some(process) = self.files.take_postponed() {
             context.command(SchedulerCommand::Resume(process));
         }
     }
 
     pub(crate) fn on_found(&mut self, found: FoundFile, context: &mut ServiceContext<'_, Message>) {
-        let FoundFile { site, job, found } = found;
-        let key = job.key();
-        // An operator's settings do not change what is served.
-        if site.generation == self.data.generation {
-            self.cache.insert(key, found, context.now.monotonic_ms());
-        }
-        for process in self.waiting.take(key) {
+        for process in self.files.learn(found, &self.data, context.now.monotonic_ms()) {
             context.command(SchedulerCommand::Resume(process));
         }
     }
@@ -137,34 +89,21 @@ impl Site {
         data: Arc<SiteData>,
         context: &mut ServiceContext<'_, Message>,
     ) {
-        match Roots::open(&data.all_roots()) {
-            Ok(roots) => self.roots = roots,
-            Err(error) => {
-                // The roots could be opened when the configuration was checked a moment ago. Keep the old
-                // configuration.
-                diagnostic::write(
-                    Level::Error,
-                    format_args!("a scheduler keeps its old site: {error}"),
-                );
-                return;
-            }
+        if let Err(error) = self.files.reload(&data) {
+            // The roots could be opened when the configuration was checked a moment ago. Keep the old configuration.
+            let told = format_args!("a scheduler keeps its old site: {error}");
+            return diagnostic::write(Level::Error, told);
         }
         self.load_pages(&data.pages);
         if let Some(mut store) = self.local.store() {
             store.set_rules(Arc::clone(&data.database_rules));
         }
-        if let Some(runner) = &mut self.runner {
-            runner.set_keys(data.secret.keys.clone());
-            runner.set_processes(&data.processes);
-        }
-        self.proxies.load(&data, context.now.monotonic_ns);
-        self.caches.load(&data.config.upstreams, &self.helpers);
+        self.pages.reload(&data);
+        self.outgoing.reload(&data, &self.helpers, context.now.monotonic_ns);
         self.data = Rc::new(data);
-        self.cache = PathCache::new(0);
         self.tune(context.now.monotonic_ns);
-        self.root_of_rule.clear();
-        self.passwords.forget_known();
-        for process in self.waiting.take_all() {
+        self.entry.forget_known_passwords();
+        for process in self.files.take_waiting() {
             context.command(SchedulerCommand::Resume(process));
         }
     }
@@ -183,7 +122,7 @@ impl Site {
         letter: Letter,
         context: &mut ServiceContext<'_, Message>,
     ) {
-        if let Some(runner) = &mut self.runner {
+        if let Some(runner) = self.pages.runner_mut() {
             runner.take_letter(from, letter);
         } else if let Some(answer) = letter.answer_of_nobody() {
             // If there is no room, the sender's deadline tells it that there is no answer.
@@ -197,7 +136,7 @@ impl Site {
         process: ProcessId,
         context: &mut ServiceContext<'_, Message>,
     ) {
-        remember(&mut self.warmed, process);
+        self.files.note_warmed(process);
         context.command(SchedulerCommand::Resume(process));
     }
 
@@ -206,41 +145,28 @@ impl Site {
         self.hear_channels(context);
         self.tell_pages_of_orders();
         self.end_turn_of_pages(context);
-        self.ask_names(context.mail);
+        self.outgoing.ask_names(context.mail);
         self.hear_servers(context);
-        if let Some(spans) = &mut self.spans {
-            spans.end_turn(self.client.exchanges(), context);
-        }
-        self.proxies.end_turn(&mut self.client, context);
-        self.caches.end_turn(context);
-        self.uploads.on_turn_end(context);
-        self.packer.on_turn_end(context);
+        self.outgoing.end_turn(context);
+        self.underway.end_turn(context);
         self.publish_of_pages(&mut self.local.channels(), context.now.monotonic_ms());
         self.hear_channels(context);
         self.local.channels().end_turn(context);
-        self.json_checks.end_turn(context);
-        self.programs.end_turn(context);
         self.order_for_pages(context);
-        self.end_turn_of_limits(context);
+        self.entry.end_turn(&self.data, context);
     }
 
     /// A request has ended, with whatever answer, or its client has: gives back what was taken for it.
     #[inline]
     fn end_request(&mut self, process: ProcessId) {
-        if !self.uploads.is_empty() {
-            self.uploads.finish(process);
-        }
-        self.passwords.forget(process);
-        if !self.metered.is_empty() {
-            self.end_metered(process);
-        }
+        self.underway.end_form(process);
+        self.entry.forget_password(process);
+        self.entry.end_metered(process);
     }
 
     /// The scheduler has ended.
     pub(crate) fn leave(&mut self) {
-        if let Some(runner) = self.runner.take() {
-            runner.leave();
-        }
+        self.pages.leave();
     }
 }
 
@@ -285,35 +211,35 @@ impl Application for Site {
     }
 
     fn on_body(&mut self, piece: &[u8], context: &mut AnswerContext<'_, Message>) -> Intake {
-        if self.passwords.is_refused(context.id) {
+        if self.entry.is_refused(context.id) {
             return Intake::Enough;
         }
-        if self.proxies.is_question(context.id) {
-            let intake = self.uploads.take(context.id, piece, context.mail);
+        if self.outgoing.is_question(context.id) {
+            let intake = self.underway.take_piece(context.id, piece, context.mail);
             return self.intake_of_question(intake, context);
         }
-        if self.proxies.carries(context.id) {
+        if self.outgoing.carries(context.id) {
             return self.take_proxied_body(piece, context);
         }
-        self.uploads.take(context.id, piece, context.mail)
+        self.underway.take_piece(context.id, piece, context.mail)
     }
 
     fn on_body_end(&mut self, context: &mut AnswerContext<'_, Message>) {
         let now_ns = context.now.monotonic_ns;
-        self.proxies.end_upload(context.id, self.client.exchanges(), now_ns);
+        self.outgoing.end_upload(context.id, now_ns);
     }
 
     fn urgency(&mut self, process: ProcessId) -> Urgency {
-        self.proxies.urgency(process, self.client.exchanges())
+        self.outgoing.urgency(process)
     }
 
     fn kept_of_body(&self, process: ProcessId) -> usize {
-        let proxied = self.proxies.held_bytes(process, &self.client);
-        self.uploads.held_bytes(process) + proxied
+        let proxied = self.outgoing.held_bytes(process);
+        self.underway.held_bytes(process) + proxied
     }
 
     fn patience(&self, process: ProcessId) -> Patience {
-        let is_proxied = self.proxies.carries(process) || self.caches.has(process);
+        let is_proxied = self.outgoing.has(process);
         if is_proxied { Patience::Endless } else { Patience::Settings }
     }
 
@@ -329,9 +255,7 @@ impl Application for Site {
             store.turn_store().renew();
         }
         let answer = self.answer(request, reply, context);
-        if !self.metered.is_empty() {
-            self.count_answer(request, reply, context);
-        }
+        self.entry.count_answer(request, reply, &self.data, context);
         if answer.is_over() {
             self.end_request(context.id);
         }
@@ -339,40 +263,35 @@ impl Application for Site {
     }
 
     fn error_page(&mut self, status: Status, body: &mut Vec<u8>) -> &'static str {
-        body.extend_from_slice(self.error_pages.page(status.code()));
+        body.extend_from_slice(self.data.error_pages.page(status.code()));
         error_page::MEDIA_TYPE
     }
 
     fn on_peer_finished(&mut self, process: ProcessId) -> ClientInterest {
-        let is_proxied = self.proxies.carries(process) || self.caches.has(process);
+        let is_proxied = self.outgoing.has(process);
         if self.local.channels().is_polling(process) || is_proxied {
             return ClientInterest::Doubted;
         }
-        let runs_page = self.runner.as_ref().is_some_and(|runner| runner.is_underway(process));
+        let runs_page = self.pages.is_underway(process);
         // A page may run for a long time.
         if runs_page { ClientInterest::Doubted } else { ClientInterest::Kept }
     }
 
     fn on_unanswered(&mut self, request: &Request<'_>, unanswered: Unanswered<'_>) {
-        self.count_unanswered(request, &unanswered);
+        self.entry.count_unanswered(request, &unanswered);
         self.note_unanswered(request, unanswered);
     }
 
     fn on_gone(&mut self, process: ProcessId) {
         self.end_request(process);
-        self.proxies.forget(process, self.client.exchanges());
-        self.forget_cached(process);
-        self.packer.forget(process);
+        self.outgoing.forget(process);
+        self.underway.forget(process);
         self.local.channels().forget(process);
-        self.json_checks.forget(process);
-        self.programs.forget(process);
         if let Some(mut store) = self.local.store() {
             store.forget(process);
         }
-        if let Some(runner) = &mut self.runner {
-            runner.forget(process);
-            runner.forget_talk(process);
-        }
+        self.pages.forget_run(process);
+        self.pages.forget_talk(process);
     }
 
     fn on_cold_file(&mut self, region: &FileRegion, context: &mut Context<'_, Message>) -> bool {
@@ -383,6 +302,7 @@ impl Application for Site {
             length: region.length,
         };
         // The head of the answer was sent, so the request can only wait, no longer be refused.
-        self.send_warm(context.id, warm, context.mail) || self.postpone(context.id)
+        self.files.warm(context.id, warm, &self.data, context.mail)
+            || self.files.postpone(context.id)
     }
 }

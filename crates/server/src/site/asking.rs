@@ -13,7 +13,7 @@ use runtime::slots::ProcessId;
 use script::engine::{Author, PageOutput};
 use wire::http::status::Status;
 
-use super::state::Site;
+use super::Site;
 use crate::limits::VETO_SIZE;
 
 /// The wish of a client about a channel.
@@ -79,7 +79,7 @@ impl Site {
         let rules = self.data.rulebook.policy(rule);
         let Some(module) = rules.and_then(|rules| rules.module.as_ref()) else { return failed() };
         let Some(place) = self.module_at(module, process) else { return failed() };
-        let Some(runner) = self.runner.as_mut() else { return failed() };
+        let Some(runner) = self.pages.runner_mut() else { return failed() };
         let (gate, publications) = (Rc::clone(runner.log_gate()), Rc::clone(runner.publications()));
         let claims = rights.pass().map(|pass| &*pass.claims);
         let writer = gate.of(LineWriter::Requests(place.0.0, place.1));
@@ -109,9 +109,7 @@ impl Site {
 
     /// A client with a pending question has closed.
     pub(crate) fn forget_question(&mut self, process: ProcessId) {
-        if let Some(runner) = &mut self.runner {
-            runner.forget(process);
-        }
+        self.pages.forget_run(process);
     }
 }
 

@@ -18,9 +18,9 @@ use runtime::trace;
 use wire::http::encoding::Accepted;
 use wire::http::status::Status;
 
+use super::Site;
 use super::exchange::Exchange;
-use super::look::NotNow;
-use super::state::Site;
+use super::file_desk::NotNow;
 use super::traced;
 use crate::message::Message;
 
@@ -96,7 +96,7 @@ impl Site {
         };
         let Some(RootIndex(root)) = data.root_of(&host.files) else { return Ok(None) };
         let key = EntryKey { root: RootIndex(root), path: &page.path };
-        let entry = match self.look(key, &Accepted::default(), context) {
+        let entry = match self.files.look(key, &Accepted::default(), &data, context) {
             Ok(entry) => entry,
             Err(NotNow::Wait) => return Err(Answer::Wait),
             // The built-in page of this error is better than another error.
@@ -110,7 +110,7 @@ impl Site {
             BodySource::Large(large) if !exchange.reply.sends_body() => {
                 PageBody::File(None, large.metadata.size)
             }
-            BodySource::Large(large) => match self.open_large(key, large, context) {
+            BodySource::Large(large) => match self.files.open_large(key, large, &data, context) {
                 Ok(file) => {
                     let name = FileName { root, relative: Arc::clone(&large.relative) };
                     let length = large.metadata.size;
@@ -134,7 +134,7 @@ impl Site {
         // It was percent-encoded by the code that made it, so it is valid.
         let _valid = exchange.reply.field("Location", location.as_bytes());
         exchange.configured_fields_under(policy::ERROR_PAGE, Fields::default());
-        finish_page(&self.error_pages.redirect(status.code(), location), exchange.reply)
+        finish_page(&self.data.error_pages.redirect(status.code(), location), exchange.reply)
     }
 
     /// The built-in page for a status, with the route's fields.
@@ -157,10 +157,10 @@ impl Site {
         }
         exchange.configured_fields_under(policy::ERROR_PAGE, fields.fields());
         if status.code() >= 500 {
-            let page = self.error_pages.page_of(status.code(), &exchange.request.id());
+            let page = self.data.error_pages.page_of(status.code(), &exchange.request.id());
             return finish_page(&page, exchange.reply);
         }
-        finish_page(self.error_pages.page(status.code()), exchange.reply)
+        finish_page(self.data.error_pages.page(status.code()), exchange.reply)
     }
 
     /// The page shown to the author of a page that failed.
@@ -186,7 +186,7 @@ impl Site {
         reply.begin(status);
         reply.fields(fields.fields());
         let _valid = reply.field(policy::FIELD, policy::ERROR_PAGE.as_bytes());
-        finish_page(self.error_pages.page(status.code()), reply)
+        finish_page(self.data.error_pages.page(status.code()), reply)
     }
 }
 

@@ -18,9 +18,9 @@ use wire::http::encoding::Accepted;
 use wire::http::method::Method;
 use wire::http::status::Status;
 
+use super::Site;
 use super::exchange::{Asked, Exchange, allow, try_again_soon};
-use super::look::NotNow;
-use super::state::Site;
+use super::file_desk::NotNow;
 use crate::message::Message;
 
 /// The methods for files.
@@ -37,7 +37,7 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         let path = &*found.path;
-        let Some(root) = self.root_of(found.rule, rules) else {
+        let Some(root) = self.files.root_of(found.rule, rules, &self.data) else {
             return self.refuse(Status::NOT_FOUND, &FieldList::new(), found, exchange, context);
         };
         if let Some(page) = self.page_at(root, path) {
@@ -64,7 +64,7 @@ impl Site {
     ) -> Answer {
         let asked = if is_below_own_root(found) { exchange.path } else { key.path };
         let request = self.file_request(asked, query, exchange.request);
-        let entry = match self.look(key, &request.accepted, context) {
+        let entry = match self.files.look(key, &request.accepted, &self.data, context) {
             Ok(entry) => entry,
             Err(not_now) => return self.put_off(not_now, found, exchange, context),
         };
@@ -95,7 +95,7 @@ impl Site {
         }
         let file = match answer.large {
             Some(large) if exchange.reply.sends_body() => {
-                match self.open_large(key, large, context) {
+                match self.files.open_large(key, large, &self.data, context) {
                     Ok(file) => Some(file),
                     Err(not_now) => return self.put_off(not_now, found, exchange, context),
                 }
@@ -158,13 +158,10 @@ impl Site {
                 _ => {}
             }
         }
-        // A linear congruential step: a boundary must not occur in the content but need not be secret. The start
-        // value is random.
-        self.unique =
-            self.unique.wrapping_mul(0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645).wrapping_add(1);
+        let unique = self.files.next_boundary();
         let method =
             if request.method() == Method::Head { SafeMethod::Head } else { SafeMethod::Get };
-        FileRequest { method, preconditions, accepted, accept, path, query, unique: self.unique }
+        FileRequest { method, preconditions, accepted, accept, path, query, unique }
     }
 }
 

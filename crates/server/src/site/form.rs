@@ -14,10 +14,10 @@ use pages::uploads::{FileAcceptance, UploadReport};
 use runtime::service::ServiceContext;
 use wire::http::multipart::{Boundary, MultipartError};
 
+use super::Site;
 use super::head_judgement::HeadJudgement;
 use super::room::{BodyKind, Room};
 use super::route::{AnswerPlace, Kept};
-use super::state::Site;
 use crate::message::Message;
 use crate::origin::is_forged;
 
@@ -51,7 +51,7 @@ impl Site {
     /// The room for the body of a request with this route, if a page or a module answers it.
     fn room_at(&mut self, found: &FoundRoute<'_>, request: &Request<'_>) -> Option<Room> {
         let place = self.place_of_page(found)?;
-        let reads = |(set, index)| self.runner.as_ref()?.takes_files(set, index).then_some(());
+        let reads = |(set, index)| self.pages.runner()?.takes_files(set, index).then_some(());
         // Only a form has files, so the texts of pages are not looked at for other bodies.
         let place = place.filter(|_| boundary_of(request) != Ok(None));
         let files = match place.and_then(reads) {
@@ -70,12 +70,12 @@ impl Site {
             Ok(RouteAction::Files { rules, tries, .. }) => (rules, tries),
             Ok(RouteAction::Module(name)) => {
                 let set = self.data.app_set();
-                let runner = self.runner.as_ref()?;
+                let runner = self.pages.runner()?;
                 return Some(set.and_then(|set| Some((set, runner.find(set, name)?))));
             }
             _ => return None,
         };
-        let root = self.root_of(found.rule, rules)?;
+        let root = self.files.root_of(found.rule, rules, &self.data)?;
         if !tries.is_empty() {
             return self.page_of_tries(root, tries, &found.path).map(Some);
         }
@@ -101,7 +101,7 @@ impl Site {
             Ok(None) => Err(MultipartError::MissingBoundary),
             Err(error) => Err(*error),
         };
-        self.uploads.begin(context.id, request.path(), boundary, files, allowance)
+        self.underway.begin_form((context.id, request.path()), boundary, files, allowance)
     }
 
     /// An upload helper has reported.
@@ -110,13 +110,11 @@ impl Site {
         report: UploadReport,
         context: &mut ServiceContext<'_, Message>,
     ) {
-        let Some(answered) = self.uploads.on_report(report, context) else { return };
+        let Some(answered) = self.underway.on_upload(report, context) else { return };
         if let Some(name) = &answered.saved {
             self.expire_saved(name);
         }
-        if let Some(runner) = &mut self.runner {
-            runner.tell_of_file(answered.process, answered.told);
-        }
+        self.pages.tell_of_file(answered.process, answered.told);
     }
 
     /// Removes cache entries for a file that a page has saved in a served directory: the old content, its absence,
@@ -129,7 +127,7 @@ impl Site {
             let Some(below) = below else { continue };
             let directory = if below.is_empty() { "/".to_owned() } else { format!("/{below}/") };
             for path in [&format!("{directory}{name}"), &directory] {
-                self.cache.expire(EntryKey { root: RootIndex(number), path });
+                self.files.expire(EntryKey { root: RootIndex(number), path });
             }
         }
     }

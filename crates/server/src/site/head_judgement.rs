@@ -12,13 +12,13 @@ use http::{AnswerContext, BodyPolicy, Request};
 use wire::http::status::Status;
 use wire::http::target;
 
+use super::Site;
 use super::access::Judgement;
+use super::entry::Metering;
 use super::exchange::{PATH_RULES, route_request};
-use super::limit::Metering;
 use super::maintained::try_later;
-use super::metered::Stage;
 use super::route::{AnswerPlace, Kept};
-use super::state::Site;
+use super::stage::Stage;
 use crate::message::Message;
 
 /// What is known of a request by its head.
@@ -80,7 +80,7 @@ impl Site {
         }
         let mut judged = HeadJudgement::LetIn;
         for stage in [Stage::Client, Stage::User] {
-            match self.count_use(path, stage, (request, place), context) {
+            match self.entry.count_use(path, stage, (request, place), &self.data, context) {
                 Metering::LetIn => {}
                 Metering::Delayed => judged = HeadJudgement::Open,
                 Metering::Refused(fields) => {
@@ -102,7 +102,7 @@ impl Site {
         if found.forward_auth.is_some() {
             judged = HeadJudgement::Open;
         }
-        if self.is_maintained_for(request) {
+        if self.entry.is_maintained_for(request, &self.data) {
             // Also if the password would be wrong: without the body nothing else can be answered later.
             place.refuse_later(Status::SERVICE_UNAVAILABLE, try_later(&self.data));
             return HeadJudgement::Refused;

@@ -8,8 +8,8 @@ use config::route::FoundRoute;
 use http::{Answer, Request, Scheme};
 use wire::http::status::Status;
 
+use super::Site;
 use super::exchange::Exchange;
-use super::state::Site;
 
 /// Where an authority that issues certificates looks for the answers to its challenges (RFC 8555 section 8.3). It may
 /// follow redirects, but others look here too, before there is a certificate.
@@ -42,11 +42,10 @@ impl Site {
 
     /// Answers an authority that checks whether a name leads here (RFC 8555 section 8.3), if one is expected.
     fn answer_authority(&mut self, path: &str, exchange: &mut Exchange<'_, '_>) -> Option<Answer> {
-        let issued = self.tls.issued();
-        if !issued.has_http_answers() || exchange.reply.is_begun() {
+        if exchange.reply.is_begun() {
             return None;
         }
-        let body = issued.answer_to(path.strip_prefix(CHALLENGES)?)?;
+        let body = self.entry.answer_to_authority(path.strip_prefix(CHALLENGES))?;
         exchange.reply.begin(Status::OK);
         let _valid = exchange.reply.field("Content-Type", b"application/octet-stream");
         exchange.reply.end_head_with_length(body.len() as u64);
@@ -67,7 +66,7 @@ impl Site {
         // Old clients without Host cannot be told where.
         let host = host_without_port(exchange.request.host()?);
         let target = str::from_utf8(exchange.request.target()).ok()?;
-        let location = match self.tls.https_port() {
+        let location = match self.entry.https_port() {
             // The port of a proxy is not known here.
             _ if exchange.request.via.is_some() => format!("https://{host}{target}"),
             None | Some(DEFAULT_PORT) => format!("https://{host}{target}"),

@@ -3,11 +3,11 @@
 //! Owns that answer, and who is served as ever. Never decides that it is maintained: `crate::maintenance` adds that up.
 
 use config::route::FoundRoute;
-use http::{Answer, AnswerContext, FieldList, Request};
+use http::{Answer, AnswerContext, FieldList};
 use wire::http::status::Status;
 
-use super::exchange::{Exchange, address_of};
-use super::state::Site;
+use super::Site;
+use super::exchange::Exchange;
 use crate::maintenance::{MaintenanceSource, Switch};
 use crate::message::Message;
 use crate::site_data::SiteData;
@@ -15,13 +15,7 @@ use crate::site_data::SiteData;
 impl Site {
     /// A source says whether the site is maintained.
     pub(crate) fn set_maintenance(&mut self, source: MaintenanceSource, switch: Switch) {
-        self.maintenance.set(source, switch);
-    }
-
-    /// Whether this client is told to come again.
-    #[inline]
-    pub(super) fn is_maintained_for(&self, request: &Request<'_>) -> bool {
-        self.maintenance.is_on() && !self.data.config.maintenance.allows(address_of(request))
+        self.entry.set_maintenance(source, switch);
     }
 
     /// Tells a client to come again if the site is maintained. `None`: its request is answered, also if maintenance
@@ -33,7 +27,7 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Option<Answer> {
         let is_begun = exchange.reply.is_begun() || exchange.place.is_service_begun();
-        if is_begun || !self.is_maintained_for(exchange.request) {
+        if is_begun || !self.entry.is_maintained_for(exchange.request, &self.data) {
             exchange.place.begin_service();
             return None;
         }

@@ -20,12 +20,28 @@ use crate::limits::PROGRAM_ORDERS;
 /// Requests of programs whose orders are being executed.
 #[derive(Debug, Default)]
 pub(super) struct Programs {
-    pub(super) under_way: HashMap<ProcessId, Batch>,
+    under_way: HashMap<ProcessId, Batch>,
     /// Those that have used their share of the turn.
-    pub(super) yielded: Vec<ProcessId>,
+    yielded: Vec<ProcessId>,
 }
 
 impl Programs {
+    /// Takes the orders of a request, if it was asked before.
+    pub(super) fn take(&mut self, process: ProcessId) -> Option<Batch> {
+        self.under_way.remove(&process)
+    }
+
+    /// A request waits for the answer of an order.
+    pub(super) fn keep(&mut self, process: ProcessId, batch: Batch) {
+        self.under_way.insert(process, batch);
+    }
+
+    /// A request has used its share of the turn.
+    pub(super) fn yield_turn(&mut self, process: ProcessId, batch: Batch) {
+        self.yielded.push(process);
+        self.keep(process, batch);
+    }
+
     /// A request has ended.
     pub(super) fn forget(&mut self, process: ProcessId) {
         self.under_way.remove(&process);

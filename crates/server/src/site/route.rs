@@ -10,8 +10,8 @@ use pages::SetIndex;
 use wire::http::status::Status;
 
 use super::handed_on::HandedOn;
-use super::metered::Stage;
 use super::room::Room;
+use super::stage::Stage;
 use crate::limits::ROUTES_TIMED;
 use crate::site_data::SiteData;
 

@@ -23,10 +23,9 @@ use script::engine::{Author, Fault, PageOutput, ScriptError};
 use wire::http::method::Method;
 use wire::http::status::Status;
 
+use super::Site;
 use super::exchange::{Asked, Exchange, try_again_soon};
-use super::pack;
 use super::page_fields::{is_of_page, status_set, write_fields};
-use super::state::Site;
 use super::traced;
 use crate::limits::APP_MAIN;
 use crate::message::Message;
@@ -35,20 +34,20 @@ impl Site {
     /// The page that answers a path, if there is one.
     #[inline]
     pub(super) fn page_at(&self, root: RootIndex, path: &str) -> Option<(SetIndex, usize)> {
-        let (runner, set) = (self.runner.as_ref()?, self.data.set_of(root)?);
+        let (runner, set) = (self.pages.runner()?, self.data.set_of(root)?);
         Some((set, runner.find(set, path.trim_start_matches('/'))?))
     }
 
     /// The app module with this name, if there is one. A request that began with a module continues with it.
     pub(super) fn module_at(&self, name: &str, process: ProcessId) -> Option<(SetIndex, usize)> {
-        let (runner, set) = (self.runner.as_ref()?, self.data.app_set()?);
+        let (runner, set) = (self.pages.runner()?, self.data.app_set()?);
         let found = runner.find(set, name);
         Some((set, found.or_else(|| runner.is_underway(process).then_some(0))?))
     }
 
     /// The app module that answers requests without a route or file, if there is one.
     pub(super) fn main_module(&self, found: &FoundRoute<'_>) -> Option<(SetIndex, usize)> {
-        let (runner, set) = (self.runner.as_ref()?, self.data.app_set()?);
+        let (runner, set) = (self.pages.runner()?, self.data.app_set()?);
         // A route that serves files means that files answer below it.
         let is_routed = self.data.table.place_of(found.rule).is_some();
         let main = runner.find(set, APP_MAIN).filter(|_| !is_routed)?;
@@ -57,7 +56,7 @@ impl Site {
 
     /// Whether a page has begun to answer this process's request.
     pub(super) fn is_page_underway(&self, process: ProcessId) -> bool {
-        self.runner.as_ref().is_some_and(|runner| runner.is_underway(process))
+        self.pages.is_underway(process)
     }
 
     /// Answers with a page, or lets the request wait for it.
@@ -71,15 +70,13 @@ impl Site {
     ) -> Answer {
         exchange.place.begin_page((set, index));
         context.notes.timed_as.page =
-            self.runner.as_mut().map_or(0, |runner| runner.number_of(set, index));
-        if !self.uploads.is_empty() {
-            match self.uploads.standing(context.id) {
-                Some(UploadState::Coming) => return Answer::Wait,
-                Some(UploadState::Refused(status)) => {
-                    return self.refuse(status, &fields_of(status), found, exchange, context);
-                }
-                Some(UploadState::Whole) | None => {}
+            self.pages.runner_mut().map_or(0, |runner| runner.number_of(set, index));
+        match self.underway.form_state(context.id) {
+            Some(UploadState::Coming) => return Answer::Wait,
+            Some(UploadState::Refused(status)) => {
+                return self.refuse(status, &fields_of(status), found, exchange, context);
             }
+            Some(UploadState::Whole) | None => {}
         }
         if let Some(page) = self.broken_module((set, index), context.id) {
             let status = Status::INTERNAL_SERVER_ERROR;
@@ -100,15 +97,15 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Option<RunResult> {
         let (request, user) = (exchange.request, exchange.place.user());
-        let runner = self.runner.as_mut()?;
+        let runner = self.pages.runner_mut()?;
         let site = self.data.config.site_name(found.host);
-        let form = self.uploads.form(context.id);
+        let form = self.underway.form(context.id);
         let gate = Rc::clone(runner.log_gate());
         let writer = gate.of(LineWriter::Requests(place.0.0, place.1));
         let publications = Rc::clone(runner.publications());
         let records = Rc::clone(runner.records());
         let (publications, records) = (&*publications, &*records);
-        let limiter = &*self.limiter;
+        let limiter = self.entry.limits_of_pages();
         let now = context.now;
         if trace::is_on()
             && !runner.is_underway(context.id)
@@ -136,7 +133,7 @@ impl Site {
         let moment = Moment { now_ns, endpoint, thread_cpu_ns, clock_ns: sys::clock::monotonic_ns };
         let run_result = runner.run(context.id, place.0, place.1, &mut host, moment);
         for (process, wish) in runner.take_file_wishes() {
-            if let Err(why) = self.uploads.wish(process, wish, context.mail) {
+            if let Err(why) = self.underway.order_file(process, wish, context.mail) {
                 runner.tell_of_file(process, Err(why));
             }
         }
@@ -150,7 +147,7 @@ impl Site {
         (set, index): (SetIndex, usize),
         process: ProcessId,
     ) -> Option<Arc<Page>> {
-        let runner = self.runner.as_ref()?;
+        let runner = self.pages.runner()?;
         let is_shown = self.data.config.pages.errors == PageErrors::Shown;
         let page = runner.page(set, index).filter(|_| is_shown)?;
         // Modules take effect together: a broken one holds up all. The modules that a page requires are not known
@@ -172,7 +169,7 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        let (status, shown) = match (run_result, &mut self.runner) {
+        let (status, shown) = match (run_result, self.pages.runner_mut()) {
             (Some(RunResult::Done(page)), Some(runner)) => {
                 if runner.output().author == Author::Upstream {
                     return self.hand_on((&page, set), found, exchange, context);
@@ -184,8 +181,7 @@ impl Site {
                 let is_packed = self.data.config.pages.compress && !exchange.reply.is_begun();
                 let answered = (runner.output(), &*page);
                 if is_packed
-                    && let Some(answer) =
-                        pack::write(&mut self.packer, context.id, answered, exchange)
+                    && let Some(answer) = self.underway.pack(context.id, answered, exchange)
                 {
                     return answer;
                 }
@@ -249,7 +245,7 @@ impl Site {
             PageKind::Module => "module",
         };
         let file = &page.name.file;
-        let gate = self.runner.as_ref().map(|runner| runner.log_gate());
+        let gate = self.pages.runner().map(|runner| runner.log_gate());
         let name = format!("{kind} {file}");
         if gate.is_none_or(|gate| gate.admits(level, LineWriter::Failures(file), &name, what.len()))
         {
@@ -262,7 +258,7 @@ impl Site {
 
     /// The current pages of a root.
     fn pages(&self, set: SetIndex) -> Option<&PageSet> {
-        self.runner.as_ref()?.pages(set)
+        self.pages.runner()?.pages(set)
     }
 
     /// The module has no answer of its own.
@@ -460,7 +456,7 @@ mod tests {
         }
 
         fn runner(&mut self) -> &mut pages::Runner {
-            self.scheduler.service().http_mut().application_mut().runner.as_mut().unwrap()
+            self.scheduler.service().http_mut().application_mut().pages.runner_mut().unwrap()
         }
     }
 

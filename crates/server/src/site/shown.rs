@@ -10,8 +10,8 @@ use pages::Suspended;
 use runtime::mailbox::Endpoint;
 use store::Database;
 
+use super::Site;
 use super::route::number_of;
-use super::state::Site;
 use crate::limits::{LIVE_SEEN_MAX, ROUTES_ERRING};
 use crate::live::{Choice, LiveAnswer, ViewRequest, info_of_row, latency};
 
@@ -33,7 +33,7 @@ impl Site {
             }
             Some(List::Processes) => {
                 let mut choice = Choice::new(wish, "messages");
-                let (seen, all) = match &self.runner {
+                let (seen, all) = match self.pages.runner() {
                     Some(runner) => runner.suspended(LIVE_SEEN_MAX),
                     None => (Vec::new(), 0),
                 };
@@ -56,7 +56,7 @@ impl Site {
 
     /// What is told of a suspended page or a process of a page.
     pub(crate) fn page_info(&self, here: Endpoint, name: &str) -> Option<Info> {
-        let runner = self.runner.as_ref()?;
+        let runner = self.pages.runner()?;
         let run = runner.suspended_of(name)?;
         let mut info = info_of_row(run.kind, &run_row(here, &run));
         let calls = runner.calls_of(name);
@@ -68,7 +68,7 @@ impl Site {
 
     /// An operator ends a suspended run.
     pub(crate) fn end_run(&mut self, name: &str) -> bool {
-        self.runner.as_mut().is_some_and(|runner| runner.end_by_operator(name))
+        self.pages.runner_mut().is_some_and(|runner| runner.end_by_operator(name))
     }
 
     /// These times, by route and class of status, and by page.
@@ -82,7 +82,7 @@ impl Site {
                 }
             }
         }
-        let pages = self.runner.as_ref().map(|runner| runner.timed_pages());
+        let pages = self.pages.runner().map(|runner| runner.timed_pages());
         for (number, name) in pages.unwrap_or_default() {
             if let Some(counted) = times.of_page(number) {
                 told.push(latency("page", &name, counted));

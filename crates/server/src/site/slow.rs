@@ -7,14 +7,13 @@ use pages::Spent;
 use runtime::diagnostic::{self, Level};
 use wire::escape::escape_log;
 
-use super::state::Site;
+use super::Site;
 use crate::limits::SLOW_PATH_SIZE;
 
 impl Site {
     /// A request took long.
     pub(super) fn write_slow(&mut self, request: &Request<'_>, slow: &SlowRequest<'_>) {
-        let runner = self.runner.as_mut();
-        let spent = runner.and_then(|runner| runner.take_spent(slow.process, slow.began_ns));
+        let spent = self.pages.take_spent(slow.process, slow.began_ns);
         let Some(left_out) = self.slow_lines.admit(slow.began_ns + slow.took_ns) else { return };
         let mut line = line_of(request, slow, spent.as_deref());
         if left_out > 0 {

@@ -1,168 +1,29 @@
-//! The state of the site on one scheduler, and its requests to helpers.
+//! The site as its scheduler sees it: what is set when it starts, and what is counted.
 //!
-//! Owns the current route table, the file cache, and the waiting requests. Never answers.
+//! Owns nothing but which component is meant. Never answers a request.
 
-use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::cell::RefMut;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use channels::{ChannelStats, Channels, ListenerNumber};
-use config::route::RuleId;
-use files::cache::{PathCache, PathCacheStats};
-use files::error_page::ErrorPages;
-use files::roots::Roots;
-use files::{EntryKey, Errand, Job, Warm};
+use channels::{ChannelStats, Channels};
+use files::cache::PathCacheStats;
 use local::{Local, StoreClient};
-use pages::fetch::PageFetches;
-use pages::uploads::Desk;
-use pages::{AtWork, PagesReport, Runner};
-use quota::Limiter;
-use runtime::mailbox::{Endpoint, Mailbox};
-use runtime::slots::ProcessId;
+use pages::{AtWork, PageSet, PagesReport};
+use runtime::mailbox::Endpoint;
 use script::engine::NativeCode;
 use store::{Store, TurnStore};
 
-use super::caches::Caches;
-use super::endpoints::Helpers;
-use super::json_checks::JsonChecks;
-use super::metered::Metered;
-use super::orders::Programs;
-use super::packer::Packer;
-use super::proxy::Proxies;
-use super::slow_lines::SlowLines;
-use super::spans::Spans;
-use super::upgraded::Upgraded;
-use super::waiting::Waiting;
-use crate::access::Passwords;
+use super::Site;
 use crate::events::Vitals;
 use crate::limits;
-use crate::maintenance::Switches;
-use crate::message::{LookUp, Message, ToFileHelper, WarmFor};
-use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
 use crate::span_stats::SpanStats;
 
-/// The site of one scheduler.
-pub struct Site {
-    #[expect(
-        clippy::redundant_allocation,
-        reason = "this scheduler counts for itself: a request that holds on to \
-        the site must not write the count that all schedulers share"
-    )]
-    pub(super) data: Rc<Arc<SiteData>>,
-    pub(super) helpers: Helpers,
-    pub(super) cache: PathCache,
-    pub(super) roots: Roots,
-    pub(super) waiting: Waiting,
-    pub(super) error_pages: ErrorPages,
-    /// The root of each rule, found once.
-    pub(super) root_of_rule: Vec<(RuleId, files::RootIndex)>,
-    /// Whether the site is maintained.
-    pub(super) maintenance: Switches,
-    /// The buffer for decoded paths.
-    pub(super) path: Vec<u8>,
-    pub(super) unique: u128,
-    /// Processes for which a helper has just read a file.
-    pub(super) warmed: Vec<ProcessId>,
-    /// Processes whose file was once found to have changed.
-    pub(super) rewritten: Vec<ProcessId>,
-    /// Processes whose file is cold and for which no helper had room, in the order of their requests.
-    pub(super) postponed: VecDeque<ProcessId>,
-    /// Forms with files that are being received.
-    pub(super) uploads: Desk,
-    /// Answers of pages that are being compressed.
-    pub(super) packer: Packer,
-    /// The requests to other servers: of pages, and those that are passed on.
-    pub(crate) client: PageFetches,
-    /// The upstreams, and the requests that are passed on to them.
-    pub(crate) proxies: Proxies,
-    /// The answers of upstreams that are stored.
-    pub(crate) caches: Caches,
-    /// Runs pages, if there are any.
-    pub(super) runner: Option<Box<Runner>>,
-    /// The spans for a collector, if there is one.
-    pub(super) spans: Option<Box<Spans>>,
-    /// The store and the channels of this scheduler, which all its protocols share.
-    pub(crate) local: Rc<Local>,
-    /// Subscriptions of pages that wait until their channel's home knows them.
-    pub(super) joining: Vec<ListenerNumber>,
-    /// Checks of long bodies.
-    pub(super) json_checks: JsonChecks,
-    /// Pending orders of programs.
-    pub(super) programs: Programs,
-    /// The uses of limits by clients and pages.
-    pub(super) limiter: Rc<RefCell<Limiter>>,
-    /// Requests that a limit delays, and what is counted when one ends.
-    pub(super) metered: Metered,
-    /// Passwords that requests have shown.
-    pub(super) passwords: Passwords,
-    /// The protocol to which the connection changes whose request is being answered.
-    pub(super) upgraded: Option<Upgraded>,
-    /// Shows other threads which page runs.
-    pub(super) at_work: Arc<AtWork>,
-    /// How many slow requests were logged.
-    pub(super) slow_lines: SlowLines,
-    /// The certificates of listeners, and what authorities are answered.
-    pub(super) tls: Arc<SiteTls>,
-}
-
 impl Site {
-    /// Sends a lookup to a helper. `false`: none has room, and no request has to wait.
-    pub(super) fn send_look_up(
-        &mut self,
-        key: EntryKey<'_>,
-        errand: Errand,
-        unix_ms: u64,
-        mail: &mut Mailbox<Message>,
-    ) -> bool {
-        let Some(rules) = self.data.rules.get(usize::from(key.root.0)) else { return false };
-        let job = Job::new(key, rules, errand, unix_ms);
-        let look_up = Box::new(LookUp { site: Arc::clone(&*self.data), job });
-        let sent = self.send_to_helper(ToFileHelper::LookUp(look_up), mail);
-        if !sent {
-            self.cache.abandon(key);
-        }
-        sent
-    }
-
-    /// Sends to the next helper, or to any that has room.
-    fn send_to_helper(&mut self, message: ToFileHelper, mail: &mut Mailbox<Message>) -> bool {
-        let mut message = message;
-        for _ in 0..self.helpers.files.len() {
-            self.helpers.files.rotate_left(1);
-            let Some(helper) = self.helpers.files.first() else { return false };
-            match mail.send_part(*helper, message) {
-                Ok(()) => return true,
-                Err(back) => message = back,
-            }
-        }
-        false
-    }
-
-    /// Has a region read for a process.
-    pub(super) fn send_warm(
-        &mut self,
-        process: ProcessId,
-        warm: Warm,
-        mail: &mut Mailbox<Message>,
-    ) -> bool {
-        let warm = Box::new(WarmFor { site: Arc::clone(&*self.data), process, warm });
-        self.send_to_helper(ToFileHelper::Warm(warm), mail)
-    }
-
-    /// Lets a process wait for room with the helpers. `false`: too many wait, or there is no helper.
-    pub(super) fn postpone(&mut self, process: ProcessId) -> bool {
-        let waits = !self.helpers.files.is_empty() && self.postponed.len() < limits::POSTPONED_MAX;
-        if waits {
-            self.postponed.push_back(process);
-        }
-        waits
-    }
-
     /// Uses other certificates, and answers authorities by them.
     pub(crate) fn set_tls(&mut self, tls: &Arc<SiteTls>) {
-        self.tls = Arc::clone(tls);
+        self.entry.set_tls(tls);
     }
 
     /// The writer of the access log.
@@ -172,19 +33,34 @@ impl Site {
 
     /// The counters of the file cache.
     pub(crate) fn cache_stats(&self) -> PathCacheStats {
-        self.cache.stats()
+        self.files.stats()
     }
 
     /// Joins the other schedulers: channels span all of them. The seed is the same on each.
     pub fn join_schedulers(&mut self, here: Endpoint, seed: u64) {
         let rulebook = Arc::clone(&self.data.rulebook);
         self.local.set_channels(Channels::new(here, self.helpers.schedulers, seed, rulebook));
-        self.limiter = new_limiter(&self.data, self.helpers.schedulers, seed);
+        self.entry.join(&self.data, seed);
     }
 
     /// The number of schedulers, and the helpers that look up names.
     pub(crate) fn seats_and_names(&self) -> (u16, Vec<Endpoint>) {
         (self.helpers.schedulers, self.helpers.names.clone())
+    }
+
+    /// The channels of this scheduler.
+    pub(crate) fn channels(&self) -> RefMut<'_, Channels> {
+        self.local.channels()
+    }
+
+    /// The store client of this scheduler, if there is a store.
+    pub(crate) fn store(&self) -> Option<RefMut<'_, StoreClient>> {
+        self.local.store()
+    }
+
+    /// The store and the channels, for the other protocols of this scheduler.
+    pub(crate) fn share_local(&self) -> Rc<Local> {
+        Rc::clone(&self.local)
     }
 
     /// Adds the store.
@@ -198,15 +74,25 @@ impl Site {
     }
 
     /// Lets pages use the store.
-    pub(super) fn show_store(&mut self) {
-        if let (Some(runner), Some(store)) = (&mut self.runner, self.local.store()) {
-            runner.records().open(Rc::clone(store.turn_store()));
-        }
+    fn show_store(&mut self) {
+        let store = self.local.store();
+        self.pages.show_store(store.as_ref().map(|store| store.turn_store()));
+    }
+
+    /// Runs these pages from now on.
+    pub(super) fn load_pages(&mut self, sets: &[Arc<PageSet>]) {
+        let store = self.local.store();
+        self.pages.load(sets, &self.data, store.as_ref().map(|store| store.turn_store()));
+    }
+
+    /// Sets where this scheduler shows other threads which page it runs.
+    pub fn show_at_work(&mut self, at_work: Arc<AtWork>) {
+        self.pages.show_at_work(at_work);
     }
 
     /// The counters of spans for a collector.
     pub(crate) fn span_stats(&self) -> SpanStats {
-        self.spans.as_ref().map(|spans| spans.stats()).unwrap_or_default()
+        self.outgoing.span_stats()
     }
 
     /// The counters of channels.
@@ -216,12 +102,12 @@ impl Site {
 
     /// The counters of pages; `None` if there are none.
     pub(crate) fn pages_report(&self) -> Option<PagesReport> {
-        self.runner.as_ref().map(|runner| runner.report())
+        self.pages.runner().map(|runner| runner.report())
     }
 
     /// How pages are.
     pub(crate) fn vitals_of_pages(&mut self) -> Vitals {
-        let Some(runner) = &mut self.runner else { return Vitals::default() };
+        let Some(runner) = self.pages.runner_mut() else { return Vitals::default() };
         let (remarks, remarks_left_out) = runner.take_remarks();
         let page_memory = runner.held_of_memory();
         let is_short = page_memory.into_iter().any(Vitals::is_memory_short);
@@ -232,24 +118,16 @@ impl Site {
 
     /// All native code of pages.
     pub(crate) fn native_code(&self) -> Vec<NativeCode> {
-        self.runner.as_ref().map_or_else(Vec::new, |runner| runner.native_code())
+        self.pages.runner().map_or_else(Vec::new, |runner| runner.native_code())
     }
 
     /// A number that no other scheduler has, nor the same one after another start.
     pub(crate) fn number(&self) -> u64 {
-        self.unique as u64
+        self.pages.number()
     }
 
     /// The number of the current configuration, from 1.
     pub(crate) fn generation(&self) -> u64 {
         self.data.generation
     }
-}
-
-/// The limits of a configuration, nothing of which is used.
-pub(super) fn new_limiter(data: &SiteData, schedulers: u16, seed: u64) -> Rc<RefCell<Limiter>> {
-    let keys = usize::try_from(data.config.limits.limit_keys).unwrap_or(usize::MAX);
-    let mut limiter = Limiter::new(keys, usize::from(schedulers), seed);
-    limiter.set_limits(Arc::clone(&data.limits), 0);
-    Rc::new(RefCell::new(limiter))
 }

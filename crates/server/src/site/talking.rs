@@ -12,11 +12,11 @@ use runtime::slots::ProcessId;
 use wire::http::status::Status;
 use wire::websocket::{self, Extension};
 
+use super::Site;
 use super::channel::{answer_handshake_problem, refuse_origin};
 use super::exchange::Exchange;
 use super::page_fields::is_of_page;
 use super::script;
-use super::state::Site;
 use super::upgraded::{Upgrade, Upgraded};
 use crate::message::Message;
 use crate::origin::{Origin, origin_of};
@@ -44,7 +44,7 @@ impl Site {
             Ok(extension) => {
                 let address = exchange.request.peer.address;
                 let (to, rights) = (Upgrade::Talk, Rights::ALL);
-                self.upgraded = Some(Upgraded { to, rights, address, request: None, extension });
+                self.underway.upgrade(Upgraded { to, rights, address, request: None, extension });
                 Answer::Upgrade
             }
             Err(answer) => {
@@ -61,7 +61,7 @@ impl Site {
         }
         let token = websocket::check(exchange.request.head)
             .map_err(|problem| answer_handshake_problem(problem, &origin, exchange))?;
-        let Some(runner) = self.runner.as_ref() else { return Err(Answer::Cut) };
+        let Some(runner) = self.pages.runner() else { return Err(Answer::Cut) };
         if !exchange.begin_socket(token) {
             exchange.reply.begin(Status::SERVICE_UNAVAILABLE);
             exchange.reply.end_head_with_length(0);
@@ -87,7 +87,7 @@ impl Site {
 
     /// Continues a conversation.
     pub(crate) fn talk(&mut self, process: ProcessId, (now, endpoint): (Now, Endpoint)) -> Said {
-        let Some(runner) = self.runner.as_mut() else { return Said::Over };
+        let Some(runner) = self.pages.runner_mut() else { return Said::Over };
         if !runner.talks(process) {
             return Said::Over;
         }
@@ -95,7 +95,7 @@ impl Site {
         let (now_ns, clock_ns) = (now.monotonic_ns, sys::clock::monotonic_ns);
         let moment = Moment { now_ns, endpoint, thread_cpu_ns, clock_ns };
         match runner.talk(process, moment, now.unix_ms()) {
-            RunResult::Say(_) => match &self.runner {
+            RunResult::Say(_) => match self.pages.runner() {
                 Some(runner) => Said::This(runner.saying(), runner.output().body.clone()),
                 None => Said::Over,
             },
@@ -112,33 +112,33 @@ impl Site {
 
     /// Whether a conversation waits for a message of its client.
     pub(crate) fn hears(&self, process: ProcessId) -> bool {
-        self.runner.as_ref().is_some_and(|runner| runner.hears(process))
+        self.pages.runner().is_some_and(|runner| runner.hears(process))
     }
 
     /// The client has sent a message.
     pub(crate) fn hand_message(&mut self, process: ProcessId, kind: &'static str, bytes: &[u8]) {
-        if let Some(runner) = &mut self.runner {
+        if let Some(runner) = self.pages.runner_mut() {
             runner.hand_message(process, kind, bytes);
         }
     }
 
     /// An operation on the WebSocket was not possible.
     pub(crate) fn refuse_saying(&mut self, process: ProcessId, why: &'static str) {
-        if let Some(runner) = &mut self.runner {
+        if let Some(runner) = self.pages.runner_mut() {
             runner.refuse_saying(process, why);
         }
     }
 
     /// The connection of a conversation has ended.
     pub(crate) fn end_talk(&mut self, process: ProcessId, code: u16, reason: &str) {
-        if let Some(runner) = &mut self.runner {
+        if let Some(runner) = self.pages.runner_mut() {
             runner.end_talk(process, code, reason);
         }
     }
 
     /// The connection of a conversation has not become a WebSocket.
     pub(super) fn forget_talk(&mut self, process: ProcessId) {
-        if let Some(runner) = &mut self.runner {
+        if let Some(runner) = self.pages.runner_mut() {
             runner.forget_talk(process);
         }
     }

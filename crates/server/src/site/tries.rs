@@ -12,8 +12,8 @@ use wire::http::method::Method;
 use wire::http::status::Status;
 use wire::http::target::encode_path;
 
+use super::Site;
 use super::exchange::{Asked, Exchange};
-use super::state::Site;
 use crate::message::Message;
 
 impl Site {
@@ -30,7 +30,7 @@ impl Site {
         let missing = |site: &mut Self, exchange: &mut Exchange<'_, '_>, context: &mut _| {
             site.refuse(Status::NOT_FOUND, &FieldList::new(), found, exchange, context)
         };
-        let Some(root) = self.root_of(found.rule, rules) else {
+        let Some(root) = self.files.root_of(found.rule, rules, &self.data) else {
             return missing(self, exchange, context);
         };
         while let Some(target) = tries.get(exchange.place.tried()) {
@@ -50,7 +50,7 @@ impl Site {
                 return self.answer_with_page(page, asked, found, exchange, context);
             }
             let key = EntryKey { root, path: &path };
-            let content = match self.look(key, &Accepted::default(), context) {
+            let content = match self.files.look(key, &Accepted::default(), &self.data, context) {
                 Ok(entry) => Standing::of(entry.content()),
                 Err(not_now) => return self.put_off(not_now, found, exchange, context),
             };

@@ -6,11 +6,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use pages::engine_settings;
-use runtime::clock::nanoseconds;
-use runtime::trace;
-
-use super::state::Site;
+use super::Site;
 use crate::site_data::SiteData;
 
 impl Site {
@@ -28,17 +24,10 @@ impl Site {
     pub(super) fn tune(&mut self, now_ns: u64) {
         let data = Rc::clone(&self.data);
         let config = &data.config;
-        self.time_pages(&config.log);
-        if self.spans.is_some() {
-            trace::sample_part(config.trace.per_million);
-        }
-        self.cache.set_size(usize::try_from(config.file_cache.size).unwrap_or(usize::MAX));
+        self.outgoing.tune(&data);
+        self.files.set_size(config.file_cache.size);
         self.local.channels().set_rulebook(Arc::clone(&data.rulebook));
-        self.limiter.borrow_mut().set_limits(Arc::clone(&data.limits), now_ns);
-        if let Some(runner) = &mut self.runner {
-            let settings = engine_settings(&config.pages, self.unique as u64);
-            runner.tune(&settings, nanoseconds(config.pages.deadline));
-            runner.publications().set_rulebook(Arc::clone(&data.rulebook));
-        }
+        self.entry.set_limits(&data, now_ns);
+        self.pages.tune(&data);
     }
 }

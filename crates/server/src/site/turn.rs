@@ -3,28 +3,24 @@
 //! Owns the order: first pages that received something continue, then their new requests are
 //! started.
 
-use channels::{
-    ChannelRefusal, Channels, NameProblem, Offer, PublishRight, Published, Publisher, check_name,
-};
-use pages::{ChannelWish, Publication};
+use channels::{ChannelRefusal, Channels, Offer, PublishRight, Published, Publisher};
+use pages::Publication;
 use runtime::diagnostic::Level;
-use runtime::mailbox::Mailbox;
 use runtime::service::ServiceContext;
 
+use super::Site;
 use super::script;
-use super::state::Site;
 use crate::message::Message;
 
 impl Site {
     /// Continues pages, and what they fetch.
     pub(super) fn end_turn_of_pages(&mut self, context: &mut ServiceContext<'_, Message>) {
-        let Some(runner) = &mut self.runner else { return };
-        let client = &mut self.client;
+        let Some(runner) = self.pages.runner_mut() else { return };
         let now_ns = context.now.monotonic_ns;
-        runner.take_fetched(client, now_ns);
+        self.outgoing.give_fetched(runner, now_ns);
         runner.wake(context);
         let failures = runner.take_failures();
-        runner.begin_fetches(client, now_ns);
+        self.outgoing.begin_fetches(runner, now_ns);
         for (page, error) in failures {
             self.tell_at(Level::Error, &page, &script::told(&error));
         }
@@ -32,47 +28,7 @@ impl Site {
 
     /// Delivers channel messages to pages that wait for them, and executes the channel operations of pages.
     pub(super) fn hear_channels(&mut self, context: &mut ServiceContext<'_, Message>) {
-        let Some(runner) = &mut self.runner else { return };
-        let mut channels = self.local.channels();
-        let mut asked = channels.take_news();
-        let mut has_told = false;
-        for wish in runner.take_channel_wishes() {
-            match wish {
-                ChannelWish::Listen(number, name) => {
-                    let listens = check_name(&name).map_err(NameProblem::as_str);
-                    let listens = listens.and_then(|name| {
-                        let right = channels.server_right(name);
-                        let listens = channels.listen(&right.to_subscribe(), number);
-                        listens.map_err(ChannelRefusal::as_str)
-                    });
-                    match listens {
-                        Ok(()) => self.joining.push(number),
-                        Err(why) => {
-                            has_told = true;
-                            runner.tell_listening(number, Err(why));
-                        }
-                    }
-                }
-                ChannelWish::Hear(number) => asked.push(number),
-                ChannelWish::Stop(number) => {
-                    self.joining.retain(|joining| *joining != number);
-                    channels.stop_listening(number);
-                }
-            }
-        }
-        for number in self.joining.extract_if(.., |joining| channels.is_listening(*joining)) {
-            has_told = true;
-            runner.tell_listening(number, Ok(()));
-        }
-        for number in asked {
-            if runner.is_hearing(number)
-                && let Some(heard) = channels.hear(number)
-            {
-                has_told = true;
-                runner.tell_heard(number, &heard);
-            }
-        }
-        if has_told {
+        if self.pages.hear_channels(&mut self.local.channels()) {
             context.wake_after_ms(0);
         }
     }
@@ -96,7 +52,7 @@ impl Site {
 
     /// Publishes what pages have published.
     pub(crate) fn publish_of_pages(&self, channels: &mut Channels, now_ms: u64) {
-        let Some(runner) = &self.runner else { return };
+        let Some(runner) = self.pages.runner() else { return };
         for Publication { right, body } in runner.publications().take() {
             // The page was told about errors that it can fix. The rest (no room) is counted.
             let _refused = channels.publish(&right.to_publish(), body, None, now_ms);
@@ -105,7 +61,7 @@ impl Site {
 
     /// Tells pages the results of their orders to the store.
     pub(super) fn tell_pages_of_orders(&mut self) {
-        let (Some(runner), Some(mut store)) = (&mut self.runner, self.local.store()) else {
+        let (Some(runner), Some(mut store)) = (self.pages.runner_mut(), self.local.store()) else {
             return;
         };
         for (number, executed) in store.take_for_pages() {
@@ -118,7 +74,7 @@ impl Site {
         if let Some(mut store) = self.local.store() {
             store.note_committed(now_ms);
         }
-        if let Some(runner) = &mut self.runner {
+        if let Some(runner) = self.pages.runner_mut() {
             runner.tell_committed();
         }
     }
@@ -126,30 +82,16 @@ impl Site {
     /// Sends the orders of pages, and ends the turn of the store.
     pub(super) fn order_for_pages(&mut self, context: &mut ServiceContext<'_, Message>) {
         let Some(mut store) = self.local.store() else { return };
-        let orders = self.runner.as_mut().map(|runner| runner.take_record_orders());
+        let orders = self.pages.runner_mut().map(|runner| runner.take_record_orders());
         for (number, order) in orders.unwrap_or_default() {
             store.order_of_page(number, order);
         }
-        if let Some(known) = self.runner.as_ref().and_then(|runner| runner.awaits_commit()) {
+        if let Some(known) = self.pages.runner().and_then(|runner| runner.awaits_commit()) {
             store.ask_for_commit(known, context);
         }
         store.end_turn(context);
         if store.has_for_pages() {
             context.wake_after_ms(0);
-        }
-    }
-
-    /// Looks up names; those for which no helper has room wait for the next turn.
-    pub(super) fn ask_names(&mut self, mail: &mut Mailbox<Message>) {
-        let questions = self.client.exchanges().questions();
-        while let Some(name) = questions.pop()
-            && let Some(helper) = self.helpers.names.first()
-        {
-            if let Err(name) = mail.send_part(*helper, name) {
-                questions.push(name);
-                return;
-            }
-            self.helpers.names.rotate_left(1);
         }
     }
 }

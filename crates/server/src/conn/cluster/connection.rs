@@ -96,7 +96,7 @@ impl LinkConnection {
                 self.close(link, LinkFault::Ended, now_ms);
                 Next::Finish
             }
-            Event::Resumed if link.is_draining && link.link.is_idle() => {
+            Event::Resumed if link.is_draining && link.is_idle() => {
                 self.close(link, LinkFault::Stopping, now_ms);
                 Next::Finish
             }

@@ -4,6 +4,7 @@
 //! over it, `channels` what is wanted and heard. Nothing here exists without `[cluster]`.
 
 mod connection;
+mod mail;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -24,11 +25,13 @@ use tls::Connector;
 
 pub use self::connection::LinkConnection;
 
+use self::mail::MailWay;
+
 use super::Connections;
 use super::nats_lead::NatsLead;
 use crate::cluster_setup::ClusterSetup;
 use crate::link_report::LinkReport;
-use crate::message::Message;
+use crate::message::{Message, StorePost};
 
 /// Tickets with this bit are of links: those of exchanges are counted from 1.
 const OF_LINK: u64 = 1 << 63;
@@ -59,6 +62,10 @@ pub(super) struct ClusterLink {
     here: Endpoint,
     /// The name of this node.
     name: Arc<str>,
+    /// Its number, which is also that of its store.
+    node: u64,
+    /// The way to the writer of the store, if this link carries its mail.
+    mail: Option<MailWay>,
     is_draining: bool,
     /// The time of the last turn.
     now_ms: u64,
@@ -71,6 +78,20 @@ impl Connections {
         self.local.channels().join_cluster(now_ms);
         let link = ClusterLink::new(setup, here, schedulers, names, (seed, now_ms));
         self.cluster = Some(Box::new(link));
+    }
+
+    /// The link of this scheduler carries what the stores of nodes send to each other. Before the first turn.
+    pub fn carry_store_mail(&mut self, writer: Endpoint) {
+        if let Some(link) = &mut self.cluster {
+            link.carry_mail(writer);
+        }
+    }
+
+    /// The writer of the store sends this. Without a cluster it is lost, which stores are prepared for.
+    pub(super) fn post_store_mail(&mut self, post: StorePost) {
+        if let Some(link) = &mut self.cluster {
+            link.post(post);
+        }
     }
 
     /// What is to be said of the link to the cluster.
@@ -88,7 +109,7 @@ impl ClusterLink {
         (seed, now_ms): (u64, u64),
     ) -> Self {
         let plan: Arc<ClusterPlan> = Arc::clone(setup.plan());
-        let name = plan.name.as_str().into();
+        let (name, node) = (plan.name.as_str().into(), plan.node.0);
         let seat = LinkSeat { number: here.0, schedulers };
         Self {
             link: NatsLink::new(plan, seat, seed, now_ms),
@@ -99,6 +120,8 @@ impl ClusterLink {
             names,
             here,
             name,
+            node,
+            mail: None,
             is_draining: false,
             now_ms,
         }
@@ -157,12 +180,13 @@ impl ClusterLink {
             // What the channels make of it is sent in the next turn.
             context.wake_at_ns(context.now.monotonic_ns);
         }
+        self.bring_mail(context);
         self.tell();
         if let Some(due_ms) = self.link.next_due_ms() {
             context.wake_at_ns(due_ms.saturating_mul(1_000_000));
         }
         if let (true, true, Way::Connection(process)) =
-            (self.is_draining, self.link.is_idle(), &self.way)
+            (self.is_draining, self.is_idle(), &self.way)
         {
             context.command(SchedulerCommand::Run(*process));
         }

@@ -36,7 +36,7 @@ impl WebSocket {
         context: &mut Context<'_, Message>,
     ) -> After {
         let rights = self.lease.rights().clone();
-        let is_lost = |site: &Site, name: &str| !site.local.channels().still_allows(name, &rights);
+        let is_lost = |site: &Site, name: &str| !site.channels().still_allows(name, &rights);
         self.end(is_lost, (TOKEN_OVER, why), site, context)
     }
 
@@ -62,7 +62,7 @@ impl WebSocket {
             names.clear();
         }
         for subscription in self.subscriptions.drain(..) {
-            site.local.channels().unsubscribe(subscription);
+            site.channels().unsubscribe(subscription);
         }
     }
 
@@ -82,7 +82,7 @@ impl WebSocket {
         for at in (0..names.len()).rev() {
             if is_lost(site, &names[at]) {
                 let name = names.swap_remove(at);
-                site.local.channels().unsubscribe(self.subscriptions.swap_remove(at));
+                site.channels().unsubscribe(self.subscriptions.swap_remove(at));
                 tell(&orders::unsubscribed(&name, Some(why)), context);
             }
         }

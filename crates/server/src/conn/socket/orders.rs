@@ -114,12 +114,12 @@ impl WebSocket {
     ) -> Result<(), NotDone> {
         self.check(name)?;
         let rights = self.lease.rights();
-        let ruling = site.local.channels().may_subscribe(name, ChannelScope::Configured, rights)?;
+        let ruling = site.channels().may_subscribe(name, ChannelScope::Configured, rights)?;
         let right = ruling.decide(|rule| {
             self.lease.ask((name, rule, RequestedAction::Subscribe), site, context)
         })?;
         let subscriber = Subscriber { process: context.id, format: self.format() };
-        let (mut channels, out) = (site.local.channels(), context.output.buffer());
+        let (mut channels, out) = (site.channels(), context.output.buffer());
         self.subscriptions.push(channels.subscribe(&right, subscriber, since, out)?);
         if let Speaks::Json(names) = &mut self.speaks {
             names.push(name.into());
@@ -139,7 +139,7 @@ impl WebSocket {
             return refuse("it is not subscribed to", Some(name), id, context);
         };
         names.swap_remove(at);
-        site.local.channels().unsubscribe(self.subscriptions.swap_remove(at));
+        site.channels().unsubscribe(self.subscriptions.swap_remove(at));
         tell(&unsubscribed(name, None), context);
     }
 
@@ -156,7 +156,7 @@ impl WebSocket {
         }
         check_valid(name)?;
         let rights = self.lease.rights();
-        let ruling = site.local.channels().may_subscribe(name, ChannelScope::Configured, rights)?;
+        let ruling = site.channels().may_subscribe(name, ChannelScope::Configured, rights)?;
         let right = ruling.decide(|rule| match self.is_subscribed(name) {
             true => Ok(()),
             false => self.lease.ask((name, rule, RequestedAction::Subscribe), site, context),
@@ -175,7 +175,7 @@ impl WebSocket {
     /// Sends the requested members when all schedulers have answered.
     pub(super) fn tell_members(&mut self, site: &mut Site, context: &mut Context<'_, Message>) {
         let Some(asked) = self.asked.take() else { return };
-        let Some(found) = site.local.channels().survey(context.id, &asked.query) else {
+        let Some(found) = site.channels().survey(context.id, &asked.query) else {
             self.asked = Some(asked);
             return;
         };
@@ -219,7 +219,7 @@ impl WebSocket {
     ) -> Result<(), NotDone> {
         check_valid(name)?;
         let sender = self.lease.sender();
-        let ruling = site.local.channels().may_publish(name, ChannelScope::Configured, sender)?;
+        let ruling = site.channels().may_publish(name, ChannelScope::Configured, sender)?;
         let body = message_of(data)?;
         let right =
             ruling.decide(|rule| self.lease.ask((name, rule, wish_of(&body)), site, context))?;

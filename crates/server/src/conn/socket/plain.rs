@@ -38,7 +38,7 @@ impl WebSocket {
             MessageKind::Binary => Payload::of_binary(bytes),
         };
         let ruling =
-            site.local.channels().may_publish(name, ChannelScope::Configured, self.lease.sender());
+            site.channels().may_publish(name, ChannelScope::Configured, self.lease.sender());
         let ruling = match ruling {
             Ok(ruling) => ruling,
             Err(refusal) => return close_after(refusal),

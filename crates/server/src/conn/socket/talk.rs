@@ -85,7 +85,7 @@ impl WebSocket {
     /// channel arrive.
     fn is_joining(&self, site: &Site) -> bool {
         let last = self.subscriptions.last();
-        last.is_some_and(|last| site.local.channels().standing(last) == SubscriptionState::Awaited)
+        last.is_some_and(|last| site.channels().standing(last) == SubscriptionState::Awaited)
     }
 
     /// Subscribes the client to a channel, whose messages it gets as they were published.
@@ -105,7 +105,7 @@ impl WebSocket {
             return Err(ChannelRefusal::Full.as_str());
         }
         let subscriber = Subscriber { process: context.id, format };
-        let (mut channels, out) = (site.local.channels(), context.output.buffer());
+        let (mut channels, out) = (site.channels(), context.output.buffer());
         let right = channels.server_right(name);
         let subscription = channels.subscribe(&right.to_subscribe(), subscriber, None, out);
         self.subscriptions.push(subscription.map_err(ChannelRefusal::as_str)?);
@@ -117,7 +117,7 @@ impl WebSocket {
         let Speaks::Talk(names) = &mut self.speaks else { return };
         if let Some(at) = names.iter().position(|known| known.as_bytes() == name) {
             names.swap_remove(at);
-            site.local.channels().unsubscribe(self.subscriptions.swap_remove(at));
+            site.channels().unsubscribe(self.subscriptions.swap_remove(at));
         }
     }
 }

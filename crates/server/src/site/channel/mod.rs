@@ -25,10 +25,10 @@ pub(super) use self::answers::answer_handshake_problem;
 pub(crate) use self::answers::members_object;
 use self::answers::{answer_json, answer_preflight, refuse};
 pub(crate) use self::publishing::wish_of;
+use super::Site;
 use super::asking::{Question, Veto, Withheld};
 use super::exchange::{Exchange, allow};
 use super::orders::KeyProblem;
-use super::state::Site;
 use super::upgraded::Upgraded;
 use crate::limits::KEPT_REQUEST_SIZE;
 use crate::message::Message;
@@ -122,7 +122,7 @@ pub(super) fn refuse_origin(origin: &Origin<'_>, exchange: &mut Exchange<'_, '_>
 impl Site {
     /// The protocol to which the connection changes whose request was just answered.
     pub(crate) fn take_upgraded(&mut self) -> Option<Upgraded> {
-        self.upgraded.take()
+        self.underway.take_upgraded()
     }
 
     /// Answers a request for a channel, or lets it wait.
@@ -139,7 +139,7 @@ impl Site {
             // A result it waited for must not be given to the next request of the connection, even if a token has
             // expired meanwhile.
             self.local.channels().forget(context.id);
-            self.programs.forget(context.id);
+            self.underway.forget_orders(context.id);
         }
         answer
     }

@@ -18,9 +18,9 @@ use super::publishing::published_object;
 use crate::limits::{PROGRAM_ANSWER_BYTES, PROGRAM_TURN_BYTES};
 use crate::message::Message;
 use crate::origin::Origin;
+use crate::site::Site;
 use crate::site::exchange::Exchange;
 use crate::site::orders::{Order, read};
-use crate::site::state::Site;
 
 impl Site {
     /// Executes the orders of a program.
@@ -34,7 +34,7 @@ impl Site {
         if !rights.are_all() {
             return refuse(&Refused::NoProgram, origin, exchange);
         }
-        let mut batch = match self.programs.under_way.remove(&context.id) {
+        let mut batch = match self.underway.take_orders(context.id) {
             Some(batch) => batch,
             None => match read(exchange.request.body) {
                 Ok(batch) => batch,
@@ -44,8 +44,7 @@ impl Site {
         let mut made = 0;
         while let Some(order) = batch.left.front() {
             if made > PROGRAM_TURN_BYTES {
-                self.programs.yielded.push(context.id);
-                self.programs.under_way.insert(context.id, batch);
+                self.underway.yield_orders(context.id, batch);
                 return Answer::Wait;
             }
             if let Order::Publish { offer, .. } = order {
@@ -58,7 +57,7 @@ impl Site {
                 self.obey_program(order, context)
             };
             let Some(answer) = answer else {
-                self.programs.under_way.insert(context.id, batch);
+                self.underway.keep_orders(context.id, batch);
                 return Answer::Wait;
             };
             if !batch.answers.is_empty() {

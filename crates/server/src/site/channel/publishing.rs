@@ -17,10 +17,10 @@ use super::{Refused, channel_in};
 use crate::limits::PROGRAM_BODY_SIZE;
 use crate::message::Message;
 use crate::origin::Origin;
+use crate::site::Site;
 use crate::site::asking::Withheld;
 use crate::site::exchange::Exchange;
 use crate::site::orders::check_key;
-use crate::site::state::Site;
 
 impl Site {
     /// The body of a message is collected.

@@ -19,9 +19,9 @@ use super::answers::{answer_handshake_problem, answer_json, refuse};
 use crate::limits::KEPT_REQUEST_SIZE;
 use crate::message::Message;
 use crate::origin::{Origin, write_origin};
+use crate::site::Site;
 use crate::site::asking::Withheld;
 use crate::site::exchange::Exchange;
-use crate::site::state::Site;
 use crate::site::upgraded::{Upgrade, Upgraded};
 
 /// The subprotocol of WebSockets with JSON objects.
@@ -81,7 +81,7 @@ impl Site {
             right => Upgrade::JsonSocket(right),
         };
         let address = exchange.request.peer.address;
-        self.upgraded = Some(Upgraded { to, rights, address, request: kept, extension });
+        self.underway.upgrade(Upgraded { to, rights, address, request: kept, extension });
         Answer::Upgrade
     }
 
@@ -172,8 +172,8 @@ impl Site {
             exchange.reply.end_head();
             let to = Upgrade::Events(right.keep(), wanted.since);
             let address = exchange.request.peer.address;
-            self.upgraded =
-                Some(Upgraded { to, rights, address, request: None, extension: Extension::None });
+            let extension = Extension::None;
+            self.underway.upgrade(Upgraded { to, rights, address, request: None, extension });
             return Answer::Upgrade;
         }
         if !self.keeps_history(right.rule()) {

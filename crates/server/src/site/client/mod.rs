@@ -7,9 +7,9 @@ use http::{Answer, AnswerContext, FieldList};
 use wire::http::method::Method;
 use wire::http::status::Status;
 
+use super::Site;
 use super::exchange::{Exchange, allow};
 use super::file::FILE_METHODS;
-use super::state::Site;
 use crate::message::Message;
 
 /// The paths, their media types and their content.

@@ -19,8 +19,8 @@ use wire::http::status::Status;
 use wire::http::target::query_pairs;
 use wire::limits::QUERY_PAIRS_MAXIMUM;
 
+use super::Site;
 use super::exchange::{Exchange, allow, try_again_soon};
-use super::state::Site;
 use super::traced;
 use crate::message::Message;
 use crate::origin::is_forged;

@@ -28,7 +28,7 @@ impl Site {
         let result = self.change(record, query, exchange, context);
         // Its connection may bring another body.
         if result.is_err() {
-            self.json_checks.forget(context.id);
+            self.underway.forget_json(context.id);
         }
         result
     }
@@ -78,7 +78,7 @@ impl Site {
         let order = Order::of(database, change);
         let size = store.cost_of(&order);
         store.order(context.id, order, size);
-        self.json_checks.forget(context.id);
+        self.underway.forget_json(context.id);
         Ok(Answer::Wait)
     }
 
@@ -93,7 +93,7 @@ impl Site {
         if !media.eq_ignore_ascii_case(b"application/json") {
             return Some(Ok(Value { kind: ValueKind::Bytes, bytes: request.body.into() }));
         }
-        let checked = self.json_checks.check(context.id, request.body)?;
+        let checked = self.underway.check_json(context.id, request.body)?;
         let value = || Value { kind: ValueKind::Table, bytes: request.body.into() };
         Some(checked.map(|()| value()).map_err(|problem| Refused::Json(problem.to_string())))
     }

@@ -1,0 +1,184 @@
+//! A stale answer that was used is validated, apart from the request that has used it (RFC 5861 section 3).
+//!
+//! Owns these exchanges until their heads are there. There is one for each stored answer, it goes to one server, and it
+//! does not wait for a place: the stale answer is still there.
+
+use std::rc::Rc;
+
+use cache::{AnswerKey, FetchId, Object, Sharing};
+use client::{ExchangeId, ExchangeNews, Forward, Requester};
+use config::ProxyRoute;
+use config::route::FoundRoute;
+use http::{AnswerContext, FieldList};
+use proxy::{RequestOutcome, ServerChoice};
+use runtime::clock::Now;
+use runtime::service::ServiceContext;
+
+use super::asking::parcel_of;
+use crate::disk_order::DiskAnswer;
+use crate::message::Message;
+use crate::site::Site;
+use crate::site::exchange::Exchange;
+use crate::site::outgoing::caches::desk::Run;
+use crate::site::outgoing::caches::fill::Source;
+use crate::site::outgoing::caches::verdict::{Verdict, Wanted};
+use crate::site::outgoing::proxy::carried::{Parcel, Place};
+use crate::site::outgoing::proxy::introduction;
+use crate::site::outgoing::proxy::request_head::target_of_request;
+
+impl Site {
+    /// The disks of caches have answered.
+    pub(crate) fn hear_disk(&mut self, answers: Vec<DiskAnswer>, now: Now) {
+        self.outgoing.caches.set_now(now);
+        let (client, proxies) = (self.outgoing.client.exchanges(), &mut self.outgoing.proxies);
+        self.outgoing.caches.hear_disk(answers, client, proxies, now.monotonic_ns);
+    }
+
+    /// Validates a stored answer, unless it is being validated.
+    pub(super) fn validate_behind(
+        &mut self,
+        key: &AnswerKey,
+        object: &Rc<Object>,
+        (found, route): (&FoundRoute<'_>, &ProxyRoute),
+        exchange: &Exchange<'_, '_>,
+        context: &AnswerContext<'_, Message>,
+    ) {
+        if self.outgoing.caches.is_draining() || self.outgoing.caches.fetches.has(key) {
+            return;
+        }
+        let (request, upstream) = (exchange.request, &route.upstream);
+        let target = target_of_request(request, (&found.path, found.rest));
+        let wanted = Wanted { key, validated: Some(object) };
+        let Ok(parcel) = parcel_of(request, &target, route, wanted) else { return };
+        let Some((id, wish)) = self.outgoing.proxies.wish_of(upstream, request, &found.path) else {
+            return;
+        };
+        let now_ns = context.now.monotonic_ns;
+        let Some(live) = self.outgoing.proxies.upstream_mut(id) else { return };
+        let ServerChoice::Server(server) = live.servers.choose(context.id, &wish, now_ns) else {
+            return;
+        };
+        let place = Place::new(id, server, now_ns);
+        let version = live.config().proxy_protocol;
+        let client = introduction::client_of(request, &self.data);
+        let lead = version.map(|version| introduction::lead(version, &client));
+        let Parcel { method, head, body, upgrade } = parcel;
+        let (deadlines, requester) = (live.deadlines(0), Requester::Service);
+        let begun = live.endpoint(server).cloned().and_then(|to| {
+            let forward = Forward { to, method, head, body, upgrade, deadlines, requester, lead };
+            self.outgoing.client.exchanges().forward(forward, now_ns).ok()
+        });
+        let Some(exchange_id) = begun else {
+            self.outgoing.proxies.give_up(place);
+            return;
+        };
+        let mut request = FieldList::new();
+        for (name, value) in exchange.request.head.fields.iter() {
+            // It fits, because the head did.
+            let _fits = request.add_as_spelt(name, value);
+        }
+        let begun = (Sharing::Shared, self.outgoing.caches.now());
+        let fetch = self.outgoing.caches.fetches.begin(
+            key.clone(),
+            request,
+            Some(Rc::clone(object)),
+            begun,
+        );
+        let upstream = route.upstream.as_str().into();
+        self.outgoing.caches.run(fetch, exchange_id, Run::Asked { upstream, place });
+    }
+
+    /// Servers have answered checks and fetches that belong to no process.
+    pub(in crate::site) fn hear_servers(&mut self, context: &ServiceContext<'_, Message>) {
+        let now_ns = context.now.monotonic_ns;
+        let others = self.outgoing.proxies.hear_checks(&mut self.outgoing.client, now_ns);
+        let stirred = self.outgoing.caches.take_stirred();
+        if others.is_empty() && stirred.is_empty() {
+            return;
+        }
+        self.outgoing.caches.set_now(context.now);
+        for fetch in stirred {
+            self.outgoing.caches.pump(
+                fetch,
+                self.outgoing.client.exchanges(),
+                &mut self.outgoing.proxies,
+                now_ns,
+            );
+        }
+        for exchange in others {
+            if let Some(spans) = self.outgoing.spans.as_mut().filter(|spans| spans.has(exchange)) {
+                spans.hear(self.outgoing.client.exchanges(), now_ns);
+                continue;
+            }
+            let Some(fetch) = self.outgoing.caches.fetch_of(exchange) else { continue };
+            match self.outgoing.caches.run_of(fetch) {
+                Some(Run::Asked { .. }) => self.hear_validation(fetch, exchange, now_ns),
+                Some(Run::Fills(_)) => {
+                    self.outgoing.caches.pump(
+                        fetch,
+                        self.outgoing.client.exchanges(),
+                        &mut self.outgoing.proxies,
+                        now_ns,
+                    );
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn hear_validation(&mut self, fetch: FetchId, exchange: ExchangeId, now_ns: u64) {
+        let Some(Run::Asked { upstream, place, .. }) = self.outgoing.caches.run_of(fetch) else {
+            return;
+        };
+        let (upstream, place) = (Rc::clone(upstream), *place);
+        let head = loop {
+            match self.outgoing.client.exchanges().next(exchange, 0, now_ns) {
+                None => return,
+                Some(ExchangeNews::Head(head)) => break head,
+                Some(ExchangeNews::Failed(failure)) => {
+                    let what = |address: &str| failure.at(address).to_string();
+                    self.outgoing.proxies.note_at(place, (RequestOutcome::Failed, &what), now_ns);
+                    // It is not asked again at once, if the stale answer may be used as long.
+                    let _stale = self.outgoing.caches.stale_of(&upstream, fetch);
+                    return self.end_validation(fetch, exchange);
+                }
+                Some(_) => {}
+            }
+        };
+        let mut place = place;
+        if let Some(live) = self.outgoing.proxies.upstream_mut(place.upstream) {
+            let first_byte_ns = now_ns.saturating_sub(place.since_ns);
+            place.first_byte_ns = Some(first_byte_ns);
+            live.servers.on_head(place.server, first_byte_ns, now_ns);
+        }
+        match self.outgoing.caches.judge_head(&upstream, fetch, &head) {
+            Verdict::Stored(terms) => {
+                self.outgoing.caches.begin_fill(
+                    &upstream,
+                    fetch,
+                    *terms,
+                    (&head, Source { exchange, place }),
+                );
+                return self.outgoing.caches.pump(
+                    fetch,
+                    self.outgoing.client.exchanges(),
+                    &mut self.outgoing.proxies,
+                    now_ns,
+                );
+            }
+            Verdict::Unchanged(_) | Verdict::ForOne(_) => self.drop_answer(exchange, now_ns),
+            Verdict::Mismatch | Verdict::Stale(_) | Verdict::Unstored => {
+                self.outgoing.client.exchanges().cancel(exchange);
+            }
+        }
+        self.outgoing.proxies.end(place, now_ns);
+        self.end_validation(fetch, exchange);
+    }
+
+    fn end_validation(&mut self, fetch: FetchId, exchange: ExchangeId) {
+        self.outgoing.caches.end_exchange(exchange);
+        self.outgoing.caches.end_run(fetch);
+        let waiters = self.outgoing.caches.fetches.end(fetch).map(|fetched| fetched.waiters);
+        self.outgoing.caches.call(waiters.unwrap_or_default());
+    }
+}

@@ -1,0 +1,223 @@
+//! An exchange with a server has failed.
+//!
+//! Owns what that says of the server, whether the request goes to another one, and the line in the log.
+
+use client::{Client, Deadline, ExchangeFailure};
+use proxy::{RequestOutcome, ServerIndex};
+use runtime::diagnostic::{self, Level};
+use runtime::slots::ProcessId;
+
+use super::carried::{Carried, Idempotence, Judged, Place, Refused, Stage};
+use super::desk::Proxies;
+use super::upstreams::Live;
+
+/// The next step of a request whose exchange has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::site) enum Then {
+    /// It is sent again, to another server.
+    Again,
+    /// It has no answer of a server.
+    Refuse(Refused),
+}
+
+/// The next step with an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::site) enum Answered {
+    /// The client gets it.
+    PassOn,
+    /// It is dropped, and the request is sent again, to another server.
+    Again,
+}
+
+impl Proxies {
+    /// The exchange of a request has failed before any of its answer was passed on.
+    pub(in crate::site) fn after_failure(
+        &mut self,
+        process: ProcessId,
+        failure: ExchangeFailure,
+        now_ns: u64,
+    ) -> Then {
+        let place = self.note_failure(process, failure, now_ns);
+        let (upstreams, Some(carried)) = self.parts(process) else {
+            return Then::Refuse(Refused::Failed);
+        };
+        carried.early.clear();
+        let refused = refused_for(failure);
+        carried.failed = Some(refused);
+        let live = carried.upstream.and_then(|id| upstreams.get_mut(id));
+        let Some(live) = live else { return Then::Refuse(refused) };
+        let may_repeat = carried.repeats < live.config().retries
+            && may_go_again(carried, failure)
+            && live.servers.may_repeat();
+        if may_repeat && carried.go_again(place) {
+            return Then::Again;
+        }
+        carried.stage = Stage::Refused(refused);
+        Then::Refuse(refused)
+    }
+
+    /// A server has answered with this status, which may count as a failure. `Answered::Again`: the answer is dropped,
+    /// and another server gets the request.
+    pub(in crate::site) fn after_status(
+        &mut self,
+        process: ProcessId,
+        status: u16,
+        client: &mut Client,
+        now_ns: u64,
+    ) -> Answered {
+        let (upstreams, Some(carried)) = self.parts(process) else { return Answered::PassOn };
+        let live = carried.upstream.and_then(|id| upstreams.get_mut(id));
+        let (Some(live), Some(place)) = (live, &mut carried.place) else { return Answered::PassOn };
+        if place.judged == Judged::Failed || !live.config().next_on.contains(&status) {
+            return Answered::PassOn;
+        }
+        let mut tried = carried.wish.tried;
+        tried.add(place.server);
+        let place = *place;
+        let may_repeat = carried.repeats < live.config().retries
+            && carried.idempotence == Idempotence::Yes
+            && carried.upload.as_ref().is_none_or(|upload| upload.is_whole())
+            && live.servers.has_another(tried)
+            && live.servers.may_repeat();
+        if may_repeat && carried.go_again(Some(place)) {
+            carried.early.clear();
+            carried.failed = Some(Refused::Failed);
+            carried.exchange.into_iter().for_each(|id| client.cancel(id));
+            self.note(process, (RequestOutcome::Failed, &|_| format!("status {status}")), now_ns);
+            return Answered::Again;
+        }
+        if let Some(place) = &mut carried.place {
+            place.judged = Judged::Failed;
+        }
+        live.warn(place.server, &|_| format!("status {status}"), now_ns);
+        Answered::PassOn
+    }
+
+    /// Tells the log and the health of the server, and gives the place back.
+    pub(in crate::site) fn note_failure(
+        &mut self,
+        process: ProcessId,
+        failure: ExchangeFailure,
+        now_ns: u64,
+    ) -> Option<Place> {
+        let outcome = match failure {
+            ExchangeFailure::TooMany
+            | ExchangeFailure::Stopping
+            | ExchangeFailure::RequestLength
+            | ExchangeFailure::Field
+            | ExchangeFailure::Timeout(Deadline::Requester) => RequestOutcome::Abandoned,
+            _ => RequestOutcome::Failed,
+        };
+        self.note(process, (outcome, &|address| failure.at(address).to_string()), now_ns)
+    }
+
+    /// The same for an answer that is well formed and cannot be passed on.
+    pub(in crate::site) fn note_misfit(&mut self, process: ProcessId, why: &str, now_ns: u64) {
+        self.note(process, (RequestOutcome::Failed, &|_| why.to_owned()), now_ns);
+    }
+
+    /// An answer is not passed on for a reason that is not the server's.
+    pub(in crate::site) fn note_unwanted(&mut self, process: ProcessId) {
+        let (_, Some(carried)) = self.parts(process) else { return };
+        carried.exchange = None;
+        if let Some(place) = carried.place.take() {
+            self.give_up(place);
+        }
+    }
+
+    fn note(
+        &mut self,
+        process: ProcessId,
+        what: (RequestOutcome, &dyn Fn(&str) -> String),
+        now_ns: u64,
+    ) -> Option<Place> {
+        let (_, carried) = self.parts(process);
+        let carried = carried?;
+        carried.exchange = None;
+        let place = carried.place.take()?;
+        carried.met.push(place.server);
+        let (outcome, what) = what;
+        let has_head = place.first_byte_ns.is_some();
+        let outcome = if has_head && outcome == RequestOutcome::Failed {
+            RequestOutcome::Cut
+        } else {
+            outcome
+        };
+        self.note_at(place, (outcome, what), now_ns);
+        Some(place)
+    }
+
+    /// The same for an exchange that belongs to no request any more.
+    pub(in crate::site) fn note_at(
+        &mut self,
+        place: Place,
+        (outcome, what): (RequestOutcome, &dyn Fn(&str) -> String),
+        now_ns: u64,
+    ) {
+        let Some(live) = self.upstream_mut(place.upstream) else { return };
+        live.warn(place.server, what, now_ns);
+        if place.first_byte_ns.is_none() && outcome == RequestOutcome::Failed {
+            live.time(now_ns.saturating_sub(place.since_ns));
+        }
+        self.release(place, outcome, now_ns);
+    }
+}
+
+impl Carried {
+    /// Begins again, for another server than the one at this place. `false`: its body is no longer there.
+    fn go_again(&mut self, place: Option<Place>) -> bool {
+        let is_whole = self.upload.as_mut().is_none_or(|upload| upload.rewind());
+        if is_whole {
+            self.repeats += 1;
+            self.wish.sticky = None;
+            place.into_iter().for_each(|place| self.wish.tried.add(place.server));
+        }
+        is_whole
+    }
+}
+
+impl Live {
+    /// Tells the log what a server has done, unless it was told enough in this second.
+    fn warn(&mut self, server: ServerIndex, what: &dyn Fn(&str) -> String, now_ns: u64) {
+        if let Some(left_out) = self.gate.admit(now_ns) {
+            let (name, address) = (&self.config().name, self.address(server));
+            let what = what(&address);
+            diagnostic::write(
+                Level::Warn,
+                format_args!("upstream {name}, {address}: {what}{left_out}"),
+            );
+        }
+    }
+}
+
+/// Whether a request does no harm if another server gets it too: the server cannot have seen it, or it is idempotent
+/// and the server did not say anything (RFC 9110 section 9.2.2).
+fn may_go_again(carried: &Carried, failure: ExchangeFailure) -> bool {
+    let is_unseen = matches!(
+        failure,
+        ExchangeFailure::Refused
+            | ExchangeFailure::Unreachable
+            | ExchangeFailure::NotConnected
+            | ExchangeFailure::NameNotFound
+            | ExchangeFailure::Timeout(Deadline::Connect)
+    );
+    let is_silent = matches!(
+        failure,
+        ExchangeFailure::Closed
+            | ExchangeFailure::Tls(_)
+            | ExchangeFailure::Timeout(Deadline::Head)
+    );
+    let is_whole = carried.upload.as_ref().is_none_or(|upload| upload.is_whole());
+    is_whole && (is_unseen || is_silent && carried.idempotence == Idempotence::Yes)
+}
+
+fn refused_for(failure: ExchangeFailure) -> Refused {
+    match failure {
+        ExchangeFailure::Timeout(_) => Refused::TooLate,
+        ExchangeFailure::TooMany | ExchangeFailure::Stopping => Refused::Busy,
+        ExchangeFailure::Method | ExchangeFailure::Field | ExchangeFailure::RequestLength => {
+            Refused::Request
+        }
+        _ => Refused::Failed,
+    }
+}

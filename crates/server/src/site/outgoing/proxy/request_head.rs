@@ -1,0 +1,222 @@
+//! The head of a request as a server of an upstream gets it.
+//!
+//! Owns which fields are passed on, and what the server is told of the client. Never chooses the server.
+
+use std::fmt::Write;
+use std::net::IpAddr;
+use std::ops::Range;
+
+use client::{ExchangeFailure, HeadWriter};
+use config::{ForwardAuth, HeaderEdits, ProxyRoute};
+use http::Request;
+use wire::http::head::{HttpVersion, RequestTarget};
+use wire::http::trace_context::{TRACE_PARENT, TRACE_STATE};
+
+use super::hop::{HopFields, begins_like};
+use super::target::target_of;
+use crate::site::exchange::address_of;
+
+/// `Via` of a request of HTTP/1.0 and of others: the protocol and the name of this server (RFC 9110 section 7.6.3).
+const VIA: [&str; 2] = ["1.0 velodrome", "1.1 velodrome"];
+
+/// Bytes of `Forwarded` besides the host, at most: an address of 45 characters and what stands around it.
+const FORWARDED_ROOM: usize = 96;
+
+/// Fields in which a client may claim to be another, besides those that begin with `x-forwarded-`; and `Proxy`, which
+/// programs behind CGI take for a setting ("httpoxy"). The number of a request is the one in our log.
+const CLAIMS: [&str; 5] = ["forwarded", "via", "x-real-ip", "x-request-id", "proxy"];
+
+/// The target that a server is asked for, of a request with this decoded path: see [`target_of`].
+pub(in crate::site) fn target_of_request(
+    request: &Request<'_>,
+    (path, rest): (&str, usize),
+) -> String {
+    let raw = match request.head.target {
+        RequestTarget::Origin(_) => request.path(),
+        RequestTarget::Asterisk => "*",
+    };
+    target_of(raw, request.query(), path, rest)
+}
+
+/// Writes the head, for this target.
+pub(in crate::site) fn head_of(
+    request: &Request<'_>,
+    target: &str,
+    route: &ProxyRoute,
+) -> Result<HeadWriter, ExchangeFailure> {
+    let fields = request.head.fields;
+    let mut head = HeadWriter::new(request.method().as_str(), target, fields.lines().len() + 192)?;
+    let edits = &route.request_headers;
+    if !edits.drop_field("host") {
+        // HTTP/1.0 knows no Host, and a server of HTTP/1.1 refuses a request without one.
+        head.field("Host", request.host().unwrap_or(&route.upstream).as_bytes())?;
+    }
+    let hop = HopFields::of(&fields);
+    let trace = request.parent_of_others();
+    let has_key = request.version() != HttpVersion::Http2;
+    for (name, value) in fields.iter() {
+        let is_own = name.eq_ignore_ascii_case("host")
+            || is_claim(name)
+            || is_parent(name)
+            // RFC 8441 section 5: the server is asked with a key of this one.
+            || !has_key && name.eq_ignore_ascii_case("sec-websocket-key");
+        let is_of_none = trace.is_none() && name.eq_ignore_ascii_case(TRACE_STATE);
+        if !is_own && !is_of_none && !hop.has(name) && !drops(edits, name) {
+            head.field(name, value)?;
+        }
+    }
+    tell_of_trace(request, edits, &mut head)?;
+    tell_of_client(request, edits, &mut head)?;
+    for header in &edits.set {
+        head.field(&header.name, header.value.as_bytes())?;
+    }
+    Ok(head)
+}
+
+/// Fields that are about the answer to the request itself (RFC 9110 sections 13 and 14), not about another one.
+const OF_ITS_ANSWER: [&str; 6] =
+    ["if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range", "range"];
+
+/// Writes the head of the question whether a request with this decoded path may pass: with the client's fields, and
+/// what it wants (`X-Forwarded-Method` and `X-Forwarded-Uri`, as Traefik and Caddy tell it).
+pub(in crate::site) fn question_of(
+    request: &Request<'_>,
+    path: &str,
+    asked: &ForwardAuth,
+) -> Result<HeadWriter, ExchangeFailure> {
+    let fields = request.head.fields;
+    let mut head = HeadWriter::new("GET", &asked.path, fields.lines().len() + 256)?;
+    head.field("Host", request.host().unwrap_or(&asked.upstream).as_bytes())?;
+    let hop = HopFields::of(&fields);
+    for (name, value) in fields.iter() {
+        let is_other = name.eq_ignore_ascii_case("host")
+            || is_claim(name)
+            || is_parent(name)
+            || OF_ITS_ANSWER.iter().any(|of| name.eq_ignore_ascii_case(of));
+        if !is_other && !hop.has(name) {
+            head.field(name, value)?;
+        }
+    }
+    tell_of_trace(request, &HeaderEdits::default(), &mut head)?;
+    tell_of_client(request, &HeaderEdits::default(), &mut head)?;
+    // The path by which the route was found, so that both mean the same file.
+    let target = target_of(request.path(), request.query(), path, 0);
+    head.field("X-Forwarded-Method", request.method().as_str().as_bytes())?;
+    head.field("X-Forwarded-Uri", target.as_bytes())?;
+    Ok(head)
+}
+
+/// Whether the route removes or replaces a field. Most routes change none.
+fn drops(edits: &HeaderEdits, name: &str) -> bool {
+    (!edits.set.is_empty() || !edits.remove.is_empty()) && edits.drop_field(name)
+}
+
+/// Whether a field claims something about the client.
+fn is_claim(name: &str) -> bool {
+    begins_like(name, "x-forwarded-")
+        || CLAIMS.iter().any(|claim| begins_like(name, claim) && name.len() == claim.len())
+}
+
+/// Whether a field says to which span a request belongs.
+fn is_parent(name: &str) -> bool {
+    name.eq_ignore_ascii_case(TRACE_PARENT)
+}
+
+/// Tells the server to which trace the request belongs: it is sent in the span of its answer.
+fn tell_of_trace(
+    request: &Request<'_>,
+    edits: &HeaderEdits,
+    head: &mut HeadWriter,
+) -> Result<(), ExchangeFailure> {
+    match request.parent_of_others().filter(|_| !drops(edits, TRACE_PARENT)) {
+        Some(parent) => head.field(TRACE_PARENT, parent.to_string().as_bytes()),
+        None => Ok(()),
+    }
+}
+
+/// Tells the server who the client is and how it came. This is the one place that does: nothing that the client itself
+/// has claimed is passed on.
+fn tell_of_client(
+    request: &Request<'_>,
+    edits: &HeaderEdits,
+    head: &mut HeadWriter,
+) -> Result<(), ExchangeFailure> {
+    let (proto, host) = (request.scheme().as_str(), request.host().unwrap_or_default());
+    let (forwarded, address) = forwarded(address_of(request), host, proto);
+    let via = VIA[usize::from(request.version() != HttpVersion::Http10)];
+    for (name, value) in [
+        ("X-Forwarded-For", &forwarded[address]),
+        ("X-Forwarded-Proto", proto),
+        ("X-Forwarded-Host", host),
+        ("Forwarded", &forwarded),
+        ("Via", via),
+        ("X-Request-Id", &request.id()),
+    ] {
+        if !value.is_empty() && !drops(edits, name) {
+            head.field(name, value.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// The value of `Forwarded` (RFC 7239 sections 4 and 6), and where in it the address lies: nowhere for a client of a
+/// Unix socket.
+fn forwarded(address: Option<IpAddr>, host: &str, proto: &str) -> (String, Range<usize>) {
+    let mut text = String::with_capacity(FORWARDED_ROOM + host.len());
+    let (before, after) = match address {
+        Some(IpAddr::V6(_)) => ("for=\"[", "]\""),
+        Some(IpAddr::V4(_)) => ("for=", ""),
+        None => ("for=unknown", ""),
+    };
+    text.push_str(before);
+    let begin = text.len();
+    // Text takes whatever is written into it.
+    let _ = address.map(|address| write!(text, "{address}"));
+    let place = begin..text.len();
+    text.push_str(after);
+    // A host has no quotation mark or backslash in it.
+    let quoted = if host.is_empty() { ["", "", ""] } else { [";host=\"", host, "\""] };
+    for piece in quoted.into_iter().chain([";proto=", proto]) {
+        text.push_str(piece);
+    }
+    (text, place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forwarded_names_the_client_in_the_form_of_its_address() {
+        let of = |address: Option<&str>, host: &str| {
+            let address = address.map(|text| text.parse().expect("an address"));
+            let (text, place) = forwarded(address, host, "https");
+            (text.clone(), text[place].to_owned())
+        };
+        let told = |text: &str, address: &str| (text.to_owned(), address.to_owned());
+        let v4 = told("for=192.0.2.1;host=\"a.org\";proto=https", "192.0.2.1");
+        assert_eq!(of(Some("192.0.2.1"), "a.org"), v4);
+        let v6 = told("for=\"[2001:db8::1]\";proto=https", "2001:db8::1");
+        assert_eq!(of(Some("2001:db8::1"), ""), v6);
+        assert_eq!(of(None, ""), told("for=unknown;proto=https", ""));
+    }
+
+    #[test]
+    fn forwarding_fields_are_recognised_in_any_spelling() {
+        for name in [
+            "Forwarded",
+            "VIA",
+            "X-Forwarded-For",
+            "x_forwarded-for",
+            "X-Forwarded-Whatever",
+            "X_Real_IP",
+            "X-Request-ID",
+            "Proxy",
+        ] {
+            assert!(is_claim(name), "{name}");
+        }
+        for name in ["X-Forward", "X-Forwarded", "Vi", "Proxy-Authorization", "Host", "X-Real"] {
+            assert!(!is_claim(name), "{name}");
+        }
+    }
+}
