@@ -10,9 +10,9 @@ mod orders;
 
 use std::sync::Arc;
 
-use channels::{ChannelRefusal, ClusterNews};
+use channels::ClusterNews;
 
-use crate::commits::{CommitOrigin, Commits};
+use crate::commits::Commits;
 use crate::confirmations::Confirmations;
 use crate::fault::LinkFault;
 use crate::following::Following;
@@ -315,15 +315,7 @@ impl NatsLink {
         }
         self.reads.begin(&mut self.streams, &self.subjects, now_ms);
         self.streams.ask(&mut self.speech, &self.subjects, now_ms);
-        let origin = CommitOrigin { node: self.plan.node, link: self.seat.number };
-        let with = (&mut self.speech, self.info.max_payload);
-        let is_known = |shard| self.streams.is_known(shard);
-        let too_large = self.commits.send(with, &self.subjects, origin, is_known, now_ms);
-        for commit in too_large {
-            let result = Err(ChannelRefusal::TooLarge);
-            self.news.push(ClusterNews::CommitResult { commit, result });
-        }
-        self.send_mail();
+        self.send_commits(now_ms);
     }
 
     /// When [`on_time`](Self::on_time) or [`dial`](Self::dial) is to be called, whatever happens before.
