@@ -316,6 +316,7 @@ impl NatsLink {
         self.reads.begin(&mut self.streams, &self.subjects, now_ms);
         self.streams.ask(&mut self.speech, &self.subjects, now_ms);
         self.send_commits(now_ms);
+        self.send_mail();
     }
 
     /// When [`on_time`](Self::on_time) or [`dial`](Self::dial) is to be called, whatever happens before.
