@@ -10,9 +10,9 @@ mod orders;
 
 use std::sync::Arc;
 
-use channels::{ChannelRefusal, ClusterNews};
+use channels::ClusterNews;
 
-use crate::commits::{CommitOrigin, Commits};
+use crate::commits::Commits;
 use crate::confirmations::Confirmations;
 use crate::fault::LinkFault;
 use crate::following::Following;
@@ -313,13 +313,7 @@ impl NatsLink {
         self.confirmations.ask(&mut self.speech);
         self.reads.begin(&mut self.streams, &self.subjects, now_ms);
         self.streams.ask(&mut self.speech, &self.subjects, now_ms);
-        let origin = CommitOrigin { node: self.plan.node, link: self.seat.number };
-        let with = (&mut self.speech, self.info.max_payload);
-        let is_known = |shard| self.streams.is_known(shard);
-        for commit in self.commits.send(with, &self.subjects, origin, is_known, now_ms) {
-            let result = Err(ChannelRefusal::TooLarge);
-            self.news.push(ClusterNews::CommitResult { commit, result });
-        }
+        self.send_commits(now_ms);
         self.send_mail();
     }
 

@@ -10,6 +10,7 @@ use channels::{
 };
 
 use super::{LinkEvent, NatsLink};
+use crate::commits::CommitOrigin;
 use crate::confirmations::Awaited;
 use crate::following;
 use crate::limits::STORE_MESSAGE_BYTES;
@@ -147,6 +148,17 @@ impl NatsLink {
         };
         let request = self.speech.request(&subject, b"", &payload, Request::Question(query));
         self.questions.add(query, request, asked, now_ms);
+    }
+
+    /// Sends the commits that may be sent, and refuses those that the server would not take.
+    pub(super) fn send_commits(&mut self, now_ms: u64) {
+        let origin = CommitOrigin { node: self.plan.node, link: self.seat.number };
+        let with = (&mut self.speech, self.info.max_payload);
+        let is_known = |shard| self.streams.is_known(shard);
+        for commit in self.commits.send(with, &self.subjects, origin, is_known, now_ms) {
+            let result = Err(ChannelRefusal::TooLarge);
+            self.news.push(ClusterNews::CommitResult { commit, result });
+        }
     }
 
     /// Answers the commits that have waited too long.
