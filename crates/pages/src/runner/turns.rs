@@ -310,10 +310,11 @@ mod tests {
         let looks = (pass(0) - begun_ns) / PAGE_STEP_NS;
         assert!(looks < 3 * (steps + 1_000), "{looks} looks");
         assert_eq!(runner.take_failures().len(), 10);
-        // On a slow machine the budget ends before each of them has spawned its own.
+        // On a slow machine the budget ends before each of them has spawned its own, or before the page has ended.
         let total = runner.report().total;
-        assert!((50..=100).contains(&total.spawned), "{} spawned", total.spawned);
-        assert_eq!(total.over_budget, total.spawned);
+        assert!((1..=100).contains(&total.spawned), "{} spawned", total.spawned);
+        let besides = total.over_budget.checked_sub(total.spawned);
+        assert!(besides.is_some_and(|besides| besides <= 1), "{besides:?} besides");
     }
 
     #[test]
