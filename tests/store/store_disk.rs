@@ -171,7 +171,7 @@ fn a_full_disk_fails_writes_and_nothing_else() {
             assert!(written < 5_000);
         };
         assert_eq!(refusal, "-OOM the disk is full\r\n", "after {written}");
-        assert!(written > 100);
+        assert!(written > 100, "{sync}: {written}");
         // All answered writes exist, also over HTTP and after a kill.
         for number in [0, written / 2, written - 1] {
             assert!(ask(&mut client, &format!("GET {sync}:{number}")).starts_with("$3000\r\n"));
