@@ -194,7 +194,18 @@ fn a_full_disk_fails_writes_and_nothing_else() {
         server.signal("TERM");
         assert!(server.wait().success());
         std::fs::remove_dir_all(&store).unwrap();
+        until("the kernel to give back what the ended server had mapped", || {
+            (used_kib(place.path()) < 100).then_some(())
+        });
     }
+}
+
+/// KiB in use on the file system of this directory.
+fn used_kib(directory: &std::path::Path) -> u64 {
+    let mut df = std::process::Command::new("df");
+    let told = df.args(["-k", "--output=used"]).arg(directory).output().unwrap();
+    let told = String::from_utf8(told.stdout).unwrap();
+    told.lines().last().unwrap().trim().parse().unwrap()
 }
 
 #[test]
