@@ -35,7 +35,8 @@ enum ClusterVerb {
 #[derive(Debug, Args)]
 struct Demo {
     /// The number of servers.
-    #[arg(short, long, value_name = "NUMBER", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=16))]
+    #[arg(short, long, value_name = "NUMBER", default_value_t = 3)]
+    #[arg(value_parser = clap::value_parser!(u8).range(1..=16))]
     nodes: u8,
     /// The server of NATS.
     #[arg(long, value_name = "PROGRAM", default_value = "nats-server")]

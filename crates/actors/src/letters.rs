@@ -135,7 +135,10 @@ impl Outgoing {
     /// Takes back a letter that was not sent yet.
     pub(super) fn withdraw(&mut self, withdrawn: LetterNumber) {
         // A request for a name is not taken back, because the release of the name follows it.
-        let is_it = |letter: &Letter| matches!(letter, Letter::Message { number, .. } | Letter::Whereis { number, .. } if *number == withdrawn);
+        let is_it = |letter: &Letter| match letter {
+            Letter::Message { number, .. } | Letter::Whereis { number, .. } => *number == withdrawn,
+            _ => false,
+        };
         self.letters.retain(|(_, letter)| !is_it(letter));
     }
 

@@ -29,7 +29,7 @@ pub struct OwnWrites {
     pub key: String,
 }
 
-/// What it has seen.
+/// The reads that it has made.
 #[derive(Default)]
 struct Seen {
     writes: u64,

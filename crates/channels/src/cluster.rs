@@ -1,4 +1,4 @@
-//! What the home of a channel asks of a cluster, and what it hears from it.
+//! The orders of a channel's home to a cluster, and the news that it hears.
 //!
 //! Owns the boundary between the channels of one scheduler and whatever connects it with other nodes: plain data in
 //! both directions. Never knows how a node is reached. The caller passes on each [`ClusterOrder`] in order, and reports
@@ -16,7 +16,7 @@ use crate::outcome::ChannelRefusal;
 use crate::position::Position;
 use crate::question::{Findings, SubscriberQuery};
 
-/// What the cluster keeps of a channel's messages.
+/// The messages of a channel that the cluster keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keeping {
     /// The last ones: each has a number of its stream, and every node sees one order.
@@ -53,7 +53,7 @@ pub enum ClusterAnswer {
     Present {
         /// The channel.
         name: Arc<str>,
-        /// What the question said.
+        /// The last user that the question named.
         after: Option<Arc<str>>,
         /// The members after that one.
         members: Vec<Member>,
@@ -91,7 +91,7 @@ pub struct HistoryPart {
     pub rest: Remainder,
 }
 
-/// What the channels of a scheduler ask of the cluster.
+/// An order of a scheduler's channels to the cluster.
 #[derive(Clone, Debug)]
 pub enum ClusterOrder {
     /// Sends a message of a channel without history to the nodes that follow it; its subscribers here have it.
@@ -117,7 +117,7 @@ pub enum ClusterOrder {
     Follow {
         /// The channel.
         name: Arc<str>,
-        /// What the cluster keeps of it.
+        /// The messages of it that the cluster keeps.
         keeping: Keeping,
     },
     /// No longer.
@@ -172,7 +172,7 @@ pub enum ClusterOrder {
     },
 }
 
-/// What the channels of a scheduler hear from the cluster.
+/// News of the cluster for a scheduler's channels.
 #[derive(Clone, Debug)]
 pub enum ClusterNews {
     /// Another node published a message of a channel without history.

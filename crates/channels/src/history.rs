@@ -26,7 +26,7 @@ pub(crate) struct History {
 #[derive(Clone, Debug)]
 struct Gaps {
     numbers: VecDeque<u64>,
-    /// What is not kept has at most this number.
+    /// A message that is not kept has at most this number.
     complete_after: u64,
     accepted: u64,
 }

@@ -85,7 +85,7 @@ pub(crate) enum Whereabouts {
     Node(ClusterNode),
 }
 
-/// What a step of a member is the first or the last of.
+/// The scope in which a step of a member is the first or the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StepReach {
     /// The member is still, or was already, on this node and perhaps on others.
@@ -114,7 +114,7 @@ impl Placed {
         self.places.iter().any(|place| matches!(place, Whereabouts::Scheduler(_)))
     }
 
-    /// What a step at this place is, without regard to the place itself.
+    /// The scope of a step at this place, without regard to the place itself.
     fn reach(&self, at: Whereabouts) -> StepReach {
         match at {
             Whereabouts::Node(_) if self.places.is_empty() => StepReach::Elsewhere,

@@ -35,7 +35,7 @@ pub(crate) enum SeatState {
     Over,
 }
 
-/// What a subscriber that was too slow did not get.
+/// The messages that a subscriber which was too slow did not get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Missed {
     /// The first message that it did not get has this number or a later one.
@@ -48,7 +48,7 @@ pub(crate) struct Missed {
 pub(crate) struct Slowed {
     pub(crate) seat: Seat,
     pub(crate) process: ProcessId,
-    /// What it did not get, and how many messages of the turn.
+    /// The first message that it did not get, and how many messages of the turn.
     pub(crate) missed: Missed,
     pub(crate) messages: u32,
 }

@@ -13,7 +13,7 @@ use crate::limits::{HELD_MESSAGES, READ_TRIES};
 use crate::message::Payload;
 use crate::position::Position;
 
-/// What the home of a channel knows of its messages.
+/// The knowledge of a channel's home about its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sight {
     /// Nothing yet: subscribers wait until the history was read; without history, until it is followed.
@@ -57,7 +57,7 @@ pub(crate) struct Shared {
     pub(crate) read: Option<u64>,
     /// Whether it is among the channels that will be read.
     pub(crate) is_queued: bool,
-    /// What was read so far, with its epoch, until nothing is left.
+    /// The messages that were read so far, with their epoch, until nothing is left.
     pub(crate) draft: Option<(u64, History)>,
     /// By epoch and number.
     held: BTreeMap<(u64, u64), HeldMessage>,
@@ -166,7 +166,7 @@ impl Shared {
         self.failures >= READ_TRIES
     }
 
-    /// What is missing was not in the history. Whether that was the last try.
+    /// The missing messages were not in the history. Whether that was the last try.
     pub(crate) fn try_again(&mut self) -> bool {
         self.tries += 1;
         let is_last = self.tries >= READ_TRIES;

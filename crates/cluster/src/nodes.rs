@@ -1,6 +1,6 @@
 //! The other nodes: signs of life, and when one counts as ended.
 //!
-//! Owns the leases. A node has one, renewed by the link of its first scheduler, and by another one if that is not heard;
+//! Owns the leases. A node has one, renewed by the link of its first scheduler, and by another if that is not heard;
 //! each of its links tells when it has connected again, because what it would have told of its members before was not
 //! heard. Time is an argument.
 

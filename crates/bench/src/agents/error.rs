@@ -16,7 +16,7 @@ pub enum AgentError {
     Address {
         /// As given.
         text: String,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
     /// More agents than a measurement has.
@@ -36,7 +36,7 @@ pub enum AgentError {
     KeyFile {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault of it.
         why: String,
     },
     /// A message that the other side did not make.

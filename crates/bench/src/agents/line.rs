@@ -23,7 +23,7 @@ use crate::limits::{AGENT_GREETING_BYTES, AGENT_GREETING_NS, AGENT_MESSAGE_BYTES
 /// Bytes of a message that are read at a time.
 const PIECE_BYTES: usize = 1 << 16;
 
-/// Who speaks.
+/// The side that speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Coordinator,

@@ -142,12 +142,12 @@ impl Team {
         results.collect()
     }
 
-    /// What must be added to a time of each agent's clock to get this host's, in nanoseconds.
+    /// The nanoseconds to add to a time of each agent's clock to get this host's.
     pub fn offsets_ns(&self) -> Vec<i64> {
         self.members.iter().map(|member| -member.clock.offset_ns).collect()
     }
 
-    /// What a report says about each agent. `judge` says how much it has done, and why its part cannot be trusted.
+    /// The part of a report about each agent. `judge` says how much it has done, and why its part cannot be trusted.
     pub fn report(&self, mut judge: impl FnMut(usize) -> (u64, Vec<String>)) -> Vec<AgentReport> {
         let each = self.members.iter().enumerate().map(|(at, member)| {
             let (done, reasons) = judge(at);
@@ -185,7 +185,7 @@ impl Member {
         MemberError { address: self.address.clone(), error }
     }
 
-    /// What it says, within the planned time and some more.
+    /// The answer of the agent, within the planned time and some more.
     fn hear<T: DeserializeOwned>(&mut self, takes: Duration) -> Result<FromAgent<T>, AgentError> {
         let takes_ns = u64::try_from(takes.as_nanos()).unwrap_or(u64::MAX);
         self.line.set_patience(takes_ns.saturating_add(AGENT_PATIENCE_NS))?;

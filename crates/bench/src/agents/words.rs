@@ -1,4 +1,4 @@
-//! What a coordinator and an agent say to each other.
+//! The messages between a coordinator and an agent.
 //!
 //! Owns the messages, as JSON. Times are of the agent's monotonic clock.
 
@@ -23,7 +23,7 @@ pub(super) struct Proof {
     pub(super) proof: String,
 }
 
-/// What an agent is to measure.
+/// The measurement that an agent makes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
     /// The command line of the coordinator, word by word.
@@ -36,11 +36,11 @@ pub struct Task {
     pub run: u16,
 }
 
-/// What a coordinator says.
+/// A message of a coordinator.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ToAgent {
-    /// What does your clock show?
+    /// Asks for the time that the agent's clock shows.
     Clock,
     /// Make ready for this.
     Prepare(Task),
@@ -50,7 +50,7 @@ pub(super) enum ToAgent {
     Published(Vec<u64>),
 }
 
-/// What an agent says.
+/// A message of an agent.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum FromAgent<T> {

@@ -11,7 +11,7 @@ use super::order::Contradiction;
 use crate::limits::CHANNEL_FAULTS_NAMED;
 use crate::report::figures::count;
 
-/// What may be wrong with a message for a subscriber.
+/// A fault of a message for a subscriber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultKind {
@@ -26,7 +26,7 @@ pub enum FaultKind {
 /// A fault, or the first of consecutive ones.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeliveryFault {
-    /// What is wrong.
+    /// The fault.
     pub kind: FaultKind,
     /// The message.
     pub message: MessageName,
@@ -36,7 +36,7 @@ pub struct DeliveryFault {
     pub messages: u64,
 }
 
-/// What a run expects of a channel.
+/// The order that a run expects of a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExpectedOrder {
@@ -109,7 +109,7 @@ impl CheckTally {
 /// The check of every message over all subscribers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckReport {
-    /// What was expected.
+    /// The expected order.
     pub expected: ExpectedOrder,
     /// Messages that a connected subscriber never received, although the server did not say that they are lost.
     pub gaps: u64,
@@ -156,7 +156,7 @@ impl CheckReport {
         }
     }
 
-    /// What violates the expectation, in words.
+    /// The violations of the expectation, in words.
     pub fn violations(&self) -> Vec<String> {
         if self.expected == ExpectedOrder::Unchecked {
             return Vec::new();

@@ -93,7 +93,7 @@ enum Phase {
     Subscribed,
 }
 
-/// What a message looks like.
+/// The form of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wording {
     /// It is a frame.

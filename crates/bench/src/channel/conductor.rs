@@ -1,4 +1,4 @@
-//! What several generators of a run agree on.
+//! The agreements of several generators of a run.
 //!
 //! Owns the two questions. A generator that is alone answers them itself.
 
@@ -12,11 +12,11 @@ use crate::run::RunError;
 pub struct Start {
     /// By the monotonic clock of this host.
     pub begin_ns: u64,
-    /// What must be added to the clock of each generator to get this host's, in nanoseconds.
+    /// The nanoseconds to add to the clock of each generator to get this host's.
     pub clocks: Vec<i64>,
 }
 
-/// What generators of a run agree on.
+/// The agreements of the generators of a run.
 pub trait Conductor {
     /// This many subscribers of this generator are open, and no more will be: when does publishing begin?
     ///

@@ -46,7 +46,7 @@ pub struct ChannelPlan {
     pub messages: u64,
     /// The only address at which messages are published, as an index; `None`: at all of them in turn.
     pub publish_to: Option<usize>,
-    /// What is expected of the messages.
+    /// The expected order of the messages.
     pub expected: ExpectedOrder,
     /// The reconnect storm, if there is to be one.
     pub storm: Option<Storm>,

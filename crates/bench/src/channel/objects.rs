@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// The subprotocol.
 pub(super) const PROTOCOL: &str = "velodrome.json";
 
-/// What the server says.
+/// A message of the server.
 #[derive(Debug, Deserialize)]
 struct Object<'a> {
     #[serde(borrow)]
@@ -24,7 +24,7 @@ struct Object<'a> {
     error: Option<Cow<'a, str>>,
 }
 
-/// What was said, in the terms of a subscriber.
+/// The same message, in the terms of a subscriber.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Heard<'a> {
     /// It is subscribed to this channel, from this position on. It may be told so again, when it was too slow.

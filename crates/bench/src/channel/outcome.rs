@@ -1,4 +1,4 @@
-//! What one generator has measured.
+//! The measurements of one generator.
 //!
 //! Owns its form, in which it also goes from one host to another. Figures of several generators are computed from
 //! their sums, never from each other.
@@ -9,7 +9,7 @@ use super::tally::Tally;
 use crate::host::{ServerUse, ThreadUse};
 use crate::report::EncryptionReport;
 
-/// What one generator has measured.
+/// The measurements of one generator.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ChannelOutcome {
     pub(super) begun_unix_s: u64,
@@ -36,7 +36,7 @@ impl ChannelOutcome {
     }
 }
 
-/// What the server on this host used.
+/// The CPU time and memory that the server on this host used.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct ServerFigures {
     pids: Vec<u32>,
@@ -103,7 +103,7 @@ impl StormFigures {
         self.all_back_ns
     }
 
-    /// What the server used for it.
+    /// The CPU time that the server used for it.
     pub(super) fn server_cpu_ns(self) -> Option<u64> {
         self.server_cpu_ns
     }

@@ -1,4 +1,4 @@
-//! What one subscriber has received of each publisher.
+//! The messages that one subscriber has received of each publisher.
 //!
 //! Owns when a message is new, late or a double, and which are missing. Knows no connection and no other subscriber.
 
@@ -16,7 +16,7 @@ pub(super) enum Excuse {
     Away,
 }
 
-/// What a message is for a subscriber.
+/// The place of a message among those that a subscriber has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Receipt {
     /// It is new.
@@ -59,7 +59,7 @@ struct Progress {
     excuse: Excuse,
 }
 
-/// What a subscriber has received.
+/// The messages that a subscriber has received.
 #[derive(Debug)]
 pub(super) struct Record {
     publishers: Box<[Progress]>,
@@ -68,7 +68,7 @@ pub(super) struct Record {
     beyond: u64,
 }
 
-/// What is missing at the end.
+/// The messages that are missing at the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tail {
     missing: u64,
@@ -128,7 +128,7 @@ impl Record {
         Some(Receipt::New { skipped, excuse })
     }
 
-    /// What is missing before the next message of each publisher has this excuse.
+    /// The messages missing before the next one of each publisher have this excuse.
     pub(super) fn excuse(&mut self, excuse: Excuse) {
         for progress in &mut self.publishers {
             progress.excuse = excuse;
@@ -167,7 +167,7 @@ impl Record {
         )
     }
 
-    /// What is missing at the end, if each publisher has published this many.
+    /// The messages that are missing at the end, if each publisher has published this many.
     pub(super) fn tail(&self, published: &[u64]) -> Tail {
         let mut tail = Tail::default();
         for (progress, published) in self.publishers.iter().zip(published) {

@@ -150,7 +150,7 @@ impl PairReport {
     }
 }
 
-/// What came of subscribers that did not stay.
+/// The fate of subscribers that did not stay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadReport {
     /// Subscribers whose connection the storm cut.

@@ -219,7 +219,7 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// What all threads received and used, once they have ended.
+/// The messages and the CPU time of all threads, once they have ended.
 fn gather(
     plan: &ChannelPlan,
     outcomes: &Receiver<Finished>,

@@ -1,4 +1,4 @@
-//! What the threads of a run and the one that watches them tell each other.
+//! The signs between the threads of a run and the one that watches them.
 //!
 //! Owns these numbers; each is written by one side. They are counters and times, never a queue.
 
@@ -29,7 +29,7 @@ pub(super) struct Signs {
     /// By publisher, among those of all generators.
     published: Box<[AtomicU64]>,
     received: AtomicU64,
-    /// What the clock of each generator shows less than this one.
+    /// The nanoseconds by which the clock of each generator is behind this one.
     clocks: OnceLock<Vec<i64>>,
     /// When the storm was ordered; 0 before.
     storm_ns: AtomicU64,

@@ -51,7 +51,7 @@ impl Storm {
     }
 }
 
-/// What came of subscribers that did not stay.
+/// The fate of subscribers that did not stay.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct WorkloadTally {
     cut: u64,

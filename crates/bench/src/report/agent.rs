@@ -1,4 +1,4 @@
-//! What a report says about each agent.
+//! The part of a report about each agent.
 
 use std::fmt::{self, Write};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::figures::{count, duration};
 
-/// What came of an agent.
+/// The fate of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentState {
@@ -29,7 +29,7 @@ pub struct AgentReport {
     pub clock_error_ns: u64,
     /// Its part of what was measured: requests that were answered, or messages that were received.
     pub done: u64,
-    /// What came of it.
+    /// The fate of the agent.
     pub state: AgentState,
     /// Why it is not valid.
     pub reasons: Vec<String>,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::figures::{count, duration};
 use super::latency::LatencyReport;
 
-/// What a client has seen that writes at one address and reads at the others.
+/// The reads of a client that writes at one address and reads at the others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OwnWritesReport {
     /// Its writes.
@@ -33,7 +33,7 @@ pub struct OwnWritesReport {
 }
 
 impl OwnWritesReport {
-    /// What violates the check, in words.
+    /// The violations of the check, in words.
     pub(super) fn violations(&self) -> Vec<String> {
         let mut found = Vec::new();
         let stale = self.later + self.unseen;

@@ -135,7 +135,7 @@ fn plan_together<'a>(first: &PlanReport, parts: impl Iterator<Item = &'a Report>
     }
 }
 
-/// What each generator says of its part, and who was lost.
+/// The verdict of each generator on its part, and the agents that were lost.
 fn verdict(runs: &[Vec<Option<Report>>], agents: &[AgentReport]) -> Verdict {
     let mut reasons: Vec<VerdictReason> = Vec::new();
     let mut notes: Vec<VerdictReason> = Vec::new();

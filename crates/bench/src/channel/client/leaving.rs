@@ -9,7 +9,7 @@ use super::Subscribers;
 use super::seats::{Absence, Presence};
 use crate::client::NoThreadMessage;
 
-/// What a thread has to do about it.
+/// The next act of a thread about it.
 #[derive(Debug)]
 pub(super) struct Leaving {
     /// Its subscribers in the storm; none is left when it is over.

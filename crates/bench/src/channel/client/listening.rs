@@ -1,4 +1,4 @@
-//! What subscribers hear.
+//! The messages that subscribers hear.
 //!
 //! Owns when one counts as subscribed, and that every message is checked.
 

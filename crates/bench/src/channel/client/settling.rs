@@ -1,4 +1,4 @@
-//! What subscribers have missed.
+//! The messages that subscribers have missed.
 //!
 //! Owns when that is counted: when a subscriber leaves, and for all at the end.
 

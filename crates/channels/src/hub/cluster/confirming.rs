@@ -32,7 +32,7 @@ pub(in crate::hub) struct PatternNote {
     pub(in crate::hub) ticket: u64,
 }
 
-/// What is ordered and not in force yet.
+/// The subscriptions that are ordered and not in force yet.
 #[derive(Debug, Default)]
 pub(super) struct Confirming {
     everything: Everything,

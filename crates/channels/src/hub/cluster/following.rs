@@ -224,7 +224,7 @@ impl Channels {
         self.channels[place as usize].as_ref().map_or(0, |channel| channel.history.known())
     }
 
-    /// What the stream had was read. If nothing is missing before the messages that wait, they follow.
+    /// The messages of the stream were read. If nothing is missing before the messages that wait, they follow.
     fn settle_stream<M>(
         &mut self,
         place: u32,

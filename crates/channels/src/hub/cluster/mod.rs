@@ -37,7 +37,7 @@ enum Contact {
     Back,
 }
 
-/// What a scheduler knows of the cluster.
+/// The knowledge of a scheduler about the cluster.
 #[derive(Debug)]
 pub(super) struct Cluster {
     orders: Vec<ClusterOrder>,
@@ -83,7 +83,7 @@ impl Channels {
         }));
     }
 
-    /// What is asked of the cluster since the last call, in order.
+    /// The orders to the cluster since the last call, in order.
     pub fn take_cluster_orders(&mut self) -> Vec<ClusterOrder> {
         self.cluster.as_mut().map_or_else(Vec::new, |of| std::mem::take(&mut of.orders))
     }
@@ -169,7 +169,7 @@ impl Channels {
         self.follow_for_patterns(context);
     }
 
-    /// What the rules say that the cluster keeps of a channel.
+    /// The messages of a channel that the cluster keeps, by the rules.
     fn keeping(&self, place: u32) -> Option<Keeping> {
         let channel = self.channels[place as usize].as_ref()?;
         let keeps = channel.rules.history.keeps();

@@ -69,7 +69,7 @@ impl Channels {
         }
     }
 
-    /// What a node reported may be out of date: it is asked for all members of the channels here.
+    /// The members that a node reported may be out of date: it is asked for all members of the channels here.
     pub(super) fn on_node_came(&mut self, node: ClusterNode) {
         let Some(cluster) = &mut self.cluster else { return };
         cluster.nodes.departures.retain(|departure| departure.node != node);

@@ -15,7 +15,7 @@ use crate::limits::{PRESENT_BYTES, PRESENT_QUESTIONS, QUESTIONS};
 use crate::node::{ClusterNode, Remainder};
 use crate::question::{Findings, SubscriberQuery};
 
-/// What a question is for.
+/// The purpose of a question.
 #[derive(Debug)]
 enum Purpose {
     Survey(Asker, u64),
