@@ -5,6 +5,8 @@
 //! Alone on the host: other tests would be neighbours of each server. What other programs of the host do is no planted
 //! cause, and is left out of the ranks.
 #![expect(clippy::print_stdout, reason = "what is skipped has to be seen")]
+#![expect(clippy::disallowed_types, reason = "a test has files and a lock of its own")]
+#![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
 mod cases;

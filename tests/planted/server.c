@@ -94,7 +94,12 @@ static void map_and_forget(void) {
     }
 }
 
-static void leak(void) { memset(malloc(amount * 1024), 1, amount * 1024); }
+/* Volatile, so that the compiler does not leave it out. */
+static char *volatile leaked;
+static void leak(void) {
+    leaked = malloc(amount * 1024);
+    memset(leaked, 1, amount * 1024);
+}
 
 static void start_program(void) {
     int status;

@@ -67,11 +67,22 @@ impl HostFiles {
     pub fn here(root: &Path) -> Self {
         let mut files = Self::below(root);
         if files.are_live()
+            && files.has_kernel_sys()
             && let Ok(sys) = sys::namespace::devices()
         {
             files.read_devices_from(sys);
         }
         files
+    }
+
+    /// Whether `/sys` is the kernel's: somebody may have mounted other files there, which are meant then.
+    fn has_kernel_sys(&self) -> bool {
+        let mounts = self.text("/proc/self/mounts").unwrap_or_default();
+        let kind = |line: &str| {
+            let mut words = line.split(' ').skip(1);
+            (words.next() == Some("/sys")).then(|| words.next() == Some("sysfs"))
+        };
+        mounts.lines().filter_map(kind).next_back().unwrap_or(false)
     }
 
     /// Reads the files of devices from this `/sys` from now on.

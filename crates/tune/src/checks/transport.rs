@@ -360,12 +360,17 @@ fn upstream(host: &HostReading) -> Finding {
         one.state == 1 && one.number("data_sent") > 0 && received > sent + SLOW_MS && sent > SLOW_MS
     };
     let opening = opened.iter().filter(is_opening).count();
-    let waiting: Vec<&&TcpSocket> = opened.iter().filter(waits).collect();
+    // At one of the two moments an answer may just have come.
+    let of = |all: Vec<&'_ TcpSocket>| -> Vec<TcpSocket> {
+        all.iter().filter(waits).map(|one| (*one).clone()).collect()
+    };
+    let earlier = pairs.all.iter().filter_map(|(before, _)| *before);
+    let earlier = of(earlier.filter(|one| one.side == Side::Opened).collect());
+    let waiting = of(opened.clone());
+    let waiting = if waiting.is_empty() { earlier } else { waiting };
     let longest = waiting.iter().map(|one| one.number("last_sent_ms")).max().unwrap_or(0);
-    let whom = waiting
-        .first()
-        .or(opened.iter().find(|one| one.state == 2).as_ref())
-        .map_or("", |one| &*one.peer);
+    let first = opened.iter().find(|one| one.state == 2).copied();
+    let whom = waiting.first().or(first).map_or("", |one| &*one.peer);
     let text = format!(
         "{} connections to other servers: {} wait for an answer, the longest for {longest} ms, {opening} are \
          not open yet{}{whom}",
