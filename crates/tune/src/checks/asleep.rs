@@ -299,8 +299,11 @@ fn slept(host: &HostReading) -> Finding {
     if let Some(finding) = uncalled(host) {
         return finding;
     }
-    // A thread that does nothing else serves no request.
+    // A thread beside others that does nothing else serves no request.
+    let all = host.watched();
+    let is_alone =
+        |one: &Watched| all.values().filter(|other| other.process == one.process).count() == 1;
     waits(host, "sleep by the clock", "no thread that serves was seen asleep", |one| {
-        if is_serving(one) && one.seen_in("sleep") < one.looks { one.seen_in("sleep") } else { 0 }
+        if is_serving(one) || (is_asked && is_alone(one)) { one.seen_in("sleep") } else { 0 }
     })
 }

@@ -354,10 +354,15 @@ fn upstream(host: &HostReading) -> Finding {
         return Finding::good("it has no connections to other servers");
     }
     let is_opening = |one: &&&TcpSocket| one.state == 2;
+    let is_asked = pairs
+        .all
+        .iter()
+        .any(|(_, now)| now.side == Side::Accepted && now.number("received_queue") > 0);
     let waits = |one: &&&TcpSocket| {
         let (sent, received) = (one.number("last_sent_ms"), one.number("last_received_ms"));
-        // What was received last was received before what was sent last.
-        one.state == 1 && one.number("data_sent") > 0 && received > sent + SLOW_MS && sent > SLOW_MS
+        // What was received last was received before what was sent last; at once before it, if clients wait for this.
+        let is_asking = received > sent + SLOW_MS || (received >= sent && is_asked);
+        one.state == 1 && one.number("data_sent") > 0 && is_asking && sent > SLOW_MS
     };
     let opening = opened.iter().filter(is_opening).count();
     // At one of the two moments an answer may just have come.

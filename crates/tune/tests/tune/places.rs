@@ -1,8 +1,6 @@
 //! Goal: a change is reverted where it was made, and nowhere else: its network namespace, its device under another
 //! name, what the kernel has changed besides. Method: the files of a host in a directory.
 
-use std::io::Write as _;
-
 use tune::apply::{Done, Which, apply, drifted, revert};
 use tune::{HostFiles, Journal};
 
@@ -30,7 +28,7 @@ fn a_change_of_another_namespace_is_left_alone_and_kept() {
     let elsewhere = Done::Elsewhere("net:[5]".to_owned());
     let files = HostFiles::below(fake.path());
     let drift: Vec<Done> = journal.standing().filter_map(|entry| drifted(&files, entry)).collect();
-    assert_eq!(drift, [elsewhere.clone()]);
+    assert_eq!(drift, std::slice::from_ref(&elsewhere));
     let done = revert(fake.path(), Which::All, &mut journal).unwrap();
     assert_eq!(done[0].1, elsewhere);
     assert_eq!(text(&fake, "proc/sys/net/core/somaxconn"), "4096");
@@ -69,12 +67,11 @@ fn effects_of_a_change_are_put_back() {
         fake.sysctl("vm/min_free_kbytes", "67584");
         let state = fake.path().join("var/lib/velodrome/tune");
         std::fs::create_dir_all(&state).unwrap();
-        let mut file = std::fs::File::create(state.join("journal")).unwrap();
         let begun = r#"{"event":"change","number":1,"check":"vm.thp","boot":"first","device":"","network":"","effect":true,"path":"/proc/sys/vm/min_free_kbytes","old":"1000","new":"1000"}"#;
-        writeln!(file, "{begun}").unwrap();
-        if let Some(read) = read {
-            writeln!(file, r#"{{"event":"written","number":1,"read":"{read}"}}"#).unwrap();
-        }
+        let written =
+            read.map(|read| format!(r#"{{"event":"written","number":1,"read":"{read}"}}"#));
+        let text = format!("{begun}\n{}\n", written.unwrap_or_default());
+        std::fs::write(state.join("journal"), text).unwrap();
         let mut journal = Journal::open_alone(&state).unwrap();
         let done = revert(fake.path(), Which::All, &mut journal).unwrap();
         assert_eq!(done[0].1, outcome, "{read:?}");

@@ -290,7 +290,8 @@ fn a_host_without_files_cannot_be_judged_and_nothing_fails() {
         host.look_again(1.0);
         let report = audit(&host, Throughput);
         // What cannot be read is never right.
-        let is_judged = |finding: &Finding| matches!(finding, Finding::Costs(..) | Finding::Good(_));
+        let is_judged =
+            |finding: &Finding| matches!(finding, Finding::Costs(..) | Finding::Good(_));
         let judged = report.findings.iter().filter(|audited| is_judged(&audited.finding));
         let judged: Vec<_> = judged.map(|one| (one.check.id, one.finding.text())).collect();
         assert_eq!(judged, [], "{process:?}");
