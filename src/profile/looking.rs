@@ -31,9 +31,6 @@ pub(super) enum Search {
     Later,
 }
 
-/// Time between two looks at the states of all threads.
-const LOOK_AT_STATES: Duration = Duration::from_millis(100);
-
 /// Fetches records until the time is over or the program has ended; returns the elapsed seconds.
 #[expect(
     clippy::disallowed_methods,
@@ -57,7 +54,7 @@ pub(super) fn for_a_while(
         if fetch(search).is_err() {
             break;
         }
-        if looked.elapsed() >= LOOK_AT_STATES {
+        if looked.elapsed() >= standing.pause() {
             standing.look();
             looked = Instant::now();
         }

@@ -4,11 +4,16 @@
 //! events that the kernel records do not show it, because a thread that stands has none.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use ::profile::{
     Frame, Met, Scope, Sleeper, Stack, States, SymbolNames, ThreadState, Waits, deadlocks,
     place_of, sleepers, wait_of,
 };
+
+/// Time between two looks at the states of all threads, for each so many threads: a look at a thread takes about 20 us.
+const PAUSE: Duration = Duration::from_millis(100);
+const THREADS: usize = 64;
 
 /// Threads and groups of them that are listed by name.
 const LISTED: usize = 6;
@@ -50,6 +55,12 @@ impl Standing {
             let place = thread.kernel.last().map_or("the kernel", |frame| &*frame.name);
             *self.deaf.entry(place.to_owned()).or_default() += 1;
         }
+    }
+
+    /// Time until the next look.
+    pub(super) fn pause(&self) -> Duration {
+        let times = 1 + self.now.threads().count() / THREADS;
+        PAUSE * u32::try_from(times).unwrap_or(u32::MAX)
     }
 
     /// Looks for the last time.
