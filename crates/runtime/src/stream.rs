@@ -38,8 +38,8 @@ pub enum NotHanded {
 pub enum Ending {
     /// Its process finished, and all its output has been taken.
     Finished,
-    /// Its process ended in another way, for this reason: it aborted, panicked, or was closed. Output that was not taken
-    /// is lost.
+    /// Its process ended in another way, for this reason: it aborted, panicked, or was closed. Output that was not
+    /// taken is lost.
     Aborted(CloseReason),
     /// It never had a process: the service or the scheduler did not want one.
     Refused,

@@ -131,8 +131,8 @@ impl<'a> Streams<'a> {
         waiting
     }
 
-    /// Reads the head that [`waiting`](Self::waiting) has just said, and drops it. The output of this process is lent for
-    /// what becomes of it. `None`: there is no head.
+    /// Reads the head that [`waiting`](Self::waiting) has just said, and drops it. The output of this process is lent
+    /// for what becomes of it. `None`: there is no head.
     pub fn with_head<T>(
         &mut self,
         stream: StreamId,
