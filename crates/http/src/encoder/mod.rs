@@ -283,7 +283,7 @@ impl Encoder {
     ) {
         match framing {
             StreamFraming::Chunked => write_last_chunk(output.buffer(), trailers.fields()),
-            StreamFraming::Carried if trailers.len() > 0 => {
+            StreamFraming::Carried if !trailers.is_empty() => {
                 parts.block().begin_trailers();
                 for (name, value) in trailers.fields().iter() {
                     parts.block().put(name, value);
