@@ -10,6 +10,7 @@ mod generate;
 mod h2_frames;
 mod h2_heads;
 mod hpack;
+mod hpack_examples;
 mod json;
 mod kept;
 mod multipart;
