@@ -3,13 +3,14 @@
 //! Owns the windows and the service around another one. It knows no path and no feature: a stream's request is a value,
 //! and what answers it is the inner service. HTTP/2 will take its place.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;
 
 use http::KeptHead;
 use runtime::mailbox::Endpoint;
-use runtime::output::FileRegion;
+use runtime::output::{FileRegion, Output};
 use runtime::service::{
     CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
@@ -53,13 +54,6 @@ struct Opening {
     peer: Peer,
 }
 
-/// What all carriers of a scheduler share.
-#[derive(Default)]
-struct Openings {
-    last: u64,
-    waiting: BTreeMap<u64, Opening>,
-}
-
 /// A stream as its carrier keeps it.
 struct Held {
     id: StreamId,
@@ -85,12 +79,11 @@ impl Carrier {
     fn take_frame<M>(
         &mut self,
         frame: Frame<'_>,
-        openings: &mut Openings,
         context: &mut Context<'_, M>,
     ) -> Result<(), Broken> {
         let Frame { kind, number, content, .. } = frame;
         if kind == OPEN {
-            return self.open(number, content, openings, context);
+            return self.open(number, content, context);
         }
         // It may have ended while the frame was on its way.
         let Some(held) = self.streams.get_mut(&number) else { return Ok(()) };
@@ -122,16 +115,14 @@ impl Carrier {
         &mut self,
         number: u16,
         content: &[u8],
-        openings: &mut Openings,
         context: &mut Context<'_, M>,
     ) -> Result<(), Broken> {
         let head = request_of(content).ok_or(Broken)?;
-        openings.last += 1;
-        let Ok(id) = context.streams().open(openings.last) else {
+        let opening = Opening { head, peer: self.peer };
+        let Ok(id) = context.streams().open(Box::new(opening)) else {
             frame(RESET, number, b"", context.output.buffer());
             return Ok(());
         };
-        openings.waiting.insert(openings.last, Opening { head, peer: self.peer });
         if self.streams.insert(number, Held { id, window: OUTPUT_WINDOW, unread: 0 }).is_some() {
             return Err(Broken);
         }
@@ -171,22 +162,27 @@ impl Carrier {
             let credit = u32::try_from(consumed).unwrap().to_be_bytes();
             frame(WINDOW, number, &credit, context.output.buffer());
         }
-        let (kind, bytes, then) =
-            match context.streams().waiting(held.id, held.window.min(DATA_BYTES)) {
-                StreamOffer::Nothing | StreamOffer::Body { bytes: 0, .. } => return,
-                StreamOffer::Head { bytes, then } => (HEAD, bytes, then),
-                StreamOffer::Body { bytes, then } => {
-                    held.window -= bytes;
-                    (DATA, bytes, then)
-                }
-                StreamOffer::Ended(ending) => {
-                    let kind = if ending == Ending::Finished { END } else { RESET };
-                    frame(kind, number, b"", context.output.buffer());
-                    return self.forget(number);
-                }
-            };
-        frame_head(kind, number, bytes, context.output.buffer());
-        context.streams().take(held.id, bytes);
+        let then = match context.streams().waiting(held.id, held.window.min(DATA_BYTES)) {
+            StreamOffer::Nothing | StreamOffer::Body { bytes: 0, .. } => return,
+            StreamOffer::Head { then } => {
+                let put = |head: &[u8], output: &mut Output| {
+                    frame(HEAD, number, head, output.buffer());
+                };
+                context.streams().with_head(held.id, put).expect("a head waits");
+                then
+            }
+            StreamOffer::Body { bytes, then } => {
+                held.window -= bytes;
+                frame_head(DATA, number, bytes, context.output.buffer());
+                context.streams().take(held.id, bytes);
+                then
+            }
+            StreamOffer::Ended(ending) => {
+                let kind = if ending == Ending::Finished { END } else { RESET };
+                frame(kind, number, b"", context.output.buffer());
+                return self.forget(number);
+            }
+        };
         if then == OutputEnd::Ends {
             frame(END, number, b"", context.output.buffer());
             self.forget(number);
@@ -213,12 +209,11 @@ pub(crate) enum Process<P> {
 /// A service whose connections carry streams of the inner one.
 pub(crate) struct Mux<S> {
     pub(crate) inner: S,
-    openings: Openings,
 }
 
 impl<S> Mux<S> {
     pub(crate) fn new(inner: S) -> Self {
-        Self { inner, openings: Openings::default() }
+        Self { inner }
     }
 }
 
@@ -277,10 +272,10 @@ impl<S: OnStreams> Service for Mux<S> {
 
     fn on_carry(
         &mut self,
-        ticket: u64,
+        opening: Box<dyn Any>,
         context: &mut Context<'_, Self::Message>,
     ) -> Option<Self::Process> {
-        let Opening { head, peer } = self.openings.waiting.remove(&ticket)?;
+        let Opening { head, peer } = *opening.downcast().ok()?;
         self.inner.on_stream(head, peer, context).map(Process::Inner)
     }
 
@@ -316,7 +311,7 @@ impl<S: OnStreams> Service for Mux<S> {
         };
         let mut consumed = 0;
         while let Some(frame) = first_frame(&input[consumed..]) {
-            if carrier.take_frame(frame, &mut self.openings, context).is_err() {
+            if carrier.take_frame(frame, context).is_err() {
                 return Progress { consumed: input.len(), next: Next::Abort };
             }
             consumed += frame.length;

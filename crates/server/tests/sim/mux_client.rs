@@ -180,7 +180,7 @@ impl Call {
     fn take_head(&mut self, block: &[u8]) {
         let (block, rest) = HeadBlock::split(block).expect("a whole head");
         assert!(rest.is_empty(), "a head on its own");
-        let status = block.status().code();
+        let status = block.status().expect("no trailers").code();
         if status < 200 {
             return;
         }

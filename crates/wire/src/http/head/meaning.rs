@@ -244,7 +244,7 @@ pub(in crate::http) fn is<const N: usize>(token: &[u8], lower: &[u8; N]) -> bool
 }
 
 /// Parses a Content-Length: digits only, a number of at most 2^63 (RFC 9110, 8.6).
-pub(in crate::http) fn parse_length(value: &[u8]) -> Option<u64> {
+pub(crate) fn parse_length(value: &[u8]) -> Option<u64> {
     if value.is_empty() || value.len() > CONTENT_LENGTH_DIGITS {
         return None;
     }
