@@ -19,6 +19,7 @@ mod traced;
 mod tunnel;
 mod vitals;
 
+use std::any::Any;
 use std::io;
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -57,7 +58,7 @@ use crate::site::Site;
 use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
 use ::resp::{RespClients, RespCounts};
-use http::{AccessLog, Connection, Http};
+use http::{AccessLog, Connection, Http, Stream};
 use local::Local;
 
 // An idle connection costs its slot and nothing else (`tests/idle_memory.rs` counts the heap).
@@ -317,6 +318,22 @@ impl Service for Connections {
         }
         let outbound = self.exchanges().on_connect(ticket, begun, context)?;
         Some(Process::Outbound(Box::new(outbound)))
+    }
+
+    fn on_carry(
+        &mut self,
+        opening: Box<dyn Any>,
+        _context: &mut Context<'_, Message>,
+    ) -> Option<Process> {
+        opening.downcast::<Stream>().ok().map(|stream| Process::Stream(*stream))
+    }
+
+    fn on_streams_ready(
+        &mut self,
+        process: &mut Process,
+        context: &mut Context<'_, Message>,
+    ) -> Next {
+        process.on_streams_ready(self, context)
     }
 
     #[inline]
