@@ -78,8 +78,8 @@ pub const H2_RESETS_PER_SECOND: u32 = 1;
 pub const H2_OWED_FRAMES: u32 = 1_000;
 /// 16 KiB in a DATA frame; a longer body is sent in several.
 pub const H2_DATA_BYTES: usize = 16 * 1024;
-/// 128 KiB are framed in one run of a connection; the rest waits until they were sent, so that a more urgent answer does
-/// not wait for more than that.
+/// 128 KiB are framed in one run of a connection; the rest waits until they were sent, so that a more urgent answer
+/// does not wait for more than that.
 pub const H2_SENT_PER_RUN: usize = 128 * 1024;
 /// 1 s after which streams that wait for others of their connection are excused again: they are no slow readers.
 pub const H2_EXCUSE_MS: u64 = 1_000;

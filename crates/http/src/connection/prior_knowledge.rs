@@ -1,4 +1,5 @@
-//! A connection whose client speaks HTTP/2: it was agreed on in the handshake (RFC 9113, 3.2), or the client knows it (3.3).
+//! A connection whose client speaks HTTP/2: it was agreed on in the handshake (RFC 9113, 3.2), or the client knows it
+//! (3.3).
 //!
 //! Owns the change to HTTP/2. Never reads a frame.
 

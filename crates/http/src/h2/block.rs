@@ -1,9 +1,29 @@
 //! A block of fields that comes in several frames (RFC 9113, 4.3).
 //!
-//! Owns its bytes until it is whole, within bounds. Never decodes them.
+//! Owns its bytes until it is whole, within bounds, and its use. Never decodes it.
 
-use super::opening::BlockUse;
+use wire::h2::{AfterHead, ErrorCode};
+
 use crate::limits::{H2_BLOCK_BYTES, H2_CONTINUATIONS};
+
+/// The use of a block of fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BlockUse {
+    /// It begins a stream.
+    Request(AfterHead),
+    /// It ends the content of one.
+    Trailers,
+    /// None: it is decoded, and then the stream is reset if there is a code.
+    Dropped(Option<ErrorCode>),
+}
+
+/// A part of a block of fields.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fragment<'f> {
+    pub(super) bytes: &'f [u8],
+    /// Whether the block is whole with it.
+    pub(super) is_last: bool,
+}
 
 /// A block that is incomplete.
 #[derive(Debug)]

@@ -9,8 +9,8 @@ use wire::h2::{
     read_frame, write_ping_ack, write_reset, write_settings_ack,
 };
 
-use super::guard::TooBusy;
-use super::opening::Fragment;
+use super::block::Fragment;
+use super::leaving::Broken;
 use super::table::{Content, InputSide, Known};
 use super::window::WindowBroken;
 use super::{Http2Connection, MoreInput, Phase};
@@ -18,20 +18,14 @@ use crate::application::Application;
 use crate::limits::{H2_FRAME_BYTES, H2_OWED_FRAMES, H2_STREAMS_BEGUN_PER_RUN};
 use crate::shared::Http;
 
-/// Why a connection ends, and in words for people.
-pub(super) type Broken = (ErrorCode, &'static str);
-
 /// The result of one call with input.
 pub(super) struct Taken {
     pub(super) bytes: usize,
     pub(super) has_more: MoreInput,
 }
 
-impl From<TooBusy> for Broken {
-    fn from(_: TooBusy) -> Self {
-        (ErrorCode::EnhanceYourCalm, "too many frames that are of no use to a request")
-    }
-}
+/// A window is larger than any may be (RFC 9113, 6.9.1).
+const TOO_LARGE: Broken = (ErrorCode::FlowControlError, "a window too large");
 
 fn protocol_error<T>(text: &'static str) -> Result<T, Broken> {
     Err((ErrorCode::ProtocolError, text))
@@ -119,60 +113,56 @@ impl Http2Connection {
                 let fragment = Fragment { bytes: fragment, is_last: end_headers };
                 self.take_continuation(http, fragment, context)
             }
-            H2Frame::WindowUpdate { stream: 0, increment } => {
-                self.guard.on_control()?;
-                let changed = self.output.change(increment.into());
-                changed
-                    .map_err(|WindowBroken| (ErrorCode::FlowControlError, "a window too large"))?;
-                self.unstall();
-                Ok(())
-            }
-            H2Frame::WindowUpdate { stream, increment } => {
-                self.guard.on_control()?;
-                self.open_window(stream, increment, context)
-            }
             H2Frame::Reset { stream, .. } => self.take_reset(stream, context),
-            H2Frame::Settings(settings) => self.take_settings(settings, context),
-            H2Frame::Ping { opaque } => {
-                self.owe_frame()?;
-                write_ping_ack(opaque, context.output.buffer());
-                Ok(())
-            }
-            H2Frame::PingAck { opaque } => {
-                self.guard.on_control()?;
-                self.on_ping_ack(opaque, context);
-                Ok(())
-            }
-            H2Frame::GoAway { .. } => {
-                self.guard.on_control()?;
-                self.on_goaway();
-                Ok(())
-            }
-            H2Frame::PriorityUpdate { stream, value } => {
-                self.guard.on_control()?;
-                if let Some((_, held)) = self.streams.of(stream) {
-                    held.priority = StreamPriority::parse(value);
-                }
-                Ok(())
-            }
-            H2Frame::Priority { stream, depends_on_itself: true }
-                if matches!(self.streams.known(stream), Known::Open(_)) =>
-            {
-                self.reset(stream, ErrorCode::ProtocolError, context)
-            }
-            H2Frame::Priority { depends_on_itself: true, .. } => {
-                protocol_error("a stream depends on itself")
-            }
             H2Frame::PushPromise { .. } => protocol_error("a client pushes"),
-            H2Frame::Priority { .. } | H2Frame::SettingsAck | H2Frame::Unknown { .. } => {
-                Ok(self.guard.on_control()?)
+            frame => {
+                self.guard.on_control()?;
+                self.take_control(frame, context)
             }
         }
     }
 
+    /// A frame that does nothing for a request.
+    fn take_control<M>(
+        &mut self,
+        frame: H2Frame<'_>,
+        context: &mut Context<'_, M>,
+    ) -> Result<(), Broken> {
+        match frame {
+            H2Frame::WindowUpdate { stream: 0, increment } => {
+                let changed = self.output.change(increment.into());
+                changed.map_err(|WindowBroken| TOO_LARGE)?;
+                self.unstall();
+            }
+            H2Frame::WindowUpdate { stream, increment } => {
+                return self.open_window(stream, increment, context);
+            }
+            H2Frame::Settings(settings) => return self.take_settings(settings, context),
+            H2Frame::Ping { opaque } => {
+                self.owe_frame()?;
+                write_ping_ack(opaque, context.output.buffer());
+            }
+            H2Frame::PingAck { opaque } => self.on_ping_ack(opaque, context),
+            H2Frame::GoAway { .. } => self.on_goaway(),
+            H2Frame::PriorityUpdate { stream, value } => {
+                if let Some((_, held)) = self.streams.of(stream) {
+                    held.priority = StreamPriority::parse(value);
+                }
+            }
+            H2Frame::Priority { stream, depends_on_itself: true } => {
+                return match self.streams.known(stream) {
+                    Known::Open(_) => self.reset(stream, ErrorCode::ProtocolError, context),
+                    _ => protocol_error("a stream depends on itself"),
+                };
+            }
+            // Others have no meaning, or their own place.
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// A control frame is answered by another one.
     fn owe_frame(&mut self) -> Result<(), Broken> {
-        self.guard.on_control()?;
         self.owed_frames += 1;
         if self.owed_frames > H2_OWED_FRAMES {
             return Err((ErrorCode::EnhanceYourCalm, "answers to control frames are not read"));

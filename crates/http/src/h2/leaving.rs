@@ -5,8 +5,18 @@
 use runtime::service::{Context, Next};
 use wire::h2::{ErrorCode, write_goaway, write_ping};
 
+use super::guard::TooBusy;
 use super::{Http2Connection, Phase, Timer};
 use crate::limits::H2_LEAVE_AFTER_MS;
+
+/// Why a connection ends, and in words for people.
+pub(super) type Broken = (ErrorCode, &'static str);
+
+impl From<TooBusy> for Broken {
+    fn from(_: TooBusy) -> Self {
+        (ErrorCode::EnhanceYourCalm, "too many frames that are of no use to a request")
+    }
+}
 
 /// How far the end of a connection has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,34 +8,15 @@ use wire::http::head::Framing;
 use wire::http::kept::KeptHead;
 use wire::http::refusal::Refusal;
 
-use super::block::{Block, BlockTooLarge};
-use super::input::Broken;
+use super::Http2Connection;
+use super::block::{Block, BlockTooLarge, BlockUse, Fragment};
+use super::leaving::{Broken, Leaving};
 use super::order::priority_of;
 use super::table::{Held, InputSide, Known};
-use super::{Http2Connection, Leaving};
 use crate::application::Application;
 use crate::limits::{H2_HEAD_BYTES, H2_STREAMS};
 use crate::shared::Http;
 use crate::stream::Stream;
-
-/// The use of a block of fields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BlockUse {
-    /// It begins a stream.
-    Request(AfterHead),
-    /// It ends the content of one.
-    Trailers,
-    /// None: it is decoded, and then the stream is reset if there is a code.
-    Dropped(Option<ErrorCode>),
-}
-
-/// A part of a block of fields.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Fragment<'f> {
-    pub(super) bytes: &'f [u8],
-    /// Whether the block is whole with it.
-    pub(super) is_last: bool,
-}
 
 impl Http2Connection {
     /// A HEADERS frame of a stream.

@@ -11,18 +11,13 @@ use http::{Connection, Http2Connection, Stream};
 use runtime::arrival::Arrival;
 use runtime::limits::INBOX_BYTES;
 use runtime::service::{CloseReason, Context, Event, Next, Progress};
-use wire::websocket::CloseCode;
-
-use sys::socket::Peer;
 
 use super::Connections;
 use super::cluster::LinkConnection;
 use super::events::EventStream;
-use super::lease::Lease;
-use super::socket::{self, WebSocket};
+use super::socket::WebSocket;
 use super::tunnel::Tunnel;
 use crate::message::Message;
-use crate::site::{Upgrade, Upgraded};
 
 /// A process of a scheduler.
 #[derive(Debug)]
@@ -318,73 +313,6 @@ impl Process {
             Self::Http2(connection) => connection.on_streams_ready(&connections.http, context),
             // Cannot happen: no other carries any.
             _ => Next::Abort,
-        }
-    }
-
-    /// Turns an HTTP connection or a stream into another process, if its client or answer says so.
-    fn change(
-        &mut self,
-        connections: &mut Connections,
-        context: &mut Context<'_, Message>,
-    ) -> Next {
-        if let Self::Http(connection) = self
-            && let Some(http2) = connection.to_http2(&connections.http, context)
-        {
-            *self = Self::Http2(Box::new(http2));
-            return Next::Changed;
-        }
-        let site = connections.http.application_mut();
-        let (upgraded, tunnelled) = (site.take_upgraded(), site.take_tunnelled());
-        let (known, now) = (self.arrival(), context.now);
-        let arrival = |address| match known {
-            Some(known) if known.peer.address == address => known,
-            // A proxy names the client.
-            Some(known) => known.with_peer(Peer { address, port: 0 }),
-            None => Arrival::new(Peer { address, port: 0 }, now),
-        };
-        if context.is_draining() {
-            // The client is not told again that the server stops.
-            if let Some(tunnelled) = tunnelled {
-                let arrival = arrival(tunnelled.client);
-                Tunnel::new(tunnelled, arrival).on_close(site);
-            }
-            return Next::Finish;
-        }
-        if let Some(tunnelled) = tunnelled {
-            // Bytes that the server sent together with its head have arrived already.
-            site.run_tunnel_again(context.id);
-            let arrival = arrival(tunnelled.client);
-            *self = Self::Tunnel(Box::new(Tunnel::new(tunnelled, arrival)));
-            return Next::Changed;
-        }
-        let Some(Upgraded { to, rights, address, request, extension }) = upgraded else {
-            return Next::Abort;
-        };
-        let lease = Lease::new(rights, arrival(address)).with_request(request);
-        let changed = match to {
-            Upgrade::Socket(right) => WebSocket::plain(right, (lease, extension), site, context)
-                .map(|socket| Self::Socket(Box::new(socket))),
-            Upgrade::JsonSocket(right) => WebSocket::json(right, (lease, extension), site, context)
-                .map(|socket| Self::Socket(Box::new(socket))),
-            Upgrade::Talk => {
-                Ok(Self::Socket(Box::new(WebSocket::talking((lease, extension), context))))
-            }
-            Upgrade::Events(right, since) => {
-                // Its head was sent: a client that gets no event reconnects.
-                let Ok(stream) = EventStream::open(right, since, lease, site, context) else {
-                    return Next::Finish;
-                };
-                Ok(Self::Events(Box::new(stream)))
-            }
-        };
-        match changed {
-            Ok(process) => {
-                *self = process;
-                Next::Changed
-            }
-            Err(refusal) => {
-                socket::close(CloseCode::TRY_AGAIN_LATER, &refusal.to_string(), context)
-            }
         }
     }
 
