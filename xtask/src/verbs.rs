@@ -51,6 +51,7 @@ pub(crate) const VERBS: &[Verb] = &[
             "instructions",
             "memory",
             "million",
+            "cluster",
             "pages",
             "proxy",
             "store",
@@ -114,6 +115,10 @@ pub(crate) const VERBS: &[Verb] = &[
                 usage: "bench million [--connections N] [--rates 100000,50000] [--seconds S] [--report FILE]",
                 summary: "a million open connections to the store on this machine, and lookups over all of \
                           them; fewer where memory is short",
+            },
+            Form {
+                usage: "bench cluster [--only publish,lag] [--rounds N] [--seconds S] [--report FILE]",
+                summary: "channels and the store on several nodes with NATS, next to one server alone",
             },
             Form {
                 usage: "bench store [--only get-50,idle] [--rounds N] [--seconds S] [--quick] [--report \

@@ -375,6 +375,7 @@ impl Service for Connections {
         self.http.settle(context);
         if let Some(cluster) = &mut self.cluster {
             cluster.bring_news(&mut self.local.channels(), context);
+            cluster.settle_leases(self.http.application_mut(), context.now);
         }
         self.tell_receipts(context);
         self.sockets.end_turn(context);
