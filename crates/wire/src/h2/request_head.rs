@@ -156,7 +156,7 @@ impl RequestFields {
     pub fn line(&self) -> Vec<u8> {
         let [method, path] = [&self.pseudo.method, &self.pseudo.path]
             .map(|part| self.pseudo.value(*part).unwrap_or(b"-"));
-        [method, b" ", path, b" HTTP/2"].concat()
+        [method, b" ", path, b" HTTP/2.0"].concat()
     }
 
     /// Bytes of memory that its room has.

@@ -108,7 +108,7 @@ impl HeadBuilder {
         let HeadValues { method, scheme, target, follows, .. } = *values;
         let path_size = check_target(method, target, limits)?;
         let target_at = method.as_str().len() + 1;
-        self.list.restart_behind(&[method.as_str().as_bytes(), b" ", target, b" HTTP/2\r\n"]);
+        self.list.restart_behind(&[method.as_str().as_bytes(), b" ", target, b" HTTP/2.0\r\n"]);
         self.cookie.clear();
         (self.length, self.expects_continue) = (None, false);
         (self.method, self.scheme, self.has_host) = (method, scheme, false);
