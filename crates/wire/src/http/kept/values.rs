@@ -5,7 +5,7 @@
 
 use super::{KeptHead, KeptTarget, Span};
 use crate::http::fields::FieldList;
-use crate::http::head::meaning::{imitates_framing, parse_length};
+use crate::http::head::meaning::{imitates_framing, may_resemble, parse_length};
 use crate::http::head::{Framing, HeadLimits, HttpVersion, authority, scan};
 use crate::http::method::Method;
 use crate::http::refusal::{Reason, Refusal};
@@ -73,6 +73,7 @@ pub(crate) struct HeadBuilder {
     path_size: u16,
     has_host: bool,
     has_body: bool,
+    has_protocol: bool,
     length: Option<u64>,
     expects_continue: bool,
 }
@@ -90,6 +91,7 @@ impl HeadBuilder {
             path_size: 0,
             has_host: false,
             has_body: false,
+            has_protocol: false,
             length: None,
             expects_continue: false,
         }
@@ -111,6 +113,7 @@ impl HeadBuilder {
         (self.length, self.expects_continue) = (None, false);
         (self.method, self.scheme, self.has_host) = (method, scheme, false);
         self.has_body = follows == StreamContent::Body;
+        self.has_protocol = matches!(follows, StreamContent::Protocol(_));
         // Targets have a bound below 64 KiB, and so has the path of one.
         self.path_size = path_size as u16;
         self.target = match target {
@@ -219,9 +222,9 @@ impl HeadBuilder {
         let fields = self.list.fields();
         let (text, slots, initials) = fields.places();
         // A field of the name Upgrade does not come as a value.
-        let [host, upgrade] = ["host", "upgrade"].map(|name| fields.first(name));
+        let upgrade = if self.has_protocol { fields.first("upgrade") } else { None };
         Ok(KeptHead {
-            host: host.and_then(|host| Span::of(host, text)),
+            host: fields.first("host").and_then(|host| Span::of(host, text)),
             upgrade: upgrade.and_then(|upgrade| Span::of(upgrade, text)),
             text: text.into(),
             slots: slots.into(),
@@ -277,7 +280,7 @@ fn check_protocol(method: Method, protocol: &[u8]) -> Result<(), Reason> {
 /// when it is added to a list.
 #[inline]
 pub(crate) fn check_form(name: &str, value: &[u8]) -> Result<(), Reason> {
-    if imitates_framing(name.as_bytes()) {
+    if may_resemble(name.as_bytes()) && imitates_framing(name.as_bytes()) {
         return Err(Reason::DisguisedFraming);
     }
     let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
