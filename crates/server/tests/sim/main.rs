@@ -5,8 +5,8 @@
 //! of seeds; also over TLS, with `secure`), `deadlines`, `cutting`, `crowding`, `fetching` and `fetch_worlds` (with
 //! `fetcher`), `channel_worlds` (with `subscriber` and `publisher`), `full_mailboxes`, `endings` (drain and reload),
 //! `refusals`, `parts`, `panics` and `mux_worlds`, in which the same requests and those of `whole_site` come on
-//! streams of HTTP/2 (`mux_client`, `mux_frames`, `mux_http2`, `mux_small`), and `mux_sockets`, where streams become WebSockets
-//! (`mux_socket`). A seed that fails is printed with the command that
+//! streams of HTTP/2 (`mux_client`, `mux_frames`, `mux_http2`, `mux_small`), and `mux_sockets`, where streams become
+//! WebSockets (`mux_socket`). A seed that fails is printed with the command that
 //! replays it, and stays in `failed_seeds.txt`.
 #![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
 
