@@ -62,6 +62,8 @@ pub(crate) struct Carriage {
     is_finished: bool,
     /// The next piece of its output is a file region that is not in memory.
     is_cold: bool,
+    /// Its output waits for that of other streams.
+    is_excused: bool,
 }
 
 impl Carriage {
@@ -77,6 +79,7 @@ impl Carriage {
             queue: Outbox::default(),
             is_finished: false,
             is_cold: false,
+            is_excused: false,
         }
     }
 
@@ -170,6 +173,16 @@ impl Carriage {
     /// The file region at the front may have been read into memory. Returns whether the carrier waits for that.
     pub(crate) fn end_cold(&mut self) -> bool {
         std::mem::take(&mut self.is_cold)
+    }
+
+    /// Its output waits for that of other streams.
+    pub(crate) fn excuse(&mut self) {
+        self.is_excused = true;
+    }
+
+    /// Whether it was excused since the last call.
+    pub(crate) fn take_excuse(&mut self) -> bool {
+        std::mem::take(&mut self.is_excused)
     }
 
     /// The process adds no more output. Returns whether that is news for the carrier.

@@ -168,6 +168,21 @@ impl<'a> Streams<'a> {
         }
     }
 
+    /// The output of a stream waits for that of others, not for its client: the time since it was taken last does not
+    /// count against the client.
+    pub fn excuse(&mut self, stream: StreamId) {
+        if let Some(carriage) = self.carriage(stream) {
+            carriage.excuse();
+        }
+    }
+
+    /// Gives back the memory of lists, if this process carries no stream now.
+    pub fn shrink(&mut self) {
+        if let Some(index) = *self.extra {
+            self.extras.forget_empty_list(index);
+        }
+    }
+
     /// The carriage of a stream that this process carries.
     fn carriage(&mut self, stream: StreamId) -> Option<&mut Carriage> {
         self.extras.carriage_for((*self.extra)?, stream)

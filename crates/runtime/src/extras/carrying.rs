@@ -36,6 +36,15 @@ impl Extras {
         Some(id)
     }
 
+    /// Gives back the list of a carrier without streams.
+    pub(crate) fn forget_empty_list(&mut self, carrier: ExtraIndex) {
+        if let Some(extra) = self.at(carrier)
+            && extra.list.as_ref().is_some_and(|list| list.all.is_empty() && !list.is_stirred)
+        {
+            extra.list = None;
+        }
+    }
+
     /// The carriage of a stream, if this process carries it.
     pub(crate) fn carriage_for(
         &mut self,

@@ -5,9 +5,9 @@
 //! of seeds; also over TLS, with `secure`), `deadlines`, `cutting`, `crowding`, `fetching` and `fetch_worlds` (with
 //! `fetcher`), `channel_worlds` (with `subscriber` and `publisher`), `cluster_worlds` (with `cluster_node`, `nats`
 //! and `nats_stream`), `full_mailboxes`, `endings` (drain and reload), `refusals`, `parts`, `panics` and
-//! `mux_worlds`, in which the same requests and those of `whole_site` come on streams (`mux`, `mux_frames`,
-//! `mux_client`, `mux_small`), and `mux_sockets`, where streams become WebSockets (`mux_socket`). A seed that fails
-//! is printed with the command that replays it, and stays in `failed_seeds.txt`.
+//! `mux_worlds`, in which the same requests and those of `whole_site` come on streams of HTTP/2 (`mux_client`,
+//! `mux_frames`, `mux_http2`, `mux_small`), and `mux_sockets`, where streams become WebSockets (`mux_socket`). A seed
+//! that fails is printed with the command that replays it, and stays in `failed_seeds.txt`.
 #![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
 
 mod cast;
@@ -25,9 +25,9 @@ mod fetch_worlds;
 mod fetcher;
 mod fetching;
 mod full_mailboxes;
-mod mux;
 mod mux_client;
 mod mux_frames;
+mod mux_http2;
 mod mux_small;
 mod mux_socket;
 mod mux_socket_worlds;

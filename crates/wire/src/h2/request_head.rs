@@ -132,7 +132,8 @@ impl RequestFields {
     #[inline]
     fn begin_fields(&mut self) -> Result<(), Reason> {
         if self.state == ReadState::Pseudo {
-            self.pseudo.begin(&mut self.builder, self.scheme, self.after, &self.limits)?;
+            let begun = self.pseudo.begin(&mut self.builder, self.scheme, self.after, &self.limits);
+            begun.map_err(|reason| self.pseudo.blame(reason))?;
             self.state = ReadState::Fields;
         }
         Ok(())
@@ -155,7 +156,7 @@ impl RequestFields {
     pub fn line(&self) -> Vec<u8> {
         let [method, path] = [&self.pseudo.method, &self.pseudo.path]
             .map(|part| self.pseudo.value(*part).unwrap_or(b"-"));
-        [method, b" ", path, b" HTTP/2"].concat()
+        [method, b" ", path, b" HTTP/2.0"].concat()
     }
 
     /// Bytes of memory that its room has.
@@ -215,9 +216,15 @@ impl PseudoFields {
             return Err(Reason::PseudoFieldDuplicate);
         }
         self.text.extend_from_slice(value);
-        // RFC 9113, 8.2.1. Most values need more rules, which may be broken with an answer.
-        let is_field_value = scan::value(value, 0) == value.len();
-        if is_field_value { Ok(()) } else { Err(Reason::InvalidFieldValue) }
+        Ok(())
+    }
+
+    /// Which rule is broken by values that are no request: each of them has stricter rules than a field value, so only
+    /// wrong ones are looked at again (RFC 9113, 8.2.1).
+    #[cold]
+    fn blame(&self, reason: Reason) -> Reason {
+        let are_field_values = scan::value(&self.text, 0) == self.text.len();
+        if are_field_values { reason } else { Reason::InvalidFieldValue }
     }
 
     fn value(&self, part: Option<Part>) -> Option<&[u8]> {

@@ -270,9 +270,11 @@ pub(in crate::http) fn imitates_framing(name: &[u8]) -> bool {
 
 /// Whether a long name may be one of the two that frame a body, or may imitate one.
 #[inline(always)]
-fn may_resemble(name: &[u8]) -> bool {
-    name.first()
-        .is_some_and(|&byte| matches!(byte | 0x20, b'c' | b't') || !byte.is_ascii_alphanumeric())
+pub(in crate::http) fn may_resemble(name: &[u8]) -> bool {
+    name.len() >= 14
+        && name.first().is_some_and(|&byte| {
+            matches!(byte | 0x20, b'c' | b't') || !byte.is_ascii_alphanumeric()
+        })
 }
 
 /// Whether the letters and digits of a name are those of a two-part name, or the beginning of it, perhaps with

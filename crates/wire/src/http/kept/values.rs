@@ -5,7 +5,7 @@
 
 use super::{KeptHead, KeptTarget, Span};
 use crate::http::fields::FieldList;
-use crate::http::head::meaning::{imitates_framing, parse_length};
+use crate::http::head::meaning::{imitates_framing, may_resemble, parse_length};
 use crate::http::head::{Framing, HeadLimits, HttpVersion, authority, scan};
 use crate::http::method::Method;
 use crate::http::refusal::{Reason, Refusal};
@@ -73,6 +73,7 @@ pub(crate) struct HeadBuilder {
     path_size: u16,
     has_host: bool,
     has_body: bool,
+    has_protocol: bool,
     length: Option<u64>,
     expects_continue: bool,
 }
@@ -90,6 +91,7 @@ impl HeadBuilder {
             path_size: 0,
             has_host: false,
             has_body: false,
+            has_protocol: false,
             length: None,
             expects_continue: false,
         }
@@ -106,11 +108,12 @@ impl HeadBuilder {
         let HeadValues { method, scheme, target, follows, .. } = *values;
         let path_size = check_target(method, target, limits)?;
         let target_at = method.as_str().len() + 1;
-        self.list.restart_behind(&[method.as_str().as_bytes(), b" ", target, b" HTTP/2\r\n"]);
+        self.list.restart_behind(&[method.as_str().as_bytes(), b" ", target, b" HTTP/2.0\r\n"]);
         self.cookie.clear();
         (self.length, self.expects_continue) = (None, false);
         (self.method, self.scheme, self.has_host) = (method, scheme, false);
         self.has_body = follows == StreamContent::Body;
+        self.has_protocol = matches!(follows, StreamContent::Protocol(_));
         // Targets have a bound below 64 KiB, and so has the path of one.
         self.path_size = path_size as u16;
         self.target = match target {
@@ -219,9 +222,9 @@ impl HeadBuilder {
         let fields = self.list.fields();
         let (text, slots, initials) = fields.places();
         // A field of the name Upgrade does not come as a value.
-        let [host, upgrade] = ["host", "upgrade"].map(|name| fields.first(name));
+        let upgrade = if self.has_protocol { fields.first("upgrade") } else { None };
         Ok(KeptHead {
-            host: host.and_then(|host| Span::of(host, text)),
+            host: fields.first("host").and_then(|host| Span::of(host, text)),
             upgrade: upgrade.and_then(|upgrade| Span::of(upgrade, text)),
             text: text.into(),
             slots: slots.into(),
@@ -232,8 +235,9 @@ impl HeadBuilder {
             target: self.target,
             path_size: self.path_size,
             framing: match (self.has_body, self.length) {
-                (false, _) => Framing::None,
-                (true, Some(length)) => Framing::Length(length),
+                (false, None) => Framing::None,
+                // An empty body, which a request that ends with its head may announce.
+                (false, Some(length)) | (true, Some(length)) => Framing::Length(length),
                 (true, None) => Framing::Chunked,
             },
             persistent: true,
@@ -276,7 +280,7 @@ fn check_protocol(method: Method, protocol: &[u8]) -> Result<(), Reason> {
 /// when it is added to a list.
 #[inline]
 pub(crate) fn check_form(name: &str, value: &[u8]) -> Result<(), Reason> {
-    if imitates_framing(name.as_bytes()) {
+    if may_resemble(name.as_bytes()) && imitates_framing(name.as_bytes()) {
         return Err(Reason::DisguisedFraming);
     }
     let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
