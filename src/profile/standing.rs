@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ::profile::{
     Frame, Met, Scope, Sleeper, Stack, States, SymbolNames, ThreadState, Waits, deadlocks,
-    place_of, sleepers, wait_of,
+    place_of, sleepers, wait_in, wait_of,
 };
 
 /// Time between two looks at the states of all threads, for each so many threads: a look at a thread takes about 20 us.
@@ -196,9 +196,10 @@ impl Stood {
     }
 }
 
-/// What a thread waits for: by the kernel's frames, or by its system call where the kernel does not show them.
+/// What a thread waits for: its system call is known, and the kernel's frames tell the cause.
 fn kind_of(state: &ThreadState, frames: &[Frame]) -> String {
-    let by_frames = wait_of(frames);
-    let has_call = frames.iter().any(|frame| frame.name.contains("_sys_"));
-    if has_call || state.letter == 'T' { by_frames } else { state.place() }
+    match state.letter {
+        'T' | 't' => wait_of(frames),
+        _ => wait_in(Some(&state.place()), frames),
+    }
 }

@@ -31,8 +31,11 @@ ALONE void *first(void *nothing) {
 ALONE void *second(void *nothing) {
     pthread_mutex_lock(&other); pthread_barrier_wait(&both); take_one(); sum++; return nothing;
 }
-ALONE void hold_and_sleep(void) { pthread_mutex_lock(&one); puts("begun"); sleep(1000); sum++; }
 ALONE void *stand_behind(void *nothing) { take_one(); sum++; return nothing; }
+ALONE void hold_and_sleep(void) {
+    pthread_t thread;
+    pthread_mutex_lock(&one); pthread_create(&thread, 0, stand_behind, 0); puts("begun"); sleep(1000); sum++;
+}
 ALONE void turn(unsigned long times) { for (unsigned long at = 0; at < times; at++) sum += at * at; }
 ALONE void turn_the_wheel(unsigned long times) { turn(times); sum++; }
 ALONE void read_configuration(void) { if (open("/nowhere/at/all.conf", O_RDONLY) >= 0) sum++; }
@@ -48,7 +51,7 @@ int main(int count, char **words) {
         pthread_create(&thread, 0, first, 0); pthread_create(&thread2, 0, second, 0);
         puts("begun"); pthread_join(thread, 0);
     }
-    if (!strcmp(sin, "hold")) { pthread_create(&thread, 0, stand_behind, 0); hold_and_sleep(); }
+    if (!strcmp(sin, "hold")) hold_and_sleep();
     if (!strcmp(sin, "children")) { puts("begun"); if (!fork()) for (;;) turn_the_wheel(1000000); for (;;) pause(); }
     puts("begun");
     if (!strcmp(sin, "turn")) for (;;) turn_the_wheel(1000000);

@@ -123,6 +123,8 @@ const CAUSES: [(Errno, &[&str], &str); 17] = [
 /// The part of a call's results from which an error is worth a line, and how often a second.
 const WORTH: f64 = 0.05;
 const WORTH_RATE: f64 = 1.0;
+/// The same of a file that is not there: programs look at several places when they start.
+const MISSING_RATE: f64 = 500.0;
 
 /// What the errors of calls indicate, the most frequent first.
 #[must_use]
@@ -137,9 +139,11 @@ pub fn call_remarks(pairs: &Pairs, seconds: f64) -> Vec<String> {
             known.into_raw() == *error && calls.iter().any(|begin| call.starts_with(begin))
         };
         let cause = CAUSES.iter().find(is_cause);
+        let is_missing = *error == Errno::ENOENT.into_raw();
+        let rate = if is_missing { MISSING_RATE } else { WORTH_RATE };
         if let Some((_, _, cause)) = cause
             && part >= WORTH
-            && *count as f64 >= seconds * WORTH_RATE
+            && *count as f64 >= seconds * rate
         {
             let (error, percent) = (error_name(*error), part * 100.0);
             found.push((*count, format!("{call}: {percent:.0} % fail with {error}: {cause}")));
@@ -189,9 +193,9 @@ mod tests {
         pairs.errors.insert((open, Errno::EACCES.into_raw()), 1);
         let table = call_table(&pairs, 1.0, None, 10);
         assert!(table.contains("  ENOENT 75.0 %, EACCES 0.5 %\n"), "{table}");
-        let remarks = call_remarks(&pairs, 1.0);
+        let remarks = call_remarks(&pairs, 0.2);
         let [remark] = &remarks[..] else { panic!("{remarks:?}") };
         assert!(remark.starts_with("openat: 75 % fail with ENOENT: it looks"), "{remark}");
-        assert!(call_remarks(&pairs, 200.0).is_empty());
+        assert!(call_remarks(&pairs, 1.0).is_empty());
     }
 }

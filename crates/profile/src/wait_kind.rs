@@ -68,8 +68,18 @@ const IDLE_MEAN_NS: f64 = 50e6;
 /// What a stack waits for: the system call and the cause, or the kernel function outside of a system call.
 #[must_use]
 pub fn wait_of(stack: &[Frame]) -> String {
+    let call = |frame: &'_ Frame| {
+        let call = frame.name.split_once("_sys_").map(|(_, call)| call);
+        call.or_else(|| frame.name.strip_prefix("ksys_")).map(str::to_owned)
+    };
+    let mut kernel = stack.iter().filter(|frame| frame.mode == Mode::Kernel);
+    wait_in(kernel.find_map(call).as_deref(), stack)
+}
+
+/// The same of a thread whose system call is known.
+#[must_use]
+pub fn wait_in(call: Option<&str>, stack: &[Frame]) -> String {
     let kernel = || stack.iter().filter(|frame| frame.mode == Mode::Kernel);
-    let call = kernel().find_map(|frame| Some(frame.name.split_once("_sys_")?.1));
     let is_of = |part: &str| kernel().any(|frame| frame.name.contains(part));
     let cause = CAUSES.iter().find(|(part, _)| is_of(part)).map(|(_, cause)| *cause);
     let other = || kernel().rev().find(|frame| !is_way_to_wait(frame)).map(|frame| &*frame.name);
@@ -136,7 +146,7 @@ mod tests {
                 "epoll_wait",
             ),
             ("main;asm_exc_page_fault_[k];folio_wait_bit_[k];io_schedule_[k]", "disk"),
-            ("main;write;__x64_sys_write_[k];anon_pipe_write_[k];schedule_[k]", "write: full pipe"),
+            ("main;write;ksys_write_[k];anon_pipe_write_[k];schedule_[k]", "write: full pipe"),
             ("main;getaddrinfo;poll;__x64_sys_poll_[k];schedule_[k]", "DNS: poll"),
             ("main;x_[k];get_signal_[k];do_signal_stop_[k];schedule_[k]", "stopped by a signal"),
             ("main;x_[k];kernel_thing_[k];schedule_[k]", "kernel_thing"),
