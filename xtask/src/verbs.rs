@@ -132,9 +132,9 @@ pub(crate) const VERBS: &[Verb] = &[
         name: "conformance",
         sub_verbs: &[],
         forms: &[Form {
-            usage: "conformance [--only SERVER[,SERVER]] [--write]",
-            summary: "the HTTP/1.1 requirements on our server and on those that are installed; --write puts \
-                      the table into docs/conformance.md",
+            usage: "conformance [--only SERVER[,SERVER]] [--h2] [--write]",
+            summary: "the HTTP/1.1 and HTTP/2 requirements on our server and on those that are installed, with \
+                      --h2 those of HTTP/2 alone; --write puts the tables into docs/conformance.md",
         }],
     },
 ];

@@ -60,8 +60,10 @@ pub const H2_TABLE_BYTES: usize = wire::limits::HPACK_TABLE_BYTES;
 pub const H2_CONTINUATIONS: usize = 8;
 /// 32 KiB of one encoded block of fields in several frames; then the connection ends with ENHANCE_YOUR_CALM.
 pub const H2_BLOCK_BYTES: usize = 32 * 1024;
-/// 32 closed streams whose numbers are known; a frame on an older one ends the connection.
-pub const H2_CLOSED_KEPT: usize = 32;
+/// 128 closed streams whose numbers are known; content on an older one is dropped, and fields end the connection.
+pub const H2_CLOSED_KEPT: usize = 128;
+/// 16 of them while no stream is open.
+pub const H2_CLOSED_KEPT_IDLE: usize = 16;
 /// 1,000 frames of a client that do nothing for a request (SETTINGS, PING, PRIORITY, WINDOW_UPDATE, empty DATA); then
 /// the connection ends with ENHANCE_YOUR_CALM.
 pub const H2_CONTROL_FRAMES: u32 = 1_000;

@@ -160,12 +160,12 @@ impl Http2Connection {
         if self.streams.len() >= H2_STREAMS || self.head_bytes + held.head_bytes > H2_HEAD_BYTES {
             return self.reset(number, ErrorCode::RefusedStream, context);
         }
-        // Other requests end with their heads.
-        let is_tunnel = head.request().upgrade.is_some();
+        // A tunnel, or a body that is empty.
+        let has_end = head.request().upgrade.is_some() || head.request().framing != Framing::None;
         let (peer, listener) = (self.arrival.peer, self.listener);
         let stream = Stream::new(head, peer, listener, self.secured.clone());
         self.begin_stream(stream, (number, held), context)?;
-        if is_tunnel
+        if has_end
             && after == AfterHead::Nothing
             && let Some((id, _)) = self.streams.of(number)
         {

@@ -6,7 +6,7 @@ use runtime::streams::StreamId;
 use wire::h2::{AfterHead, ErrorCode, StreamPriority};
 
 use super::window::{InputWindow, OutputWindow};
-use crate::limits::{H2_CLOSED_KEPT, H2_STREAM_WINDOW_BYTES};
+use crate::limits::{H2_CLOSED_KEPT, H2_CLOSED_KEPT_IDLE, H2_STREAM_WINDOW_BYTES};
 
 /// Whether a client sends more on its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,6 +226,7 @@ impl StreamTable {
         if self.is_empty() {
             let mut closed = std::mem::take(&mut self.closed);
             closed.retain(|closed| closed.input == InputSide::Open);
+            closed.truncate(H2_CLOSED_KEPT_IDLE);
             closed.shrink_to_fit();
             let closed_next = closed.len() % H2_CLOSED_KEPT;
             *self = Self { last: self.last, closed, closed_next, ..Self::default() };

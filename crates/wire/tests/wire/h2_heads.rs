@@ -52,7 +52,7 @@ fn a_request_is_what_its_fields_say() {
     assert_eq!((head.host, head.framing), (Some(&b"a.example"[..]), Framing::None));
     let fields: Vec<_> = head.fields.iter().collect();
     assert_eq!(fields, [("Host", &b"a.example"[..]), ("Accept", b"x/y"), ("X-B", b"")]);
-    assert_eq!(head.line(), b"GET /a?b HTTP/2");
+    assert_eq!(head.line(), b"GET /a?b HTTP/2.0");
 
     let mut any_order = GET;
     any_order.reverse();
@@ -172,7 +172,7 @@ fn fields_that_cannot_be_end_the_stream_or_are_answered() {
     GET.iter().for_each(|(name, value)| fields.note(name.as_bytes(), value.as_bytes()));
     fields.note(b"a\xff", b"b");
     assert_eq!(fields.finish().err(), malformed(Reason::InvalidFieldName));
-    assert_eq!(fields.line(), b"GET /a?b HTTP/2");
+    assert_eq!(fields.line(), b"GET /a?b HTTP/2.0");
 }
 
 /// RFC 9113, 8.2.3.

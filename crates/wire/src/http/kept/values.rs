@@ -235,8 +235,9 @@ impl HeadBuilder {
             target: self.target,
             path_size: self.path_size,
             framing: match (self.has_body, self.length) {
-                (false, _) => Framing::None,
-                (true, Some(length)) => Framing::Length(length),
+                (false, None) => Framing::None,
+                // An empty body, which a request that ends with its head may announce.
+                (false, Some(length)) | (true, Some(length)) => Framing::Length(length),
                 (true, None) => Framing::Chunked,
             },
             persistent: true,
