@@ -12,8 +12,10 @@ pub mod connection;
 pub mod cutting;
 pub mod exchange;
 pub mod forwarded;
+pub mod h2_frames;
 pub mod handshake;
 pub mod head_values;
+pub mod hpack;
 pub mod json;
 pub mod log_escape;
 pub mod multipart;
@@ -65,6 +67,8 @@ macro_rules! targets {
 targets!(
     request_head,
     head_values,
+    hpack,
+    h2_frames,
     chunked_body,
     multipart,
     target_path,

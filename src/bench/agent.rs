@@ -89,8 +89,8 @@ fn perform(task: &Task, session: &mut AgentSession) -> Result<(), Failure> {
 fn measure(plan: &LoadPlan, task: &Task, session: &mut AgentSession) -> Result<(), Failure> {
     let failed = |error: AgentError| Failure::Failed(error.to_string());
     let pulse = session.pulse().map_err(failed)?;
-    let start = session.start(0).map_err(|error| Failure::Failed(error.to_string()))?;
-    let report = requests_from(plan, task.words.clone(), Some(start.begin_ns), |_| {
+    let begin = || session.start(0).map(|start| start.begin_ns);
+    let report = requests_from(plan, task.words.clone(), begin, |_| {
         if pulse.is_lost() { Continuation::End } else { Continuation::GoOn }
     });
     let report = report.map_err(|error| Failure::Failed(error.to_string()))?;

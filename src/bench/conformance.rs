@@ -1,4 +1,4 @@
-//! The verb `bench conformance`: the suite of HTTP/1.1 requirements, played against any server.
+//! The verb `bench conformance`: the suites of HTTP/1.1 and HTTP/2 requirements, played against any server.
 
 use std::sync::Arc;
 
@@ -15,7 +15,10 @@ use crate::output::print_line;
 pub(crate) fn run(flags: &Conformance) -> Result<(), Failure> {
     let (target, options) = (target(flags)?, options(flags)?);
     super::reaching::reach(&target, flags.timeout)?;
-    let report = conformance::run(&target, &options);
+    let report = match flags.h2 {
+        true => conformance::h2::run_frames(&target, &options),
+        false => conformance::run(&target, &options),
+    };
     let detail = if flags.exchanges { Detail::Everything } else { Detail::Failures };
     let text = if flags.json { report.to_json() } else { report.to_text(detail) };
     print_line(&text.to_string())?;
@@ -71,7 +74,8 @@ fn over(url: &LoadUrl, flags: &Conformance) -> Result<Option<Arc<dyn Over>>, Fai
     let Some(host) = url.server_name() else { return Ok(None) };
     let ask = encryption_ask(&flags.tls);
     let name = ask.server_name.clone().unwrap_or(host);
-    let encryption = Encryption::new(ask, &["http/1.1"]).map_err(encryption_failure)?;
+    let protocol = if flags.h2 { "h2" } else { "http/1.1" };
+    let encryption = Encryption::new(ask, &[protocol]).map_err(encryption_failure)?;
     Ok(Some(Arc::new(Encrypted::new(encryption.connector().without_resumption(), name))))
 }
 

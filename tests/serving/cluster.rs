@@ -198,3 +198,36 @@ fn orders_for_users_and_questions_reach_all_nodes() {
     say(&mut ann, b"", b"\x88");
     two.reaches("/channels/subscriptions", 0);
 }
+
+/// A module that tells every 50 ms which server runs it.
+fn ticking(name: &str) -> String {
+    format!(
+        "return function() while true do channel.publish('news.tick', '{name}') sleep(0.05) end end"
+    )
+}
+
+#[test]
+fn process_of_a_cluster_runs_on_one_node_and_goes_on_on_another() {
+    let test = "process_of_a_cluster_runs_on_one_node_and_goes_on_on_another";
+    let Some(nats) = Nats::start(test) else { return };
+    let config = format!("{CONFIG}[[process]]\nmodule = \"tick\"\nwhere = \"cluster\"\n");
+    let mut nodes = ["one", "two"]
+        .map(|name| nats.node_with(name, &config, &[("app/tick.lua", &ticking(name))]));
+    let watcher = nats.node("watcher", CONFIG);
+    let mut stream = events(&watcher, "news.tick");
+    let first = String::from_utf8(say(&mut stream, b"", b"data: ")).unwrap();
+    let seen = String::from_utf8(say(&mut stream, b"", b"\n\n")).unwrap();
+    let runs_on = |name: &str| (first.clone() + &seen).contains(&format!("data: {name}"));
+    let (first, second) = if runs_on("one") { (0, 1) } else { (1, 0) };
+    let names = ["one", "two"];
+    nodes[first].signal("TERM");
+    nodes[first].wait();
+    // The messages of the first that were on their way come before.
+    let last = say(&mut stream, b"", format!("data: {}\n\n", names[second]).as_bytes());
+    let last = String::from_utf8(last).unwrap();
+    let of_first = last.rfind(&format!("data: {}", names[first])).unwrap_or(0);
+    assert!(of_first < last.find(&format!("data: {}", names[second])).unwrap(), "{last}");
+    // And none of it after.
+    let more = String::from_utf8(say(&mut stream, b"", b"\n\n")).unwrap();
+    assert!(!more.contains(names[first]), "{more}");
+}

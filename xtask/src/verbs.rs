@@ -51,6 +51,7 @@ pub(crate) const VERBS: &[Verb] = &[
             "instructions",
             "memory",
             "million",
+            "cluster",
             "pages",
             "proxy",
             "store",
@@ -116,6 +117,10 @@ pub(crate) const VERBS: &[Verb] = &[
                           them; fewer where memory is short",
             },
             Form {
+                usage: "bench cluster [--only publish,lag] [--rounds N] [--seconds S] [--report FILE]",
+                summary: "channels and the store on several nodes with NATS, next to one server alone",
+            },
+            Form {
                 usage: "bench store [--only get-50,idle] [--rounds N] [--seconds S] [--quick] [--report \
                         FILE]",
                 summary: "the store next to redis-server, memcached and the floor: reads, writes by \
@@ -127,9 +132,9 @@ pub(crate) const VERBS: &[Verb] = &[
         name: "conformance",
         sub_verbs: &[],
         forms: &[Form {
-            usage: "conformance [--only SERVER[,SERVER]] [--write]",
-            summary: "the HTTP/1.1 requirements on our server and on those that are installed; --write puts \
-                      the table into docs/conformance.md",
+            usage: "conformance [--only SERVER[,SERVER]] [--h2] [--write]",
+            summary: "the HTTP/1.1 and HTTP/2 requirements on our server and on those that are installed, with \
+                      --h2 those of HTTP/2 alone; --write puts the tables into docs/conformance.md",
         }],
     },
 ];

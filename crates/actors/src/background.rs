@@ -8,7 +8,7 @@ use runtime::clock::nanoseconds;
 
 use crate::id::RunKey;
 use crate::limits::{PROCESS_CALENDAR_LOOK, PROCESS_RESTART, PROCESS_RESTART_MAX, PROCESS_STEADY};
-use crate::schedule::{Due, ProcessPlan};
+use crate::schedule::{Due, ProcessPlace, ProcessPlan};
 
 /// The background processes of one scheduler.
 #[derive(Default)]
@@ -19,6 +19,8 @@ pub struct BackgroundProcesses {
 struct Entry {
     plan: ProcessPlan,
     standing: Standing,
+    /// Whether the cluster lets it run here.
+    permit: Permit,
     /// When it starts next, unless it has ended for good.
     due: Option<Due>,
     /// How often in a row it failed soon after it started.
@@ -33,6 +35,13 @@ enum Standing {
     Waits,
     /// It is running.
     Runs { key: RunKey, since_ns: u64 },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Permit {
+    Granted,
+    /// Another server of the cluster runs it, or none yet.
+    Withheld,
 }
 
 /// How a background process ended.
@@ -56,6 +65,10 @@ impl BackgroundProcesses {
                 None => Entry {
                     plan: plan.clone(),
                     standing: Standing::Elsewhere,
+                    permit: match plan.place() {
+                        ProcessPlace::Server => Permit::Granted,
+                        ProcessPlace::Cluster => Permit::Withheld,
+                    },
                     due: None,
                     failures: 0,
                 },
@@ -74,6 +87,30 @@ impl BackgroundProcesses {
                 entry.standing = Standing::Waits;
                 entry.due = Some(Due::At(0));
                 entry.failures = 0;
+            }
+        }
+        ended
+    }
+
+    /// The modules of processes of this scheduler that run on one server of a cluster at a time.
+    pub fn leases(&self) -> impl Iterator<Item = &str> {
+        let here = self.entries.iter().filter(|entry| entry.standing != Standing::Elsewhere);
+        here.filter(|entry| entry.plan.place() == ProcessPlace::Cluster)
+            .map(|entry| entry.plan.module())
+    }
+
+    /// Which of these leases this server holds now. Returns the keys of running processes whose lease it has lost,
+    /// which must be ended.
+    pub fn hear_leases(&mut self, is_held: impl Fn(&str) -> bool, now_ns: u64) -> Vec<RunKey> {
+        let leased = |entry: &&mut Entry| {
+            entry.plan.place() == ProcessPlace::Cluster && entry.standing != Standing::Elsewhere
+        };
+        let mut ended = Vec::new();
+        for entry in self.entries.iter_mut().filter(leased) {
+            match (is_held(entry.plan.module()), entry.permit) {
+                (true, Permit::Withheld) => entry.grant(now_ns),
+                (false, Permit::Granted) => ended.extend(entry.withhold()),
+                _ => {}
             }
         }
         ended
@@ -145,12 +182,28 @@ impl Entry {
         }
     }
 
+    /// One that runs as long as the server starts here now.
+    fn grant(&mut self, now_ns: u64) {
+        self.permit = Permit::Granted;
+        self.failures = 0;
+        if self.plan.schedule().is_endless() {
+            self.due = Some(Due::At(now_ns));
+        }
+    }
+
+    fn withhold(&mut self) -> Option<RunKey> {
+        let key = self.key();
+        self.permit = Permit::Withheld;
+        self.standing = Standing::Waits;
+        key
+    }
+
     /// Whether it starts now. Then its next start is set. If its time comes while it still runs, that start is skipped.
     fn is_due(&mut self, now_ns: u64, unix_seconds: u64) -> bool {
         let due = self.due.filter(|due| due.has_come(now_ns, unix_seconds));
         let Some(due) = due.filter(|_| self.standing != Standing::Elsewhere) else { return false };
         self.due = self.plan.schedule().next(due, now_ns, unix_seconds);
-        self.standing == Standing::Waits
+        self.standing == Standing::Waits && self.permit == Permit::Granted
     }
 
     fn end(&mut self, end: ProcessEnd, now_ns: u64) -> Option<Duration> {

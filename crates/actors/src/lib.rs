@@ -23,4 +23,4 @@ pub use mail::{Handed, Mail, MailAnswer, MailMoment, MailOutcome};
 pub use mailboxes::MailboxLoad;
 pub use names::Naming;
 pub use process_name::{NameToken, ProcessName};
-pub use schedule::{ProcessPlan, ProcessSchedule};
+pub use schedule::{ProcessPlace, ProcessPlan, ProcessSchedule};

@@ -15,12 +15,22 @@ use runtime::clock::nanoseconds;
 pub struct ProcessPlan {
     module: String,
     schedule: ProcessSchedule,
+    place: ProcessPlace,
+}
+
+/// On how many servers of a cluster a process runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProcessPlace {
+    /// On each.
+    Server,
+    /// On one at a time: that which holds the lease of its module.
+    Cluster,
 }
 
 impl ProcessPlan {
     /// A process that runs this module.
-    pub fn new(module: &str, schedule: ProcessSchedule) -> Self {
-        Self { module: module.to_owned(), schedule }
+    pub fn new(module: &str, schedule: ProcessSchedule, place: ProcessPlace) -> Self {
+        Self { module: module.to_owned(), schedule, place }
     }
 
     /// The module that it runs.
@@ -30,6 +40,10 @@ impl ProcessPlan {
 
     pub(super) fn schedule(&self) -> &ProcessSchedule {
         &self.schedule
+    }
+
+    pub(super) fn place(&self) -> ProcessPlace {
+        self.place
     }
 }
 

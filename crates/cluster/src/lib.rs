@@ -12,6 +12,7 @@ mod fault;
 mod following;
 mod handshake;
 mod held;
+mod leases;
 pub mod limits;
 mod link;
 mod mail;

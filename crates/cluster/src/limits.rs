@@ -71,6 +71,16 @@ pub const HEARTBEAT_MS: u64 = 2_000;
 /// 6 s without a sign of life. Beyond: the node has ended, and its members leave.
 pub const LEASE_MS: u64 = 6_000;
 
+/// 2 s between two renewals of a lease by its holder, or two looks of another node at it.
+pub const LEASE_LOOK_MS: u64 = 2_000;
+
+/// 6 s for which a lease is held after its last renewal was sent. Beyond: its holder lets go.
+pub const LEASE_HELD_MS: u64 = 6_000;
+
+/// 8 s without a renewal that another node has seen. Beyond: it takes the lease. Longer than [`LEASE_HELD_MS`], so that
+/// the holder has let go.
+pub const LEASE_FREE_MS: u64 = 8_000;
+
 /// 1,000 other nodes. Beyond: one more is not heard.
 pub const NODES: usize = 1_000;
 

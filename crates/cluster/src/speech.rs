@@ -21,6 +21,8 @@ pub(crate) enum Request {
     Read(u64),
     /// Nodes were asked: the number of the question.
     Question(u64),
+    /// Something was asked about a lease: its number.
+    Lease(u64),
 }
 
 /// Whether something was said.
@@ -96,10 +98,15 @@ impl Speech {
 
     /// Publishes something that nobody answers.
     pub(crate) fn publish(&mut self, subject: &str, payload: &[u8]) -> Said {
+        self.publish_with(subject, b"", payload)
+    }
+
+    /// The same with header fields.
+    pub(crate) fn publish_with(&mut self, subject: &str, headers: &[u8], payload: &[u8]) -> Said {
         if self.out.len() + self.unsent > OUTPUT_BYTES {
             return Said::NoRoom;
         }
-        let publication = NatsPublication { subject, reply: None, headers: b"", payload };
+        let publication = NatsPublication { subject, reply: None, headers, payload };
         self.say(&NatsClientSaid::Publish(publication));
         Said::Yes
     }

@@ -64,6 +64,13 @@ impl Subjects {
         format!("{}.{kind}.>", self.prefix)
     }
 
+    /// Where a lease is, in the stream of a channel of this name; no channel has such a token.
+    pub(crate) fn lease(&self, name: &str) -> String {
+        let mut subject = format!("{}.h.{}.=l", self.prefix, self.shard(name));
+        put_token(name, &mut subject);
+        subject
+    }
+
     /// Signs of life of nodes.
     pub(crate) fn nodes(&self) -> String {
         format!("{}.n", self.prefix)
@@ -159,6 +166,8 @@ mod tests {
         for name in ["chat.hall", "räume:*>/b=c", "a-b_c", "="] {
             assert_eq!(channel_of(&subjects.announced(name)).as_deref(), Some(name));
         }
+        assert_eq!(subjects.lease("a.b"), format!("velodrome.h.{}.=la=2Eb", subjects.shard("a.b")));
+        assert_eq!(channel_of(&subjects.lease("a")), None);
         for wrong in ["v.c.", "v.c.=", "v.c.=4", "v.c.=XX", "v.c.=20", "v.c.=FF", ""] {
             assert_eq!(channel_of(wrong), None, "{wrong}");
         }

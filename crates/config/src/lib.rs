@@ -101,7 +101,7 @@ pub use model::log::{AccessLogTarget, AdminSettings, Log, LogLevel, LogMessages,
 pub use model::maintenance::Maintenance;
 pub use model::page_choices::{PageCode, PageErrors, PageSessions};
 pub use model::pages::Pages;
-pub use model::processes::{ProcessBegin, SiteProcess};
+pub use model::processes::{ProcessBegin, ProcessReach, SiteProcess};
 pub use model::quotas::{LimitRate, LimitRule, Measure, QuotaKey};
 pub use model::redirect_map::{MapRow, MapRule, RedirectMap};
 pub use model::route::{PathMatcher, Respond, Route, RouteAction};

@@ -38,6 +38,8 @@ impl ListenerSettings {
             defer_accept: limits::DEFER_ACCEPT,
             mode: limits::UNIX_SOCKET_MODE,
             tls: None,
+            http2: true,
+            h2c: false,
         }
     }
 }
@@ -127,7 +129,7 @@ pub(super) static LISTENER: SectionKeys = section! {
     ), "must be given", Restart,
         "`\"127.0.0.1:8080\"`, `\"[::1]:8080\"`, `\"0.0.0.0:80\"` for all IPv4 addresses; `\"unix:/run/velodrome.sock\"`; `\"systemd:NAME\"` for a socket opened by systemd under that name, `\"systemd\"` for all of them. Host names are not resolved.";
     "protocol": choice(first(listeners).protocol, PROTOCOLS, "`\"http\"` or `\"resp\"`"), default, Restart,
-        "The protocol: HTTP/1.1 and HTTP/1.0, or RESP2 and RESP3 for Redis clients, which can use [channels](channels.md) and the [store](store.md).";
+        "The protocol: HTTP/2, HTTP/1.1 and HTTP/1.0, or RESP2 and RESP3 for Redis clients, which can use [channels](channels.md) and the [store](store.md).";
     "authenticate": set(
         first(listeners).authentication, "`true` or `false`",
         |item, _| match boolean(item)? { true => Authentication::Required, false => Authentication::Optional },
@@ -164,6 +166,10 @@ pub(super) static LISTENER: SectionKeys = section! {
         |value| value.as_ref().and_then(listener_tls::show),
     ), "connections are plain", Reload,
         "Encrypts the connections with TLS 1.2 or 1.3: see [TLS](tls.md). Both files are PEM: the server's certificate followed by those of its issuers, and the key without a password. Of several certificates a client gets the one for the name it asks for (also `*.example.org`), otherwise the first; for one name there may be an ECDSA and an RSA one. With `\"acme\"` they are those of [`[acme]`](#acme), which the server orders itself.";
+    "http2": boolean(first(listeners).http2), default, Reload,
+        "Whether clients of a listener with `tls` may choose HTTP/2 in the handshake. Browsers and most libraries do. `false`: they get HTTP/1.1.";
+    "h2c": boolean(first(listeners).h2c), default, Reload,
+        "Whether clients of a listener without `tls` may begin with HTTP/2, because they know that the server speaks it (`curl --http2-prior-knowledge`), such as a proxy or gRPC. HTTP/1.1 is served on the same listener. The field `Upgrade: h2c` has no effect (RFC 9113).";
     "client_ca": apart("path"), "clients show no certificates", Reload,
         "A PEM file with the authorities that issue the certificates of clients. Others are refused in the handshake.";
     "client_certificates": apart("`\"required\"` or `\"asked\"`"), "`\"required\"` with `client_ca`", Reload,
@@ -186,6 +192,26 @@ fn check_kind(section: &Section<'_>, listener: &ListenerSettings, problems: &mut
             listener.protocol == Protocol::Resp
                 || listener.authentication == Authentication::Optional,
             "belongs to RESP listeners: HTTP clients are checked by the rules of each channel",
+        ),
+        (
+            "http2",
+            listener.tls.is_some() || listener.http2,
+            "is for listeners with `tls`: without it HTTP/2 is served with `h2c = true`",
+        ),
+        (
+            "http2",
+            listener.protocol == Protocol::Http || listener.http2,
+            "is for listeners of HTTP only",
+        ),
+        (
+            "h2c",
+            listener.tls.is_none() || !listener.h2c,
+            "is for listeners without `tls`: with it clients choose HTTP/2 in the handshake",
+        ),
+        (
+            "h2c",
+            listener.protocol == Protocol::Http || !listener.h2c,
+            "is for listeners of HTTP only",
         ),
         (
             "proxy_protocol_from",

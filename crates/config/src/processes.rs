@@ -2,13 +2,28 @@
 //!
 //! Owns the keys of that section. Never looks up a time zone: the operating system knows them.
 
+use crate::choice::choice;
 use crate::item::Item;
 use crate::key::{SectionKeys, section};
 use crate::limits;
-use crate::model::processes::{ProcessBegin, SiteProcess};
+use crate::model::config::Config;
+use crate::model::processes::{ProcessBegin, ProcessReach, SiteProcess};
 use crate::problem::Problems;
 use crate::section::Section;
 use crate::value::{borrowed_text, cannot_be, duration_within, module_name, word};
+
+const REACHES: [(&str, ProcessReach); 2] =
+    [("server", ProcessReach::Server), ("cluster", ProcessReach::Cluster)];
+
+/// Refuses a process of a cluster without one.
+pub(super) fn check_reach(config: &Config, problems: &mut Problems) {
+    let lost = config.processes.iter().find(|process| process.reach == ProcessReach::Cluster);
+    if let Some(process) = lost.filter(|_| !config.cluster.is_configured()) {
+        let why = "`where = \"cluster\"` in [[process]] needs a [cluster], whose servers agree on the one that runs \
+                   it: add it with the `servers` of NATS";
+        problems.add(Some(process.place), why.to_owned());
+    }
+}
 
 /// Reads all `[[process]]`, in their order.
 pub(super) fn read(top: &Section<'_>, problems: &mut Problems) -> Vec<SiteProcess> {
@@ -32,6 +47,7 @@ fn read_one(section: &Section<'_>, problems: &mut Problems) -> Option<SiteProces
     let every = section.read("every", problems, within);
     let minute = section.read("at", problems, minute_of_day);
     let zone = section.read("zone", problems, word);
+    let reach = section.read("where", problems, |item| choice(item, &REACHES)).unwrap_or_default();
     let mut refuse = |key, why| {
         let offset = section.item(key).map_or(section.offset, |item| item.offset);
         problems.at(offset, why);
@@ -48,7 +64,7 @@ fn read_one(section: &Section<'_>, problems: &mut Problems) -> Option<SiteProces
         (None, None) => ProcessBegin::AtStart,
     };
     let module = module.filter(|_| problems.len() == before)?;
-    Some(SiteProcess { module, begins, place: problems.place(section.offset) })
+    Some(SiteProcess { module, begins, reach, place: problems.place(section.offset) })
 }
 
 pub(super) static PROCESS: SectionKeys = section! {
@@ -61,6 +77,8 @@ pub(super) static PROCESS: SectionKeys = section! {
         "Runs it each day at that time. If daylight saving skips the time, it runs at the change; if the time occurs twice, at the first. With neither `every` nor `at` it runs from the start of the server.";
     "zone": apart("name of a time zone"), "that of the server", Reload,
         "The time zone of `at`: `\"Europe/Berlin\"`, `\"UTC\"`.";
+    "where": apart("`\"server\"` or `\"cluster\"`"), "`\"server\"`", Reload,
+        "Whether each server of a [cluster](cluster.md#processes) runs it, or one of them at a time.";
 };
 
 /// A time of day as minutes since midnight.

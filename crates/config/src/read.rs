@@ -275,6 +275,7 @@ fn lay_over(overrides: &Overrides, config: &mut Config, problems: &mut Problems)
         problems.add(None, why);
     }
     store::check_role(config, problems);
+    processes::check_reach(config, problems);
     if config.acme.state == AcmeState::Store && config.store.path.is_none() {
         let why = "`state = \"store\"` in [acme] needs a store: add `path` to [store], or say --store \
                    DIRECTORY; a directory of that name is \"./store\"";

@@ -1,6 +1,8 @@
 //! Owns the facts about the target before the cases are played: its resources, and the answer to a first plain
 //! GET of the file. Does not judge that answer: the cases do.
 
+use std::collections::BTreeMap;
+
 use crate::case::Need;
 use crate::connection::Connection;
 use crate::formats;
@@ -14,9 +16,21 @@ pub(crate) struct Facts {
     content: Option<Vec<u8>>,
     etag: Option<String>,
     last_modified: Option<String>,
+    /// What an HTTP/2 server announced, by placeholder.
+    announced: BTreeMap<String, String>,
 }
 
 impl Facts {
+    /// Facts that the caller has learned over HTTP/2.
+    pub(crate) fn told(
+        target: &TestedServer,
+        content: Option<Vec<u8>>,
+        announced: BTreeMap<String, String>,
+    ) -> Self {
+        let target = target.clone();
+        Self { target, content, etag: None, last_modified: None, announced }
+    }
+
     /// Requests the target's file once. After any error the fact stays unknown.
     pub(crate) fn learn(target: &TestedServer, options: &Options) -> Self {
         let answer = target.resources.get(&Capability::File).and_then(|path| {
@@ -38,6 +52,7 @@ impl Facts {
                 .clone()
                 .or_else(|| answer.as_ref().map(|a| a.body.clone())),
             target: target.clone(),
+            announced: BTreeMap::new(),
         }
     }
 
@@ -53,6 +68,9 @@ impl Facts {
             content: Some(vec![b'a'; 1000]),
             etag: Some("\"sample\"".to_owned()),
             last_modified: Some("Sun, 06 Nov 1994 08:49:37 GMT".to_owned()),
+            announced: ["stream-limit", "list-limit"]
+                .map(|name| (name.to_owned(), "100".to_owned()))
+                .into(),
         }
     }
 
@@ -104,6 +122,8 @@ impl Facts {
         }
         let length = || self.content.as_ref().map(Vec::len);
         match name {
+            "scheme" if self.target.over.is_some() => Some("https".to_owned()),
+            "scheme" => Some("http".to_owned()),
             "host" => Some(self.target.host.clone()),
             "port" => Some(self.target.address.port().to_string()),
             "etag" => self.etag.clone(),
@@ -125,7 +145,7 @@ impl Facts {
                 let limit: u64 = self.path(Capability::BodyLimit)?.parse().ok()?;
                 Some(limit.saturating_add(1).to_string())
             }
-            _ => None,
+            _ => self.announced.get(name).cloned(),
         }
     }
 

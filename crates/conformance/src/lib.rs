@@ -1,6 +1,7 @@
-//! The HTTP/1.1 requirements of RFC 9110 and 9112 as data, and a runner for any server.
+//! The requirements of HTTP/1.1 (RFC 9110, 9112) and of HTTP/2 as data, and a runner for any server.
 //!
-//! Owns the cases (`cases/*.toml`), the strict client that plays them over a raw socket, and the report.
+//! Owns the cases (`cases/*.toml`; those of HTTP/2 are in [`h2`]), the strict client that plays them over a raw socket,
+//! and the report.
 //! Does not know which server is at the other end: the caller says what it offers (a static file, an echo, a
 //! directory) as [`Capability`] and path; a case whose needs are not met is
 //! counted as skipped, with its reason. Does not trust the server: every read is limited in bytes and in time.
@@ -12,6 +13,7 @@ mod escape;
 mod facts;
 mod formats;
 mod framing;
+pub mod h2;
 mod judge;
 pub mod limits;
 mod lines;
@@ -21,6 +23,7 @@ mod play;
 mod report;
 mod response;
 mod run;
+mod socket;
 mod stream;
 mod suite;
 mod table;

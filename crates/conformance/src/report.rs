@@ -88,6 +88,8 @@ pub enum Detail {
 /// The result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConformanceReport {
+    /// The protocol of the requirements: `HTTP/1.1` or `HTTP/2`.
+    pub protocol: &'static str,
     /// The server.
     pub target: String,
     /// All cases together.
@@ -99,14 +101,14 @@ pub struct ConformanceReport {
 }
 
 impl ConformanceReport {
-    pub(crate) fn new(target: String, cases: Vec<CaseReport>) -> Self {
+    pub(crate) fn new(protocol: &'static str, target: String, cases: Vec<CaseReport>) -> Self {
         let mut counts = CaseCounts::default();
         let mut levels: BTreeMap<RequirementLevel, CaseCounts> = BTreeMap::new();
         for case in &cases {
             counts.add(&case.outcome);
             levels.entry(case.level).or_default().add(&case.outcome);
         }
-        Self { target, counts, levels, cases }
+        Self { protocol, target, counts, levels, cases }
     }
 
     /// The cases that failed.

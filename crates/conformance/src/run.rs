@@ -38,7 +38,7 @@ pub fn run_suite(suite: &Suite, target: &TestedServer, options: &Options) -> Con
         joined.flat_map(|reports| reports.expect("a worker never panics")).collect::<Vec<_>>()
     });
     reports.sort_by_key(|report| cases.iter().position(|case| case.id == report.id));
-    ConformanceReport::new(target.address.to_string(), reports)
+    ConformanceReport::new("HTTP/1.1", target.address.to_string(), reports)
 }
 
 fn wanted(case: &Case, options: &Options) -> bool {

@@ -14,7 +14,7 @@ impl ConformanceReport {
     }
 
     fn write(&self, out: &mut impl Write, detail: Detail) -> fmt::Result {
-        writeln!(out, "HTTP/1.1 requirements, tried on {}", self.target)?;
+        writeln!(out, "{} requirements, tried on {}", self.protocol, self.target)?;
         for (section, cases) in by_section(&self.cases) {
             writeln!(out, "\n{section}")?;
             for case in cases {
@@ -127,7 +127,7 @@ mod tests {
             case("b", "RFC 9112 9.10", CaseResult::Failed(failure)),
             case("c", "RFC 9112 9.2", CaseResult::Skipped { reason: "no echo".to_owned() }),
         ];
-        let report = ConformanceReport::new("here".to_owned(), cases);
+        let report = ConformanceReport::new("HTTP/1.1", "here".to_owned(), cases);
         let text = report.to_string();
         let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("no {part} in {text}"));
         assert!(place("RFC 9112 9.2\n") < place("RFC 9112 9.10\n"));

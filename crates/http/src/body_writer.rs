@@ -87,7 +87,7 @@ impl BodyWriter<'_, '_> {
         self.reply.put_part(self.framing, bytes);
     }
 
-    /// Ends the body with trailers. Only HTTP/1.1 clients get them.
+    /// Ends the body with trailers. Clients of HTTP/1.0 get none.
     pub fn end(mut self, trailers: FieldList) {
         self.trailers = trailers;
     }

@@ -39,3 +39,58 @@ pub const DRAIN_IDLE_GRACE: Duration = Duration::from_millis(500);
 /// 2 s for the rest of a head that has begun when a drain begins; then its connection is closed, as at any header
 /// deadline.
 pub const DRAIN_HEADER_DEADLINE: Duration = Duration::from_secs(2);
+
+/// 100 streams of one HTTP/2 connection, as SETTINGS announce; further ones are refused, and may be repeated.
+pub const H2_STREAMS: usize = 100;
+/// 100 streams are begun in one run of a connection; the rest of its input waits for the next turn.
+pub const H2_STREAMS_BEGUN_PER_RUN: usize = 100;
+/// 256 KiB that may be on the way to a stream or unread there; a client that sends more breaks the protocol, and its
+/// stream is reset.
+pub const H2_STREAM_WINDOW_BYTES: u32 = 256 * 1024;
+/// 512 KiB that may be on the way to all streams of a connection or unread there; a client that sends more breaks the
+/// protocol, and its connection ends.
+pub const H2_CONNECTION_WINDOW_BYTES: u32 = 512 * 1024;
+/// 384 KiB of memory for the heads of the open streams of a connection; further streams are refused meanwhile.
+pub const H2_HEAD_BYTES: usize = 384 * 1024;
+/// 16 KiB in a frame of a client, as without a setting; a longer one ends the connection.
+pub const H2_FRAME_BYTES: u32 = wire::h2::FRAME_BYTES_AT_FIRST;
+/// 4 KiB of fields that a client may refer to; one that wants more breaks the protocol, and its connection ends.
+pub const H2_TABLE_BYTES: usize = wire::limits::HPACK_TABLE_BYTES;
+/// 8 CONTINUATION frames of one block of fields (CVE-2024-27316); then the connection ends with ENHANCE_YOUR_CALM.
+pub const H2_CONTINUATIONS: usize = 8;
+/// 32 KiB of one encoded block of fields in several frames; then the connection ends with ENHANCE_YOUR_CALM.
+pub const H2_BLOCK_BYTES: usize = 32 * 1024;
+/// 128 closed streams whose numbers are known; content on an older one is dropped, and fields end the connection.
+pub const H2_CLOSED_KEPT: usize = 128;
+/// 16 of them while no stream is open.
+pub const H2_CLOSED_KEPT_IDLE: usize = 16;
+/// 1,000 frames of a client that do nothing for a request (SETTINGS, PING, PRIORITY, WINDOW_UPDATE, empty DATA); then
+/// the connection ends with ENHANCE_YOUR_CALM.
+pub const H2_CONTROL_FRAMES: u32 = 1_000;
+/// 200 such frames are allowed again in each second.
+pub const H2_CONTROL_FRAMES_PER_SECOND: u32 = 200;
+/// 512 bytes of bodies, sent or received, allow one such frame: windows have to be opened.
+pub const H2_CALM_BYTES: usize = 512;
+/// 100 streams that end without an answer, reset by the client or because of its mistakes (CVE-2023-44487,
+/// CVE-2025-8671); then the connection ends with ENHANCE_YOUR_CALM. Each answer allows one more.
+pub const H2_RESETS: u32 = 100;
+/// 1 such stream is allowed again in each second.
+pub const H2_RESETS_PER_SECOND: u32 = 1;
+/// 1,000 answers to control frames that wait because the client reads nothing; then the connection ends.
+pub const H2_OWED_FRAMES: u32 = 1_000;
+/// 16 KiB in a DATA frame; a longer body is sent in several.
+pub const H2_DATA_BYTES: usize = 16 * 1024;
+/// 128 KiB are framed in one run of a connection; the rest waits until they were sent, so that a more urgent answer
+/// does not wait for more than that.
+pub const H2_SENT_PER_RUN: usize = 128 * 1024;
+/// 1 s after which streams that wait for others of their connection are excused again: they are no slow readers.
+pub const H2_EXCUSE_MS: u64 = 1_000;
+/// 1 s without a stream, then a connection gives memory back.
+pub const H2_IDLE_TIDY_MS: u64 = 1_000;
+/// 60 s with open streams and without a frame of the client, then it is sent a PING.
+pub const H2_PING_AFTER_MS: u64 = 60_000;
+/// 30 s for the answer to that; then the connection is reset.
+pub const H2_PING_ANSWER_MS: u64 = 30_000;
+/// 300 ms between the two GOAWAY frames of a drain, unless the client answers a PING before. Less than
+/// [`DRAIN_IDLE_GRACE`].
+pub const H2_LEAVE_AFTER_MS: u64 = 300;

@@ -7,7 +7,7 @@ use sys::socket::Peer;
 use wire::http::status::Status;
 
 use super::asked::Way;
-use super::encoder::Encoder;
+use super::encoder::{Behind, Encoder};
 use super::log::AccessLine;
 use super::notes::Notes;
 use super::reply::BodyUse;
@@ -37,6 +37,12 @@ impl<'r> Refused<'r> {
     pub(crate) fn input(status: Status, peer: Peer, seen: &'r [u8]) -> Self {
         let (body_use, encoder) = (BodyUse::Send, Encoder::LAST_TEXT);
         Self { status, body_use, encoder, seen: Seen::Input(peer, seen) }
+    }
+
+    /// A request on a stream that has no valid head.
+    pub(crate) fn values(status: Status, peer: Peer, seen: &'r [u8]) -> Self {
+        let encoder = Encoder::Blocks { behind: Behind::Body };
+        Self { encoder, ..Self::input(status, peer, seen) }
     }
 
     /// A request that came this way, and that the application has not heard of.

@@ -8,7 +8,7 @@ mod passing;
 
 use runtime::output::{FileRegion, Output, SharedBytes};
 use serde::Serialize;
-use wire::http::body::{write_chunk, write_last_chunk};
+use wire::http::body::write_chunk;
 use wire::http::fields::FieldList;
 use wire::http::head::Fields;
 use wire::http::method::Method;
@@ -389,8 +389,6 @@ impl<'a> Reply<'a> {
 
     /// Ends such a body.
     pub(super) fn end_body(&mut self, framing: StreamFraming, trailers: &FieldList) {
-        if framing == StreamFraming::Chunked {
-            write_last_chunk(self.output.buffer(), trailers.fields());
-        }
+        Encoder::end_parts(framing, trailers, self.parts, self.output);
     }
 }

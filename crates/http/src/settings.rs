@@ -95,7 +95,7 @@ impl Default for TrustedProxies {
 /// let from = |networks: &[&str]| {
 ///     networks.iter().map(|network| network.parse().expect("a network")).collect()
 /// };
-/// let rules = ListenerRules { proxy_protocol_from: from(&["0.0.0.0/0"]) };
+/// let rules = ListenerRules { proxy_protocol_from: from(&["0.0.0.0/0"]), ..ListenerRules::default() };
 /// let settings = HttpSettings { listeners: vec![rules], ..HttpSettings::default() };
 /// let app = || App::new(()).get("/", |call| Ok(Response::text(call.request().peer.address.to_string())));
 /// let mut stage = Stage::new(1, || http::Http::new(app(), settings.clone().into(), None));
@@ -108,6 +108,18 @@ impl Default for TrustedProxies {
 pub struct ListenerRules {
     /// Networks whose PROXY header is trusted, and required. Empty: no header is expected.
     pub proxy_protocol_from: Arc<[Network]>,
+    /// Whether a connection without encryption may begin with HTTP/2.
+    pub prior_knowledge: PriorKnowledge,
+}
+
+/// Whether a client of a listener without encryption may begin with the preface of HTTP/2 (RFC 9113, 3.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PriorKnowledge {
+    /// No: it is answered like any unknown method.
+    #[default]
+    Refused,
+    /// Yes.
+    Served,
 }
 
 impl Default for HttpSettings {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use runtime::clock::Now;
 use runtime::service::ListenerIndex;
 use runtime::slots::ProcessId;
+use wire::h2::RequestFields;
 use wire::http::head::FieldSlots;
 use wire::network::Network;
 
@@ -17,7 +18,7 @@ use super::encoder::ReplyParts;
 use super::log::AccessLog;
 use super::notes::Notes;
 use super::request::Begin;
-use super::settings::HttpSettings;
+use super::settings::{HttpSettings, PriorKnowledge};
 use super::stats::HttpStats;
 use super::times::RequestTimes;
 use super::unanswered::Ended;
@@ -35,6 +36,8 @@ pub struct Http<A> {
     pub(super) times: RequestTimes,
     /// Room for the fields of the head that is being parsed; `None` while it is lent.
     slots: Option<Box<FieldSlots>>,
+    /// Room for a head that comes as values; `None` while it is lent.
+    fields: Option<Box<RequestFields>>,
     /// The same for the fields that stay of a head, if some are left out.
     slots_that_stay: Option<Box<FieldSlots>>,
     /// The process of the connection that ran last: if that run ends with a panic, this is the request about which the
@@ -71,6 +74,7 @@ impl<A> Http<A> {
             stats: HttpStats::default(),
             times: RequestTimes::default(),
             slots: None,
+            fields: None,
             slots_that_stay: None,
             last: ProcessId::from_bits(0),
             begun: None,
@@ -132,6 +136,15 @@ impl<A> Http<A> {
         self.slots = Some(slots);
     }
 
+    /// Room for a head that comes as values.
+    pub(super) fn lend_fields(&mut self) -> Box<RequestFields> {
+        self.fields.take().unwrap_or_default()
+    }
+
+    pub(super) fn return_fields(&mut self, fields: Box<RequestFields>) {
+        self.fields = Some(fields);
+    }
+
     /// Room for the fields that stay of a head.
     pub(super) fn lend_slots_that_stay(&mut self) -> Box<FieldSlots> {
         self.slots_that_stay.take().unwrap_or_default()
@@ -169,6 +182,12 @@ impl<A> Http<A> {
     /// Whether connections of a listener begin with a PROXY header.
     pub fn expects_proxy_header(&self, listener: ListenerIndex) -> bool {
         !self.proxy_rules(listener).is_empty()
+    }
+
+    /// Whether a connection of a listener may begin with HTTP/2 without encryption.
+    pub(super) fn prior_knowledge(&self, listener: ListenerIndex) -> PriorKnowledge {
+        let rules = self.settings.listeners.get(usize::from(listener.0));
+        rules.map_or(PriorKnowledge::Refused, |rules| rules.prior_knowledge)
     }
 
     pub(super) fn proxy_rules(&self, listener: ListenerIndex) -> &[Network] {

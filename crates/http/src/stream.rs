@@ -14,12 +14,14 @@ use sys::socket::Peer;
 use wire::http::forwarded::{self, MalformedForwarded};
 use wire::http::head::{self, Framing};
 use wire::http::kept::KeptHead;
+use wire::http::refusal::Refusal;
 use wire::http::status::Status;
 
 use super::application::Application;
 use super::asked::{Asked, BodyRest, Way};
 use super::exchange::{BodyPlan, Exchange, Step};
 use super::forwarding::Sender;
+use super::limits;
 use super::refused::Refused;
 use super::request::Request;
 use super::shared::Http;
@@ -36,6 +38,8 @@ pub struct Stream(State);
 enum State {
     /// The request has come, and nothing was done yet.
     New(Box<Opening>),
+    /// The same, and it is refused.
+    Refused(Box<RefusedOpening>),
     /// The request is not answered yet.
     Underway(Box<Exchange>),
     /// The answer is complete.
@@ -49,6 +53,15 @@ struct Opening {
     peer: Peer,
     listener: ListenerIndex,
     secured: Option<Rc<Agreed>>,
+}
+
+/// A request that breaks a rule, so that it has no head.
+#[derive(Debug)]
+struct RefusedOpening {
+    status: Status,
+    peer: Peer,
+    /// The part of it that the log shows.
+    seen: Box<[u8]>,
 }
 
 // As small as a connection: each slot of a service has room for either.
@@ -67,6 +80,13 @@ impl Stream {
         Self(State::New(Box::new(Opening { head, peer, listener, secured })))
     }
 
+    /// A request of the client at `peer` that is answered with this refusal. The log shows the first bytes of `seen`.
+    #[must_use]
+    pub fn refused(refusal: Refusal, seen: &[u8], peer: Peer) -> Self {
+        let seen = seen.get(..limits::LOG_REFUSED_BYTES).unwrap_or(seen).into();
+        Self(State::Refused(Box::new(RefusedOpening { status: refusal.status(), peer, seen })))
+    }
+
     /// Begins to answer. Returns what the process does next.
     pub fn begin<A: Application>(
         &mut self,
@@ -74,8 +94,14 @@ impl Stream {
         context: &mut Context<'_, A::Message>,
     ) -> Next {
         http.begin_event(context);
-        let State::New(opening) = std::mem::replace(&mut self.0, State::Over) else {
-            return Next::Abort;
+        let opening = match std::mem::replace(&mut self.0, State::Over) {
+            State::New(opening) => opening,
+            State::Refused(opening) => {
+                let RefusedOpening { status, peer, ref seen } = *opening;
+                http.refuse(Refused::values(status, peer, seen), context);
+                return Next::Finish;
+            }
+            State::Underway(_) | State::Over => return Next::Abort,
         };
         let head = opening.head.request();
         if !head.fields.iter().any(|(name, _)| forwarded::concerns_proxies(name)) {
@@ -172,12 +198,12 @@ impl Stream {
     ) -> Next {
         match event {
             Event::Connected => return self.begin(http, context),
-            Event::Overloaded if self.is_new() => {
-                let State::New(opening) = std::mem::replace(&mut self.0, State::Over) else {
-                    return Next::Finish;
-                };
-                return refuse(Status::SERVICE_UNAVAILABLE, &opening, http, context);
-            }
+            Event::Overloaded => match std::mem::replace(&mut self.0, State::Over) {
+                State::New(opening) => {
+                    return refuse(Status::SERVICE_UNAVAILABLE, &opening, http, context);
+                }
+                state => self.0 = state,
+            },
             _ => {}
         }
         http.begin_event(context);
@@ -207,6 +233,7 @@ impl Stream {
     pub fn held_bytes(&self) -> usize {
         match &self.0 {
             State::New(opening) => opening.head.held_bytes(),
+            State::Refused(opening) => opening.seen.len(),
             State::Underway(exchange) => exchange.held_bytes(),
             State::Over => 0,
         }
@@ -216,20 +243,17 @@ impl Stream {
     pub fn client(&self) -> Option<IpAddr> {
         match &self.0 {
             State::New(opening) => Some(opening.peer.address),
+            State::Refused(opening) => Some(opening.peer.address),
             State::Underway(exchange) => Some(exchange.client()),
             State::Over => None,
         }
-    }
-
-    fn is_new(&self) -> bool {
-        matches!(self.0, State::New(_))
     }
 
     /// The process has ended: [`runtime::service::Service::on_close`].
     pub fn on_close<A: Application>(self, http: &mut Http<A>, reason: CloseReason) {
         match self.0 {
             State::Underway(exchange) => exchange.on_close(http, reason),
-            State::New(_) | State::Over => http.on_panic(reason),
+            State::New(_) | State::Refused(_) | State::Over => http.on_panic(reason),
         }
     }
 
@@ -244,7 +268,7 @@ impl Stream {
             Step::Wait => Next::Park,
             Step::Refuse(status) => match std::mem::replace(&mut self.0, State::Over) {
                 State::Underway(exchange) => end_of_stream(exchange.end(http, status, context)),
-                State::New(_) | State::Over => Next::Abort,
+                State::New(_) | State::Refused(_) | State::Over => Next::Abort,
             },
             Step::Over(next) => {
                 self.0 = State::Over;
@@ -273,7 +297,7 @@ fn refuse<A: Application>(
 /// The step after an answer on a stream, which carries no other request.
 fn end_of_stream(next: Next) -> Next {
     match next {
-        Next::Read | Next::Collect | Next::Finish | Next::Linger => Next::Finish,
+        Next::Read | Next::Again | Next::Collect | Next::Finish | Next::Linger => Next::Finish,
         Next::Park | Next::Changed | Next::Abort => next,
     }
 }

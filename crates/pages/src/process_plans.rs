@@ -5,8 +5,8 @@
 
 use std::fmt;
 
-use actors::{ProcessPlan, ProcessSchedule};
-use config::{ProcessBegin, SiteProcess, TextPosition};
+use actors::{ProcessPlace, ProcessPlan, ProcessSchedule};
+use config::{ProcessBegin, ProcessReach, SiteProcess, TextPosition};
 use jiff::tz::TimeZone;
 
 /// The plans of all processes of a site.
@@ -31,7 +31,11 @@ fn plan_of(process: &SiteProcess) -> Result<ProcessPlan, UnknownZone> {
             ProcessSchedule::daily(*minute, found.map_err(unknown)?)
         }
     };
-    Ok(ProcessPlan::new(&process.module, schedule))
+    let place = match process.reach {
+        ProcessReach::Server => ProcessPlace::Server,
+        ProcessReach::Cluster => ProcessPlace::Cluster,
+    };
+    Ok(ProcessPlan::new(&process.module, schedule, place))
 }
 
 /// A time zone that this machine does not know.
@@ -71,7 +75,8 @@ mod tests {
     fn a_zone_that_is_not_there_is_named() {
         let place = TextPosition { file: 0, line: 3, column: 1 };
         let begins = ProcessBegin::Daily { minute: 0, zone: Some("Mars/Olympus".to_owned()) };
-        let process = SiteProcess { module: "clock".to_owned(), begins, place };
+        let process =
+            SiteProcess { module: "clock".to_owned(), begins, reach: ProcessReach::Server, place };
         let unknown = process_plans(&[process]).unwrap_err();
         assert_eq!(unknown.place, place);
         assert!(

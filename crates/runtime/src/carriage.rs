@@ -3,6 +3,9 @@
 //! Owns the input that was handed to a stream and not yet read, the output that its carrier has not taken, and how
 //! either ended. Never runs a process and never frames bytes.
 
+use std::any::Any;
+
+use crate::close_reason::CloseReason;
 use crate::inbox::Inbox;
 use crate::outbox::{Outbox, Unit};
 use crate::output::Output;
@@ -13,7 +16,7 @@ use crate::stream::{Ending, OutputEnd, StreamOffer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Its process has not begun yet.
-    Opened { ticket: u64 },
+    Opened,
     /// Its process lives.
     Lives(ProcessId),
     /// Its process has ended, or there never was one.
@@ -45,6 +48,8 @@ pub(crate) enum Handed {
 /// One stream, between its process and its carrier.
 pub(crate) struct Carriage {
     stage: Stage,
+    /// Of this its process is made; `None` once it was.
+    opening: Option<Box<dyn Any>>,
     input: Option<Box<Inbox>>,
     input_stage: InputStage,
     /// Something was said about the input since its process was visited.
@@ -57,13 +62,16 @@ pub(crate) struct Carriage {
     is_finished: bool,
     /// The next piece of its output is a file region that is not in memory.
     is_cold: bool,
+    /// Its output waits for that of other streams.
+    is_excused: bool,
 }
 
 impl Carriage {
     /// A stream that its carrier has just opened.
-    pub(crate) fn new(ticket: u64) -> Self {
+    pub(crate) fn new(opening: Box<dyn Any>) -> Self {
         Self {
-            stage: Stage::Opened { ticket },
+            stage: Stage::Opened,
+            opening: Some(opening),
             input: None,
             input_stage: InputStage::Open,
             has_input_news: false,
@@ -71,12 +79,18 @@ impl Carriage {
             queue: Outbox::default(),
             is_finished: false,
             is_cold: false,
+            is_excused: false,
         }
     }
 
     /// How far it has come.
     pub(crate) fn stage(&self) -> Stage {
         self.stage
+    }
+
+    /// Takes that of which its process is made.
+    pub(crate) fn take_opening(&mut self) -> Option<Box<dyn Any>> {
+        self.opening.take()
     }
 
     /// It got its process.
@@ -161,6 +175,16 @@ impl Carriage {
         std::mem::take(&mut self.is_cold)
     }
 
+    /// Its output waits for that of other streams.
+    pub(crate) fn excuse(&mut self) {
+        self.is_excused = true;
+    }
+
+    /// Whether it was excused since the last call.
+    pub(crate) fn take_excuse(&mut self) -> bool {
+        std::mem::take(&mut self.is_excused)
+    }
+
     /// The process adds no more output. Returns whether that is news for the carrier.
     pub(crate) fn finish(&mut self) -> bool {
         !std::mem::replace(&mut self.is_finished, true)
@@ -191,13 +215,13 @@ impl Carriage {
         let then =
             |all: bool| if all && self.is_finished { OutputEnd::Ends } else { OutputEnd::GoesOn };
         match unit {
-            Unit::Head { bytes, is_all } => StreamOffer::Head { bytes, then: then(is_all) },
+            Unit::Head { is_all } => StreamOffer::Head { then: then(is_all) },
             Unit::Body { bytes, is_all } => StreamOffer::Body { bytes, then: then(is_all) },
             Unit::Cold => {
                 self.is_cold = true;
                 StreamOffer::Nothing
             }
-            Unit::TakenBack => StreamOffer::Ended(Ending::Aborted),
+            Unit::TakenBack => StreamOffer::Ended(Ending::Aborted(CloseReason::SlowReader)),
             Unit::Nothing => match self.stage {
                 Stage::Ended(ending) => StreamOffer::Ended(ending),
                 _ if self.is_finished => StreamOffer::Ended(Ending::Finished),
@@ -206,16 +230,20 @@ impl Carriage {
         }
     }
 
-    /// Moves so many bytes to the output of the carrier. Returns whether the stream has ended with them.
-    pub(crate) fn take(&mut self, count: usize, output: &mut Output) -> bool {
+    /// Takes the head at the front, if there is one.
+    pub(crate) fn take_head(&mut self) -> Option<Vec<u8>> {
+        self.queue.take_head()
+    }
+
+    /// Moves so many bytes to the output of the carrier.
+    pub(crate) fn take(&mut self, count: usize, output: &mut Output) {
         self.queue.take(count, output);
-        self.is_over()
     }
 
     /// Its process has ended. Output that was not taken is dropped unless the process had finished.
     pub(crate) fn end(&mut self, ending: Ending) {
         self.stage = Stage::Ended(ending);
-        self.input = None;
+        (self.input, self.opening) = (None, None);
         if ending != Ending::Finished {
             self.is_finished = false;
             self.drop_output();
@@ -241,7 +269,7 @@ mod tests {
     /// A carrier that could not look at a stream puts it back, also if nothing but a window has come of it.
     #[test]
     fn consumed_input_is_news_until_it_is_taken() {
-        let mut carriage = Carriage::new(1);
+        let mut carriage = Carriage::new(Box::new(()));
         assert!(!carriage.has_news());
         carriage.note_consumed(3);
         assert!(carriage.has_news());
@@ -250,8 +278,8 @@ mod tests {
 
     #[test]
     fn output_of_a_stream_that_did_not_finish_is_lost() {
-        for (ending, left) in [(Ending::Aborted, 0), (Ending::Finished, 4)] {
-            let (mut carriage, mut outbox) = (Carriage::new(1), Outbox::default());
+        for (ending, left) in [(Ending::Aborted(CloseReason::Aborted), 0), (Ending::Finished, 4)] {
+            let (mut carriage, mut outbox) = (Carriage::new(Box::new(())), Outbox::default());
             outbox.push_bytes(b"rest");
             assert!(carriage.add_output(&mut outbox));
             carriage.end(ending);

@@ -7,6 +7,7 @@
 
 mod carrying;
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 
@@ -219,22 +220,24 @@ impl Extras {
 
 /// The scheduler's side.
 impl Extras {
-    /// The next stream without a process, and its ticket.
-    pub(crate) fn next_opened(&mut self) -> Option<(StreamId, u64)> {
+    /// The next stream without a process.
+    pub(crate) fn next_opened(&mut self) -> Option<StreamId> {
         loop {
             let id = self.opened.pop_front()?;
-            if let Some(ticket) = self.opened_ticket(id) {
-                return Some((id, ticket));
+            if self.is_opened(id) {
+                return Some(id);
             }
         }
     }
 
-    /// The ticket of a stream that has no process yet.
-    pub(crate) fn opened_ticket(&mut self, id: StreamId) -> Option<u64> {
-        match self.stream(id)?.carriage.stage() {
-            Stage::Opened { ticket } => Some(ticket),
-            Stage::Lives(_) | Stage::Ended(_) => None,
-        }
+    /// Whether a stream has no process yet.
+    pub(crate) fn is_opened(&mut self, id: StreamId) -> bool {
+        self.stream(id).is_some_and(|stream| stream.carriage.stage() == Stage::Opened)
+    }
+
+    /// Takes that of which the process of a stream is made.
+    pub(crate) fn take_opening(&mut self, id: StreamId) -> Option<Box<dyn Any>> {
+        self.stream(id)?.carriage.take_opening()
     }
 
     /// A stream got its process. Returns the place of its extra.
@@ -246,7 +249,7 @@ impl Extras {
 
     /// A stream without a process will have none.
     pub(crate) fn refuse(&mut self, id: StreamId, ending: Ending) {
-        if self.opened_ticket(id).is_some()
+        if self.is_opened(id)
             && let Some(index) = ExtraIndex::of(id.0)
         {
             self.end_stream(index, ending);
@@ -358,7 +361,7 @@ impl Extras {
             stream.listing = None;
             match stream.carriage.stage() {
                 Stage::Lives(process) => processes.push(process),
-                Stage::Opened { .. } | Stage::Ended(_) => self.let_go(id),
+                Stage::Opened | Stage::Ended(_) => self.let_go(id),
             }
         }
         processes

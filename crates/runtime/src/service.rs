@@ -6,6 +6,7 @@
 
 mod context;
 
+use std::any::Any;
 use std::io;
 use std::net::IpAddr;
 
@@ -101,6 +102,10 @@ pub enum Next {
     Changed,
     /// No input until it is resumed or its output has been sent. Then the unconsumed input comes first.
     Park,
+    /// As [`Next::Read`], and the process runs again in the next turn, after others: input that it left is delivered
+    /// again, and it is told [`Event::OutputDrained`] if no output waits. For a process that has done its share of this
+    /// turn.
+    Again,
     /// As [`Next::Park`], but the peer may go on sending: its input is received and kept, as far as
     /// [`Service::inbox_bytes`] allows. For a peer that sends much before it reads an answer, and would otherwise wait
     /// for this side to read while this side waits for it.
@@ -239,12 +244,12 @@ pub trait Service {
         context: &mut Context<'_, Self::Message>,
     ) -> Option<Self::Process>;
 
-    /// A process has opened a stream ([`Context::streams`]): the process of the stream, with the ticket that was given.
+    /// A process has opened a stream ([`Context::streams`]): the process of the stream, made of what was given with it.
     /// It has its own kind, deadline, input and output like a process with a connection; another process carries it.
     /// `None` refuses the stream.
     fn on_carry(
         &mut self,
-        _ticket: u64,
+        _opening: Box<dyn Any>,
         _context: &mut Context<'_, Self::Message>,
     ) -> Option<Self::Process> {
         None

@@ -7,7 +7,7 @@ use crate::close_reason::CloseReason;
 use crate::mailbox::MailCounters;
 
 /// Most kinds of process a service may name.
-pub const KINDS_MAX: usize = 8;
+pub const KINDS_MAX: usize = 12;
 
 metric::counted! {
     /// Everything one scheduler counted since it started.

@@ -3,6 +3,7 @@
 //! Owns the name of a stream and what its carrier may learn about it. [`Streams`](crate::streams::Streams) is what a
 //! carrier does with them.
 
+use crate::close_reason::CloseReason;
 use crate::slots::ProcessId;
 
 /// The name of a stream for its carrier. It is never given to another stream, and it is not the name of the stream's
@@ -37,8 +38,9 @@ pub enum NotHanded {
 pub enum Ending {
     /// Its process finished, and all its output has been taken.
     Finished,
-    /// Its process ended in another way: it aborted, panicked, or was closed. Output that was not taken is lost.
-    Aborted,
+    /// Its process ended in another way, for this reason: it aborted, panicked, or was closed. Output that was not
+    /// taken is lost.
+    Aborted(CloseReason),
     /// It never had a process: the service or the scheduler did not want one.
     Refused,
 }
@@ -57,14 +59,13 @@ pub enum OutputEnd {
 pub enum StreamOffer {
     /// Nothing now.
     Nothing,
-    /// The rest of a head ([`Output::put_head`](crate::output::Output::put_head)). It is not mixed with body bytes.
+    /// A head ([`Output::put_head`](crate::output::Output::put_head)), whole, whatever bound was given:
+    /// [`Streams::with_head`](crate::streams::Streams::with_head) takes it.
     Head {
-        /// Its length, whatever bound was given.
-        bytes: usize,
         /// Whether the output ends with it.
         then: OutputEnd,
     },
-    /// Bytes that are not a head.
+    /// Bytes that are not a head: [`Streams::take`](crate::streams::Streams::take) takes them.
     Body {
         /// How many, at most the given bound.
         bytes: usize,

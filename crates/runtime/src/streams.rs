@@ -3,7 +3,10 @@
 //! Owns the carrier's side: opening, handing input, taking output, resetting. A stream's own process sees nothing of
 //! this: it has input, output, deadlines and events like a process with a socket. Never frames bytes: the carrier does.
 
+use std::any::Any;
+
 use crate::carriage::Carriage;
+use crate::close_reason::CloseReason;
 use crate::extras::{ExtraIndex, Extras};
 use crate::limits::{STREAM_INPUT_BYTES, STREAMS_PER_PROCESS};
 use crate::output::Output;
@@ -30,12 +33,12 @@ impl<'a> Streams<'a> {
         Self { carrier, extra, extras, output }
     }
 
-    /// Opens a stream. [`Service::on_carry`](crate::service::Service::on_carry) makes its process later in this turn,
-    /// with this ticket; input may be handed to it at once.
+    /// Opens a stream. [`Service::on_carry`](crate::service::Service::on_carry) makes its process of this opening later
+    /// in this turn; input may be handed to it at once. If the stream ends before, the opening is dropped.
     ///
     /// # Errors
     /// If there is no room for another one, or this process cannot carry any.
-    pub fn open(&mut self, ticket: u64) -> Result<StreamId, NotOpened> {
+    pub fn open(&mut self, opening: Box<dyn Any>) -> Result<StreamId, NotOpened> {
         let index = match *self.extra {
             Some(index) => index,
             None => self.extras.claim(self.carrier).ok_or(NotOpened::TooMany)?,
@@ -48,7 +51,7 @@ impl<'a> Streams<'a> {
         if extra.carries() >= STREAMS_PER_PROCESS {
             return Err(NotOpened::TooMany);
         }
-        self.extras.open_stream(self.carrier, index, ticket).ok_or(NotOpened::TooMany)
+        self.extras.open_stream(self.carrier, index, opening).ok_or(NotOpened::TooMany)
     }
 
     /// The number of streams that this process carries.
@@ -117,7 +120,7 @@ impl<'a> Streams<'a> {
     /// The next unit of a stream: a head, or at most so many bytes of a body.
     pub fn waiting(&mut self, stream: StreamId, most: usize) -> StreamOffer {
         let Some(carriage) = self.carriage(stream) else {
-            return StreamOffer::Ended(Ending::Aborted);
+            return StreamOffer::Ended(Ending::Aborted(CloseReason::Failed));
         };
         let waiting = carriage.waiting(most);
         match waiting {
@@ -128,12 +131,33 @@ impl<'a> Streams<'a> {
         waiting
     }
 
-    /// Moves so many bytes from a stream to the output of this process, long ones without copying. At most what
-    /// [`waiting`](Self::waiting) has just said.
+    /// Reads the head that [`waiting`](Self::waiting) has just said, and drops it. The output of this process is lent
+    /// for what becomes of it. `None`: there is no head.
+    pub fn with_head<T>(
+        &mut self,
+        stream: StreamId,
+        read: impl FnOnce(&[u8], &mut Output) -> T,
+    ) -> Option<T> {
+        let carriage = self.extras.carriage_for((*self.extra)?, stream)?;
+        let head = carriage.take_head()?;
+        let result = read(&head, self.output);
+        self.after_taking(stream);
+        Some(result)
+    }
+
+    /// Moves so many bytes of a body from a stream to the output of this process, long ones without copying. At most
+    /// what [`waiting`](Self::waiting) has just said.
     pub fn take(&mut self, stream: StreamId, bytes: usize) {
         let Some(own) = *self.extra else { return };
         let Some(carriage) = self.extras.carriage_for(own, stream) else { return };
-        if carriage.take(bytes, self.output) {
+        carriage.take(bytes, self.output);
+        self.after_taking(stream);
+    }
+
+    /// Lets go of a stream whose output has ended; another goes on.
+    fn after_taking(&mut self, stream: StreamId) {
+        let Some(carriage) = self.carriage(stream) else { return };
+        if carriage.is_over() {
             self.extras.let_go(stream);
             return;
         }
@@ -141,6 +165,21 @@ impl<'a> Streams<'a> {
         self.extras.wake(stream);
         if has_more {
             self.extras.put_back(stream);
+        }
+    }
+
+    /// The output of a stream waits for that of others, not for its client: the time since it was taken last does not
+    /// count against the client.
+    pub fn excuse(&mut self, stream: StreamId) {
+        if let Some(carriage) = self.carriage(stream) {
+            carriage.excuse();
+        }
+    }
+
+    /// Gives back the memory of lists, if this process carries no stream now.
+    pub fn shrink(&mut self) {
+        if let Some(index) = *self.extra {
+            self.extras.forget_empty_list(index);
         }
     }
 

@@ -20,7 +20,7 @@ use files::rules::{
     RootIndex,
 };
 use http::limits::ANSWER_DEADLINE;
-use http::{HttpSettings, ListenerRules, TrustedProxies};
+use http::{HttpSettings, ListenerRules, PriorKnowledge, TrustedProxies};
 use local::DatabaseRequirements;
 use pages::fetch::FetchTrust;
 use pages::{PageRoot, PageSet, Places, Secret, SetIndex};
@@ -351,6 +351,11 @@ fn settings_of(config: &Config) -> HttpSettings {
             .iter()
             .map(|listener| ListenerRules {
                 proxy_protocol_from: listener.proxy_protocol_from.clone().into(),
+                prior_knowledge: if listener.h2c {
+                    PriorKnowledge::Served
+                } else {
+                    PriorKnowledge::Refused
+                },
             })
             .collect(),
         slow_ns: config.log.slow.map(nanoseconds),

@@ -333,10 +333,13 @@ fn refused(listener: &ListenerSettings, why: Why) -> TlsError {
 
 /// HTTP/1.1 as handshakes call it.
 const HTTP: &[&str] = &["http/1.1"];
+/// The same behind HTTP/2, which is better for a client that has the choice.
+const HTTP2: &[&str] = &["h2", "http/1.1"];
 
 /// What the protocol of a listener is called in a handshake (RFC 7301).
 fn protocols_of(listener: &ListenerSettings) -> &'static [&'static str] {
     match listener.protocol {
+        Protocol::Http if listener.http2 => HTTP2,
         Protocol::Http => HTTP,
         Protocol::Resp => &[],
     }

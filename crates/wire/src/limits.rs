@@ -202,3 +202,23 @@ pub const NATS_LINE_SIZE: usize = 64 * 1024;
 
 /// 10 digits of the size of a message.
 pub const NATS_SIZE_DIGITS: usize = 10;
+
+// ---- HPACK ----
+
+/// 4,096 bytes of the table that a peer may fill, and of that which we fill at a peer: the size without any setting
+/// (RFC 9113, 6.5.2). A peer that makes it larger than was agreed: COMPRESSION_ERROR, and the connection ends.
+pub const HPACK_TABLE_BYTES: usize = 4_096;
+
+/// Maximum bytes of a table that can be agreed to (64 KiB less one), because its places are 16-bit numbers. A larger
+/// one counts as this.
+pub const HPACK_TABLE_BYTES_MAX: usize = 65_535;
+
+/// 32 fields that an encoder tells its peer to keep. Beyond: the oldest one is not used any more.
+pub const HPACK_KEPT_FIELDS: usize = 32;
+
+/// 2 KiB of these fields, each with 32 bytes more. Beyond: the oldest ones are not used any more.
+pub const HPACK_KEPT_BYTES: usize = 2_048;
+
+/// Bytes of a field that is worth being kept, with 32 bytes more (512). A longer one is written each time, because it
+/// would drive out a dozen others.
+pub const HPACK_KEPT_FIELD_BYTES: usize = 512;

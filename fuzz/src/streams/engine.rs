@@ -2,9 +2,11 @@
 //!
 //! Owns the service, and the form of commands and of what its client receives. Knows no answer.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 
 use http::{HeadLimits, HeadValues, Http, KeptHead, Method, Scheme, Stream, StreamContent};
+use runtime::output::Output;
 use runtime::service::{
     CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
@@ -134,7 +136,7 @@ impl Carrier {
         let mut streams = context.streams();
         match command {
             Command::Open(request) if self.streams.len() < STREAMS => {
-                let id = streams.open(request as u64).expect("there is room");
+                let id = streams.open(Box::new(request)).expect("there is room");
                 self.numbers.insert(id, self.streams.len());
                 self.streams.push(Some(Held { id, window: WINDOW }));
             }
@@ -188,21 +190,28 @@ impl Carrier {
     fn pump_one(&mut self, number: usize, context: &mut Context<'_, NoMessage>) -> bool {
         let Some(held) = self.held(number) else { return true };
         let _consumed = context.streams().take_consumed(held.id);
-        let (part, bytes, then) = match context.streams().waiting(held.id, held.window) {
+        let then = match context.streams().waiting(held.id, held.window) {
             StreamOffer::Nothing | StreamOffer::Body { bytes: 0, .. } => return false,
-            StreamOffer::Head { bytes, then } => (Part::Head, bytes, then),
-            StreamOffer::Body { bytes, then } => (Part::Body, bytes, then),
+            StreamOffer::Head { then } => {
+                let put = |head: &[u8], output: &mut Output| {
+                    Part::Head.put(number, head.len(), output.buffer());
+                    output.put(head);
+                };
+                context.streams().with_head(held.id, put).expect("a head waits");
+                then
+            }
+            StreamOffer::Body { bytes, then } => {
+                held.window -= bytes;
+                Part::Body.put(number, bytes, context.output.buffer());
+                context.streams().take(held.id, bytes);
+                then
+            }
             StreamOffer::Ended(ending) => {
                 let part = if ending == Ending::Finished { Part::End } else { Part::Reset };
                 part.put(number, 0, context.output.buffer());
                 return true;
             }
         };
-        if part == Part::Body {
-            held.window -= bytes;
-        }
-        part.put(number, bytes, context.output.buffer());
-        context.streams().take(held.id, bytes);
         if then == OutputEnd::Ends {
             Part::End.put(number, 0, context.output.buffer());
         }
@@ -245,8 +254,12 @@ impl Service for Engine {
         Some(Process::Carrier(Box::new(Carrier { streams, numbers })))
     }
 
-    fn on_carry(&mut self, ticket: u64, _: &mut Context<'_, NoMessage>) -> Option<Process> {
-        let head = head_of(usize::try_from(ticket).ok()?)?;
+    fn on_carry(
+        &mut self,
+        opening: Box<dyn Any>,
+        _: &mut Context<'_, NoMessage>,
+    ) -> Option<Process> {
+        let head = head_of(*opening.downcast().ok()?)?;
         Some(Process::Stream(Stream::new(head, self.peer?, ListenerIndex(0), None)))
     }
 

@@ -13,6 +13,7 @@ const CONFORMANCE_EXAMPLES: &str = "Examples:
   velodrome bench conformance 127.0.0.1:8080 --offers file=/index.html --only range --exchanges
   velodrome bench conformance 127.0.0.1:8080 --only chunked --json
   velodrome bench conformance https://127.0.0.1:8443 -k --offers file=/index.html
+  velodrome bench conformance --h2 https://127.0.0.1:8443 -k --offers file=/index.html
 
 Which requirements can be tested depends on the capabilities of the server: file, empty-file, \
 directory, missing, echo, redirect, dotfile, outside-link and precompressed are paths, body-limit \
@@ -28,6 +29,9 @@ pub(crate) struct Conformance {
     /// Value of the Host field [default: ADDR].
     #[arg(long, value_name = "NAME")]
     pub(crate) host: Option<String>,
+    /// Test the requirements of HTTP/2, with prior knowledge, or by ALPN for https.
+    #[arg(long)]
+    pub(crate) h2: bool,
     /// A capability of the server. May be repeated.
     #[arg(long, value_name = "WHAT=VALUE")]
     pub(crate) offers: Vec<String>,

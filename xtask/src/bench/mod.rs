@@ -7,6 +7,7 @@
 
 mod accounting;
 mod brokers;
+mod cluster;
 mod contender;
 mod flood;
 mod generator;
@@ -91,6 +92,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
         Some("store") => store::run(words, arguments),
         Some("million") => million::run(words, arguments),
         Some("memory") => memory::run(words, arguments),
+        Some("cluster") => cluster::run(words, arguments),
         Some(other) => Err(Failure::Usage(format!("there is no bench `{other}`"))),
         None => Err(Failure::Usage("name a bench".to_owned())),
     }

@@ -12,7 +12,7 @@ use crate::conformance::site::Site;
 use crate::failure::Failure;
 
 /// The largest body in bytes that the echo path accepts, here and in our own service.
-const BODY_LIMIT_BYTES: u32 = 65_536;
+pub(crate) const BODY_LIMIT_BYTES: u32 = 65_536;
 
 /// The addresses of a run.
 #[derive(Clone, Copy)]

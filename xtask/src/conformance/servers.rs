@@ -8,6 +8,7 @@ use std::process::Command;
 
 use crate::client;
 use crate::conformance::configurations::{Addresses, apache2, caddy, haproxy, nginx, serve};
+use crate::conformance::frame_configurations;
 use crate::conformance::site::Site;
 use crate::failure::Failure;
 use crate::process::{self, Guarded};
@@ -27,6 +28,18 @@ const SITE: &[Offer] = &[
 const PRECOMPRESSED: &[Offer] = &["precompressed=/packed.txt"];
 const BODIES: &[Offer] = &["echo=/echo", "body-limit=65536"];
 const EVERYTHING: &[&[Offer]] = &[PLAIN, SITE, PRECOMPRESSED, BODIES];
+
+/// All that cases of HTTP/2 need.
+const FRAMES: &[&[Offer]] = &[PLAIN, BODIES];
+
+/// Which requirements are tried.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    /// HTTP/1.1.
+    One,
+    /// HTTP/2.
+    Two,
+}
 
 /// The name of our own server.
 pub(crate) const OURS: &str = "velodrome";
@@ -78,6 +91,52 @@ pub(crate) const OTHERS: [Server; 4] = [
     },
 ];
 
+/// The servers that are tried with HTTP/2, ours first.
+pub(crate) const OVER_FRAMES: [Server; 6] = [
+    Server {
+        name: OURS,
+        note: "`velodrome serve` with `h2c = true`; bodies are sent back by `examples/reflect.rs` behind its proxy",
+        version: "--version",
+        offers: FRAMES,
+        command: frame_configurations::velodrome,
+    },
+    Server {
+        name: "nginx",
+        note: "one process, `listen ... http2`",
+        version: "-v",
+        offers: FRAMES,
+        command: frame_configurations::nginx,
+    },
+    Server {
+        name: "h2o",
+        note: "one thread",
+        version: "--version",
+        offers: FRAMES,
+        command: frame_configurations::h2o,
+    },
+    Server {
+        name: "apache2",
+        note: "mpm_event with mod_http2",
+        version: "-v",
+        offers: FRAMES,
+        command: frame_configurations::apache2,
+    },
+    Server {
+        name: "caddy",
+        note: "`protocols h1 h2c`",
+        version: "version",
+        offers: FRAMES,
+        command: frame_configurations::caddy,
+    },
+    Server {
+        name: "haproxy",
+        note: "a proxy before our file server",
+        version: "-v",
+        offers: FRAMES,
+        command: frame_configurations::haproxy,
+    },
+];
+
 /// A running server; it ends when dropped.
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
@@ -102,11 +161,12 @@ impl Ours {
         let address = server::free_address()?;
         let words = serve(site, address)?;
         let offers = &[PLAIN, SITE, PRECOMPRESSED];
-        let files = launch("velodrome", &program, &words, site, address, offers)?;
+        let files = launch("velodrome", &program, &words, site, address, offers, Protocol::One)?;
         let program = programs.join("examples/reflect");
         let address = server::free_address()?;
         let words = [address.to_string()];
-        let echo = launch("reflect", &program, &words, site, address, &[PLAIN, BODIES])?;
+        let offers = &[PLAIN, BODIES];
+        let echo = launch("reflect", &program, &words, site, address, offers, Protocol::One)?;
         Ok(Ours { files, echo, version })
     }
 }
@@ -125,11 +185,12 @@ impl Server {
         program: &Path,
         site: &Site,
         ours: &Ours,
+        protocol: Protocol,
     ) -> Result<Running, Failure> {
         let own = server::free_address()?;
         let addresses = Addresses { own, files: ours.files.address, echo: ours.echo.address };
         let words = (self.command)(site, &addresses)?;
-        launch(self.name, program, &words, site, own, self.offers)
+        launch(self.name, program, &words, site, own, self.offers, protocol)
     }
 }
 
@@ -140,6 +201,7 @@ fn launch(
     site: &Site,
     address: SocketAddr,
     offers: &[&[Offer]],
+    protocol: Protocol,
 ) -> Result<Running, Failure> {
     let program = program.display().to_string();
     let mut command = server::leashed(&[&program]);
@@ -148,7 +210,11 @@ fn launch(
     for variable in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"] {
         command.env(variable, site.folder());
     }
-    let request = client::request(address, "/sample.txt");
+    let request = match protocol {
+        Protocol::One => client::request(address, "/sample.txt"),
+        // It listens: that is all that a client of HTTP/1.1 can see.
+        Protocol::Two => String::new(),
+    };
     let guarded = server::start(command, name, site.folder(), address, request.as_bytes())
         .map_err(|failure| Failure::Work(format!("{name}: {failure}")))?;
     let offers = offers.concat().iter().map(|offer| format!("--offers={offer}")).collect();

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::conformance::servers::Protocol;
 use crate::failure::Failure;
 
 /// The lines in the document between which the tables are.
 const BEGIN: &str = "<!-- written by cargo xtask conformance --write -->";
+const BEGIN_FRAMES: &str = "<!-- HTTP/2, written by cargo xtask conformance --write -->";
 const END: &str = "<!-- end of what is written -->";
 
 /// The results of one server.
@@ -145,14 +147,18 @@ fn section_key(section: &str) -> (bool, Vec<u32>, String) {
 }
 
 /// The document with the tables in their place.
-pub(crate) fn put(document: &str, tables: &str) -> Result<String, Failure> {
+pub(crate) fn put(document: &str, protocol: Protocol, tables: &str) -> Result<String, Failure> {
+    let begin = match protocol {
+        Protocol::One => BEGIN,
+        Protocol::Two => BEGIN_FRAMES,
+    };
     let places = document
-        .split_once(BEGIN)
+        .split_once(begin)
         .and_then(|(before, rest)| rest.split_once(END).map(|(_, behind)| (before, behind)));
     let Some((before, behind)) = places else {
-        return Err(Failure::Work(format!("the document has no `{BEGIN}` with `{END}` behind it")));
+        return Err(Failure::Work(format!("the document has no `{begin}` with `{END}` behind it")));
     };
-    Ok(format!("{before}{BEGIN}\n\n{tables}\n{END}{behind}"))
+    Ok(format!("{before}{begin}\n\n{tables}\n{END}{behind}"))
 }
 
 #[cfg(test)]
@@ -200,8 +206,8 @@ mod tests {
     #[test]
     fn tables_are_put_where_the_old_ones_were() {
         let document = format!("before\n{BEGIN}\nold\n{END}\nbehind\n");
-        let put_in = put(&document, "new\n").expect("both marks are there");
+        let put_in = put(&document, Protocol::One, "new\n").expect("both marks are there");
         assert_eq!(put_in, format!("before\n{BEGIN}\n\nnew\n\n{END}\nbehind\n"));
-        assert!(put("before", "new").is_err());
+        assert!(put("before", Protocol::Two, "new").is_err());
     }
 }

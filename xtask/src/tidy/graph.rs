@@ -187,6 +187,8 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-fuzz", "velodrome-world", Use::Always),
     ("velodrome-bench", "velodrome-runtime", Use::Always),
     ("velodrome-bench", "velodrome-wire", Use::Always),
+    // Answers over HTTP/2 are compressed with HPACK.
+    ("velodrome-conformance", "velodrome-wire", Use::Always),
     // Threads are pinned, and what they used of their core is read from the kernel.
     ("velodrome-bench", "velodrome-sys", Use::Always),
     ("velodrome", "velodrome-bench", Use::Always),

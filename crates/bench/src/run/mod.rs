@@ -84,21 +84,22 @@ pub fn requests(
     command: Vec<String>,
     mut look: impl FnMut(&RunProgress),
 ) -> Result<Report, RunError> {
-    requests_from(plan, command, None, |moment| {
+    let soon = || Ok(monotonic_ns() + START_NS);
+    requests_from(plan, command, soon, |moment| {
         look(moment);
         Continuation::GoOn
     })
 }
 
-/// The same as part of a measurement of several generators: the first run begins at `start_ns` of the monotonic clock,
-/// and `look` may end the measurement.
+/// The same as part of a measurement of several generators: `begin` agrees on the moment of the monotonic clock at
+/// which a run begins, when this generator is ready for it, and `look` may end the measurement.
 ///
 /// # Errors
-/// If the threads of a run cannot be set up.
+/// If the threads of a run cannot be set up, or the generators do not agree.
 pub fn requests_from(
     plan: &LoadPlan,
     command: Vec<String>,
-    start_ns: Option<u64>,
+    mut begin: impl FnMut() -> Result<u64, RunError>,
     mut look: impl FnMut(&RunProgress) -> Continuation,
 ) -> Result<Report, RunError> {
     let interrupts = Interrupts::block();
@@ -106,7 +107,7 @@ pub fn requests_from(
     // Before any thread is pinned: the affinity is the one given to the generator.
     let host = HostFacts::read();
     let work = Arc::new(Work::new(plan.clone()));
-    let (runs, ended) = all(&work, start_ns, &interrupts, &mut look)?;
+    let (runs, ended) = all(&work, &mut begin, &interrupts, &mut look)?;
     let verb = if plan.store.is_some() { "store" } else { "http" };
     let plan = describe::plan(plan, verb);
     Ok(Report::of(Measured { begun_unix_s, command, plan, ended, host, runs, hold: None }))
@@ -114,14 +115,14 @@ pub fn requests_from(
 
 fn all(
     work: &Arc<Work>,
-    mut start_ns: Option<u64>,
+    begin: &mut impl FnMut() -> Result<u64, RunError>,
     interrupts: &Interrupts,
     look: &mut impl FnMut(&RunProgress) -> Continuation,
 ) -> Result<(Vec<RunMeasured>, Ended), RunError> {
     let count = work.plan().runs.max(1);
     let mut runs = Vec::new();
     for run in 1..=count {
-        let (measured, wish) = once(work, run, start_ns.take(), interrupts, look)?;
+        let (measured, wish) = once(work, run, begin, interrupts, look)?;
         runs.extend(measured);
         if wish == Continuation::End {
             return Ok((runs, Ended::Interrupted));
@@ -149,14 +150,14 @@ struct Reading {
 fn once(
     work: &Arc<Work>,
     run: u32,
-    start_ns: Option<u64>,
+    begin: &mut impl FnMut() -> Result<u64, RunError>,
     interrupts: &Interrupts,
     look: &mut impl FnMut(&RunProgress) -> Continuation,
 ) -> Result<(Option<RunMeasured>, Continuation), RunError> {
     let plan = work.plan();
     let servers = servers(plan);
     // Only now: finding the servers among many processes may take longer than a short run.
-    let start_ns = start_ns.unwrap_or_else(|| monotonic_ns() + START_NS);
+    let start_ns = begin()?;
     let window = MeasuredWindow::new(start_ns, plan.warmup, plan.duration);
     let mut generator = stand(work, Some(window))?;
     generator.launched.start();

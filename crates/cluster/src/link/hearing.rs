@@ -88,7 +88,9 @@ impl NatsLink {
             return Err(LinkFault::WantsEncryption);
         }
         self.connection += 1;
-        let inbox = format!("_INBOX.{:016x}{:016x}", self.random.u64(..), self.random.u64(..));
+        // Answers to another link must not come here, whatever seeds both have.
+        let (node, link) = (self.plan.node.0, self.seat.number);
+        let inbox = format!("_INBOX.{node:x}-{link}-{:016x}", self.random.u64(..));
         self.speech.begin(inbox);
         let introduction = introduce(&self.plan, &self.info);
         self.speech.say(&NatsClientSaid::Connect(&introduction));
@@ -244,6 +246,10 @@ impl NatsLink {
                 let with = (&mut self.speech, &mut self.streams, &self.subjects);
                 let result = self.reads.on_answer((read, number), headers, message.payload, with);
                 self.report_reads(result);
+            }
+            Request::Lease(lease) => {
+                self.speech.close(number);
+                self.leases.on_answer((lease, number), headers, message.payload, now_ms);
             }
             Request::Question(query) => {
                 let is_unheard = headers.status() == Some(503);

@@ -17,6 +17,7 @@ use crate::confirmations::Confirmations;
 use crate::fault::LinkFault;
 use crate::following::Following;
 use crate::handshake::NatsInfo;
+use crate::leases::Leases;
 use crate::limits::{HANDSHAKE_MS, QUIET_MS, SILENCE_MS};
 use crate::mail::{Mail, StoreMailNews};
 use crate::nodes::{NodeView, Nodes};
@@ -24,7 +25,7 @@ use crate::plan::{ClusterPlan, LinkSeat, NatsServer};
 use crate::questions::Questions;
 use crate::reads::{ReadResult, Reads};
 use crate::servers::Servers;
-use crate::speech::{Said, Speech};
+use crate::speech::Speech;
 use crate::stats::LinkStats;
 use crate::streams::{Duty, Streams};
 use crate::subjects::Subjects;
@@ -89,6 +90,7 @@ pub struct NatsLink {
     nodes: Nodes,
     questions: Questions,
     mail: Mail,
+    leases: Leases,
     /// The number of the present connection, or the last one.
     connection: u64,
     heard_ms: u64,
@@ -122,6 +124,7 @@ impl NatsLink {
             nodes: Nodes::default(),
             questions: Questions::default(),
             mail: Mail::default(),
+            leases: Leases::of(format!("{:x}.{}", plan.node.0, seat.number)),
             connection: 0,
             heard_ms: now_ms,
             asked_ms: now_ms,
@@ -241,6 +244,7 @@ impl NatsLink {
         for (query, _) in self.questions.take_late(u64::MAX) {
             self.news.push(ClusterNews::QueryOver { query });
         }
+        self.leases.forget_asked();
         self.speech.begin(String::new());
     }
 
@@ -250,6 +254,7 @@ impl NatsLink {
             let farewell = Nodes::farewell(&self.plan, self.seat, self.connection);
             let _sent = self.speech.publish(&self.subjects.nodes(), &farewell);
         }
+        self.want_leases(&[], self.heard_ms);
         self.presence = Presence::Leaving;
     }
 
@@ -265,6 +270,7 @@ impl NatsLink {
     /// If the connection is to be closed.
     pub fn on_time(&mut self, now_ms: u64) -> Result<(), LinkFault> {
         self.refuse_late(now_ms);
+        self.leases.let_go(now_ms);
         match self.stage {
             Stage::Pausing { .. } => Ok(()),
             Stage::Dialing { since_ms }
@@ -313,6 +319,8 @@ impl NatsLink {
         self.confirmations.ask(&mut self.speech);
         self.reads.begin(&mut self.streams, &self.subjects, now_ms);
         self.streams.ask(&mut self.speech, &self.subjects, now_ms);
+        let is_known = |shard| self.streams.is_known(shard);
+        self.leases.ask(&mut self.speech, &self.subjects, is_known, now_ms);
         self.send_commits(now_ms);
         self.send_mail();
     }
@@ -333,11 +341,12 @@ impl NatsLink {
         };
         let of_up = self.is_up().then(|| {
             let nodes = self.nodes.next_due_ms();
-            let rest = [self.questions.next_due_ms(), self.reads.next_due_ms()];
+            let rest =
+                [self.questions.next_due_ms(), self.reads.next_due_ms(), self.leases.next_due_ms()];
             let all = rest.into_iter().chain([nodes, self.streams.next_due_ms()]);
             all.flatten().min()
         });
-        let due = [of_up.flatten(), self.commits.next_due_ms()];
+        let due = [of_up.flatten(), self.commits.next_due_ms(), self.leases.next_end_ms()];
         due.into_iter().flatten().chain([of_stage]).min()
     }
 
@@ -378,17 +387,5 @@ impl NatsLink {
                 }
             });
         }
-    }
-
-    /// Publishes what nobody answers, and counts what could not be.
-    fn tell(&mut self, subject: &str, payload: &[u8]) -> Said {
-        let is_too_long = payload.len() > self.info.max_payload;
-        let said = if self.is_up() && !is_too_long {
-            self.speech.publish(subject, payload)
-        } else {
-            Said::NoRoom
-        };
-        self.stats.dropped += u64::from(said == Said::NoRoom);
-        said
     }
 }

@@ -96,6 +96,17 @@ impl NatsLink {
         self.following.follow_mail(store);
     }
 
+    /// From now on this link wants these leases, and no others.
+    pub fn want_leases(&mut self, names: &[String], now_ms: u64) {
+        self.leases.want(names, &mut self.speech, &self.subjects, now_ms);
+    }
+
+    /// Whether of all nodes this one may do what the name stands for, now.
+    #[must_use]
+    pub fn holds_lease(&self, name: &str, now_ms: u64) -> bool {
+        self.leases.is_held(name, now_ms)
+    }
+
     pub(super) fn send_mail(&mut self) {
         let max = self.info.max_payload;
         if !self.mail.send(&mut self.speech, &self.subjects, max, &mut self.stats) {
@@ -109,6 +120,18 @@ impl NatsLink {
             self.events.push(LinkEvent::Problem(problem.clone()));
             self.problem = Some(problem);
         }
+    }
+
+    /// Publishes what nobody answers, and counts what could not be.
+    pub(super) fn tell(&mut self, subject: &str, payload: &[u8]) -> Said {
+        let is_too_long = payload.len() > self.info.max_payload;
+        let said = if self.is_up() && !is_too_long {
+            self.speech.publish(subject, payload)
+        } else {
+            Said::NoRoom
+        };
+        self.stats.dropped += u64::from(said == Said::NoRoom);
+        said
     }
 
     /// All orders of a turn were given: sends what may be sent.

@@ -19,14 +19,14 @@ use cluster::{ClusterPlan, LinkFault, NatsCredentials, NatsLink, NatsLogin, User
 use crate::plan::{SEAT, plan, short};
 
 /// A server that ends with the test.
-struct Server {
+pub(crate) struct Server {
     child: Child,
-    port: u16,
+    pub(crate) port: u16,
 }
 
 impl Server {
     /// Starts one with JetStream. `None`: it is not installed.
-    fn start(more: &[&str]) -> Option<Self> {
+    pub(crate) fn start(more: &[&str]) -> Option<Self> {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         Self::start_at(port, more)
     }
@@ -65,24 +65,26 @@ impl Drop for Server {
 }
 
 /// A link with its connection.
-struct Node {
-    link: NatsLink,
+pub(crate) struct Node {
+    pub(crate) link: NatsLink,
     connection: Option<TcpStream>,
     input: Vec<u8>,
-    begun: Instant,
+    pub(crate) begun: Instant,
+    /// How much faster than time its clock runs.
+    pub(crate) pace: u64,
     heard: Vec<String>,
     news: Vec<ClusterNews>,
 }
 
 impl Node {
-    fn new(plan: Arc<ClusterPlan>) -> Self {
+    pub(crate) fn new(plan: Arc<ClusterPlan>) -> Self {
         let link = NatsLink::new(plan, SEAT, fastrand_seed(), 0);
         let (begun, input) = (Instant::now(), Vec::new());
-        Self { link, connection: None, input, begun, heard: Vec::new(), news: Vec::new() }
+        Self { link, connection: None, input, begun, pace: 1, heard: Vec::new(), news: Vec::new() }
     }
 
-    fn now_ms(&self) -> u64 {
-        u64::try_from(self.begun.elapsed().as_millis()).unwrap()
+    pub(crate) fn now_ms(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_millis()).unwrap() * self.pace
     }
 
     fn close(&mut self, why: LinkFault) {
@@ -92,7 +94,7 @@ impl Node {
     }
 
     /// Does what can be done now.
-    fn turn(&mut self) {
+    pub(crate) fn turn(&mut self) {
         let now_ms = self.now_ms();
         if let Some(server) = self.link.dial(now_ms) {
             match TcpStream::connect((&*server.host, server.port)) {

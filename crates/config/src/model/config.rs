@@ -227,6 +227,10 @@ pub struct ListenerSettings {
     pub mode: u32,
     /// The encryption of its connections; `None`: they are plain.
     pub tls: Option<Tls>,
+    /// Whether clients may choose HTTP/2 in the handshake of TLS.
+    pub http2: bool,
+    /// Whether clients of plain connections may begin with HTTP/2.
+    pub h2c: bool,
 }
 
 /// Whether the clients of a listener must authenticate.
@@ -242,7 +246,7 @@ pub enum Authentication {
 /// The protocol of a listener's connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Protocol {
-    /// HTTP/1.1 and HTTP/1.0.
+    /// HTTP/2, HTTP/1.1 and HTTP/1.0.
     #[default]
     Http,
     /// RESP2 and RESP3, the protocol of Redis clients.

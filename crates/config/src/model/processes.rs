@@ -13,8 +13,20 @@ pub struct SiteProcess {
     pub module: String,
     /// When it starts.
     pub begins: ProcessBegin,
+    /// On how many servers of a cluster it runs.
+    pub reach: ProcessReach,
     /// Its place in the file.
     pub place: TextPosition,
+}
+
+/// On how many servers of a cluster a process of a site runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ProcessReach {
+    /// On each.
+    #[default]
+    Server,
+    /// On one of them at a time.
+    Cluster,
 }
 
 /// When a process of a site starts.

@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
 mod data;
+mod frames_data;
 mod nginx;
+mod nginx_frames;
 mod nginx_server;
 mod response_parser;
 mod runner;

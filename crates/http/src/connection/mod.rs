@@ -7,6 +7,7 @@
 mod after;
 mod body;
 mod forwarded_head;
+mod prior_knowledge;
 mod probe;
 mod proxy_header;
 mod received;
@@ -50,6 +51,8 @@ enum Phase {
     Head(u32),
     /// A request is not answered yet: its body arrives, or the application has to be asked again.
     Underway,
+    /// The client speaks HTTP/2: see [`Connection::to_http2`].
+    Http2,
     /// The last reply was sent.
     Over,
 }
@@ -143,7 +146,7 @@ impl Connection {
     ) -> Next {
         self.scheme = Scheme::Https;
         context.set_deadline_after_ms(http.settings().header_deadline_ms);
-        Next::Read
+        self.after_handshake(context)
     }
 
     /// Handles received bytes: as many requests as they contain. Called from [`runtime::service::Service::on_input`] of
@@ -179,6 +182,7 @@ impl Connection {
                 Phase::Proxy => self.take_proxy_header(http, rest),
                 Phase::Idle | Phase::Head(_) => self.take_head(http, rest, slots, context),
                 Phase::Underway => self.take_body(http, rest, context),
+                Phase::Http2 => Progress { consumed: 0, next: Next::Changed },
                 Phase::Over => Progress { consumed: 0, next: Next::Linger },
             };
             consumed += step.consumed;
@@ -230,6 +234,9 @@ impl Connection {
                 NEEDS_MORE
             }
             Err(refusal) => {
+                if let Some(progress) = self.take_preface(http, input, context) {
+                    return progress;
+                }
                 self.refuse(http, refusal.status(), input, context);
                 Progress { consumed: input.len(), next: Next::Linger }
             }
@@ -336,7 +343,7 @@ impl Connection {
     /// would park again at once, be told again that the peer has ended, and so on forever.
     fn unchanged<M>(&self, context: &Context<'_, M>) -> Next {
         match self.phase {
-            Phase::Over => Next::Finish,
+            Phase::Http2 | Phase::Over => Next::Finish,
             Phase::Underway if self.reads_nothing() => Next::Park,
             Phase::Proxy | Phase::Idle | Phase::Head(_) | Phase::Underway => {
                 if context.output_is_full() { Next::Park } else { Next::Read }
@@ -365,7 +372,7 @@ impl Connection {
             }
             // The deadlines of a request are its own.
             Phase::Underway => self.unchanged(context),
-            Phase::Over => Next::Finish,
+            Phase::Http2 | Phase::Over => Next::Finish,
         }
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! A block is the number of bytes that follow (4 bytes), the status (2), and for each field the length of its name
 //! (2) and value (4), its name in lower case, and its value. Numbers are big-endian. A field that is about an HTTP/1
-//! connection is left out (RFC 9113, 8.2.2).
+//! connection is left out (RFC 9113, 8.2.2). Trailers are a block behind the body, with 0 for the status.
 
 use wire::http::kept::is_of_connection;
 use wire::http::response::{InvalidField, check_field};
@@ -24,6 +24,12 @@ impl BlockWriter {
         self.0.clear();
         self.0.extend_from_slice(&[0; SIZE]);
         self.0.extend_from_slice(&status.code().to_be_bytes());
+    }
+
+    /// Begins the block of trailers.
+    pub(super) fn begin_trailers(&mut self) {
+        self.0.clear();
+        self.0.extend_from_slice(&[0; SIZE + 2]);
     }
 
     /// Adds a field after checking it.
@@ -69,13 +75,13 @@ impl BlockWriter {
 ///
 /// let bytes = b"\0\0\0\x0f\0\xc8\0\x04\0\0\0\x03etag\"1\"the body";
 /// let (block, body) = HeadBlock::split(bytes).expect("it is whole");
-/// assert_eq!(block.status().code(), 200);
+/// assert_eq!(block.status().map(|status| status.code()), Some(200));
 /// assert_eq!(block.fields().collect::<Vec<_>>(), [("etag", &b"\"1\""[..])]);
 /// assert_eq!(body, b"the body");
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct HeadBlock<'b> {
-    status: Status,
+    status: Option<Status>,
     fields: &'b [u8],
 }
 
@@ -87,13 +93,16 @@ impl<'b> HeadBlock<'b> {
         let (block, rest) =
             rest.split_at_checked(usize::try_from(u32::from_be_bytes(*size)).ok()?)?;
         let (status, fields) = block.split_first_chunk()?;
-        let status = Status::from_code(u16::from_be_bytes(*status))?;
+        let status = match u16::from_be_bytes(*status) {
+            0 => None,
+            code => Some(Status::from_code(code)?),
+        };
         Some((Self { status, fields }, rest))
     }
 
-    /// The status; 1xx is interim, and another block follows.
+    /// The status; 1xx is interim, and another block follows. `None`: these are trailers, which follow the body.
     #[must_use]
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> Option<Status> {
         self.status
     }
 

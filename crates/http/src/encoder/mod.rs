@@ -8,6 +8,8 @@ mod parts;
 mod text;
 
 use runtime::output::Output;
+use wire::http::body::write_last_chunk;
+use wire::http::fields::FieldList;
 use wire::http::head::{Fields, HttpVersion};
 use wire::http::response::{InvalidField, append_field, append_status_line};
 use wire::http::status::{Class, Status};
@@ -269,6 +271,29 @@ impl Encoder {
         match self {
             Self::Text { .. } => output.put(b"\r\n"),
             Self::Blocks { .. } => put_head(output, parts.block().finish()),
+        }
+    }
+
+    /// Ends the parts of a body with trailers, if it is framed so that they can follow.
+    pub(super) fn end_parts(
+        framing: StreamFraming,
+        trailers: &FieldList,
+        parts: &mut ReplyParts,
+        output: &mut Output,
+    ) {
+        match framing {
+            StreamFraming::Chunked => write_last_chunk(output.buffer(), trailers.fields()),
+            StreamFraming::Carried if !trailers.is_empty() => {
+                parts.block().begin_trailers();
+                for (name, value) in trailers.fields().iter() {
+                    parts.block().put(name, value);
+                }
+                put_head(output, parts.block().finish());
+            }
+            StreamFraming::Carried
+            | StreamFraming::UntilClose
+            | StreamFraming::Counted
+            | StreamFraming::Omitted => {}
         }
     }
 

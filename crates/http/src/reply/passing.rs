@@ -33,7 +33,7 @@ impl Reply<'_> {
         self.continue_later(if self.sends_body() { framing } else { StreamFraming::Omitted });
     }
 
-    /// Ends the parts with trailers, before [`Answer::Done`](crate::Answer::Done). Only HTTP/1.1 clients get them, and
+    /// Ends the parts with trailers, before [`Answer::Done`](crate::Answer::Done). Clients of HTTP/1.0 get none, and
     /// only if the length was not said.
     pub fn end_with(&mut self, trailers: &FieldList) {
         if let Some(framing) = self.framing() {

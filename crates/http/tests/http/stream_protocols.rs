@@ -106,7 +106,7 @@ fn received(stage: &mut Stage<Carrier<Door>>, client: ClientId) -> Vec<u8> {
 fn answer_in(bytes: &[u8]) -> (u16, Vec<String>, String) {
     let (block, rest) = HeadBlock::split(bytes).expect("a whole block");
     let names = block.fields().map(|(name, _)| name.to_owned()).collect();
-    (block.status().code(), names, String::from_utf8_lossy(rest).into_owned())
+    (block.status().expect("no trailers").code(), names, String::from_utf8_lossy(rest).into_owned())
 }
 
 /// RFC 8441 sections 4 and 5: 200 in place of 101, and no field about a connection or a length.

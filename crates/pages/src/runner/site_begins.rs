@@ -17,6 +17,17 @@ impl Runner {
         self.end_all(ended);
     }
 
+    /// The modules of processes that run on one server of a cluster at a time, as far as this scheduler has them.
+    pub fn leases(&self) -> impl Iterator<Item = &str> {
+        self.background.leases()
+    }
+
+    /// Which of these leases this server holds now. Processes whose lease it has lost are ended.
+    pub fn hear_leases(&mut self, is_held: impl Fn(&str) -> bool, now_ns: u64) {
+        let ended = self.background.hear_leases(is_held, now_ns);
+        self.end_all(ended);
+    }
+
     /// Other modules are in force.
     pub(super) fn renew_processes(&mut self) {
         let ended = self.background.renew();
@@ -82,7 +93,7 @@ pub(super) fn again(rest: Duration) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use actors::ProcessSchedule;
+    use actors::{ProcessPlace, ProcessSchedule};
     use config::PageName;
     use jiff::tz::TimeZone;
     use script::engine::EngineSettings;
@@ -121,7 +132,7 @@ mod tests {
             let (settings, bytes) = (EngineSettings::default(), 64 << 20);
             let sets = modules(&[("p.lua", source)]);
             let mut runner = Runner::new(&sets, settings, bytes, u64::MAX, 1).unwrap();
-            runner.set_processes(&[ProcessPlan::new("p", schedule)]);
+            runner.set_processes(&[ProcessPlan::new("p", schedule, ProcessPlace::Server)]);
             Self { runner, unix_seconds: 0 }
         }
 
@@ -215,12 +226,48 @@ mod tests {
     fn unchanged_schedule_continues_after_reload() {
         let mut site = Site::new("return function() sleep(100) end", ProcessSchedule::at_start());
         assert_eq!(site.turn(0).0, 1);
-        let plan = |schedule| ProcessPlan::new("p", schedule);
+        let plan = |schedule| ProcessPlan::new("p", schedule, ProcessPlace::Server);
         let every = ProcessSchedule::every(Duration::from_secs(1));
         site.runner.set_processes(&[plan(every), plan(ProcessSchedule::at_start())]);
         assert_eq!((site.turn(0).0, site.runner.report().waiting), (1, 1));
         assert_eq!((site.turn(1).0, site.runner.report().waiting), (2, 2));
         site.runner.set_processes(&[]);
         assert_eq!((site.turn(2).0, site.runner.report().waiting, site.look(2)), (2, 0, None));
+    }
+
+    #[test]
+    fn one_of_a_cluster_runs_while_its_server_has_the_lease() {
+        let (settings, bytes) = (EngineSettings::default(), 64 << 20);
+        let sets = modules(&[("p.lua", "return function() while true do sleep(1) end end")]);
+        let runner = Runner::new(&sets, settings, bytes, u64::MAX, 1).unwrap();
+        let mut site = Site { runner, unix_seconds: 0 };
+        let schedule = ProcessSchedule::at_start();
+        site.runner.set_processes(&[ProcessPlan::new("p", schedule, ProcessPlace::Cluster)]);
+        assert_eq!(site.turn(0), (0, Vec::new()), "nobody has it yet");
+        assert_eq!(site.runner.leases().collect::<Vec<_>>(), ["p"]);
+        site.runner.hear_leases(|_| false, SECOND);
+        assert_eq!(site.turn(1).0, 0);
+        site.runner.hear_leases(|name| name == "p", 2 * SECOND);
+        assert_eq!(site.turn(2).0, 1);
+        assert_eq!(site.runner.underway.len(), 1);
+        site.runner.hear_leases(|_| false, 3 * SECOND);
+        assert_eq!(site.runner.underway.len(), 0, "it ends at once");
+        assert_eq!(site.turn(3).0, 1);
+        site.runner.hear_leases(|_| true, 4 * SECOND);
+        assert_eq!(site.turn(4).0, 2);
+        site.runner.hear_leases(|_| true, 5 * SECOND);
+        assert_eq!(site.turn(5).0, 2, "once");
+        let plan = ProcessPlan::new(
+            "p",
+            ProcessSchedule::every(Duration::from_secs(10)),
+            ProcessPlace::Cluster,
+        );
+        site.runner.set_processes(&[plan]);
+        site.turn(10);
+        site.runner.hear_leases(|_| false, 10 * SECOND);
+        assert_eq!(site.turn(20).0, 2, "its time comes on another server");
+        site.runner.hear_leases(|_| true, 21 * SECOND);
+        assert_eq!(site.turn(22).0, 2, "not before its next time");
+        assert_eq!(site.turn(30).0, 3);
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Owns the list of each carrier, at a cost that does not grow with the number of its streams. Never runs a process.
 
+use std::any::Any;
 use std::collections::VecDeque;
 
 use super::{Extra, ExtraIndex, Extras, Listing, Stream, StreamList};
@@ -15,11 +16,11 @@ impl Extras {
         &mut self,
         process: ProcessId,
         carrier: ExtraIndex,
-        ticket: u64,
+        opening: Box<dyn Any>,
     ) -> Option<StreamId> {
         let place = self.carries(Some(carrier));
         let stream = Stream {
-            carriage: Carriage::new(ticket),
+            carriage: Carriage::new(opening),
             listing: Some(Listing { carrier, place }),
             is_ready: false,
             is_awake: false,
@@ -33,6 +34,15 @@ impl Extras {
         list.all.push(id);
         self.opened.push_back(id);
         Some(id)
+    }
+
+    /// Gives back the list of a carrier without streams.
+    pub(crate) fn forget_empty_list(&mut self, carrier: ExtraIndex) {
+        if let Some(extra) = self.at(carrier)
+            && extra.list.as_ref().is_some_and(|list| list.all.is_empty() && !list.is_stirred)
+        {
+            extra.list = None;
+        }
     }
 
     /// The carriage of a stream, if this process carries it.
@@ -77,7 +87,7 @@ impl Extras {
         let Some(stream) = self.stream(id) else { return };
         let before = stream.carriage.input_capacity();
         match stream.carriage.stage() {
-            Stage::Opened { .. } | Stage::Ended(_) => {
+            Stage::Opened | Stage::Ended(_) => {
                 self.count_handed(before, 0);
                 self.table.remove(id.0);
             }

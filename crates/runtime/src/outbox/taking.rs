@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use super::{Outbox, Piece};
+use super::{Outbox, PIECE_BYTES, Piece};
 use crate::limits::COPY_BYTES;
 use crate::output::{FileRegion, Output, Referenced, SharedBytes};
 
@@ -12,9 +12,8 @@ use crate::output::{FileRegion, Output, Referenced, SharedBytes};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     Nothing,
-    /// A head, or the rest of one; whether it is all that is queued.
+    /// A head; whether it is all that is queued.
     Head {
-        bytes: usize,
         is_all: bool,
     },
     /// Other bytes.
@@ -53,9 +52,7 @@ impl Outbox {
     pub(crate) fn next_unit(&self, most: usize) -> Unit {
         match self.pieces.front() {
             None => Unit::Nothing,
-            Some(Piece::Head { bytes, start }) => {
-                Unit::Head { bytes: bytes.len() - start, is_all: self.pieces.len() == 1 }
-            }
+            Some(Piece::Head { .. }) => Unit::Head { is_all: self.pieces.len() == 1 },
             Some(Piece::File(region)) => {
                 let length = usize::try_from(region.length).unwrap_or(usize::MAX);
                 let bytes = length.min(most);
@@ -85,6 +82,15 @@ impl Outbox {
             }
         }
         Unit::Body { bytes, is_all: false }
+    }
+
+    /// Takes the head at the front, whole.
+    pub(crate) fn take_head(&mut self) -> Option<Vec<u8>> {
+        let Some(Piece::Head { bytes, .. }) = self.pieces.front_mut() else { return None };
+        let bytes = std::mem::take(bytes);
+        self.queued -= bytes.len() + PIECE_BYTES;
+        self.pieces.pop_front();
+        Some(bytes)
     }
 
     /// Moves bytes from the front to an output: long ones and files by reference.

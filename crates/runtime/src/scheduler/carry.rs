@@ -36,10 +36,10 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
 
     /// Begins the processes of the streams that were opened: no more than the input of this turn asked for.
     fn begin_streams(&mut self) {
-        while let Some((stream, ticket)) = self.executor.extras.next_opened() {
-            self.guarded(|scheduler| scheduler.begin_stream(stream, ticket));
+        while let Some(stream) = self.executor.extras.next_opened() {
+            self.guarded(|scheduler| scheduler.begin_stream(stream));
             // The service did not want it, or its handler panicked.
-            if self.executor.extras.opened_ticket(stream).is_some() {
+            if self.executor.extras.is_opened(stream) {
                 self.executor.stats.streams_refused += 1;
                 self.executor.output.clear();
                 self.executor.extras.refuse(stream, Ending::Refused);
@@ -47,7 +47,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
     }
 
-    fn begin_stream(&mut self, stream: StreamId, ticket: u64) {
+    fn begin_stream(&mut self, stream: StreamId) {
         self.executor.read_clock_for_run();
         let now = self.executor.clock.now();
         let is_over = self.executor.drain.is_some_and(|drain| drain.is_over(now.monotonic_ns));
@@ -55,12 +55,10 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             return;
         }
         // To make room, its carrier may have been closed.
-        if self.executor.extras.opened_ticket(stream).is_none() {
-            return;
-        }
+        let Some(opening) = self.executor.extras.take_opening(stream) else { return };
         let id = self.table.next_id();
         let (service, mut context) = self.executor.newcomer(id);
-        let Some(state) = service.on_carry(ticket, &mut context) else { return };
+        let Some(state) = service.on_carry(opening, &mut context) else { return };
         let deadline = context.deadline;
         let Some(extra) = self.executor.extras.begin(stream, id) else { return };
         let kind = S::kind(&state);

@@ -115,7 +115,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     pub(super) fn finish_connecting_run(&mut self, next: Next) -> Lives {
         self.output.clear();
         match next {
-            Next::Read | Next::Changed | Next::Park | Next::Collect => Ok(()),
+            Next::Read | Next::Changed | Next::Again | Next::Park | Next::Collect => Ok(()),
             Next::Finish | Next::Linger | Next::Abort => Err(CloseReason::Finished),
         }
     }

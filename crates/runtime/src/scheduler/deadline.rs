@@ -11,7 +11,7 @@ use crate::process::{Mode, TableLinks, wheel_index};
 use crate::service::{CloseReason, Event, Service};
 use crate::slots::ProcessId;
 use crate::timer::Tick;
-use crate::uptake::Judgement;
+use crate::uptake::{Judgement, Uptake};
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// Links a process at the time that now applies to it, unless it is linked earlier.
@@ -102,8 +102,13 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             Some(socket) => self.pollset.outstanding(socket),
             None => self.untaken(process),
         };
+        let carriage = self.extras.carriage(process.extra);
+        let is_excused = carriage.is_some_and(|carriage| carriage.take_excuse());
         let uptake = process.outbox.as_mut().and_then(|outbox| outbox.uptake.as_mut());
         let Some(uptake) = uptake else { return false };
+        if is_excused {
+            *uptake = Uptake::since(now_ns, outstanding);
+        }
         uptake.look(now_ns, outstanding, floor) == Judgement::Slow
     }
 }

@@ -51,8 +51,11 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// Tells the carrier of a stream that it has ended; closes the streams of a carrier.
     #[cold]
     fn end_extra(&mut self, extra: ExtraIndex, reason: CloseReason) {
-        let ending =
-            if reason == CloseReason::Finished { Ending::Finished } else { Ending::Aborted };
+        let ending = if reason == CloseReason::Finished {
+            Ending::Finished
+        } else {
+            Ending::Aborted(reason)
+        };
         let streams = self.executor.extras.end(extra, ending);
         let reason = if reason == CloseReason::Stopped { reason } else { CloseReason::Failed };
         for stream in streams {

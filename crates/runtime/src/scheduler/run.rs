@@ -233,6 +233,11 @@ impl<P: Pollset, S: Service> Executor<P, S> {
                 }
                 Mode::Reading
             }
+            Next::Again => {
+                process.flags.set(Flags::DRAINED);
+                self.queue(id, process);
+                Mode::Reading
+            }
             Next::Park => Mode::Parked,
             Next::Collect => Mode::Collecting,
             Next::Finish => Mode::Finishing,

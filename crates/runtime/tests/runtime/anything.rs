@@ -3,6 +3,7 @@
 //! Owns the properties that hold whatever a service does: each process that began ends once, the queues are empty when
 //! all have ended, and a turn ends: it has no more runs than its processes can have reasons for.
 
+use std::any::Any;
 use std::net::IpAddr;
 use std::rc::Rc;
 
@@ -91,7 +92,7 @@ impl Anything {
         }
         match self.random.below(12) {
             0 => {
-                if let Ok(stream) = streams.open(0) {
+                if let Ok(stream) = streams.open(Box::new(())) {
                     self.streams.push((own, stream));
                 }
             }
@@ -117,8 +118,12 @@ impl Anything {
         let _consumed = streams.take_consumed(stream);
         let most = self.random.index(50_000);
         match streams.waiting(stream, most) {
-            StreamOffer::Head { bytes, .. } | StreamOffer::Body { bytes, .. } => {
-                assert!(bytes <= most.max(HEAD.len()), "at most so many bytes of a body");
+            StreamOffer::Head { .. } => {
+                let head = streams.with_head(stream, |head, _| head.to_vec());
+                assert_eq!(head.as_deref(), Some(HEAD), "a head comes whole");
+            }
+            StreamOffer::Body { bytes, .. } => {
+                assert!(bytes <= most, "at most so many bytes of a body");
                 let count = if self.random.below(2) == 0 { bytes } else { bytes / 2 };
                 streams.take(stream, count);
             }
@@ -150,10 +155,11 @@ impl Anything {
                 state.kind = 1 - state.kind;
                 Next::Changed
             }
-            6..20 => Next::Park,
+            6..9 => Next::Again,
+            9..20 => Next::Park,
             _ => Next::Read,
         };
-        let goes_on = matches!(next, Next::Read | Next::Park);
+        let goes_on = matches!(next, Next::Read | Next::Again | Next::Park);
         if self.is_over && goes_on { Next::Finish } else { next }
     }
 }
@@ -212,7 +218,7 @@ impl Service for Anything {
         Some(self.state(1))
     }
 
-    fn on_carry(&mut self, _: u64, context: &mut Context<'_, ()>) -> Option<State> {
+    fn on_carry(&mut self, _: Box<dyn Any>, context: &mut Context<'_, ()>) -> Option<State> {
         if self.random.below(10) == 0 {
             return None;
         }

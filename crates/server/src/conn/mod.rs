@@ -3,6 +3,7 @@
 //! Owns the closed enum of processes, the protocol of each listener, and the receiver of each
 //! message. Knows no protocol and no route: `http`, `fetch` and `site` do.
 
+mod change;
 mod cluster;
 pub(crate) mod door;
 mod events;
@@ -16,9 +17,11 @@ mod proxy_lead;
 mod resp;
 mod socket;
 mod traced;
+mod transports;
 mod tunnel;
 mod vitals;
 
+use std::any::Any;
 use std::io;
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -43,10 +46,8 @@ pub use self::cluster::LinkConnection;
 pub use self::process::Process;
 
 use self::cluster::ClusterLink;
-use self::door::Door;
 use self::log::When;
 use self::look::Walk;
-use self::proxy_lead::ProxyLead;
 use self::socket::Sockets;
 use crate::connection_share::ConnectionShare;
 use crate::events::SchedulerBounds;
@@ -57,7 +58,7 @@ use crate::site::Site;
 use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
 use ::resp::{RespClients, RespCounts};
-use http::{AccessLog, Connection, Http};
+use http::{AccessLog, Connection, Http, Stream};
 use local::Local;
 
 // An idle connection costs its slot and nothing else (`tests/idle_memory.rs` counts the heap).
@@ -241,23 +242,7 @@ impl Service for Connections {
     }
 
     fn transport(&mut self, beginning: Beginning) -> Option<Box<dyn Transport>> {
-        let (listener, peer) = match beginning {
-            Beginning::Accepted { listener, peer } => (listener, peer),
-            Beginning::Connecting { ticket } if ClusterLink::is_ticket(ticket) => {
-                return self.cluster.as_mut()?.transport(ticket);
-            }
-            Beginning::Connecting { ticket } => return self.exchanges().transport(ticket),
-        };
-        let listener = self.configured(listener);
-        let transport = self.tls.acceptor(usize::from(listener.0))?.accept();
-        let (protocol, _) =
-            self.protocols.get(usize::from(listener.0)).copied().unwrap_or_default();
-        if self.http.expects_proxy_header(listener) {
-            let door = Door::before(transport, protocol, None);
-            return Some(Box::new(ProxyLead::before(Box::new(door))));
-        }
-        let under_way = Some(self.handshakes.begin(peer.address));
-        Some(Box::new(Door::before(transport, protocol, under_way)))
+        self.transport_of(beginning)
     }
 
     fn on_agreed(&mut self, process: &mut Process, context: &mut Context<'_, Message>) -> Next {
@@ -319,6 +304,22 @@ impl Service for Connections {
         Some(Process::Outbound(Box::new(outbound)))
     }
 
+    fn on_carry(
+        &mut self,
+        opening: Box<dyn Any>,
+        _context: &mut Context<'_, Message>,
+    ) -> Option<Process> {
+        opening.downcast::<Stream>().ok().map(|stream| Process::Stream(*stream))
+    }
+
+    fn on_streams_ready(
+        &mut self,
+        process: &mut Process,
+        context: &mut Context<'_, Message>,
+    ) -> Next {
+        process.on_streams_ready(self, context)
+    }
+
     #[inline]
     fn on_input(
         &mut self,
@@ -375,6 +376,7 @@ impl Service for Connections {
         self.http.settle(context);
         if let Some(cluster) = &mut self.cluster {
             cluster.bring_news(&mut self.local.channels(), context);
+            cluster.settle_leases(self.http.application_mut(), context.now);
         }
         self.tell_receipts(context);
         self.sockets.end_turn(context);

@@ -7,28 +7,25 @@ use std::net::IpAddr;
 
 use ::resp::Session;
 use client::Outbound;
-use http::{Connection, Stream};
+use http::{Connection, Http2Connection, Stream};
 use runtime::arrival::Arrival;
 use runtime::limits::INBOX_BYTES;
 use runtime::service::{CloseReason, Context, Event, Next, Progress};
-use wire::websocket::CloseCode;
-
-use sys::socket::Peer;
 
 use super::Connections;
 use super::cluster::LinkConnection;
 use super::events::EventStream;
-use super::lease::Lease;
-use super::socket::{self, WebSocket};
+use super::socket::WebSocket;
 use super::tunnel::Tunnel;
 use crate::message::Message;
-use crate::site::{Upgrade, Upgraded};
 
 /// A process of a scheduler.
 #[derive(Debug)]
 pub enum Process {
     /// An HTTP/1.1 connection of a client.
     Http(Connection),
+    /// An HTTP/2 connection of a client.
+    Http2(Box<Http2Connection>),
     /// A request of a client on a stream, which a connection carries.
     Stream(Stream),
     /// A connection to another server.
@@ -50,8 +47,17 @@ const _: () = assert!(size_of::<Process>() <= 48);
 
 impl Process {
     /// The names of the kinds, for statistics.
-    pub(super) const KINDS: &'static [&'static str] =
-        &["http", "outbound", "websocket", "event_stream", "resp", "stream", "tunnel", "cluster"];
+    pub(super) const KINDS: &'static [&'static str] = &[
+        "http",
+        "outbound",
+        "websocket",
+        "event_stream",
+        "resp",
+        "stream",
+        "tunnel",
+        "cluster",
+        "http2",
+    ];
 
     /// The index of its kind.
     #[inline]
@@ -65,6 +71,7 @@ impl Process {
             Self::Stream(_) => 5,
             Self::Tunnel(_) => 6,
             Self::Cluster(_) => 7,
+            Self::Http2(_) => 8,
         }
     }
 
@@ -76,6 +83,7 @@ impl Process {
     pub(crate) fn requests(&self) -> Option<u32> {
         match self {
             Self::Http(connection) => Some(connection.requests()),
+            Self::Http2(connection) => Some(connection.requests()),
             _ => None,
         }
     }
@@ -84,6 +92,7 @@ impl Process {
     pub(super) fn is_idle(&self) -> bool {
         match self {
             Self::Http(connection) => connection.is_idle(),
+            Self::Http2(connection) => connection.is_idle(),
             Self::Outbound(outbound) => outbound.is_idle(),
             Self::Socket(_)
             | Self::Events(_)
@@ -109,6 +118,7 @@ impl Process {
     pub(super) fn held_bytes(&self) -> usize {
         match self {
             Self::Http(connection) => connection.held_bytes(),
+            Self::Http2(connection) => connection.held_bytes(),
             Self::Stream(stream) => stream.held_bytes(),
             Self::Socket(socket) => socket.held_bytes(),
             Self::Outbound(_)
@@ -123,6 +133,7 @@ impl Process {
     pub(crate) fn client(&self) -> Option<IpAddr> {
         match self {
             Self::Http(connection) => Some(connection.client()),
+            Self::Http2(connection) => Some(connection.client()),
             Self::Stream(stream) => stream.client(),
             Self::Socket(socket) => Some(socket.client()),
             Self::Events(stream) => Some(stream.client()),
@@ -136,6 +147,7 @@ impl Process {
     pub(crate) fn arrival(&self) -> Option<Arrival> {
         match self {
             Self::Http(connection) => Some(connection.arrival()),
+            Self::Http2(connection) => Some(connection.arrival()),
             Self::Socket(socket) => Some(socket.arrival()),
             Self::Events(stream) => Some(stream.arrival()),
             Self::Resp(session) => Some(session.arrival()),
@@ -171,14 +183,21 @@ impl Process {
             return Next::Finish;
         }
         match self {
-            Self::Http(connection) => connection.on_agreed(&connections.http, context),
+            Self::Http(connection) => {
+                let next = connection.on_agreed(&connections.http, context);
+                if next == Next::Changed { self.change(connections, context) } else { next }
+            }
             Self::Outbound(outbound) => outbound.on_agreed(connections.exchanges(), context),
             Self::Resp(session) => session.on_agreed(context),
             Self::Cluster(connection) => match &mut connections.cluster {
                 Some(link) => connection.on_agreed(link, context),
                 None => Next::Abort,
             },
-            Self::Stream(_) | Self::Socket(_) | Self::Events(_) | Self::Tunnel(_) => Next::Read,
+            Self::Http2(_)
+            | Self::Stream(_)
+            | Self::Socket(_)
+            | Self::Events(_)
+            | Self::Tunnel(_) => Next::Read,
         }
     }
 
@@ -204,6 +223,7 @@ impl Process {
                 }
                 progress
             }
+            Self::Http2(connection) => connection.on_input(&mut connections.http, input, context),
             Self::Outbound(outbound) => outbound.on_input(connections.exchanges(), input, context),
             Self::Socket(socket) => {
                 let site = connections.http.application_mut();
@@ -240,6 +260,7 @@ impl Process {
                 let next = stream.on_event(&mut connections.http, event, context);
                 if next == Next::Changed { self.change(connections, context) } else { next }
             }
+            Self::Http2(connection) => connection.on_event(&mut connections.http, event, context),
             Self::Outbound(outbound) => outbound.on_event(connections.exchanges(), event, context),
             Self::Socket(socket) => {
                 socket.on_event(connections.http.application_mut(), event, context)
@@ -271,6 +292,7 @@ impl Process {
         let site = connections.http.application_mut();
         match self {
             Self::Http(_)
+            | Self::Http2(_)
             | Self::Stream(_)
             | Self::Outbound(_)
             | Self::Tunnel(_)
@@ -281,64 +303,16 @@ impl Process {
         }
     }
 
-    /// Turns an HTTP connection or a stream into another process, if its answer says so.
-    fn change(
+    /// Some of the streams that it carries have something.
+    pub(super) fn on_streams_ready(
         &mut self,
-        connections: &mut Connections,
+        connections: &Connections,
         context: &mut Context<'_, Message>,
     ) -> Next {
-        let site = connections.http.application_mut();
-        let (upgraded, tunnelled) = (site.take_upgraded(), site.take_tunnelled());
-        let (known, now) = (self.arrival(), context.now);
-        let arrival = |address| match known {
-            Some(known) if known.peer.address == address => known,
-            // A proxy names the client.
-            Some(known) => known.with_peer(Peer { address, port: 0 }),
-            None => Arrival::new(Peer { address, port: 0 }, now),
-        };
-        if context.is_draining() {
-            // The client is not told again that the server stops.
-            if let Some(tunnelled) = tunnelled {
-                let arrival = arrival(tunnelled.client);
-                Tunnel::new(tunnelled, arrival).on_close(site);
-            }
-            return Next::Finish;
-        }
-        if let Some(tunnelled) = tunnelled {
-            // Bytes that the server sent together with its head have arrived already.
-            site.run_tunnel_again(context.id);
-            let arrival = arrival(tunnelled.client);
-            *self = Self::Tunnel(Box::new(Tunnel::new(tunnelled, arrival)));
-            return Next::Changed;
-        }
-        let Some(Upgraded { to, rights, address, request, extension }) = upgraded else {
-            return Next::Abort;
-        };
-        let lease = Lease::new(rights, arrival(address)).with_request(request);
-        let changed = match to {
-            Upgrade::Socket(right) => WebSocket::plain(right, (lease, extension), site, context)
-                .map(|socket| Self::Socket(Box::new(socket))),
-            Upgrade::JsonSocket(right) => WebSocket::json(right, (lease, extension), site, context)
-                .map(|socket| Self::Socket(Box::new(socket))),
-            Upgrade::Talk => {
-                Ok(Self::Socket(Box::new(WebSocket::talking((lease, extension), context))))
-            }
-            Upgrade::Events(right, since) => {
-                // Its head was sent: a client that gets no event reconnects.
-                let Ok(stream) = EventStream::open(right, since, lease, site, context) else {
-                    return Next::Finish;
-                };
-                Ok(Self::Events(Box::new(stream)))
-            }
-        };
-        match changed {
-            Ok(process) => {
-                *self = process;
-                Next::Changed
-            }
-            Err(refusal) => {
-                socket::close(CloseCode::TRY_AGAIN_LATER, &refusal.to_string(), context)
-            }
+        match self {
+            Self::Http2(connection) => connection.on_streams_ready(&connections.http, context),
+            // Cannot happen: no other carries any.
+            _ => Next::Abort,
         }
     }
 
@@ -347,6 +321,8 @@ impl Process {
         match self {
             Self::Http(connection) => connection.on_close(http, reason),
             Self::Stream(stream) => stream.on_close(http, reason),
+            // Its streams have what has to end.
+            Self::Http2(_) => {}
             Self::Outbound(outbound) => {
                 outbound.on_close(http.application_mut().exchanges(), reason);
             }

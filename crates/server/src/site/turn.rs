@@ -4,7 +4,7 @@
 //! started.
 
 use channels::{ChannelRefusal, Channels, Offer, PublishRight, Published, Publisher};
-use pages::Publication;
+use pages::{Publication, Runner};
 use runtime::diagnostic::Level;
 use runtime::service::ServiceContext;
 
@@ -13,6 +13,18 @@ use super::script;
 use crate::message::Message;
 
 impl Site {
+    /// The leases of processes that one server of a cluster runs at a time.
+    pub(crate) fn leases(&self) -> impl Iterator<Item = &str> {
+        self.pages.runner().into_iter().flat_map(Runner::leases)
+    }
+
+    /// Which of these this server holds.
+    pub(crate) fn hear_leases(&mut self, is_held: impl Fn(&str) -> bool, now_ns: u64) {
+        if let Some(runner) = self.pages.runner_mut() {
+            runner.hear_leases(is_held, now_ns);
+        }
+    }
+
     /// Continues pages, and what they fetch.
     pub(super) fn end_turn_of_pages(&mut self, context: &mut ServiceContext<'_, Message>) {
         let Some(runner) = self.pages.runner_mut() else { return };

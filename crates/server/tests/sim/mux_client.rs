@@ -1,4 +1,4 @@
-//! A client of the multiplexing protocol: many requests at once on one connection.
+//! A client that sends many requests at once on one connection.
 //!
 //! Owns its side of the windows and what it does in the middle of a request. Requests and expected answers are those of
 //! HTTP/1, as values.
@@ -9,8 +9,11 @@ use http::HeadBlock;
 use world::{ClientId, ClientState, Random, World};
 
 use crate::expected::Expected;
-use crate::mux::{INPUT_WINDOW, OUTPUT_WINDOW};
-use crate::mux_frames::{DATA, END, HEAD, OPEN, RESET, WINDOW, credit_of, first_frame, frame};
+use crate::mux_frames::{
+    DATA, END, HEAD, INPUT_WINDOW, OPEN, OUTPUT_WINDOW, RESET, WINDOW, credit_of, first_frame,
+    frame,
+};
+use crate::mux_http2::Http2Side;
 use crate::mux_socket::MuxSocket;
 use crate::response::Response;
 use crate::small::Exchange;
@@ -180,7 +183,7 @@ impl Call {
     fn take_head(&mut self, block: &[u8]) {
         let (block, rest) = HeadBlock::split(block).expect("a whole head");
         assert!(rest.is_empty(), "a head on its own");
-        let status = block.status().code();
+        let status = block.status().expect("no trailers").code();
         if status < 200 {
             return;
         }
@@ -210,6 +213,7 @@ impl Call {
 /// A client.
 pub(crate) struct MuxClient {
     id: Option<ClientId>,
+    pub(crate) side: Http2Side,
     calls: BTreeMap<u16, Call>,
     /// Streams that change to WebSocket.
     pub(crate) sockets: BTreeMap<u16, MuxSocket>,
@@ -230,7 +234,19 @@ impl MuxClient {
         let calls = (1..).zip(calls).collect();
         let (id, received, heard, has_closed, was_cut) = (None, Vec::new(), 0, false, false);
         let sockets = BTreeMap::new();
-        Self { heard, id, calls, sockets, received, random, has_closed, resets_after, was_cut }
+        let side = Http2Side::new();
+        Self {
+            heard,
+            id,
+            side,
+            calls,
+            sockets,
+            received,
+            random,
+            has_closed,
+            resets_after,
+            was_cut,
+        }
     }
 
     /// With these streams, too.
@@ -272,13 +288,16 @@ impl MuxClient {
         };
         let mut wire = Vec::new();
         let before = self.received.len();
-        self.received.extend(world.client_received(id));
+        let heard = self.side.hear(&world.client_received(id), &mut self.random);
+        self.received.extend(heard);
         let is_silent = self.received.len() == before;
         self.read(&mut wire);
         self.send(is_silent, &mut wire);
         self.leave(&mut wire);
-        if !wire.is_empty() {
-            world.client_send(id, &wire);
+        self.side.say(&wire, &mut self.random);
+        let output = self.side.take_output();
+        if !output.is_empty() {
+            world.client_send(id, &output);
         }
         let is_over =
             self.count(Seen::Nothing) == 0 && self.sockets.values().all(MuxSocket::is_over);

@@ -1,11 +1,9 @@
-//! The frames of the second engine.
+//! The frames in which a multiplexing client thinks, whatever its connection speaks.
 //!
-//! Owns their form, for the carrier and for its clients. Never sends one.
+//! Owns their form. Never sends one.
 //!
 //! A frame is its kind (1 byte), the number of a stream (2), the length of its content (4), and the content; numbers
 //! are big-endian.
-
-use http::{HeadLimits, HeadValues, KeptHead, Method, Scheme, StreamContent};
 
 /// A request: what follows it (1 byte: nothing, a body, or a protocol), then lines: method, target, authority, the
 /// protocol if there is one, and for each field its name and its value.
@@ -20,6 +18,12 @@ pub(crate) const RESET: u8 = 4;
 pub(crate) const WINDOW: u8 = 5;
 /// The head of an answer, as the stream wrote it.
 pub(crate) const HEAD: u8 = 6;
+
+/// Bytes of input that may be on the way to a stream, or unread there, at first.
+pub(crate) const INPUT_WINDOW: usize = 65_535;
+
+/// Bytes of output that may be on the way to a client at first.
+pub(crate) const OUTPUT_WINDOW: usize = 2_000;
 
 /// Bytes of a frame before its content.
 const FRAME_HEAD: usize = 7;
@@ -57,21 +61,4 @@ pub(crate) fn first_frame(wire: &[u8]) -> Option<Frame<'_>> {
 /// The credit of a window frame.
 pub(crate) fn credit_of(frame: Frame<'_>) -> Option<usize> {
     usize::try_from(u32::from_be_bytes(frame.content.try_into().ok()?)).ok()
-}
-
-/// The request of an OPEN frame. `None`: it breaks a rule.
-pub(crate) fn request_of(content: &[u8]) -> Option<KeptHead> {
-    let (follows, lines) = content.split_first()?;
-    let mut lines = std::str::from_utf8(lines).ok()?.split('\n');
-    let method = lines.next()?;
-    let method = Method::ALL.into_iter().find(|known| known.as_str() == method)?;
-    let (target, authority) = (lines.next()?.as_bytes(), lines.next()?.as_bytes());
-    let follows = match follows {
-        0 => StreamContent::None,
-        1 => StreamContent::Body,
-        _ => StreamContent::Protocol(lines.next()?.as_bytes()),
-    };
-    let values = HeadValues { method, scheme: Scheme::Http, target, authority, follows };
-    let fields = std::iter::from_fn(|| Some((lines.next()?, lines.next()?.as_bytes())));
-    KeptHead::of_values(&values, fields, &HeadLimits::default()).ok()
 }

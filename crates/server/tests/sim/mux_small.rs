@@ -1,8 +1,11 @@
-//! The small application on streams.
+//! The small application over HTTP/2.
 //!
-//! Owns a service of streams alone: it accepts no connection itself.
+//! Owns a service whose connections speak nothing else.
 
-use http::{Http, KeptHead, Stream};
+use std::any::Any;
+use std::net::IpAddr;
+
+use http::{Connection, Http, Http2Connection, Stream};
 use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;
 use runtime::service::{
@@ -10,76 +13,134 @@ use runtime::service::{
 };
 use sys::socket::Peer;
 
-use crate::mux::OnStreams;
 use crate::small::{Order, Small};
 
 pub(crate) struct SmallOnStreams(pub(crate) Http<Small>);
 
-/// No stream of the small application changes into something else.
-fn alone(next: Next) -> Next {
-    assert_ne!(next, Next::Changed);
-    next
+pub(crate) enum Process {
+    /// The preface has not come.
+    New(Connection),
+    Http2(Box<Http2Connection>),
+    Stream(Stream),
 }
 
-impl OnStreams for SmallOnStreams {
-    fn on_stream(
-        &mut self,
-        head: KeptHead,
-        peer: Peer,
-        _: &mut Context<'_, Order>,
-    ) -> Option<Stream> {
-        Some(Stream::new(head, peer, ListenerIndex(0), None))
-    }
-
-    fn warm(&mut self, region: &FileRegion, context: &mut Context<'_, Order>) -> bool {
-        self.0.warm(region, context)
+impl SmallOnStreams {
+    /// A connection on which the preface has come.
+    fn changed(&self, process: &mut Process, next: Next, context: &mut Context<'_, Order>) -> Next {
+        if next == Next::Changed
+            && let Process::New(connection) = process
+        {
+            let http2 = connection.to_http2(&self.0, context).expect("the preface of HTTP/2");
+            *process = Process::Http2(Box::new(http2));
+        }
+        next
     }
 }
 
 impl Service for SmallOnStreams {
-    type Process = Stream;
+    type Process = Process;
     type Message = Order;
 
-    const KINDS: &'static [&'static str] = &["stream"];
+    const KINDS: &'static [&'static str] = &["new", "http2", "stream"];
 
-    fn kind(_: &Stream) -> usize {
-        0
+    fn kind(process: &Process) -> usize {
+        match process {
+            Process::New(_) => 0,
+            Process::Http2(_) => 1,
+            Process::Stream(_) => 2,
+        }
     }
 
-    fn is_idle(_: &Stream) -> bool {
-        false
+    fn is_idle(process: &Process) -> bool {
+        match process {
+            Process::New(connection) => connection.is_idle(),
+            Process::Http2(connection) => connection.is_idle(),
+            Process::Stream(_) => false,
+        }
+    }
+
+    fn held_bytes(process: &Process) -> usize {
+        match process {
+            Process::New(connection) => connection.held_bytes(),
+            Process::Http2(connection) => connection.held_bytes(),
+            Process::Stream(stream) => stream.held_bytes(),
+        }
+    }
+
+    fn client(process: &Process) -> Option<IpAddr> {
+        match process {
+            Process::New(connection) => Some(connection.client()),
+            Process::Http2(connection) => Some(connection.client()),
+            Process::Stream(stream) => stream.client(),
+        }
     }
 
     fn on_accept(
         &mut self,
-        _: ListenerIndex,
-        _: Peer,
-        _: &mut Context<'_, Order>,
-    ) -> Option<Stream> {
-        None
+        listener: ListenerIndex,
+        peer: Peer,
+        context: &mut Context<'_, Order>,
+    ) -> Option<Process> {
+        Connection::new(&self.0, listener, peer, context).map(Process::New)
+    }
+
+    fn on_carry(&mut self, opening: Box<dyn Any>, _: &mut Context<'_, Order>) -> Option<Process> {
+        opening.downcast::<Stream>().ok().map(|stream| Process::Stream(*stream))
+    }
+
+    fn on_streams_ready(
+        &mut self,
+        process: &mut Process,
+        context: &mut Context<'_, Order>,
+    ) -> Next {
+        match process {
+            Process::Http2(connection) => connection.on_streams_ready(&self.0, context),
+            Process::New(_) | Process::Stream(_) => panic!("it carries no streams"),
+        }
     }
 
     fn on_input(
         &mut self,
-        stream: &mut Stream,
+        process: &mut Process,
         input: &[u8],
         context: &mut Context<'_, Order>,
     ) -> Progress {
-        let progress = stream.on_input(&mut self.0, input, context);
-        Progress { next: alone(progress.next), ..progress }
+        let progress = match process {
+            Process::New(connection) => connection.on_input(&mut self.0, input, context),
+            Process::Http2(connection) => connection.on_input(&mut self.0, input, context),
+            Process::Stream(stream) => stream.on_input(&mut self.0, input, context),
+        };
+        Progress { next: self.changed(process, progress.next, context), ..progress }
     }
 
     fn on_event(
         &mut self,
-        stream: &mut Stream,
+        process: &mut Process,
         event: Event,
         context: &mut Context<'_, Order>,
     ) -> Next {
-        alone(stream.on_event(&mut self.0, event, context))
+        match process {
+            Process::New(connection) => connection.on_event(&mut self.0, event, context),
+            Process::Http2(connection) => connection.on_event(&mut self.0, event, context),
+            Process::Stream(stream) => stream.on_event(&mut self.0, event, context),
+        }
     }
 
-    fn on_close(&mut self, stream: Stream, reason: CloseReason) {
-        stream.on_close(&mut self.0, reason);
+    fn on_cold_file(
+        &mut self,
+        _: &Process,
+        region: &FileRegion,
+        context: &mut Context<'_, Order>,
+    ) -> bool {
+        self.0.warm(region, context)
+    }
+
+    fn on_close(&mut self, process: Process, reason: CloseReason) {
+        match process {
+            Process::New(connection) => connection.on_close(&mut self.0, reason),
+            Process::Http2(_) => {}
+            Process::Stream(stream) => stream.on_close(&mut self.0, reason),
+        }
     }
 
     fn on_message(

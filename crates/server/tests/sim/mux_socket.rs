@@ -1,4 +1,4 @@
-//! A stream of the second engine that becomes a WebSocket (RFC 8441), as its client sees it.
+//! A stream that becomes a WebSocket (RFC 8441), as its client sees it.
 //!
 //! Owns what the client says, how its bytes are cut, and what it has heard. It shares no code with the server.
 
@@ -7,8 +7,9 @@ use std::collections::VecDeque;
 use http::HeadBlock;
 use world::Random;
 
-use crate::mux::{INPUT_WINDOW, OUTPUT_WINDOW};
-use crate::mux_frames::{DATA, END, Frame, HEAD, OPEN, RESET, WINDOW, credit_of, frame};
+use crate::mux_frames::{
+    DATA, END, Frame, HEAD, INPUT_WINDOW, OPEN, OUTPUT_WINDOW, RESET, WINDOW, credit_of, frame,
+};
 use crate::subscriber;
 
 /// Opcodes of frames (RFC 6455 section 5.2).
@@ -268,7 +269,7 @@ impl MuxSocket {
             let is_wrong = ["connection", "upgrade", "sec-websocket-accept"].contains(&&**name);
             assert!(!is_wrong, "{name} says nothing on a stream");
         }
-        self.head = Some((block.status().code(), fields));
+        self.head = Some((block.status().expect("no trailers").code(), fields));
     }
 
     fn take_data(&mut self, content: &[u8]) {

@@ -10,14 +10,13 @@ use runtime::service::{CloseReason, Service};
 use sys::pollset::Speaks;
 use world::{Faults, Random};
 
-use crate::mux::Mux;
 use crate::mux_client::{MuxClient, Seen};
 use crate::mux_small::SmallOnStreams;
 use crate::small::{self, Exchange, Small};
 use crate::world::{MILLISECOND_NS, SECOND_NS, Setting, Stage};
 use crate::worlds::reasons;
 use crate::{seeds, site, whole_site};
-use http::{Http, HttpSettings};
+use http::{Http, HttpSettings, ListenerRules, PriorKnowledge};
 use server::conn::Connections;
 
 /// Whether the network may lose a connection.
@@ -92,13 +91,14 @@ pub(crate) fn play<S: Service>(
 
 fn small_world(seed: u64) -> u64 {
     let Drawn { setting, weather, mut clients } = draw(seed, small::exchange);
-    let settings = Arc::new(HttpSettings::default());
-    let mut stage: Stage<Mux<SmallOnStreams>> = Stage::new(&setting, Vec::new(), |_, _| {
-        Mux::new(SmallOnStreams(Http::new(Small::default(), Arc::clone(&settings), None)))
+    let rules = ListenerRules { prior_knowledge: PriorKnowledge::Served, ..Default::default() };
+    let settings = Arc::new(HttpSettings { listeners: vec![rules], ..HttpSettings::default() });
+    let mut stage: Stage<SmallOnStreams> = Stage::new(&setting, Vec::new(), |_, _| {
+        SmallOnStreams(Http::new(Small::default(), Arc::clone(&settings), None))
     });
     let digest = play(&mut stage, weather, &mut clients);
     for scheduler in &mut stage.schedulers {
-        let taken = &scheduler.service().inner.0.application().taken;
+        let taken = &scheduler.service().0.application().taken;
         assert!(taken.is_empty(), "a body is held whose stream has ended");
     }
     digest
@@ -106,7 +106,7 @@ fn small_world(seed: u64) -> u64 {
 
 fn site_world(seed: u64) -> u64 {
     let Drawn { setting, weather, mut clients } = draw(seed, site::exchange);
-    let mut stage: Stage<Mux<Connections>> = site::stage_on_streams(&setting);
+    let mut stage: Stage<Connections> = site::stage(&setting);
     play(&mut stage, weather, &mut clients)
 }
 

@@ -8,21 +8,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-use http::{KeptHead, Stream};
 use runtime::mailbox::Endpoint;
-use runtime::output::FileRegion;
-use runtime::service::{Context, ListenerIndex};
-use server::conn::{Connections, Process};
+use server::conn::Connections;
 use server::file_helper::FileHelper;
 use server::message::Message;
 use server::site::{Helpers, Site};
 use server::site_data::SiteData;
-use sys::socket::Peer;
 use world::Random;
 
 use crate::client::Step;
 use crate::expected::{Body, Expected};
-use crate::mux::{Mux, OnStreams};
 use crate::small::{Exchange, get, pattern, post};
 use crate::world::{Errand, Setting, Stage};
 use config::{Config, Overrides};
@@ -34,6 +29,10 @@ const HELPERS: usize = 2;
 const MODIFIED_SECONDS: u64 = 1_748_736_000;
 
 const CONFIGURATION: &str = r#"
+[[listener]]
+address = "127.0.0.1:8080"
+h2c = true
+
 [error_pages]
 404 = "/404.html"
 405 = "/405.html"
@@ -126,27 +125,6 @@ pub(crate) fn file_helpers() -> Vec<Errand<Message>> {
         Box::new(move |message| helper.answer(message)) as Errand<Message>
     });
     errands.collect()
-}
-
-/// The same on streams.
-pub(crate) fn stage_on_streams(setting: &Setting) -> Stage<Mux<Connections>> {
-    let data = common_data();
-    Stage::new(setting, file_helpers(), |number, files| Mux::new(connections(&data, number, files)))
-}
-
-impl OnStreams for Connections {
-    fn on_stream(
-        &mut self,
-        head: KeptHead,
-        peer: Peer,
-        _: &mut Context<'_, Message>,
-    ) -> Option<Process> {
-        Some(Process::Stream(Stream::new(head, peer, ListenerIndex(0), None)))
-    }
-
-    fn warm(&mut self, region: &FileRegion, context: &mut Context<'_, Message>) -> bool {
-        self.http_mut().warm(region, context)
-    }
 }
 
 /// A server of a site with the test's helpers.

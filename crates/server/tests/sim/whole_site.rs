@@ -17,12 +17,15 @@ use store::{Store, StoreOptions as StoreSettings, Sync};
 use world::Random;
 
 use crate::expected::{Body, Expected};
-use crate::mux::Mux;
 use crate::site;
 use crate::small::{Exchange, get, pattern, post};
 use crate::world::{Errand, Setting, Stage};
 
 const CONFIGURATION: &str = r#"
+[[listener]]
+address = "127.0.0.1:8080"
+h2c = true
+
 [[route]]
 prefix = "/api"
 module = "riders"
@@ -130,7 +133,7 @@ fn store_helper(store: &Store) -> Errand<Message> {
 }
 
 /// A server, and the directory of its store, which has to live as long.
-pub(crate) fn stage(setting: &Setting) -> (Stage<Mux<Connections>>, tempfile::TempDir) {
+pub(crate) fn stage(setting: &Setting) -> (Stage<Connections>, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let settings = StoreSettings {
         databases: vec!["0".to_owned()],
@@ -149,7 +152,7 @@ pub(crate) fn stage(setting: &Setting) -> (Stage<Mux<Connections>>, tempfile::Te
         let mut site = Site::open(Arc::clone(&data), helpers, number as u128).unwrap();
         site.join_schedulers(Endpoint(u16::try_from(number).unwrap()), 7);
         site.open_store(store.clone());
-        Mux::new(Connections::new(site, &data, None))
+        Connections::new(site, &data, None)
     });
     stage.tell_all(|| {
         let sets = data.pages.clone().into();

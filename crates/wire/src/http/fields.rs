@@ -75,10 +75,16 @@ impl FieldList {
         list
     }
 
-    /// A list behind other text, such as a request line with its end.
-    pub(super) fn behind(text: Vec<u8>) -> Self {
-        let begin = u16::try_from(text.len()).unwrap_or(u16::MAX);
-        Self { text, slots: vec![Slot { begin, name_size: 0 }], initials: Initials::of(b"") }
+    /// Empties the list and puts it behind other text, such as a request line with its end. It keeps its memory.
+    pub(super) fn restart_behind(&mut self, text: &[&[u8]]) {
+        self.text.clear();
+        for piece in text {
+            self.text.extend_from_slice(piece);
+        }
+        let begin = u16::try_from(self.text.len()).unwrap_or(u16::MAX);
+        self.slots.clear();
+        self.slots.push(Slot { begin, name_size: 0 });
+        self.initials = Initials::of(b"");
     }
 
     /// Adds a field, with the spelling that its name has in all answers.

@@ -6,10 +6,10 @@
 
 pub(super) mod authority;
 mod fields;
-pub(super) mod meaning;
-mod method_token;
+pub(crate) mod meaning;
+pub(crate) mod method_token;
 mod request_line;
-pub(super) mod scan;
+pub(crate) mod scan;
 
 use super::method::Method;
 use super::refusal::{Reason, Refusal};

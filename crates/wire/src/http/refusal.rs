@@ -86,6 +86,11 @@ reasons! {
     DisguisedFraming BAD_REQUEST "a field name that resembles Content-Length or Transfer-Encoding",
     CodingInHttp10 BAD_REQUEST "Transfer-Encoding in HTTP/1.0",
     ExpectationUnknown EXPECTATION_FAILED "an expectation other than 100-continue",
+    // Pseudo-fields of HTTP/2 (RFC 9113, 8.3).
+    PseudoFieldUnknown BAD_REQUEST "a pseudo-field that a request cannot have",
+    PseudoFieldDuplicate BAD_REQUEST "a pseudo-field comes twice",
+    PseudoFieldLate BAD_REQUEST "a pseudo-field comes after a field",
+    PseudoFieldMissing BAD_REQUEST "a pseudo-field is missing",
     // Bodies.
     BodyTooLarge CONTENT_TOO_LARGE "the body is too large",
     InvalidChunkSize BAD_REQUEST "a chunk size is not hexadecimal digits alone",
@@ -94,6 +99,27 @@ reasons! {
     ChunkExtensionsTooLarge BAD_REQUEST "the chunk extensions are too large",
     InvalidChunkEnd BAD_REQUEST "a chunk is longer than its size",
     TrailersTooLarge REQUEST_HEADER_FIELDS_TOO_LARGE "the trailer section is too large",
+}
+
+impl Reason {
+    /// Whether a head that came as values is malformed by this (RFC 9113, 8.1.1): its stream ends with the error
+    /// PROTOCOL_ERROR. One that breaks another rule is answered with the status.
+    pub const fn is_malformed(self) -> bool {
+        matches!(
+            self,
+            Self::PseudoFieldUnknown
+                | Self::PseudoFieldDuplicate
+                | Self::PseudoFieldLate
+                | Self::PseudoFieldMissing
+                | Self::InvalidMethod
+                | Self::MissingTarget
+                | Self::InvalidFieldName
+                | Self::InvalidFieldValue
+                | Self::InvalidContentLength
+                | Self::DuplicateContentLength
+                | Self::HostMismatch
+        )
+    }
 }
 
 impl Refusal {

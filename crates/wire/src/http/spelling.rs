@@ -24,13 +24,60 @@ const OWN: [&str; 17] = [
     "X-XSS-Protection",
 ];
 
+/// The sizes and the first letters of these names, a bit for each: most names are none of them.
+const MARKS: Marks = marks();
+
+struct Marks {
+    sizes: u32,
+    letters: u32,
+}
+
+const fn marks() -> Marks {
+    let mut marks = Marks { sizes: 0, letters: 0 };
+    let mut at = 0;
+    while at < OWN.len() {
+        let name = OWN[at].as_bytes();
+        marks.sizes |= 1 << name.len();
+        marks.letters |= 1 << (name[0] & 31);
+        at += 1;
+    }
+    marks
+}
+
 /// Appends a name: each word in it begins with a large letter. A word with large letters keeps them, as in `X-API-Key`,
 /// unless the whole name has no others.
 pub(super) fn write_name(out: &mut Vec<u8>, name: &str) {
     let is_same = |own: &&&str| own.len() == name.len() && own.eq_ignore_ascii_case(name);
-    if let Some(own) = OWN.iter().find(is_same) {
+    if may_be_own(name)
+        && let Some(own) = OWN.iter().find(is_same)
+    {
         return out.extend_from_slice(own.as_bytes());
     }
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return write_mixed(out, name);
+    }
+    let begin = out.len();
+    out.extend_from_slice(name.as_bytes());
+    let mut before = b'-';
+    for byte in out.get_mut(begin..).unwrap_or_default() {
+        let own = *byte;
+        if before == b'-' {
+            *byte = own.to_ascii_uppercase();
+        }
+        before = own;
+    }
+}
+
+/// Whether a name has the size of one with letters of its own, and its first letter.
+#[inline(always)]
+fn may_be_own(name: &str) -> bool {
+    let has = |set: u32, bit: usize| bit < 32 && set >> bit & 1 == 1;
+    let first = name.bytes().next().unwrap_or_default();
+    has(MARKS.sizes, name.len()) && has(MARKS.letters, usize::from(first & 31))
+}
+
+/// The same for a name that has large letters.
+fn write_mixed(out: &mut Vec<u8>, name: &str) {
     let is_loud = !name.bytes().any(|byte| byte.is_ascii_lowercase());
     let mut begins_word = true;
     for word in name.as_bytes().split_inclusive(|byte| *byte == b'-') {

@@ -93,7 +93,7 @@ fn valid_values_are_lent_as_a_request() {
     // The authority is the only host.
     assert_eq!(head.fields.all("host").count(), 1);
     assert_eq!(head.framing, Framing::None);
-    assert_eq!(head.line(), b"GET /a?b HTTP/2");
+    assert_eq!(head.line(), b"GET /a?b HTTP/2.0");
     let whole = HeadValues { method: Method::Options, target: b"*", ..GET };
     assert_eq!(of(&whole, &[]).unwrap().request().target, RequestTarget::Asterisk);
     let body = HeadValues { method: Method::Post, follows: StreamContent::Body, ..GET };
@@ -162,7 +162,7 @@ fn a_head_that_asks_for_a_protocol_is_a_get_with_an_upgrade() {
     let kept = of(&asking(b"websocket"), &[("sec-websocket-version", "13")]).unwrap();
     let head = kept.request();
     assert_eq!((head.method, head.upgrade), (Method::Get, Some(&b"websocket"[..])));
-    assert_eq!((head.framing, head.line()), (Framing::None, &b"GET /a?b HTTP/2"[..]));
+    assert_eq!((head.framing, head.line()), (Framing::None, &b"GET /a?b HTTP/2.0"[..]));
     // It is a value, not a field of the client, which would be refused.
     assert_eq!(head.fields.all("upgrade").count(), 1);
     assert_eq!(websocket::check(&head), Ok(None));

@@ -39,12 +39,21 @@ impl Nginx {
 
     /// Starts one on a free port and waits until it listens.
     pub(crate) fn start() -> Self {
+        Self::start_with(include_str!("nginx.conf"))
+    }
+
+    /// Starts one that speaks HTTP/2 with prior knowledge.
+    pub(crate) fn start_frames() -> Self {
+        Self::start_with(include_str!("nginx_frames.conf"))
+    }
+
+    fn start_with(text: &str) -> Self {
         let directory = new_directory();
         write_site(&directory);
         for _ in 0..START_ATTEMPTS_MAX {
             let port = free_port();
             let path = directory.join("nginx.conf");
-            fs::write(&path, configuration(&directory, port)).unwrap();
+            fs::write(&path, configuration(text, &directory, port)).unwrap();
             if let Some(child) = launch(&directory, &path) {
                 let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
                 return Self { child, directory, address };
@@ -117,9 +126,8 @@ fn free_port() -> u16 {
     listener.local_addr().unwrap().port()
 }
 
-fn configuration(directory: &Path, port: u16) -> String {
-    include_str!("nginx.conf")
-        .replace("@FOLDER@", &directory.display().to_string())
+fn configuration(text: &str, directory: &Path, port: u16) -> String {
+    text.replace("@FOLDER@", &directory.display().to_string())
         .replace("@ADDRESS@", &format!("{}:{port}", Ipv4Addr::LOCALHOST))
         .replace("@BODY_LIMIT_BYTES@", &BODY_LIMIT_BYTES.to_string())
 }

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use runtime::output::{FileName, FileRegion};
 use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
 use runtime::service::CloseReason;
+use runtime::stats::KINDS_MAX;
 use sys::file::{Directory, Symlinks};
 use sys::socket::ListenAddress;
 use world::{ClientId, Faults, Sim, World};
@@ -192,7 +193,7 @@ impl Stage {
     pub(crate) fn assert_nothing_is_left(&mut self) {
         assert_eq!((self.scheduler.processes(), self.scheduler.extras()), (0, 0));
         let stats = self.scheduler.stats();
-        assert_eq!((stats.buffered_bytes, stats.processes), (0, [0; 8]));
+        assert_eq!((stats.buffered_bytes, stats.processes), (0, [0; KINDS_MAX]));
         let service = self.scheduler.service();
         assert_eq!(service.streams_closed.len() as u64, service.streams_begun, "each ends once");
     }

@@ -1,9 +1,10 @@
 //! A service that carries the streams of the multiplexing protocol. Windows are small in both directions.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use runtime::output::{FileRegion, SharedBytes};
+use runtime::output::{FileRegion, Output, SharedBytes};
 use runtime::service::{
     CloseReason, Context, Event, ListenerIndex, Next, Progress, SchedulerCommand, Service,
     ServiceContext,
@@ -82,7 +83,7 @@ impl Carrier {
     ) {
         let mut streams = context.streams();
         if kind == OPEN {
-            match streams.open(number.into()) {
+            match streams.open(Box::new(number)) {
                 Ok(id) => {
                     self.streams.insert(number, Held { id, window: OUTPUT_WINDOW, unread: 0 });
                     self.numbers.insert(id, number);
@@ -142,28 +143,34 @@ impl Carrier {
             frame(WINDOW, number, &credit, context.output.buffer());
         }
         let waiting = context.streams().waiting(held.id, held.window.min(FRAME_BYTES));
-        let (kind, bytes, then) = match waiting {
+        let then = match waiting {
             StreamOffer::Nothing | StreamOffer::Body { bytes: 0, .. } => return,
-            StreamOffer::Head { bytes, then } => (HEAD, bytes, then),
+            StreamOffer::Head { then } => {
+                let put = |head: &[u8], output: &mut Output| {
+                    frame(HEAD, number, head, output.buffer());
+                };
+                context.streams().with_head(held.id, put).expect("a head waits");
+                then
+            }
             StreamOffer::Body { bytes, then } => {
                 held.window -= bytes;
-                (DATA, bytes, then)
+                let wire = context.output.buffer();
+                wire.push(DATA);
+                wire.extend_from_slice(&number.to_be_bytes());
+                wire.extend_from_slice(&u16::try_from(bytes).unwrap().to_be_bytes());
+                context.streams().take(held.id, bytes);
+                then
             }
             StreamOffer::Ended(ending) => {
                 let kind = match ending {
                     Ending::Finished => END,
-                    Ending::Aborted => RESET,
+                    Ending::Aborted(_) => RESET,
                     Ending::Refused => REFUSED,
                 };
                 frame(kind, number, b"", context.output.buffer());
                 return self.forget(number);
             }
         };
-        let wire = context.output.buffer();
-        wire.push(kind);
-        wire.extend_from_slice(&number.to_be_bytes());
-        wire.extend_from_slice(&u16::try_from(bytes).unwrap().to_be_bytes());
-        context.streams().take(held.id, bytes);
         if then == OutputEnd::Ends {
             frame(END, number, b"", context.output.buffer());
             self.forget(number);
@@ -287,12 +294,16 @@ impl Service for Mux {
         _: Peer,
         context: &mut Context<'_, ()>,
     ) -> Option<Process> {
-        self.not_opened = context.streams().open(0).err();
+        self.not_opened = context.streams().open(Box::new(0_u16)).err();
         Some(Process::Carrier(Box::default()))
     }
 
-    fn on_carry(&mut self, ticket: u64, context: &mut Context<'_, ()>) -> Option<Process> {
-        let act = act_of(u16::try_from(ticket).unwrap());
+    fn on_carry(
+        &mut self,
+        opening: Box<dyn Any>,
+        context: &mut Context<'_, ()>,
+    ) -> Option<Process> {
+        let act = act_of(*opening.downcast().unwrap());
         if act == Act::Refuse {
             context.output.put(b"this reaches nobody");
             return None;
@@ -341,7 +352,10 @@ impl Service for Mux {
         self.finished_unread += u64::from(event == Event::PeerFinished);
         match process {
             Process::Stream(talk) => {
-                assert!(context.streams().open(1).is_err(), "a stream carries no streams");
+                assert!(
+                    context.streams().open(Box::new(1_u16)).is_err(),
+                    "a stream carries no streams"
+                );
                 talk.on_event(event, self, context)
             }
             Process::Carrier(_) if event == Event::InputEnded => Next::Finish,

@@ -15,6 +15,7 @@ use client::FoundAddresses;
 use cluster::{
     ClusterPlan, LinkEncryption, LinkEvent, LinkFault, LinkSeat, NatsLink, NatsServer, limits,
 };
+use runtime::clock::Now;
 use runtime::diagnostic::{self, Level};
 use runtime::mailbox::Endpoint;
 use runtime::service::{Connect, Context, SchedulerCommand, ServiceContext};
@@ -32,6 +33,7 @@ use super::nats_lead::NatsLead;
 use crate::cluster_setup::ClusterSetup;
 use crate::link_report::LinkReport;
 use crate::message::{Message, StorePost};
+use crate::site::Site;
 
 /// Tickets with this bit are of links: those of exchanges are counted from 1.
 const OF_LINK: u64 = 1 << 63;
@@ -66,6 +68,8 @@ pub(super) struct ClusterLink {
     node: u64,
     /// The way to the writer of the store, if this link carries its mail.
     mail: Option<MailWay>,
+    /// The leases that the link was asked for last.
+    leases: Vec<String>,
     is_draining: bool,
     /// The time of the last turn.
     now_ms: u64,
@@ -122,6 +126,7 @@ impl ClusterLink {
             name,
             node,
             mail: None,
+            leases: Vec::new(),
             is_draining: false,
             now_ms,
         }
@@ -156,6 +161,20 @@ impl ClusterLink {
         for news in self.link.take_news() {
             channels.on_cluster(news, context);
         }
+    }
+
+    /// Asks for the leases of processes that one server of the cluster runs at a time, and says which it has. A server
+    /// that ends wants none.
+    pub(super) fn settle_leases(&mut self, site: &mut Site, now: Now) {
+        let now_ms = now.monotonic_ms();
+        let is_leaving = self.is_draining;
+        let wanted = || site.leases().filter(|_| !is_leaving);
+        if !self.leases.iter().map(String::as_str).eq(wanted()) {
+            self.leases = wanted().map(str::to_owned).collect();
+            self.link.want_leases(&self.leases, now_ms);
+        }
+        let link = &self.link;
+        site.hear_leases(|name| link.holds_lease(name, now_ms), now.monotonic_ns);
     }
 
     /// After the channels': takes what they want, and sends it.

@@ -244,7 +244,7 @@ pub(in crate::http) fn is<const N: usize>(token: &[u8], lower: &[u8; N]) -> bool
 }
 
 /// Parses a Content-Length: digits only, a number of at most 2^63 (RFC 9110, 8.6).
-pub(in crate::http) fn parse_length(value: &[u8]) -> Option<u64> {
+pub(crate) fn parse_length(value: &[u8]) -> Option<u64> {
     if value.is_empty() || value.len() > CONTENT_LENGTH_DIGITS {
         return None;
     }
@@ -270,9 +270,11 @@ pub(in crate::http) fn imitates_framing(name: &[u8]) -> bool {
 
 /// Whether a long name may be one of the two that frame a body, or may imitate one.
 #[inline(always)]
-fn may_resemble(name: &[u8]) -> bool {
-    name.first()
-        .is_some_and(|&byte| matches!(byte | 0x20, b'c' | b't') || !byte.is_ascii_alphanumeric())
+pub(in crate::http) fn may_resemble(name: &[u8]) -> bool {
+    name.len() >= 14
+        && name.first().is_some_and(|&byte| {
+            matches!(byte | 0x20, b'c' | b't') || !byte.is_ascii_alphanumeric()
+        })
 }
 
 /// Whether the letters and digits of a name are those of a two-part name, or the beginning of it, perhaps with

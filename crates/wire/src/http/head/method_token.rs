@@ -29,7 +29,12 @@ fn read_any(input: &[u8]) -> Result<(Method, usize), Stop> {
         Some(b'\n') => return Err(Reason::BareLineFeed.into()),
         Some(_) => return Err(Reason::InvalidMethod.into()),
     }
-    let method = match input.get(..length).unwrap_or_default() {
+    Ok((named(input.get(..length).unwrap_or_default())?, length + 1))
+}
+
+/// The method with this name.
+pub(crate) fn named(token: &[u8]) -> Result<Method, Reason> {
+    Ok(match token {
         b"GET" => Method::Get,
         b"HEAD" => Method::Head,
         b"POST" => Method::Post,
@@ -37,8 +42,7 @@ fn read_any(input: &[u8]) -> Result<(Method, usize), Stop> {
         b"DELETE" => Method::Delete,
         b"OPTIONS" => Method::Options,
         b"PATCH" => Method::Patch,
-        b"TRACE" | b"CONNECT" => return Err(Reason::MethodNotAllowed.into()),
-        _ => return Err(Reason::MethodUnknown.into()),
-    };
-    Ok((method, length + 1))
+        b"TRACE" | b"CONNECT" => return Err(Reason::MethodNotAllowed),
+        _ => return Err(Reason::MethodUnknown),
+    })
 }

@@ -11,7 +11,7 @@ use block::{Block, SIZE};
 /// Index of the first byte at or after `at` that is not allowed in a field value (RFC 9110, 5.5: visible
 /// ASCII, blank, tab and obs-text are), or the length of the input.
 #[inline(always)]
-pub(in crate::http) fn value(input: &[u8], mut at: usize) -> usize {
+pub(crate) fn value(input: &[u8], mut at: usize) -> usize {
     loop {
         at = run(input, at, Block::stops_in_value);
         match input.get(at) {
@@ -58,7 +58,7 @@ pub(in crate::http) fn path(target: &[u8]) -> usize {
 /// Index of the first byte at or after `at` that is not allowed in a token (RFC 9110, 5.6.2), or the
 /// length of the input.
 #[inline(always)]
-pub(in crate::http) fn token(input: &[u8], at: usize) -> usize {
+pub(crate) fn token(input: &[u8], at: usize) -> usize {
     let end = run(input, at, Block::stops_in_plain_token);
     match input.get(end) {
         Some(&(b':' | b' ')) | None => end,

@@ -1,0 +1,328 @@
+//! Frames of the client, and what each means in the state of its stream (RFC 9113, 5.1 and 6).
+//!
+//! Owns the order in which frames may come, flow control of input, and the errors of one stream. Never reads a field.
+
+use runtime::service::Context;
+use runtime::streams::NotHanded;
+use wire::h2::{
+    AfterHead, ErrorCode, FrameError, FrameScope, H2Frame, SettingsReader, StreamPriority,
+    read_frame, write_ping_ack, write_reset, write_settings_ack,
+};
+
+use super::block::Fragment;
+use super::leaving::Broken;
+use super::table::{Content, InputSide, Known};
+use super::window::WindowBroken;
+use super::{Http2Connection, MoreInput, Phase};
+use crate::application::Application;
+use crate::limits::{H2_FRAME_BYTES, H2_OWED_FRAMES, H2_STREAMS_BEGUN_PER_RUN};
+use crate::shared::Http;
+
+/// The result of one call with input.
+pub(super) struct Taken {
+    pub(super) bytes: usize,
+    pub(super) has_more: MoreInput,
+}
+
+/// A window is larger than any may be (RFC 9113, 6.9.1).
+const TOO_LARGE: Broken = (ErrorCode::FlowControlError, "a window too large");
+
+fn protocol_error<T>(text: &'static str) -> Result<T, Broken> {
+    Err((ErrorCode::ProtocolError, text))
+}
+
+impl Http2Connection {
+    /// Takes whole frames, and at most a few that begin streams.
+    pub(super) fn take_frames<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        input: &[u8],
+        context: &mut Context<'_, A::Message>,
+    ) -> Result<Taken, Broken> {
+        let (mut bytes, mut begun) = (0, 0);
+        while self.phase != Phase::Over {
+            let rest = input.get(bytes..).unwrap_or_default();
+            let (frame, length) = match read_frame(rest, H2_FRAME_BYTES) {
+                Ok(Some(whole)) => whole,
+                Ok(None) => break,
+                Err(error) => {
+                    bytes += error.bytes;
+                    self.on_frame_error(error, context)?;
+                    continue;
+                }
+            };
+            if matches!(frame, H2Frame::Headers { .. }) {
+                if begun == H2_STREAMS_BEGUN_PER_RUN {
+                    return Ok(Taken { bytes, has_more: MoreInput::Yes });
+                }
+                begun += 1;
+            }
+            bytes += length;
+            self.take_frame(http, frame, context)?;
+        }
+        Ok(Taken { bytes, has_more: MoreInput::No })
+    }
+
+    /// A frame breaks a rule, whatever the state.
+    fn on_frame_error<M>(
+        &mut self,
+        error: FrameError,
+        context: &mut Context<'_, M>,
+    ) -> Result<(), Broken> {
+        let FrameError { code, scope, text, .. } = error;
+        match scope {
+            FrameScope::Stream(number) if self.block.is_none() && self.phase == Phase::Open => {
+                match self.streams.known(number) {
+                    Known::Idle => protocol_error("a frame on a stream that was not begun"),
+                    _ => self.reset(number, code, context),
+                }
+            }
+            FrameScope::Stream(_) | FrameScope::Connection => Err((code, text)),
+        }
+    }
+
+    fn take_frame<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        frame: H2Frame<'_>,
+        context: &mut Context<'_, A::Message>,
+    ) -> Result<(), Broken> {
+        if self.phase == Phase::Settings && !matches!(frame, H2Frame::Settings(_)) {
+            return protocol_error("SETTINGS do not come first");
+        }
+        if let Some(block) = &self.block
+            && !matches!(frame, H2Frame::Continuation { stream, .. } if stream == block.stream())
+        {
+            return protocol_error("a frame within a block of fields");
+        }
+        match frame {
+            H2Frame::Data { stream, content, flow_bytes, end_stream } => {
+                let content = Content { bytes: content, flow_bytes, end_stream };
+                self.take_data(stream, content, context)
+            }
+            H2Frame::Headers { stream, fragment, end_stream, end_headers, depends_on_itself } => {
+                let after = if end_stream { AfterHead::Nothing } else { AfterHead::Content };
+                let fragment = Fragment { bytes: fragment, is_last: end_headers };
+                self.take_headers(http, (stream, after), fragment, context)?;
+                if depends_on_itself && matches!(self.streams.known(stream), Known::Open(_)) {
+                    return self.reset(stream, ErrorCode::ProtocolError, context);
+                }
+                Ok(())
+            }
+            H2Frame::Continuation { fragment, end_headers, .. } => {
+                let fragment = Fragment { bytes: fragment, is_last: end_headers };
+                self.take_continuation(http, fragment, context)
+            }
+            H2Frame::Reset { stream, .. } => self.take_reset(stream, context),
+            H2Frame::PushPromise { .. } => protocol_error("a client pushes"),
+            frame => {
+                self.guard.on_control()?;
+                self.take_control(frame, context)
+            }
+        }
+    }
+
+    /// A frame that does nothing for a request.
+    fn take_control<M>(
+        &mut self,
+        frame: H2Frame<'_>,
+        context: &mut Context<'_, M>,
+    ) -> Result<(), Broken> {
+        match frame {
+            H2Frame::WindowUpdate { stream: 0, increment } => {
+                let changed = self.output.change(increment.into());
+                changed.map_err(|WindowBroken| TOO_LARGE)?;
+                self.unstall();
+            }
+            H2Frame::WindowUpdate { stream, increment } => {
+                return self.open_window(stream, increment, context);
+            }
+            H2Frame::Settings(settings) => return self.take_settings(settings, context),
+            H2Frame::Ping { opaque } => {
+                self.owe_frame()?;
+                write_ping_ack(opaque, context.output.buffer());
+            }
+            H2Frame::PingAck { opaque } => self.on_ping_ack(opaque, context),
+            H2Frame::GoAway { .. } => self.on_goaway(),
+            H2Frame::PriorityUpdate { stream, value } => {
+                if let Some((_, held)) = self.streams.of(stream) {
+                    held.priority = StreamPriority::parse(value);
+                }
+            }
+            H2Frame::Priority { stream, depends_on_itself: true } => {
+                return match self.streams.known(stream) {
+                    Known::Open(_) => self.reset(stream, ErrorCode::ProtocolError, context),
+                    _ => protocol_error("a stream depends on itself"),
+                };
+            }
+            // Others have no meaning, or their own place.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A control frame is answered by another one.
+    fn owe_frame(&mut self) -> Result<(), Broken> {
+        self.owed_frames += 1;
+        if self.owed_frames > H2_OWED_FRAMES {
+            return Err((ErrorCode::EnhanceYourCalm, "answers to control frames are not read"));
+        }
+        Ok(())
+    }
+
+    fn take_settings<M>(
+        &mut self,
+        settings: SettingsReader<'_>,
+        context: &mut Context<'_, M>,
+    ) -> Result<(), Broken> {
+        self.owe_frame()?;
+        let before = self.peer.window_bytes();
+        for (id, value) in settings {
+            self.peer.apply(id, value).map_err(|code| (code, "a setting with an invalid value"))?;
+        }
+        self.encoder.set_peer_table_bytes(self.peer.table_bytes());
+        let change = i64::from(self.peer.window_bytes()) - i64::from(before);
+        if change != 0 {
+            for (_, held) in self.streams.all() {
+                let changed = held.output.change(change);
+                changed
+                    .map_err(|WindowBroken| (ErrorCode::FlowControlError, "a window too large"))?;
+            }
+            self.queue_all();
+        }
+        self.phase = Phase::Open;
+        write_settings_ack(context.output.buffer());
+        Ok(())
+    }
+
+    fn open_window<M>(
+        &mut self,
+        number: u32,
+        increment: u32,
+        context: &mut Context<'_, M>,
+    ) -> Result<(), Broken> {
+        match self.streams.known(number) {
+            Known::Idle => protocol_error("WINDOW_UPDATE on a stream that was not begun"),
+            Known::Open(place) => {
+                let Some((_, held)) = self.streams.at(place) else { return Ok(()) };
+                if held.output.change(increment.into()).is_err() {
+                    return self.reset(number, ErrorCode::FlowControlError, context);
+                }
+                self.queue_stream(number);
+                Ok(())
+            }
+            Known::Late | Known::Closed | Known::Skipped => Ok(()),
+        }
+    }
+
+    fn take_reset<M>(&mut self, number: u32, context: &mut Context<'_, M>) -> Result<(), Broken> {
+        match self.streams.known(number) {
+            Known::Idle => protocol_error("RST_STREAM on a stream that was not begun"),
+            Known::Open(_) => {
+                self.let_go(number, InputSide::Ended, context);
+                Ok(self.guard.on_reset()?)
+            }
+            Known::Late | Known::Closed | Known::Skipped => {
+                self.streams.note_known(number);
+                Ok(self.guard.on_control()?)
+            }
+        }
+    }
+
+    fn take_data<M>(
+        &mut self,
+        number: u32,
+        content: Content<'_>,
+        context: &mut Context<'_, M>,
+    ) -> Result<(), Broken> {
+        let too_much = |WindowBroken| (ErrorCode::FlowControlError, "more than the window");
+        self.input.take(content.flow_bytes).map_err(too_much)?;
+        if content.bytes.is_empty() && !content.end_stream {
+            self.guard.on_control()?;
+        }
+        self.guard.on_body(content.bytes.len());
+        match self.streams.known(number) {
+            Known::Open(_) => {}
+            Known::Late => {
+                self.input.give_back(content.flow_bytes as usize);
+                return Ok(());
+            }
+            // Probably one that was closed long ago, while this was on its way.
+            Known::Skipped => {
+                self.input.give_back(content.flow_bytes as usize);
+                return Ok(self.guard.on_control()?);
+            }
+            Known::Idle => return protocol_error("DATA on a stream that was not begun"),
+            Known::Closed => {
+                return Err((ErrorCode::StreamClosed, "DATA on a stream that is closed"));
+            }
+        }
+        let Err(code) = self.hand(number, &content, context) else { return Ok(()) };
+        self.reset(number, code, context)
+    }
+
+    /// Hands content to the process of a stream, unless that is an error of the stream.
+    fn hand<M>(
+        &mut self,
+        number: u32,
+        content: &Content<'_>,
+        context: &mut Context<'_, M>,
+    ) -> Result<(), ErrorCode> {
+        let Content { bytes, flow_bytes, end_stream } = *content;
+        let Some((id, held)) = self.streams.of(number) else { return Ok(()) };
+        // Given back to the connection in any case: what is unread is given back when it was consumed.
+        if let Err(code) = held.take(content) {
+            self.input.give_back(flow_bytes as usize);
+            return Err(code);
+        }
+        let mut spare = flow_bytes as usize - bytes.len();
+        match context.streams().hand(id, bytes) {
+            Ok(()) => held.unread += bytes.len(),
+            Err(NotHanded::Gone) => spare += bytes.len(),
+            Err(NotHanded::Full) => {
+                self.input.give_back(flow_bytes as usize);
+                return Err(ErrorCode::FlowControlError);
+            }
+        }
+        held.input.give_back(spare);
+        self.input.give_back(spare);
+        if end_stream {
+            context.streams().end_input(id);
+        } else if spare > 0 {
+            self.open_input(number, context);
+        }
+        Ok(())
+    }
+
+    /// Ends a stream with an error of the client's.
+    pub(super) fn reset<M>(
+        &mut self,
+        number: u32,
+        code: ErrorCode,
+        context: &mut Context<'_, M>,
+    ) -> Result<(), Broken> {
+        write_reset(number, code, context.output.buffer());
+        self.let_go(number, InputSide::Open, context);
+        Ok(self.guard.on_reset()?)
+    }
+
+    /// Lets go of a stream whose process may still run. `input` says whether the client may still send on it.
+    fn let_go<M>(&mut self, number: u32, input: InputSide, context: &mut Context<'_, M>) {
+        match self.streams.of(number) {
+            Some((id, held)) => {
+                held.input_side = input;
+                context.streams().reset(id);
+                self.forget(number);
+            }
+            None => self.streams.note_closed(number, input),
+        }
+    }
+
+    /// Forgets a stream that has ended. What it has not read is consumed by nobody.
+    pub(super) fn forget(&mut self, number: u32) {
+        if let Some(held) = self.streams.remove(number) {
+            self.input.give_back(held.unread);
+            self.head_bytes -= held.head_bytes;
+        }
+    }
+}

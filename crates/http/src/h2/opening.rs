@@ -1,0 +1,221 @@
+//! Blocks of fields (RFC 9113, 4.3, 8.1 and 8.3): heads of requests, which open streams, and trailers.
+//!
+//! Owns the use of each block. All are decoded, because each may change the table of HPACK. Never answers a request.
+
+use runtime::service::Context;
+use wire::h2::{AfterHead, ErrorCode, RequestFields, TrailerFields, UnusableHead};
+use wire::http::head::Framing;
+use wire::http::kept::KeptHead;
+use wire::http::refusal::Refusal;
+
+use super::Http2Connection;
+use super::block::{Block, BlockTooLarge, BlockUse, Fragment};
+use super::leaving::{Broken, Leaving};
+use super::order::priority_of;
+use super::table::{Held, InputSide, Known};
+use crate::application::Application;
+use crate::limits::{H2_HEAD_BYTES, H2_STREAMS};
+use crate::shared::Http;
+use crate::stream::Stream;
+
+impl Http2Connection {
+    /// A HEADERS frame of a stream.
+    pub(super) fn take_headers<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        (number, after): (u32, AfterHead),
+        fragment: Fragment<'_>,
+        context: &mut Context<'_, A::Message>,
+    ) -> Result<(), Broken> {
+        let purpose = self.use_of(number, after)?;
+        if fragment.is_last {
+            return self.take_block(http, (number, purpose), fragment.bytes, context);
+        }
+        self.block = Some(Box::new(Block::new(number, purpose, fragment.bytes)));
+        Ok(())
+    }
+
+    pub(super) fn take_continuation<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        fragment: Fragment<'_>,
+        context: &mut Context<'_, A::Message>,
+    ) -> Result<(), Broken> {
+        let Some(mut block) = self.block.take() else {
+            return Err((ErrorCode::ProtocolError, "CONTINUATION without HEADERS"));
+        };
+        let too_large = |BlockTooLarge| (ErrorCode::EnhanceYourCalm, "a block of fields too large");
+        block.add(fragment.bytes).map_err(too_large)?;
+        if !fragment.is_last {
+            self.block = Some(block);
+            return Ok(());
+        }
+        let number = block.stream();
+        let (purpose, bytes) = block.finish();
+        self.take_block(http, (number, purpose), &bytes, context)
+    }
+
+    /// The use of a block on a stream with this number.
+    fn use_of(&mut self, number: u32, after: AfterHead) -> Result<BlockUse, Broken> {
+        match self.streams.known(number) {
+            Known::Idle if number.is_multiple_of(2) => {
+                Err((ErrorCode::ProtocolError, "a client's stream has an even number"))
+            }
+            Known::Idle if self.leaving == Leaving::Left => Ok(BlockUse::Dropped(None)),
+            Known::Idle => {
+                self.streams.note_begun(number);
+                Ok(BlockUse::Request(after))
+            }
+            Known::Open(place) => Ok(match self.streams.at(place) {
+                Some((_, held)) if held.input_side == InputSide::Ended => {
+                    BlockUse::Dropped(Some(ErrorCode::StreamClosed))
+                }
+                // RFC 9113, 8.1: trailers end the stream.
+                _ if after == AfterHead::Content => {
+                    BlockUse::Dropped(Some(ErrorCode::ProtocolError))
+                }
+                _ => BlockUse::Trailers,
+            }),
+            Known::Late => Ok(BlockUse::Dropped(None)),
+            Known::Closed => Err((ErrorCode::StreamClosed, "HEADERS on a stream that is closed")),
+            Known::Skipped => {
+                Err((ErrorCode::ProtocolError, "the number of a stream is lower than the last"))
+            }
+        }
+    }
+
+    /// A whole block.
+    fn take_block<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        (number, purpose): (u32, BlockUse),
+        bytes: &[u8],
+        context: &mut Context<'_, A::Message>,
+    ) -> Result<(), Broken> {
+        let not_hpack = |_| (ErrorCode::CompressionError, "a block of fields is not HPACK");
+        match purpose {
+            BlockUse::Request(after) => {
+                let mut fields = http.lend_fields();
+                fields.begin(self.scheme, after, http.settings.head);
+                let decoded = self.decoder.decode(bytes, |name, value| fields.note(name, value));
+                let opened = match decoded {
+                    Ok(()) => self.open(&mut fields, number, after, context),
+                    Err(error) => Err(not_hpack(error)),
+                };
+                http.return_fields(fields);
+                opened
+            }
+            BlockUse::Trailers => {
+                let mut fields = TrailerFields::new();
+                let decoded = self.decoder.decode(bytes, |name, value| {
+                    fields.note(name, value);
+                });
+                decoded.map_err(not_hpack)?;
+                self.end_with_trailers(number, fields, context)
+            }
+            BlockUse::Dropped(code) => {
+                self.guard.on_control()?;
+                self.decoder.decode(bytes, |_, _| {}).map_err(not_hpack)?;
+                match code {
+                    Some(code) => self.reset(number, code, context),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Trailers of a request are checked and dropped (RFC 9110, 6.5.1).
+    fn end_with_trailers<M>(
+        &mut self,
+        number: u32,
+        fields: TrailerFields,
+        context: &mut Context<'_, M>,
+    ) -> Result<(), Broken> {
+        let Some((id, held)) = self.streams.of(number) else { return Ok(()) };
+        if fields.finish().is_err() || held.end_input().is_err() {
+            return self.reset(number, ErrorCode::ProtocolError, context);
+        }
+        context.streams().end_input(id);
+        Ok(())
+    }
+
+    /// A request has come, or something that is none.
+    fn open<M>(
+        &mut self,
+        fields: &mut RequestFields,
+        number: u32,
+        after: AfterHead,
+        context: &mut Context<'_, M>,
+    ) -> Result<(), Broken> {
+        let head = match fields.finish() {
+            Ok(head) => head,
+            Err(UnusableHead::Malformed(_)) => {
+                return self.reset(number, ErrorCode::ProtocolError, context);
+            }
+            Err(UnusableHead::Refused(refusal)) => {
+                return self.open_refused(refusal, &fields.line(), (number, after), context);
+            }
+        };
+        let held = self.hold(&head, after);
+        if self.streams.len() >= H2_STREAMS || self.head_bytes + held.head_bytes > H2_HEAD_BYTES {
+            return self.reset(number, ErrorCode::RefusedStream, context);
+        }
+        // A tunnel, or a body that is empty.
+        let has_end = head.request().upgrade.is_some() || head.request().framing != Framing::None;
+        let (peer, listener) = (self.arrival.peer, self.listener);
+        let stream = Stream::new(head, peer, listener, self.secured.clone());
+        self.begin_stream(stream, (number, held), context)?;
+        if has_end
+            && after == AfterHead::Nothing
+            && let Some((id, _)) = self.streams.of(number)
+        {
+            context.streams().end_input(id);
+        }
+        Ok(())
+    }
+
+    /// What is kept of a request.
+    fn hold(&self, head: &KeptHead, after: AfterHead) -> Held {
+        let request = head.request();
+        let mut held = Held::new(self.peer.window_bytes(), after);
+        if let Framing::Length(bytes) = request.framing {
+            held.announced = Some(bytes);
+        }
+        held.head_bytes = head.held_bytes();
+        held.priority = priority_of(&request.fields);
+        held
+    }
+
+    /// Opens a stream whose request is answered with a refusal.
+    fn open_refused<M>(
+        &mut self,
+        refusal: Refusal,
+        line: &[u8],
+        (number, after): (u32, AfterHead),
+        context: &mut Context<'_, M>,
+    ) -> Result<(), Broken> {
+        // It costs as much as one that was reset.
+        self.guard.on_reset()?;
+        if self.streams.len() >= H2_STREAMS {
+            return self.reset(number, ErrorCode::RefusedStream, context);
+        }
+        let held = Held::new(self.peer.window_bytes(), after);
+        let stream = Stream::refused(refusal, line, self.arrival.peer);
+        self.begin_stream(stream, (number, held), context)
+    }
+
+    fn begin_stream<M>(
+        &mut self,
+        stream: Stream,
+        (number, held): (u32, Held),
+        context: &mut Context<'_, M>,
+    ) -> Result<(), Broken> {
+        self.requests = self.requests.saturating_add(1);
+        let Ok(id) = context.streams().open(Box::new(stream)) else {
+            return self.reset(number, ErrorCode::RefusedStream, context);
+        };
+        self.head_bytes += held.head_bytes;
+        self.streams.insert(number, id, held);
+        Ok(())
+    }
+}

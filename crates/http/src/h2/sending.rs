@@ -1,0 +1,275 @@
+//! What streams have, as frames (RFC 9113, 6.1, 6.2 and 8.1).
+//!
+//! Owns which stream sends next and how much, the end of streams, and when windows are opened for the client. Never
+//! writes a byte of content.
+
+use runtime::output::Output;
+use runtime::service::{CloseReason, Context};
+use runtime::streams::{Ending, OutputEnd, StreamId, StreamOffer};
+use wire::h2::{
+    AfterFrame, ErrorCode, begin_headers, end_headers, write_data_head, write_reset,
+    write_window_update,
+};
+use wire::hpack::{Encoder, Indexing};
+
+use super::table::InputSide;
+use super::{Http2Connection, OutputWaits};
+use crate::encoder::block::HeadBlock;
+use crate::limits::{
+    H2_CONNECTION_WINDOW_BYTES, H2_DATA_BYTES, H2_EXCUSE_MS, H2_SENT_PER_RUN,
+    H2_STREAM_WINDOW_BYTES,
+};
+
+/// What follows a stream that was served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Served {
+    /// It has ended, or has nothing now, or no window.
+    Done,
+    /// It has more.
+    More,
+}
+
+impl Http2Connection {
+    /// Sends what streams have, as much as one run may, unless earlier output waits.
+    pub(super) fn send<M>(&mut self, waits: OutputWaits, context: &mut Context<'_, M>) {
+        let mut room = match waits {
+            OutputWaits::No => H2_SENT_PER_RUN,
+            OutputWaits::Yes => 0,
+        };
+        loop {
+            self.gather(context);
+            if room == 0 {
+                break;
+            }
+            let Some(number) = self.queue.pop() else { break };
+            let Some((id, held)) = self.streams.of(number) else { continue };
+            held.is_queued = false;
+            let (priority, before) = (held.priority, room);
+            if self.serve(number, id, &mut room, context) == Served::Done {
+                continue;
+            }
+            let Some((_, held)) = self.streams.of(number) else { continue };
+            held.is_queued = true;
+            if priority.is_incremental() || room == before {
+                self.queue.push(number, priority);
+            } else {
+                self.queue.push_first(number, priority);
+            }
+        }
+        if let Some(increment) = self.input.take_due(H2_CONNECTION_WINDOW_BYTES) {
+            write_window_update(0, increment, context.output.buffer());
+        }
+        self.excuse(context);
+    }
+
+    /// Lists the streams that have something, and opens the windows of those that have consumed input.
+    fn gather<M>(&mut self, context: &mut Context<'_, M>) {
+        while let Some(id) = context.streams().next_ready() {
+            let Some(number) = self.streams.number_of(id) else { continue };
+            self.queue_stream(number);
+            let consumed = context.streams().take_consumed(id);
+            if consumed == 0 {
+                continue;
+            }
+            let Some((_, held)) = self.streams.of(number) else { continue };
+            held.unread = held.unread.saturating_sub(consumed);
+            held.input.give_back(consumed);
+            self.input.give_back(consumed);
+            self.open_input(number, context);
+        }
+    }
+
+    /// Opens the window for the input of a stream, if that is due.
+    pub(super) fn open_input<M>(&mut self, number: u32, context: &mut Context<'_, M>) {
+        if let Some((_, held)) = self.streams.of(number)
+            && held.input_side == InputSide::Open
+            && let Some(increment) = held.input.take_due(H2_STREAM_WINDOW_BYTES)
+        {
+            write_window_update(number, increment, context.output.buffer());
+        }
+    }
+
+    /// Puts a stream into the queue, if it is not there.
+    pub(super) fn queue_stream(&mut self, number: u32) {
+        if let Some((_, held)) = self.streams.of(number)
+            && !std::mem::replace(&mut held.is_queued, true)
+        {
+            self.queue.push(number, held.priority);
+        }
+    }
+
+    /// The connection's window has room again.
+    pub(super) fn unstall(&mut self) {
+        if self.output.room() == 0 {
+            return;
+        }
+        for (number, held) in self.streams.all() {
+            if std::mem::take(&mut held.is_stalled) && !std::mem::replace(&mut held.is_queued, true)
+            {
+                self.queue.push(number, held.priority);
+            }
+        }
+    }
+
+    /// The windows of all streams have changed.
+    pub(super) fn queue_all(&mut self) {
+        for (number, held) in self.streams.all() {
+            if !std::mem::replace(&mut held.is_queued, true) {
+                self.queue.push(number, held.priority);
+            }
+        }
+    }
+
+    /// Sends the heads of a stream and one frame of its body.
+    fn serve<M>(
+        &mut self,
+        number: u32,
+        id: StreamId,
+        room: &mut usize,
+        context: &mut Context<'_, M>,
+    ) -> Served {
+        loop {
+            let Some((_, held)) = self.streams.of(number) else { return Served::Done };
+            let own = held.output.room();
+            let most = own.min(self.output.room()).min(*room);
+            let most = most.min(H2_DATA_BYTES).min(self.peer.frame_bytes() as usize);
+            match context.streams().waiting(id, most) {
+                StreamOffer::Nothing => return Served::Done,
+                StreamOffer::Head { then } => {
+                    let before = context.output.queued_bytes();
+                    let after = self.send_head(number, id, then, context);
+                    let sent = context.output.queued_bytes() - before;
+                    *room = room.saturating_sub(sent);
+                    if after == AfterFrame::Nothing {
+                        self.end(number, context);
+                        return Served::Done;
+                    }
+                }
+                StreamOffer::Body { bytes: 0, .. } => {
+                    // Only the window of the connection is watched here: that of the stream is opened by its number.
+                    held.is_stalled = own > 0 && self.output.room() == 0;
+                    return if *room == 0 { Served::More } else { Served::Done };
+                }
+                StreamOffer::Body { bytes, then } => {
+                    held.output.spend(bytes);
+                    self.output.spend(bytes);
+                    self.guard.on_body(bytes);
+                    *room -= bytes;
+                    let after = after_frame(then);
+                    write_data_head(number, bytes as u32, after, context.output.buffer());
+                    context.streams().take(id, bytes);
+                    if after == AfterFrame::Nothing {
+                        self.end(number, context);
+                        return Served::Done;
+                    }
+                    return Served::More;
+                }
+                StreamOffer::Ended(ending) => {
+                    self.on_ended(number, ending, context);
+                    return Served::Done;
+                }
+            }
+        }
+    }
+
+    /// Sends a head or trailers. Returns whether the stream ends with it.
+    fn send_head<M>(
+        &mut self,
+        number: u32,
+        id: StreamId,
+        then: OutputEnd,
+        context: &mut Context<'_, M>,
+    ) -> AfterFrame {
+        let (encoder, frame_bytes) = (&mut self.encoder, self.peer.frame_bytes());
+        let written = context.streams().with_head(id, |block, output: &mut Output| {
+            let (block, _) = HeadBlock::split(block)?;
+            let after = match block.status() {
+                Some(_) => after_frame(then),
+                None => AfterFrame::Nothing,
+            };
+            let out = output.buffer();
+            let place = begin_headers(out);
+            write_block(&block, encoder, out);
+            end_headers(place, number, after, frame_bytes, out);
+            Some(after)
+        });
+        written.flatten().unwrap_or(AfterFrame::More)
+    }
+
+    /// The output of a stream has ended, with END_STREAM.
+    fn end<M>(&mut self, number: u32, context: &mut Context<'_, M>) {
+        self.guard.on_answer();
+        let Some((id, held)) = self.streams.of(number) else { return };
+        if held.input_side == InputSide::Open {
+            // RFC 9113, 8.1: nobody reads what the client still sends.
+            write_reset(number, ErrorCode::NoError, context.output.buffer());
+        }
+        // Does nothing, unless trailers came before the end of its process.
+        context.streams().reset(id);
+        self.forget(number);
+    }
+
+    /// The process of a stream has ended, and nothing of its output is left.
+    fn on_ended<M>(&mut self, number: u32, ending: Ending, context: &mut Context<'_, M>) {
+        let code = match ending {
+            Ending::Finished => {
+                write_data_head(number, 0, AfterFrame::Nothing, context.output.buffer());
+                return self.end(number, context);
+            }
+            Ending::Refused => ErrorCode::RefusedStream,
+            Ending::Aborted(CloseReason::SlowReader | CloseReason::Stopped) => ErrorCode::Cancel,
+            Ending::Aborted(CloseReason::OutboxFull | CloseReason::Evicted) => {
+                ErrorCode::EnhanceYourCalm
+            }
+            Ending::Aborted(_) => ErrorCode::InternalError,
+        };
+        write_reset(number, code, context.output.buffer());
+        self.forget(number);
+    }
+
+    /// Streams that wait for others of this connection, and not for their client, are no slow readers.
+    fn excuse<M>(&mut self, context: &mut Context<'_, M>) {
+        let now_ms = context.now.monotonic_ms();
+        if self.queue.is_empty() || now_ms < self.excused_ms + H2_EXCUSE_MS {
+            return;
+        }
+        self.excused_ms = now_ms;
+        for number in self.queue.numbers() {
+            if let Some(place) = self.streams.place(number)
+                && let Some((id, _)) = self.streams.at(place)
+            {
+                context.streams().excuse(id);
+            }
+        }
+    }
+}
+
+fn after_frame(then: OutputEnd) -> AfterFrame {
+    match then {
+        OutputEnd::GoesOn => AfterFrame::More,
+        OutputEnd::Ends => AfterFrame::Nothing,
+    }
+}
+
+/// Writes the fields of a head.
+fn write_block(block: &HeadBlock<'_>, encoder: &mut Encoder, out: &mut Vec<u8>) {
+    encoder.begin_block(out);
+    if let Some(status) = block.status() {
+        encoder.status(status.code(), out);
+    }
+    for (name, value) in block.fields() {
+        encoder.encode(name, value, indexing_of(name), out);
+    }
+}
+
+/// Whether a field is likely to come again with the same value.
+fn indexing_of(name: &str) -> Indexing {
+    match name {
+        // A secret that could be guessed from sizes (RFC 7541, 7.1.3).
+        "set-cookie" => Indexing::Never,
+        "content-length" | "content-range" | "etag" | "last-modified" | "location" => {
+            Indexing::Skip
+        }
+        _ => Indexing::Add,
+    }
+}

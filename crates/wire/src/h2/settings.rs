@@ -1,0 +1,170 @@
+//! Settings (RFC 9113, 6.5; RFC 8441, 3; RFC 9218, 2.1).
+//!
+//! Owns their numbers, their bounds and what holds without them. Never sends an acknowledgement.
+
+use super::{
+    ErrorCode, FRAME_BYTES_AT_FIRST, FRAME_BYTES_MAX, WINDOW_BYTES_AT_FIRST, WINDOW_BYTES_MAX,
+};
+
+/// The number of a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SettingId(pub u16);
+
+impl SettingId {
+    /// Bytes of the table that the peer's encoder may fill.
+    pub const HEADER_TABLE_SIZE: Self = Self(1);
+    /// Whether a server may push.
+    pub const ENABLE_PUSH: Self = Self(2);
+    /// Streams that the peer may have open.
+    pub const MAX_CONCURRENT_STREAMS: Self = Self(3);
+    /// The window of a new stream.
+    pub const INITIAL_WINDOW_SIZE: Self = Self(4);
+    /// The largest frame.
+    pub const MAX_FRAME_SIZE: Self = Self(5);
+    /// Bytes of all fields of a head, each with 32 more.
+    pub const MAX_HEADER_LIST_SIZE: Self = Self(6);
+    /// Whether a client may ask for other protocols (RFC 8441).
+    pub const ENABLE_CONNECT_PROTOCOL: Self = Self(8);
+    /// Whether dependencies have no meaning (RFC 9218).
+    pub const NO_RFC7540_PRIORITIES: Self = Self(9);
+}
+
+/// The settings of a frame, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SettingsReader<'b>(&'b [u8]);
+
+impl<'b> SettingsReader<'b> {
+    pub(super) fn new(payload: &'b [u8]) -> Self {
+        Self(payload)
+    }
+}
+
+impl Iterator for SettingsReader<'_> {
+    type Item = (SettingId, u32);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let ([id_high, id_low, value @ ..], rest) = self.0.split_first_chunk::<6>()?;
+        self.0 = rest;
+        let id = u16::from_be_bytes([*id_high, *id_low]);
+        Some((SettingId(id), u32::from_be_bytes(*value)))
+    }
+}
+
+/// The settings of a peer: at first those without any frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerSettings {
+    table_bytes: u32,
+    window_bytes: u32,
+    frame_bytes: u32,
+    head_bytes: u32,
+    streams: u32,
+    takes_push: bool,
+    takes_protocols: bool,
+    ignores_dependencies: bool,
+}
+
+impl Default for PeerSettings {
+    fn default() -> Self {
+        Self {
+            table_bytes: 4_096,
+            window_bytes: WINDOW_BYTES_AT_FIRST,
+            frame_bytes: FRAME_BYTES_AT_FIRST,
+            head_bytes: u32::MAX,
+            streams: u32::MAX,
+            takes_push: true,
+            takes_protocols: false,
+            ignores_dependencies: false,
+        }
+    }
+}
+
+impl PeerSettings {
+    /// Uses a setting that has come. One that is not known means nothing.
+    ///
+    /// # Errors
+    /// If it has a value that it cannot have: a connection error with this code.
+    pub fn apply(&mut self, id: SettingId, value: u32) -> Result<(), ErrorCode> {
+        match id {
+            SettingId::HEADER_TABLE_SIZE => self.table_bytes = value,
+            SettingId::ENABLE_PUSH => self.takes_push = flag(value)?,
+            SettingId::MAX_CONCURRENT_STREAMS => self.streams = value,
+            SettingId::INITIAL_WINDOW_SIZE if value > WINDOW_BYTES_MAX => {
+                return Err(ErrorCode::FlowControlError);
+            }
+            SettingId::INITIAL_WINDOW_SIZE => self.window_bytes = value,
+            SettingId::MAX_FRAME_SIZE
+                if !(FRAME_BYTES_AT_FIRST..=FRAME_BYTES_MAX).contains(&value) =>
+            {
+                return Err(ErrorCode::ProtocolError);
+            }
+            SettingId::MAX_FRAME_SIZE => self.frame_bytes = value,
+            SettingId::MAX_HEADER_LIST_SIZE => self.head_bytes = value,
+            SettingId::ENABLE_CONNECT_PROTOCOL => {
+                // RFC 8441, 3: who has allowed it does not forbid it again.
+                if self.takes_protocols && value == 0 {
+                    return Err(ErrorCode::ProtocolError);
+                }
+                self.takes_protocols = flag(value)?;
+            }
+            SettingId::NO_RFC7540_PRIORITIES => self.ignores_dependencies = flag(value)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Bytes of the table that our encoder may fill.
+    #[must_use]
+    pub fn table_bytes(&self) -> u32 {
+        self.table_bytes
+    }
+
+    /// The window of a new stream; at most 2^31 - 1.
+    #[must_use]
+    pub fn window_bytes(&self) -> u32 {
+        self.window_bytes
+    }
+
+    /// Bytes of the largest frame behind its head; 2^14 to 2^24 - 1.
+    #[must_use]
+    pub fn frame_bytes(&self) -> u32 {
+        self.frame_bytes
+    }
+
+    /// Bytes of all fields of a head, each with 32 more.
+    #[must_use]
+    pub fn head_bytes(&self) -> u32 {
+        self.head_bytes
+    }
+
+    /// Streams that we may have open.
+    #[must_use]
+    pub fn streams(&self) -> u32 {
+        self.streams
+    }
+
+    /// Whether a server may push.
+    #[must_use]
+    pub fn takes_push(&self) -> bool {
+        self.takes_push
+    }
+
+    /// Whether it takes requests for other protocols (RFC 8441).
+    #[must_use]
+    pub fn takes_protocols(&self) -> bool {
+        self.takes_protocols
+    }
+
+    /// Whether dependencies have no meaning to it (RFC 9218, 2.1).
+    #[must_use]
+    pub fn ignores_dependencies(&self) -> bool {
+        self.ignores_dependencies
+    }
+}
+
+fn flag(value: u32) -> Result<bool, ErrorCode> {
+    match value {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ => Err(ErrorCode::ProtocolError),
+    }
+}

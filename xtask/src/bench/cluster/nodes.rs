@@ -1,0 +1,154 @@
+//! The servers of a scenario: NATS, and nodes of one cluster or a server alone.
+//!
+//! Owns their configurations, their start and their end. Never loads them.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use crate::bench::accounting::{Spent, spent};
+use crate::bench::brokers::installed;
+use crate::bench::host::Cores;
+use crate::bench::site::{Site, shown};
+use crate::client;
+use crate::failure::Failure;
+use crate::process::Guarded;
+use crate::server::{self, leashed};
+
+/// How many servers, and whether they are nodes of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// One server without `[cluster]`.
+    Alone,
+    /// So many nodes.
+    Cluster(usize),
+}
+
+/// A server that runs.
+pub(super) struct Node {
+    pub(super) http: SocketAddr,
+    pub(super) resp: SocketAddr,
+    guarded: Guarded,
+}
+
+impl Node {
+    pub(super) fn spent(&self) -> Spent {
+        spent(&self.guarded.family())
+    }
+}
+
+/// The servers of a scenario; they end with this.
+pub(super) struct Nodes {
+    nodes: Vec<Node>,
+    folder: PathBuf,
+    /// Ends after the nodes.
+    _nats: Option<Guarded>,
+}
+
+impl Nodes {
+    pub(super) fn start(shape: Shape, site: &Site, cores: &Cores) -> Result<Nodes, Failure> {
+        let folder = site.folder().join("cluster");
+        std::fs::create_dir_all(&folder)?;
+        let (count, nats, servers) = match shape {
+            Shape::Alone => (1, None, String::new()),
+            Shape::Cluster(count) => {
+                let (guarded, address) = start_nats(site, &folder)?;
+                (count, Some(guarded), format!("nats://{address}"))
+            }
+        };
+        let mut all = Nodes { nodes: Vec::new(), folder, _nats: nats };
+        for number in 0..count {
+            let node = all.start_node(number, &servers, site, cores)?;
+            all.nodes.push(node);
+        }
+        Ok(all)
+    }
+
+    pub(super) fn all(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The addresses of these nodes as the words of a command.
+    pub(super) fn urls(&self) -> String {
+        let urls = self.nodes.iter().map(|node| format!("http://{}/channels/fan", node.http));
+        urls.collect::<Vec<_>>().join(" ")
+    }
+
+    fn start_node(
+        &self,
+        number: usize,
+        servers: &str,
+        site: &Site,
+        cores: &Cores,
+    ) -> Result<Node, Failure> {
+        let name = format!("node-{number}");
+        let home = self.folder.join(&name);
+        std::fs::create_dir_all(home.join("site"))?;
+        std::fs::write(home.join("site/index.html"), "it stands\n")?;
+        std::fs::write(home.join("velodrome.toml"), configuration(number, &name, servers))?;
+        let http = server::free_address()?;
+        let listen = http.to_string();
+        let (core, program, home) =
+            (cores.server.to_string(), shown(&site.velodrome()?), shown(&home));
+        let config = format!("{home}/velodrome.toml");
+        let control = format!("{home}/control");
+        let words = [
+            "taskset",
+            "-c",
+            &core,
+            &program,
+            "serve",
+            &home,
+            "--config",
+            &config,
+            "--schedulers",
+            "1",
+            "--listen",
+            &listen,
+            "--listen-resp",
+            &resp_address(http),
+            "--admin-socket",
+            &control,
+        ];
+        let request = client::request(http, "/");
+        let guarded =
+            server::start(leashed(&words), &name, site.folder(), http, request.as_bytes())?;
+        let resp =
+            resp_address(http).parse().map_err(|_| Failure::Work("no address".to_owned()))?;
+        Ok(Node { http, resp, guarded })
+    }
+}
+
+impl Drop for Nodes {
+    fn drop(&mut self) {
+        self.nodes.clear();
+        if let Err(error) = std::fs::remove_dir_all(&self.folder) {
+            eprintln!("xtask: {} stays: {error}", self.folder.display());
+        }
+    }
+}
+
+/// The same port on another loopback address: it is free, as that of the first was.
+fn resp_address(http: SocketAddr) -> String {
+    format!("127.0.0.2:{}", http.port())
+}
+
+fn configuration(number: usize, name: &str, servers: &str) -> String {
+    let channel = "[[channel]]\npattern = \"fan\"\nhistory = 20000\nmessage_size = 1024\n";
+    if servers.is_empty() {
+        return format!("root = \"site\"\n[store]\npath = \"data\"\n{channel}");
+    }
+    let role = if number == 0 { "leader" } else { "replica" };
+    format!(
+        "root = \"site\"\n[store]\npath = \"data\"\nrole = \"{role}\"\n\
+         [cluster]\nservers = [\"{servers}\"]\nname = \"{name}\"\n{channel}"
+    )
+}
+
+fn start_nats(site: &Site, folder: &std::path::Path) -> Result<(Guarded, SocketAddr), Failure> {
+    let program = installed("nats-server", "nats-server")?;
+    let address = server::free_address()?;
+    let port = address.port().to_string();
+    let data = shown(&folder.join("nats"));
+    let words = [&program, "-a", "127.0.0.1", "-p", &port, "-js", "-sd", &data];
+    Ok((server::start(leashed(&words), "nats", site.folder(), address, b"")?, address))
+}
