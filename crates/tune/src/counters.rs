@@ -78,12 +78,15 @@ pub(crate) struct Cpu {
 }
 
 impl Counters {
-    pub(crate) fn read(files: &HostFiles, process: Option<u32>) -> Self {
+    pub(crate) fn read(
+        files: &HostFiles,
+        process: Option<u32>,
+        programs: BTreeMap<u32, ProcessStat>,
+    ) -> Self {
         let text = |path: &str| files.text(path).unwrap_or_default();
         let mut network = paired(&text("/proc/net/netstat"));
         network.extend(paired(&text("/proc/net/snmp")));
         let stat = text("/proc/stat");
-        let programs = Process::stats(files);
         let members = process.map(|process| members(&programs, process)).unwrap_or_default();
         let sockets = process.and_then(|process| files.text(&tcp::place(process)));
         Self {

@@ -90,18 +90,18 @@ impl HostReading {
     }
 
     fn counters(&mut self) -> Counters {
+        let programs = Process::stats(&self.files);
         if self.files.are_live() {
             let mut all = counts();
             if let Some(process) = self.process
                 && self.network != NetworkPlace::Barred
             {
-                let members = members(&Process::stats(&self.files), process);
-                let sockets = tcp::told(&self.files, &members);
+                let sockets = tcp::told(&self.files, &members(&programs, process));
                 all.extend(sockets.ok().map(|text| (tcp::place(process), text)));
             }
             self.files.add_answers(all);
         }
-        Counters::read(&self.files, self.process)
+        Counters::read(&self.files, self.process, programs)
     }
 
     /// The increase of a counter: between the two readings, or since the host was started.

@@ -301,6 +301,8 @@ fn slept(host: &HostReading) -> Finding {
     }
     // A thread beside others that does nothing else serves no request.
     let all = host.watched();
+    let unread = |one: &crate::tcp::TcpSocket| one.number("received_queue") > 0;
+    let is_asked = host.now.sockets.iter().flatten().any(unread);
     let is_alone =
         |one: &Watched| all.values().filter(|other| other.process == one.process).count() == 1;
     waits(host, "sleep by the clock", "no thread that serves was seen asleep", |one| {
