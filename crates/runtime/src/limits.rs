@@ -98,6 +98,10 @@ pub const LAYER_RECEIVES: usize = 4;
 /// peer.
 pub const STREAMS_PER_PROCESS: usize = 1024;
 
+/// 128 streams that are over whose room a scheduler keeps for the next ones (some 500 bytes each); the room of others is
+/// freed.
+pub const SPARE_STREAMS: usize = 128;
+
 /// Bytes of input that wait for the process of one stream, beside what the process itself keeps.
 ///
 /// Consequence: further input is not accepted for the stream. A carrier grants its peer smaller windows.
