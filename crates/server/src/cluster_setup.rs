@@ -95,6 +95,12 @@ impl ClusterSetup {
         Ok(Some(Self { plan, connector, warnings }))
     }
 
+    /// The setup of a plan without certificates.
+    #[must_use]
+    pub fn of_plan(plan: ClusterPlan) -> Self {
+        Self { plan: Arc::new(plan), connector: None, warnings: Vec::new() }
+    }
+
     /// The plan, which all links of a node share.
     #[must_use]
     pub fn plan(&self) -> &Arc<ClusterPlan> {
