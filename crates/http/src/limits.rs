@@ -44,8 +44,8 @@ pub const DRAIN_HEADER_DEADLINE: Duration = Duration::from_secs(2);
 pub const H2_STREAMS: usize = 100;
 /// 100 streams are begun in one run of a connection; the rest of its input waits for the next turn.
 pub const H2_STREAMS_BEGUN_PER_RUN: usize = 100;
-/// 50 of them if other connections want something in the same turn. Smaller steps cost more system calls: with 8 a third
-/// of the CPU time goes into sending.
+/// 50 of them if other connections want something in the same turn. Smaller steps cost more system calls: with 8 a
+/// third of the CPU time goes into sending.
 pub const H2_STREAMS_BEGUN_BESIDE_OTHERS: usize = 50;
 /// 256 KiB that may be on the way to a stream or unread there; a client that sends more breaks the protocol, and its
 /// stream is reset.

@@ -17,6 +17,8 @@ use crate::outbox::Outbox;
 use crate::slots::{ProcessId, Slots};
 use crate::stream::{Ending, StreamId};
 
+pub(crate) use carrying::Carrier;
+
 /// The place of a process's extra.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ExtraIndex(NonZeroU32);
@@ -46,13 +48,6 @@ pub(crate) struct Extra {
     list: Option<Box<StreamList>>,
     /// Bytes that may still be discarded.
     linger_left: u32,
-}
-
-/// A process that opens a stream, and its extra.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Carrier {
-    pub(crate) process: ProcessId,
-    pub(crate) extra: ExtraIndex,
 }
 
 /// A stream, and its places in lists.

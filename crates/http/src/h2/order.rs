@@ -24,7 +24,8 @@ pub(super) fn priority_of(fields: &Fields<'_, '_>) -> StreamPriority {
     if is_picture { usual.with_urgency(PICTURE_URGENCY) } else { usual }
 }
 
-/// The places of the streams that may have something to send, by urgency, and within one urgency in the order in which they came.
+/// The places of the streams that may have something to send, by urgency, and within one urgency in the order in which
+/// they came.
 #[derive(Debug, Default)]
 pub(super) struct SendQueue(VecDeque<Waiting>);
 

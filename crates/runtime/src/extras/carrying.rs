@@ -5,10 +5,18 @@
 use std::any::Any;
 use std::collections::VecDeque;
 
-use super::{Carrier, Extra, ExtraIndex, Extras, Listing, Stream, StreamList};
+use super::{Extra, ExtraIndex, Extras, Listing, Stream, StreamList};
 use crate::carriage::{Carriage, Stage};
 use crate::limits::SPARE_STREAMS;
+use crate::slots::ProcessId;
 use crate::stream::StreamId;
+
+/// A process that opens a stream, and its extra.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Carrier {
+    pub(crate) process: ProcessId,
+    pub(crate) extra: ExtraIndex,
+}
 
 impl Extras {
     /// Opens a stream; `None` if the table is full.
