@@ -51,7 +51,8 @@ pub const H2_STREAMS_BEGUN_BESIDE_OTHERS: usize = 50;
 /// stream is reset.
 pub const H2_STREAM_WINDOW_BYTES: u32 = 256 * 1024;
 /// 512 KiB that may be on the way to all streams of a connection or unread there; a client that sends more breaks the
-/// protocol, and its connection ends.
+/// protocol, and its connection ends. Bodies that were read and are collected count for their requests: each has the
+/// limit of its route, and all of them count as memory of the client's address.
 pub const H2_CONNECTION_WINDOW_BYTES: u32 = 512 * 1024;
 /// 384 KiB of memory for the heads of the open streams of a connection; further streams are refused meanwhile.
 pub const H2_HEAD_BYTES: usize = 384 * 1024;

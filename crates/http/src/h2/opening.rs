@@ -100,7 +100,7 @@ impl Http2Connection {
                 fields.begin(self.scheme, after, http.settings.head);
                 let decoded = self.decoder.decode(bytes, |name, value| fields.note(name, value));
                 let opened = match decoded {
-                    Ok(()) => self.open(&mut fields, number, after, context),
+                    Ok(()) => self.open(http, &mut fields, (number, after), context),
                     Err(error) => Err(not_hpack(error)),
                 };
                 http.return_fields(fields);
@@ -147,16 +147,17 @@ impl Http2Connection {
     }
 
     /// A request has come, or something that is none.
-    fn open<M>(
+    fn open<A: Application>(
         &mut self,
+        http: &mut Http<A>,
         fields: &mut RequestFields,
-        number: u32,
-        after: AfterHead,
-        context: &mut Context<'_, M>,
+        (number, after): (u32, AfterHead),
+        context: &mut Context<'_, A::Message>,
     ) -> Result<(), Broken> {
         let head = match fields.finish() {
             Ok(head) => head,
             Err(UnusableHead::Malformed(_)) => {
+                http.note_malformed(self.arrival.peer, &fields.line(), context.now);
                 return self.reset(number, ErrorCode::ProtocolError, context);
             }
             Err(UnusableHead::Refused(refusal)) => {
