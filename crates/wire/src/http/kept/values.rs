@@ -287,10 +287,16 @@ pub(crate) fn check_form(name: &str, value: &[u8]) -> Result<(), Reason> {
     if is_blank(value.first()) || is_blank(value.last()) {
         return Err(Reason::InvalidFieldValue);
     }
-    if name.bytes().any(|byte| byte.is_ascii_uppercase()) || OF_CONNECTION.contains(&name) {
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) || is_of_connection(name) {
         return Err(Reason::InvalidFieldName);
     }
     Ok(())
+}
+
+/// Whether a field belongs to one connection. The name is in lower case.
+#[must_use]
+pub fn is_of_connection(name: &str) -> bool {
+    OF_CONNECTION.contains(&name)
 }
 
 /// Fields that belong to one connection, so that they are in no message whose head is values (RFC 9113, 8.2.2).
