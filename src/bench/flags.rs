@@ -58,6 +58,8 @@ const HTTP_EXAMPLES: &str = "Examples:
   velodrome bench http https://example.org/ --cacert ca.pem --close               full handshakes
   velodrome bench http https://example.org/ --cacert ca.pem --close --tls-resume  resumed ones, as of browsers
   velodrome bench http '127.0.0.1:8080/{{key:zipf:1000:1.1}}' 127.0.0.1:8080/ --weight 9,1
+  velodrome bench http https://127.0.0.1:8443/ -k --h2 -c 16 -m 100              HTTP/2: 100 streams a connection
+  velodrome bench http http://127.0.0.1:8080/ --h2 --rate 50k                    HTTP/2 with prior knowledge
   velodrome bench http unix:/run/server.sock:/ --method POST --body '{\"id\": {{counter}}}'
   velodrome bench http http://127.0.0.1:8080/ --runs 5 --html report.html
   velodrome bench http http://10.0.0.1/ -c 2000 --agents 10.0.0.2:7000,10.0.0.3:7000 --key-file bench.key
@@ -191,8 +193,20 @@ pub(crate) struct Load {
     #[arg(long, value_name = "N", help_heading = "Load")]
     pub(crate) requests_per_connection: Option<std::num::NonZeroU64>,
     /// Requests in flight per connection.
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Load")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        conflicts_with = "h2",
+        help_heading = "Load"
+    )]
     pub(crate) pipeline: u32,
+    /// Speak HTTP/2: agreed on by ALPN with https://, with prior knowledge otherwise.
+    #[arg(long, help_heading = "Load")]
+    pub(crate) h2: bool,
+    /// Requests in flight per connection over HTTP/2, each on a stream of its own [default: 100].
+    #[arg(short = 'm', long, value_name = "N", requires = "h2", help_heading = "Load")]
+    pub(crate) streams: Option<u32>,
     /// Relative frequency of each URL: one number per URL, in order.
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Load")]
     pub(crate) weight: Vec<u32>,
@@ -210,7 +224,7 @@ pub(crate) struct Load {
 #[command(next_help_heading = "Request")]
 pub(crate) struct Asking {
     /// The method [default: GET, POST with a body].
-    #[arg(short, long, visible_short_alias = 'X', value_name = "METHOD")]
+    #[arg(short = 'X', long, value_name = "METHOD")]
     pub(crate) method: Option<String>,
     /// A header field. May be repeated.
     #[arg(short = 'H', long, value_name = "NAME: VALUE")]

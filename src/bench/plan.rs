@@ -9,9 +9,9 @@ use std::time::Duration;
 use bench::host::ProcessSample;
 use bench::plan::{
     Aim, AimError, AnswerCheck, Arrivals, BodyCheck, Cpus, Encryption, EncryptionAsk,
-    EncryptionError, HandshakeMode, HostRoom, Lifetime, LoadAddressError, LoadPlan, LoadUrl,
-    OwnFiles, Ownership, PlannedRequest, Ramp, RequestBody, ServerTrust, StoreAim, TargetServer,
-    ThreadPinning, Upkeep, check_sources,
+    EncryptionError, HandshakeMode, HostRoom, Lifetime, LoadAddressError, LoadPlan, LoadProtocol,
+    LoadUrl, OwnFiles, Ownership, PlannedRequest, Ramp, RequestBody, ServerTrust, StoreAim,
+    TargetServer, ThreadPinning, Upkeep, check_sources,
 };
 
 use super::flags::{
@@ -26,6 +26,9 @@ const HOLD_ROUND_S: f64 = 60.0;
 
 /// The default duration.
 const DURATION: Duration = Duration::from_secs(10);
+
+/// Streams of a connection over HTTP/2, as browsers and h2load's users have.
+const STREAMS: u32 = 100;
 
 /// The default duration of a run with a number of requests.
 const COUNT_DURATION: Duration = Duration::from_secs(3600);
@@ -142,6 +145,8 @@ fn plain_load(connections: u32, duration: Option<Duration>) -> Load {
         close: false,
         requests_per_connection: None,
         pipeline: 1,
+        h2: false,
+        streams: None,
         weight: Vec::new(),
         seed: 1,
         asking: Asking { method: None, header: Vec::new(), body: None, body_file: None },
@@ -175,7 +180,12 @@ fn plan(
         (None, Pin::Named(cpus)) => u32::try_from(cpus.len()).unwrap_or(u32::MAX),
         (None, Pin::None | Pin::Last) => default(),
     };
-    let encryption = encryption(place, &aim.peers, &["http/1.1"])?;
+    let (protocol, pipeline) = if load.h2 {
+        (LoadProtocol::Http2, load.streams.unwrap_or(STREAMS))
+    } else {
+        (LoadProtocol::Http1, load.pipeline)
+    };
+    let encryption = encryption(place, &aim.peers, &[protocol.alpn()])?;
     let mut plan = LoadPlan {
         targets: aim.targets,
         peers: aim.peers,
@@ -189,7 +199,8 @@ fn plan(
         runs: load.runs,
         lifetime: lifetime(load),
         upkeep: Upkeep::Replace,
-        pipeline: load.pipeline,
+        protocol,
+        pipeline,
         timeout: place.timeout,
         check: check(&load.expecting)?,
         encryption,

@@ -75,6 +75,32 @@ fn a_right_server_is_measured() {
 }
 
 #[test]
+fn requests_over_http2_share_connections() {
+    let listener = "[[listener]]\naddress = \"127.0.0.1:0\"\nh2c = true\n";
+    let plan = Plan::new().file("a.txt", "hello").config(listener);
+    let server = plan.listen_as_configured(1).start();
+    let address = server.address();
+    let load = "--h2 -m 20 -c 2 -t 1 -n 500 -d 60s --warmup 0s --expect-body hello";
+    let (report, status) = measured(&format!("http {address}/a.txt?{{{{counter}}}} {load}"));
+    assert_eq!(status, status_of(&report), "{report}");
+    let (run, plan) = (&report["runs"][0], &report["plan"]);
+    assert_eq!((&run["requests"]["asked"], &run["requests"]["failed"]), (&500.into(), &0.into()));
+    assert_eq!(run["connections"]["opened"], 2, "{report}");
+    assert_eq!((&plan["http2"], &plan["pipeline"]), (&true.into(), &20.into()));
+    let wrong = bench(&format!("http {address} -m 20"));
+    assert!(errors_of(&wrong).contains("--h2"), "{wrong:?}");
+}
+
+#[test]
+fn a_server_without_http2_is_named() {
+    let (address, _) = answering(ANSWER);
+    let (report, status) =
+        measured(&format!("http {address} --h2 -c 1 -t 1 -d 300ms --warmup 0s --timeout 2s"));
+    assert_eq!(status, Some(3), "{report}");
+    assert!(report["verdict"].to_string().contains("not HTTP/2"), "{report}");
+}
+
+#[test]
 fn a_condition_that_is_met_is_exit_status_5() {
     let (address, _) = answering(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
     let words = format!("http {address} -c 2 -t 1 -d 300ms --warmup 0s --expect-status 200,404");

@@ -145,6 +145,16 @@ pub const CONNECTIONS_MAX: u32 = 10_000_000;
 /// before the run.
 pub const PIPELINE_MAX: u32 = 1_024;
 
+/// Bytes of content that a server may send before it is acknowledged, on a stream of HTTP/2 and on a connection (1 GiB,
+/// as h2load allows), so that no server waits for the generator. They are acknowledged when half of them is used up.
+pub const STREAM_WINDOW_BYTES: u32 = (1 << 30) - 1;
+
+/// Bytes of a block of fields that a server may send in HTTP/2 (64 KiB). Beyond: its connection has failed.
+pub const RESPONSE_BLOCK_BYTES: usize = 64 * 1024;
+
+/// 32 different errors that end streams and connections of HTTP/2 are told apart; others are counted together.
+pub const STREAM_ENDS_MAXIMUM: usize = 32;
+
 /// How long one of several addresses of a name may take to answer, 1 s (milliseconds). After that the next one is
 /// tried.
 pub const PROBE_MS: u64 = 1_000;

@@ -23,6 +23,9 @@ impl LoadClient {
         if let Some(store) = self.work.plan.store {
             return self.take_replies(connection, input, store, context);
         }
+        if connection.streams.is_some() {
+            return self.take_frames(connection, input, context);
+        }
         let now_ns = context.now.monotonic_ns;
         let mut consumed = 0;
         while consumed < input.len() {
@@ -125,7 +128,8 @@ impl LoadClient {
 
     /// The server ended its output: the end of the last answer, or of the connection.
     pub(super) fn take_end(&mut self, connection: &mut LoadConnection, now_ns: u64) -> Next {
-        if connection.in_flight() > 0 && connection.reader.close(0).is_ok() {
+        let may_last = connection.streams.is_none() && connection.in_flight() > 0;
+        if may_last && connection.reader.close(0).is_ok() {
             let _over = self.settle(connection, None, now_ns);
         }
         self.fail_all(connection, FailureKind::Reset, FailureKind::Reset, now_ns);

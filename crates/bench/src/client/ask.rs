@@ -4,7 +4,8 @@
 
 use runtime::service::Context;
 
-use super::connection::{LoadConnection, Pending, Phase};
+use super::connection::{LoadConnection, Phase};
+use super::pending::Pending;
 use super::window::Stage;
 use super::{LoadClient, NoThreadMessage};
 use crate::limits::RECONNECT_PAUSE_NS;
@@ -20,7 +21,7 @@ impl LoadClient {
         context: &mut Context<'_, NoThreadMessage>,
     ) {
         let now_ns = context.now.monotonic_ns;
-        let pipeline = self.work.plan.pipeline as usize;
+        let pipeline = connection.room(self.work.plan.pipeline as usize);
         let peer = self.peer_of(connection);
         let before = context.output.queued_bytes();
         while connection.in_flight() < pipeline
@@ -42,6 +43,7 @@ impl LoadClient {
             };
             self.send(connection, peer, due_ns, context);
         }
+        self.send_content(connection, context);
         self.tally.bytes_out += (context.output.queued_bytes() - before) as u64;
         if connection.in_flight() > 0 {
             self.set_deadline(connection, context);
@@ -75,6 +77,7 @@ impl LoadClient {
         let peer = self.peer_of(connection);
         self.tally.ask();
         self.send(connection, peer, context.now.monotonic_ns, context);
+        self.send_content(connection, context);
         self.set_deadline(connection, context);
     }
 
@@ -92,17 +95,24 @@ impl LoadClient {
         let (targets, choice) = &self.work.targets[peer];
         let target = targets[choice.pick(&mut self.state)];
         let asked = &plan.targets[target as usize];
-        let template = if plan.lifetime.is_last(connection.sent) {
+        let is_last = plan.lifetime.is_last(connection.sent);
+        if is_last {
             connection.phase = Phase::LastSent;
-            &asked.last_request
-        } else {
-            &asked.request
-        };
-        template.render(&mut self.state, context.output.buffer());
+        }
+        if connection.streams.is_none() {
+            let template = if is_last { &asked.last_request } else { &asked.request };
+            template.render(&mut self.state, context.output.buffer());
+        }
+        let answer = asked.answer_body;
         self.tally.send(Sending { due_ns, free_ns: connection.since_ns, sent_ns: now_ns });
         connection.sent += 1;
         let key = self.state.last_key();
-        connection.push(Pending { due_ns, sent_ns: now_ns, target, key }, asked.answer_body);
+        let pending = Pending { due_ns, sent_ns: now_ns, target, key };
+        if connection.streams.is_some() {
+            self.send_on_stream(connection, pending, context);
+        } else {
+            connection.push(pending, answer);
+        }
     }
 
     /// The deadline of the oldest request.
@@ -155,6 +165,14 @@ impl LoadClient {
     pub(super) fn fail_to_connect(&mut self, number: u32, begun_ns: u64, now_ns: u64) {
         self.tally.refuse(now_ns.saturating_sub(begun_ns));
         self.fail_unsent(number, FailureKind::Connect, now_ns);
+    }
+
+    /// A connection was established, and never became of use: its request has failed.
+    pub(super) fn fail_opening(&mut self, connection: &mut LoadConnection, kind: FailureKind) {
+        self.opened(connection.number);
+        self.tally.refuse(self.now_ns.saturating_sub(connection.since_ns));
+        self.fail_unsent(connection.number, kind, self.now_ns);
+        connection.phase = Phase::Over;
     }
 
     /// The request for which a connection was opened has failed.

@@ -8,19 +8,10 @@ use std::collections::VecDeque;
 use wire::http::method::Method;
 use wire::http::received::ResponseReader;
 
+use super::pending::Pending;
 use super::replies::ReplyReader;
+use super::streams::Streams;
 use crate::plan::{AnswerBody, BodyProgress};
-
-/// A request in flight.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pending {
-    pub(super) due_ns: u64,
-    pub(super) sent_ns: u64,
-    /// Index into the plan's targets.
-    pub(super) target: u32,
-    /// The number of its key, for a store.
-    pub(super) key: u64,
-}
 
 /// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +20,8 @@ pub(super) enum Phase {
     Connecting,
     /// Established; its handshake is under way.
     ShakingHands,
+    /// Established over HTTP/2; the server's settings are still to come.
+    AwaitingSettings,
     /// It accepts requests.
     Open,
     /// Its last request is in flight.
@@ -56,6 +49,8 @@ pub struct LoadConnection {
     pub(super) replies: ReplyReader,
     pub(super) body: BodyProgress,
     pub(super) body_bytes: u64,
+    /// The streams of HTTP/2, whose requests are not among those below.
+    pub(super) streams: Option<Box<Streams>>,
     first: Option<Pending>,
     /// Those after the first, for pipelined requests.
     #[expect(
@@ -78,6 +73,7 @@ impl LoadConnection {
             replies: ReplyReader::default(),
             body: BodyProgress::default(),
             body_bytes: 0,
+            streams: None,
             first: None,
             others: None,
         }
@@ -86,6 +82,9 @@ impl LoadConnection {
     /// Requests on their way.
     #[inline]
     pub(super) fn in_flight(&self) -> usize {
+        if let Some(streams) = &self.streams {
+            return streams.open();
+        }
         let others = self.others.as_ref().map_or(0, |others| others.len());
         usize::from(self.first.is_some()) + others
     }
@@ -93,7 +92,10 @@ impl LoadConnection {
     /// The request that is answered next.
     #[inline]
     pub(super) fn oldest(&self) -> Option<&Pending> {
-        self.first.as_ref()
+        match &self.streams {
+            Some(streams) => streams.oldest(),
+            None => self.first.as_ref(),
+        }
     }
 
     #[inline]
@@ -109,9 +111,18 @@ impl LoadConnection {
     /// Removes the oldest request. The caller sets what is expected next, with [`Self::expect`].
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Pending> {
+        if let Some(streams) = &mut self.streams {
+            return streams.end_oldest();
+        }
         let settled = self.first.take();
         self.first = self.others.as_mut().and_then(|others| others.pop_front());
         settled
+    }
+
+    /// How many requests may be in flight, of so many that are wanted.
+    #[inline]
+    pub(super) fn room(&self, wanted: usize) -> usize {
+        self.streams.as_ref().map_or(wanted, |streams| streams.room(wanted))
     }
 
     /// Prepares for the answer to the oldest request.

@@ -8,12 +8,15 @@ mod answer;
 mod ask;
 mod connection;
 mod encrypted;
+mod http2;
 mod live;
 mod opening;
 mod pacer;
+mod pending;
 mod replies;
 mod replying;
 mod service;
+mod streams;
 mod waits;
 mod window;
 
@@ -36,6 +39,7 @@ use crate::plan::{
 use crate::tally::{Loop, Tally};
 
 pub use connection::LoadConnection;
+use http2::StreamRequest;
 pub use live::{Glance, Live};
 use pacer::{Pacer, Seats};
 use waits::Waits;
@@ -48,6 +52,8 @@ pub struct Work {
     plan: LoadPlan,
     /// For each peer: its targets, and the choice among them.
     targets: Vec<(Vec<u32>, WeightedChoice)>,
+    /// For each target its request over HTTP/2, if that is always the same.
+    stream_requests: Vec<Option<StreamRequest>>,
     remotes: Vec<RemoteAddress>,
 }
 
@@ -59,7 +65,8 @@ impl Work {
             LoadAddress::Tcp(address) => RemoteAddress::Tcp(*address),
             LoadAddress::Unix(path) => RemoteAddress::Unix(Arc::from(path.as_path())),
         });
-        Work { targets, remotes: remotes.collect(), plan }
+        let stream_requests = plan.targets.iter().map(StreamRequest::of).collect();
+        Work { targets, stream_requests, remotes: remotes.collect(), plan }
     }
 
     /// The plan.

@@ -33,6 +33,19 @@ impl LoadClient {
         }
     }
 
+    /// The connection is established, and encrypted if it should be.
+    pub(super) fn begin_use(
+        &mut self,
+        connection: &mut LoadConnection,
+        context: &mut Context<'_, NoThreadMessage>,
+    ) {
+        if self.is_multiplexed() {
+            self.begin_streams(connection, context);
+        } else {
+            self.begin_requests(connection, context);
+        }
+    }
+
     /// The connection can carry requests.
     pub(super) fn begin_requests(
         &mut self,

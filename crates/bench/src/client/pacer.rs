@@ -117,6 +117,13 @@ impl Pacer {
         self.queues.get_mut(peer)?.due_ns.pop_front()
     }
 
+    /// Puts a request back that this peer has not begun.
+    pub(super) fn give_back(&mut self, peer: usize, due_ns: u64) {
+        if let Some(queue) = self.queues.get_mut(peer) {
+            queue.due_ns.push_front(due_ns);
+        }
+    }
+
     /// The number of due requests that no connection has taken.
     pub(super) fn waiting(&self) -> u64 {
         self.queues.iter().map(|queue| queue.due_ns.len() as u64).sum()

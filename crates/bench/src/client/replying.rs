@@ -4,7 +4,8 @@
 
 use runtime::service::{Context, Next, Progress};
 
-use super::connection::{LoadConnection, Pending, Phase};
+use super::connection::{LoadConnection, Phase};
+use super::pending::Pending;
 use super::replies::{Judgement, Reply};
 use super::{LoadClient, NoThreadMessage};
 use crate::plan::{AnswerBody, StorePlan};

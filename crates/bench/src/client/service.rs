@@ -207,8 +207,12 @@ impl Service for LoadClient {
     ) -> Next {
         self.now_ns = context.now.monotonic_ns;
         if let Some(agreed) = context.agreed() {
+            if self.is_multiplexed() && agreed.protocol.as_deref() != Some(b"h2") {
+                self.fail_handshake(process, HandshakeFault::NothingInCommon);
+                return Next::Abort;
+            }
             self.tally.agree(&agreed, self.now_ns.saturating_sub(process.since_ns));
-            self.begin_requests(process, context);
+            self.begin_use(process, context);
         }
         Next::Read
     }
@@ -249,7 +253,7 @@ impl Service for LoadClient {
                     process.phase = Phase::ShakingHands;
                     process.since_ns = now_ns;
                 } else {
-                    self.begin_requests(process, context);
+                    self.begin_use(process, context);
                 }
                 Next::Read
             }
@@ -259,7 +263,11 @@ impl Service for LoadClient {
                 Next::Abort
             }
             // Only the first message of the handshake may have waited for room.
-            Event::OutputDrained if process.phase == Phase::ShakingHands => Next::Read,
+            Event::OutputDrained
+                if matches!(process.phase, Phase::ShakingHands | Phase::AwaitingSettings) =>
+            {
+                Next::Read
+            }
             Event::Resumed | Event::OutputDrained => {
                 self.fill(process, context);
                 Next::Read
@@ -273,6 +281,14 @@ impl Service for LoadClient {
             Event::DeadlineReached if process.phase == Phase::ShakingHands => {
                 self.fail_handshake(process, HandshakeFault::Timeout);
                 Next::Abort
+            }
+            Event::DeadlineReached if process.phase == Phase::AwaitingSettings => {
+                self.fail_opening(process, FailureKind::Timeout);
+                Next::Abort
+            }
+            Event::DeadlineReached if self.expire_streams(process, context) => {
+                self.fill(process, context);
+                Next::Read
             }
             Event::DeadlineReached => {
                 self.fail_all(process, FailureKind::Timeout, FailureKind::Timeout, now_ns);
@@ -295,6 +311,9 @@ impl Service for LoadClient {
         }
         if process.phase == Phase::ShakingHands {
             self.fail_handshake(&mut process, HandshakeFault::Cut);
+        }
+        if process.phase == Phase::AwaitingSettings {
+            self.fail_opening(&mut process, FailureKind::Reset);
         }
         let first = match reason {
             // The server did not read our request.

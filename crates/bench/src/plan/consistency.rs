@@ -6,7 +6,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
-use super::{LoadPlan, RequestPace, ThreadPinning};
+use super::{LoadPlan, LoadProtocol, RequestPace, ThreadPinning};
 use crate::limits::{CONNECTIONS_MAX, PIPELINE_MAX, THREADS_MAX};
 
 /// Why a plan cannot be executed anywhere.
@@ -88,10 +88,14 @@ impl LoadPlan {
     /// # Errors
     /// The first of them.
     pub fn check_consistency(&self) -> Result<(), PlanError> {
+        let in_flight = match self.protocol {
+            LoadProtocol::Http1 => "requests in a pipeline",
+            LoadProtocol::Http2 => "streams of a connection",
+        };
         let numbers = [
             ("connections", self.connections, CONNECTIONS_MAX),
             ("threads", self.threads, THREADS_MAX),
-            ("requests in a pipeline", self.pipeline, PIPELINE_MAX),
+            (in_flight, self.pipeline, PIPELINE_MAX),
             ("runs", self.runs, u32::MAX),
         ];
         for (what, is, most) in numbers {

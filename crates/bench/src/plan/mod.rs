@@ -14,6 +14,7 @@ mod encryption;
 mod key;
 mod lifetime;
 mod pace;
+mod protocol;
 mod random;
 mod request;
 mod room;
@@ -45,6 +46,7 @@ pub use encryption::{
 pub use key::{KeyDistribution, KeyError};
 pub use lifetime::Lifetime;
 pub use pace::{Arrivals, Ramp, RateError, RateStage, RequestPace, RequestRate};
+pub use protocol::LoadProtocol;
 pub use request::{Afterwards, AnswerBody, PlannedRequest, RequestBody, RequestError};
 pub use room::{HostRoom, PortRange, RoomError};
 pub use schedule::Schedule;
@@ -82,7 +84,9 @@ pub struct LoadPlan {
     pub lifetime: Lifetime,
     /// The purpose of connections.
     pub upkeep: Upkeep,
-    /// Requests in flight at a time on one connection; at least one.
+    /// The version of HTTP.
+    pub protocol: LoadProtocol,
+    /// Requests in flight at a time on one connection; at least one. Over HTTP/2 each has a stream of its own.
     pub pipeline: u32,
     /// The longest wait for a connection, and from sending a request to the end of its answer.
     pub timeout: Duration,

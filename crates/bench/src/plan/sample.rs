@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Aim, AnswerCheck, Lifetime, LoadPlan, Ownership, PlannedRequest, RequestPace, ThreadPinning,
-    Upkeep,
+    Aim, AnswerCheck, Lifetime, LoadPlan, LoadProtocol, Ownership, PlannedRequest, RequestPace,
+    ThreadPinning, Upkeep,
 };
 
 /// 64 connections of two threads, closed loop.
@@ -25,6 +25,7 @@ pub(crate) fn plan(urls: &[&str]) -> LoadPlan {
         runs: 1,
         lifetime: Lifetime::KeptAlive,
         upkeep: Upkeep::Replace,
+        protocol: LoadProtocol::Http1,
         pipeline: 1,
         timeout: Duration::from_secs(5),
         check: AnswerCheck::default(),

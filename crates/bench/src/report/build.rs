@@ -13,6 +13,7 @@ use crate::report::run::{
     RunReport, SecondReport, ServerUsage, ThreadReport,
 };
 use crate::report::schema::{Report, Tool};
+use crate::report::streams::StreamsReport;
 use crate::report::summary::Summary;
 use crate::report::verdict::{ReasonCode, ResultTrust, Verdict, VerdictReason};
 use crate::tally::{ConnectionTally, Seconds, Tally};
@@ -76,6 +77,7 @@ impl RunReport {
             response: LatencyReport::of(tally.response()),
             connect: LatencyReport::of(tally.connect()),
             tls: tally.handshakes.as_deref().map(EncryptionReport::of),
+            http2: tally.streams.as_deref().map(StreamsReport::of),
             late: LatencyReport::of(tally.late()),
             seconds: seconds(tally.seconds(), run.wall_ns),
             generator: generator(&run.generator, outcomes),

@@ -119,7 +119,10 @@ pub struct PlanReport {
     pub runs: u32,
     /// The number of requests after which a connection is closed; null if it is kept.
     pub requests_per_connection: Option<u64>,
-    /// Requests in flight at once on each connection.
+    /// Whether requests go over HTTP/2.
+    #[serde(default)]
+    pub http2: bool,
+    /// Requests in flight at once on each connection; over HTTP/2 each on a stream of its own.
     pub pipeline: u32,
     /// The time after which a request without a whole answer has failed.
     pub timeout_ns: u64,

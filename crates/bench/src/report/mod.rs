@@ -17,6 +17,7 @@ mod own_writes;
 mod percentile;
 mod run;
 mod schema;
+mod streams;
 mod summary;
 pub(crate) mod text;
 mod together;
@@ -44,6 +45,7 @@ pub use run::{
     RunReport, SecondReport, ServerUsage, ThreadReport,
 };
 pub use schema::{ConditionReport, Report, Tool};
+pub use streams::{StreamEndReport, StreamsReport};
 pub use summary::{FigureSpread, LatencySummary, Summary};
 pub(crate) use text::encryption::lines as encryption_lines;
 pub use text::write_text;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::report::encryption::EncryptionReport;
 pub use crate::report::latency::LatencyReport;
 use crate::report::measured::ClockBehaviour;
+use crate::report::streams::StreamsReport;
 use crate::tally::FailureCounts;
 
 /// One run.
@@ -31,6 +32,9 @@ pub struct RunReport {
     /// The handshakes of encrypted connections; null without any.
     #[serde(default)]
     pub tls: Option<EncryptionReport>,
+    /// What happened to streams of HTTP/2; null if nothing did, and over HTTP/1.1.
+    #[serde(default)]
+    pub http2: Option<StreamsReport>,
     /// From the time a request was due and a connection free until it was sent.
     pub late: LatencyReport,
     /// Second by second.

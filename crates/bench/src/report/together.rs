@@ -12,6 +12,7 @@ use super::run::{
     SecondReport, ServerUsage,
 };
 use super::schema::Report;
+use super::streams::StreamsReport;
 use super::summary::Summary;
 use super::verdict::{ReasonCode, ResultTrust, Verdict, VerdictReason};
 use crate::limits::TERMS_MAXIMUM;
@@ -190,6 +191,7 @@ impl RunReport {
             response: latency(|part| &part.response)?,
             connect: latency(|part| &part.connect)?,
             tls: EncryptionReport::together(parts.iter().filter_map(|part| part.tls.as_ref()))?,
+            http2: StreamsReport::together(parts.iter().filter_map(|part| part.http2.as_ref())),
             late: latency(|part| &part.late)?,
             seconds: seconds(parts),
             generator: generator(parts, outcomes),

@@ -1,8 +1,8 @@
 //! A plan as a report shows it.
 
 use crate::plan::{
-    AnswerCheck, Arrivals, BodyCheck, Lifetime, LoadPlan, LoadUrl, RateStage, RequestPace,
-    RightValues, StatusSet, ThreadPinning,
+    AnswerCheck, Arrivals, BodyCheck, Lifetime, LoadPlan, LoadProtocol, LoadUrl, RateStage,
+    RequestPace, RightValues, StatusSet, ThreadPinning,
 };
 use crate::report::{EncryptionPlanReport, PlanReport, StageReport, TargetReport};
 
@@ -52,6 +52,7 @@ pub(super) fn plan(plan: &LoadPlan, verb: &str) -> PlanReport {
             Lifetime::KeptAlive => None,
             Lifetime::Requests(requests) => Some(requests.get()),
         },
+        http2: plan.protocol == LoadProtocol::Http2,
         pipeline: plan.pipeline,
         timeout_ns: nanoseconds(plan.timeout),
         pinned: match &plan.pinning {

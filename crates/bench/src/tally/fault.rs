@@ -97,11 +97,14 @@ impl HandshakeFault {
             Self::Alert(40 | 42..=46 | 48 | 49 | 116) => {
                 "if it asks for certificates of clients, show one with --cert and --key"
             }
-            Self::Alert(120) => "it does not speak HTTP/1.1 over TLS",
+            Self::Alert(120) => {
+                "it speaks another version of HTTP over TLS: add --h2, or leave it out"
+            }
             Self::Protocol => "see that it speaks TLS at this port",
             Self::Cut => "the server's log may say why",
             Self::Timeout => "wait longer with --timeout",
-            Self::Alert(_) | Self::NothingInCommon => return None,
+            Self::NothingInCommon => "with --h2, see that it offers HTTP/2 (ALPN)",
+            Self::Alert(_) => return None,
         })
     }
 }

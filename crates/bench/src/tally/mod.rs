@@ -9,6 +9,8 @@ mod fault;
 mod handshakes;
 mod latency;
 mod seconds;
+mod spent;
+mod streams;
 
 use runtime::transport::Agreed;
 
@@ -18,6 +20,8 @@ pub use fault::{CertificateReason, HandshakeFault};
 pub use handshakes::{AgreedTerms, HandshakeTally};
 pub use latency::Latency;
 pub use seconds::{Second, Seconds};
+pub use spent::SpentTime;
+pub use streams::StreamTally;
 
 /// The loop that decides when a request is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,34 +89,6 @@ pub struct Values {
     pub missing: u64,
 }
 
-/// The time that connections spent without waiting for an answer that came, in nanoseconds since [`Tally::begin`]. With
-/// the service times it is all the time of all connections that have something to do.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct SpentTime {
-    /// Being opened, with the handshake.
-    pub connect_ns: u64,
-    /// Connects that failed, and the pauses after them.
-    pub unopened_ns: u64,
-    /// Requests that failed, from the send to the failure.
-    pub failed_ns: u64,
-    /// Requests that had no answer at the end, from the send to the end.
-    pub left_ns: u64,
-}
-
-impl SpentTime {
-    /// All of it.
-    pub fn sum_ns(&self) -> u64 {
-        self.connect_ns + self.unopened_ns + self.failed_ns + self.left_ns
-    }
-
-    fn merge(&mut self, other: &SpentTime) {
-        self.connect_ns += other.connect_ns;
-        self.unopened_ns += other.unopened_ns;
-        self.failed_ns += other.failed_ns;
-        self.left_ns += other.left_ns;
-    }
-}
-
 /// What one thread measured. Built once, [`begin`](Tally::begin) after the warm-up, merged at the end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tally {
@@ -143,6 +119,8 @@ pub struct Tally {
     pub connections: ConnectionTally,
     /// The handshakes of encrypted ones; `None` before the first.
     pub handshakes: Option<Box<HandshakeTally>>,
+    /// What happened to streams of HTTP/2; `None` before the first such thing.
+    pub streams: Option<Box<StreamTally>>,
     /// Bytes read from sockets, without what encryption adds.
     pub bytes_in: u64,
     /// Bytes written to sockets, without what encryption adds.
@@ -177,6 +155,7 @@ impl Tally {
             values: Values::default(),
             connections: ConnectionTally { asked: connections, ..ConnectionTally::default() },
             handshakes: None,
+            streams: None,
             bytes_in: 0,
             bytes_out: 0,
             service: Latency::new(),
@@ -204,6 +183,9 @@ impl Tally {
         self.spent = SpentTime::default();
         self.unasked = 0;
         self.values = Values::default();
+        if let Some(streams) = &mut self.streams {
+            streams.begin();
+        }
         self.bytes_in = 0;
         self.bytes_out = 0;
         self.service.clear();
@@ -224,6 +206,15 @@ impl Tally {
     #[inline]
     pub fn ask(&mut self) {
         self.asked += 1;
+    }
+
+    /// A request that was sent was not begun by the server, and will be asked again.
+    pub fn unask(&mut self, sent_ns: u64, now_ns: u64) {
+        match self.asked.checked_sub(1) {
+            Some(asked) => self.asked = asked,
+            None => self.in_flight_start = self.in_flight_start.saturating_sub(1),
+        }
+        self.spent.failed_ns += now_ns.saturating_sub(sent_ns);
     }
 
     /// A request was handed to the kernel.
@@ -376,6 +367,9 @@ impl Tally {
         self.connections.merge(&other.connections);
         if let Some(handshakes) = &other.handshakes {
             self.handshakes.get_or_insert_default().merge(handshakes);
+        }
+        if let Some(streams) = &other.streams {
+            self.streams.get_or_insert_default().merge(streams);
         }
         self.bytes_in += other.bytes_in;
         self.bytes_out += other.bytes_out;

@@ -3,5 +3,6 @@
 mod encrypted;
 mod faults;
 mod host;
+mod http2;
 mod report;
 mod tally;

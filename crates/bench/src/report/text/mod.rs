@@ -15,6 +15,7 @@ use crate::report::figures::{
 use crate::report::measured::{Ended, PlanReport, StageReport};
 use crate::report::run::RunReport;
 use crate::report::schema::Report;
+use crate::report::streams::StreamsReport;
 use crate::report::summary::FigureSpread;
 use crate::report::verdict::{ResultTrust, Verdict, VerdictReason};
 
@@ -33,6 +34,7 @@ pub fn write_text(report: &Report, out: &mut impl Write) -> fmt::Result {
         requests(report, out)?;
         connections(run, out)?;
         encryption::write(report, run, out)?;
+        http2(report, out)?;
         writeln!(out)?;
         table::write(report, summary, run, out)?;
         writeln!(out)?;
@@ -114,10 +116,17 @@ pub(in crate::report) fn pace(plan: &PlanReport) -> String {
         Some(requests) => words.push_str(&format!(", {} requests per connection", count(requests))),
         None => {}
     }
-    if plan.pipeline > 1 {
+    if plan.http2 {
+        words.push_str(&format!(", HTTP/2 with {} a connection", streams(plan)));
+    } else if plan.pipeline > 1 {
         words.push_str(&format!(", pipelines of {}", plan.pipeline));
     }
     words
+}
+
+/// How many streams a connection has.
+fn streams(plan: &PlanReport) -> String {
+    numbered(u64::from(plan.pipeline), "stream")
 }
 
 /// The rates of a run, one after the other.
@@ -195,6 +204,17 @@ fn connections(run: &RunReport, out: &mut impl Write) -> fmt::Result {
     name(out, "connections")?;
     write!(out, "{} asked, {} open, ", count(connections.asked), count(connections.open))?;
     writeln!(out, "{} opened, {} refused", count(connections.opened), count(connections.refused))
+}
+
+/// What happened to the streams of all runs.
+fn http2(report: &Report, out: &mut impl Write) -> fmt::Result {
+    let runs = report.runs.iter().filter_map(|run| run.http2.as_ref());
+    let lines = StreamsReport::together(runs).map_or(Vec::new(), |streams| streams.lines());
+    for (line, at) in lines.iter().zip(0..) {
+        name(out, if at == 0 { "http2" } else { "" })?;
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
 }
 
 fn server(report: &Report, run: &RunReport, out: &mut impl Write) -> fmt::Result {

@@ -6,6 +6,7 @@
 mod generator;
 mod handshakes;
 mod stall;
+mod streams;
 
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,7 @@ use crate::tally::FailureKind;
 use generator::{core_shared, generator_busy, rate_missed, sent_late, starved};
 use handshakes::{handshakes_failed, not_checked, not_resumed};
 use stall::stalled;
+use streams::{streams_ended, streams_limited, window_stalls};
 
 /// Clock sources that advance by milliseconds.
 const CLOCKS_TOO_COARSE: [&str; 2] = ["jiffies", "refined-jiffies"];
@@ -100,6 +102,12 @@ pub enum ReasonCode {
     NotChecked,
     /// A note: sessions should have been resumed, and many were not.
     NotResumed,
+    /// A note: the server allows fewer streams on a connection than planned.
+    StreamsLimited,
+    /// A note: content of requests waited for windows of the server.
+    WindowStalls,
+    /// A note: errors of HTTP/2 ended streams or connections.
+    StreamsEnded,
     /// A note: requests without an answer at the end count with their age.
     LeftOver,
     /// A note: failed requests have no times.
@@ -165,6 +173,9 @@ fn remarks(run: &RunReport, plan: &PlanReport) -> impl Iterator<Item = Finding> 
         server_waited(run),
         stalled(run, plan),
         not_resumed(run, plan),
+        streams_limited(run, plan),
+        window_stalls(run),
+        streams_ended(run),
         left_over(run, plan),
         failures(run),
         clamped(run),
@@ -180,7 +191,8 @@ fn nothing_answered(run: &RunReport) -> Option<Finding> {
         let left = count(requests.in_flight_end);
         text.push_str(&format!(", {left} had no answer at the end"));
     }
-    if let Some(mend) = mend(requests) {
+    let most = run.http2.as_ref().and_then(|streams| streams.most_frequent());
+    if let Some(mend) = most.map(|end| end.text.as_str()).or_else(|| mend(requests)) {
         text.push_str(": ");
         text.push_str(mend);
     }

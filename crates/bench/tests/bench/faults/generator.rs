@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bench::plan::{
-    Aim, AnswerCheck, Arrivals, Lifetime, LoadPlan, Ownership, PlannedRequest, RequestPace,
-    RequestRate, ThreadPinning, Upkeep,
+    Aim, AnswerCheck, Arrivals, Lifetime, LoadPlan, LoadProtocol, Ownership, PlannedRequest,
+    RequestPace, RequestRate, ThreadPinning, Upkeep,
 };
 use bench::report::{Ended, RunReport};
 use bench::tally::FailureKind;
@@ -34,6 +34,7 @@ pub(crate) fn plan_of(address: SocketAddr, request: &PlannedRequest) -> LoadPlan
         runs: 1,
         lifetime: Lifetime::KeptAlive,
         upkeep: Upkeep::Replace,
+        protocol: LoadProtocol::Http1,
         pipeline: 1,
         timeout: Duration::from_secs(20),
         check: AnswerCheck::default(),

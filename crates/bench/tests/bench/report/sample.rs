@@ -118,6 +118,7 @@ pub(crate) fn closed_plan() -> PlanReport {
         count: None,
         runs: 1,
         requests_per_connection: None,
+        http2: false,
         pipeline: 1,
         timeout_ns: 5 * SECOND_NS,
         pinned: vec![1],

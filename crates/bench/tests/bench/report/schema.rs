@@ -42,6 +42,9 @@ fn full() -> Report {
     let mut run = open_run();
     run.steal_share = Some(0.5);
     encrypt(&mut run.tally);
+    let streams = run.tally.streams.get_or_insert_default();
+    streams.limit(3);
+    streams.end("RST_STREAM CANCEL".to_owned());
     run.tally.fail(bench::tally::FailureKind::Check, 0);
     let mut measured = of(plan, vec![run]);
     measured.hold = Some(hold());
