@@ -167,7 +167,7 @@ fn orders_without_a_connection_end_at_once() {
 fn a_message_that_nats_does_not_take_is_told() {
     let mut link = link();
     welcome(&mut link, 0);
-    link.take_events();
+    assert_eq!(link.take_events().len(), 1, "it is connected");
     let body = Payload::of_text(&"x".repeat(70_000));
     for _ in 0..2 {
         link.order(ClusterOrder::Announce { name: "a".into(), body: body.clone() }, 0);
