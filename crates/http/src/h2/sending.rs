@@ -262,14 +262,13 @@ fn write_block(block: &HeadBlock<'_>, encoder: &mut Encoder, out: &mut Vec<u8>) 
     }
 }
 
-/// Whether a field is likely to come again with the same value.
+/// Whether the client may keep a field. The encoder has it kept only when it comes again with the same value, such as
+/// the length and the validators of a file that many requests want.
 fn indexing_of(name: &str) -> Indexing {
     match name {
         // A secret that could be guessed from sizes (RFC 7541, 7.1.3).
         "set-cookie" => Indexing::Never,
-        "content-length" | "content-range" | "etag" | "last-modified" | "location" => {
-            Indexing::Skip
-        }
+        "content-range" | "location" => Indexing::Skip,
         _ => Indexing::Add,
     }
 }
