@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use ::profile::{
-    CountUnit, Folded, Met, difference_graph, difference_table, flame_graph, hints, table,
-    to_firefox, write_pprof,
+    Cause, CountUnit, Folded, Hint, Met, Timeline, difference_graph, difference_table, flame_graph,
+    hints, table, to_firefox, write_pprof,
 };
 use clap::Args;
 
@@ -58,11 +58,13 @@ pub(crate) struct Told {
     pub(crate) remarks: Vec<String>,
     /// A table other than that of functions.
     pub(crate) table: Option<String>,
+    /// When each thread was sampled.
+    pub(crate) timeline: Option<Timeline>,
 }
 
 impl Told {
     pub(crate) fn of(folded: Folded, unit: CountUnit, title: String) -> Self {
-        Self { folded, unit, title, remarks: Vec::new(), table: None }
+        Self { folded, unit, title, remarks: Vec::new(), table: None, timeline: None }
     }
 
     pub(crate) fn of_table(title: String, table: String) -> Self {
@@ -93,7 +95,8 @@ pub(crate) fn write(told: &Told, outputs: &Outputs, hertz: u64) -> Result<(), Fa
 
 /// Writes its flame graph.
 pub(crate) fn draw(told: &Told, file: &Path) -> Result<(), Failure> {
-    write_file(file, flame_graph(&told.folded, told.unit, &told.title, &told.remarks))
+    let Told { folded, unit, title, remarks, timeline, .. } = told;
+    write_file(file, flame_graph(folded, *unit, title, remarks, timeline.as_ref()))
 }
 
 /// Its title, remarks, table and hints.
@@ -106,11 +109,12 @@ pub(crate) fn text(told: &Told, rows: usize) -> String {
     text.push_str(&told.table.clone().unwrap_or_else(table_of));
     // Waiting time does not indicate a cost on the CPU.
     let hints = if told.unit == CountUnit::Samples { hints(&told.folded) } else { Vec::new() };
-    for hint in hints {
-        text.push_str(&format!(
-            "\n{} in {:.1} % of the samples: velodrome tune audit --explain {}\n",
-            hint.function, hint.percent, hint.check
-        ));
+    for Hint { function, percent, cause } in hints {
+        let cause = match cause {
+            Cause::Check(check) => format!("velodrome tune audit --explain {check}"),
+            Cause::Work(work) => work.to_owned(),
+        };
+        text.push_str(&format!("\n{function} in {percent:.1} % of the samples: {cause}\n"));
     }
     text
 }
@@ -128,7 +132,7 @@ pub(crate) fn write_difference(
 }
 
 fn write_files(told: &Told, asked: &Outputs, hertz: u64) -> Result<(), Failure> {
-    let Told { folded, unit, title, .. } = told;
+    let Told { folded, unit, title, timeline, .. } = told;
     if let Some(file) = &asked.folded {
         write_file(file, folded.to_text())?;
     }
@@ -139,9 +143,10 @@ fn write_files(told: &Told, asked: &Outputs, hertz: u64) -> Result<(), Failure> 
     let (hertz, kind) = match unit {
         CountUnit::Samples => (hertz, ["samples", "count"]),
         CountUnit::Microseconds => (1_000_000, ["waits", "microseconds"]),
+        CountUnit::Faults => (hertz, ["faults", "count"]),
     };
     if let Some(file) = &asked.firefox {
-        write_file(file, to_firefox(folded, title, hertz))?;
+        write_file(file, to_firefox(folded, title, hertz, timeline.as_ref()))?;
     }
     if let Some(file) = &asked.pprof {
         let mut bytes = Vec::new();

@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use ::profile::limits::COUNTED_THREADS;
 use ::profile::{
-    LockFunctions, Met, SymbolNames, TraceEvent, Tracing, WaitRecording, is_of_looking,
-    kind_of_flags, lock_of, lock_table, lock_taken_at, wait_rows,
+    LockFunctions, Met, Scope, States, SymbolNames, TraceEvent, Tracing, WaitRecording,
+    is_of_looking, kind_of_flags, lock_of, lock_table, lock_taken_at, takes_lock, wait_rows,
 };
 
 use super::Profile;
-use super::looking::{LOOK_AT_EVENTS, Search, failure, for_a_while, map_pages, note_lost, title};
+use super::looking::{LOOK_AT_EVENTS, Search, for_a_while, map_pages, note_lost};
+use super::program::{failure, title};
+use super::standing::{Standing, Stood};
 use crate::Failure;
 use crate::profiled::Told;
 
@@ -21,18 +23,18 @@ use crate::profiled::Told;
 const START: Duration = Duration::from_millis(300);
 
 /// The lock functions, if their calls can be counted.
-fn functions(process: u32) -> Result<LockFunctions, String> {
-    let threads = std::fs::read_dir(format!("/proc/{process}/task")).map_or(0, Iterator::count);
+fn functions(scope: Scope, standing: &mut Standing) -> Result<LockFunctions, String> {
+    let threads = States::look(scope).threads().count();
     if threads > COUNTED_THREADS {
         return Err(format!("{threads} threads, more than {COUNTED_THREADS}"));
     }
-    let mut found = LockFunctions::of_process(process);
-    for_a_while(START, LOOK_AT_EVENTS, |_| {
+    let mut found = LockFunctions::of_program(scope);
+    for_a_while(START, LOOK_AT_EVENTS, standing, |_| {
         // An error ends the loop: nothing more can be found.
         if found.as_ref().map_or(true, |found| !found.is_empty()) {
             return Err(io::ErrorKind::Interrupted.into());
         }
-        found = LockFunctions::of_process(process);
+        found = LockFunctions::of_program(scope);
         Ok(())
     });
     match found {
@@ -43,21 +45,24 @@ fn functions(process: u32) -> Result<LockFunctions, String> {
     }
 }
 
-pub(super) fn locks(process: u32, asked: &Profile) -> Result<Told, Failure> {
+pub(super) fn locks(scope: Scope, asked: &Profile) -> Result<Told, Failure> {
     let mut remarks = Vec::new();
+    let mut standing = Standing::begin(scope);
     let counted = match asked.tries {
-        true => functions(process).map_err(|why| format!("tries are not counted: {why}")),
+        true => {
+            functions(scope, &mut standing).map_err(|why| format!("tries are not counted: {why}"))
+        }
         false => Err("how often locks are taken is counted with --tries".to_owned()),
     };
     let functions = counted.map_err(|why| remarks.push(why)).unwrap_or_default();
     // Tracepoints also record locks that spin; without them only the waits of threads are recorded.
-    let mut traced = Tracing::begin(process, TraceEvent::Locks);
+    let mut traced = Tracing::begin(scope, TraceEvent::Locks);
     if let Err(error) = &traced {
         remarks.push(format!("locks of the kernel that spin are not seen: {error}"));
     }
-    let begun = WaitRecording::begin(process, &functions);
-    let mut waiting = begun.map_err(|error| failure(process, &error))?;
-    let seconds = for_a_while(asked.duration, LOOK_AT_EVENTS, |search| {
+    let begun = WaitRecording::begin(scope, &functions);
+    let mut waiting = begun.map_err(|error| failure(scope, &error))?;
+    let seconds = for_a_while(asked.duration, LOOK_AT_EVENTS, &mut standing, |search| {
         waiting.drain();
         traced.iter_mut().for_each(Tracing::drain);
         if search == Search::Now {
@@ -67,6 +72,7 @@ pub(super) fn locks(process: u32, asked: &Profile) -> Result<Told, Failure> {
         Ok(())
     });
     let (waited, spun) = (waiting.end(), traced.map(Tracing::end).ok());
+    let stood = standing.end();
     map_pages(asked, &mut remarks);
     let of_kernel = spun
         .iter()
@@ -77,11 +83,13 @@ pub(super) fn locks(process: u32, asked: &Profile) -> Result<Told, Failure> {
         .waits
         .keys()
         .chain(waited.tries.keys())
-        .chain(of_kernel.iter().map(|(_, stack, _)| *stack));
-    let names = SymbolNames::find(process, stacks, &asked.debug_files, &mut remarks);
+        .chain(of_kernel.iter().map(|(_, stack, _)| *stack))
+        .chain(stood.stacks());
+    let names = SymbolNames::find(stacks, &asked.debug_files, &mut remarks);
     let met = |kind: &str, stack, tries, waits| Met {
         kind: kind.to_owned(),
         frames: names.frames(stack),
+        own: names.own_frames(stack),
         tries,
         waits,
     };
@@ -96,12 +104,27 @@ pub(super) fn locks(process: u32, asked: &Profile) -> Result<Told, Failure> {
     for (stack, (tries, waits)) in &waited.tries {
         all.push(met(lock_taken_at(&names.frames(stack)), stack, *tries, *waits));
     }
+    all.extend(stood_before_locks(&stood, &names, seconds));
     all.retain(|met| !is_of_looking(&met.frames));
+    remarks.extend(stood.remarks(&names));
     let lost = waited.lost + spun.map_or(0, |pairs| pairs.lost);
     note_lost(lost, &mut remarks);
     if all.iter().all(|met| met.waits.count == 0) {
         remarks.push("no thread has waited for a lock".to_owned());
     }
     let table = lock_table(&wait_rows(all.iter().cloned()), asked.outputs.rows());
-    Ok(Told::of_waits(title(process, seconds, ", waits for locks"), remarks, &all, table))
+    Ok(Told::of_waits(title(scope, seconds, ", waits for locks"), remarks, &all, table))
+}
+
+/// The threads that stood before a lock all the time. A futex may be anything: it is a lock if a thread holds it, or if
+/// a function that takes locks waits for it.
+fn stood_before_locks(stood: &Stood, names: &SymbolNames, seconds: f64) -> Vec<Met> {
+    let mut found = Vec::new();
+    for (sleeper, met) in stood.waits(names, (seconds * 1e9) as u64) {
+        let kind = lock_of(&met.frames).filter(|kind| *kind != "futex");
+        let is_mutex = sleeper.holder.is_some() || takes_lock(&met.frames);
+        let kind = kind.or(is_mutex.then_some("mutex"));
+        found.extend(kind.map(|kind| Met { kind: kind.to_owned(), ..met }));
+    }
+    found
 }

@@ -1,10 +1,15 @@
 //! The verb `profile`: where the time of a running program goes.
 //!
-//! Owns the flags. `looking` decides how long and what is recorded, `profiled` where the result is written; the crate
-//! `profile` records and draws.
+//! Owns the flags. `looking` decides how long and what is recorded, `waiting` and `locking` do so for waits, `profiled`
+//! where the result is written; the crate `profile` records and draws.
 
 mod locking;
 mod looking;
+mod machine;
+mod memory;
+mod program;
+mod standing;
+mod waiting;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,7 +21,7 @@ use clap::{ArgGroup, Args};
 use crate::Failure;
 use crate::duration::duration;
 use crate::profiled::{self, Outputs, Told};
-use looking::Program;
+use program::Program;
 
 pub(crate) const EXAMPLES: &str = "Examples:
   velodrome profile --pid 812 -d 10s -o flame.html    a flame graph of ten seconds, and a table
@@ -28,6 +33,8 @@ pub(crate) const EXAMPLES: &str = "Examples:
   velodrome profile --pid 812 --locks --tries -d 2s   and how often each was taken
   velodrome profile --pid 812 --syscalls --requests 50000
   velodrome profile --pid 812 --sched                 wake-ups, migrations, waits for a CPU, steal
+  velodrome profile --pid 812 --memory -o faults.html memory by second, page faults
+  velodrome profile -a -o machine.html                all programs on all CPUs
   velodrome profile --pid 812 --folded before.txt     write the stacks; later:
   velodrome profile --from before.txt -o flame.html
   velodrome profile --diff before.txt after.txt -o difference.html
@@ -36,7 +43,7 @@ pub(crate) const EXAMPLES: &str = "Examples:
 Needs root, or your own program; --sched needs no special rights. Exit status: 0 done, 1 failed, 2 wrong usage.";
 
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("view").args(["off_cpu", "locks", "syscalls", "sched"]))]
+#[command(group = ArgGroup::new("view").args(["off_cpu", "locks", "syscalls", "sched", "memory"]))]
 pub(crate) struct Profile {
     /// The program to profile.
     #[arg(long, conflicts_with_all = ["from", "command", "diff"])]
@@ -44,6 +51,9 @@ pub(crate) struct Profile {
     /// The server that listens at this address of this host: http://HOST:PORT or HOST:PORT.
     #[arg(long, value_name = "URL", conflicts_with_all = ["pid", "from", "command", "diff"])]
     url: Option<LoadUrl>,
+    /// The whole machine: all programs on all CPUs, with softirqs.
+    #[arg(short = 'a', long, conflicts_with_all = ["pid", "url", "from", "command", "diff", "view", "pages"])]
+    all: bool,
     /// Read folded stacks instead of profiling: those that --folded writes, or another tool for flamegraph.pl.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "view", "diff"])]
     from: Option<PathBuf>,
@@ -65,6 +75,9 @@ pub(crate) struct Profile {
     /// Show how threads are scheduled: wake-ups, migrations, waits, steal.
     #[arg(long)]
     sched: bool,
+    /// Show the memory by second, and which functions touch it first.
+    #[arg(long)]
+    memory: bool,
     /// Resolve lines of pages, through the control socket of this Velodrome server.
     #[arg(long, value_name = "SOCKET", conflicts_with_all = ["from", "diff", "syscalls", "sched"])]
     pages: Option<PathBuf>,
@@ -113,6 +126,7 @@ pub(crate) fn run(asked: &Profile) -> Result<(), Failure> {
                 return compare([&before, &after], &file.display().to_string(), asked);
             }
         },
+        None if asked.all => machine::machine(asked)?,
         None => look(&Program::start(asked)?, asked)?,
     };
     profiled::write(&told, &asked.outputs, asked.hertz)
@@ -120,13 +134,14 @@ pub(crate) fn run(asked: &Profile) -> Result<(), Failure> {
 
 /// Profiles a program.
 fn look(program: &Program, asked: &Profile) -> Result<Told, Failure> {
-    let process = program.process;
+    let scope = program.scope();
     match () {
-        () if asked.sched => looking::scheduling(process, asked),
-        () if asked.syscalls => looking::calls(process, asked),
-        () if asked.locks => locking::locks(process, asked),
-        () if asked.off_cpu => looking::waits(process, asked),
-        () => looking::sampled(process, asked),
+        () if asked.sched => looking::scheduling(scope, asked),
+        () if asked.syscalls => looking::calls(scope, asked),
+        () if asked.locks => locking::locks(scope, asked),
+        () if asked.memory => memory::memory(scope, asked),
+        () if asked.off_cpu => waiting::waits(scope, asked),
+        () => looking::sampled(scope, asked),
     }
 }
 

@@ -17,6 +17,7 @@ mod descriptors;
 mod help;
 mod level;
 mod profile;
+mod profile_causes;
 mod profile_files;
 #[path = "../server/mod.rs"]
 #[allow(dead_code, reason = "each program uses a part of it")]

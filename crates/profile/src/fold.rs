@@ -34,6 +34,13 @@ pub struct Frame {
     pub is_inlined: bool,
 }
 
+impl Frame {
+    /// A frame of the program, not inlined.
+    pub(crate) fn of_program(name: &str) -> Self {
+        Self { name: name.to_owned(), mode: Mode::User, is_inlined: false }
+    }
+}
+
 /// How often each stack was sampled; stacks are from the outermost frame on.
 ///
 /// A count is a whole number, unless the stacks were read from a file of another tool: some count in seconds, with a

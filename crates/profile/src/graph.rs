@@ -1,7 +1,8 @@
 //! A flame graph: one self-contained page.
 //!
 //! Owns the width of each frame, its colour (blue in the program, red in the kernel, lighter if
-//! inlined), and the script that searches and zooms.
+//! inlined), and the script that searches and zooms. The outermost frame is the first row, so that a tall page opens
+//! at it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,6 +10,7 @@ use std::fmt::Write;
 use crate::fold::{Folded, Frame, Mode};
 use crate::limits::NARROWEST;
 use crate::table::{CountUnit, rounded};
+use crate::timeline::Timeline;
 
 /// A frame with all frames that it called.
 #[derive(Debug, Default)]
@@ -24,9 +26,20 @@ const ROW: usize = 18;
 
 /// The flame graph as an HTML page.
 #[must_use]
-pub fn flame_graph(folded: &Folded, unit: CountUnit, title: &str, remarks: &[String]) -> String {
-    let colours = "blue is the program, light blue was inlined, red is the kernel";
-    page(&tree(folded, None), unit, title, remarks, colours, None)
+pub fn flame_graph(
+    folded: &Folded,
+    unit: CountUnit,
+    title: &str,
+    remarks: &[String],
+    timeline: Option<&Timeline>,
+) -> String {
+    let head = Head {
+        title,
+        remarks,
+        timeline,
+        colours: "blue is the program, light blue was inlined, red is the kernel",
+    };
+    page(&tree(folded, None), unit, &head, None)
 }
 
 /// The flame graph of a profile, in which red frames take a larger share than in the profile before, and blue ones a
@@ -36,7 +49,16 @@ pub fn difference_graph(before: &Folded, after: &Folded, title: &str) -> String 
     let colours = "red frames take a larger share of the time than before, blue ones a smaller share; \
                    functions that disappeared are only in the table";
     let total = before.total().max(f64::MIN_POSITIVE);
-    page(&tree(after, Some(before)), CountUnit::Samples, title, &[], colours, Some(total))
+    let head = Head { title, remarks: &[], timeline: None, colours };
+    page(&tree(after, Some(before)), CountUnit::Samples, &head, Some(total))
+}
+
+/// What a page says above its graph.
+struct Head<'h> {
+    title: &'h str,
+    remarks: &'h [String],
+    timeline: Option<&'h Timeline>,
+    colours: &'h str,
 }
 
 fn tree<'f>(folded: &'f Folded, before: Option<&'f Folded>) -> Node<'f> {
@@ -58,26 +80,20 @@ fn tree<'f>(folded: &'f Folded, before: Option<&'f Folded>) -> Node<'f> {
     root
 }
 
-fn page(
-    root: &Node<'_>,
-    unit: CountUnit,
-    title: &str,
-    remarks: &[String],
-    colours: &str,
-    before: Option<f64>,
-) -> String {
+fn page(root: &Node<'_>, unit: CountUnit, head: &Head<'_>, before: Option<f64>) -> String {
     let mut frames = String::new();
     let totals = Totals { now: root.count.max(f64::MIN_POSITIVE), before };
     let depth = push(&mut frames, root, 0.0, 0, &totals);
     let lines: String =
-        remarks.iter().map(|remark| format!("<li>{}</li>", escaped(remark))).collect();
-    let name = if unit == CountUnit::Samples { "samples" } else { "us" };
-    PAGE.replace("{title}", &escaped(title))
+        head.remarks.iter().map(|remark| format!("<li>{}</li>", escaped(remark))).collect();
+    let timeline = head.timeline.map_or_else(String::new, |timeline| timeline.rows(escaped));
+    PAGE.replace("{title}", &escaped(head.title))
         .replace("{total}", &unit.told(root.count))
-        .replace("{unit}", name)
-        .replace("{colours}", colours)
+        .replace("{unit}", unit.name())
+        .replace("{colours}", head.colours)
         .replace("{remarks}", &lines)
-        .replace("{height}", &((depth + 1) * ROW).to_string())
+        .replace("{timeline}", &timeline)
+        .replace("{height}", &(depth * ROW).to_string())
         .replace("{frames}", &frames)
 }
 

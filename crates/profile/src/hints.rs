@@ -1,18 +1,28 @@
-//! Functions in a profile that indicate a check of `velodrome tune`.
+//! Functions in a profile that indicate a cause: a check of `velodrome tune`, or something that the program or one of
+//! its libraries does.
 //!
-//! Owns which function indicates which check. It only names the check.
+//! Owns which function indicates which cause. It only names the cause.
 
-use crate::fold::Folded;
+use crate::fold::{Folded, Frame, Mode};
 
-/// A check that the profile indicates.
+/// A cause that the profile indicates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hint {
     /// The function that was found.
-    pub function: &'static str,
-    /// Percent of the samples that contain it.
+    pub function: String,
+    /// Percent of the samples that contain it, or another function of the same cause.
     pub percent: f64,
-    /// The check.
-    pub check: &'static str,
+    /// The cause.
+    pub cause: Cause,
+}
+
+/// What a function indicates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A check of the tuner, by its name.
+    Check(&'static str),
+    /// Something that the program does, in words.
+    Work(&'static str),
 }
 
 /// Kernel functions, and their checks.
@@ -37,31 +47,233 @@ const SIGNS: [(&str, &str); 18] = [
     ("bbr_main", "stack.cc"),
 ];
 
-/// Percent below which a function is ignored.
-const LEAST: f64 = 0.5;
+/// Work that costs, and the begins of names of functions that do it: in the program or a library.
+const WORK: [(&str, &[&str]); 9] = [
+    (
+        "compression. A lower level (gzip_comp_level 1 to 4), or files that are compressed once, cost less",
+        &[
+            "deflate",
+            "longest_match",
+            "compress_block",
+            "fill_window",
+            "[libz.so",
+            "[libz-ng.so",
+            "ZSTD_compress",
+            "[libzstd.so",
+            "BrotliEncoder",
+            "[libbrotlienc.so",
+            "zlib_rs::deflate",
+            "compress/flate.",
+        ],
+    ),
+    (
+        "TLS handshakes. Kept connections and resumed sessions have none",
+        &[
+            "SSL_do_handshake",
+            "SSL_accept",
+            "ossl_statem_",
+            "state_machine",
+            "tls_construct_server",
+            "tls_process_client_hello",
+            "rsa_ossl_private",
+            "RSA_private",
+            "EVP_DigestSign",
+            "crypto/tls.(*Conn).serverHandshake",
+            "rustls::server::hs",
+            "rustls::server::tls",
+        ],
+    ),
+    (
+        "garbage collection. Fewer objects for each request, or a larger heap (GOGC, GOMEMLIMIT, -Xmx, \
+         --max-semi-space-size, gc.set_threshold), cost less",
+        &[
+            "runtime.gcDrain",
+            "runtime.gcBgMark",
+            "runtime.gcAssist",
+            "runtime.scanobject",
+            "runtime.scanObject",
+            "runtime.scanSpan",
+            "runtime.greyobject",
+            "runtime.bgsweep",
+            "runtime.sweepone",
+            "gc_collect_main",
+            "gc_collect_generations",
+            "deduce_unreachable",
+            "update_refs",
+            "subtract_refs",
+            "v8::internal::Scavenger",
+            "v8::internal::MarkCompact",
+            "v8::internal::Heap::CollectGarbage",
+            "v8::internal::ConcurrentMarking",
+            "G1ParScan",
+            "G1CollectedHeap",
+            "G1EvacuateRegions",
+            "G1ConcurrentMark",
+            "PSScavenge",
+            "ParMarkBitMap",
+            "ZMark",
+            "ShenandoahHeap",
+            "gc_mark",
+            "gc_sweep",
+            "lj_gc_",
+            "luaC_",
+        ],
+    ),
+    (
+        "regular expressions. One that tries many ways, or hundreds of them in turn, costs more than a search",
+        &[
+            "pcre2_match",
+            "pcre_exec",
+            "jit_machine_stack_exec",
+            "[libpcre",
+            "v8::internal::RegExp",
+            "v8::internal::IrregexpInterpreter",
+            "sre_ucs",
+            "SRE(match)",
+            "regexp.(*Regexp)",
+            "regexp.(*machine)",
+            "regex_automata::",
+        ],
+    ),
+    (
+        "hashes of passwords, which are slow on purpose. In an event loop they stop all other requests",
+        &[
+            "PKCS5_PBKDF2",
+            "kdf_pbkdf2",
+            "pbkdf2",
+            "_crypt_blowfish",
+            "BF_crypt",
+            "argon2",
+            "bcrypt",
+            "crypto_scrypt",
+            "kdf_scrypt",
+        ],
+    ),
+    (
+        "times in words. Without the variable TZ, the C library looks at /etc/localtime each time: TZ=:/etc/localtime",
+        &["tzset_internal", "__tz_convert", "__tzset", "__tzfile_"],
+    ),
+    (
+        "programs that are started. A process for each request costs a millisecond; one that stays does not",
+        &["do_execve", "bprm_execve", "kernel_clone", "copy_process", "dup_mm"],
+    ),
+    (
+        "page faults. Memory that is mapped and given back for each request costs more than memory that is kept \
+         (malloc: M_MMAP_THRESHOLD, M_TRIM_THRESHOLD)",
+        &[
+            "do_anonymous_page",
+            "clear_page",
+            "clear_huge_page",
+            "unmap_page_range",
+            "zap_pte_range",
+        ],
+    ),
+    (
+        "samples of another profiler (perf record, a continuous profiler)",
+        &["perf_swevent_hrtimer", "perf_event_overflow", "__perf_event_overflow"],
+    ),
+];
 
-/// The checks that the profile indicates, the strongest first; each once.
+/// Percent below which a function of the kernel is ignored, and below which work of the program is.
+const LEAST: f64 = 0.5;
+const LEAST_WORK: f64 = 5.0;
+
+/// The causes that the profile indicates, the strongest first; each once.
 #[must_use]
 pub fn hints(folded: &Folded) -> Vec<Hint> {
     let total = folded.total().max(f64::MIN_POSITIVE);
     let mut found: Vec<Hint> = Vec::new();
-    for (function, check) in SIGNS {
-        let has = |stack: &[crate::fold::Frame]| stack.iter().any(|frame| frame.name == function);
-        let count: f64 =
-            folded.stacks.iter().filter(|(stack, _)| has(stack)).map(|(_, count)| count).sum();
-        let percent = count * 100.0 / total;
+    for (sign, check) in SIGNS {
+        let percent = share(folded, |frame| frame.name == sign) * 100.0 / total;
         if percent >= LEAST {
-            found.push(Hint { function, percent, check });
+            found.push(Hint { function: sign.to_owned(), percent, cause: Cause::Check(check) });
+        }
+    }
+    for (work, signs) in WORK {
+        let is_sign = |frame: &Frame| signs.iter().any(|sign| frame.name.starts_with(sign));
+        let percent = share(folded, is_sign) * 100.0 / total;
+        if percent >= LEAST_WORK
+            && let Some(function) = outermost(folded, is_sign)
+        {
+            found.push(Hint { function, percent, cause: Cause::Work(work) });
         }
     }
     found.sort_by(|one, other| other.percent.total_cmp(&one.percent));
     let mut seen = Vec::new();
     found.retain(|hint| {
-        let is_new = !seen.contains(&hint.check);
-        seen.push(hint.check);
+        let is_new = !seen.contains(&hint.cause);
+        seen.push(hint.cause);
         is_new
     });
     found
+}
+
+/// The samples with such a frame.
+fn share(folded: &Folded, is_sign: impl Fn(&Frame) -> bool) -> f64 {
+    let has = |stack: &[Frame]| stack.iter().any(&is_sign);
+    folded.stacks.iter().filter(|(stack, _)| has(stack)).map(|(_, count)| count).sum()
+}
+
+/// The outermost such function of the stack that was seen most often.
+fn outermost(folded: &Folded, is_sign: impl Fn(&Frame) -> bool) -> Option<String> {
+    let of = |stack: &[Frame]| stack.iter().find(|frame| is_sign(frame)).cloned();
+    let stacks = folded.stacks.iter().filter_map(|(stack, count)| Some((of(stack)?, count)));
+    let most = stacks.max_by(|one, other| one.1.total_cmp(other.1));
+    most.map(|(frame, _)| frame.name)
+}
+
+/// Begins of names of kernel functions at which interrupts are allowed again.
+const LATE: [&str; 9] = [
+    "finish_task_switch",
+    "_raw_spin_unlock_irq",
+    "__raw_spin_unlock_irq",
+    "local_bh_enable",
+    "__local_bh_enable_ip",
+    "handle_softirqs",
+    "__do_softirq",
+    "pv_native_safe_halt",
+    "exit_to_user_mode_loop",
+];
+
+/// Percent of samples below which that is not worth a line.
+const LEAST_LATE: f64 = 5.0;
+
+/// What a clock without a hardware counter shows wrongly, in one line, if there is much of it.
+#[must_use]
+pub fn clock_artefacts(folded: &Folded) -> Option<String> {
+    let is_late = |stack: &[Frame]| {
+        let last = stack.last().filter(|frame| frame.mode == Mode::Kernel);
+        last.is_some_and(|frame| LATE.iter().any(|late| frame.name.starts_with(late)))
+    };
+    let late: f64 =
+        folded.stacks.iter().filter(|(stack, _)| is_late(stack)).map(|(_, count)| count).sum();
+    let percent = late * 100.0 / folded.total().max(f64::MIN_POSITIVE);
+    (percent >= LEAST_LATE).then(|| {
+        format!(
+            "{percent:.0} % at finish_task_switch, _raw_spin_unlock_irqrestore and the like is time before them: this \
+             clock cannot interrupt a part of the kernel that does not allow interrupts, and comes at its end"
+        )
+    })
+}
+
+/// What programs whose code is made at run time need so that it has names, if there is much of it.
+#[must_use]
+pub fn nameless_code(folded: &Folded) -> Option<String> {
+    let total = folded.total().max(f64::MIN_POSITIVE);
+    let of = |is_sign: &dyn Fn(&Frame) -> bool| share(folded, is_sign) * 100.0 / total;
+    let made = of(&|frame| frame.name == crate::unnamed::MADE);
+    let python = of(&|frame| frame.name.starts_with("_PyEval_EvalFrame"));
+    let python_names = of(&|frame| frame.name.starts_with("py::"));
+    match () {
+        () if made >= LEAST_WORK => Some(format!(
+            "{made:.0} % in code made at run time, without names: node --perf-basic-prof; java \
+             -XX:+PreserveFramePointer, then jcmd PID Compiler.perfmap; python -X perf (3.12 or later)"
+        )),
+        () if python >= LEAST_WORK && python_names == 0.0 => Some(format!(
+            "{python:.0} % in Python's interpreter: functions of Python have names with python -X perf (3.12 or later)"
+        )),
+        () => None,
+    }
 }
 
 #[cfg(test)]
@@ -73,9 +285,32 @@ mod tests {
     fn signs_are_named_once_and_small_ones_not() {
         let text = "a;nf_hook_slow_[k];ipt_do_table_[k] 18\na;packet_rcv_[k] 3\na;b 978\na;bbr_main_[k] 1\n";
         let found = hints(&folded(text));
-        let found: Vec<_> = found.iter().map(|hint| (hint.function, hint.check)).collect();
-        assert_eq!(found, [("nf_hook_slow", "stack.netfilter")]);
+        let found: Vec<_> = found.iter().map(|hint| (&*hint.function, hint.cause)).collect();
+        assert_eq!(found, [("nf_hook_slow", Cause::Check("stack.netfilter"))]);
         let more = folded("x;packet_rcv_[k] 1\nx;y 9\n");
         assert_eq!(hints(&more)[0].percent, 10.0);
+    }
+
+    #[test]
+    fn work_is_named_by_its_outermost_function_also_in_a_library_without_symbols() {
+        let text = "main;filter;[libz.so.1.2.13+0x4a0];[libz.so.1.2.13+0x5b0] 60\nmain;deflate;x 10\nmain;b 30\n";
+        let found = hints(&folded(text));
+        let [hint] = &found[..] else { panic!("{found:?}") };
+        assert_eq!((&*hint.function, hint.percent), ("[libz.so.1.2.13+0x4a0]", 70.0));
+        assert!(matches!(hint.cause, Cause::Work(work) if work.starts_with("compression")));
+        assert!(hints(&folded("main;deflate 4\nmain;b 96\n")).is_empty());
+    }
+
+    #[test]
+    fn late_clocks_and_code_without_names_have_a_line() {
+        let late = folded("a;finish_task_switch.isra.0_[k] 10\na;b 90\n");
+        assert!(clock_artefacts(&late).is_some_and(|line| line.starts_with("10 % at")));
+        assert_eq!(clock_artefacts(&folded("a;finish_task_switch;b 10\n")), None);
+        let made = folded("main;[code made at run time];x 10\nb 90\n");
+        assert!(nameless_code(&made).is_some_and(|line| line.contains("--perf-basic-prof")));
+        let python = "main;_PyEval_EvalFrameDefault 10\n";
+        assert!(nameless_code(&folded(python)).is_some_and(|line| line.contains("-X perf")));
+        let named = format!("{python}main;py::work:a.py;_PyEval_EvalFrameDefault 10\n");
+        assert_eq!(nameless_code(&folded(&named)), None);
     }
 }

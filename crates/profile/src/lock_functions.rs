@@ -10,10 +10,13 @@ use std::path::PathBuf;
 
 use blazesym::inspect::Inspector;
 use blazesym::inspect::source::{Elf, Source as File};
-use sys::sampling::{CallEdge, Modes, Probe, Room, SampleTrigger, Sampler};
+use sys::sampling::{
+    CallEdge, Modes, Probe, Room, SampleForm, SampleTarget, SampleTrigger, Sampler, UserStacks,
+};
 use sys::text::of_kernel_file;
 
 use crate::limits::LOCK_FILES;
+use crate::threads::Scope;
 
 /// Functions of the C library. `std::mutex` of C++ calls them, too; Python's locks are semaphores.
 const FUNCTIONS: [&str; 10] = [
@@ -37,14 +40,19 @@ pub struct LockFunctions {
 }
 
 impl LockFunctions {
-    /// The lock functions in the files of a process, possibly none.
+    /// The lock functions in the files of a process, possibly none. Its children run the same files.
     ///
     /// # Errors
-    /// There is no such process, a probe could harm it, or the kernel has no probes or permits none.
-    pub fn of_process(process: u32) -> io::Result<Self> {
-        let status = of_kernel_file(format!("/proc/{process}/status"))?;
-        if let Some(why) = harm(&status) {
-            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+    /// There is no such process, a probe could harm it or a child, or the kernel has no probes or permits none.
+    pub fn of_program(scope: Scope) -> io::Result<Self> {
+        let processes = scope.processes()?;
+        let Some(&process) = processes.first() else { return Ok(Self::default()) };
+        for one in &processes {
+            let status = of_kernel_file(format!("/proc/{one}/status"));
+            // A child may have ended in the meantime.
+            if let Some(why) = status.ok().and_then(|status| harm(&status)) {
+                return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+            }
         }
         let mut all = Vec::new();
         for file in files_of(process)? {
@@ -85,8 +93,14 @@ fn those_allowed(
     process: u32,
 ) -> io::Result<Vec<SampleTrigger>> {
     let (mut allowed, mut problem) = (Vec::new(), None);
+    let form = SampleForm {
+        modes: Modes::Both,
+        user: UserStacks::FramePointers,
+        hertz: 0,
+        room: Room::Large,
+    };
     for events in functions {
-        match Sampler::open(process, &events, 0, Modes::Both, Room::Large) {
+        match Sampler::open(SampleTarget::Thread(process), &events, &form) {
             Ok(_) => allowed.extend(events),
             Err(error) => problem = Some(error),
         }

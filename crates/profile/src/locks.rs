@@ -58,6 +58,8 @@ pub struct Met {
     pub kind: String,
     /// The stack, from the outermost frame on.
     pub frames: Vec<Frame>,
+    /// Those of its frames that belong to the program, without the C library.
+    pub own: Vec<Frame>,
     /// How often a lock was taken there; zero if nothing counted it.
     pub tries: u64,
     /// The waits.
@@ -115,23 +117,21 @@ pub fn kind_of_flags(flags: u64) -> &'static str {
     }
 }
 
-/// What a stack waits for: the system call, or the kernel function outside of a system call.
-#[must_use]
-pub fn wait_of(stack: &[Frame]) -> String {
-    let kernel = || stack.iter().filter(|frame| frame.mode == Mode::Kernel);
-    let call = kernel().find_map(|frame| Some(frame.name.split_once("_sys_")?.1.to_owned()));
-    let is_way = |frame: &&Frame| !SCHEDULER.iter().any(|part| frame.name.contains(part));
-    let other = || kernel().rev().find(is_way).map(|frame| frame.name.clone());
-    call.or_else(other).unwrap_or_else(|| "[unknown]".to_owned())
+/// Whether a kernel function is on the way to every wait.
+pub(crate) fn is_way_to_wait(frame: &Frame) -> bool {
+    SCHEDULER.iter().any(|part| frame.name.contains(part))
 }
 
 /// Rows of waits, sorted by time, then by attempts.
 #[must_use]
 pub fn wait_rows(met: impl IntoIterator<Item = Met>) -> Vec<WaitRow> {
     let mut all: BTreeMap<(String, String), (u64, Waits)> = BTreeMap::new();
-    for Met { kind, frames, tries, waits } in met {
+    for Met { kind, frames, own, tries, waits } in met {
         let is_kernels = kind.starts_with("kernel") || kind == "socket";
-        let place = place(&frames, if is_kernels { Owner::Kernel } else { Owner::Program });
+        let place = match is_kernels {
+            true => place_in_kernel(&own, &frames),
+            false => place_of(&own),
+        };
         let (all_tries, sum) = all.entry((kind, place)).or_default();
         *all_tries += tries;
         sum.count += waits.count;
@@ -143,27 +143,30 @@ pub fn wait_rows(met: impl IntoIterator<Item = Met>) -> Vec<WaitRow> {
     rows
 }
 
-/// The owner of a lock: the program or the kernel.
-#[derive(Clone, Copy, PartialEq)]
-enum Owner {
-    Program,
-    Kernel,
+/// Begins of names of functions that libraries of Rust have for everybody.
+const OF_EVERYBODY: [&str; 6] = ["core::", "<core::", "alloc::", "<alloc::", "rustix::", "libc::"];
+
+/// The innermost function of the program that is not on the way to a wait; without one, the innermost of all.
+#[must_use]
+pub fn place_of(own: &[Frame]) -> String {
+    let is_way = |frame: &&Frame| {
+        WAYS.iter().any(|part| frame.name.contains(part))
+            || OF_EVERYBODY.iter().any(|begin| frame.name.starts_with(begin))
+    };
+    let mut user = own.iter().rev().filter(|frame| frame.mode == Mode::User && !frame.is_inlined);
+    let found = user.clone().find(|frame| !is_way(frame)).or_else(|| user.next());
+    found.map_or("[unknown]", |frame| &*frame.name).to_owned()
 }
 
-/// The innermost function of the program that is not on the way to a wait; for kernel locks followed by the kernel
-/// function that takes the lock.
-fn place(stack: &[Frame], owner: Owner) -> String {
-    let is_way = |frame: &&Frame| WAYS.iter().any(|part| frame.name.contains(part));
-    let user = stack.iter().rev().filter(|frame| frame.mode == Mode::User && !frame.is_inlined);
-    let user = user.clone().find(|frame| !is_way(frame));
-    let user = user.map_or("[unknown]", |frame| &*frame.name);
+/// The same for locks of the kernel, followed by the kernel function that takes the lock.
+fn place_in_kernel(own: &[Frame], stack: &[Frame]) -> String {
     let is_lock =
         |frame: &&Frame| TAKERS.iter().chain(&SCHEDULER).any(|part| frame.name.contains(part));
-    let kernel = stack.iter().rev().filter(|frame| frame.mode == Mode::Kernel);
-    match kernel.clone().find(|frame| !is_lock(frame)).filter(|_| owner == Owner::Kernel) {
-        Some(kernel) => format!("{user}: {}", kernel.name),
-        None => user.to_owned(),
-    }
+    let mut kernel = stack.iter().rev().filter(|frame| frame.mode == Mode::Kernel);
+    let user = place_of(own);
+    kernel
+        .find(|frame| !is_lock(frame))
+        .map_or(user.clone(), |taker| format!("{user}: {}", taker.name))
 }
 
 /// The rows as a table.
@@ -194,7 +197,7 @@ fn table<const COUNTS: usize>(
     counts: impl Fn(&WaitRow) -> [String; COUNTS],
 ) -> String {
     let line = |kind: &str, counts: &[&str], [time, mean, share, place]: [&str; 4]| {
-        let mut line = format!("{kind:20}");
+        let mut line = format!("{kind:28}");
         for count in counts.iter().chain([&time, &mean]) {
             let _endless = write!(line, "{count:>11}");
         }
@@ -244,14 +247,10 @@ mod tests {
             (lock_of(&mutex), lock_of(&socket), lock_of(&idle)),
             (Some("futex"), Some("socket"), None)
         );
-        assert_eq!(wait_of(&idle), "epoll_wait");
-        assert_eq!(
-            wait_of(&stack("main;asm_exc_page_fault_[k];folio_wait_bit_[k];io_schedule_[k]")),
-            "folio_wait_bit"
-        );
         let met = |kind: &str, frames: &[Frame], tries, count, time_ns| Met {
             kind: kind.to_owned(),
             frames: frames.to_vec(),
+            own: frames.to_vec(),
             tries,
             waits: Waits { count, time_ns },
         };
@@ -263,7 +262,8 @@ mod tests {
         let told: Vec<_> =
             rows.iter().map(|row| (&*row.kind, &*row.place, row.waits.count)).collect();
         assert_eq!(told, [("futex", "shop::sell", 3), ("socket", "send: tcp_sendmsg", 1)]);
-        let row = "futex                         3     4.0 us     1.3 us   88.9 %  shop::sell";
+        let row =
+            "futex                                 3     4.0 us     1.3 us   88.9 %  shop::sell";
         let table = wait_table(&rows, 10);
         assert!(table.contains(row), "{table}");
     }
@@ -277,11 +277,14 @@ mod tests {
         let wait = stack("main;acquire;__new_sem_wait");
         let kinds = [&*taken, &read, &wait, &[]].map(lock_taken_at);
         assert_eq!(kinds, ["mutex", "rwlock", "semaphore", "lock"]);
-        assert_eq!(place(&wait, Owner::Program), "acquire");
+        assert_eq!(place_of(&wait), "acquire");
+        assert_eq!(place_of(&stack("main;serve;rustix::net::send;core::hint::must_use")), "serve");
+        assert_eq!(place_of(&stack("pthread_cond_wait;syscall")), "syscall");
         let own = stack("main;serve;uprobe_notify_resume_[k];handler_chain_[k];down_read_[k]");
         assert_eq!([&own, &slow].map(|stack| is_of_looking(stack)), [true, false]);
         let met = |kind: &str, frames: Vec<Frame>, tries, count, time_ns| Met {
             kind: kind.to_owned(),
+            own: frames.clone(),
             frames,
             tries,
             waits: Waits { count, time_ns },
@@ -295,11 +298,11 @@ mod tests {
         ]);
         let table = lock_table(&rows, 10);
         let expected = "\
-lock                      tries collisions   of tries       time       mean    share  where
-futex                         -          1          -     5.0 us     5.0 us   50.0 %  shop::sell
-mutex                       400         10     2.50 %     4.5 us     450 ns   45.0 %  serve
-kernel rwsem                  -          1          -     500 ns     500 ns    5.0 %  mmap: vm_mmap_pgoff
-rwlock                        7          0     0.00 %       0 ns       0 ns    0.0 %  look
+lock                              tries collisions   of tries       time       mean    share  where
+futex                                 -          1          -     5.0 us     5.0 us   50.0 %  shop::sell
+mutex                               400         10     2.50 %     4.5 us     450 ns   45.0 %  serve
+kernel rwsem                          -          1          -     500 ns     500 ns    5.0 %  mmap: vm_mmap_pgoff
+rwlock                                7          0     0.00 %       0 ns       0 ns    0.0 %  look
 ";
         assert_eq!(table, expected);
     }

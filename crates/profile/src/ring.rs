@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     fn stack(thread: u32, frames: usize) -> Stack {
-        Stack { thread, kernel: Vec::new(), user: (0..frames as u64).collect() }
+        Stack { thread, user: (0..frames as u64).collect(), ..Stack::default() }
     }
 
     fn counts(counted: &Counted) -> Vec<(u32, u64)> {

@@ -7,6 +7,9 @@ use std::io;
 
 use sys::text::of_kernel_file;
 
+use crate::processes::threads_of;
+use crate::threads::Scope;
+
 /// The counters of all threads at one time.
 #[derive(Clone, Debug, Default)]
 pub struct Scheduling {
@@ -29,22 +32,23 @@ struct Thread {
 }
 
 impl Scheduling {
-    /// Reads the counters of a process.
+    /// Reads the counters of all threads.
     ///
     /// # Errors
     /// There is no such process.
-    pub fn look(process: u32) -> io::Result<Self> {
+    pub fn look(scope: Scope) -> io::Result<Self> {
         let mut scheduling = Self::default();
-        for entry in std::fs::read_dir(format!("/proc/{process}/task"))? {
-            let path = entry?.path();
-            let number = path.file_name().and_then(|name| name.to_str()?.parse().ok());
-            let read = |name: &str| of_kernel_file(path.join(name)).ok();
-            // A thread may end in the meantime.
-            if let (Some(number), Some(status)) = (number, read("status")) {
-                let [stat, sched] =
-                    ["schedstat", "sched"].map(|name| read(name).unwrap_or_default());
-                let name = read("comm").unwrap_or_default().trim().to_owned();
-                scheduling.threads.insert(number, thread(name, &stat, &status, &sched));
+        for process in scope.processes()? {
+            // A child may end in the meantime.
+            for number in threads_of(process).unwrap_or_default() {
+                let path = format!("/proc/{process}/task/{number}");
+                let read = |name: &str| of_kernel_file(format!("{path}/{name}")).ok();
+                if let Some(status) = read("status") {
+                    let [stat, sched] =
+                        ["schedstat", "sched"].map(|name| read(name).unwrap_or_default());
+                    let name = read("comm").unwrap_or_default().trim().to_owned();
+                    scheduling.threads.insert(number, thread(name, &stat, &status, &sched));
+                }
             }
         }
         let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();

@@ -13,14 +13,26 @@ pub enum CountUnit {
     Samples,
     /// Microseconds.
     Microseconds,
+    /// Page faults.
+    Faults,
 }
 
 impl CountUnit {
+    /// The name of the unit.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Samples => "samples",
+            Self::Microseconds => "us",
+            Self::Faults => "page faults",
+        }
+    }
+
     /// A count with its unit, in words.
     pub fn told(self, count: f64) -> String {
         match self {
             Self::Samples => format!("{} samples", rounded(count)),
             Self::Microseconds => time_in_words(count * 1e3),
+            Self::Faults => format!("{} page faults", rounded(count)),
         }
     }
 }

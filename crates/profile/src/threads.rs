@@ -1,72 +1,183 @@
-//! The threads of a process whose events are recorded.
+//! What is recorded: the threads of a process, of it and its children, or all CPUs of the machine.
 //!
-//! Owns which threads those are, including new ones.
+//! Owns which threads those are, including new ones, and that frames are unwound where stacks were copied.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use sys::sampling::{Modes, Room, SampleTrigger, Sampler};
+use sys::sampling::{Modes, Room, SampleForm, SampleTarget, SampleTrigger, Sampler, UserStacks};
+use sys::text::of_kernel_file;
 
-use crate::limits::THREADS;
-use crate::record::{Record, read};
+use crate::ended::SeenProcesses;
+use crate::limits::{EVENT_STACK, HUGE_ROOMS, THREADS};
+use crate::processes::{threads_of, tree_of};
+use crate::record::{BehindChain, Record, Sample, read};
+use crate::unwinding::Unwinding;
 
-/// Threads whose events are recorded.
+/// What is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The threads of one process.
+    Process(u32),
+    /// Those of a process, its children, their children and so on.
+    Tree(u32),
+    /// Every CPU of the machine.
+    Machine,
+}
+
+impl Scope {
+    /// Its processes now; none for the machine.
+    ///
+    /// # Errors
+    /// There is no such process.
+    pub fn processes(self) -> io::Result<Vec<u32>> {
+        match self {
+            Self::Process(process) => Ok(vec![process]),
+            Self::Tree(process) => tree_of(process),
+            Self::Machine => Ok(Vec::new()),
+        }
+    }
+}
+
+/// Threads or CPUs whose events are recorded.
 #[derive(Debug)]
 pub(crate) struct Threads {
-    process: u32,
-    sources: Vec<SampleTrigger>,
-    modes: Modes,
-    hertz: u64,
-    room: Room,
-    samplers: BTreeMap<u32, Sampler>,
+    scope: Scope,
+    triggers: Vec<SampleTrigger>,
+    form: SampleForm,
+    samplers: BTreeMap<SampleTarget, Sampler>,
+    unwinding: Unwinding,
 }
 
 impl Threads {
-    /// The threads of a process; `hertz` is for clock sources.
     pub(crate) fn of(
-        process: u32,
-        sources: &[SampleTrigger],
-        modes: Modes,
-        hertz: u64,
-        room: Room,
+        scope: Scope,
+        triggers: &[SampleTrigger],
+        form: SampleForm,
     ) -> io::Result<Self> {
-        let samplers = BTreeMap::new();
-        let mut threads = Self { process, sources: sources.to_vec(), modes, hertz, room, samplers };
+        let (samplers, unwinding) = (BTreeMap::new(), Unwinding::default());
+        let mut threads = Self { scope, triggers: triggers.to_vec(), form, samplers, unwinding };
         threads.find()?;
         Ok(threads)
     }
 
+    /// The same for events of which each is recorded.
+    pub(crate) fn of_events(
+        scope: Scope,
+        triggers: &[SampleTrigger],
+        modes: Modes,
+    ) -> io::Result<Self> {
+        let is_few = targets(scope)?.len() <= HUGE_ROOMS;
+        let form = SampleForm {
+            modes,
+            user: UserStacks::Copied(EVENT_STACK),
+            hertz: 0,
+            room: if is_few { Room::Huge } else { Room::Large },
+        };
+        Self::of(scope, triggers, form)
+    }
+
     /// Adds threads that were started in the meantime, and forgets those that have ended.
     pub(crate) fn find(&mut self) -> io::Result<()> {
-        let entries = std::fs::read_dir(format!("/proc/{}/task", self.process))?;
         let mut problem = None;
-        let mut alive = BTreeSet::new();
-        for entry in entries {
-            let name = entry?.file_name();
-            let Some(thread) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
-            alive.insert(thread);
-            if self.samplers.len() >= THREADS || self.samplers.contains_key(&thread) {
+        let targets = targets(self.scope)?;
+        for target in &targets {
+            if self.samplers.len() >= THREADS || self.samplers.contains_key(target) {
                 continue;
             }
-            match Sampler::open(thread, &self.sources, self.hertz, self.modes, self.room) {
+            match Sampler::open(*target, &self.triggers, &self.form) {
                 Ok(sampler) => {
-                    self.samplers.insert(thread, sampler);
+                    self.samplers.insert(*target, sampler);
                 }
                 Err(error) => problem = Some(error),
             }
         }
         // The number of a thread that has ended may be that of another one later.
-        self.samplers.retain(|thread, _| alive.contains(thread));
+        self.samplers.retain(|target, _| targets.contains(target));
         match problem {
             Some(error) if self.samplers.is_empty() => Err(error),
             _ => Ok(()),
         }
     }
 
+    /// What was seen of the processes whose stacks were copied.
+    pub(crate) fn seen(&self) -> SeenProcesses {
+        self.unwinding.seen()
+    }
+
     /// Reads the records that have arrived, thread by thread, each thread's in the order of time.
     pub(crate) fn drain(&mut self, mut take: impl FnMut(Record)) {
+        let order = match self.triggers.first() {
+            Some(SampleTrigger::Tracepoint(_)) => BehindChain::Fields,
+            _ => BehindChain::Copied,
+        };
+        let is_copied = matches!(self.form.user, UserStacks::Copied(_));
         for sampler in self.samplers.values_mut() {
-            sampler.drain(|record| take(read(record)));
+            sampler.drain(|record| {
+                let mut record = read(record);
+                if let Record::Sample(sample) = &mut record
+                    && is_copied
+                {
+                    unwind(sample, order, &mut self.unwinding);
+                }
+                take(record);
+            });
         }
+    }
+}
+
+/// Puts the unwound frames in the place of those that the kernel found, and forgets the copy.
+fn unwind(sample: &mut Sample, order: BehindChain, unwinding: &mut Unwinding) {
+    let copied = sample.copied(order);
+    let Some(copied) = copied else { return };
+    let found = unwinding.frames(sample.time_ns, &sample.stack, copied);
+    if let Some(frames) = found {
+        sample.stack.user = frames;
+    }
+    match order {
+        BehindChain::Copied => sample.behind.clear(),
+        BehindChain::Fields => sample.behind.truncate(4 + sample.fields().len()),
+    }
+}
+
+/// The threads or CPUs of a scope, now.
+pub(crate) fn targets(scope: Scope) -> io::Result<BTreeSet<SampleTarget>> {
+    if scope == Scope::Machine {
+        let online = of_kernel_file("/sys/devices/system/cpu/online")?;
+        return Ok(numbers(&online).map(SampleTarget::Cpu).collect());
+    }
+    let mut targets = BTreeSet::new();
+    let mut problem = None;
+    for process in scope.processes()? {
+        match threads_of(process) {
+            Ok(threads) => targets.extend(threads.into_iter().map(SampleTarget::Thread)),
+            // A child may end in the meantime.
+            Err(error) => problem = Some(error),
+        }
+    }
+    match problem {
+        Some(error) if targets.is_empty() => Err(error),
+        _ => Ok(targets),
+    }
+}
+
+/// The numbers in a list of the kernel: `0-3,8`.
+fn numbers(list: &str) -> impl Iterator<Item = u32> + '_ {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse::<u32>().ok()?..=last.parse().ok()?)
+    };
+    list.trim().split(',').filter_map(range).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_the_kernel_are_numbers() {
+        let all = |list: &str| numbers(list).collect::<Vec<u32>>();
+        assert_eq!(all("0-2,8\n"), [0, 1, 2, 8]);
+        assert_eq!((all(""), all("7")), (vec![], vec![7]));
     }
 }

@@ -1,16 +1,15 @@
 //! Kernel events with a begin and an end: system calls, and waits for kernel locks.
 //!
-//! Owns the ids of these tracepoints, from tracefs, and how their records become pairs. Mounts
-//! nothing.
+//! Owns the ids of these tracepoints, from tracefs, and how their records become pairs.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use sys::sampling::{Modes, Room, SampleTrigger};
+use sys::sampling::{Modes, SampleTrigger};
 
 use crate::record::{Record, Sample, Stack};
-use crate::threads::Threads;
+use crate::threads::{Scope, Threads};
 use crate::waits::Waits;
 
 /// The kind of event.
@@ -40,6 +39,8 @@ pub struct Tracing {
 pub struct Pairs {
     /// By the number of the system call, or the flags of the lock, and the stack at its begin.
     pub all: BTreeMap<(u64, Stack), Waits>,
+    /// How often each system call ended with each error, by their numbers.
+    pub errors: BTreeMap<(u64, i32), u64>,
     /// Records lost because the ring buffer was full.
     pub lost: u64,
 }
@@ -50,7 +51,7 @@ impl Tracing {
     /// # Errors
     /// `NotFound` without the process or tracefs, `Unsupported` if the kernel has no such tracepoints,
     /// `PermissionDenied`.
-    pub fn begin(process: u32, traced: TraceEvent) -> io::Result<Self> {
+    pub fn begin(scope: Scope, traced: TraceEvent) -> io::Result<Self> {
         let (names, modes) = match traced {
             TraceEvent::Calls => {
                 (["raw_syscalls/sys_enter", "raw_syscalls/sys_exit"], Modes::Stackless)
@@ -59,8 +60,8 @@ impl Tracing {
         };
         let [begin, end] = names.map(number);
         let (begin, end) = (begin?, end?);
-        let sources = [SampleTrigger::Tracepoint(begin), SampleTrigger::Tracepoint(end)];
-        let threads = Threads::of(process, &sources, modes, 0, Room::Large)?;
+        let triggers = [SampleTrigger::Tracepoint(begin), SampleTrigger::Tracepoint(end)];
+        let threads = Threads::of_events(scope, &triggers, modes)?;
         Ok(Self { traced, end, threads, begun: BTreeMap::new(), pairs: Pairs::default() })
     }
 
@@ -113,6 +114,11 @@ fn pair(
         return;
     }
     let Some(begin) = begun.remove(&place) else { return };
+    if traced == TraceEvent::Calls
+        && let Some(error) = number(16).and_then(|bytes| error_of(i64::from_ne_bytes(*bytes)))
+    {
+        *pairs.errors.entry((key, error)).or_default() += 1;
+    }
     let flags = begin.fields().get(16..).and_then(|bytes| bytes.first_chunk());
     let kind = match traced {
         TraceEvent::Calls => key,
@@ -127,31 +133,40 @@ fn pair(
     waits.time_ns += sample.time_ns.saturating_sub(begin.time_ns);
 }
 
-/// The id of a tracepoint.
+/// The error that a system call returned. Numbers from 512 on are the kernel's own: the call goes on after a signal.
+fn error_of(result: i64) -> Option<i32> {
+    let error = i32::try_from(result.checked_neg()?).ok()?;
+    (1..512).contains(&error).then_some(error)
+}
+
+/// The id of a tracepoint: from tracefs where it is mounted, otherwise from a mount of our own that nobody sees.
 fn number(name: &str) -> io::Result<u64> {
-    let looks: Vec<_> =
-        PLACES.iter().map(|place| (place, Path::new(place).join("events").metadata())).collect();
-    let Some((place, _)) = looks.iter().find(|(_, look)| look.is_ok()) else {
-        let is_denied = |look: &io::Result<_>| {
-            look.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
-        };
-        if looks.iter().any(|(_, look)| is_denied(look)) {
-            let why = "root alone may read tracefs";
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
-        }
-        return Err(io::Error::new(
-            io::ErrorKind::NotFound,
-            "tracefs is not mounted: mount -t tracefs nodev /sys/kernel/tracing",
-        ));
+    let file = format!("events/{name}/id");
+    let mounted = PLACES.iter().map(|place| Path::new(place).join(&file));
+    let mounted = mounted.map(std::fs::read_to_string).find_map(Result::ok);
+    let text = match mounted {
+        Some(text) => text,
+        None => sys::tracefs::read(&file).map_err(|error| refused(name, &error))?,
     };
-    let path = format!("{place}/events/{name}/id");
-    let text = std::fs::read_to_string(&path).map_err(|error| match error.kind() {
+    text.trim().parse().map_err(|_| io::Error::other(format!("{file} has no number")))
+}
+
+/// Why there is no such tracepoint.
+fn refused(name: &str, error: &io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => io::Error::new(
+            error.kind(),
+            "tracefs may be read by root alone; in a container, with CAP_SYS_ADMIN or mounted: mount -t tracefs nodev \
+             /sys/kernel/tracing",
+        ),
         io::ErrorKind::NotFound => {
             io::Error::new(io::ErrorKind::Unsupported, format!("this kernel has no {name}"))
         }
-        kind => io::Error::new(kind, format!("{path}: {error}")),
-    })?;
-    text.trim().parse().map_err(|_| io::Error::other(format!("{path} has no number")))
+        _ => io::Error::new(
+            io::ErrorKind::Unsupported,
+            format!("tracefs cannot be read ({error}): this kernel has no tracepoints"),
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -165,9 +180,9 @@ mod tests {
         fields[..2].copy_from_slice(&event.to_ne_bytes());
         fields[8..16].copy_from_slice(&key.to_ne_bytes());
         fields[16..20].copy_from_slice(&flags.to_ne_bytes());
-        let stack = Stack { thread, kernel: vec![0xa], user: Vec::new() };
+        let stack = Stack { thread, kernel: vec![0xa], ..Stack::default() };
         let behind = [&24_u32.to_ne_bytes()[..], &fields].concat();
-        Sample { time_ns, stack, behind }
+        Sample { time_ns, stack, behind, ..Sample::default() }
     }
 
     fn all(traced: TraceEvent, samples: Vec<Sample>) -> Vec<(u64, u32, u64, u64)> {
@@ -191,6 +206,10 @@ mod tests {
             sample(47, 1, 12, 44, 0),
         ];
         assert_eq!(all(TraceEvent::Calls, calls), [(44, 1, 2, 12), (44, 2, 1, 20)]);
+        assert_eq!(
+            [0, 5, -2, -511, -512, i64::MIN].map(error_of),
+            [None, None, Some(2), Some(511), None, None]
+        );
         // A mutex spins and then sleeps: one wait.
         let locks = vec![
             sample(10, 1, 11, 0xbeef, 33),

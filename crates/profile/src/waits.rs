@@ -2,17 +2,17 @@
 //! they run again.
 //!
 //! Owns how records become waits, and which of them are within a call that takes a lock. A thread
-//! that waits during the whole profile is not seen.
+//! that waits during the whole profile has no record: `states` sees it.
 
 use std::collections::BTreeMap;
 use std::io;
 
 use sys::clock::monotonic_ns;
-use sys::sampling::{Modes, Room, SampleTrigger};
+use sys::sampling::{Modes, SampleTrigger};
 
 use crate::lock_functions::LockFunctions;
 use crate::record::{Record, Sample, Stack, Switch, Way};
-use crate::threads::Threads;
+use crate::threads::{Scope, Threads};
 
 /// A recording of a process's waits.
 #[derive(Debug)]
@@ -61,13 +61,13 @@ pub struct Waits {
 }
 
 impl WaitRecording {
-    /// Begins to record the waits of a process, and its calls of these lock functions.
+    /// Begins to record the waits of processes, and their calls of these lock functions.
     ///
     /// # Errors
     /// There is no such process, or its kernel frames may not be seen.
-    pub fn begin(process: u32, functions: &LockFunctions) -> io::Result<Self> {
-        let sources = [&[SampleTrigger::Switches], &*functions.events].concat();
-        let threads = Threads::of(process, &sources, Modes::Both, 0, Room::Large)?;
+    pub fn begin(scope: Scope, functions: &LockFunctions) -> io::Result<Self> {
+        let triggers = [&[SampleTrigger::Switches], &*functions.events].concat();
+        let threads = Threads::of_events(scope, &triggers, Modes::Both)?;
         let (begun, tries) = (BTreeMap::new(), BTreeMap::new());
         Ok(Self { threads, begun, tries, waited: Waited::default() })
     }
@@ -168,8 +168,8 @@ mod tests {
     use super::*;
 
     fn sample(thread: u32, time_ns: u64, address: u64) -> Record {
-        let stack = Stack { thread, kernel: vec![address], user: Vec::new() };
-        Record::Sample(Sample { time_ns, stack, behind: Vec::new() })
+        let stack = Stack { thread, kernel: vec![address], ..Stack::default() };
+        Record::Sample(Sample { time_ns, stack, ..Sample::default() })
     }
 
     fn switch(thread: u32, time_ns: u64, way: Way) -> Record {
@@ -207,13 +207,13 @@ mod tests {
     #[test]
     fn waits_within_the_call_that_takes_a_lock_are_one_collision_of_it() {
         let function = |address: u64, top: u64| {
-            let stack = Stack { thread: 1, kernel: Vec::new(), user: vec![address, 0x99] };
+            let stack = Stack { thread: 1, user: vec![address, 0x99], ..Stack::default() };
             let behind = [8, top, 8].into_iter().flat_map(u64::to_ne_bytes).collect();
-            Record::Sample(Sample { time_ns: 0, stack, behind })
+            Record::Sample(Sample { stack, behind, ..Sample::default() })
         };
         let end = || {
-            let stack = Stack { thread: 1, kernel: Vec::new(), user: vec![0x20] };
-            Record::Sample(Sample { time_ns: 0, stack, behind: Vec::new() })
+            let stack = Stack { thread: 1, user: vec![0x20], ..Stack::default() };
+            Record::Sample(Sample { stack, ..Sample::default() })
         };
         let (mut begun, mut tries, mut waited) = Default::default();
         for record in [

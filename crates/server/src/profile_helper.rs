@@ -92,13 +92,7 @@ impl Recording {
     fn profile(&self, counted: &Counted, code: &str, title: &str) -> Profile {
         let mut remarks = self.sampling.taken().remarks.clone();
         let stacks = || counted.stacks().map(|(stack, _)| stack);
-        let mut names = SymbolNames::find_with(
-            std::process::id(),
-            stacks(),
-            &[],
-            self.kernel.as_ref(),
-            &mut remarks,
-        );
+        let mut names = SymbolNames::find_by(stacks(), self.kernel.as_ref(), &mut remarks);
         names.add_map(code, stacks());
         let folded = names.fold(counted.stacks());
         let lost = self.sampling.taken().lost;

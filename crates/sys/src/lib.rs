@@ -35,5 +35,6 @@ pub mod spool;
 pub mod terminal;
 pub mod text;
 pub mod thread;
+pub mod tracefs;
 pub mod wake;
 pub mod watch;

@@ -22,7 +22,12 @@ pub(super) fn judge(
     client.wait_until(options.response_timeout, |inbox| {
         outcomes.iter().any(|outcome| outcome.iter().all(|fact| seen(fact, inbox)))
     });
-    for outcome in outcomes {
+    // Whether a connection ends is looked at last, because that takes a wait.
+    let ends = |outcome: &&Vec<Fact>| {
+        outcome.iter().any(|fact| matches!(fact, Fact::Closed | Fact::ConnectionError(_)))
+    };
+    let serving = outcomes.iter().filter(|outcome| !ends(outcome));
+    for outcome in serving.chain(outcomes.iter().filter(ends)) {
         let mut holds = true;
         for fact in outcome {
             holds = holds

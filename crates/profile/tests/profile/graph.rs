@@ -30,8 +30,13 @@ fn frames(page: &str) -> Vec<(String, f64, f64, u32, u64, String)> {
 #[test]
 fn each_frame_is_as_wide_as_its_share_and_has_the_colour_of_its_mode() {
     let folded = folded(STACKS);
-    let page =
-        flame_graph(&folded, CountUnit::Samples, "a <title>", &["a remark & more".to_owned()]);
+    let page = flame_graph(
+        &folded,
+        CountUnit::Samples,
+        "a <title>",
+        &["a remark & more".to_owned()],
+        None,
+    );
     let found = frames(&page);
     let of = |name: &str| found.iter().find(|frame| frame.5 == name).unwrap();
     assert_eq!(of("main"), &("u".to_owned(), 0.0, 1.0, 0, 100, "main".to_owned()));
@@ -67,7 +72,7 @@ fn the_table_has_what_is_innermost_most_often() {
 
 #[test]
 fn nothing_is_drawn_of_nothing() {
-    let page = flame_graph(&Folded::default(), CountUnit::Samples, "nothing", &[]);
+    let page = flame_graph(&Folded::default(), CountUnit::Samples, "nothing", &[], None);
     assert_eq!(frames(&page).len(), 0);
     assert!(table(&Folded::default(), CountUnit::Samples, 5).starts_with("0 samples"));
 }

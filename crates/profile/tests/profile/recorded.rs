@@ -33,7 +33,10 @@ fn check(name: &str, made: &str) {
 #[test]
 fn tables_and_pages_are_as_kept() {
     check("table.txt", &table(&stacks(), CountUnit::Samples, 30));
-    check("graph.html", &flame_graph(&stacks(), CountUnit::Samples, "server (1), 2.0 s", &[]));
+    check(
+        "graph.html",
+        &flame_graph(&stacks(), CountUnit::Samples, "server (1), 2.0 s", &[], None),
+    );
     check("difference.txt", &difference_table(&stacks(), &changed(), 10));
     check("difference.html", &difference_graph(&stacks(), &changed(), "after against before"));
 }

@@ -32,13 +32,14 @@ fn a_mapping_that_is_no_program_hides_no_names() {
     };
     let code = begin_of(&|line| line.contains(" r-xp ") && line.contains("python"));
     let data = begin_of(&|line| line.ends_with(&file.display().to_string()));
-    let stack = |user: Vec<u64>| Stack { user, ..Stack::default() };
+    let process = program.id();
+    let stack = |user: Vec<u64>| Stack { process, user, ..Stack::default() };
     let mut stacks: Vec<Stack> =
         (0..256).map(|page| stack(vec![code + 64 + page * 4096])).collect();
     let named = |stacks: &[Stack]| {
-        let names = SymbolNames::find(program.id(), stacks.iter(), &[], &mut Vec::new());
+        let names = SymbolNames::find(stacks.iter(), &[], &mut Vec::new());
         let frames = stacks.iter().flat_map(|stack| names.frames(stack));
-        frames.filter(|frame| frame.name != "[unknown]").count()
+        frames.filter(|frame| !frame.name.starts_with('[')).count()
     };
     let alone = named(&stacks);
     stacks.extend([stack(vec![data + 100]), stack(vec![data + 5000, code + 64])]);
