@@ -258,14 +258,13 @@ fn write_block(block: &HeadBlock<'_>, encoder: &mut Encoder, out: &mut Vec<u8>) 
     }
 }
 
-/// Whether a field is likely to come again with the same value.
+/// Whether the client may keep a field. The encoder has it kept only when it comes again with the same value, such as
+/// the length and the validators of a file that many requests want.
 fn indexing_of(name: &[u8]) -> Indexing {
     match name {
         // A secret that could be guessed from sizes (RFC 7541, 7.1.3).
         b"set-cookie" => Indexing::Never,
-        b"content-length" | b"content-range" | b"etag" | b"last-modified" | b"location" => {
-            Indexing::Skip
-        }
+        b"content-range" | b"location" => Indexing::Skip,
         _ => Indexing::Add,
     }
 }
