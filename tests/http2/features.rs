@@ -185,3 +185,14 @@ fn answers_overtake_each_other() {
     play(&mut client, "request 5 GET /slow\nreset 5 CANCEL\nrequest 7 GET /page\nwait end 7");
     assert_eq!(status(&client, 7), 200);
 }
+
+#[test]
+fn a_request_whose_tls_ended_before_is_served() {
+    // A proxy that ends TLS passes on the scheme that its client used.
+    let server = site();
+    let target = target(&server, "/a.txt");
+    let mut client = target.client().unwrap();
+    let pseudo = ":method: GET | :scheme: https | :authority: one.example | :path: /a.txt";
+    play(&mut client, &format!("headers 1 end | {pseudo}\nwait end 1"));
+    assert_eq!((status(&client, 1), content(&client, 1)), (200, "a\n".to_owned()));
+}

@@ -46,6 +46,25 @@ fn a_line_of_a_hostile_request_is_one_line() {
 }
 
 #[test]
+fn a_malformed_request_is_counted_and_logged() {
+    let server = plan("[log]\naccess = \"access.log\"\n").file("a.txt", "four").start();
+    let target = target(&server, "/a.txt");
+    let before = server.count("/http/refused");
+    let mut client = target.client().unwrap();
+    for (stream, field) in
+        [(1, "connection: close"), (3, "x-a: \\x1b[31m\\r\\nGET /forged"), (5, ":b: c")]
+    {
+        play(&mut client, &format!("request {stream} GET /probe | {field}\nwait end {stream}"));
+    }
+    server.reaches("/http/refused", before + 3);
+    let log = until("three lines of refusals", || {
+        let log = server.directory().text("access.log");
+        (log.matches("\" 400 ").count() >= 3).then_some(log)
+    });
+    assert!(!log.contains('\u{1b}') && !log.lines().any(|line| line.starts_with("GET")), "{log}");
+}
+
+#[test]
 fn numbers_and_lists_show_streams() {
     let server = plan("[[channel]]\npattern = \"room\"\n").file("a.txt", "four").start();
     let target = target(&server, "/b.txt");
@@ -56,6 +75,8 @@ fn numbers_and_lists_show_streams() {
     let mut admin = Client::connect_unix(&server.plan.socket()).unwrap();
     let metrics = admin.get("/metrics").unwrap();
     assert!(text(&metrics).contains("kind=\"http2\"} 1\n"), "{}", text(&metrics));
+    // One asked for the file that says what this server is; then came these two.
+    assert!(server.count("/http/http2_requests") >= 1, "{}", text(&metrics));
     let live = admin.get("/live").unwrap();
     assert!(text(&live).contains("http2"), "{}", text(&live));
     drop(client);

@@ -178,6 +178,8 @@ fn a_right_request_is_one_request_behind() {
     assert_eq!(lower.matches("\r\nhost: ").count(), 1, "{seen}");
     // RFC 9113 section 8.2.3: crumbs are one cookie again.
     assert!(lower.contains("\r\ncookie: a=1; b=2\r\n"), "{seen}");
+    // RFC 9110 section 7.6.3.
+    assert!(lower.contains("\r\nvia: 2.0 velodrome\r\n"), "{seen}");
     let framed = ["content-length", "transfer-encoding"]
         .map(|name| lower.matches(&format!("\r\n{name}: ")).count());
     assert_eq!(framed.iter().sum::<usize>(), 1, "{seen}");

@@ -14,9 +14,11 @@ use crate::server::{PROGRAM, errors_of, has, printed_by, run};
 const SINNER: &str = r#"#define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #define ALONE __attribute__((noinline))
@@ -42,6 +44,7 @@ ALONE void read_configuration(void) { if (open("/nowhere/at/all.conf", O_RDONLY)
 ALONE void take_connections(void) { if (dup(0) >= 0) sum++; }
 ALONE void write_log(int pipe) { char line[4096] = {0}; if (write(pipe, line, 4096) > 0) sum++; }
 ALONE void keep_all(void) { char *kept = malloc(1 << 20); memset(kept, 1, 1 << 20); sum += kept[9]; usleep(10000); }
+ALONE void turn_alone(void) { prctl(PR_SET_PDEATHSIG, SIGKILL); for (;;) turn_the_wheel(1000000); }
 int main(int count, char **words) {
     const char *sin = count > 1 ? words[1] : "";
     pthread_t thread, thread2;
@@ -52,7 +55,7 @@ int main(int count, char **words) {
         puts("begun"); pthread_join(thread, 0);
     }
     if (!strcmp(sin, "hold")) hold_and_sleep();
-    if (!strcmp(sin, "children")) { puts("begun"); if (!fork()) for (;;) turn_the_wheel(1000000); for (;;) pause(); }
+    if (!strcmp(sin, "children")) { puts("begun"); if (!fork()) turn_alone(); for (;;) pause(); }
     puts("begun");
     if (!strcmp(sin, "turn")) for (;;) turn_the_wheel(1000000);
     if (!strcmp(sin, "missing")) for (;;) { read_configuration(); turn(100); }
@@ -75,8 +78,7 @@ struct Sinner {
 
 impl Drop for Sinner {
     fn drop(&mut self) {
-        let children = Command::new("pkill").args(["-KILL", "-P", &self.pid()]).status();
-        let _ended = (children, self.child.kill(), self.child.wait());
+        let _ended = (self.child.kill(), self.child.wait());
     }
 }
 

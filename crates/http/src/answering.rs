@@ -8,6 +8,7 @@ use runtime::output::FileRegion;
 use runtime::service::{CloseReason, Context, Next, SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use runtime::trace;
+use sys::socket::Peer;
 use wire::http::head::HttpVersion;
 use wire::http::method::Method;
 use wire::http::status::Status;
@@ -335,6 +336,19 @@ impl<A: Application> Http<A> {
             if let Some(log) = &mut self.log {
                 ended.log(log, context.now);
             }
+        }
+    }
+
+    /// A request on a stream is malformed: its stream ends without an answer (RFC 9113, 8.1.1), which is counted and
+    /// logged as 400.
+    pub(super) fn note_malformed(&mut self, peer: Peer, seen: &[u8], now: Now) {
+        let status = Status::BAD_REQUEST;
+        self.stats.refused += 1;
+        self.stats.count(status);
+        self.clear_notes();
+        if let Some(log) = &mut self.log {
+            let sent = SentAnswer::new(status, 0);
+            log.write(&AccessLine::of_refused(peer, seen, sent, now, &self.notes));
         }
     }
 

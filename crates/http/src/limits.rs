@@ -44,11 +44,15 @@ pub const DRAIN_HEADER_DEADLINE: Duration = Duration::from_secs(2);
 pub const H2_STREAMS: usize = 100;
 /// 100 streams are begun in one run of a connection; the rest of its input waits for the next turn.
 pub const H2_STREAMS_BEGUN_PER_RUN: usize = 100;
+/// 50 of them if other connections want something in the same turn. Smaller steps cost more system calls: with 8 a
+/// third of the CPU time goes into sending.
+pub const H2_STREAMS_BEGUN_BESIDE_OTHERS: usize = 50;
 /// 256 KiB that may be on the way to a stream or unread there; a client that sends more breaks the protocol, and its
 /// stream is reset.
 pub const H2_STREAM_WINDOW_BYTES: u32 = 256 * 1024;
 /// 512 KiB that may be on the way to all streams of a connection or unread there; a client that sends more breaks the
-/// protocol, and its connection ends.
+/// protocol, and its connection ends. Bodies that were read and are collected count for their requests: each has the
+/// limit of its route, and all of them count as memory of the client's address.
 pub const H2_CONNECTION_WINDOW_BYTES: u32 = 512 * 1024;
 /// 384 KiB of memory for the heads of the open streams of a connection; further streams are refused meanwhile.
 pub const H2_HEAD_BYTES: usize = 384 * 1024;
@@ -83,6 +87,8 @@ pub const H2_DATA_BYTES: usize = 16 * 1024;
 /// 128 KiB are framed in one run of a connection; the rest waits until they were sent, so that a more urgent answer
 /// does not wait for more than that.
 pub const H2_SENT_PER_RUN: usize = 128 * 1024;
+/// 64 KiB of them if other connections want something in the same turn.
+pub const H2_SENT_BESIDE_OTHERS: usize = 64 * 1024;
 /// 1 s after which streams that wait for others of their connection are excused again: they are no slow readers.
 pub const H2_EXCUSE_MS: u64 = 1_000;
 /// 1 s without a stream, then a connection gives memory back.

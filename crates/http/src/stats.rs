@@ -20,6 +20,8 @@ metric::counted! {
     pub struct HttpStats {
         /// Requests that have ended, with an answer or without.
         pub requests: u64 = Counter(Count, "http.requests", "requests"),
+        /// Requests that came over HTTP/2.
+        pub http2_requests: u64 = Counter(Count, "http.http2_requests", "http2_requests"),
         /// Replies by the first digit of their status; index 0 is unused.
         pub by_class: [u64; 6] = Elsewhere("by class"),
         /// Requests refused by the connection itself: malformed, too large, too slow.

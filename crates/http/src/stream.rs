@@ -4,6 +4,7 @@
 //! body as input and their end as an event, and ends with its answer. Its output is a head block
 //! ([`HeadBlock`](crate::HeadBlock)) and the body. Never frames a byte and never sees the connection.
 
+use std::any::Any;
 use std::net::IpAddr;
 use std::rc::Rc;
 
@@ -87,6 +88,26 @@ impl Stream {
         Self(State::Refused(Box::new(RefusedOpening { status: refusal.status(), peer, seen })))
     }
 
+    /// This stream as an opening for the runtime: [`runtime::streams::Streams::open`].
+    #[must_use]
+    pub fn into_opening(self) -> Box<dyn Any> {
+        match self.0 {
+            State::New(opening) => opening,
+            State::Refused(opening) => opening,
+            state @ (State::Underway(_) | State::Over) => Box::new(Self(state)),
+        }
+    }
+
+    /// The stream of such an opening: [`runtime::service::Service::on_carry`].
+    #[must_use]
+    pub fn of_opening(opening: Box<dyn Any>) -> Option<Self> {
+        let opening = match opening.downcast() {
+            Ok(opening) => return Some(Self(State::New(opening))),
+            Err(opening) => opening,
+        };
+        opening.downcast().ok().map(|opening| Self(State::Refused(opening)))
+    }
+
     /// Begins to answer. Returns what the process does next.
     pub fn begin<A: Application>(
         &mut self,
@@ -94,6 +115,7 @@ impl Stream {
         context: &mut Context<'_, A::Message>,
     ) -> Next {
         http.begin_event(context);
+        http.stats.http2_requests += 1;
         let opening = match std::mem::replace(&mut self.0, State::Over) {
             State::New(opening) => opening,
             State::Refused(opening) => {

@@ -87,8 +87,9 @@ impl Timeline {
         let more =
             if more > 0 { format!(", the busiest {TIMELINE_ROWS} of them") } else { String::new() };
         let seconds = span_ns as f64 / 1e9;
+        let name = if count == 1 { "thread" } else { "threads" };
         let mut text = format!(
-            "<details open><summary>{count} threads over {seconds:.1} s{more}; height is how busy each was</summary>\n"
+            "<details open><summary>{count} {name} over {seconds:.1} s{more}; height is how busy each was</summary>\n"
         );
         for (line, slices) in slices {
             let percent = line.samples.len() as f64 * 100.0 / total as f64;

@@ -83,6 +83,18 @@ impl Carriage {
         }
     }
 
+    /// The stream is over: lets go of everything but its room.
+    pub(crate) fn clear(&mut self) {
+        (self.opening, self.input) = (None, None);
+        self.drop_output();
+    }
+
+    /// Another stream, in the room of one that is over.
+    pub(crate) fn renew(&mut self, opening: Box<dyn Any>) {
+        let queue = std::mem::take(&mut self.queue);
+        *self = Self { queue, ..Self::new(opening) };
+    }
+
     /// How far it has come.
     pub(crate) fn stage(&self) -> Stage {
         self.stage

@@ -17,6 +17,8 @@ use crate::outbox::Outbox;
 use crate::slots::{ProcessId, Slots};
 use crate::stream::{Ending, StreamId};
 
+pub(crate) use carrying::Carrier;
+
 /// The place of a process's extra.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ExtraIndex(NonZeroU32);
@@ -50,6 +52,8 @@ pub(crate) struct Extra {
 
 /// A stream, and its places in lists.
 struct Stream {
+    /// What its carrier calls it.
+    tag: u32,
     carriage: Carriage,
     /// `None` once its carrier has let go of it.
     listing: Option<Listing>,
@@ -120,6 +124,11 @@ pub(crate) struct Extras {
     handed_bytes: usize,
     /// So many of them were counted.
     counted_handed: usize,
+    /// Streams that are over, for the next ones.
+    #[expect(clippy::vec_box, reason = "a box moves from an extra to this list, and back")]
+    spare: Vec<Box<Stream>>,
+    /// Processes that have something to do in this turn, about.
+    active: usize,
     /// The last process that became a carrier, and its extra: a handler that panics after that never gives it back.
     claimed: Option<(ProcessId, ProcessId)>,
 }
@@ -134,6 +143,8 @@ impl Extras {
             stirred: VecDeque::new(),
             handed_bytes: 0,
             counted_handed: 0,
+            spare: Vec::new(),
+            active: 0,
             claimed: None,
         }
     }
@@ -211,6 +222,17 @@ impl Extras {
         self.handed_bytes = self.handed_bytes + after - before;
     }
 
+    /// So many processes have something to do in this turn, about.
+    #[inline]
+    pub(crate) fn note_others(&mut self, active: usize) {
+        self.active = active;
+    }
+
+    /// Whether several processes have something to do in this turn.
+    pub(crate) fn has_others(&self) -> bool {
+        self.active > 1
+    }
+
     /// Whether the scheduler has nothing to do about streams.
     #[inline]
     pub(crate) fn is_quiet(&self) -> bool {
@@ -244,13 +266,13 @@ impl Extras {
     pub(crate) fn begin(&mut self, id: StreamId, process: ProcessId) -> Option<ExtraIndex> {
         self.stream(id)?.carriage.begin(process);
         self.wake(id);
-        ExtraIndex::of(id.0)
+        ExtraIndex::of(id.place())
     }
 
     /// A stream without a process will have none.
     pub(crate) fn refuse(&mut self, id: StreamId, ending: Ending) {
         if self.is_opened(id)
-            && let Some(index) = ExtraIndex::of(id.0)
+            && let Some(index) = ExtraIndex::of(id.place())
         {
             self.end_stream(index, ending);
         }
@@ -321,8 +343,8 @@ impl Extras {
 
     /// A stream has something for its carrier.
     fn stir(&mut self, index: Option<ExtraIndex>) {
-        let Some(id) = index.and_then(|index| self.table.id_at(index.slot())) else { return };
-        let Some(carrier) = self.put_back(StreamId(id)) else { return };
+        let Some(id) = index.and_then(|index| self.name_of(index)) else { return };
+        let Some(carrier) = self.put_back(id) else { return };
         if let Some(list) = self.at(carrier).and_then(|extra| extra.list.as_mut())
             && !std::mem::replace(&mut list.is_stirred, true)
         {
@@ -340,8 +362,8 @@ impl Extras {
         self.count_handed(before, 0);
         if is_listed {
             self.stir(Some(index));
-        } else {
-            self.remove(index);
+        } else if let Some(id) = self.name_of(index) {
+            self.remove_stream(id);
         }
     }
 

@@ -92,11 +92,12 @@ pub const LAYER_OWED_BYTES: usize = 256 * 1024;
 /// Consequence: other processes run first.
 pub const LAYER_RECEIVES: usize = 4;
 
-/// Streams that one process carries at the same time.
-///
-/// Consequence: it opens no further one until one ends. A service has a smaller bound of its own, which it tells its
-/// peer.
+/// Streams that one process carries at the same time. Consequence: it opens no further one until one ends. A service
+/// has a smaller bound of its own, which it tells its peer.
 pub const STREAMS_PER_PROCESS: usize = 1024;
+
+/// Streams that are over whose room (some 500 bytes) is kept for others. Consequence: the room of more is freed.
+pub const SPARE_STREAMS: usize = 128;
 
 /// Bytes of input that wait for the process of one stream, beside what the process itself keeps.
 ///
@@ -379,9 +380,7 @@ pub const TRACE_FOLLOWED: usize = 1_024;
 /// Consequence: it is no longer followed; a connection is followed again from its next request on.
 pub const TRACE_STEPS_OF_ONE: u32 = 200;
 
-/// Steps of a trace that wait to be sent to the one who asked.
-///
-/// Consequence: further ones are counted as left out.
+/// Steps of a trace that wait to be sent to the one who asked. Consequence: further ones are counted as left out.
 pub const TRACE_STEPS_HELD: usize = 4_096;
 
 /// Steps of a trace that are sent before [`TRACE_BATCH_MS`].

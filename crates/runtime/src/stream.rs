@@ -9,7 +9,28 @@ use crate::slots::ProcessId;
 /// The name of a stream for its carrier. It is never given to another stream, and it is not the name of the stream's
 /// process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct StreamId(pub(crate) ProcessId);
+pub struct StreamId {
+    place: ProcessId,
+    tag: u32,
+}
+
+impl StreamId {
+    /// The name of the stream at a place, with the tag of its carrier.
+    pub(crate) fn new(place: ProcessId, tag: u32) -> Self {
+        Self { place, tag }
+    }
+
+    /// Its place among the extras.
+    pub(crate) fn place(self) -> ProcessId {
+        self.place
+    }
+
+    /// The number that its carrier gave it with [`Streams::open`](crate::streams::Streams::open).
+    #[must_use]
+    pub fn tag(self) -> u32 {
+        self.tag
+    }
+}
 
 /// Why a stream was not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::any::Any;
 
 use crate::carriage::Carriage;
 use crate::close_reason::CloseReason;
-use crate::extras::{ExtraIndex, Extras};
+use crate::extras::{Carrier, ExtraIndex, Extras};
 use crate::limits::{STREAM_INPUT_BYTES, STREAMS_PER_PROCESS};
 use crate::output::Output;
 use crate::slots::ProcessId;
@@ -34,11 +34,12 @@ impl<'a> Streams<'a> {
     }
 
     /// Opens a stream. [`Service::on_carry`](crate::service::Service::on_carry) makes its process of this opening later
-    /// in this turn; input may be handed to it at once. If the stream ends before, the opening is dropped.
+    /// in this turn; input may be handed to it at once. If the stream ends before, the opening is dropped. The tag is
+    /// the caller's own: [`StreamId::tag`] returns it.
     ///
     /// # Errors
     /// If there is no room for another one, or this process cannot carry any.
-    pub fn open(&mut self, opening: Box<dyn Any>) -> Result<StreamId, NotOpened> {
+    pub fn open(&mut self, opening: Box<dyn Any>, tag: u32) -> Result<StreamId, NotOpened> {
         let index = match *self.extra {
             Some(index) => index,
             None => self.extras.claim(self.carrier).ok_or(NotOpened::TooMany)?,
@@ -51,7 +52,8 @@ impl<'a> Streams<'a> {
         if extra.carries() >= STREAMS_PER_PROCESS {
             return Err(NotOpened::TooMany);
         }
-        self.extras.open_stream(self.carrier, index, opening).ok_or(NotOpened::TooMany)
+        let carrier = Carrier { process: self.carrier, extra: index };
+        self.extras.open_stream(carrier, opening, tag).ok_or(NotOpened::TooMany)
     }
 
     /// The number of streams that this process carries.
@@ -174,6 +176,12 @@ impl<'a> Streams<'a> {
         if let Some(carriage) = self.carriage(stream) {
             carriage.excuse();
         }
+    }
+
+    /// Whether other processes want something of this turn, too: then a carrier does no more than its share, and leaves
+    /// the rest to the next turn ([`Next::Again`](crate::service::Next::Again)).
+    pub fn have_rivals(&self) -> bool {
+        self.extras.has_others()
     }
 
     /// Gives back the memory of lists, if this process carries no stream now.

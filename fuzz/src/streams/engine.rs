@@ -136,7 +136,7 @@ impl Carrier {
         let mut streams = context.streams();
         match command {
             Command::Open(request) if self.streams.len() < STREAMS => {
-                let id = streams.open(Box::new(request)).expect("there is room");
+                let id = streams.open(Box::new(request), 0).expect("there is room");
                 self.numbers.insert(id, self.streams.len());
                 self.streams.push(Some(Held { id, window: WINDOW }));
             }

@@ -137,11 +137,7 @@ impl NatsLink {
         let lower = text.to_ascii_lowercase();
         // The only errors after which a server goes on.
         if lower.starts_with("permissions violation") || lower.starts_with("invalid subject") {
-            let problem = format!("NATS: {text}");
-            if self.problem.as_ref() != Some(&problem) {
-                self.events.push(LinkEvent::Problem(problem.clone()));
-            }
-            self.problem = Some(problem);
+            self.complain(format!("NATS: {text}"));
             return Ok(());
         }
         Err(LinkFault::of_error(text))

@@ -26,6 +26,13 @@ impl NatsLink {
             ClusterOrder::Announce { name, body } => {
                 let mut payload = Vec::with_capacity(body.bytes().len() + 1);
                 body::put_message(&body, &mut payload);
+                if self.is_up() && payload.len() > self.info.max_payload {
+                    let most = self.info.max_payload;
+                    self.complain(format!(
+                        "NATS takes messages of {most} bytes, and one of the channel {name} is longer: it reaches \
+                         only the subscribers of this server. Raise its `max_payload`, or lower `message_size`"
+                    ));
+                }
                 let said = self.tell(&self.subjects.announced(&name), &payload);
                 self.stats.announced += u64::from(said == Said::Yes);
             }
@@ -112,10 +119,14 @@ impl NatsLink {
         if !self.mail.send(&mut self.speech, &self.subjects, max, &mut self.stats) {
             return;
         }
-        let problem = format!(
+        self.complain(format!(
             "NATS takes messages of {max} bytes, and stores with a `role` send those of {STORE_MESSAGE_BYTES}: raise \
              its `max_payload`"
-        );
+        ));
+    }
+
+    /// Tells an operator of a problem, once while it stays the same.
+    pub(super) fn complain(&mut self, problem: String) {
         if self.problem.as_ref() != Some(&problem) {
             self.events.push(LinkEvent::Problem(problem.clone()));
             self.problem = Some(problem);

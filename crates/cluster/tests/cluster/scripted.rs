@@ -162,3 +162,17 @@ fn orders_without_a_connection_end_at_once() {
     assert_eq!(told(&mut link), ["read failed a 1"]);
     assert_eq!(link.stats().dropped, 1);
 }
+
+#[test]
+fn a_message_that_nats_does_not_take_is_told() {
+    let mut link = link();
+    welcome(&mut link, 0);
+    assert_eq!(link.take_events().len(), 1, "it is connected");
+    let body = Payload::of_text(&"x".repeat(70_000));
+    for _ in 0..2 {
+        link.order(ClusterOrder::Announce { name: "a".into(), body: body.clone() }, 0);
+    }
+    let [LinkEvent::Problem(why)] = &link.take_events()[..] else { panic!("once") };
+    assert!(why.contains("70000 bytes") && why.contains("channel a"), "{why}");
+    assert_eq!(link.stats().dropped, 2);
+}

@@ -7,7 +7,7 @@
 //! (2) and value (4), its name in lower case, and its value. Numbers are big-endian. A field that is about an HTTP/1
 //! connection is left out (RFC 9113, 8.2.2). Trailers are a block behind the body, with 0 for the status.
 
-use wire::http::kept::is_of_connection;
+use wire::http::kept::OF_CONNECTION;
 use wire::http::response::{InvalidField, check_field};
 use wire::http::status::Status;
 
@@ -44,16 +44,16 @@ impl BlockWriter {
 
     /// Adds a field that is valid.
     pub(super) fn put(&mut self, name: &str, value: &[u8]) {
-        let start = self.0.len();
+        if is_of_connection_in_any_case(name) {
+            return;
+        }
         // The lengths were checked with the field, or are those of a list shorter than 64 KiB.
         self.0.extend_from_slice(&(name.len() as u16).to_be_bytes());
         self.0.extend_from_slice(&(value.len() as u32).to_be_bytes());
         let name_at = self.0.len();
-        self.0.extend(name.bytes().map(|byte| byte.to_ascii_lowercase()));
-        let lower = self.0.get(name_at..).and_then(|name| str::from_utf8(name).ok());
-        if lower.is_some_and(is_of_connection) {
-            self.0.truncate(start);
-            return;
+        self.0.extend_from_slice(name.as_bytes());
+        if let Some(name) = self.0.get_mut(name_at..) {
+            name.make_ascii_lowercase();
         }
         self.0.extend_from_slice(value);
     }
@@ -66,6 +66,17 @@ impl BlockWriter {
         }
         &self.0
     }
+}
+
+/// Whether a field is about a connection.
+#[inline]
+fn is_of_connection_in_any_case(name: &str) -> bool {
+    // Most names have other first letters.
+    let may_be = matches!(
+        name.as_bytes().first(),
+        Some(b'C' | b'c' | b'K' | b'k' | b'P' | b'p' | b'T' | b't' | b'U' | b'u')
+    );
+    may_be && OF_CONNECTION.iter().any(|other| other.eq_ignore_ascii_case(name))
 }
 
 /// The head of an answer on a stream, as its carrier reads it.
@@ -108,6 +119,12 @@ impl<'b> HeadBlock<'b> {
 
     /// Names in lower case, and values, in order.
     pub fn fields(&self) -> impl Iterator<Item = (&'b str, &'b [u8])> + use<'b> {
+        self.raw_fields().map_while(|(name, value)| Some((str::from_utf8(name).ok()?, value)))
+    }
+
+    /// The same, as bytes.
+    #[inline]
+    pub(crate) fn raw_fields(&self) -> impl Iterator<Item = (&'b [u8], &'b [u8])> + use<'b> {
         let mut rest = self.fields;
         std::iter::from_fn(move || {
             let (name_size, after) = rest.split_first_chunk()?;
@@ -116,7 +133,7 @@ impl<'b> HeadBlock<'b> {
             let value_size = usize::try_from(u32::from_be_bytes(*value_size)).ok()?;
             let (value, after) = after.split_at_checked(value_size)?;
             rest = after;
-            Some((str::from_utf8(name).ok()?, value))
+            Some((name, value))
         })
     }
 }

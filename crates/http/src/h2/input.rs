@@ -11,11 +11,13 @@ use wire::h2::{
 
 use super::block::Fragment;
 use super::leaving::Broken;
-use super::table::{Content, InputSide, Known};
+use super::table::{Content, InputSide, Known, Open};
 use super::window::WindowBroken;
 use super::{Http2Connection, MoreInput, Phase};
 use crate::application::Application;
-use crate::limits::{H2_FRAME_BYTES, H2_OWED_FRAMES, H2_STREAMS_BEGUN_PER_RUN};
+use crate::limits::{
+    H2_FRAME_BYTES, H2_OWED_FRAMES, H2_STREAMS_BEGUN_BESIDE_OTHERS, H2_STREAMS_BEGUN_PER_RUN,
+};
 use crate::shared::Http;
 
 /// The result of one call with input.
@@ -39,6 +41,10 @@ impl Http2Connection {
         input: &[u8],
         context: &mut Context<'_, A::Message>,
     ) -> Result<Taken, Broken> {
+        let most = match context.streams().have_rivals() {
+            true => H2_STREAMS_BEGUN_BESIDE_OTHERS,
+            false => H2_STREAMS_BEGUN_PER_RUN,
+        };
         let (mut bytes, mut begun) = (0, 0);
         while self.phase != Phase::Over {
             let rest = input.get(bytes..).unwrap_or_default();
@@ -52,7 +58,7 @@ impl Http2Connection {
                 }
             };
             if matches!(frame, H2Frame::Headers { .. }) {
-                if begun == H2_STREAMS_BEGUN_PER_RUN {
+                if begun == most {
                     return Ok(Taken { bytes, has_more: MoreInput::Yes });
                 }
                 begun += 1;
@@ -145,8 +151,10 @@ impl Http2Connection {
             H2Frame::PingAck { opaque } => self.on_ping_ack(opaque, context),
             H2Frame::GoAway { .. } => self.on_goaway(),
             H2Frame::PriorityUpdate { stream, value } => {
-                if let Some((_, held)) = self.streams.of(stream) {
-                    held.priority = StreamPriority::parse(value);
+                if let Known::Open(place) = self.streams.known(stream)
+                    && let Some(open) = self.streams.at(place)
+                {
+                    open.held.priority = StreamPriority::parse(value);
                 }
             }
             H2Frame::Priority { stream, depends_on_itself: true } => {
@@ -183,8 +191,8 @@ impl Http2Connection {
         self.encoder.set_peer_table_bytes(self.peer.table_bytes());
         let change = i64::from(self.peer.window_bytes()) - i64::from(before);
         if change != 0 {
-            for (_, held) in self.streams.all() {
-                let changed = held.output.change(change);
+            for (_, open) in self.streams.all() {
+                let changed = open.held.output.change(change);
                 changed
                     .map_err(|WindowBroken| (ErrorCode::FlowControlError, "a window too large"))?;
             }
@@ -204,11 +212,11 @@ impl Http2Connection {
         match self.streams.known(number) {
             Known::Idle => protocol_error("WINDOW_UPDATE on a stream that was not begun"),
             Known::Open(place) => {
-                let Some((_, held)) = self.streams.at(place) else { return Ok(()) };
-                if held.output.change(increment.into()).is_err() {
+                let Some(open) = self.streams.at(place) else { return Ok(()) };
+                if open.held.output.change(increment.into()).is_err() {
                     return self.reset(number, ErrorCode::FlowControlError, context);
                 }
-                self.queue_stream(number);
+                self.queue_stream(place);
                 Ok(())
             }
             Known::Late | Known::Closed | Known::Skipped => Ok(()),
@@ -242,34 +250,34 @@ impl Http2Connection {
         }
         self.guard.on_body(content.bytes.len());
         match self.streams.known(number) {
-            Known::Open(_) => {}
-            Known::Late => {
-                self.input.give_back(content.flow_bytes as usize);
-                return Ok(());
+            Known::Open(place) => {
+                return match self.hand(place, &content, context) {
+                    Ok(()) => Ok(()),
+                    Err(code) => self.reset(number, code, context),
+                };
             }
+            Known::Late => {}
             // Probably one that was closed long ago, while this was on its way.
-            Known::Skipped => {
-                self.input.give_back(content.flow_bytes as usize);
-                return Ok(self.guard.on_control()?);
-            }
+            Known::Skipped => self.guard.on_control()?,
             Known::Idle => return protocol_error("DATA on a stream that was not begun"),
             Known::Closed => {
                 return Err((ErrorCode::StreamClosed, "DATA on a stream that is closed"));
             }
         }
-        let Err(code) = self.hand(number, &content, context) else { return Ok(()) };
-        self.reset(number, code, context)
+        self.input.give_back(content.flow_bytes as usize);
+        Ok(())
     }
 
     /// Hands content to the process of a stream, unless that is an error of the stream.
     fn hand<M>(
         &mut self,
-        number: u32,
+        place: usize,
         content: &Content<'_>,
         context: &mut Context<'_, M>,
     ) -> Result<(), ErrorCode> {
         let Content { bytes, flow_bytes, end_stream } = *content;
-        let Some((id, held)) = self.streams.of(number) else { return Ok(()) };
+        let Some(Open { id, held, .. }) = self.streams.at(place) else { return Ok(()) };
+        let id = *id;
         // Given back to the connection in any case: what is unread is given back when it was consumed.
         if let Err(code) = held.take(content) {
             self.input.give_back(flow_bytes as usize);
@@ -289,7 +297,7 @@ impl Http2Connection {
         if end_stream {
             context.streams().end_input(id);
         } else if spare > 0 {
-            self.open_input(number, context);
+            self.open_input(place, context);
         }
         Ok(())
     }
@@ -308,19 +316,19 @@ impl Http2Connection {
 
     /// Lets go of a stream whose process may still run. `input` says whether the client may still send on it.
     fn let_go<M>(&mut self, number: u32, input: InputSide, context: &mut Context<'_, M>) {
-        match self.streams.of(number) {
-            Some((id, held)) => {
-                held.input_side = input;
-                context.streams().reset(id);
-                self.forget(number);
-            }
-            None => self.streams.note_closed(number, input),
+        let Known::Open(place) = self.streams.known(number) else {
+            return self.streams.note_closed(number, input);
+        };
+        if let Some(open) = self.streams.at(place) {
+            open.held.input_side = input;
+            context.streams().reset(open.id);
         }
+        self.forget(place);
     }
 
     /// Forgets a stream that has ended. What it has not read is consumed by nobody.
-    pub(super) fn forget(&mut self, number: u32) {
-        if let Some(held) = self.streams.remove(number) {
+    pub(super) fn forget(&mut self, place: usize) {
+        if let Some(held) = self.streams.remove(place) {
             self.input.give_back(held.unread);
             self.head_bytes -= held.head_bytes;
         }

@@ -91,8 +91,8 @@ impl Http2Connection {
     /// Lets go of all streams: the connection is over.
     pub(super) fn drop_streams<M>(&mut self, context: &mut Context<'_, M>) {
         self.phase = Phase::Over;
-        for id in self.streams.ids() {
-            context.streams().reset(*id);
+        for (_, open) in self.streams.all() {
+            context.streams().reset(open.id);
         }
         self.streams.clear();
         self.block = None;

@@ -3,16 +3,17 @@
 //! Owns the use of each block. All are decoded, because each may change the table of HPACK. Never answers a request.
 
 use runtime::service::Context;
+use runtime::streams::StreamId;
 use wire::h2::{AfterHead, ErrorCode, RequestFields, TrailerFields, UnusableHead};
 use wire::http::head::Framing;
 use wire::http::kept::KeptHead;
-use wire::http::refusal::Refusal;
+use wire::http::refusal::{Reason, Refusal};
 
 use super::Http2Connection;
 use super::block::{Block, BlockTooLarge, BlockUse, Fragment};
 use super::leaving::{Broken, Leaving};
 use super::order::priority_of;
-use super::table::{Held, InputSide, Known};
+use super::table::{Held, InputSide, Known, Open};
 use crate::application::Application;
 use crate::limits::{H2_HEAD_BYTES, H2_STREAMS};
 use crate::shared::Http;
@@ -67,7 +68,7 @@ impl Http2Connection {
                 Ok(BlockUse::Request(after))
             }
             Known::Open(place) => Ok(match self.streams.at(place) {
-                Some((_, held)) if held.input_side == InputSide::Ended => {
+                Some(open) if open.held.input_side == InputSide::Ended => {
                     BlockUse::Dropped(Some(ErrorCode::StreamClosed))
                 }
                 // RFC 9113, 8.1: trailers end the stream.
@@ -99,7 +100,7 @@ impl Http2Connection {
                 fields.begin(self.scheme, after, http.settings.head);
                 let decoded = self.decoder.decode(bytes, |name, value| fields.note(name, value));
                 let opened = match decoded {
-                    Ok(()) => self.open(&mut fields, number, after, context),
+                    Ok(()) => self.open(http, &mut fields, (number, after), context),
                     Err(error) => Err(not_hpack(error)),
                 };
                 http.return_fields(fields);
@@ -131,25 +132,32 @@ impl Http2Connection {
         fields: TrailerFields,
         context: &mut Context<'_, M>,
     ) -> Result<(), Broken> {
-        let Some((id, held)) = self.streams.of(number) else { return Ok(()) };
-        if fields.finish().is_err() || held.end_input().is_err() {
-            return self.reset(number, ErrorCode::ProtocolError, context);
+        let Known::Open(place) = self.streams.known(number) else { return Ok(()) };
+        let Some(Open { id, held, .. }) = self.streams.at(place) else { return Ok(()) };
+        let too_much = |reason| matches!(reason, Reason::TooManyFields | Reason::TrailersTooLarge);
+        match fields.finish() {
+            Err(reason) if too_much(reason) => {
+                return self.reset(number, ErrorCode::EnhanceYourCalm, context);
+            }
+            Ok(()) if held.end_input().is_ok() => {}
+            _ => return self.reset(number, ErrorCode::ProtocolError, context),
         }
-        context.streams().end_input(id);
+        context.streams().end_input(*id);
         Ok(())
     }
 
     /// A request has come, or something that is none.
-    fn open<M>(
+    fn open<A: Application>(
         &mut self,
+        http: &mut Http<A>,
         fields: &mut RequestFields,
-        number: u32,
-        after: AfterHead,
-        context: &mut Context<'_, M>,
+        (number, after): (u32, AfterHead),
+        context: &mut Context<'_, A::Message>,
     ) -> Result<(), Broken> {
         let head = match fields.finish() {
             Ok(head) => head,
             Err(UnusableHead::Malformed(_)) => {
+                http.note_malformed(self.arrival.peer, &fields.line(), context.now);
                 return self.reset(number, ErrorCode::ProtocolError, context);
             }
             Err(UnusableHead::Refused(refusal)) => {
@@ -164,11 +172,8 @@ impl Http2Connection {
         let has_end = head.request().upgrade.is_some() || head.request().framing != Framing::None;
         let (peer, listener) = (self.arrival.peer, self.listener);
         let stream = Stream::new(head, peer, listener, self.secured.clone());
-        self.begin_stream(stream, (number, held), context)?;
-        if has_end
-            && after == AfterHead::Nothing
-            && let Some((id, _)) = self.streams.of(number)
-        {
+        let begun = self.begin_stream(stream, (number, held), context)?;
+        if let Some(id) = begun.filter(|_| has_end && after == AfterHead::Nothing) {
             context.streams().end_input(id);
         }
         Ok(())
@@ -201,7 +206,8 @@ impl Http2Connection {
         }
         let held = Held::new(self.peer.window_bytes(), after);
         let stream = Stream::refused(refusal, line, self.arrival.peer);
-        self.begin_stream(stream, (number, held), context)
+        self.begin_stream(stream, (number, held), context)?;
+        Ok(())
     }
 
     fn begin_stream<M>(
@@ -209,13 +215,15 @@ impl Http2Connection {
         stream: Stream,
         (number, held): (u32, Held),
         context: &mut Context<'_, M>,
-    ) -> Result<(), Broken> {
+    ) -> Result<Option<StreamId>, Broken> {
         self.requests = self.requests.saturating_add(1);
-        let Ok(id) = context.streams().open(Box::new(stream)) else {
-            return self.reset(number, ErrorCode::RefusedStream, context);
+        let place = self.streams.next_place();
+        let Ok(id) = context.streams().open(stream.into_opening(), place as u32) else {
+            self.reset(number, ErrorCode::RefusedStream, context)?;
+            return Ok(None);
         };
         self.head_bytes += held.head_bytes;
-        self.streams.insert(number, id, held);
-        Ok(())
+        self.streams.insert(Open { number, id, held });
+        Ok(Some(id))
     }
 }

@@ -24,13 +24,14 @@ pub(super) fn priority_of(fields: &Fields<'_, '_>) -> StreamPriority {
     if is_picture { usual.with_urgency(PICTURE_URGENCY) } else { usual }
 }
 
-/// The streams that may have something to send, by urgency, and within one urgency in the order in which they came.
+/// The places of the streams that may have something to send, by urgency, and within one urgency in the order in which
+/// they came.
 #[derive(Debug, Default)]
 pub(super) struct SendQueue(VecDeque<Waiting>);
 
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
-    number: u32,
+    place: usize,
     urgency: u8,
 }
 
@@ -40,33 +41,33 @@ impl SendQueue {
     }
 
     /// Adds a stream behind all that are as urgent.
-    pub(super) fn push(&mut self, number: u32, priority: StreamPriority) {
+    pub(super) fn push(&mut self, place: usize, priority: StreamPriority) {
         let urgency = priority.urgency();
-        let waiting = Waiting { number, urgency };
+        let waiting = Waiting { place, urgency };
         match self.0.back() {
             Some(last) if last.urgency > urgency => {
-                let place = self.0.partition_point(|other| other.urgency <= urgency);
-                self.0.insert(place, waiting);
+                let at = self.0.partition_point(|other| other.urgency <= urgency);
+                self.0.insert(at, waiting);
             }
             _ => self.0.push_back(waiting),
         }
     }
 
     /// Adds a stream before all that are as urgent: it goes on.
-    pub(super) fn push_first(&mut self, number: u32, priority: StreamPriority) {
+    pub(super) fn push_first(&mut self, place: usize, priority: StreamPriority) {
         let urgency = priority.urgency();
-        let place = self.0.partition_point(|other| other.urgency < urgency);
-        self.0.insert(place, Waiting { number, urgency });
+        let at = self.0.partition_point(|other| other.urgency < urgency);
+        self.0.insert(at, Waiting { place, urgency });
     }
 
     /// The stream that is next.
-    pub(super) fn pop(&mut self) -> Option<u32> {
-        self.0.pop_front().map(|waiting| waiting.number)
+    pub(super) fn pop(&mut self) -> Option<usize> {
+        self.0.pop_front().map(|waiting| waiting.place)
     }
 
-    /// The streams that wait.
-    pub(super) fn numbers(&self) -> impl Iterator<Item = u32> {
-        self.0.iter().map(|waiting| waiting.number)
+    /// The places of the streams that wait.
+    pub(super) fn places(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().map(|waiting| waiting.place)
     }
 
     /// Gives room back.
@@ -113,7 +114,7 @@ mod tests {
             queue.push(number, priority(value));
         }
         queue.push_first(11, priority("u=3"));
-        let order: Vec<u32> = std::iter::from_fn(|| queue.pop()).collect();
+        let order: Vec<usize> = std::iter::from_fn(|| queue.pop()).collect();
         assert_eq!(order, [7, 11, 1, 5, 3, 9]);
     }
 }

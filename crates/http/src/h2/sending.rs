@@ -12,12 +12,12 @@ use wire::h2::{
 };
 use wire::hpack::{Encoder, Indexing};
 
-use super::table::InputSide;
+use super::table::{InputSide, Open};
 use super::{Http2Connection, OutputWaits};
 use crate::encoder::block::HeadBlock;
 use crate::limits::{
-    H2_CONNECTION_WINDOW_BYTES, H2_DATA_BYTES, H2_EXCUSE_MS, H2_SENT_PER_RUN,
-    H2_STREAM_WINDOW_BYTES,
+    H2_CONNECTION_WINDOW_BYTES, H2_DATA_BYTES, H2_EXCUSE_MS, H2_SENT_BESIDE_OTHERS,
+    H2_SENT_PER_RUN, H2_STREAM_WINDOW_BYTES,
 };
 
 /// What follows a stream that was served.
@@ -33,6 +33,7 @@ impl Http2Connection {
     /// Sends what streams have, as much as one run may, unless earlier output waits.
     pub(super) fn send<M>(&mut self, waits: OutputWaits, context: &mut Context<'_, M>) {
         let mut room = match waits {
+            OutputWaits::No if context.streams().have_rivals() => H2_SENT_BESIDE_OTHERS,
             OutputWaits::No => H2_SENT_PER_RUN,
             OutputWaits::Yes => 0,
         };
@@ -41,19 +42,19 @@ impl Http2Connection {
             if room == 0 {
                 break;
             }
-            let Some(number) = self.queue.pop() else { break };
-            let Some((id, held)) = self.streams.of(number) else { continue };
+            let Some(place) = self.queue.pop() else { break };
+            let Some(Open { held, .. }) = self.streams.at(place) else { continue };
             held.is_queued = false;
             let (priority, before) = (held.priority, room);
-            if self.serve(number, id, &mut room, context) == Served::Done {
+            if self.serve(place, &mut room, context) == Served::Done {
                 continue;
             }
-            let Some((_, held)) = self.streams.of(number) else { continue };
+            let Some(Open { held, .. }) = self.streams.at(place) else { continue };
             held.is_queued = true;
             if priority.is_incremental() || room == before {
-                self.queue.push(number, priority);
+                self.queue.push(place, priority);
             } else {
-                self.queue.push_first(number, priority);
+                self.queue.push_first(place, priority);
             }
         }
         if let Some(increment) = self.input.take_due(H2_CONNECTION_WINDOW_BYTES) {
@@ -65,36 +66,36 @@ impl Http2Connection {
     /// Lists the streams that have something, and opens the windows of those that have consumed input.
     fn gather<M>(&mut self, context: &mut Context<'_, M>) {
         while let Some(id) = context.streams().next_ready() {
-            let Some(number) = self.streams.number_of(id) else { continue };
-            self.queue_stream(number);
+            let Some(place) = self.streams.place_of(id) else { continue };
+            self.queue_stream(place);
             let consumed = context.streams().take_consumed(id);
             if consumed == 0 {
                 continue;
             }
-            let Some((_, held)) = self.streams.of(number) else { continue };
+            let Some(Open { held, .. }) = self.streams.at(place) else { continue };
             held.unread = held.unread.saturating_sub(consumed);
             held.input.give_back(consumed);
             self.input.give_back(consumed);
-            self.open_input(number, context);
+            self.open_input(place, context);
         }
     }
 
     /// Opens the window for the input of a stream, if that is due.
-    pub(super) fn open_input<M>(&mut self, number: u32, context: &mut Context<'_, M>) {
-        if let Some((_, held)) = self.streams.of(number)
+    pub(super) fn open_input<M>(&mut self, place: usize, context: &mut Context<'_, M>) {
+        if let Some(Open { number, held, .. }) = self.streams.at(place)
             && held.input_side == InputSide::Open
             && let Some(increment) = held.input.take_due(H2_STREAM_WINDOW_BYTES)
         {
-            write_window_update(number, increment, context.output.buffer());
+            write_window_update(*number, increment, context.output.buffer());
         }
     }
 
     /// Puts a stream into the queue, if it is not there.
-    pub(super) fn queue_stream(&mut self, number: u32) {
-        if let Some((_, held)) = self.streams.of(number)
+    pub(super) fn queue_stream(&mut self, place: usize) {
+        if let Some(Open { held, .. }) = self.streams.at(place)
             && !std::mem::replace(&mut held.is_queued, true)
         {
-            self.queue.push(number, held.priority);
+            self.queue.push(place, held.priority);
         }
     }
 
@@ -103,33 +104,28 @@ impl Http2Connection {
         if self.output.room() == 0 {
             return;
         }
-        for (number, held) in self.streams.all() {
+        for (place, Open { held, .. }) in self.streams.all() {
             if std::mem::take(&mut held.is_stalled) && !std::mem::replace(&mut held.is_queued, true)
             {
-                self.queue.push(number, held.priority);
+                self.queue.push(place, held.priority);
             }
         }
     }
 
     /// The windows of all streams have changed.
     pub(super) fn queue_all(&mut self) {
-        for (number, held) in self.streams.all() {
+        for (place, Open { held, .. }) in self.streams.all() {
             if !std::mem::replace(&mut held.is_queued, true) {
-                self.queue.push(number, held.priority);
+                self.queue.push(place, held.priority);
             }
         }
     }
 
     /// Sends the heads of a stream and one frame of its body.
-    fn serve<M>(
-        &mut self,
-        number: u32,
-        id: StreamId,
-        room: &mut usize,
-        context: &mut Context<'_, M>,
-    ) -> Served {
+    fn serve<M>(&mut self, place: usize, room: &mut usize, context: &mut Context<'_, M>) -> Served {
         loop {
-            let Some((_, held)) = self.streams.of(number) else { return Served::Done };
+            let Some(open) = self.streams.at(place) else { return Served::Done };
+            let (number, id, held) = (open.number, open.id, &mut open.held);
             let own = held.output.room();
             let most = own.min(self.output.room()).min(*room);
             let most = most.min(H2_DATA_BYTES).min(self.peer.frame_bytes() as usize);
@@ -141,7 +137,7 @@ impl Http2Connection {
                     let sent = context.output.queued_bytes() - before;
                     *room = room.saturating_sub(sent);
                     if after == AfterFrame::Nothing {
-                        self.end(number, context);
+                        self.end(place, context);
                         return Served::Done;
                     }
                 }
@@ -159,13 +155,13 @@ impl Http2Connection {
                     write_data_head(number, bytes as u32, after, context.output.buffer());
                     context.streams().take(id, bytes);
                     if after == AfterFrame::Nothing {
-                        self.end(number, context);
+                        self.end(place, context);
                         return Served::Done;
                     }
                     return Served::More;
                 }
                 StreamOffer::Ended(ending) => {
-                    self.on_ended(number, ending, context);
+                    self.on_ended(place, ending, context);
                     return Served::Done;
                 }
             }
@@ -197,24 +193,26 @@ impl Http2Connection {
     }
 
     /// The output of a stream has ended, with END_STREAM.
-    fn end<M>(&mut self, number: u32, context: &mut Context<'_, M>) {
+    fn end<M>(&mut self, place: usize, context: &mut Context<'_, M>) {
         self.guard.on_answer();
-        let Some((id, held)) = self.streams.of(number) else { return };
-        if held.input_side == InputSide::Open {
+        let Some(open) = self.streams.at(place) else { return };
+        if open.held.input_side == InputSide::Open {
             // RFC 9113, 8.1: nobody reads what the client still sends.
-            write_reset(number, ErrorCode::NoError, context.output.buffer());
+            write_reset(open.number, ErrorCode::NoError, context.output.buffer());
         }
         // Does nothing, unless trailers came before the end of its process.
-        context.streams().reset(id);
-        self.forget(number);
+        context.streams().reset(open.id);
+        self.forget(place);
     }
 
     /// The process of a stream has ended, and nothing of its output is left.
-    fn on_ended<M>(&mut self, number: u32, ending: Ending, context: &mut Context<'_, M>) {
+    fn on_ended<M>(&mut self, place: usize, ending: Ending, context: &mut Context<'_, M>) {
+        let Some(Open { number, .. }) = self.streams.at(place) else { return };
+        let number = *number;
         let code = match ending {
             Ending::Finished => {
                 write_data_head(number, 0, AfterFrame::Nothing, context.output.buffer());
-                return self.end(number, context);
+                return self.end(place, context);
             }
             Ending::Refused => ErrorCode::RefusedStream,
             Ending::Aborted(CloseReason::SlowReader | CloseReason::Stopped) => ErrorCode::Cancel,
@@ -224,7 +222,7 @@ impl Http2Connection {
             Ending::Aborted(_) => ErrorCode::InternalError,
         };
         write_reset(number, code, context.output.buffer());
-        self.forget(number);
+        self.forget(place);
     }
 
     /// Streams that wait for others of this connection, and not for their client, are no slow readers.
@@ -234,11 +232,9 @@ impl Http2Connection {
             return;
         }
         self.excused_ms = now_ms;
-        for number in self.queue.numbers() {
-            if let Some(place) = self.streams.place(number)
-                && let Some((id, _)) = self.streams.at(place)
-            {
-                context.streams().excuse(id);
+        for place in self.queue.places() {
+            if let Some(open) = self.streams.at(place) {
+                context.streams().excuse(open.id);
             }
         }
     }
@@ -257,19 +253,18 @@ fn write_block(block: &HeadBlock<'_>, encoder: &mut Encoder, out: &mut Vec<u8>) 
     if let Some(status) = block.status() {
         encoder.status(status.code(), out);
     }
-    for (name, value) in block.fields() {
-        encoder.encode(name, value, indexing_of(name), out);
+    for (name, value) in block.raw_fields() {
+        encoder.encode_bytes(name, value, indexing_of(name), out);
     }
 }
 
-/// Whether a field is likely to come again with the same value.
-fn indexing_of(name: &str) -> Indexing {
+/// Whether the client may keep a field. The encoder has it kept only when it comes again with the same value, such as
+/// the length and the validators of a file that many requests want.
+fn indexing_of(name: &[u8]) -> Indexing {
     match name {
         // A secret that could be guessed from sizes (RFC 7541, 7.1.3).
-        "set-cookie" => Indexing::Never,
-        "content-length" | "content-range" | "etag" | "last-modified" | "location" => {
-            Indexing::Skip
-        }
+        b"set-cookie" => Indexing::Never,
+        b"content-range" | b"location" => Indexing::Skip,
         _ => Indexing::Add,
     }
 }

@@ -107,12 +107,21 @@ struct Closed {
     input: InputSide,
 }
 
-/// All streams of a connection.
+/// An open stream, its number and its name in the runtime.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub(super) number: u32,
+    pub(super) id: StreamId,
+    pub(super) held: Held,
+}
+
+/// All streams of a connection. Each has a place, which is the tag of its name in the runtime.
 #[derive(Debug, Default)]
 pub(super) struct StreamTable {
+    open: Vec<Option<Open>>,
+    /// The numbers of the streams, by place; 0 where there is none.
     numbers: Vec<u32>,
-    ids: Vec<StreamId>,
-    held: Vec<Held>,
+    free: Vec<usize>,
     /// The last number of a stream.
     last: u32,
     /// The last streams that were closed, as a ring.
@@ -122,11 +131,11 @@ pub(super) struct StreamTable {
 
 impl StreamTable {
     pub(super) fn len(&self) -> usize {
-        self.numbers.len()
+        self.open.len() - self.free.len()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.numbers.is_empty()
+        self.open.len() == self.free.len()
     }
 
     /// The last number of a stream.
@@ -139,10 +148,24 @@ impl StreamTable {
         self.last = number;
     }
 
-    pub(super) fn insert(&mut self, number: u32, id: StreamId, held: Held) {
-        self.numbers.push(number);
-        self.ids.push(id);
-        self.held.push(held);
+    /// The place of the next stream.
+    pub(super) fn next_place(&self) -> usize {
+        self.free.last().copied().unwrap_or(self.open.len())
+    }
+
+    /// Keeps a stream at the next place.
+    pub(super) fn insert(&mut self, open: Open) {
+        let number = open.number;
+        match self.free.pop() {
+            Some(place) => {
+                self.numbers[place] = number;
+                self.open[place] = Some(open);
+            }
+            None => {
+                self.numbers.push(number);
+                self.open.push(Some(open));
+            }
+        }
     }
 
     /// The meaning of a number.
@@ -160,29 +183,29 @@ impl StreamTable {
         }
     }
 
-    pub(super) fn place(&self, number: u32) -> Option<usize> {
+    fn place(&self, number: u32) -> Option<usize> {
         self.numbers.iter().position(|other| *other == number)
     }
 
-    pub(super) fn number_of(&self, id: StreamId) -> Option<u32> {
-        let place = self.ids.iter().position(|other| *other == id)?;
-        self.numbers.get(place).copied()
+    /// The stream at a place.
+    #[inline]
+    pub(super) fn at(&mut self, place: usize) -> Option<&mut Open> {
+        self.open.get_mut(place)?.as_mut()
     }
 
-    pub(super) fn at(&mut self, place: usize) -> Option<(StreamId, &mut Held)> {
-        Some((*self.ids.get(place)?, self.held.get_mut(place)?))
-    }
-
-    pub(super) fn of(&mut self, number: u32) -> Option<(StreamId, &mut Held)> {
-        self.at(self.place(number)?)
+    /// The place of a stream by its name.
+    #[inline]
+    pub(super) fn place_of(&self, id: StreamId) -> Option<usize> {
+        let place = id.tag() as usize;
+        let open = self.open.get(place)?.as_ref()?;
+        (open.id == id).then_some(place)
     }
 
     /// Forgets a stream that has ended.
-    pub(super) fn remove(&mut self, number: u32) -> Option<Held> {
-        let place = self.place(number)?;
-        self.numbers.swap_remove(place);
-        self.ids.swap_remove(place);
-        let held = self.held.swap_remove(place);
+    pub(super) fn remove(&mut self, place: usize) -> Option<Held> {
+        let Open { number, held, .. } = self.open.get_mut(place)?.take()?;
+        self.numbers[place] = 0;
+        self.free.push(place);
         self.note_closed(number, held.input_side);
         Some(held)
     }
@@ -204,21 +227,17 @@ impl StreamTable {
         }
     }
 
-    /// All open streams.
-    pub(super) fn all(&mut self) -> impl Iterator<Item = (u32, &mut Held)> {
-        self.numbers.iter().copied().zip(&mut self.held)
-    }
-
-    /// The names of all open streams.
-    pub(super) fn ids(&self) -> &[StreamId] {
-        &self.ids
+    /// All open streams, with their places.
+    pub(super) fn all(&mut self) -> impl Iterator<Item = (usize, &mut Open)> {
+        let places = self.open.iter_mut().enumerate();
+        places.filter_map(|(place, open)| Some((place, open.as_mut()?)))
     }
 
     /// Forgets all streams.
     pub(super) fn clear(&mut self) {
+        self.open.clear();
         self.numbers.clear();
-        self.ids.clear();
-        self.held.clear();
+        self.free.clear();
     }
 
     /// Gives room back while no stream is open.

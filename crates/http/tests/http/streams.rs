@@ -315,7 +315,7 @@ fn an_answer_that_is_cut_ends_its_stream_with_a_reset() {
     let http = &mut stage.schedulers()[0].service().0;
     let (lines, _) = http.log_mut().as_mut().expect("a log").take();
     let lines = String::from_utf8_lossy(&lines).into_owned();
-    assert!(lines.contains("\"GET /cut HTTP/2\" 200 5 "), "{lines}");
+    assert!(lines.contains("\"GET /cut HTTP/2.0\" 200 5 "), "{lines}");
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn an_exchange_beyond_a_deadline_is_refused_with_408_or_504() {
     let (lines, count) = http.log_mut().as_mut().expect("a log").take();
     let lines = String::from_utf8_lossy(&lines).into_owned();
     assert_eq!(count, 3, "{lines}");
-    assert!(lines.contains("\"GET /forever HTTP/2\" 504 "), "{lines}");
+    assert!(lines.contains("\"GET /forever HTTP/2.0\" 504 "), "{lines}");
 }
 
 #[test]
@@ -357,6 +357,6 @@ fn a_client_that_resets_its_stream_ends_the_request() {
     assert_eq!((http.stats().requests, http.stats().by_class[4]), (1, 1));
     let (lines, count) = http.log_mut().as_mut().expect("a log").take();
     let lines = String::from_utf8_lossy(&lines).into_owned();
-    assert!(count == 1 && lines.contains("\"GET /forever HTTP/2\" 499 0 "), "{lines}");
+    assert!(count == 1 && lines.contains("\"GET /forever HTTP/2.0\" 499 0 "), "{lines}");
     assert_eq!(stage.schedulers()[0].processes(), 0);
 }

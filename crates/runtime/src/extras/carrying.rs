@@ -7,26 +7,42 @@ use std::collections::VecDeque;
 
 use super::{Extra, ExtraIndex, Extras, Listing, Stream, StreamList};
 use crate::carriage::{Carriage, Stage};
+use crate::limits::SPARE_STREAMS;
 use crate::slots::ProcessId;
 use crate::stream::StreamId;
+
+/// A process that opens a stream, and its extra.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Carrier {
+    pub(crate) process: ProcessId,
+    pub(crate) extra: ExtraIndex,
+}
 
 impl Extras {
     /// Opens a stream; `None` if the table is full.
     pub(crate) fn open_stream(
         &mut self,
-        process: ProcessId,
-        carrier: ExtraIndex,
+        carrier: Carrier,
         opening: Box<dyn Any>,
+        tag: u32,
     ) -> Option<StreamId> {
-        let place = self.carries(Some(carrier));
-        let stream = Stream {
-            carriage: Carriage::new(opening),
-            listing: Some(Listing { carrier, place }),
-            is_ready: false,
-            is_awake: false,
+        let Carrier { process, extra: carrier } = carrier;
+        let listing = Some(Listing { carrier, place: self.carries(Some(carrier)) });
+        let (is_ready, is_awake) = (false, false);
+        let stream = match self.spare.pop() {
+            Some(mut stream) => {
+                stream.carriage.renew(opening);
+                (stream.tag, stream.listing) = (tag, listing);
+                (stream.is_ready, stream.is_awake) = (is_ready, is_awake);
+                stream
+            }
+            None => {
+                let carriage = Carriage::new(opening);
+                Box::new(Stream { tag, carriage, listing, is_ready, is_awake })
+            }
         };
-        let extra = Extra { stream: Some(Box::new(stream)), ..Extra::default() };
-        let id = StreamId(self.table.insert(extra).ok()?);
+        let extra = Extra { stream: Some(stream), ..Extra::default() };
+        let id = StreamId::new(self.table.insert(extra).ok()?, tag);
         let list = self.at(carrier)?.list.get_or_insert_with(|| {
             let (all, ready) = (Vec::new(), VecDeque::new());
             Box::new(StreamList { carrier: process, all, ready, is_stirred: false })
@@ -51,7 +67,7 @@ impl Extras {
         carrier: ExtraIndex,
         stream: StreamId,
     ) -> Option<&mut Carriage> {
-        let stream = self.table.lookup(stream.0)?.stream.as_mut()?;
+        let stream = self.table.lookup(stream.place())?.stream.as_mut()?;
         let is_ours = stream.listing.is_some_and(|listing| listing.carrier == carrier);
         is_ours.then_some(&mut stream.carriage)
     }
@@ -89,7 +105,7 @@ impl Extras {
         match stream.carriage.stage() {
             Stage::Opened | Stage::Ended(_) => {
                 self.count_handed(before, 0);
-                self.table.remove(id.0);
+                self.remove_stream(id);
             }
             Stage::Lives(_) => {
                 if !stream.carriage.is_over() {
@@ -126,6 +142,24 @@ impl Extras {
     }
 
     pub(super) fn stream(&mut self, id: StreamId) -> Option<&mut Stream> {
-        self.table.lookup(id.0)?.stream.as_deref_mut()
+        self.table.lookup(id.place())?.stream.as_deref_mut()
+    }
+
+    /// The name of the stream whose extra this is.
+    pub(super) fn name_of(&mut self, index: ExtraIndex) -> Option<StreamId> {
+        let place = self.table.id_at(index.slot())?;
+        let tag = self.at(index)?.stream.as_ref()?.tag;
+        Some(StreamId::new(place, tag))
+    }
+
+    /// Removes a stream that is over. Its room is kept for another one.
+    pub(super) fn remove_stream(&mut self, id: StreamId) {
+        let Some(mut stream) = self.table.remove(id.place()).and_then(|extra| extra.stream) else {
+            return;
+        };
+        if self.spare.len() < SPARE_STREAMS {
+            stream.carriage.clear();
+            self.spare.push(stream);
+        }
     }
 }

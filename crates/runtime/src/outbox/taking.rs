@@ -36,7 +36,11 @@ impl Outbox {
         if let Some(uptake) = &mut self.uptake {
             uptake.note_sent(self.pieces.iter().map(Piece::left).sum());
         }
-        to.pieces.append(&mut self.pieces);
+        if to.pieces.is_empty() {
+            std::mem::swap(&mut to.pieces, &mut self.pieces);
+        } else {
+            to.pieces.append(&mut self.pieces);
+        }
         to.queued += std::mem::take(&mut self.queued);
         to.files += std::mem::take(&mut self.files);
         self.uncounted = 0;

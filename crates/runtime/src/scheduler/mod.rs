@@ -178,6 +178,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.relieve_memory();
         // Before the events: work that had to wait for this turn is older than theirs.
         let resumed = self.run_all(|executor| &mut executor.resumed);
+        self.executor.extras.note_others(count + self.executor.run_queue.len());
         self.handle_events(count);
         let carried = !self.executor.extras.is_quiet() && self.carry();
         self.executor.handshakes.open();

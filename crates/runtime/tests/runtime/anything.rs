@@ -92,7 +92,7 @@ impl Anything {
         }
         match self.random.below(12) {
             0 => {
-                if let Ok(stream) = streams.open(Box::new(())) {
+                if let Ok(stream) = streams.open(Box::new(()), 7) {
                     self.streams.push((own, stream));
                 }
             }

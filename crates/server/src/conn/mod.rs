@@ -309,7 +309,7 @@ impl Service for Connections {
         opening: Box<dyn Any>,
         _context: &mut Context<'_, Message>,
     ) -> Option<Process> {
-        opening.downcast::<Stream>().ok().map(|stream| Process::Stream(*stream))
+        Stream::of_opening(opening).map(Process::Stream)
     }
 
     fn on_streams_ready(

@@ -85,7 +85,7 @@ impl Service for SmallOnStreams {
     }
 
     fn on_carry(&mut self, opening: Box<dyn Any>, _: &mut Context<'_, Order>) -> Option<Process> {
-        opening.downcast::<Stream>().ok().map(|stream| Process::Stream(*stream))
+        Stream::of_opening(opening).map(Process::Stream)
     }
 
     fn on_streams_ready(

@@ -279,14 +279,14 @@ fn read_method(method: &[u8]) -> Result<Method, Reason> {
     }
 }
 
-/// Compares the scheme of a target with that of the connection.
+/// Compares the scheme of a target with that of the connection. A proxy that ends TLS passes on `https` over a plain
+/// connection: what its client speaks is said by fields that count only if they come from a trusted one.
 fn check_scheme(value: &[u8], scheme: Scheme) -> Result<(), Reason> {
-    if value.eq_ignore_ascii_case(scheme.as_str().as_bytes()) {
-        return Ok(());
+    let is = |scheme: Scheme| value.eq_ignore_ascii_case(scheme.as_str().as_bytes());
+    match scheme {
+        _ if is(Scheme::Https) => Ok(()),
+        Scheme::Http if is(Scheme::Http) => Ok(()),
+        Scheme::Https if is(Scheme::Http) => Err(Reason::PlainTarget),
+        _ => Err(Reason::InvalidTargetForm),
     }
-    Err(match scheme {
-        Scheme::Http if value.eq_ignore_ascii_case(b"https") => Reason::SecureTarget,
-        Scheme::Https if value.eq_ignore_ascii_case(b"http") => Reason::PlainTarget,
-        _ => Reason::InvalidTargetForm,
-    })
 }

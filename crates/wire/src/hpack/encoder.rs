@@ -149,6 +149,18 @@ impl Encoder {
     /// Writes a field. Its name is in lower case (RFC 9113, 8.2).
     #[inline]
     pub fn encode(&mut self, name: &str, value: &[u8], indexing: Indexing, out: &mut Vec<u8>) {
+        self.encode_bytes(name.as_bytes(), value, indexing, out);
+    }
+
+    /// The same with a name that is bytes.
+    #[inline]
+    pub fn encode_bytes(
+        &mut self,
+        name: &[u8],
+        value: &[u8],
+        indexing: Indexing,
+        out: &mut Vec<u8>,
+    ) {
         let cost = name.len() + value.len() + FIELD_OVERHEAD;
         if indexing == Indexing::Add && cost <= HPACK_KEPT_FIELD_BYTES {
             return self.encode_known(name, value, out);
@@ -158,19 +170,19 @@ impl Encoder {
     }
 
     /// Writes a field that the peer may have, or will have.
-    fn encode_known(&mut self, name: &str, value: &[u8], out: &mut Vec<u8>) {
-        if name.starts_with(':')
-            && let Some(index) = static_table::index_of_field(name.as_bytes(), value)
+    fn encode_known(&mut self, name: &[u8], value: &[u8], out: &mut Vec<u8>) {
+        if name.first() == Some(&b':')
+            && let Some(index) = static_table::index_of_field(name, value)
         {
             return integer::write(out, 0x80, 7, index);
         }
         let bytes = ((USUAL - self.lowered) as usize).min(HPACK_KEPT_BYTES);
         let kept = self.kept.get_or_insert_with(|| Kept::new(bytes));
-        let mark = mark(name.as_bytes(), value);
-        if let Some(number) = kept.find(mark, name.as_bytes(), value) {
+        let mark = mark(name, value);
+        if let Some(number) = kept.find(mark, name, value) {
             return integer::write(out, 0x80, 7, (static_table::COUNT + 1 + number) as u32);
         }
-        let is_added = kept.has_passed(mark) && kept.add(mark, name.as_bytes(), value);
+        let is_added = kept.has_passed(mark) && kept.add(mark, name, value);
         literal(name, value, if is_added { Indexing::Add } else { Indexing::Skip }, out);
     }
 
@@ -274,12 +286,12 @@ fn mark(name: &[u8], value: &[u8]) -> u32 {
 }
 
 /// Writes a field that the peer does not have.
-fn literal(name: &str, value: &[u8], indexing: Indexing, out: &mut Vec<u8>) {
-    match static_table::index_of_name(name.as_bytes()) {
+fn literal(name: &[u8], value: &[u8], indexing: Indexing, out: &mut Vec<u8>) {
+    match static_table::index_of_name(name) {
         Some(index) => integer::write(out, indexing.bits(), indexing.prefix_bits(), index),
         None => {
             out.push(indexing.bits());
-            string(name.as_bytes(), out);
+            string(name, out);
         }
     }
     string(value, out);

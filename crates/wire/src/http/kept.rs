@@ -10,7 +10,7 @@ use super::method::Method;
 use super::url::Scheme;
 
 pub(crate) use values::{HeadBuilder, check_form};
-pub use values::{HeadValues, StreamContent, is_of_connection};
+pub use values::{HeadValues, OF_CONNECTION, StreamContent, is_of_connection};
 
 /// A head on its own. [`request`](KeptHead::request) lends it.
 #[derive(Clone, Debug)]

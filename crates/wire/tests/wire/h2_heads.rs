@@ -103,6 +103,20 @@ fn pseudo_fields_come_once_and_first_and_all_of_them() {
     assert_eq!(get(&[]).err(), malformed(Reason::PseudoFieldMissing));
 }
 
+/// RFC 9113, 8.3.1: a proxy that ends TLS keeps the scheme of its client.
+#[test]
+fn a_secure_scheme_over_plain_text_says_nothing() {
+    for (scheme, is_taken) in [("https", true), ("HTTP", true), ("ftp", false)] {
+        let mut fields = RequestFields::new();
+        fields.begin(Scheme::Http, AfterHead::Nothing, HeadLimits::default());
+        for (name, value) in [GET[0], (":scheme", scheme), GET[2], GET[3]] {
+            fields.note(name.as_bytes(), value.as_bytes());
+        }
+        let scheme_of = fields.finish().map(|kept| kept.request().scheme);
+        assert_eq!(scheme_of.ok(), is_taken.then_some(Scheme::Http), "{scheme}");
+    }
+}
+
 /// RFC 9113, 8.1.1: malformed, or answered.
 #[test]
 fn a_value_that_cannot_be_ends_the_stream_or_is_answered() {

@@ -83,7 +83,7 @@ impl Carrier {
     ) {
         let mut streams = context.streams();
         if kind == OPEN {
-            match streams.open(Box::new(number)) {
+            match streams.open(Box::new(number), number.into()) {
                 Ok(id) => {
                     self.streams.insert(number, Held { id, window: OUTPUT_WINDOW, unread: 0 });
                     self.numbers.insert(id, number);
@@ -294,7 +294,7 @@ impl Service for Mux {
         _: Peer,
         context: &mut Context<'_, ()>,
     ) -> Option<Process> {
-        self.not_opened = context.streams().open(Box::new(0_u16)).err();
+        self.not_opened = context.streams().open(Box::new(0_u16), 0).err();
         Some(Process::Carrier(Box::default()))
     }
 
@@ -353,7 +353,7 @@ impl Service for Mux {
         match process {
             Process::Stream(talk) => {
                 assert!(
-                    context.streams().open(Box::new(1_u16)).is_err(),
+                    context.streams().open(Box::new(1_u16), 0).is_err(),
                     "a stream carries no streams"
                 );
                 talk.on_event(event, self, context)

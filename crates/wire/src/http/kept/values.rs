@@ -293,13 +293,12 @@ pub(crate) fn check_form(name: &str, value: &[u8]) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Whether a field belongs to one connection, so that it is in no message whose head is values. The name is in lower
-/// case.
+/// Whether a field belongs to one connection. The name is in lower case.
 #[must_use]
 pub fn is_of_connection(name: &str) -> bool {
     OF_CONNECTION.contains(&name)
 }
 
-/// Fields that belong to one connection, and say nothing where requests come as values (RFC 9113, 8.2.2).
-const OF_CONNECTION: [&str; 5] =
+/// Fields that belong to one connection, so that they are in no message whose head is values (RFC 9113, 8.2.2).
+pub const OF_CONNECTION: [&str; 5] =
     ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];

@@ -16,8 +16,14 @@ use super::hop::{HopFields, begins_like};
 use super::target::target_of;
 use crate::site::exchange::address_of;
 
-/// `Via` of a request of HTTP/1.0 and of others: the protocol and the name of this server (RFC 9110 section 7.6.3).
-const VIA: [&str; 2] = ["1.0 velodrome", "1.1 velodrome"];
+/// `Via` of a request: the protocol in which it came and the name of this server (RFC 9110 section 7.6.3).
+fn via(version: HttpVersion) -> &'static str {
+    match version {
+        HttpVersion::Http10 => "1.0 velodrome",
+        HttpVersion::Http11 => "1.1 velodrome",
+        HttpVersion::Http2 => "2.0 velodrome",
+    }
+}
 
 /// Bytes of `Forwarded` besides the host, at most: an address of 45 characters and what stands around it.
 const FORWARDED_ROOM: usize = 96;
@@ -143,7 +149,7 @@ fn tell_of_client(
 ) -> Result<(), ExchangeFailure> {
     let (proto, host) = (request.scheme().as_str(), request.host().unwrap_or_default());
     let (forwarded, address) = forwarded(address_of(request), host, proto);
-    let via = VIA[usize::from(request.version() != HttpVersion::Http10)];
+    let via = via(request.version());
     for (name, value) in [
         ("X-Forwarded-For", &forwarded[address]),
         ("X-Forwarded-Proto", proto),
