@@ -249,7 +249,8 @@ pub(super) fn run_revert(asked: &Revert) -> Result<(), Failure> {
         persist(root, &journal)
             .map_err(|error| Failure::Failed(format!("{PERSISTED}: {error}")))?;
     }
-    let refused = done.iter().filter(|(_, done)| matches!(done, Done::Refused(_))).count();
+    let is_refused = |done: &&Done| matches!(done, Done::Refused(_) | Done::Elsewhere(_));
+    let refused = done.iter().map(|(_, done)| done).filter(is_refused).count();
     match refused {
         0 => Ok(()),
         count => Err(Failure::Failed(format!("{count} files could not be put back"))),
@@ -257,7 +258,7 @@ pub(super) fn run_revert(asked: &Revert) -> Result<(), Failure> {
 }
 
 pub(super) fn run_status(place: &Place) -> Result<(), Failure> {
-    let (files, journal) = (HostFiles::below(place.root()), place.journal()?);
+    let (files, journal) = (HostFiles::here(place.root()), place.journal()?);
     let (mut told, mut drift) = (Vec::new(), 0);
     for entry in journal.standing() {
         let done = drifted(&files, entry);
@@ -279,7 +280,7 @@ pub(super) fn run_status(place: &Place) -> Result<(), Failure> {
 }
 
 pub(super) fn run_verify(place: &Place) -> Result<(), Failure> {
-    let (files, journal) = (HostFiles::below(place.root()), place.journal()?);
+    let (files, journal) = (HostFiles::here(place.root()), place.journal()?);
     let (mut told, mut holds) = (Vec::new(), 0);
     for entry in journal.standing() {
         match drifted(&files, entry) {
@@ -331,6 +332,10 @@ pub(super) fn run_unit(place: &Place) -> Result<(), Failure> {
     ))
 }
 
+/// The change of another network namespace, whose name follows.
+const ELSEWHERE: &str =
+    "not here: it was changed in another network namespace; `nsenter --net` goes there:";
+
 /// Prints the result for a file, or keeps it for JSON.
 fn tell(
     check: &str,
@@ -348,6 +353,7 @@ fn tell(
         Done::Theirs(value) => ("somebody else has changed it to", &**value),
         Done::Gone => ("gone with the last start of the host", ""),
         Done::OtherDevice => ("gone: another device is there now", ""),
+        Done::Elsewhere(network) => (ELSEWHERE, &**network),
     };
     if as_json {
         told.push(json!({ "id": check, "path": path, "state": state, "value": value }));

@@ -210,9 +210,7 @@ fn look(asked: &Looked) -> Result<HostReading, Failure> {
     }
     let mut host = HostReading::of(root, asked.pid);
     if asked.root.is_none() && !asked.seconds.is_zero() {
-        // The time between the two readings is what is measured.
-        std::thread::sleep(asked.seconds);
-        host.look_again(asked.seconds.as_secs_f64());
+        host.watch(asked.seconds);
     }
     Ok(host)
 }

@@ -33,18 +33,49 @@ pub(super) struct WayBack {
     behind: u64,
 }
 
-/// Starts the process.
+/// What exists where systemd runs the host.
+const SYSTEMD: &str = "/run/systemd/system";
+
+/// Starts the process: as a unit of systemd where that is possible, because a host may end all programs of a session
+/// with it (`KillUserProcesses=` of logind.conf(5)); otherwise as a session of its own.
 pub(super) fn start(root: &Path, state: &Path, time: Duration, behind: u64) -> Result<(), Failure> {
     let failed = |error: std::io::Error| {
         Failure::Failed(format!("the way back cannot be started: {error}; nothing was changed"))
     };
     let program = std::env::current_exe().map_err(failed)?;
+    // A unit has another working directory.
+    let is_live = root == Path::new("/");
+    let state = if is_live { directory(root, state) } else { state.to_path_buf() };
+    let root = absolute(root);
+    let words = |command: &mut Command| {
+        command.args(["tune", "way-back", "--root"]).arg(&root).arg("--state").arg(&state);
+        command.arg(format!("--after={}", time.as_millis())).arg(format!("--behind={behind}"));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    };
+    if Path::new(SYSTEMD).is_dir() && started_as_unit(&program, words) {
+        return Ok(());
+    }
     let mut command = Command::new(program);
-    command.args(["tune", "way-back", "--root"]).arg(root).arg("--state").arg(state);
-    command.arg(format!("--after={}", time.as_millis())).arg(format!("--behind={behind}"));
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    words(&mut command);
     // In its own process group, so that closing the terminal does not end it.
     command.process_group(0).spawn().map(drop).map_err(failed)
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// Starts the process as a unit in the network namespace of this thread; `false` if systemd does not.
+fn started_as_unit(program: &Path, words: impl Fn(&mut Command)) -> bool {
+    let own = std::process::id();
+    let mut command = Command::new("systemd-run");
+    command.args(["--quiet", "--collect", "--service-type=exec", "--no-ask-password"]);
+    command.arg(format!("--unit=velodrome-tune-way-back-{own}"));
+    // The path is opened when the unit begins, which this program waits for.
+    command.arg(format!("--property=NetworkNamespacePath=/proc/{own}/ns/net"));
+    command.arg("--").arg(program);
+    words(&mut command);
+    command.status().is_ok_and(|status| status.success())
 }
 
 /// Waits, and reverts.

@@ -40,7 +40,12 @@ enum Kind {
     /// It tests the built product, and waits for it.
     Waiting,
     Computing,
+    /// It measures the host, and runs when nothing else does.
+    Alone,
 }
+
+/// The programs that need the host for themselves.
+const ALONE: [&str; 1] = ["planted"];
 
 /// What a build has made.
 #[derive(Debug, Clone, Default)]
@@ -88,7 +93,11 @@ fn program_of(message: &Value, root: &Path) -> Option<Program> {
     Some(Program {
         name: format!("{package}/{}", message["target"]["name"].as_str()?),
         bytes: path.metadata().map_or(0, |about| about.len()),
-        kind: if is_outside { Kind::Waiting } else { Kind::Computing },
+        kind: match message["target"]["name"].as_str() {
+            Some(name) if is_outside && ALONE.contains(&name) => Kind::Alone,
+            _ if is_outside => Kind::Waiting,
+            _ => Kind::Computing,
+        },
         path,
         folder,
     })
@@ -124,13 +133,24 @@ impl<'p> Queue<'p> {
 /// processor.
 const COMPUTING_AT_ONCE: usize = 2;
 
-/// Runs the programs: those that wait one after the other, and beside them some of those that compute.
+/// Runs the programs that share the host: those that wait one after the other, and beside them some of those that
+/// compute.
 pub(crate) fn run(programs: &[Program], tally: &mut Tally) -> Result<(), Failure> {
     let (waiting, computing) =
         (Queue::of(Kind::Waiting, programs), Queue::of(Kind::Computing, programs));
+    let lanes: Vec<&Queue<'_>> =
+        iter::once(&waiting).chain(iter::repeat_n(&computing, COMPUTING_AT_ONCE)).collect();
+    run_lanes(&lanes, tally)
+}
+
+/// Runs the programs that need the host for themselves, one after the other.
+pub(crate) fn run_alone(programs: &[Program], tally: &mut Tally) -> Result<(), Failure> {
+    run_lanes(&[&Queue::of(Kind::Alone, programs)], tally)
+}
+
+fn run_lanes(lanes: &[&Queue<'_>], tally: &mut Tally) -> Result<(), Failure> {
     let (sender, ended) = mpsc::channel();
     thread::scope(|scope| {
-        let lanes = iter::once(&waiting).chain(iter::repeat_n(&computing, COMPUTING_AT_ONCE));
         for lane in lanes {
             let sender = sender.clone();
             scope.spawn(move || {
@@ -196,6 +216,11 @@ mod tests {
             })
         };
         let of = |message: &Value| program_of(message, Path::new("/p"));
+        let alone = json!({
+            "executable": "/t/b", "profile": {"test": true}, "manifest_path": "/p/Cargo.toml",
+            "target": {"kind": ["test"], "name": "planted"},
+        });
+        assert_eq!(of(&alone).expect("a program").kind, Kind::Alone);
         let outside = of(&message("test", "/p/Cargo.toml", true)).expect("a program");
         assert_eq!((outside.kind, &*outside.name), (Kind::Waiting, "p/a"));
         let inside = of(&message("lib", "/p/crates/wire/Cargo.toml", true)).expect("a program");

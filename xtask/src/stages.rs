@@ -30,6 +30,7 @@ enum Stage {
     Miri,
     Documentation,
     Fuzz,
+    Planted,
 }
 
 type Named = (&'static str, Stage);
@@ -43,9 +44,12 @@ const LANES: [&[Named]; 2] = [
     &[("miri", Stage::Miri), ("doc", Stage::Documentation), ("fuzz", Stage::Fuzz)],
 ];
 
+/// The stage after them, for which the host has to be quiet.
+const LAST: Named = ("planted", Stage::Planted);
+
 /// Every stage.
 fn stages() -> impl Iterator<Item = Named> {
-    FIRST.into_iter().chain(LANES.into_iter().flatten().copied())
+    FIRST.into_iter().chain(LANES.into_iter().flatten().copied()).chain([LAST])
 }
 
 /// What the stages of a run have in common.
@@ -84,7 +88,8 @@ fn run_chosen(chosen: &[Named], run: &mut Run, tally: &mut Tally) -> Result<(), 
     let lanes = LANES.map(|lane| -> Vec<Named> {
         lane.iter().copied().filter(|named| chosen.contains(named)).collect()
     });
-    let needs_build = |(_, stage): &Named| matches!(stage, Stage::Tests | Stage::Fuzz);
+    let needs_build =
+        |(_, stage): &Named| matches!(stage, Stage::Tests | Stage::Fuzz | Stage::Planted);
     if run.built.is_none() && chosen.iter().any(needs_build) {
         run.built = Some(programs::build(tally)?);
     }
@@ -97,6 +102,9 @@ fn run_chosen(chosen: &[Named], run: &mut Run, tally: &mut Tally) -> Result<(), 
     for (lane, result) in results {
         tally.add(lane);
         outcome = outcome.and(result);
+    }
+    if outcome.is_ok() && chosen.contains(&LAST) {
+        outcome = timed(LAST, tally, |tally| run_stage(LAST.1, run, tally));
     }
     outcome
 }
@@ -168,6 +176,7 @@ fn run_stage(stage: Stage, run: &Run, tally: &mut Tally) -> Result<(), Failure> 
         Stage::Miri => run_miri(tally),
         Stage::Documentation => documentation::check(tally),
         Stage::Fuzz => fuzz::run_all(built(run)?.fuzz_driver.as_deref(), run.fuzz_seconds),
+        Stage::Planted => programs::run_alone(&built(run)?.tests, tally),
     }
 }
 

@@ -326,6 +326,18 @@ pub fn may_write(path: &Path) -> io::Result<()> {
     Ok(rustix::fs::access(path, rustix::fs::Access::WRITE_OK)?)
 }
 
+/// Free space of the file system of a path, in percent of what users of it may have.
+///
+/// # Errors
+/// The path cannot be found, or its file system has no size, as procfs.
+pub fn free_percent(path: &Path) -> io::Result<f64> {
+    let about = rustix::fs::statvfs(path)?;
+    if about.f_blocks == 0 {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    Ok(100.0 * about.f_bavail as f64 / about.f_blocks as f64)
+}
+
 /// Whether this program may create files in a directory, given by its path. Nothing is created.
 ///
 /// # Errors

@@ -26,14 +26,16 @@ pub enum Foreign {
         /// Connections that may wait to be accepted.
         backlog: u32,
     },
-    /// A connection with another machine.
+    /// A TCP connection.
     Connection {
+        /// Whether the other end is on this machine.
+        is_near: bool,
         /// The CPU that handled its last packet.
         cpu: u32,
         /// Whether small pieces wait for the acknowledgement of earlier ones (no `TCP_NODELAY`).
         waits_to_send: bool,
     },
-    /// A connection within this machine, or not a TCP connection.
+    /// Not a TCP connection.
     Other,
 }
 
@@ -74,7 +76,8 @@ impl ForeignTable {
             };
         }
         match getpeername(&copy)?.map(SocketAddr::try_from) {
-            Some(Ok(peer)) if !is_loopback(peer.ip()) => Ok(Foreign::Connection {
+            Some(Ok(peer)) => Ok(Foreign::Connection {
+                is_near: is_loopback(peer.ip()),
                 cpu: sockopt::socket_incoming_cpu(&copy)?,
                 waits_to_send: !sockopt::tcp_nodelay(&copy)?,
             }),
@@ -124,7 +127,13 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         assert_eq!(own.socket(listener.as_raw_fd()).ok(), Some(Foreign::Listener { backlog: 128 }));
         let near = TcpStream::connect(listener.local_addr().expect("bound")).expect("it listens");
-        assert_eq!(own.socket(near.as_raw_fd()).ok(), Some(Foreign::Other));
+        let waits = |near: &TcpStream| match own.socket(near.as_raw_fd()) {
+            Ok(Foreign::Connection { is_near: true, waits_to_send, .. }) => Some(waits_to_send),
+            _ => None,
+        };
+        assert_eq!(waits(&near), Some(true));
+        near.set_nodelay(true).expect("it is open");
+        assert_eq!(waits(&near), Some(false));
         let file = std::fs::File::open("/dev/null").expect("it is there");
         assert!(own.socket(file.as_raw_fd()).is_err());
         assert!(own.socket(1 << 20).is_err());

@@ -23,6 +23,7 @@ pub mod limits;
 pub mod log_file;
 pub mod lost_page;
 pub mod memory_file;
+pub mod namespace;
 pub mod netlink;
 pub mod pollset;
 pub mod regular_file;

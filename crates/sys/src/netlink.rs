@@ -19,6 +19,10 @@ pub enum NetlinkFamily {
     Route,
     /// Packet filters.
     Netfilter,
+    /// Sockets (sock_diag(7)).
+    Sockets,
+    /// Rules of the audit system.
+    Audit,
     /// Families of queries whose numbers are assigned at run time; see [`family`].
     Generic,
 }
@@ -46,9 +50,37 @@ const ALL: usize = 16 << 20;
 /// The kernel's: it may not support the list (`ErrorKind::Unsupported`, `InvalidInput`), or refuse it
 /// (`PermissionDenied`).
 pub fn list(asked: NetlinkFamily, kind: u16, content: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+    let (messages, rest) = begin_of_list(asked, kind, content, ALL)?;
+    match rest {
+        Rest::None => Ok(messages),
+        Rest::Some => Err(io::Error::other("the list has no end")),
+    }
+}
+
+/// The first messages of a list, up to about this many bytes: the rest is never asked for.
+///
+/// # Errors
+/// Those of [`list`].
+pub fn some_of(
+    asked: NetlinkFamily,
+    kind: u16,
+    content: &[u8],
+    most: usize,
+) -> io::Result<Vec<Vec<u8>>> {
+    Ok(begin_of_list(asked, kind, content, most)?.0)
+}
+
+fn begin_of_list(
+    asked: NetlinkFamily,
+    kind: u16,
+    content: &[u8],
+    most: usize,
+) -> io::Result<(Vec<Vec<u8>>, Rest)> {
     let protocol = match asked {
         NetlinkFamily::Route => None,
         NetlinkFamily::Netfilter => Some(netlink::NETFILTER),
+        NetlinkFamily::Sockets => Some(netlink::SOCK_DIAG),
+        NetlinkFamily::Audit => Some(netlink::AUDIT),
         NetlinkFamily::Generic => Some(netlink::GENERIC),
     };
     let flags = SocketFlags::CLOEXEC;
@@ -64,14 +96,14 @@ pub fn list(asked: NetlinkFamily, kind: u16, content: &[u8]) -> io::Result<Vec<V
     request.extend_from_slice(content);
     send(&socket, &request, SendFlags::empty())?;
     let (mut messages, mut answer, mut all) = (Vec::new(), vec![0; ANSWER], 0);
-    while all < ALL {
+    while all < most {
         let (length, _) = recv(&socket, answer.as_mut_slice(), RecvFlags::empty())?;
         all += length.max(1);
         if take(&answer[..length], &mut messages)? == Rest::None {
-            return Ok(messages);
+            return Ok((messages, Rest::None));
         }
     }
-    Err(io::Error::other("the list has no end"))
+    Ok((messages, Rest::Some))
 }
 
 /// The number of a family of queries (genetlink): the kind of message for [`NetlinkFamily::Generic`].

@@ -11,6 +11,8 @@ use std::io;
 use sys::netlink::{NetlinkFamily, attributes, family, list, text};
 
 use crate::files::HostFiles;
+use crate::queues::{self, QUEUE_COUNTS};
+use crate::rules::{AUDIT_RULES, CHAINS, NO_AUDIT_RULES, audit_rules, chains};
 
 /// Hooks of the packet filter: `ipv4 input -200 nf_conntrack_in nf_conntrack`. Absent if the kernel cannot be asked.
 pub(crate) const HOOKS: &str = "/velodrome/hooks";
@@ -40,8 +42,17 @@ pub(crate) fn answers(files: &HostFiles) -> BTreeMap<String, String> {
         Err(why) => all.insert(NO_HOOKS.to_owned(), why),
     };
     if let Some(tables) = tables(files) {
+        if !tables.is_empty()
+            && let Ok(chains) = chains()
+        {
+            all.insert(CHAINS.to_owned(), chains);
+        }
         all.insert(TABLES.to_owned(), tables);
     }
+    match audit_rules() {
+        Ok(rules) => all.insert(AUDIT_RULES.to_owned(), rules),
+        Err(why) => all.insert(NO_AUDIT_RULES.to_owned(), why),
+    };
     if let Ok(devices) = devices() {
         let is_with =
             |(number, _, program): &&(u32, String, bool)| *program || has_classifier(*number);
@@ -55,6 +66,14 @@ pub(crate) fn answers(files: &HostFiles) -> BTreeMap<String, String> {
         }
     }
     all
+}
+
+/// The answers that are counts: asked again for each reading.
+pub(crate) fn counts() -> BTreeMap<String, String> {
+    let devices: BTreeMap<u32, String> =
+        devices().unwrap_or_default().into_iter().map(|(number, name, _)| (number, name)).collect();
+    let told = queues::told(&devices).ok().map(|text| (QUEUE_COUNTS.to_owned(), text));
+    told.into_iter().collect()
 }
 
 /// Whether a part of the kernel is loaded: a query to one that is not would load its module.

@@ -12,8 +12,9 @@ use crate::changes::{FileChange, is_same, written};
 use crate::check::{Check, Risk};
 use crate::checks::find;
 use crate::files::HostFiles;
-use crate::identity::{identity, is_same_hardware};
-use crate::journal::{Journal, JournalEntry};
+use crate::identity::{identity, is_same_hardware, present_path};
+use crate::journal::{Begun, Journal, JournalEntry};
+use crate::namespaces::{is_of_host, is_of_network, own_network};
 use crate::plan::PlanStep;
 use crate::settings;
 use crate::sysctl_files::swapped;
@@ -37,6 +38,8 @@ pub enum Done {
     Gone,
     /// Another device has this place now; the change went with the device it was made for.
     OtherDevice,
+    /// It was written in another network namespace, where it has to be reverted: its name.
+    Elsewhere(String),
 }
 
 /// The id of this boot of the host.
@@ -54,7 +57,7 @@ pub fn apply(
     step: &PlanStep,
     journal: &mut Journal,
 ) -> io::Result<Vec<(String, Done)>> {
-    let files = HostFiles::below(root);
+    let files = HostFiles::here(root);
     let boot = boot(&files);
     let mut done = Vec::new();
     for change in &step.changes {
@@ -76,17 +79,58 @@ fn change_file(
     change: &FileChange,
     journal: &mut Journal,
 ) -> io::Result<Done> {
-    let number = journal.begin(check, boot, &identity(files, &change.path), change)?;
-    match write(root, &change.path, &change.new) {
+    let of = |path: &str, is_effect| Begun {
+        check,
+        boot,
+        device: identity(files, path),
+        network: network_of(files, path),
+        is_effect,
+    };
+    // Before the change, so that they are put back after it.
+    let mut effects = Vec::new();
+    for path in effects_of(&change.path).iter().copied() {
+        let Some(old) = files.text(path) else { continue };
+        let effect = FileChange { path: path.to_owned(), new: old.clone(), old };
+        effects.push((journal.begin(&of(path, true), &effect)?, effect));
+    }
+    let number = journal.begin(&of(&change.path, false), change)?;
+    let outcome = match write(root, files, &change.path, &change.new) {
         Ok(()) => {
             let read = files.text(&change.path).unwrap_or_default();
             journal.note_written(number, &read)?;
-            Ok(if is_same(&read, &change.new) { Done::Written } else { Done::Other(read) })
+            if is_same(&read, &change.new) { Done::Written } else { Done::Other(read) }
         }
         Err(error) => {
             journal.note_over(number, "refused")?;
-            Ok(Done::Refused(error.to_string()))
+            Done::Refused(error.to_string())
         }
+    };
+    for (number, effect) in effects {
+        match files.text(&effect.path) {
+            Some(now) if !is_same(&now, &effect.old) => journal.note_written(number, &now)?,
+            _ => journal.note_over(number, "as before")?,
+        }
+    }
+    Ok(outcome)
+}
+
+/// The network namespace that a file belongs to; empty if it belongs to none.
+fn network_of(files: &HostFiles, path: &str) -> String {
+    if is_of_network(path) { own_network(files) } else { String::new() }
+}
+
+/// Files that the kernel changes by itself when this one is written.
+fn effects_of(path: &str) -> &'static [&'static str] {
+    match path {
+        // With huge pages khugepaged raises it, and never lowers it again.
+        path if path.starts_with("/sys/kernel/mm/transparent_hugepage/") => {
+            &["/proc/sys/vm/min_free_kbytes"]
+        }
+        "/proc/sys/vm/nr_hugepages" => &["/proc/sys/vm/min_free_kbytes"],
+        // Each of two twins sets the other to 0.
+        "/proc/sys/vm/dirty_ratio" => &["/proc/sys/vm/dirty_bytes"],
+        "/proc/sys/vm/dirty_background_ratio" => &["/proc/sys/vm/dirty_background_bytes"],
+        _ => &[],
     }
 }
 
@@ -95,7 +139,7 @@ fn change_file(
 /// # Errors
 /// The journal cannot be written.
 pub fn again(root: &Path, journal: &mut Journal) -> io::Result<Vec<(JournalEntry, Done)>> {
-    let files = HostFiles::below(root);
+    let files = HostFiles::here(root);
     let boot = boot(&files);
     let earlier: Vec<JournalEntry> =
         journal.standing().filter(|entry| entry.boot != boot).cloned().collect();
@@ -104,7 +148,12 @@ pub fn again(root: &Path, journal: &mut Journal) -> io::Result<Vec<(JournalEntry
         let FileChange { path, new, .. } = &entry.change;
         let is_unconfirmed =
             find(&entry.check).is_some_and(may_cut) && !journal.is_confirmed(entry.number);
+        if entry.is_effect {
+            journal.note_over(entry.number, "the host has rebooted since")?;
+            continue;
+        }
         let outcome = match files.text(path) {
+            _ if !is_of_host(&entry.network) => Done::Elsewhere(entry.network.clone()),
             None => Done::Refused("it is not there".to_owned()),
             Some(_) if is_unconfirmed => Done::Refused("it was never confirmed".to_owned()),
             Some(_) if !is_same_hardware(&entry.device, &identity(&files, path)) => {
@@ -148,7 +197,7 @@ pub fn revert(
     which: Which<'_>,
     journal: &mut Journal,
 ) -> io::Result<Vec<(JournalEntry, Done)>> {
-    let files = HostFiles::below(root);
+    let files = HostFiles::here(root);
     let boot = boot(&files);
     let is_meant = |entry: &&JournalEntry| match which {
         Which::All => true,
@@ -161,7 +210,7 @@ pub fn revert(
         let outcome = put_back(root, &files, &boot, &entry);
         let why = match &outcome {
             // The change stays in the journal, so that revert can be tried again.
-            Done::Refused(_) => None,
+            Done::Refused(_) | Done::Elsewhere(_) => None,
             Done::Theirs(_) => Some("somebody else has changed it"),
             Done::Gone => Some("the host has rebooted since"),
             Done::OtherDevice => Some("the device is another one"),
@@ -180,26 +229,53 @@ fn put_back(root: &Path, files: &HostFiles, boot: &str, entry: &JournalEntry) ->
         return Done::Gone;
     }
     let change = &entry.change;
-    let Some(now) = files.text(&change.path) else {
+    if let Some(elsewhere) = elsewhere(files, entry) {
+        return elsewhere;
+    }
+    let path = present_path(files, &change.path, &entry.device);
+    let Some(now) = files.text(&path) else {
         return Done::Theirs("it is not there any more".to_owned());
     };
-    if entry.device != identity(files, &change.path) {
+    if entry.device != identity(files, &path) {
         return Done::OtherDevice;
     }
     if is_same(&now, &change.old) {
         return Done::AsBefore;
     }
     let ours = entry.read_back.as_deref().unwrap_or(&change.new);
-    if !is_same(&now, ours) && !is_same(&now, &change.new) {
+    // What a change has done besides is not known if it was cut short.
+    let is_unknown = entry.is_effect && entry.read_back.is_none();
+    if !is_unknown && !is_same(&now, ours) && !is_same(&now, &change.new) {
         return Done::Theirs(now);
     }
-    match write(root, &change.path, &written(&change.old)) {
+    let beside: Vec<(&str, Option<String>)> =
+        effects_of(&path).iter().map(|path| (*path, files.text(path))).collect();
+    match write(root, files, &path, &written(&change.old)) {
         Ok(()) => {
-            let read = files.text(&change.path).unwrap_or_default();
+            restore(root, files, &beside);
+            let read = files.text(&path).unwrap_or_default();
             if is_same(&read, &change.old) { Done::PutBack } else { Done::Other(read) }
         }
         Err(error) => Done::Refused(error.to_string()),
     }
+}
+
+/// Writes values back that the kernel has changed by itself. Those of the first write have entries of their own.
+fn restore(root: &Path, files: &HostFiles, beside: &[(&str, Option<String>)]) {
+    for (path, before) in beside {
+        let Some(before) = before else { continue };
+        if files.text(path).is_some_and(|now| !is_same(&now, before)) {
+            // Refused values, such as 0 for bytes of dirty memory, follow from the twin that was written.
+            let _refused = write(root, files, path, &written(before));
+        }
+    }
+}
+
+/// The namespace of a change, if it is another one than that of the calling thread.
+fn elsewhere(files: &HostFiles, entry: &JournalEntry) -> Option<Done> {
+    let here = network_of(files, &entry.change.path);
+    let is_known = !entry.network.is_empty() && !here.is_empty();
+    (is_known && entry.network != here).then(|| Done::Elsewhere(entry.network.clone()))
 }
 
 /// The value that a change in force reads now, if it is not the one that was written.
@@ -208,10 +284,14 @@ pub fn drifted(files: &HostFiles, entry: &JournalEntry) -> Option<Done> {
     if entry.boot != boot(files) {
         return Some(Done::Gone);
     }
-    if entry.device != identity(files, &entry.change.path) {
+    if let Some(elsewhere) = elsewhere(files, entry) {
+        return Some(elsewhere);
+    }
+    let path = present_path(files, &entry.change.path, &entry.device);
+    if entry.device != identity(files, &path) {
         return Some(Done::OtherDevice);
     }
-    let now = files.text(&entry.change.path).unwrap_or_default();
+    let now = files.text(&path).unwrap_or_default();
     let ours = entry.read_back.as_deref().unwrap_or(&entry.change.new);
     (!is_same(&now, ours)).then_some(Done::Theirs(now))
 }
@@ -236,7 +316,8 @@ pub fn persist(root: &Path, journal: &Journal) -> io::Result<usize> {
             swapped(name, '/')
         ))
     };
-    let lines: Vec<String> = journal.standing().filter_map(line).collect();
+    let is_meant = |entry: &&JournalEntry| !entry.is_effect && is_of_host(&entry.network);
+    let lines: Vec<String> = journal.standing().filter(is_meant).filter_map(line).collect();
     if lines.is_empty() {
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -265,11 +346,11 @@ pub fn may_cut(check: &Check) -> bool {
 }
 
 /// One write call with the whole value, without truncation: the kernel takes the value of each write.
-fn write(root: &Path, path: &str, value: &str) -> io::Result<()> {
+fn write(root: &Path, files: &HostFiles, path: &str, value: &str) -> io::Result<()> {
     if root == Path::new("/") && settings::is_setting(path) {
         return settings::write(path, value);
     }
-    let file = root.join(path.trim_start_matches('/'));
+    let file = files.place(path);
     if !file.exists() {
         return Err(io::Error::new(io::ErrorKind::NotFound, "it is not there"));
     }

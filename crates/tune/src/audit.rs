@@ -3,7 +3,7 @@
 use crate::changes::changes_of;
 use crate::check::{Check, Load};
 use crate::checks::ALL;
-use crate::finding::{Evidence, Finding};
+use crate::finding::{Evidence, Finding, Percent, Price};
 use crate::host::HostReading;
 
 /// The result of one check.
@@ -18,12 +18,21 @@ pub struct Audited {
 }
 
 impl Audited {
-    /// The gain of the fix on this host, in percent.
+    /// The gain of the fix on this host, in percent: the middle of its range.
     pub fn worth(&self, load: Load) -> f64 {
-        match &self.finding {
-            Finding::Costs(_, _, share) => share * self.check.gain.for_load(load),
-            Finding::Good(_) | Finding::NotHere(_) | Finding::Unknown(_) => 0.0,
-        }
+        self.range(load).map_or(0.0, Percent::middle)
+    }
+
+    /// The range of that gain; `None` if nothing costs. A published gain is one number.
+    pub fn range(&self, load: Load) -> Option<Percent> {
+        let Finding::Costs(_, _, price) = &self.finding else { return None };
+        Some(match price {
+            Price::Published(share) => {
+                let gain = share * self.check.gain.for_load(load);
+                Percent { low: gain, high: gain }
+            }
+            Price::Scaled(range) | Price::Measured(range) => *range,
+        })
     }
 
     /// Costs that counters show come before settings that may cost; within both the larger gain comes first.
@@ -59,13 +68,18 @@ impl AuditReport {
 /// Runs all checks on a host.
 #[must_use]
 pub fn audit(host: &HostReading, load: Load) -> AuditReport {
-    let audited =
-        |check: &'static Check| Audited { check, finding: (check.judge)(host), hindrance: None };
+    let audited = |check: &'static Check| {
+        let finding = match host.barred(check.id) {
+            Some(why) => Finding::unknown(why),
+            None => (check.judge)(host),
+        };
+        Audited { check, finding, hindrance: None }
+    };
     let mut findings: Vec<Audited> =
         ALL.iter().flat_map(|checks| checks.iter()).map(audited).collect();
     // A setting whose fix gains nothing for this load does not cost.
     for audited in &mut findings {
-        if let Finding::Costs(Evidence::Set, text, _) = &audited.finding
+        if let Finding::Costs(Evidence::Set, text, Price::Published(_)) = &audited.finding
             && audited.check.gain.for_load(load) == 0.0
         {
             audited.finding = Finding::Good(format!("{text}; it is nothing to this load"));
@@ -82,6 +96,11 @@ pub fn audit(host: &HostReading, load: Load) -> AuditReport {
     });
     let release =
         host.text("/proc/sys/kernel/osrelease").unwrap_or_else(|| "an unknown release".to_owned());
-    let host = format!("Linux {release}, {} CPUs, counters {}", host.now.cpus.len(), host.span());
+    let host = format!(
+        "Linux {release}, {} CPUs, counters {}{}",
+        host.now.cpus.len(),
+        host.span(),
+        host.elsewhere()
+    );
     AuditReport { load, host, findings }
 }

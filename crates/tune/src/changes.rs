@@ -4,9 +4,9 @@
 //! Owns the values. A check without such a fix has none: the operator has to type the command. Writes
 //! nothing.
 
-use crate::counters::named;
 use crate::host::HostReading;
 use crate::interrupts::interrupts_of;
+use crate::lines::named;
 use crate::settings::{PLACE, place};
 
 /// Interrupt moderation in microseconds from which a device without adaptive moderation counts as moderated.

@@ -4,6 +4,7 @@
 //! Owns how a thread's sockets are found: through the epoll that it waits in. Inspects a sample of
 //! them through duplicates that are closed at once. Sends and sets nothing.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use sys::foreign::{Foreign, ForeignTable};
@@ -58,16 +59,22 @@ impl Sockets {
 }
 
 /// Inspects the sockets of a program of this host; `None` if that is not permitted.
-pub(crate) fn told(process: u32) -> Option<String> {
+pub(crate) fn told(members: &BTreeSet<u32>) -> Option<String> {
     // Not the host's own files: a recorded host need not have each descriptor.
     let files = HostFiles::below(Path::new("/"));
+    let lines: String = members.iter().filter_map(|process| of_program(&files, *process)).collect();
+    (!lines.is_empty()).then_some(lines)
+}
+
+/// The lines of one program.
+fn of_program(files: &HostFiles, process: u32) -> Option<String> {
     let threads = files.names(&format!("/proc/{process}/task"));
     let mut threads: Vec<u32> = threads.iter().filter_map(|name| name.parse().ok()).collect();
     threads.truncate(THREADS);
     // A thread that ends in the meantime has no lines.
     let of_thread = |thread: &u32| {
-        let epoll = epoll_of(&files, process, *thread, threads.len())?;
-        of_epoll(&files, process, *thread, epoll)
+        let epoll = epoll_of(files, process, *thread, threads.len())?;
+        of_epoll(files, process, *thread, epoll)
     };
     let lines: String = threads.iter().filter_map(of_thread).collect();
     (!lines.is_empty()).then_some(lines)
@@ -91,7 +98,9 @@ fn of_epoll(files: &HostFiles, process: u32, thread: u32, epoll: i32) -> Option<
             Ok(Foreign::Listener { backlog }) => {
                 listeners.push_str(&format!("listener {backlog}\n"));
             }
-            Ok(Foreign::Connection { cpu, waits_to_send }) => {
+            Ok(Foreign::Connection { is_near, cpu, waits_to_send }) => {
+                // Within this machine a packet comes from the CPU of its sender.
+                let bound = bound.filter(|_| !is_near);
                 let is_elsewhere = bound.is_some_and(|bound| bound != cpu as usize);
                 counts[0] += u64::from(bound.is_some());
                 counts[1] += u64::from(is_elsewhere);

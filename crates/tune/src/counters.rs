@@ -2,12 +2,17 @@
 //!
 //! Owns the formats of those files. Does not interpret the counts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::files::HostFiles;
+use crate::group::{Group, GroupCounts, groups_of, waited};
 use crate::limits::DEVICES;
-use crate::processes::Process;
+use crate::lines::named;
+use crate::processes::{Process, ProcessStat};
+use crate::queues::{QUEUE_COUNTS, QueueCounts};
+use crate::server::{ServerThread, members, threads};
 use crate::settings::statistics;
+use crate::tcp::{self, TcpSocket};
 
 /// One reading of the counters.
 #[derive(Debug, Default)]
@@ -18,18 +23,43 @@ pub(crate) struct Counters {
     memory: BTreeMap<String, u64>,
     /// Ticks of each CPU.
     pub(crate) cpus: Vec<Cpu>,
+    /// Programs that were started (`/proc/stat`).
+    pub(crate) started: Option<u64>,
+    /// Interrupts of the timers and the counters of all CPUs (`/proc/interrupts`, LOC and NMI).
+    pub(crate) ticking: Option<u64>,
     /// `/proc/net/softnet_stat`, all CPUs: packets dropped, and how often the budget was used up.
     pub(crate) softnet: Option<(u64, u64)>,
-    /// `cpu.stat` of the control group of the process: periods, and periods in which it was throttled.
-    pub(crate) quota: Option<(u64, u64)>,
-    /// CPU ticks of each program.
-    pub(crate) programs: BTreeMap<u32, u64>,
-    /// CPU ticks of each thread of the process.
-    pub(crate) threads: BTreeMap<u32, u64>,
-    /// How often each thread of the process has gone to sleep, which is how often it was woken.
-    pub(crate) wake_ups: BTreeMap<u32, u64>,
+    /// Microseconds in which something waited, by resource (`/proc/pressure`).
+    pub(crate) pressure: BTreeMap<String, u64>,
+    /// All programs.
+    pub(crate) programs: BTreeMap<u32, ProcessStat>,
+    /// The programs of the server.
+    pub(crate) members: BTreeSet<u32>,
+    /// The threads of the server.
+    pub(crate) threads: BTreeMap<u32, ServerThread>,
+    /// Its control groups and those above them, by directory.
+    pub(crate) groups: BTreeMap<String, GroupCounts>,
+    /// What its programs use.
+    pub(crate) uses: Uses,
+    /// Its TCP sockets; `None` if they cannot be seen.
+    pub(crate) sockets: Option<Vec<TcpSocket>>,
+    /// The queues in front of devices.
+    pub(crate) queues: BTreeMap<String, QueueCounts>,
+    /// Packets of each device, received and sent.
+    pub(crate) packets: BTreeMap<String, u64>,
     /// Driver statistics, by device and name.
     pub(crate) devices: BTreeMap<(String, String), u64>,
+}
+
+/// What the programs of the server use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Uses {
+    /// Memory of all of them together, in KiB; `None` if it cannot be read.
+    pub(crate) memory_kib: Option<u64>,
+    /// The most mappings that one of them has; `None` if they may not be read.
+    pub(crate) mappings: Option<u64>,
+    /// Read and write calls of all of them; `None` if they may not be read.
+    pub(crate) calls: Option<u64>,
 }
 
 /// Ticks of a CPU (`proc_stat(5)`).
@@ -41,27 +71,41 @@ pub(crate) struct Cpu {
     pub(crate) idle: u64,
     /// Ticks in which the kernel handled packets and timers (softirq).
     pub(crate) packets: u64,
+    /// Ticks in which the kernel handled interrupts of devices.
+    pub(crate) interrupts: u64,
     /// Ticks that the hypervisor took (steal).
     pub(crate) stolen: u64,
 }
 
 impl Counters {
-    pub(crate) fn read(files: &HostFiles, process: Option<u32>) -> Self {
+    pub(crate) fn read(
+        files: &HostFiles,
+        process: Option<u32>,
+        programs: BTreeMap<u32, ProcessStat>,
+    ) -> Self {
         let text = |path: &str| files.text(path).unwrap_or_default();
         let mut network = paired(&text("/proc/net/netstat"));
         network.extend(paired(&text("/proc/net/snmp")));
+        let stat = text("/proc/stat");
+        let members = process.map(|process| members(&programs, process)).unwrap_or_default();
+        let sockets = process.and_then(|process| files.text(&tcp::place(process)));
         Self {
             network,
             memory: named(&text("/proc/vmstat")),
-            cpus: cpus(&text("/proc/stat")),
+            cpus: cpus(&stat),
+            started: named(&stat).get("processes").copied(),
+            ticking: files.text("/proc/interrupts").map(|text| ticking(&text)),
             softnet: softnet(&text("/proc/net/softnet_stat")),
-            quota: quota(files, process),
-            programs: Process::ticks(files),
-            threads: process
-                .map(|process| Process::thread_ticks(files, process))
-                .unwrap_or_default(),
-            wake_ups: process.map(|process| Process::wake_ups(files, process)).unwrap_or_default(),
+            pressure: pressure(files),
+            threads: threads(files, &members),
+            groups: groups(files, &members),
+            uses: Uses::read(files, &members),
+            sockets: sockets.map(|text| TcpSocket::read(&text)),
+            queues: QueueCounts::read(&text(QUEUE_COUNTS)),
+            packets: packets(files),
             devices: devices(files),
+            programs,
+            members,
         }
     }
 
@@ -92,15 +136,6 @@ fn paired(text: &str) -> BTreeMap<String, u64> {
     all
 }
 
-/// Parses lines of a name and a number.
-pub(crate) fn named(text: &str) -> BTreeMap<String, u64> {
-    let line = |line: &str| {
-        let (name, number) = line.split_once(char::is_whitespace)?;
-        Some((name.trim_end_matches(':').to_owned(), number.trim().parse().ok()?))
-    };
-    text.lines().filter_map(line).collect()
-}
-
 /// Driver statistics of hardware devices.
 fn devices(files: &HostFiles) -> BTreeMap<(String, String), u64> {
     let mut all = BTreeMap::new();
@@ -122,7 +157,13 @@ fn cpus(text: &str) -> Vec<Cpu> {
         let numbers: Vec<u64> =
             line.split_whitespace().skip(1).take(8).filter_map(|word| word.parse().ok()).collect();
         let at = |at: usize| numbers.get(at).copied().unwrap_or(0);
-        Cpu { all: numbers.iter().sum(), idle: at(3) + at(4), packets: at(6), stolen: at(7) }
+        Cpu {
+            all: numbers.iter().sum(),
+            idle: at(3) + at(4),
+            interrupts: at(5),
+            packets: at(6),
+            stolen: at(7),
+        }
     };
     text.lines().filter(is_cpu).map(ticks).collect()
 }
@@ -135,16 +176,56 @@ fn softnet(text: &str) -> Option<(u64, u64)> {
     (!text.is_empty()).then(|| (sum(1), sum(2)))
 }
 
-/// The directory of a process's control group.
-pub(crate) fn control_group(files: &HostFiles, process: Option<u32>) -> Option<String> {
-    let of = process.map_or_else(|| "self".to_owned(), |process| process.to_string());
-    let groups = files.text(&format!("/proc/{of}/cgroup"))?;
-    let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
-    Some(format!("/sys/fs/cgroup{}", path.trim_end_matches('/')))
+fn ticking(text: &str) -> u64 {
+    let is_it = |line: &&str| {
+        let name = line.trim_start();
+        name.starts_with("LOC:") || name.starts_with("NMI:")
+    };
+    let sum = |line: &str| -> u64 {
+        line.split_whitespace().skip(1).map_while(|word| word.parse::<u64>().ok()).sum()
+    };
+    text.lines().filter(is_it).map(sum).sum()
 }
 
-fn quota(files: &HostFiles, process: Option<u32>) -> Option<(u64, u64)> {
-    let group = control_group(files, process)?;
-    let stat = named(&files.text(&format!("{group}/cpu.stat"))?);
-    Some((stat.get("nr_periods").copied()?, stat.get("nr_throttled").copied()?))
+fn pressure(files: &HostFiles) -> BTreeMap<String, u64> {
+    let of = |name: &str| {
+        let text = files.text(&format!("/proc/pressure/{name}"))?;
+        Some((name.to_owned(), waited(&text)?))
+    };
+    ["cpu", "memory", "io"].into_iter().filter_map(of).collect()
+}
+
+fn groups(files: &HostFiles, members: &BTreeSet<u32>) -> BTreeMap<String, GroupCounts> {
+    let all = members.iter().filter_map(|process| groups_of(files, *process).ok()).flatten();
+    let places: BTreeMap<String, Group> = all.map(|group| (group.place.clone(), group)).collect();
+    places.into_iter().map(|(place, group)| (place, group.counts(files))).collect()
+}
+
+fn packets(files: &HostFiles) -> BTreeMap<String, u64> {
+    let of = |device: String| {
+        let place = format!("/sys/class/net/{device}/statistics");
+        let count = |name: &str| files.number(&format!("{place}/{name}"));
+        Some((device, count("rx_packets")? + count("tx_packets")?))
+    };
+    files.names("/sys/class/net").into_iter().take(DEVICES).filter_map(of).collect()
+}
+
+impl Uses {
+    fn read(files: &HostFiles, members: &BTreeSet<u32>) -> Self {
+        let memory = |process: &u32| {
+            let line = Process::status(files, *process, "VmRSS")?;
+            line.split_whitespace().next()?.parse::<u64>().ok()
+        };
+        let calls = |process: &u32| {
+            let lines = named(&files.text(&format!("/proc/{process}/io"))?);
+            Some(lines.get("syscr")? + lines.get("syscw")?)
+        };
+        let sum = |numbers: Vec<u64>| (!numbers.is_empty()).then(|| numbers.iter().sum());
+        let mappings = |process: &u32| files.lines_of(&format!("/proc/{process}/maps"));
+        Self {
+            memory_kib: sum(members.iter().filter_map(memory).collect()),
+            mappings: members.iter().filter_map(mappings).max(),
+            calls: sum(members.iter().filter_map(calls).collect()),
+        }
+    }
 }

@@ -10,9 +10,10 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use crate::limits::FILE_SIZE;
+use crate::limits::{FILE_SIZE, MAPPINGS};
 use crate::settings;
 
 /// The bit of `CAP_NET_ADMIN` (capabilities(7)).
@@ -45,19 +46,53 @@ pub struct HostFiles {
     seen: RefCell<BTreeMap<String, Seen>>,
     /// What the kernel provides only by query, by the path under which it is read.
     answers: BTreeMap<String, String>,
+    /// The `/sys` of another network namespace, for the files of its devices.
+    devices: Option<OwnedFd>,
 }
+
+/// The files of devices, which belong to a network namespace.
+const OF_DEVICES: &str = "/sys/class/net";
 
 impl HostFiles {
     /// The files below this directory.
     #[must_use]
     pub fn below(root: &Path) -> Self {
         let (seen, answers) = (RefCell::default(), BTreeMap::new());
-        Self { root: root.to_path_buf(), seen, answers }
+        Self { root: root.to_path_buf(), seen, answers, devices: None }
+    }
+
+    /// The files of this host, with the devices of the network namespace of the calling thread, whatever is mounted; or
+    /// those below another directory.
+    #[must_use]
+    pub fn here(root: &Path) -> Self {
+        let mut files = Self::below(root);
+        if files.are_live()
+            && files.has_kernel_sys()
+            && let Ok(sys) = sys::namespace::devices()
+        {
+            files.read_devices_from(sys);
+        }
+        files
+    }
+
+    /// Whether `/sys` is the kernel's: somebody may have mounted other files there, which are meant then.
+    fn has_kernel_sys(&self) -> bool {
+        let mounts = self.text("/proc/self/mounts").unwrap_or_default();
+        let kind = |line: &str| {
+            let mut words = line.split(' ').skip(1);
+            (words.next() == Some("/sys")).then(|| words.next() == Some("sysfs"))
+        };
+        mounts.lines().filter_map(kind).next_back().unwrap_or(false)
+    }
+
+    /// Reads the files of devices from this `/sys` from now on.
+    pub(crate) fn read_devices_from(&mut self, sys: OwnedFd) {
+        self.devices = Some(sys);
     }
 
     /// Adds the kernel's answers, which are read as files.
     pub(crate) fn add_answers(&mut self, answers: BTreeMap<String, String>) {
-        self.answers = answers;
+        self.answers.extend(answers);
     }
 
     /// Everything that checks have read so far, by path; without paths that do not exist.
@@ -73,12 +108,19 @@ impl HostFiles {
         }
     }
 
-    fn path(&self, path: &str) -> PathBuf {
+    /// Where a file is found.
+    pub(crate) fn place(&self, path: &str) -> PathBuf {
+        if let Some(sys) = &self.devices
+            && path.starts_with(OF_DEVICES)
+        {
+            let below = path.strip_prefix("/sys/").unwrap_or(path);
+            return Path::new("/proc/self/fd").join(sys.as_raw_fd().to_string()).join(below);
+        }
         self.root.join(path.trim_start_matches('/'))
     }
 
     /// Whether these are the files of this host, whose kernel can be asked.
-    fn are_live(&self) -> bool {
+    pub(crate) fn are_live(&self) -> bool {
         self.root == Path::new("/")
     }
 
@@ -94,7 +136,7 @@ impl HostFiles {
             return Look::Text(text.trim_end().to_owned());
         }
         let mut bytes = Vec::new();
-        let read = File::open(self.path(path))
+        let read = File::open(self.place(path))
             .and_then(|file| file.take(FILE_SIZE).read_to_end(&mut bytes));
         match read {
             Ok(_) => {
@@ -116,6 +158,27 @@ impl HostFiles {
         }
     }
 
+    /// The number of lines of a file, which may be longer than what is read of others. Its text is not recorded: a copy
+    /// has the number alone.
+    pub(crate) fn lines_of(&self, path: &str) -> Option<u64> {
+        let counted = format!("/velodrome/lines{path}");
+        if !self.are_live() {
+            return self.number(&counted);
+        }
+        let (mut file, mut count) = (File::open(self.place(path)).ok()?.take(MAPPINGS), 0);
+        let mut bytes = vec![0; 64 << 10];
+        loop {
+            match file.read(&mut bytes).ok()? {
+                0 => break,
+                length => {
+                    count += bytes[..length].iter().filter(|byte| **byte == b'\n').count() as u64
+                }
+            }
+        }
+        self.note(&counted, Seen::Text(count.to_string()));
+        Some(count)
+    }
+
     /// The integer that a file contains.
     pub(crate) fn number(&self, path: &str) -> Option<u64> {
         self.text(path)?.trim().parse().ok()
@@ -128,7 +191,7 @@ impl HostFiles {
 
     /// Whether this file or directory exists.
     pub(crate) fn has(&self, path: &str) -> bool {
-        let there = self.path(path);
+        let there = self.place(path);
         match there.metadata() {
             Ok(found) => {
                 self.note(path, if found.is_dir() { Seen::Directory } else { Seen::File });
@@ -139,12 +202,12 @@ impl HostFiles {
     }
 
     pub(crate) fn is_directory(&self, path: &str) -> bool {
-        self.path(path).is_dir()
+        self.place(path).is_dir()
     }
 
     /// The names in a directory, sorted.
     pub(crate) fn names(&self, path: &str) -> Vec<String> {
-        let Ok(entries) = std::fs::read_dir(self.path(path)) else { return Vec::new() };
+        let Ok(entries) = std::fs::read_dir(self.place(path)) else { return Vec::new() };
         self.note(path, Seen::Directory);
         let name = |entry: std::io::Result<std::fs::DirEntry>| {
             let entry = entry.ok()?;
@@ -171,7 +234,7 @@ impl HostFiles {
             let why = "it takes the capability CAP_NET_ADMIN: try as root";
             return (held >> NET_ADMIN & 1 == 0).then(|| why.to_owned());
         }
-        let why = match sys::file::may_write(&self.path(path)).err()?.kind() {
+        let why = match sys::file::may_write(&self.place(path)).err()?.kind() {
             ErrorKind::ReadOnlyFilesystem => {
                 "it is mounted read-only, as in a container: it is for the host to write"
             }
@@ -183,7 +246,7 @@ impl HostFiles {
 
     /// The last component of a link's target.
     pub(crate) fn link(&self, path: &str) -> Option<String> {
-        let target = std::fs::read_link(self.path(path)).ok()?;
+        let target = std::fs::read_link(self.place(path)).ok()?;
         let name = target.file_name()?.to_str()?.to_owned();
         self.note(path, Seen::Link(name.clone()));
         Some(name)

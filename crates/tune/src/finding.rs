@@ -9,13 +9,59 @@ pub enum Evidence {
     Set,
 }
 
+/// A price in percent, from the least to the most that is likely.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Percent {
+    /// At least this.
+    pub low: f64,
+    /// At most this.
+    pub high: f64,
+}
+
+impl Percent {
+    /// A range; both ends are kept within 0 to 100.
+    #[must_use]
+    pub fn between(low: f64, high: f64) -> Self {
+        let within = |percent: f64| if percent.is_nan() { 0.0 } else { percent.clamp(0.0, 100.0) };
+        let (low, high) = (within(low), within(high));
+        Self { low: low.min(high), high: low.max(high) }
+    }
+
+    /// Its middle.
+    pub fn middle(self) -> f64 {
+        f64::midpoint(self.low, self.high)
+    }
+}
+
+/// How a price is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Price {
+    /// A published constant: this share of the expected gain, from 0 to 1.
+    Published(f64),
+    /// Counts of this host, multiplied by what one of them costs elsewhere.
+    Scaled(Percent),
+    /// Time that this host has counted.
+    Measured(Percent),
+}
+
+impl Price {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Published(_) => "published",
+            Self::Scaled(_) => "scaled",
+            Self::Measured(_) => "measured",
+        }
+    }
+}
+
 /// The result of a check.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Finding {
     /// Nothing that costs, and what was seen.
     Good(String),
-    /// It costs: the evidence, what was seen, and which part of the expected gain is possible here, from 0 to 1.
-    Costs(Evidence, String, f64),
+    /// It costs: the evidence, what was seen, and its price.
+    Costs(Evidence, String, Price),
     /// This host does not have the subject of the check.
     NotHere(String),
     /// It cannot be judged: the reason.
@@ -25,12 +71,22 @@ pub enum Finding {
 impl Finding {
     /// It costs, as counters show.
     pub(crate) fn seen(text: impl Into<String>, share: f64) -> Self {
-        Self::Costs(Evidence::Seen, text.into(), share.clamp(0.0, 1.0))
+        Self::Costs(Evidence::Seen, text.into(), Price::Published(share.clamp(0.0, 1.0)))
     }
 
     /// The setting may cost.
     pub(crate) fn set(text: impl Into<String>, share: f64) -> Self {
-        Self::Costs(Evidence::Set, text.into(), share.clamp(0.0, 1.0))
+        Self::Costs(Evidence::Set, text.into(), Price::Published(share.clamp(0.0, 1.0)))
+    }
+
+    /// It costs as much as this host has counted.
+    pub(crate) fn measured(text: impl Into<String>, price: Percent) -> Self {
+        Self::Costs(Evidence::Seen, text.into(), Price::Measured(price))
+    }
+
+    /// It costs as much as its counts, multiplied by what one costs elsewhere.
+    pub(crate) fn scaled(text: impl Into<String>, price: Percent) -> Self {
+        Self::Costs(Evidence::Seen, text.into(), Price::Scaled(price))
     }
 
     pub(crate) fn good(text: impl Into<String>) -> Self {

@@ -1,14 +1,22 @@
 //! A host: its files, the change of its counters, and the server in question.
 
+use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::Path;
+use std::time::Duration;
 
-use crate::answers::answers;
+use crate::answers::{answers, counts};
 use crate::connections::{Sockets, place, told};
 use crate::counters::Counters;
 use crate::files::HostFiles;
 use crate::limits::DEVICES;
-use crate::processes::Process;
+use crate::namespaces::{NetworkPlace, enter};
+use crate::observers;
+use crate::open_files;
+use crate::processes::{Process, cpu_list};
+use crate::server::members;
+use crate::tcp;
+use crate::watching::{self, Watched, watch};
 
 /// A host, read twice: counters are those of the time between.
 #[derive(Debug)]
@@ -16,6 +24,8 @@ pub struct HostReading {
     files: HostFiles,
     /// The process id of the server.
     pub(crate) process: Option<u32>,
+    /// Whether the network is the server's.
+    network: NetworkPlace,
     pub(crate) before: Counters,
     pub(crate) now: Counters,
     /// Seconds between the two readings; `None` if there was one, and counters are those since the host was started.
@@ -23,32 +33,75 @@ pub struct HostReading {
 }
 
 impl HostReading {
-    /// This host, read once.
+    /// This host, read once. The calling thread enters the network namespace of the server.
     #[must_use]
     pub fn live(process: Option<u32>) -> Self {
         Self::of(Path::new("/"), process)
     }
 
-    /// The host whose files are below a directory.
+    /// The host whose files are below a directory. If it is this host, the calling thread enters the network namespace
+    /// of the server, and stays there.
     #[must_use]
     pub fn of(root: &Path, process: Option<u32>) -> Self {
-        let mut files = HostFiles::below(root);
+        let mut files = HostFiles::here(root);
+        let mut network = NetworkPlace::Same;
+        let is_live = root == Path::new("/");
         // Another machine's kernel cannot be asked; its answers are in its files.
-        if root == Path::new("/") {
-            let mut answers = answers(&files);
-            let told = process.and_then(|process| Some((place(process), told(process)?)));
-            answers.extend(told);
-            files.add_answers(answers);
+        if is_live {
+            network = process.map_or(NetworkPlace::Same, |process| enter(process, &mut files));
+            let mut all = answers(&files);
+            all.extend(observers::told().map(|text| (observers::PLACE.to_owned(), text)));
+            if let Some(process) = process {
+                let members = members(&Process::stats(&files), process);
+                all.extend(told(&members).map(|text| (place(process), text)));
+                all.extend(
+                    open_files::told(&members).map(|text| (open_files::place(process), text)),
+                );
+            }
+            files.add_answers(all);
         }
-        let now = Counters::read(&files, process);
-        Self { files, process, before: Counters::default(), now, seconds: None }
+        let mut host = Self {
+            files,
+            process,
+            network,
+            before: Counters::default(),
+            now: Counters::default(),
+            seconds: None,
+        };
+        host.now = host.counters();
+        host
+    }
+
+    /// Looks at the server's threads for this time, and then reads the counters again.
+    pub fn watch(&mut self, time: Duration) {
+        let threads = self.now.threads.iter().map(|(thread, one)| (one.process, *thread)).collect();
+        let seen = watch(&threads, time);
+        if let Some(process) = self.process {
+            self.files.add_answers(BTreeMap::from([(watching::place(process), seen)]));
+        }
+        self.look_again(time.as_secs_f64());
     }
 
     /// Reads the counters again, this many seconds later.
     pub fn look_again(&mut self, seconds: f64) {
-        let now = Counters::read(&self.files, self.process);
+        let now = self.counters();
         self.before = std::mem::replace(&mut self.now, now);
         self.seconds = Some(seconds);
+    }
+
+    fn counters(&mut self) -> Counters {
+        let programs = Process::stats(&self.files);
+        if self.files.are_live() {
+            let mut all = counts();
+            if let Some(process) = self.process
+                && self.network != NetworkPlace::Barred
+            {
+                let sockets = tcp::told(&self.files, &members(&programs, process));
+                all.extend(sockets.ok().map(|text| (tcp::place(process), text)));
+            }
+            self.files.add_answers(all);
+        }
+        Counters::read(&self.files, self.process, programs)
     }
 
     /// The increase of a counter: between the two readings, or since the host was started.
@@ -65,18 +118,58 @@ impl HostReading {
         }
     }
 
-    /// CPUs that the server may use: those of its process, or all.
-    pub(crate) fn cpus(&self) -> usize {
-        let of_process = self.process.and_then(|process| Process::allowed(self, process));
-        of_process.map_or_else(|| self.now.cpus.len().max(1), |cpus| cpus.len().max(1))
+    /// Where the network was read, if not where this program runs: the end of a sentence.
+    pub(crate) fn elsewhere(&self) -> &'static str {
+        match self.network {
+            NetworkPlace::Same => "",
+            NetworkPlace::Entered => ", in the network namespace of the server",
+            NetworkPlace::Barred => ", without the network namespace of the server",
+        }
     }
 
-    /// Network devices to other machines, so without `lo`.
+    /// The reason why a check cannot be judged, if it is about a network that cannot be read.
+    pub(crate) fn barred(&self, check: &str) -> Option<&'static str> {
+        let is_of_network = check.starts_with("net.")
+            || (check.starts_with("stack.") && check != "stack.file")
+            || check == "app.fastopen";
+        (is_of_network && self.network == NetworkPlace::Barred).then_some(
+            "the server is in another network namespace, which only root may enter (CAP_SYS_ADMIN)",
+        )
+    }
+
+    /// What the server's threads were seen doing, by thread; empty if they were not looked at.
+    pub(crate) fn watched(&self) -> BTreeMap<u32, Watched> {
+        let text = self.process.and_then(|process| self.text(&watching::place(process)));
+        Watched::read(&text.unwrap_or_default())
+    }
+
+    /// CPUs that the server may use: those of its threads, or all.
+    pub(crate) fn cpus(&self) -> usize {
+        let of_process = self.process.and_then(|process| Process::allowed(self, process));
+        let mut all: Vec<usize> =
+            self.now.threads.values().flat_map(|thread| thread.allowed.iter().copied()).collect();
+        all.extend(of_process.unwrap_or_default());
+        all.sort_unstable();
+        all.dedup();
+        if all.is_empty() { self.now.cpus.len().max(1) } else { all.len() }
+    }
+
+    /// Network devices to other machines, so without `lo`, and without those that carry hardly anything.
     pub(crate) fn devices(&self) -> Vec<String> {
         let mut names = self.names("/sys/class/net");
-        names.retain(|name| name != "lo" && self.has(&format!("/sys/class/net/{name}/queues")));
+        names.retain(|name| {
+            name != "lo" && self.has(&format!("/sys/class/net/{name}/queues")) && self.carries(name)
+        });
         names.truncate(DEVICES);
         names
+    }
+
+    /// Whether a device carried traffic between the two readings, so that its settings matter. With one reading it is
+    /// not known.
+    fn carries(&self, device: &str) -> bool {
+        let Some(seconds) = self.seconds else { return true };
+        let moved = self.moved(|counters| counters.packets.get(device).copied());
+        moved.is_none_or(|packets| packets as f64 >= CARRIES * seconds)
     }
 
     /// The sums over the server's sockets; `None` if no server is named, or if they may not be inspected.
@@ -90,9 +183,14 @@ impl HostReading {
         devices.retain(|device| self.has(&format!("/sys/class/net/{device}/device")));
         devices
     }
-}
 
-impl HostReading {
+    /// The CPUs that are online.
+    pub(crate) fn online(&self) -> Vec<usize> {
+        let text = self.text("/sys/devices/system/cpu/online").unwrap_or_default();
+        let list = cpu_list(&text);
+        if list.is_empty() { (0..self.now.cpus.len()).collect() } else { list }
+    }
+
     /// The kernel release: its first two numbers; zeros if it is unknown.
     pub(crate) fn kernel(&self) -> (u32, u32) {
         let release = self.text("/proc/sys/kernel/osrelease").unwrap_or_default();
@@ -100,6 +198,9 @@ impl HostReading {
         (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
     }
 }
+
+/// Packets per second from which the settings of a device matter.
+const CARRIES: f64 = 100.0;
 
 impl Deref for HostReading {
     type Target = HostFiles;

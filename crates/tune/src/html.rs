@@ -4,8 +4,9 @@ use bench::report::html::{HtmlPage, document, section, write_table};
 
 use crate::audit::{AuditReport, Audited};
 use crate::finding::{Evidence, Finding};
+use crate::text::worth;
 
-/// The page of a report: first the list of what costs, then the details of each of those checks.
+/// The page of a report: what costs, the details of each of those checks, then the other checks.
 #[must_use]
 pub fn to_html(report: &AuditReport) -> String {
     document("velodrome tune audit", |page| {
@@ -15,14 +16,14 @@ pub fn to_html(report: &AuditReport) -> String {
             page.leaf("p", &[("class", &"plan")], format!("for {}", report.load.name()));
         });
         section(page, "What costs", |page| costs(report, page));
+        for audited in report.costs() {
+            section(page, audited.check.id, |page| explain(audited, page));
+        }
         let is_unknown = |audited: &&Audited| matches!(audited.finding, Finding::Unknown(_));
         section(page, "What cannot be judged", |page| list(report, page, is_unknown));
         let is_right =
             |audited: &&Audited| matches!(audited.finding, Finding::Good(_) | Finding::NotHere(_));
         section(page, "What is right, or not here", |page| list(report, page, is_right));
-        for audited in report.costs() {
-            section(page, audited.check.id, |page| explain(audited, page));
-        }
     })
 }
 
@@ -33,10 +34,9 @@ fn costs(report: &AuditReport, page: &mut HtmlPage) {
             Finding::Costs(Evidence::Seen, ..) => "counters show it",
             _ => "set so",
         };
-        let worth = audited.worth(report.load);
         vec![
             check.id.to_owned(),
-            if worth >= 0.5 { format!("up to {worth:.0} %") } else { "little".to_owned() },
+            worth(audited, report.load),
             format!("{}: {}", check.risk.class(), check.risk.name()),
             evidence.to_owned(),
             audited.finding.text().to_owned(),

@@ -28,6 +28,22 @@ pub(crate) fn identity(files: &HostFiles, path: &str) -> String {
     format!("{driver} {address}{NUMBER}{number}").trim_start().to_owned()
 }
 
+/// The path of a file of this device now: a device that was renamed keeps its number and its address.
+pub(crate) fn present_path(files: &HostFiles, path: &str, device: &str) -> String {
+    let of_class = || path.strip_prefix("/sys/class/net/")?.split('/').next();
+    let (Some(old), false) = (settings::device_of(path).or_else(of_class), device.is_empty())
+    else {
+        return path.to_owned();
+    };
+    if identity(files, path) == device {
+        return path.to_owned();
+    }
+    let renamed = |name: &String| path.replacen(&format!("/{old}/"), &format!("/{name}/"), 1);
+    let names = files.names("/sys/class/net");
+    let mut paths = names.iter().map(renamed);
+    paths.find(|path| identity(files, path) == device).unwrap_or_else(|| path.to_owned())
+}
+
 /// Whether both are the same device, also after a reboot, which gives devices new numbers.
 pub(crate) fn is_same_hardware(one: &str, other: &str) -> bool {
     let hardware = |identity: &str| identity.split(NUMBER).next().unwrap_or_default().to_owned();

@@ -24,12 +24,26 @@ pub struct JournalEntry {
     pub boot: String,
     /// The device that the file belongs to; empty if there is none.
     pub device: String,
+    /// The network namespace in which it was written; empty if the file has the same value in all of them.
+    pub network: String,
+    /// Whether the kernel has changed the file by itself, because of the change after it.
+    pub is_effect: bool,
     /// The file, and its values.
     pub change: FileChange,
     /// The file's value after the write; `None` if it is not known.
     pub read_back: Option<String>,
     /// Whether it was reverted or given up.
     pub is_over: bool,
+}
+
+/// What belongs to a change besides the file and its values.
+#[derive(Clone, Debug)]
+pub(crate) struct Begun<'a> {
+    pub(crate) check: &'a str,
+    pub(crate) boot: &'a str,
+    pub(crate) device: String,
+    pub(crate) network: String,
+    pub(crate) is_effect: bool,
 }
 
 /// The journal in a directory.
@@ -115,6 +129,8 @@ impl Journal {
                 check: text("check"),
                 boot: text("boot"),
                 device: text("device"),
+                network: text("network"),
+                is_effect: line["effect"].as_bool().unwrap_or(false),
                 change: FileChange { path: text("path"), old: text("old"), new: text("new") },
                 read_back: None,
                 is_over: false,
@@ -144,17 +160,13 @@ impl Journal {
     }
 
     /// Records a change that is about to be written; returns its number.
-    pub(crate) fn begin(
-        &mut self,
-        check: &str,
-        boot: &str,
-        device: &str,
-        change: &FileChange,
-    ) -> io::Result<u64> {
+    pub(crate) fn begin(&mut self, begun: &Begun<'_>, change: &FileChange) -> io::Result<u64> {
         let number = self.last() + 1;
+        let Begun { check, boot, device, network, is_effect } = begun;
         self.append(&json!({
             "event": "change", "number": number, "check": check, "boot": boot,
-            "device": device, "path": change.path, "old": change.old, "new": change.new,
+            "device": device, "network": network, "effect": is_effect,
+            "path": change.path, "old": change.old, "new": change.new,
             "version": env!("CARGO_PKG_VERSION"),
         }))?;
         Ok(number)

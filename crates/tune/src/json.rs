@@ -16,7 +16,20 @@ fn state(finding: &Finding) -> &'static str {
     }
 }
 
-/// `{"load":"throughput","host":"…","checks":[{"id":"env.quota","state":"seen","found":"…","worth_percent":40.0,"risk":0,…}]}`;
+/// Gains are estimates: more decimals would say nothing.
+fn round(percent: f64) -> f64 {
+    (percent * 10.0).round() / 10.0
+}
+
+/// How the price is known; `null` if nothing costs.
+fn price(finding: &Finding) -> Option<&'static str> {
+    match finding {
+        Finding::Costs(_, _, price) => Some(price.name()),
+        Finding::Good(_) | Finding::NotHere(_) | Finding::Unknown(_) => None,
+    }
+}
+
+/// `{"load":"throughput","host":"…","checks":[{"id":"env.quota","state":"seen","found":"…","worth_percent":40.0,"worth_range":[30.0,50.0],"price":"measured","risk":0,…}]}`;
 /// the most expensive check first.
 #[must_use]
 pub fn to_json(report: &AuditReport) -> Value {
@@ -26,8 +39,9 @@ pub fn to_json(report: &AuditReport) -> Value {
             "title": audited.check.title,
             "state": state(&audited.finding),
             "found": audited.finding.text(),
-            // The gains of the checks are estimates: more decimals would say nothing.
-            "worth_percent": (audited.worth(report.load) * 10.0).round() / 10.0,
+            "worth_percent": round(audited.worth(report.load)),
+            "worth_range": audited.range(report.load).map(|range| [round(range.low), round(range.high)]),
+            "price": price(&audited.finding),
             "risk": audited.check.risk.class(),
             "lost": audited.check.lost,
             "hindrance": audited.hindrance,

@@ -11,6 +11,39 @@ pub const PROGRAMS: usize = 20_000;
 /// Threads of the server whose sockets are inspected (1,024). Beyond: the sockets of the others are ignored.
 pub const THREADS: usize = 1024;
 
+/// Programs of one server: a master, its workers and what they have started (1,024). Beyond: the others are ignored.
+pub const MEMBERS: usize = 1024;
+
+/// Control groups that are read above a program (32). Beyond: the outer ones are ignored.
+pub const GROUPS: usize = 32;
+
+/// Looks at the state of each thread of the server between two readings (40). Beyond: shorter waits are not seen.
+pub const LOOKS: usize = 40;
+
+/// Fewest of these looks (8). With more threads than that allows, only the first ones are looked at.
+pub const LOOKS_LEAST: usize = 8;
+
+/// Threads that are looked at, and all looks at threads together (1,200: some 30 ms of CPU time). Beyond: the other
+/// threads are not looked at, and each is looked at less often.
+pub const LOOKS_OF_THREADS: usize = 1_200;
+
+/// Descriptors of a program that are searched for sockets, files and observers (4,096). Beyond: the others are ignored.
+pub const DESCRIPTORS: usize = 4_096;
+
+/// Files that the server writes whose disks are looked at (64). Beyond: the others are ignored.
+pub const WRITTEN_FILES: usize = 64;
+
+/// Bytes of the kernel's list of TCP sockets, of each address family (4 MiB: about 8,000 sockets). Beyond: the others
+/// are ignored.
+pub const SOCKET_LIST: usize = 4 << 20;
+
+/// TCP sockets of the server that are looked at (4,096). Beyond: the others are ignored.
+pub const TCP_SOCKETS: usize = 4_096;
+
+/// Bytes of the list of a program's mappings that are counted (16 MiB: more than 100,000 of them). Beyond: the rest is
+/// not counted.
+pub const MAPPINGS: u64 = 16 << 20;
+
 /// Sockets that are inspected per thread (64), spread over all of its sockets.
 pub const SOCKETS_ASKED: usize = 64;
 

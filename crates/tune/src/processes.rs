@@ -30,32 +30,18 @@ impl Process {
         Self::all(files).into_iter().find(is_it)
     }
 
-    /// CPU time of each program, in clock ticks (a hundredth of a second).
-    pub(crate) fn ticks(files: &HostFiles) -> BTreeMap<u32, u64> {
-        let ticks =
-            |process: u32| Some((process, ticks(&files.text(&format!("/proc/{process}/stat"))?)?));
-        Self::all(files).into_iter().filter_map(ticks).collect()
+    /// The line of each program's `stat`.
+    pub(crate) fn stats(files: &HostFiles) -> BTreeMap<u32, ProcessStat> {
+        let stat = |process: u32| {
+            Some((process, ProcessStat::parse(&files.text(&format!("/proc/{process}/stat"))?)?))
+        };
+        Self::all(files).into_iter().filter_map(stat).collect()
     }
 
-    /// CPU time of each thread of a program, in clock ticks.
-    pub(crate) fn thread_ticks(files: &HostFiles, process: u32) -> BTreeMap<u32, u64> {
-        let threads = files.names(&format!("/proc/{process}/task"));
-        let ticks = |thread: &String| {
-            let stat = files.text(&format!("/proc/{process}/task/{thread}/stat"))?;
-            Some((thread.parse().ok()?, ticks(&stat)?))
-        };
-        threads.iter().filter_map(ticks).collect()
-    }
-
-    /// How often each thread of a program has gone to sleep (voluntary context switches).
-    pub(crate) fn wake_ups(files: &HostFiles, process: u32) -> BTreeMap<u32, u64> {
-        let threads = files.names(&format!("/proc/{process}/task"));
-        let count = |thread: &String| {
-            let status = files.text(&format!("/proc/{process}/task/{thread}/status"))?;
-            let count = line_of(&status, "voluntary_ctxt_switches")?;
-            Some((thread.parse().ok()?, count.parse().ok()?))
-        };
-        threads.iter().filter_map(count).collect()
+    /// The threads of a program.
+    pub(crate) fn threads(files: &HostFiles, process: u32) -> Vec<u32> {
+        let names = files.names(&format!("/proc/{process}/task"));
+        names.iter().filter_map(|name| name.parse().ok()).collect()
     }
 
     /// A line of a program's status, such as `Seccomp`.
@@ -79,16 +65,53 @@ impl Process {
     }
 }
 
-fn line_of(text: &str, name: &str) -> Option<String> {
+/// The value of a line such as `Seccomp:\t2`.
+pub(crate) fn line_of(text: &str, name: &str) -> Option<String> {
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     Some(line.trim().to_owned())
 }
 
-/// User and kernel time in a line of `stat` (proc_pid_stat(5)); the name may contain spaces and brackets.
-fn ticks(stat: &str) -> Option<u64> {
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
-    Some(number(11)? + number(12)?)
+/// A line of `stat` (proc_pid_stat(5)).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ProcessStat {
+    /// Its name.
+    pub(crate) name: String,
+    /// `R`, `S`, `D`, `T`, `t`, `Z`.
+    pub(crate) state: char,
+    /// The program that has started it.
+    pub(crate) parent: u32,
+    /// User and kernel time, in clock ticks (a hundredth of a second).
+    pub(crate) ticks: u64,
+    /// The same of its children that have ended and were waited for.
+    pub(crate) ticks_of_children: u64,
+    /// Page faults without a read from disk.
+    pub(crate) faults: u64,
+    /// The nice value.
+    pub(crate) nice: i64,
+    /// The CPU on which it last ran.
+    pub(crate) cpu: usize,
+    /// The scheduling policy.
+    pub(crate) policy: u64,
+}
+
+impl ProcessStat {
+    /// Parses a line; the name may contain spaces and brackets. A line that ends early has zeros.
+    pub(crate) fn parse(line: &str) -> Option<Self> {
+        let (front, rest) = line.rsplit_once(')')?;
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        let number = |at: usize| fields.get(at).and_then(|word| word.parse::<u64>().ok());
+        Some(Self {
+            name: front.split_once('(')?.1.to_owned(),
+            state: fields.first()?.chars().next()?,
+            parent: number(1).unwrap_or(0) as u32,
+            ticks: number(11)? + number(12)?,
+            ticks_of_children: number(13).unwrap_or(0) + number(14).unwrap_or(0),
+            faults: number(7).unwrap_or(0),
+            nice: fields.get(16).and_then(|word| word.parse().ok()).unwrap_or(0),
+            cpu: number(36).unwrap_or(0) as usize,
+            policy: number(38).unwrap_or(0),
+        })
+    }
 }
 
 /// The numbers of a list such as `0-2,5`.
@@ -110,7 +133,8 @@ mod tests {
     fn forms_of_files_are_read() {
         assert_eq!(cpu_list("0-2,5"), [0, 1, 2, 5]);
         assert_eq!(cpu_list("x,7-"), [0; 0]);
-        assert_eq!(ticks("1 (a) b (c)) S 0 0 0 0 0 0 0 0 0 0 7 5 0"), Some(12));
-        assert_eq!(ticks("1 (a"), None);
+        let stat = ProcessStat::parse("1 (a) b (c)) S 9 0 0 0 0 0 0 0 0 0 7 5 0").unwrap();
+        assert_eq!((&*stat.name, stat.state, stat.parent, stat.ticks), ("a) b (c)", 'S', 9, 12));
+        assert_eq!(ProcessStat::parse("1 (a"), None);
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::audit::{AuditReport, Audited};
 use crate::check::{Check, Load, Risk};
-use crate::finding::{Evidence, Finding};
+use crate::finding::{Evidence, Finding, Price};
 
 impl Load {
     /// Its name.
@@ -58,11 +58,10 @@ fn push_cost(text: &mut String, audited: &Audited, load: Load, width: usize) {
         Finding::Costs(Evidence::Seen, ..) => "seen",
         _ => "set ",
     };
-    let worth = audited.worth(load);
-    let worth = if worth >= 0.5 { format!("up to {worth:2.0} %") } else { "little    ".to_owned() };
+    let worth = worth(audited, load);
     let _endless = writeln!(
         text,
-        "{evidence}  {:width$}  {worth}  risk {}: {}\n      {}: {}",
+        "{evidence}  {:width$}  {worth:20}  risk {}: {}\n      {}: {}",
         check.id,
         check.risk.class(),
         check.risk.name(),
@@ -71,6 +70,24 @@ fn push_cost(text: &mut String, audited: &Audited, load: Load, width: usize) {
     );
     if let Some(why) = &audited.hindrance {
         let _endless = writeln!(text, "      the fix cannot be written here: {why}");
+    }
+}
+
+/// The price of a finding in words: a range that was measured or scaled from counts, or a published number.
+pub(crate) fn worth(audited: &Audited, load: Load) -> String {
+    let (Some(range), Finding::Costs(_, _, price)) = (audited.range(load), &audited.finding) else {
+        return String::new();
+    };
+    let (low, high) = (range.low.round(), range.high.round());
+    match price {
+        Price::Published(_) | Price::Scaled(_) | Price::Measured(_) if high < 1.0 => {
+            "little".to_owned()
+        }
+        Price::Published(_) => format!("up to {high:2} %"),
+        Price::Scaled(_) if low == high => format!("about {high} %"),
+        Price::Scaled(_) => format!("about {low} to {high} %"),
+        Price::Measured(_) if low == high => format!("{high} % measured"),
+        Price::Measured(_) => format!("{low} to {high} % measured"),
     }
 }
 

@@ -4,8 +4,12 @@
 use crate::answers::{HANDOVERS, number_of};
 use crate::check::{Check, Gain, Risk};
 use crate::connections::Sockets;
-use crate::finding::Finding;
+use crate::finding::{Finding, Percent};
 use crate::host::HostReading;
+use crate::server::ServerThread;
+use crate::tcp::{Side, TcpSocket};
+
+use super::sockets::{accept_queue, overflowed};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -116,16 +120,57 @@ fn elsewhere(host: &HostReading) -> Finding {
     }
     let share = elsewhere as f64 / connections as f64;
     let text = format!("packets of {elsewhere} of {connections} connections come to another CPU");
-    if share > ELSEWHERE { Finding::seen(text, share) } else { Finding::good(text) }
+    // Through a virtual device they come from the CPU of their sender, which may be in another container.
+    let by_hardware = if host.hardware().is_empty() { BY_SOFTWARE } else { 1.0 };
+    match share > ELSEWHERE {
+        true => Finding::seen(text, share * by_hardware),
+        false => Finding::good(text),
+    }
 }
 
+/// The part of the gain that is left where no device could choose the CPU.
+const BY_SOFTWARE: f64 = 0.2;
+
+/// Share of connections that wait with a part of an answer from which it is seen.
+const DELAYED: f64 = 0.2;
+
 fn waiting(host: &HostReading) -> Finding {
-    match sockets(host) {
-        Ok(Sockets { waiting: 0, .. }) => Finding::good("none"),
-        Ok(Sockets { waiting, .. }) => {
-            Finding::set(format!("{waiting} of its connections are without TCP_NODELAY"), 0.5)
-        }
-        Err(finding) => finding,
+    let without = match sockets(host) {
+        Ok(Sockets { waiting, .. }) => Some(waiting),
+        Err(_) => None,
+    };
+    // A part of an answer that is not sent, less than a packet, while an earlier part is not acknowledged, and the
+    // window has room.
+    let waits = |one: &&TcpSocket| {
+        let (unsent, unacked) = (one.number("unsent"), one.number("unacked"));
+        unsent > 0
+            && unsent < one.number("mss")
+            && unacked > 0
+            && unacked < one.number("window")
+            && one.number("retransmits") == 0
+    };
+    let accepted = |all: &Option<Vec<TcpSocket>>| -> (usize, usize) {
+        let all = all.iter().flatten().filter(|one| one.side == Side::Accepted && one.state == 1);
+        (all.clone().filter(waits).count(), all.count())
+    };
+    let ((before, all_before), (now, all_now)) =
+        (accepted(&host.before.sockets), accepted(&host.now.sockets));
+    let share = (before + now) as f64 / (all_before + all_now).max(1) as f64;
+    if share >= DELAYED && without != Some(0) {
+        let text = format!(
+            "{} of {} connections waited for an acknowledgement with the last part of an answer",
+            before + now,
+            all_before + all_now
+        );
+        return Finding::measured(text, Percent::between(share * 70.0, share * 98.0));
+    }
+    match without {
+        None => sockets(host).err().unwrap_or_else(|| Finding::unknown("not seen")),
+        Some(0) => Finding::good("none"),
+        Some(count) => Finding::set(
+            format!("{count} of its connections are without TCP_NODELAY; none was seen waiting"),
+            0.1,
+        ),
     }
 }
 
@@ -133,13 +178,27 @@ fn waiting(host: &HostReading) -> Finding {
 const BACKLOG: u64 = 256;
 
 fn backlog(host: &HostReading) -> Finding {
-    match sockets(host) {
-        Ok(Sockets { backlog: None, .. }) => Finding::unknown("no listener of it was seen"),
-        Ok(Sockets { backlog: Some(backlog), .. }) if backlog < BACKLOG => {
-            Finding::set(format!("a listener has room for {backlog}"), 0.6)
-        }
-        Ok(Sockets { backlog: Some(backlog), .. }) => Finding::good(format!("room for {backlog}")),
-        Err(finding) => finding,
+    let listener = accept_queue(host);
+    let of_epoll = || sockets(host).map(|sockets| sockets.backlog);
+    let room = match listener {
+        Some(listener) => Some(listener.room),
+        None => match of_epoll() {
+            Ok(room) => room,
+            Err(finding) => return finding,
+        },
+    };
+    let Some(room) = room else { return Finding::unknown("no listener of it was seen") };
+    let most = host.sysctl("net.core.somaxconn");
+    let is_its_own = most.is_none_or(|most| room < most);
+    if let Some((text, price)) = overflowed(host)
+        && is_its_own
+    {
+        let text = format!("a listener asked for room for {room} in listen(2); {text}");
+        return Finding::scaled(text, price);
+    }
+    match room < BACKLOG && is_its_own {
+        true => Finding::set(format!("a listener has room for {room}, and none was refused"), 0.3),
+        false => Finding::good(format!("room for {room}")),
     }
 }
 
@@ -156,11 +215,15 @@ fn wake_ups(host: &HostReading) -> Finding {
     let Some(seconds) = host.seconds else {
         return Finding::unknown("needs two readings of the server");
     };
-    let rate = |(thread, now): (&u32, &u64)| {
-        let before = host.before.wake_ups.get(thread).copied().unwrap_or(*now);
-        now.saturating_sub(before) as f64 / seconds
+    let rate = |(thread, now): (&u32, &ServerThread)| {
+        let before = host.before.threads.get(thread)?.wake_ups?;
+        Some(now.wake_ups?.saturating_sub(before) as f64 / seconds)
     };
-    let most = host.now.wake_ups.iter().map(rate).fold(0.0, f64::max);
+    let rates: Vec<f64> = host.now.threads.iter().filter_map(rate).collect();
+    if rates.is_empty() {
+        return Finding::unknown("its threads cannot be read");
+    }
+    let most = rates.into_iter().fold(0.0, f64::max);
     let text = format!("a thread of it is woken {most:.0} times a second");
     if most > WOKEN { Finding::seen(text, most / WOKEN_MOST) } else { Finding::good(text) }
 }

@@ -5,9 +5,10 @@ use crate::check::{Check, Gain, Risk};
 use crate::files::Look;
 use crate::finding::Finding;
 use crate::host::HostReading;
-use crate::processes::{Process, cpu_list};
+use crate::processes::cpu_list;
+use crate::server::ServerThread;
 
-use super::process::busy;
+use super::scheduling::busy;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -26,20 +27,6 @@ pub(super) const CHECKS: &[Check] = &[
               Fedora: `grubby --update-kernel=ALL --args=…`.",
         source: "talawah.io, step 2; docs.kernel.org, attack_vector_controls",
         judge: mitigations,
-    },
-    Check {
-        id: "cpu.audit",
-        title: "auditing of system calls",
-        gain: Gain::of(8.0, 5.0, 0.0, 0.0),
-        expected: "a part of 11 %; on one laptop a system call took 60 instead of 40 ns",
-        risk: Risk::Security,
-        lost: "the audit trail",
-        why: "If auditd runs without a rule that excludes tasks, each system call takes the slow path in \
-              and out.",
-        fix: "`auditctl -a never,task`, then restart the server: the rule applies to programs that start \
-              later.",
-        source: "talawah.io, step 3",
-        judge: auditing,
     },
     Check {
         id: "cpu.clocksource",
@@ -180,17 +167,6 @@ fn is_free(name: &str, state: &str) -> bool {
     }
 }
 
-fn auditing(host: &HostReading) -> Finding {
-    if host.text("/proc/cmdline").is_some_and(|line| line.split(' ').any(|word| word == "audit=0"))
-    {
-        return Finding::good("switched off at boot");
-    }
-    match Process::named(host, "auditd") {
-        Some(process) => Finding::set(format!("auditd runs (process {process})"), 1.0),
-        None => Finding::good("no auditd"),
-    }
-}
-
 fn clocksource(host: &HostReading) -> Finding {
     const PLACE: &str = "/sys/devices/system/clocksource/clocksource0";
     let Some(current) = host.text(&format!("{PLACE}/current_clocksource")) else {
@@ -287,12 +263,11 @@ fn siblings(host: &HostReading) -> Finding {
     if !cores.iter().any(|core| core.len() > 1) {
         return Finding::not_here("a core has one thread");
     }
-    let Some(process) = host.process else { return Finding::unknown(super::NO_PROCESS) };
     let busy = match busy(host) {
         Ok(busy) => busy,
         Err(finding) => return finding,
     };
-    let bound = |thread: u32| match *Process::thread_allowed(host, process, thread)? {
+    let bound = |thread: u32| match *host.now.threads.get(&thread)?.allowed {
         [cpu] => Some(cpu),
         _ => None,
     };
@@ -307,17 +282,18 @@ fn siblings(host: &HostReading) -> Finding {
 }
 
 fn isolated(host: &HostReading) -> Finding {
-    let isolated = host.text("/sys/devices/system/cpu/isolated").unwrap_or_default();
+    let Some(isolated) = host.text("/sys/devices/system/cpu/isolated") else {
+        return Finding::unknown("the kernel does not say which are isolated");
+    };
     let cpus = cpu_list(&isolated);
     if cpus.is_empty() {
         return Finding::good("none is isolated");
     }
-    let Some(process) = host.process else { return Finding::unknown(super::NO_PROCESS) };
-    let is_used = |thread: &u32| {
-        let allowed = Process::thread_allowed(host, process, *thread).unwrap_or_default();
-        matches!(*allowed, [cpu] if cpus.contains(&cpu))
-    };
-    if host.now.threads.keys().any(is_used) {
+    if host.process.is_none() {
+        return Finding::unknown(super::NO_PROCESS);
+    }
+    let is_used = |thread: &ServerThread| matches!(*thread.allowed, [cpu] if cpus.contains(&cpu));
+    if host.now.threads.values().any(is_used) {
         return Finding::good(format!(
             "CPUs {isolated} are isolated, and threads of it are bound there"
         ));

@@ -1,26 +1,13 @@
-//! The environment of the server: quotas, hypervisors, other programs.
+//! The environment of the server: hypervisors, other programs, their weight against its own.
 
 use crate::check::{Check, Gain, Risk};
-use crate::counters::{Cpu, control_group};
-use crate::finding::Finding;
+use crate::counters::Cpu;
+use crate::cpu_wait::CpuWait;
+use crate::finding::{Finding, Percent};
 use crate::host::HostReading;
 use crate::processes::Process;
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "env.quota",
-        title: "a CPU quota",
-        gain: Gain::of(40.0, 60.0, 20.0, 0.0),
-        expected: "no pauses of up to a whole period, 100 ms",
-        risk: Risk::Process,
-        lost: "nothing; only the administrator of the machine can change the quota",
-        why: "When a control group has used its quota, all its threads stop until the next period. With \
-              more threads than the quota has CPUs, that happens early.",
-        fix: "As many workers as the quota has whole CPUs; or request CPUs instead of a quota (cpuset, the \
-              static CPU manager of Kubernetes).",
-        source: "docs.kernel.org, cgroup-v2; kubernetes issue 67577",
-        judge: quota,
-    },
     Check {
         id: "env.steal",
         title: "time taken by the hypervisor",
@@ -40,10 +27,38 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "as much as they use",
         risk: Risk::Host,
         lost: "what they do",
-        why: "A server bound to a CPU cannot move away from another program on it.",
+        why: "A program on a CPU of the server runs while the server waits. The time is that which its threads \
+              spent in the queue of a CPU.",
         fix: "Stop them, or bind them elsewhere: `taskset`, `CPUAffinity=` of their unit.",
-        source: "proc_pid_stat(5)",
+        source: "proc_pid_schedstat(5)",
         judge: neighbours,
+    },
+    Check {
+        id: "env.weight",
+        title: "a control group with a small share of the CPU",
+        gain: Gain::of(20.0, 30.0, 5.0, 0.0),
+        expected: "the time that it waits for programs of other groups",
+        risk: Risk::Host,
+        lost: "CPU time of the other groups",
+        why: "When several control groups want a CPU, each gets time by its weight, whatever the priorities \
+              of the programs in it are.",
+        fix: "`CPUWeight=` of the unit or of its slice (100 is usual); `--cpu-shares` of a container (1024 is \
+              usual).",
+        source: "docs.kernel.org, cgroup-v2",
+        judge: weight,
+    },
+    Check {
+        id: "env.disk",
+        title: "programs that wait for a disk",
+        gain: Gain::of(10.0, 20.0, 0.0, 5.0),
+        expected: "the time they wait",
+        risk: Risk::Host,
+        lost: "nothing",
+        why: "A thread that reads or writes a slow disk does nothing else meanwhile.",
+        fix: "`velodrome profile --pid PID --off-cpu` shows where; a faster disk, more memory for the page \
+              cache, or reads and writes on helper threads.",
+        source: "docs.kernel.org, psi",
+        judge: disk,
     },
     Check {
         id: "env.pressure",
@@ -59,31 +74,6 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn quota(host: &HostReading) -> Finding {
-    let Some(group) = control_group(host, host.process) else {
-        return Finding::unknown("the control group (version 2) of the process is not known");
-    };
-    let Some(max) = host.text(&format!("{group}/cpu.max")) else {
-        return Finding::not_here("its control group has no quota");
-    };
-    let mut words = max.split_whitespace();
-    let quota = words.next().and_then(|word| word.parse::<f64>().ok());
-    let period = words.next().and_then(|word| word.parse::<f64>().ok()).unwrap_or(100_000.0);
-    let Some(quota) = quota else { return Finding::good("its control group has no quota") };
-    let cpus = quota / period.max(1.0);
-    let periods = host.moved(|counters| Some(counters.quota?.0)).unwrap_or(0);
-    let throttled = host.moved(|counters| Some(counters.quota?.1)).unwrap_or(0);
-    if throttled > 0 {
-        let share = throttled as f64 / periods.max(1) as f64;
-        let text = format!(
-            "{cpus:.1} CPUs; throttled in {throttled} of {periods} periods {}",
-            host.span()
-        );
-        return Finding::seen(text, share * 2.0);
-    }
-    Finding::good(format!("{cpus:.1} CPUs, never throttled {}", host.span()))
-}
-
 /// Steal time of a CPU, in percent, from which it costs.
 const STOLEN: f64 = 1.0;
 
@@ -97,58 +87,125 @@ fn steal(host: &HostReading) -> Finding {
     }
     let share = stolen as f64 * 100.0 / all as f64;
     let text = format!("{share:.1} % {}", host.span());
-    if share > STOLEN { Finding::seen(text, share / 20.0) } else { Finding::good(text) }
+    if share > STOLEN && host.seconds.is_some() {
+        return Finding::measured(text, Percent::between(share, share));
+    }
+    Finding::good(text)
 }
 
-/// Share of a CPU from which a program counts as a noisy neighbour.
-const BUSY: f64 = 0.1;
+/// Share of the server's time that waits have to take in order to cost, in percent.
+const NOTICED: f64 = 3.0;
 
 fn neighbours(host: &HostReading) -> Finding {
-    let Some(seconds) = host.seconds else {
-        return Finding::unknown("needs two readings of counters");
+    if host.process.is_none() {
+        return Finding::unknown("say with --pid which program is the server");
+    }
+    let wait = match CpuWait::of(host) {
+        Ok(wait) => wait,
+        Err(why) => return Finding::unknown(why),
     };
-    let own = std::process::id();
-    let mut busy: Vec<(f64, u32)> = Vec::new();
-    for (process, now) in &host.now.programs {
-        let before = host.before.programs.get(process).copied().unwrap_or(*now);
-        let share = now.saturating_sub(before) as f64 / 100.0 / seconds;
-        if share >= BUSY && Some(*process) != host.process && *process != own {
-            busy.push((share, *process));
-        }
-    }
-    busy.sort_by(|one, other| other.0.total_cmp(&one.0));
-    let Some((share, first)) = busy.first() else { return Finding::good("none uses much") };
-    if host.process.is_none() && busy.len() == 1 {
-        return Finding::unknown(format!(
-            "one program is busy ({first}); say with --pid which one is the server"
-        ));
-    }
+    let lost = wait.lost(wait.for_others);
+    let Some((share, first)) = wait.others.first() else {
+        return Finding::good("no other program used its CPUs");
+    };
     let name = Process::name(host, *first).unwrap_or_default();
-    let all: f64 = busy.iter().map(|(share, _)| share).sum();
-    let cpus = host.now.cpus.len().max(1) as f64;
+    let all: f64 = wait.others.iter().map(|(share, _)| share).sum();
     let text = format!(
-        "{name} ({first}) uses {:.0} % of a CPU, all others together {:.0} %",
+        "{name} ({first}) uses {:.0} % of a CPU there, all others together {:.0} %; the server waited for \
+         them {:.0} % of its time",
         share * 100.0,
-        (all - share) * 100.0
+        (all - share) * 100.0,
+        lost,
     );
-    Finding::seen(text, all / cpus * 2.0)
+    if lost < NOTICED {
+        return Finding::good(text);
+    }
+    // A server that is not busy all the time answers later, but as much.
+    Finding::measured(text, Percent::between(lost * fullness(host, &wait), lost))
 }
 
-/// Pressure stall, in percent of ten seconds, from which it costs.
+/// The share of the time in which the server's busiest threads wanted a CPU, at most 1.
+fn fullness(host: &HostReading, wait: &CpuWait) -> f64 {
+    let wanted = wait.run + wait.for_others + wait.for_own;
+    let most = host.seconds.unwrap_or(1.0) * wait.busy.len().max(1) as f64;
+    (wanted / most.max(f64::MIN_POSITIVE)).min(1.0)
+}
+
+fn weight(host: &HostReading) -> Finding {
+    let wait = match CpuWait::of(host) {
+        Ok(wait) => wait,
+        Err(why) => return Finding::unknown(why),
+    };
+    let low = host.now.groups.iter().filter_map(|(place, group)| Some((group.weight?, place)));
+    let Some((least, place)) = low.min() else {
+        return Finding::unknown("the weight of its control groups cannot be read");
+    };
+    let text = format!("{place} has {least} % of the usual weight");
+    if least >= 100 {
+        return Finding::good("its control groups have the usual weight, or more");
+    }
+    let lost = wait.lost(wait.for_others);
+    if lost < NOTICED {
+        return Finding::set(format!("{text}; nobody else wanted its CPUs"), 0.1);
+    }
+    let text = format!("{text}, and it waited for other programs {lost:.0} % of its time");
+    Finding::measured(text, Percent::between(lost * fullness(host, &wait), lost))
+}
+
+/// Pressure stall, in percent of the time, from which it costs.
 const WAITED: f64 = 10.0;
 
 fn pressure(host: &HostReading) -> Finding {
-    let Some(text) = host.text("/proc/pressure/cpu") else {
-        return Finding::unknown("the kernel does not count waits for a CPU");
-    };
-    let share =
-        text.split_whitespace().find_map(|word| word.strip_prefix("avg10=")?.parse::<f64>().ok());
-    match share {
-        Some(share) if share >= WAITED => Finding::seen(
-            format!("a thread waited in {share:.0} % of the last ten seconds"),
-            share / 100.0,
-        ),
-        Some(_) => Finding::good("hardly any"),
-        None => Finding::unknown("/proc/pressure/cpu has an unknown format"),
+    if host.process.is_some()
+        && let Ok(wait) = CpuWait::of(host)
+    {
+        let lost = wait.lost(wait.for_others + wait.for_own);
+        return Finding::good(format!(
+            "the server waited for a CPU {lost:.0} % of its time; see env.neighbours and app.workers"
+        ));
     }
+    let Some(seconds) = host.seconds else {
+        return Finding::unknown("needs two readings of counters");
+    };
+    match host.moved(|counters| counters.pressure.get("cpu").copied()) {
+        None => Finding::unknown("the kernel does not count waits for a CPU"),
+        Some(waited) => {
+            let share = waited as f64 / 1e4 / seconds;
+            let text = format!("a thread waited for a CPU {share:.0} % of the time");
+            if share < WAITED {
+                return Finding::good(text);
+            }
+            // One of many threads may have waited all that time.
+            Finding::measured(
+                text,
+                Percent::between(share / host.now.cpus.len().max(1) as f64 / 4.0, share),
+            )
+        }
+    }
+}
+
+/// Waits for a disk, in percent of the time, from which they cost.
+const WAITED_FOR_DISK: f64 = 10.0;
+
+fn disk(host: &HostReading) -> Finding {
+    let Some(seconds) = host.seconds else {
+        return Finding::unknown("needs two readings of counters");
+    };
+    let of_group = host.now.groups.iter().filter_map(|(place, now)| {
+        let before = host.before.groups.get(place)?.pressure.get("io")?;
+        Some(now.pressure.get("io")?.saturating_sub(*before))
+    });
+    let of_server = of_group.min();
+    let of_host = host.moved(|counters| counters.pressure.get("io").copied());
+    let Some(waited) = of_server.or(of_host) else {
+        return Finding::unknown("the kernel does not count waits for a disk");
+    };
+    let share = waited as f64 / 1e4 / seconds;
+    let whose =
+        if of_server.is_some() { "a thread of its control group" } else { "a thread of the host" };
+    let text = format!("{whose} waited for a disk {share:.0} % of the time");
+    if share >= WAITED_FOR_DISK && (host.process.is_none() || of_server.is_some()) {
+        return Finding::seen(text, share / 100.0);
+    }
+    Finding::good(text)
 }

@@ -1,9 +1,9 @@
 //! Memory: swapping, huge pages.
 
 use crate::check::{Check, Gain, Risk};
-use crate::counters::named;
-use crate::finding::Finding;
+use crate::finding::{Finding, Percent};
 use crate::host::HostReading;
+use crate::lines::named;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -120,22 +120,23 @@ fn huge_pages(host: &HostReading) -> Finding {
     }
 }
 
-/// Memory pressure stall, in percent of a minute, from which it costs.
+/// Memory pressure stall, in percent of the time, from which it costs.
 const WAITED: f64 = 1.0;
 
 fn pressure(host: &HostReading) -> Finding {
-    let Some(text) = host.text("/proc/pressure/memory") else {
-        return Finding::unknown("the kernel does not count waits for memory");
+    let Some(seconds) = host.seconds else {
+        return Finding::unknown("needs two readings of counters");
     };
-    let share =
-        text.split_whitespace().find_map(|word| word.strip_prefix("avg60=")?.parse::<f64>().ok());
-    match share {
-        Some(share) if share >= WAITED => Finding::seen(
-            format!("programs waited for memory in {share:.0} % of the last minute"),
-            share / 30.0,
-        ),
-        Some(_) => Finding::good("nothing waits"),
-        None => Finding::unknown("/proc/pressure/memory has an unknown format"),
+    match host.moved(|counters| counters.pressure.get("memory").copied()) {
+        None => Finding::unknown("the kernel does not count waits for memory"),
+        Some(waited) => {
+            let share = waited as f64 / 1e4 / seconds;
+            let text = format!("programs waited for memory {share:.1} % of the time");
+            if share < WAITED {
+                return Finding::good(text);
+            }
+            Finding::measured(text, Percent::between(share * 0.3, share))
+        }
     }
 }
 
@@ -145,7 +146,11 @@ fn stalls(host: &HostReading) -> Finding {
     }
     let names = ["allocstall_dma32", "allocstall_normal", "allocstall_movable"];
     let count = |name: &str| host.moved(|counters| counters.memory(name));
-    let stalls: u64 = names.into_iter().filter_map(count).sum();
+    let counts: Vec<u64> = names.into_iter().filter_map(count).collect();
+    if counts.is_empty() {
+        return Finding::unknown("/proc/vmstat does not count them here");
+    }
+    let stalls: u64 = counts.iter().sum();
     if stalls > 0 {
         return Finding::seen(format!("{stalls} times {}", host.span()), 1.0);
     }
@@ -162,6 +167,15 @@ fn dirty(host: &HostReading) -> Finding {
     };
     let share = dirty as f64 / bound as f64;
     let text = format!("{dirty} of {bound} pages are not written yet");
+    let waits = host.watched().into_values().map(|one| {
+        100.0 * f64::from(one.seen_in("at/balance_dirty_pages")) / f64::from(one.looks.max(1))
+    });
+    let waits = waits.fold(0.0, f64::max);
+    if waits >= WAITED {
+        let text =
+            format!("{text}; a thread of the server waited for that {waits:.0} % of the time");
+        return Finding::measured(text, Percent::between(waits * 0.7, waits));
+    }
     if share > 0.8 { Finding::seen(text, share) } else { Finding::good(text) }
 }
 

@@ -1,15 +1,23 @@
 //! All checks, by layer.
 
+mod asleep;
 mod connections;
 mod cpu;
 mod device;
 mod environment;
+mod filters;
+mod groups;
+mod growth;
+mod halted;
 mod memory;
 mod network;
+mod observers;
 mod process;
 mod receiving;
+mod scheduling;
 mod sockets;
 mod stack;
+mod transport;
 
 use crate::check::Check;
 
@@ -17,8 +25,12 @@ use crate::check::Check;
 const NO_PROCESS: &str = "needs --pid";
 
 /// All checks.
-pub const ALL: [&[Check]; 10] = [
+pub const ALL: [&[Check]; 18] = [
     process::CHECKS,
+    scheduling::CHECKS,
+    asleep::CHECKS,
+    halted::CHECKS,
+    growth::CHECKS,
     connections::CHECKS,
     cpu::CHECKS,
     memory::CHECKS,
@@ -26,8 +38,12 @@ pub const ALL: [&[Check]; 10] = [
     receiving::CHECKS,
     device::CHECKS,
     stack::CHECKS,
+    filters::CHECKS,
     sockets::CHECKS,
+    transport::CHECKS,
     environment::CHECKS,
+    groups::CHECKS,
+    observers::CHECKS,
 ];
 
 /// The check with this name.

@@ -122,8 +122,8 @@ fn queues(host: &HostReading, device: &str, kind: &str) -> Vec<String> {
     names
 }
 
-fn no_hardware() -> Finding {
-    Finding::not_here("no hardware device was found")
+pub(super) fn no_hardware() -> Finding {
+    Finding::not_here("no hardware device was found that carries packets")
 }
 
 fn interrupts(host: &HostReading) -> Finding {
@@ -255,6 +255,9 @@ fn sending(host: &HostReading) -> Finding {
 }
 
 fn balancing(host: &HostReading) -> Finding {
+    if host.now.programs.is_empty() {
+        return Finding::unknown("the programs of this host cannot be read");
+    }
     let many = host.hardware().iter().any(|device| queues(host, device, "rx-").len() > 1);
     match Process::named(host, "irqbalance") {
         Some(process) if many => Finding::set(format!("irqbalance runs (process {process})"), 1.0),

@@ -7,6 +7,8 @@ use crate::finding::Finding;
 use crate::host::HostReading;
 use crate::settings::place;
 
+use super::network::no_hardware;
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "net.softirq",
@@ -205,6 +207,9 @@ fn allowance(host: &HostReading) -> Finding {
 }
 
 fn threaded(host: &HostReading) -> Finding {
+    if host.hardware().is_empty() {
+        return no_hardware();
+    }
     let is_so = |device: &&String| {
         host.text(&format!("/sys/class/net/{device}/threaded")).is_some_and(|value| value != "0")
     };
@@ -238,6 +243,9 @@ fn has_flows_for_queues(host: &HostReading) -> bool {
 }
 
 fn by_kernel(host: &HostReading) -> Finding {
+    if host.hardware().is_empty() {
+        return no_hardware();
+    }
     let is_on = host.sysctl("net.core.rps_sock_flow_entries").is_some_and(|all| all > 0);
     if !is_on || !has_flows_for_queues(host) {
         return Finding::good("packets are not steered to threads");
@@ -254,6 +262,9 @@ fn by_kernel(host: &HostReading) -> Finding {
 const KEPT: u64 = 200_000;
 
 fn kept_back(host: &HostReading) -> Finding {
+    if host.hardware().is_empty() {
+        return no_hardware();
+    }
     for device in host.hardware() {
         let time = host.number(&format!("/sys/class/net/{device}/gro_flush_timeout"));
         if let Some(time) = time.filter(|time| *time > KEPT) {

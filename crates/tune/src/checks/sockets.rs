@@ -1,9 +1,12 @@
 //! Sockets: accept queues, ports, memory.
 
+use std::collections::BTreeMap;
+
 use crate::check::{Check, Gain, Risk};
-use crate::counters::named;
-use crate::finding::Finding;
+use crate::finding::{Finding, Percent};
 use crate::host::HostReading;
+use crate::lines::named;
+use crate::tcp::{Side, TcpSocket};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -126,21 +129,67 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn somaxconn(host: &HostReading) -> Finding {
-    let most = host.sysctl("net.core.somaxconn");
-    let dropped = host.moved(|counters| counters.network("TcpExt.ListenOverflows"));
-    if let (Some(dropped @ 1..), Some(_)) = (dropped, host.seconds) {
-        return Finding::seen(format!("{dropped} connections were dropped {}", host.span()), 1.0);
+/// The accept queue of a listener of the server.
+pub(super) struct AcceptQueue {
+    /// Connections that may wait in it.
+    pub(super) room: u64,
+}
+
+/// The listener of the server that has dropped most since the first reading, or has least room.
+pub(super) fn accept_queue(host: &HostReading) -> Option<AcceptQueue> {
+    let listens = |one: &&TcpSocket| one.side == Side::Listens;
+    let before: BTreeMap<_, u64> = host
+        .before
+        .sockets
+        .iter()
+        .flatten()
+        .filter(listens)
+        .map(|one| (one.key(), one.number("drops")))
+        .collect();
+    let now = host.now.sockets.iter().flatten().filter(listens);
+    let dropped = |one: &TcpSocket| {
+        one.number("drops").saturating_sub(before.get(&one.key()).copied().unwrap_or(0))
+    };
+    let worst =
+        now.max_by_key(|one| (dropped(one), std::cmp::Reverse(one.number("send_queue"))))?;
+    Some(AcceptQueue { room: worst.number("send_queue") })
+}
+
+/// Connections that were dropped between the readings because an accept queue was full, in words, and their price.
+pub(super) fn overflowed(host: &HostReading) -> Option<(String, Percent)> {
+    let dropped = host.moved(|counters| counters.network("TcpExt.ListenOverflows"))?;
+    if dropped == 0 || host.seconds.is_none() {
+        return None;
     }
-    match most {
-        None => Finding::unknown("net.core.somaxconn cannot be read"),
-        Some(most) if most < 1024 => Finding::set(format!("net.core.somaxconn is {most}"), 0.6),
-        Some(most) => match dropped {
-            Some(dropped @ 1..) => {
-                Finding::good(format!("{most}; {dropped} were dropped {}", host.span()))
+    let accepted = host.moved(|counters| counters.network("Tcp.PassiveOpens")).unwrap_or(0);
+    let share = 100.0 * dropped as f64 / (dropped + accepted) as f64;
+    let text = format!("{dropped} connections were dropped and {accepted} opened {}", host.span());
+    // The client of each waits for a second, then for two.
+    Some((text, Percent::between(share * 0.5, (share * 2.0).min(95.0))))
+}
+
+fn somaxconn(host: &HostReading) -> Finding {
+    let Some(most) = host.sysctl("net.core.somaxconn") else {
+        return Finding::unknown("net.core.somaxconn cannot be read");
+    };
+    let room = accept_queue(host).map(|queue| queue.room);
+    if let Some((text, price)) = overflowed(host) {
+        return match room {
+            Some(room) if room < most => {
+                Finding::good(format!("{most}; the listener asks for {room}: see app.backlog"))
             }
-            _ => Finding::good(format!("{most}, and none was dropped")),
-        },
+            _ => Finding::scaled(format!("net.core.somaxconn is {most}; {text}"), price),
+        };
+    }
+    if most < 1024 && room.is_none_or(|room| room >= most) {
+        return Finding::set(format!("net.core.somaxconn is {most}"), 0.6);
+    }
+    match host.moved(|counters| counters.network("TcpExt.ListenOverflows")) {
+        None => Finding::unknown(format!("{most}; drops are not counted here")),
+        Some(dropped @ 1..) => {
+            Finding::good(format!("{most}; {dropped} were dropped {}", host.span()))
+        }
+        Some(0) => Finding::good(format!("{most}, and none was dropped")),
     }
 }
 
@@ -161,7 +210,7 @@ fn handshakes(host: &HostReading) -> Finding {
 }
 
 /// The `TCP:` line of `/proc/net/sockstat`.
-fn sockets(host: &HostReading) -> Option<std::collections::BTreeMap<String, u64>> {
+fn sockets(host: &HostReading) -> Option<BTreeMap<String, u64>> {
     let text = host.text("/proc/net/sockstat")?;
     let line = text.lines().find_map(|line| line.strip_prefix("TCP:"))?;
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -175,26 +224,45 @@ fn ports(host: &HostReading) -> Finding {
     let ends: Vec<u64> = range.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     let [first, last] = *ends else { return Finding::unknown("the range has an unknown format") };
     let count = last.saturating_sub(first) + 1;
-    let failed = host.moved(|counters| counters.network("TcpExt.TCPTimeWaitOverflow")).unwrap_or(0);
-    let ended = sockets(host).and_then(|line| line.get("tw").copied()).unwrap_or(0);
-    let share = ended as f64 / count as f64;
-    if share > 0.7 || (failed > 0 && host.seconds.is_some()) {
-        return Finding::seen(
-            format!("{count} ports, and {ended} connections have just ended"),
-            share.max(0.5),
-        );
+    let own = host
+        .now
+        .sockets
+        .as_ref()
+        .map(|all| all.iter().filter(|one| one.side == Side::Opened).count() as u64);
+    let opens = host.moved(|counters| counters.network("Tcp.ActiveOpens"));
+    // What others in its namespace open is not the server's; without a server it may be anybody's.
+    let by_anybody = host.process.is_none() || opens.is_none_or(|opens| opens > 0);
+    let connects = own.map_or(by_anybody, |own| own > 0);
+    let Some(ended) = sockets(host).and_then(|line| line.get("tw").copied()) else {
+        return Finding::unknown("/proc/net/sockstat cannot be read");
+    };
+    let used = own.unwrap_or(0) + ended;
+    let text = format!(
+        "{count} ports; {} connections to others, and {ended} have just ended",
+        own.unwrap_or(0)
+    );
+    let share = used as f64 / count as f64;
+    if share > 0.7 && connects {
+        // Beyond the last port connect(2) fails with EADDRNOTAVAIL.
+        let high = if share > 0.95 { 95.0 } else { 40.0 };
+        return Finding::scaled(text, Percent::between(share * 20.0, high));
+    }
+    if !connects {
+        return Finding::good(format!("{text}; it opens none"));
     }
     if count < 16_000 {
-        return Finding::set(format!("{count} ports"), 0.5);
+        return Finding::set(text, 0.5);
     }
-    Finding::good(format!("{count} ports, {ended} connections have just ended"))
+    Finding::good(text)
 }
 
 fn ended(host: &HostReading) -> Finding {
     let Some(most) = host.sysctl("net.ipv4.tcp_max_tw_buckets") else {
         return Finding::unknown("net.ipv4.tcp_max_tw_buckets cannot be read");
     };
-    let ended = sockets(host).and_then(|line| line.get("tw").copied()).unwrap_or(0);
+    let Some(ended) = sockets(host).and_then(|line| line.get("tw").copied()) else {
+        return Finding::unknown("/proc/net/sockstat cannot be read");
+    };
     let text = format!("{ended} of {most}");
     if ended * 10 > most * 8 { Finding::seen(text, 1.0) } else { Finding::good(text) }
 }
@@ -207,11 +275,22 @@ fn memory(host: &HostReading) -> Finding {
     let [_, pressure, most] = *bounds else {
         return Finding::unknown("tcp_mem has an unknown format");
     };
-    let used = sockets(host).and_then(|line| line.get("mem").copied()).unwrap_or(0);
-    let times = host.moved(|counters| counters.network("TcpExt.TCPMemoryPressures")).unwrap_or(0);
-    let text = format!("{used} pages of {pressure} (shrinks) and {most} (drops)");
-    if used * 10 >= pressure * 8 || (times > 0 && host.seconds.is_some()) {
-        return Finding::seen(text, 1.0);
+    let Some(used) = sockets(host).and_then(|line| line.get("mem").copied()) else {
+        return Finding::unknown("/proc/net/sockstat cannot be read");
+    };
+    let count = |name: &str| host.moved(|counters| counters.network(name)).unwrap_or(0);
+    let times = count("TcpExt.TCPMemoryPressures");
+    let pruned =
+        count("TcpExt.PruneCalled") + count("TcpExt.TCPRcvCollapsed") + count("TcpExt.RcvPruned");
+    let text = format!(
+        "{used} pages of {pressure} (shrinks) and {most} (drops); under pressure {times} times, {pruned} \
+         buffers were shrunk {}",
+        host.span()
+    );
+    let is_moved = host.seconds.is_some() && times > 0;
+    if used * 10 >= pressure * 8 || is_moved {
+        let high = if used >= pressure || is_moved { 80.0 } else { 30.0 };
+        return Finding::scaled(text, Percent::between(5.0, high));
     }
     Finding::good(text)
 }

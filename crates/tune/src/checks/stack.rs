@@ -1,70 +1,12 @@
-//! The network stack: filters, taps, queues, congestion control.
+//! The network stack: taps, BPF programs, queues, congestion control.
 
-use crate::answers::{HOOKS, NO_HOOKS, PROGRAMS, QUEUES, TABLES};
+use crate::answers::{PROGRAMS, QUEUES};
 use crate::check::{Check, Gain, Risk};
-use crate::files::Look;
 use crate::finding::Finding;
 use crate::host::HostReading;
 use crate::processes::Process;
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "stack.netfilter",
-        title: "packet filters",
-        gain: Gain::of(22.0, 15.0, 5.0, 0.0),
-        expected: "22 % where nf_hook_slow had 18 % of the samples; nftables costs less than iptables",
-        risk: Risk::Security,
-        lost: "the firewall and address translation; you may lock yourself out",
-        why: "Each packet passes each table of rules in the kernel, even if the tables are empty: a loaded \
-              module is enough.",
-        fix: "Save the rules (`iptables-save`), stop the program that creates them (firewalld, ufw, \
-              docker), then `modprobe -r iptable_filter iptable_nat ip_tables`; or use the same rules in \
-              nftables, or in the firewall of the cloud.",
-        source: "talawah.io, step 4",
-        judge: netfilter,
-    },
-    Check {
-        id: "stack.conntrack-size",
-        title: "the size of the connection tracking table",
-        gain: Gain::of(5.0, 10.0, 60.0, 0.0),
-        expected: "no packets dropped",
-        risk: Risk::Host,
-        lost: "about 300 bytes per entry",
-        why: "When the table is full, packets of new connections are dropped, and the log says \
-              `nf_conntrack: table full`.",
-        fix: "sysctl net.netfilter.nf_conntrack_max=1048576, and a quarter of it in \
-              /sys/module/nf_conntrack/parameters/hashsize",
-        source: "docs.kernel.org, nf_conntrack-sysctl",
-        judge: conntrack_size,
-    },
-    Check {
-        id: "stack.notrack",
-        title: "connection tracking",
-        gain: Gain::of(8.0, 6.0, 30.0, 0.0),
-        expected: "ten times on one small machine with a firewall; Cloudflare does not track connections \
-                   from outside",
-        risk: Risk::Security,
-        lost: "rules that depend on the state of a connection",
-        why: "Each packet is looked up in a table. Each new connection is inserted under a lock and takes \
-              memory until it expires.",
-        fix: "nft add rule … prerouting tcp dport 80 notrack, and the same for output with sport 80.",
-        source: "Cloudflare, conntrack tales; jwendel.net 2022",
-        judge: tracked,
-    },
-    Check {
-        id: "stack.docker",
-        title: "rules and bridges of docker",
-        gain: Gain::of(15.0, 12.0, 5.0, 5.0),
-        expected: "20 % less with docker merely installed (Linux 5.11); 118,000 requests per second through \
-                   its bridge against 261,000",
-        risk: Risk::Security,
-        lost: "container networks",
-        why: "dockerd creates rules and bridges that every packet of the machine passes, whether containers \
-              run or not.",
-        fix: "dockerd --iptables=false --bridge=none, and --network=host for the server's container.",
-        source: "TechEmpower issue 6486; moby issues 7857, 11911",
-        judge: docker,
-    },
     Check {
         id: "stack.taps",
         title: "programs that capture all packets",
@@ -145,100 +87,6 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn netfilter(host: &HostReading) -> Finding {
-    match host.text(HOOKS) {
-        Some(hooks) => of_hooks(&hooks),
-        None => of_tables(host),
-    }
-}
-
-/// Functions that handle every packet, whatever their rules are.
-const FILTERS: [(&str, f64); 4] =
-    [("ipt_do_table", 1.0), ("ip6t_do_table", 1.0), ("nft_do_chain", 0.4), ("iptable", 1.0)];
-
-fn of_hooks(hooks: &str) -> Finding {
-    let mut names: Vec<&str> = hooks
-        .lines()
-        .filter_map(|line| line.split(' ').nth(3))
-        .filter(|name| !name.is_empty())
-        .collect();
-    names.sort_unstable();
-    names.dedup();
-    let share =
-        |name: &&str| FILTERS.iter().find(|(part, _)| name.contains(part)).map(|(_, share)| *share);
-    let most = names.iter().filter_map(share).fold(0.0, f64::max);
-    match &*names {
-        [] => Finding::good("no function on the way of packets"),
-        names if most > 0.0 => {
-            Finding::set(format!("on the way of packets: {}", names.join(", ")), most)
-        }
-        names => Finding::good(format!("no filter; on the way of packets: {}", names.join(", "))),
-    }
-}
-
-fn of_tables(host: &HostReading) -> Finding {
-    let tables = match host.look("/proc/net/ip_tables_names") {
-        Look::Text(text) => text,
-        Look::Denied => {
-            return Finding::unknown("/proc/net/ip_tables_names may not be read; try as root");
-        }
-        Look::Absent => String::new(),
-    };
-    let modules = host.text("/proc/modules").unwrap_or_default();
-    let has = |name: &str| modules.lines().any(|line| line.split(' ').next() == Some(name));
-    if !tables.is_empty() {
-        let names: Vec<&str> = tables.lines().collect();
-        return Finding::set(format!("tables of iptables: {}", names.join(", ")), 1.0);
-    }
-    if has("nf_tables") && modules.lines().any(|line| line.starts_with("nft_")) {
-        return Finding::set("rules of nftables are loaded", 0.4);
-    }
-    match (host.text(TABLES).as_deref(), host.text(NO_HOOKS)) {
-        (Some(""), _) | (None, None) => Finding::good("no tables of iptables or nftables"),
-        (Some(tables), _) => {
-            Finding::set(format!("tables of nftables: {}", tables.replace('\n', ", ")), 0.4)
-        }
-        (None, Some(why)) => {
-            Finding::unknown(format!("no tables of iptables; nftables cannot be seen: {why}"))
-        }
-    }
-}
-
-fn conntrack_size(host: &HostReading) -> Finding {
-    let count = host.sysctl("net.netfilter.nf_conntrack_count");
-    let (Some(count), Some(most)) = (count, host.sysctl("net.netfilter.nf_conntrack_max")) else {
-        return Finding::not_here("connections are not tracked");
-    };
-    let share = count as f64 / most.max(1) as f64;
-    let text = format!("{count} of {most}");
-    if share > 0.8 { Finding::seen(text, share) } else { Finding::good(text) }
-}
-
-/// Tracked connections from which tracking does more than the kernel's own traffic.
-const TRACKED: u64 = 100;
-
-fn tracked(host: &HostReading) -> Finding {
-    match host.sysctl("net.netfilter.nf_conntrack_count") {
-        None => Finding::not_here("connections are not tracked"),
-        Some(count) if count > TRACKED => {
-            Finding::set(format!("{count} connections are tracked"), 0.8)
-        }
-        Some(count) => Finding::good(format!("{count} connections are tracked")),
-    }
-}
-
-fn docker(host: &HostReading) -> Finding {
-    if let Some(process) = Process::named(host, "dockerd") {
-        return Finding::set(format!("dockerd runs (process {process})"), 1.0);
-    }
-    let devices = host.names("/sys/class/net");
-    let bridge = devices.iter().find(|name| host.has(&format!("/sys/class/net/{name}/bridge")));
-    match bridge {
-        Some(name) => Finding::set(format!("{name} is a bridge"), 0.4),
-        None => Finding::good("no dockerd, and no bridge"),
-    }
-}
-
 fn taps(host: &HostReading) -> Finding {
     let Some(table) = host.text("/proc/net/packet") else {
         return Finding::unknown("/proc/net/packet cannot be read");
@@ -303,17 +151,40 @@ fn qdisc(host: &HostReading) -> Finding {
 fn congestion(host: &HostReading) -> Finding {
     match host.text("/proc/sys/net/ipv4/tcp_congestion_control") {
         None => Finding::unknown("net.ipv4.tcp_congestion_control cannot be read"),
-        Some(kind) if kind.starts_with("bbr") => Finding::set(kind, 1.0),
+        Some(kind) if kind.starts_with("bbr") => of_pacing(host, &kind),
         Some(kind) => Finding::good(kind),
     }
+}
+
+/// Round trip of clients in one room, in microseconds; and how many say something.
+const ROOM_US: u64 = 500;
+const CLIENTS: usize = 8;
+
+/// Segments sent per second from which their timers cost.
+const PACED: f64 = 20_000.0;
+
+/// Pacing costs a server whose clients are near, and that sends very many segments.
+fn of_pacing(host: &HostReading, kind: &str) -> Finding {
+    let clients = host.now.sockets.iter().flatten().filter(|one| !one.is_near() && one.state == 1);
+    let round_trips: Vec<u64> = clients.map(|one| one.number("rtt_us")).collect();
+    let near = round_trips.iter().filter(|time| **time < ROOM_US).count();
+    let sent = host.moved(|counters| counters.network("Tcp.OutSegs")).unwrap_or(0) as f64;
+    let rate = sent / host.seconds.unwrap_or(f64::INFINITY);
+    if near < CLIENTS || near * 2 < round_trips.len() || rate < PACED {
+        return Finding::good(kind);
+    }
+    Finding::set(format!("{kind}; {near} of {} clients are in this room", round_trips.len()), 1.0)
 }
 
 fn popular(host: &HostReading) -> Finding {
     let names = ["net.ipv4.tcp_timestamps", "net.ipv4.tcp_sack", "net.ipv4.tcp_syncookies"];
     let off: Vec<&str> = names.into_iter().filter(|name| host.sysctl(name) == Some(0)).collect();
-    match &*off {
-        [] => Finding::good("none"),
-        off => Finding::set(format!("{} is 0", off.join(", ")), 1.0),
+    if !off.is_empty() {
+        return Finding::set(format!("{} is 0", off.join(", ")), 1.0);
+    }
+    match names.iter().any(|name| host.sysctl(name).is_some()) {
+        true => Finding::good("none"),
+        false => Finding::unknown("the sysctls of TCP cannot be read"),
     }
 }
 

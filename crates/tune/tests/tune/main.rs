@@ -4,6 +4,7 @@
 mod fake;
 mod ladder;
 mod owners;
+mod places;
 mod plans;
 mod planted;
 mod putting_back;

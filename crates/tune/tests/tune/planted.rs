@@ -6,6 +6,9 @@ use tune::{Finding, HostReading, Load, audit};
 
 use crate::fake::Fake;
 
+mod network;
+mod waits;
+
 /// A cause: the check that must find it, for which load, and the changes to the files before and between the two
 /// readings.
 struct Cause {
@@ -37,10 +40,20 @@ fn six(ticks: u64) -> [(u32, u64, &'static str); 6] {
 }
 
 fn causes() -> Vec<Cause> {
-    [of_packets(), of_processes(), of_the_machine(), of_devices_and_sockets(), of_connections()]
-        .into_iter()
-        .flatten()
-        .collect()
+    let all = [
+        of_packets(),
+        of_processes(),
+        of_the_machine(),
+        network::of_devices_and_sockets(),
+        network::of_connections(),
+        network::of_the_rest(),
+        waits::of_threads(),
+        waits::of_uses(),
+        waits::of_transport(),
+        waits::of_groups(),
+        waits::of_observers(),
+    ];
+    all.into_iter().flatten().collect()
 }
 
 fn of_packets() -> Vec<Cause> {
@@ -91,7 +104,16 @@ fn of_packets() -> Vec<Cause> {
         set("stack.qdisc", Throughput, |fake| {
             fake.write("velodrome/qdisc", "eth0 fq_codel\neth0 mq\nlo noqueue\n")
         }),
-        set("stack.cc", Throughput, |fake| fake.sysctl("net/ipv4/tcp_congestion_control", "bbr")),
+        Cause {
+            check: "stack.cc",
+            load: Throughput,
+            plant: |fake| {
+                fake.sysctl("net/ipv4/tcp_congestion_control", "bbr");
+                let near = |peer| format!("accepted 1 80 10.0.0.{peer}/1 rtt_us=100\n");
+                fake.connections(&(0..10).map(near).collect::<String>());
+            },
+            happens: |fake| fake.snmp(&[("Tcp.OutSegs", 50_000)]),
+        },
         set("stack.docker", Throughput, |fake| fake.program(90, "dockerd")),
         set("stack.docker", Throughput, |fake| {
             fake.write("sys/class/net/br0/bridge/x", "");
@@ -109,20 +131,31 @@ fn of_processes() -> Vec<Cause> {
             fake.write("sys/fs/cgroup/app/cpu.stat", "nr_periods 130\nnr_throttled 80\n")
         }),
         seen("env.steal", Throughput, |fake| fake.cpus([(100, 40); 4])),
-        seen("env.neighbours", Throughput, |fake| fake.works(50, 90)),
-        set("env.pressure", Latency, |fake| {
-            fake.write("proc/pressure/cpu", "some avg10=55.00 avg60=1.00\n")
+        seen("env.neighbours", Throughput, |fake| {
+            fake.busy_cpus();
+            fake.ran(100, 300, 600);
+            fake.beside(50, 0, 90);
         }),
+        Cause {
+            check: "env.pressure",
+            load: Latency,
+            plant: |fake| fake.remove_directory("proc/100/task"),
+            happens: |fake| fake.waited("cpu", 551_000),
+        },
         seen("app.workers", Throughput, |fake| fake.threads(&[(100, 95, "0"), (101, 0, "1")])),
         Cause {
             check: "app.workers",
             load: Throughput,
             plant: |fake| fake.threads(&six(0)),
-            happens: |fake| fake.threads(&six(60)),
+            happens: |fake| {
+                fake.threads(&six(60));
+                (100..106).for_each(|thread| fake.ran(thread, 600, 300));
+            },
         },
         seen("app.pin", Latency, |fake| {
             let four: Vec<_> = (0..4).map(|thread| (100 + thread, 95, "0-3")).collect();
             fake.threads(&four);
+            (100..104).for_each(|thread| fake.moved(thread, 500));
         }),
         set("app.nofile", Connections, |fake| {
             fake.write(
@@ -149,6 +182,7 @@ fn of_the_machine() -> Vec<Cause> {
             );
         }),
         set("cpu.audit", Throughput, |fake| fake.program(60, "auditd")),
+        set("cpu.audit", Throughput, |fake| fake.write("velodrome/audit-rules", "exit always\n")),
         set("cpu.clocksource", Latency, |fake| {
             fake.write("sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet")
         }),
@@ -173,126 +207,7 @@ fn of_the_machine() -> Vec<Cause> {
         set("vm.thp", Latency, |fake| {
             fake.write("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never")
         }),
-        set("vm.pressure", Latency, |fake| {
-            fake.write("proc/pressure/memory", "some avg10=9.00 avg60=12.00\n")
-        }),
-    ]
-}
-
-fn of_devices_and_sockets() -> Vec<Cause> {
-    vec![
-        set("net.irq", Throughput, |fake| {
-            for queue in 0..4 {
-                fake.write(&format!("proc/irq/{}/effective_affinity_list", 40 + queue), "0");
-            }
-        }),
-        set("net.xps", Throughput, |fake| {
-            for queue in 0..4 {
-                fake.write(&format!("sys/class/net/eth0/queues/tx-{queue}/xps_cpus"), "0");
-            }
-        }),
-        set("net.rps-twice", Throughput, |fake| {
-            fake.write("sys/class/net/eth0/queues/rx-0/rps_cpus", "f")
-        }),
-        set("net.rps", Throughput, Fake::one_queue),
-        set("net.irqbalance", Latency, |fake| fake.program(70, "irqbalance")),
-        seen("net.budget", Latency, |fake| {
-            fake.write("proc/net/softnet_stat", "00000001 00000020 00000000\n")
-        }),
-        set("net.queues", Throughput, |fake| fake.device(&[("queues", "2"), ("queues-most", "8")])),
-        set("net.coalesce", Throughput, |fake| {
-            fake.device(&[("rx-usecs", "0"), ("adaptive-rx", "off")])
-        }),
-        set("net.rings", Latency, |fake| {
-            fake.device(&[("rx-ring", "256")]);
-            fake.write("sys/class/net/eth0/statistics/rx_missed_errors", "77");
-        }),
-        set("net.gro", Throughput, |fake| fake.device(&[("gro", "on")])),
-        set("net.lro", Latency, |fake| fake.device(&[("lro", "on")])),
-        set("net.busy", Latency, |fake| fake.sysctl("net/core/busy_poll", "0")),
-        set("stack.somaxconn", Latency, |fake| fake.sysctl("net/core/somaxconn", "128")),
-        seen("stack.somaxconn", Latency, |fake| {
-            fake.netstat(&[("ListenOverflows", 300), ("ListenDrops", 300)])
-        }),
-        seen("stack.synbacklog", Latency, |fake| fake.netstat(&[("TCPReqQFullDrop", 40)])),
-        set("stack.ports", Connections, |fake| {
-            fake.write("proc/net/sockstat", "TCP: inuse 10 orphan 0 tw 27000 alloc 10 mem 1\n");
-        }),
-        set("stack.tcpmem", Connections, |fake| {
-            fake.write("proc/net/sockstat", "TCP: inuse 10 orphan 0 tw 0 alloc 10 mem 190000\n");
-        }),
-        set("stack.file", Connections, |fake| fake.sysctl("fs/file-nr", "950000\t0\t1000000")),
-    ]
-}
-
-fn of_connections() -> Vec<Cause> {
-    vec![
-        set("app.reuseport", Throughput, |fake| fake.sockets(15, 0, 4096)),
-        set("app.nodelay", Latency, |fake| fake.sockets(0, 3, 4096)),
-        set("app.backlog", Connections, |fake| fake.sockets(0, 0, 10)),
-        set("app.irq-suspend", Throughput, Fake::polled),
-        seen("app.wakeups", Throughput, |fake| fake.woken(61_000)),
-        set("app.sched", Latency, |fake| fake.politeness(10, 0)),
-        set("app.sched", Latency, |fake| fake.politeness(0, 5)),
-        set("app.thp", Load::Density, |fake| {
-            fake.write("proc/100/smaps_rollup", "Rss: 900000 kB\nAnonHugePages: 800000 kB\n")
-        }),
-        Cause {
-            check: "cpu.smt",
-            load: Latency,
-            plant: |fake| {
-                for (cpu, core) in ["0-1", "0-1", "2-3", "2-3"].iter().enumerate() {
-                    let list =
-                        format!("sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-                    fake.write(&list, core);
-                }
-            },
-            happens: |fake| fake.threads(&[(100, 95, "0"), (101, 95, "1")]),
-        },
-        set("cpu.isol", Throughput, |fake| {
-            fake.write("sys/devices/system/cpu/isolated", "2-3");
-            for thread in [102, 103] {
-                let path = format!("proc/100/task/{thread}/status");
-                fake.write(&path, "Cpus_allowed_list:\t0-1\n");
-            }
-        }),
-        set("cpu.kernel", Throughput, |fake| fake.sysctl("kernel/osrelease", "5.10.0-28-amd64")),
-        seen("vm.minfree", Latency, |fake| fake.vmstat(&[("allocstall_normal", 40)])),
-        set("vm.dirty", Latency, |fake| fake.vmstat(&[("nr_dirty", 950)])),
-        set("vm.hugepages", Load::Density, |fake| {
-            fake.write(
-                "proc/meminfo",
-                "MemTotal: 8000000 kB\nHugePages_Total: 512\nHugePages_Free: 512\nHugepagesize: 2048 kB\n",
-            )
-        }),
-        seen("net.softirq", Throughput, |fake| fake.packets([60, 0, 0, 0])),
-        seen("net.rss", Throughput, |fake| fake.queues([90_000, 5_000, 5_000, 5_000], 0)),
-        seen("net.allowance", Throughput, |fake| fake.queues([0; 4], 40)),
-        set("net.threaded", Throughput, |fake| fake.write("sys/class/net/eth0/threaded", "1")),
-        set("net.rfs", Throughput, |fake| fake.sysctl("net/core/rps_sock_flow_entries", "32768")),
-        set("net.arfs", Throughput, Fake::flows_steered_by_kernel),
-        set("net.defer", Latency, |fake| {
-            fake.write("sys/class/net/eth0/gro_flush_timeout", "2000000")
-        }),
-        set("app.fastopen", Latency, |fake| fake.sysctl("net/ipv4/tcp_fastopen", "1")),
-        Cause {
-            check: "app.nopool",
-            load: Throughput,
-            plant: |fake| fake.pool(),
-            happens: |fake| {
-                fake.threads(
-                    &[0, 1, 2, 3].map(|at| (100 + at, 90, ["0", "1", "2", "3"][at as usize])),
-                )
-            },
-        },
-        set("net.tso", Throughput, |fake| fake.device(&[("tso", "off")])),
-        set("net.gso", Throughput, |fake| fake.device(&[("gso", "off")])),
-        set("stack.notsent", Connections, |fake| {
-            fake.sysctl("net/ipv4/tcp_notsent_lowat", "4294967295")
-        }),
-        set("stack.rwmem", Connections, |fake| {
-            fake.sysctl("net/ipv4/tcp_rmem", "4096\t4194304\t16777216")
-        }),
+        seen("vm.pressure", Latency, |fake| fake.waited("memory", 120_000)),
     ]
 }
 
@@ -374,9 +289,12 @@ fn a_host_without_files_cannot_be_judged_and_nothing_fails() {
         let mut host = HostReading::of(fake.path(), process);
         host.look_again(1.0);
         let report = audit(&host, Throughput);
-        assert!(
-            report.findings.iter().all(|audited| !matches!(audited.finding, Finding::Costs(..)))
-        );
+        // What cannot be read is never right.
+        let is_judged =
+            |finding: &Finding| matches!(finding, Finding::Costs(..) | Finding::Good(_));
+        let judged = report.findings.iter().filter(|audited| is_judged(&audited.finding));
+        let judged: Vec<_> = judged.map(|one| (one.check.id, one.finding.text())).collect();
+        assert_eq!(judged, [], "{process:?}");
         assert!(tune::to_text(&report).contains("cannot be judged"));
     }
 }

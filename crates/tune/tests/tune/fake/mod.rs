@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 pub(crate) mod poor;
+mod times;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -36,8 +37,9 @@ impl Fake {
             "sockets: used 10\nTCP: inuse 10 orphan 0 tw 3 alloc 10 mem 100\n",
         );
         fake.write("proc/net/softnet_stat", "00000001 00000000 00000000\n");
-        fake.write("proc/pressure/cpu", "some avg10=0.10 avg60=0.00\n");
-        fake.write("proc/pressure/memory", "some avg10=0.00 avg60=0.00\n");
+        for name in ["cpu", "memory", "io"] {
+            fake.waited(name, 1000);
+        }
         fake.write("proc/cmdline", "root=/dev/sda");
         fake.netstat(&[]);
         fake.cpus([(0, 0); 4]);
@@ -70,8 +72,19 @@ impl Fake {
         );
         fake.write("proc/100/cgroup", "0::/app\n");
         fake.write("sys/fs/cgroup/app/cpu.max", "400000 100000\n");
+        fake.write("sys/fs/cgroup/app/cpu.weight", "100\n");
         fake.write("sys/fs/cgroup/app/cpu.stat", "nr_periods 100\nnr_throttled 0\n");
         fake.threads(&[(100, 0, "0"), (101, 0, "1"), (102, 0, "2"), (103, 0, "3")]);
+        fake.watched("events", 40);
+        fake.connections("");
+        fake.write("velodrome/audit-rules", "");
+        fake.write("velodrome/observers", "");
+        fake.write("velodrome/files/100", "50 /var/log/server.log\n");
+        fake.write("velodrome/qdisc-counts", "eth0 pfifo_fast 0: packets 10 drops 0 late 0\n");
+        fake.write("velodrome/lines/proc/100/maps", "300");
+        fake.write("proc/100/timerslack_ns", "50000");
+        fake.write("proc/100/io", "syscr: 10\nsyscw: 10\n");
+        fake.write("sys/kernel/tracing/current_tracer", "nop");
         fake.woken(1000);
         fake
     }
@@ -101,6 +114,7 @@ impl Fake {
             ("net/core/rps_sock_flow_entries", "0"),
             ("fs/file-nr", "2000\t0\t1000000"),
             ("fs/nr_open", "1048576"),
+            ("vm/max_map_count", "65530"),
         ] {
             self.sysctl(name, value);
         }
@@ -178,6 +192,8 @@ impl Fake {
                 &format!("proc/100/task/{thread}/status"),
                 &format!("Cpus_allowed_list:\t{cpus}\n"),
             );
+            self.ran(*thread, ticks * 10, 0);
+            self.moved(*thread, 0);
         }
     }
 
@@ -306,6 +322,11 @@ impl Fake {
         let zeros = |count: usize| vec!["0"; count].join(" ");
         let stat = format!("100 (server) S {} {nice} {} {policy} 0", zeros(15), zeros(21));
         self.write("proc/100/stat", &stat);
+        self.write("proc/100/task/100/stat", &stat);
+    }
+
+    pub(crate) fn remove_directory(&self, path: &str) {
+        std::fs::remove_dir_all(self.root.join(path)).unwrap();
     }
 
     /// Sets the settings of a device: those that cost nothing, except for these.

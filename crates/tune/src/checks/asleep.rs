@@ -1,0 +1,311 @@
+//! What the server's threads wait for instead of working: locks, disks, pipes, the clock.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::check::{Check, Gain, Risk};
+use crate::cpu_wait::CpuWait;
+use crate::finding::{Finding, Percent};
+use crate::host::HostReading;
+use crate::processes::Process;
+use crate::watching::Watched;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "app.lock",
+        title: "threads that wait for one lock",
+        gain: Gain::of(40.0, 40.0, 10.0, 0.0),
+        expected: "the time that they wait, as far as CPUs are idle",
+        risk: Risk::Process,
+        lost: "nothing; it takes a change of the program",
+        why: "Only one thread has a lock; the others sleep until it is free, and each sleep and wake-up costs \
+              some microseconds. More threads only wait longer.",
+        fix: "`velodrome profile --pid PID --locks` shows where. Hold the lock for a shorter time, or give each \
+              thread its own part of the data; for Python, several processes.",
+        source: "futex(2)",
+        judge: locks,
+    },
+    Check {
+        id: "app.stuck",
+        title: "requests that no thread reads",
+        gain: Gain::of(90.0, 90.0, 50.0, 0.0),
+        expected: "everything",
+        risk: Risk::Process,
+        lost: "nothing",
+        why: "Requests wait in sockets while all threads sleep in locks, disks or stops: a deadlock, or a \
+              thread that holds what all others need.",
+        fix: "`velodrome profile --pid PID --off-cpu` shows where they sleep; `gdb -p PID -batch -ex 'thread \
+              apply all bt'` shows who holds what.",
+        source: "proc_pid_syscall(5)",
+        judge: stuck,
+    },
+    Check {
+        id: "app.disk",
+        title: "threads that wait for a disk",
+        gain: Gain::of(40.0, 50.0, 5.0, 5.0),
+        expected: "the time that they wait",
+        risk: Risk::Process,
+        lost: "with fsync, certainty that data survives a power failure",
+        why: "A thread that waits for a disk, in fsync(2) or because a page is not in memory, serves nobody.",
+        fix: "Write logs without fsync, group several records into one, or use a helper thread.",
+        source: "fsync(2); proc_pid_stat(5)",
+        judge: disk,
+    },
+    Check {
+        id: "app.output",
+        title: "output that nobody takes fast enough",
+        gain: Gain::of(50.0, 60.0, 0.0, 0.0),
+        expected: "the time that it waits",
+        risk: Risk::Process,
+        lost: "lines of the log, if it drops them instead of waiting",
+        why: "A pipe holds 64 KiB. When its reader is slow (a log collector, journald, a terminal), the server \
+              sleeps in write(2).",
+        fix: "Log to a file, less, or from a thread of its own; raise the limits of the collector \
+              (`RateLimitBurst=` of journald; docker: `mode=non-blocking`).",
+        source: "pipe(7)",
+        judge: output,
+    },
+    Check {
+        id: "app.sleep",
+        title: "threads that sleep by the clock",
+        gain: Gain::of(30.0, 40.0, 0.0, 0.0),
+        expected: "the time that they sleep",
+        risk: Risk::Process,
+        lost: "nothing; it takes a change of the program",
+        why: "A thread that serves requests and sleeps for a time, for a retry or a pause, serves nobody \
+              meanwhile; the kernel may wake it later than asked (timer slack, 50 us by default).",
+        fix: "Wait for the event itself, with epoll(7); `velodrome profile --pid PID --off-cpu` shows where it \
+              sleeps.",
+        source: "nanosleep(2)",
+        judge: slept,
+    },
+];
+
+/// Waiting threads, on average, from which a lock costs.
+const WAITERS: f64 = 0.3;
+
+/// The calls in which a thread that serves requests waits for them.
+const SERVING: [&str; 3] = ["events", "receive", "read/socket"];
+
+fn is_serving(thread: &Watched) -> bool {
+    SERVING.iter().any(|call| thread.seen_in(call) > 0)
+}
+
+/// A futex that several threads wait for.
+struct Lock {
+    threads: BTreeSet<u32>,
+    /// Threads that wait, on average.
+    waiting: f64,
+    looks: u32,
+}
+
+/// The lock with the most waiting threads. A condition variable, which idle threads of a pool wait for, is none.
+fn lock(host: &HostReading) -> Option<(Lock, BTreeMap<u32, Watched>)> {
+    let all = host.watched();
+    let mut locks: BTreeMap<(u32, &str), Lock> = BTreeMap::new();
+    for (thread, watched) in &all {
+        for (call, count) in &watched.calls {
+            let Some((address, operation)) =
+                call.strip_prefix("futex/").and_then(|rest| rest.split_once('/'))
+            else {
+                continue;
+            };
+            // FUTEX_WAIT, with or without FUTEX_PRIVATE_FLAG: C libraries wait for condition variables with
+            // FUTEX_WAIT_BITSET.
+            let is_mutex = matches!(operation, "0" | "80");
+            let is_global =
+                || is_interpreter(host, watched.process) && woken(host, *thread) > OFTEN;
+            if !(is_mutex || is_global()) {
+                continue;
+            }
+            let lock = locks.entry((watched.process, address)).or_insert_with(|| Lock {
+                threads: BTreeSet::new(),
+                waiting: 0.0,
+                looks: 0,
+            });
+            lock.threads.insert(*thread);
+            lock.waiting += f64::from(*count) / f64::from(watched.looks.max(1));
+            lock.looks = lock.looks.max(watched.looks);
+        }
+    }
+    let found = locks.into_values().filter(|lock| lock.threads.len() > 1);
+    let most = found.max_by(|one, other| one.waiting.total_cmp(&other.waiting))?;
+    (most.waiting >= WAITERS).then(|| (most, all.clone()))
+}
+
+/// Wake-ups of a thread per second from which it takes part in something.
+const OFTEN: f64 = 20.0;
+
+pub(super) fn woken(host: &HostReading, thread: u32) -> f64 {
+    let count = |counters: &crate::counters::Counters| counters.threads.get(&thread)?.wake_ups;
+    match (count(&host.before), count(&host.now), host.seconds) {
+        (Some(before), Some(now), Some(seconds)) => now.saturating_sub(before) as f64 / seconds,
+        _ => 0.0,
+    }
+}
+
+/// Whether a program has a lock for its whole interpreter.
+fn is_interpreter(host: &HostReading, process: u32) -> bool {
+    Process::name(host, process)
+        .is_some_and(|name| name.starts_with("python") || name.starts_with("ruby"))
+}
+
+/// A lock for which threads of the server wait, in words.
+pub(super) fn contended(host: &HostReading) -> Option<String> {
+    let (lock, all) = lock(host)?;
+    let moves = lock.threads.iter().map(|thread| woken(host, *thread)).sum::<f64>();
+    if moves < OFTEN {
+        return None;
+    }
+    let process = lock.threads.first().and_then(|thread| all.get(thread)).map(|one| one.process)?;
+    let whose = if is_interpreter(host, process) { ", that of the interpreter (GIL)" } else { "" };
+    Some(format!(
+        "{:.1} of {} threads wait for one lock{whose} at any time, and were woken {moves:.0} times a second",
+        lock.waiting,
+        lock.threads.len()
+    ))
+}
+
+/// The reason why nothing is known about waits.
+pub(super) fn unseen(host: &HostReading) -> Option<Finding> {
+    if host.process.is_none() {
+        return Some(Finding::unknown(super::NO_PROCESS));
+    }
+    let all = host.watched();
+    if all.values().all(|thread| thread.looks == 0) {
+        return Some(Finding::unknown("needs two readings of the server, and its threads"));
+    }
+    None
+}
+
+/// The same for what is seen in calls, which takes the right to trace the server.
+pub(super) fn uncalled(host: &HostReading) -> Option<Finding> {
+    let is_blind = |all: BTreeMap<u32, Watched>| {
+        all.values().all(|one| one.calls.keys().all(|call| call.starts_with("at/")))
+            && all.values().any(|one| one.looks > one.running + one.stopped)
+    };
+    unseen(host).or_else(|| {
+        let why =
+            "the calls in which its threads sleep may not be seen, or none of them tells anything";
+        is_blind(host.watched()).then(|| Finding::unknown(why))
+    })
+}
+
+fn locks(host: &HostReading) -> Finding {
+    if let Some(finding) = uncalled(host) {
+        return finding;
+    }
+    let (Some(text), Some((lock, _))) = (contended(host), lock(host)) else {
+        return Finding::good("no lock was seen for which threads wait");
+    };
+    let Ok(wait) = CpuWait::of(host) else { return Finding::seen(text, 0.5) };
+    let seconds = host.seconds.unwrap_or(1.0);
+    let run = (wait.run / seconds).max(0.01);
+    let idle = wait.idle(host, |cpu| wait.allowed.contains(cpu)) / seconds;
+    let lost = |more: f64| 100.0 * more / (run + more);
+    Finding::measured(text, Percent::between(lost(lock.waiting.min(idle)), lost(lock.waiting)))
+}
+
+fn stuck(host: &HostReading) -> Finding {
+    if let Some(finding) = uncalled(host) {
+        return finding;
+    }
+    let (Some(before), Some(now)) = (&host.before.sockets, &host.now.sockets) else {
+        return Finding::unknown("its sockets cannot be seen");
+    };
+    let waits = |one: &&crate::tcp::TcpSocket| one.number("received_queue") > 0;
+    let earlier: BTreeSet<_> = before.iter().filter(waits).map(|one| one.key()).collect();
+    let unread = now.iter().filter(waits).filter(|one| earlier.contains(&one.key())).count();
+    if unread == 0 {
+        return Finding::good("no request waited from one reading to the next");
+    }
+    let all = host.watched();
+    let still = |(thread, one): &(&u32, &Watched)| {
+        let asleep: u32 = ["futex/", "sleep", "fsync", "write/", "wait-child", "connect", "at/"]
+            .iter()
+            .map(|call| one.seen_in(call))
+            .sum();
+        asleep >= one.looks && one.looks > 0 && woken(host, **thread) < 1.0
+    };
+    let stuck: Vec<&Watched> = all.iter().filter(still).map(|(_, one)| one).collect();
+    let in_lock = stuck.iter().filter(|one| one.seen_in("futex/") > 0).count();
+    let asleep_by_clock = stuck.iter().filter(|one| one.seen_in("sleep") > 0).count();
+    let text = format!(
+        "{unread} sockets with unread requests the whole time; {} of {} threads did not move: {in_lock} in a \
+         lock, {asleep_by_clock} asleep for a time, {} elsewhere",
+        stuck.len(),
+        all.len(),
+        stuck.len() - in_lock - asleep_by_clock
+    );
+    // The other threads wait for events that only the stuck ones could bring.
+    let is_idle = CpuWait::of(host).is_ok_and(|wait| wait.run < IDLE * host.seconds.unwrap_or(1.0));
+    match stuck.len() * 2 >= all.len() || (is_idle && !stuck.is_empty()) {
+        true => Finding::measured(text, Percent::between(60.0, 100.0)),
+        false => Finding::good(text),
+    }
+}
+
+/// CPU time of a server that does nothing, per second.
+const IDLE: f64 = 0.02;
+
+/// The share of its looks at which a thread was seen in something, of those at which it was that or ran, for the thread
+/// with the most of it; in percent.
+pub(super) fn most(host: &HostReading, seen: impl Fn(&Watched) -> u32) -> (f64, usize) {
+    let all = host.watched();
+    let share = |one: &Watched| {
+        let (seen, working) = (seen(one), one.running.max(1));
+        // Once may be a coincidence.
+        if seen < 2 { 0.0 } else { 100.0 * f64::from(seen) / f64::from(seen + working) }
+    };
+    let shares: Vec<f64> = all.values().filter(|one| one.looks > 0).map(share).collect();
+    let count = shares.iter().filter(|share| **share >= NOTICED).count();
+    (shares.into_iter().fold(0.0, f64::max), count)
+}
+
+/// Share of a thread's time, in percent, from which a wait costs.
+pub(super) const NOTICED: f64 = 5.0;
+
+fn waits(host: &HostReading, what: &str, none: &str, seen: impl Fn(&Watched) -> u32) -> Finding {
+    let (share, count) = most(host, seen);
+    if share < NOTICED {
+        return Finding::good(none);
+    }
+    let text =
+        format!("{count} of its threads {what}, one of them {share:.0} % of its working time");
+    Finding::measured(text, Percent::between(share * 0.7, share))
+}
+
+fn disk(host: &HostReading) -> Finding {
+    if let Some(finding) = unseen(host) {
+        return finding;
+    }
+    waits(host, "wait for a disk", "no thread was seen waiting for a disk", |one| {
+        one.disk.max(one.seen_in("fsync"))
+    })
+}
+
+fn output(host: &HostReading) -> Finding {
+    if let Some(finding) = uncalled(host) {
+        return finding;
+    }
+    waits(
+        host,
+        "sleep in writing to a pipe or terminal",
+        "no thread was seen waiting for output",
+        |one| one.seen_in("write/pipe") + one.seen_in("write/terminal"),
+    )
+}
+
+fn slept(host: &HostReading) -> Finding {
+    if let Some(finding) = uncalled(host) {
+        return finding;
+    }
+    // A thread beside others that does nothing else serves no request.
+    let all = host.watched();
+    let unread = |one: &crate::tcp::TcpSocket| one.number("received_queue") > 0;
+    let is_asked = host.now.sockets.iter().flatten().any(unread);
+    let is_alone =
+        |one: &Watched| all.values().filter(|other| other.process == one.process).count() == 1;
+    waits(host, "sleep by the clock", "no thread that serves was seen asleep", |one| {
+        if is_serving(one) || (is_asked && is_alone(one)) { one.seen_in("sleep") } else { 0 }
+    })
+}

@@ -1,0 +1,149 @@
+//! Limits of the server's control groups, of both versions, and of all groups above them.
+
+use crate::check::{Check, Gain, Risk};
+use crate::cpu_wait::CpuWait;
+use crate::finding::{Finding, Percent};
+use crate::group::{GroupCounts, groups_of};
+use crate::host::HostReading;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "env.quota",
+        title: "a CPU quota",
+        gain: Gain::of(40.0, 60.0, 20.0, 0.0),
+        expected: "no pauses of up to a whole period, 100 ms",
+        risk: Risk::Process,
+        lost: "nothing; only the administrator of the machine can change the quota",
+        why: "When a control group has used its quota, all its threads stop until the next period. With \
+              more threads than the quota has CPUs, that happens early.",
+        fix: "As many workers as the quota has whole CPUs; or request CPUs instead of a quota (cpuset, the \
+              static CPU manager of Kubernetes).",
+        source: "docs.kernel.org, cgroup-v2; kubernetes issue 67577",
+        judge: quota,
+    },
+    Check {
+        id: "env.memory",
+        title: "a memory limit of a control group",
+        gain: Gain::of(20.0, 40.0, 30.0, 20.0),
+        expected: "the time that its threads free pages themselves; at the limit, the end of a program",
+        risk: Risk::Host,
+        lost: "memory of other groups",
+        why: "Above `memory.high` each allocation frees pages first and is slowed down; above `memory.max` a \
+              program is ended. Files that are read and written count as well.",
+        fix: "`MemoryHigh=` and `MemoryMax=` of the unit or slice, `--memory` of a container; or a smaller \
+              server: `[limits]` of Velodrome.",
+        source: "docs.kernel.org, cgroup-v2",
+        judge: memory,
+    },
+    Check {
+        id: "env.pids",
+        title: "a limit of threads and programs",
+        gain: Gain::of(5.0, 5.0, 20.0, 5.0),
+        expected: "a thread or program that cannot be started does no work",
+        risk: Risk::Reversible,
+        lost: "protection against a program that starts others without end",
+        why: "At `pids.max` of a control group a new thread is refused with EAGAIN, like a new program.",
+        fix: "`TasksMax=` of the unit or slice, `--pids-limit` of a container.",
+        source: "docs.kernel.org, cgroup-v2",
+        judge: tasks,
+    },
+];
+
+/// The groups of the server, with their counts before and now; the reason why they are not known.
+fn groups(host: &HostReading) -> Result<Vec<(&String, GroupCounts, &GroupCounts)>, Finding> {
+    let Some(process) = host.process else { return Err(Finding::unknown(super::NO_PROCESS)) };
+    if let Err(why) = groups_of(host, process) {
+        return Err(Finding::unknown(why));
+    }
+    let with_before = |(place, now)| {
+        let before: Option<&GroupCounts> = host.before.groups.get(place);
+        (place, before.cloned().unwrap_or_default(), now)
+    };
+    Ok(host.now.groups.iter().map(with_before).collect())
+}
+
+fn quota(host: &HostReading) -> Finding {
+    let groups = match groups(host) {
+        Ok(groups) => groups,
+        Err(finding) => return finding,
+    };
+    let with = groups.into_iter().filter_map(|(place, before, now)| {
+        let throttled = now.throttled.saturating_sub(before.throttled);
+        let periods = now.periods.saturating_sub(before.periods);
+        Some((throttled, periods, now.quota?, place))
+    });
+    let Some((throttled, periods, quota, place)) = with.max() else {
+        return Finding::good("none of its control groups has one");
+    };
+    let cpus = quota as f64 / 1000.0;
+    if throttled == 0 {
+        return Finding::good(format!(
+            "{cpus:.1} CPUs for {place}, never throttled {}",
+            host.span()
+        ));
+    }
+    let text = format!(
+        "{cpus:.1} CPUs for {place}; throttled in {throttled} of {periods} periods {}",
+        host.span()
+    );
+    match CpuWait::of(host) {
+        Ok(wait) if wait.for_quota > 0.0 => {
+            let lost = wait.lost(wait.for_quota);
+            Finding::measured(text, Percent::between(lost * 0.8, lost))
+        }
+        _ => Finding::seen(text, throttled as f64 / periods.max(1) as f64),
+    }
+}
+
+/// Memory, relative to a limit, from which it costs.
+const NEAR: f64 = 0.95;
+
+fn memory(host: &HostReading) -> Finding {
+    let groups = match groups(host) {
+        Ok(groups) => groups,
+        Err(finding) => return finding,
+    };
+    let mut text = "none of its control groups has one".to_owned();
+    for (place, before, now) in groups {
+        let Some((used, most)) = now.memory else { continue };
+        let met = now.memory_events.saturating_sub(before.memory_events);
+        text = format!("{place} uses {} of {} MiB", used >> 20, most >> 20);
+        let waited = |one: &GroupCounts| one.pressure.get("memory").copied();
+        let stalled =
+            waited(now).zip(waited(&before)).map(|(now, before)| now.saturating_sub(before));
+        if met > 0 && host.seconds.is_some() {
+            let text = format!("{text}, and met the limit {met} times {}", host.span());
+            let share = stalled.zip(host.seconds).map(|(us, seconds)| us as f64 / 1e4 / seconds);
+            return match share {
+                Some(share) => {
+                    Finding::measured(text, Percent::between(share * 0.5, share.max(5.0)))
+                }
+                None => Finding::seen(text, 1.0),
+            };
+        }
+        if used as f64 > most as f64 * NEAR {
+            return Finding::set(text, 0.5);
+        }
+    }
+    Finding::good(text)
+}
+
+fn tasks(host: &HostReading) -> Finding {
+    let groups = match groups(host) {
+        Ok(groups) => groups,
+        Err(finding) => return finding,
+    };
+    let mut text = "none of its control groups has one".to_owned();
+    for (place, before, now) in groups {
+        let Some((used, most)) = now.tasks else { continue };
+        text = format!("{place} has {used} of {most}");
+        let refused = now.refused_tasks.saturating_sub(before.refused_tasks);
+        if refused > 0 && host.seconds.is_some() {
+            return Finding::seen(format!("{text}; {refused} were refused {}", host.span()), 1.0);
+        }
+        if used * 10 >= most * 9 {
+            return Finding::set(text, 1.0);
+        }
+    }
+    Finding::good(text)
+}

@@ -1,0 +1,269 @@
+//! The causes that are planted, each as a shell script after `prelude.sh`.
+
+/// A cause.
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    /// What the host is used for.
+    pub(crate) load: &'static str,
+    /// The programs that the script needs.
+    pub(crate) needs: &'static [&'static str],
+    /// A file or directory that the script needs: a controller of control groups.
+    pub(crate) place: &'static str,
+    pub(crate) script: &'static str,
+    /// The checks of which one has to be first or second.
+    pub(crate) named: &'static [&'static str],
+}
+
+const fn case(name: &'static str, named: &'static [&'static str], script: &'static str) -> Case {
+    Case { name, load: "throughput", needs: &[], place: "/proc", script, named }
+}
+
+impl Case {
+    const fn latency(self) -> Self {
+        Self { load: "latency", ..self }
+    }
+
+    const fn needs(self, needs: &'static [&'static str]) -> Self {
+        Self { needs, ..self }
+    }
+
+    const fn at(self, place: &'static str) -> Self {
+        Self { place, ..self }
+    }
+}
+
+const CPU_GROUPS: &str = "/sys/fs/cgroup/cpu/cpu.shares";
+const TASK_GROUPS: &str = "/sys/fs/cgroup/pids/cgroup.procs";
+const CPU_SETS: &str = "/sys/fs/cgroup/cpuset/cpuset.cpus";
+
+/// The network, and limits of the server.
+pub(crate) const OF_THE_NETWORK: &[Case] = &[
+    case(
+        "rules",
+        &["stack.netfilter"],
+        "{ echo 'table ip filter { chain in { type filter hook input priority 0; policy accept;'
+           i=0; while [ $i -lt 1000 ]; do i=$((i + 1)); echo \"ip saddr 192.0.2.7 tcp dport $((20000 + i)) drop;\"; done
+           echo '}'; echo '}'; } | nft -f -
+         begin $SERVER none 0; load -c 16; audit",
+    )
+    .needs(&["nft"]),
+    case(
+        "shaper",
+        &["net.shaper", "net.loss"],
+        "tc qdisc add dev lo root tbf rate 20mbit burst 70kb limit 80kb
+         begin $SERVER none 0 size=20000; load -c 16; audit",
+    )
+    .latency()
+    .needs(&["tc"]),
+    case(
+        "somaxconn",
+        &["stack.somaxconn"],
+        "echo 4 > /proc/sys/net/core/somaxconn; begin $SERVER compute 500 keep=0; load -c 200 --close; audit",
+    )
+    .latency(),
+    case(
+        "backlog",
+        &["app.backlog"],
+        "begin $SERVER compute 500 keep=0 backlog=2; load -c 200 --close; audit",
+    )
+    .latency(),
+    case(
+        "descriptors",
+        &["app.nofile"],
+        "begin sh -c 'ulimit -n 20; exec \"$SERVER\" none 0'
+         beside python3 -c 'import socket, time
+a = [socket.create_connection((\"127.0.0.1\", 8080)) for _ in range(30)]
+time.sleep(20)'
+         until_true '[ $(ls /proc/$server/fd | wc -l) -ge 20 ]'; audit",
+    )
+    .needs(&["python3"]),
+    case(
+        "nagle",
+        &["app.nodelay"],
+        "begin $SERVER none 0 nodelay=0 pieces=3; load -c 4; audit",
+    )
+    .latency(),
+    case(
+        "send buffer",
+        &["app.sndbuf", "app.sleep"],
+        "begin $SERVER none 0 buffer=4096 size=200000; load -c 16; audit",
+    ),
+    case("keep-alive", &["app.keepalive"], "begin $SERVER none 0 keep=0; load -c 8 --close; audit"),
+    case(
+        "ports",
+        &["stack.ports"],
+        "echo '32768 32867' > /proc/sys/net/ipv4/ip_local_port_range
+         begin $SERVER connect 0; load -c 4; until_true '[ $(wc -l < /proc/net/tcp) -gt 100 ]'; audit",
+    ),
+    case(
+        "packet size",
+        &["net.mtu"],
+        "ip link set lo mtu 1500
+         echo 'table inet f { chain in { type filter hook input priority 0; policy accept; meta length > 900 drop; }; }' | nft -f -
+         begin $SERVER none 0 size=5000; load -c 4; audit",
+    )
+    .latency()
+    .needs(&["nft"]),
+    case(
+        "upstream",
+        &["app.upstream"],
+        "taskset -c 1 $SERVER sleep 100000 port=8081 > /dev/null & pids=$!
+         until_true \"grep -q ':1F91 ' /proc/net/tcp\"
+         begin $SERVER ask 0; load -c 4; audit",
+    )
+    .latency(),
+    case(
+        "tap",
+        &["stack.taps"],
+        "beside python3 -c 'import socket, time
+s = socket.socket(17, 3, 768)
+time.sleep(20)'
+         until_true \"grep -q ' 0003 ' /proc/net/packet\"; begin $SERVER none 0; load -c 4; audit",
+    )
+    .needs(&["python3"]),
+    case(
+        "no selective acknowledgements",
+        &["stack.popular"],
+        "echo 0 > /proc/sys/net/ipv4/tcp_sack; begin $SERVER none 0; load -c 4 --rate 200; audit",
+    )
+    .latency(),
+];
+
+/// CPUs: who has them, and who may use them.
+pub(crate) const OF_CPUS: &[Case] = &[
+    case(
+        "quota",
+        &["env.quota"],
+        "g=/sys/fs/cgroup/cpu/velodrome-planted; mkdir $g; later rmdir $g
+         echo 5000 > $g/cpu.cfs_quota_us; begin $SERVER none 0; echo $server > $g/cgroup.procs
+         load -c 16; audit; kill -9 $server",
+    )
+    .latency()
+    .at(CPU_GROUPS),
+    case(
+        "quota of a group above",
+        &["env.quota"],
+        "g=/sys/fs/cgroup/cpu/velodrome-pod; mkdir $g $g/app; later rmdir $g/app $g
+         echo 5000 > $g/cpu.cfs_quota_us; begin $SERVER none 0; echo $server > $g/app/cgroup.procs
+         load -c 16; audit; kill -9 $server",
+    )
+    .latency()
+    .at(CPU_GROUPS),
+    case(
+        "weight",
+        &["env.weight", "env.neighbours"],
+        "g=/sys/fs/cgroup/cpu/velodrome-light; mkdir $g; later rmdir $g; echo 50 > $g/cpu.shares
+         begin $SERVER none 0; echo $server > $g/cgroup.procs
+         beside taskset -c 0 sh -c 'while :; do :; done'; load -c 16; audit; kill -9 $server",
+    )
+    .latency()
+    .at(CPU_GROUPS),
+    case(
+        "CPU set",
+        &["app.affinity", "app.workers"],
+        "g=/sys/fs/cgroup/cpuset/velodrome-set; mkdir $g; later rmdir $g
+         echo 0 > $g/cpuset.cpus; echo 0 > $g/cpuset.mems
+         cpus=0-1; begin $SERVER compute 2000 threads=8; echo $server > $g/cgroup.procs
+         load -c 16; audit; kill -9 $server",
+    )
+    .at(CPU_SETS),
+    case(
+        "neighbour",
+        &["env.neighbours"],
+        "begin $SERVER none 0; beside taskset -c 0 sh -c 'while :; do :; done'; load -c 16; audit",
+    )
+    .latency(),
+    case(
+        "nice",
+        &["app.sched", "env.neighbours"],
+        "begin nice -n 19 $SERVER none 0; beside taskset -c 0 sh -c 'while :; do :; done'; load -c 16; audit",
+    )
+    .latency(),
+    case(
+        "affinity",
+        &["app.affinity", "app.workers"],
+        "begin $SERVER compute 2000 threads=8; load -c 16; audit",
+    ),
+    case(
+        "workers of a master",
+        &["app.workers", "app.affinity"],
+        "begin $SERVER compute 2000 processes=4; load -c 16; audit",
+    )
+    .latency(),
+];
+
+/// What a server does, and who does something to it.
+pub(crate) const OF_PROGRAMS: &[Case] = &[
+    case("filter", &["app.seccomp"], "begin $SERVER filter 400; load -c 16; audit"),
+    case(
+        "tracer",
+        &["app.tracer"],
+        "begin $SERVER none 0; beside strace -f -e trace=none -o /dev/null -p $server
+         until_true '! grep -q \"TracerPid:.0\" /proc/$server/status'; load -c 16; audit",
+    )
+    .needs(&["strace"]),
+    case(
+        "stopped",
+        &["app.stopped"],
+        "begin $SERVER none 0; load -c 16
+         beside sh -c \"while :; do kill -STOP $server; sleep 0.4; kill -CONT $server; sleep 0.3; done\"; audit",
+    )
+    .latency(),
+    case(
+        "sampler",
+        &["obs.perf"],
+        "begin $SERVER none 0; beside \"$PROGRAM\" profile --pid $server -d 20s -F 9999
+         until_true 'ls -l /proc/[0-9]*/fd 2> /dev/null | grep -q perf_event'; load -c 16; audit",
+    ),
+    case("mappings", &["app.maps"], "begin $SERVER map 200; load -c 16; audit"),
+    case("sync", &["app.disk"], "begin $SERVER sync 0 log=$DISK/planted.log; load -c 16; audit; rm $DISK/planted.log").latency(),
+    case(
+        "full disk",
+        &["app.disk-full"],
+        "mkdir full; mount -t tmpfs -o size=64k planted full; later umount full
+         head -c 100000 /dev/zero > full/x 2> /dev/null
+         begin $SERVER log 20 log=full/log; load -c 16; audit; kill -9 $server",
+    ),
+    case("lock", &["app.lock"], "cpus=0-1; begin $SERVER lock 2000 threads=4; load -c 16; audit"),
+    case("page faults", &["app.faults"], "begin $SERVER fault 1000; load -c 16; audit"),
+    case("programs", &["app.children"], "begin $SERVER start 0; load -c 16; audit"),
+    case("leak", &["app.leak", "app.faults"], "begin $SERVER leak 20; load -c 4; audit"),
+    case(
+        "pipe",
+        &["app.output"],
+        "mkfifo own.fifo; beside python3 -c 'import os, time
+f = os.open(\"own.fifo\", os.O_RDONLY)
+while os.read(f, 5000): time.sleep(0.05)'
+         log=own.fifo; begin $SERVER log 1; load -c 8; audit",
+    )
+    .latency()
+    .needs(&["python3"]),
+    case("stuck", &["app.stuck"], "begin $SERVER stuck 30000000 threads=8; load -c 16; audit").latency(),
+    case("sleep", &["app.sleep"], "begin $SERVER sleep 5000; load -c 4; audit").latency(),
+    case("timer slack", &["app.slack"], "begin $SERVER none 0 slack_us=20000; load -c 4 --rate 200; audit")
+        .latency(),
+    case(
+        "number of threads",
+        &["env.pids"],
+        "g=/sys/fs/cgroup/pids/velodrome-few; mkdir $g; later rmdir $g
+         begin $SERVER thread 1; echo 1 > $g/pids.max; echo $server > $g/cgroup.procs
+         load -c 4; audit; kill -9 $server",
+    )
+    .at(TASK_GROUPS),
+    case(
+        "lock of an interpreter",
+        &["app.lock", "app.workers"],
+        "cat > threads.py <<'END'
+import socket, threading
+def serve(connection):
+    while connection.recv(4096):
+        sum(range(40000))
+        connection.sendall(b'HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok')
+listener = socket.create_server(('127.0.0.1', 8080))
+while True:
+    threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+END
+         cpus=0-1; begin python3 threads.py; load -c 8; audit",
+    )
+    .needs(&["python3"]),
+];

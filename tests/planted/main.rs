@@ -1,0 +1,181 @@
+//! Goal: `velodrome tune audit` names the cause why a real server on this host is slow first or second, and nothing
+//! false where nothing is planted. Method: a server in C that does one thing wrong (`server.c`), or settings of a
+//! network namespace and of control groups of its own, under load from the generator; the audit looks from outside.
+//!
+//! Alone on the host: other tests would be neighbours of each server. What other programs of the host do is no planted
+//! cause, and is left out of the ranks.
+#![expect(clippy::print_stdout, reason = "what is skipped has to be seen")]
+#![expect(clippy::disallowed_types, reason = "a test has files and a lock of its own")]
+#![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+mod cases;
+#[path = "../server/directory.rs"]
+#[allow(dead_code, reason = "each program uses a part of it")]
+mod directory;
+#[path = "../server/patience.rs"]
+#[allow(dead_code, reason = "each program uses a part of it")]
+mod patience;
+
+use std::process::{Command, Output};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use cases::{Case, OF_CPUS, OF_PROGRAMS, OF_THE_NETWORK};
+use directory::Directory;
+use patience::pace;
+use serde_json::Value;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_velodrome");
+
+/// Findings about other programs of the host, and about settings of the whole host: they are true, and not planted.
+const OF_THE_HOST: [&str; 4] = ["env.neighbours", "env.steal", "env.disk", "cpu.mitigations"];
+
+/// The server, built once.
+fn server() -> Option<&'static Directory> {
+    static BUILT: OnceLock<Option<Directory>> = OnceLock::new();
+    let build = || {
+        let place = Directory::new();
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/planted/server.c");
+        let mut compiler = Command::new("cc");
+        compiler.args(["-O2", "-g", "-fno-omit-frame-pointer", "-pthread", "-o"]);
+        let built = compiler.arg(place.join("server")).arg(source).status();
+        built.is_ok_and(|status| status.success()).then_some(place)
+    };
+    BUILT.get_or_init(build).as_ref()
+}
+
+/// The reason why a case cannot be run here.
+fn hindrance(case: &Case) -> Option<String> {
+    let works = |words: &[&str]| {
+        let output = Command::new(words[0]).args(&words[1..]).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    if !works(&["unshare", "--net", "--mount", "true"]) {
+        return Some("no network namespace can be made here".to_owned());
+    }
+    if !works(&["taskset", "-c", "1", "true"]) {
+        return Some("it needs a second CPU".to_owned());
+    }
+    if !std::path::Path::new(case.place).exists() {
+        return Some(format!("{} is not there", case.place));
+    }
+    let is_missing =
+        |name: &&&str| !works(&["sh", "-c", &format!("PATH=$PATH:/usr/sbin command -v {name}")]);
+    case.needs.iter().find(is_missing).map(|name| format!("{name} is not installed"))
+}
+
+fn planted(case: &Case, place: &Directory, server: &Directory) -> Output {
+    let script = format!("{}\n{}\n", include_str!("prelude.sh"), case.script);
+    let home = format!("/proc/{}/ns/net", std::process::id());
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut command = Command::new("unshare");
+    command.args(["--net", "--mount", "sh", "-c", &script]).current_dir(place.path());
+    command.env("PROGRAM", PROGRAM).env("SERVER", server.join("server"));
+    // The temporary directory may be in memory.
+    command.env("DISK", env!("CARGO_TARGET_TMPDIR"));
+    command.env("HOME_NETWORK", home).env("LOAD", case.load);
+    command.env("PATH", format!("{path}:/usr/sbin:/sbin")).output().unwrap()
+}
+
+/// Ticks of all CPUs, and those in which one was idle.
+fn ticks() -> (u64, u64) {
+    let text = std::fs::read_to_string("/proc/stat").unwrap();
+    let line = text.lines().next().unwrap();
+    let numbers: Vec<u64> =
+        line.split_whitespace().skip(1).filter_map(|word| word.parse().ok()).collect();
+    (numbers.iter().take(8).sum(), numbers[3] + numbers[4])
+}
+
+/// How long the host is looked at, to see whether it is quiet.
+const LOOK: Duration = Duration::from_millis(300);
+
+/// Share of the CPUs that other programs may use.
+const QUIET: f64 = 0.2;
+
+/// Whether nobody else uses the host: a planted cause is one of several otherwise.
+fn is_quiet() -> bool {
+    let before = ticks();
+    // Not a wait for a condition: the share of this time is what is asked for.
+    pace(LOOK);
+    let now = ticks();
+    let (all, idle) = (now.0 - before.0, now.1 - before.1);
+    (all - idle) as f64 <= QUIET * all as f64
+}
+
+/// Runs the cases; panics with those that were not named.
+fn run(test: &str, cases: &[Case]) {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(server) = server() else {
+        println!("SKIPPED {test}: there is no C compiler");
+        return;
+    };
+    let mut missed = Vec::new();
+    for case in cases {
+        let busy = || (!is_quiet()).then(|| "other programs use the host".to_owned());
+        if let Some(why) = hindrance(case).or_else(busy) {
+            println!("SKIPPED {test}, {}: {why}", case.name);
+            continue;
+        }
+        let place = Directory::new();
+        let output = planted(case, &place, server);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let Ok(report) = serde_json::from_str::<Value>(&text) else {
+            missed.push(format!(
+                "{}: {text}{}",
+                case.name,
+                String::from_utf8_lossy(&output.stderr)
+            ));
+            continue;
+        };
+        let costs = costs(&report, case);
+        let rank = costs.iter().position(|(id, _)| case.named.contains(&&**id));
+        let line = format!("planted {:28} {rank:?} {}", case.name, told(&costs));
+        println!("{line}");
+        match rank {
+            Some(0 | 1) => {}
+            _ if !is_quiet() => {
+                println!(
+                    "SKIPPED {test}, {}: other programs have begun to use the host",
+                    case.name
+                );
+            }
+            _ => missed.push(line),
+        }
+    }
+    assert!(missed.is_empty(), "not named first or second:\n{}", missed.join("\n"));
+}
+
+/// The checks that cost, in their order, each with what was found; without what other programs of the host do.
+fn costs(report: &Value, case: &Case) -> Vec<(String, String)> {
+    let checks = report["checks"].as_array().unwrap().iter();
+    let costly = checks.filter(|check| check["state"] == "seen" || check["state"] == "set");
+    let text = |check: &Value| {
+        let id = check["id"].as_str().unwrap().to_owned();
+        let (price, found) = (&check["worth_range"], &check["found"]);
+        (id, format!("{price} {}: {found}", check["price"]))
+    };
+    let is_meant =
+        |(id, _): &(String, String)| !OF_THE_HOST.contains(&&**id) || case.named.contains(&&**id);
+    costly.map(text).filter(is_meant).collect()
+}
+
+fn told(costs: &[(String, String)]) -> String {
+    costs.iter().take(4).map(|(id, found)| format!("\n    {id} {found}")).collect()
+}
+
+#[test]
+fn causes_in_the_network_are_named() {
+    run("causes_in_the_network_are_named", OF_THE_NETWORK);
+}
+
+#[test]
+fn causes_at_the_cpus_are_named() {
+    run("causes_at_the_cpus_are_named", OF_CPUS);
+}
+
+#[test]
+fn causes_in_programs_are_named() {
+    run("causes_in_programs_are_named", OF_PROGRAMS);
+}
