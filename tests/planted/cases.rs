@@ -216,7 +216,6 @@ pub(crate) const OF_PROGRAMS: &[Case] = &[
          until_true 'ls -l /proc/[0-9]*/fd 2> /dev/null | grep -q perf_event'; load -c 16; audit",
     ),
     case("mappings", &["app.maps"], "begin $SERVER map 200; load -c 16; audit"),
-    case("sync", &["app.disk"], "begin $SERVER sync 0 log=$DISK/planted.log; load -c 16; audit; rm $DISK/planted.log").latency(),
     case(
         "full disk",
         &["app.disk-full"],

@@ -72,8 +72,6 @@ fn planted(case: &Case, place: &Directory, server: &Directory) -> Output {
     let mut command = Command::new("unshare");
     command.args(["--net", "--mount", "sh", "-c", &script]).current_dir(place.path());
     command.env("PROGRAM", PROGRAM).env("SERVER", server.join("server"));
-    // The temporary directory may be in memory.
-    command.env("DISK", env!("CARGO_TARGET_TMPDIR"));
     command.env("HOME_NETWORK", home).env("LOAD", case.load);
     command.env("PATH", format!("{path}:/usr/sbin:/sbin")).output().unwrap()
 }

@@ -70,10 +70,6 @@ static void lock_and_sleep(void) {
 
 static void sleep_by_clock(void) { pause_us(amount); }
 
-static void sync_log(void) {
-    if (write(log_file, "GET / 200\n", 10) < 0 || fsync(log_file) < 0) return;
-}
-
 static void write_log(void) {
     static const char line[512] = "GET / 200";
     for (long count = 0; count < amount; count++)
@@ -140,7 +136,7 @@ static void connect_and_keep(void) {
 
 static const struct { const char *name; void (*commit)(void); } sins[] = {
     {"none", nothing}, {"compute", compute}, {"lock", lock_and_compute}, {"stuck", lock_and_sleep},
-    {"sleep", sleep_by_clock}, {"sync", sync_log}, {"log", write_log}, {"fault", touch_new_memory},
+    {"sleep", sleep_by_clock}, {"log", write_log}, {"fault", touch_new_memory},
     {"map", map_and_forget}, {"leak", leak}, {"start", start_program}, {"thread", start_threads}, {"ask", ask},
     {"connect", connect_and_keep}, {"filter", nothing},
 };
