@@ -91,7 +91,7 @@ impl<'a> Streams<'a> {
     }
 
     /// Lets go of a stream. Its process is closed with reason
-    /// [`CloseReason::Failed`](crate::service::CloseReason::Failed), like one whose peer resets the connection; output
+    /// [`CloseReason::Failed`], like one whose peer resets the connection; output
     /// that was not taken is lost.
     pub fn reset(&mut self, stream: StreamId) {
         if self.carriage(stream).is_some() {

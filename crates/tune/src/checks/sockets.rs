@@ -197,10 +197,18 @@ fn handshakes(host: &HostReading) -> Finding {
     let drops = ["TcpExt.TCPReqQFullDrop", "TcpExt.TCPReqQFullDoCookies"];
     let dropped: u64 =
         drops.iter().filter_map(|name| host.moved(|counters| counters.network(name))).sum();
+    let most = host.sysctl("net.ipv4.tcp_max_syn_backlog");
     if dropped > 0 && host.seconds.is_some() {
-        return Finding::seen(format!("the queue was full {dropped} times {}", host.span()), 1.0);
+        let full = format!("the queue was full {dropped} times {}", host.span());
+        // It has no more room than the accept queue (tcp_conn_request in the kernel's net/ipv4/tcp_input.c).
+        return match accept_queue(host).map(|queue| queue.room) {
+            Some(room) if most.is_none_or(|most| room < most) => Finding::good(format!(
+                "{full}, because a listener has room for {room}: see app.backlog and stack.somaxconn"
+            )),
+            _ => Finding::seen(full, 1.0),
+        };
     }
-    match host.sysctl("net.ipv4.tcp_max_syn_backlog") {
+    match most {
         None => Finding::unknown("net.ipv4.tcp_max_syn_backlog cannot be read"),
         Some(most) if most < 512 => {
             Finding::set(format!("net.ipv4.tcp_max_syn_backlog is {most}"), 0.5)
