@@ -95,7 +95,7 @@ impl Stood {
         self.sleepers.iter().map(|sleeper| (sleeper, met(sleeper))).collect()
     }
 
-    /// What is worth saying, worst first.
+    /// The findings, worst first.
     pub(super) fn remarks(&self, names: &SymbolNames) -> Vec<String> {
         let mut remarks = self.locks(names);
         let Standing { looks, stopped, traced, deaf, now, .. } = &self.standing;
@@ -196,7 +196,7 @@ impl Stood {
     }
 }
 
-/// What a thread waits for: its system call is known, and the kernel's frames tell the cause.
+/// The reason why a thread waits: its system call is known, and the kernel's frames tell the cause.
 fn kind_of(state: &ThreadState, frames: &[Frame]) -> String {
     match state.letter {
         'T' | 't' => wait_of(frames),

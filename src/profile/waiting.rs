@@ -1,4 +1,4 @@
-//! What a program waits for: its threads off the CPU.
+//! The waits of a program: its threads off the CPU.
 //!
 //! Owns the text of that view, and that pools which wait for work are set aside.
 

@@ -33,7 +33,7 @@ pub(super) struct WayBack {
     behind: u64,
 }
 
-/// What exists where systemd runs the host.
+/// A directory that exists where systemd runs the host.
 const SYSTEMD: &str = "/run/systemd/system";
 
 /// Starts the process: as a unit of systemd where that is possible, because a host may end all programs of a session

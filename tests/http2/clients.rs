@@ -12,7 +12,7 @@ const CONFIG: &str = "[[route]]\npath = \"/echo\"\nmodule = \"echo\"\n";
 
 const ECHO: &str = "return function(request) return request.body end";
 
-/// What each client prints: the protocol, the file, the length of the echo, the files that came at once.
+/// The output of each client: the protocol, the file, the length of the echo, the files that came at once.
 const TOLD: &str = "2 a 300000 100\n";
 
 const PYTHON: &str = "import asyncio, ssl, sys, httpx

@@ -67,7 +67,7 @@ fn every_case_of_h2spec_passes() {
     server.reaches("/connections", 0);
 }
 
-/// What a program printed, whether it succeeded or not.
+/// The output of a program, whether it succeeded or not.
 fn printed_by_any(command: &mut Command) -> String {
     let output = run(command);
     if output.status.success() {

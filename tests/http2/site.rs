@@ -45,7 +45,7 @@ pub(crate) fn options() -> Options {
     }
 }
 
-/// What clients that send frames know of a server: `{file}` is this path.
+/// The facts about a server for clients that send frames: `{file}` is this path.
 pub(crate) fn target(server: &Server, file: &str) -> FrameTarget {
     let tested = TestedServer::new(server.address()).with(Capability::File, file);
     FrameTarget::learn(&tested, &options())

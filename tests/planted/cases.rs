@@ -3,7 +3,7 @@
 /// A cause.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
-    /// What the host is used for.
+    /// The use of the host.
     pub(crate) load: &'static str,
     /// The programs that the script needs.
     pub(crate) needs: &'static [&'static str],
@@ -192,7 +192,7 @@ pub(crate) const OF_CPUS: &[Case] = &[
     .latency(),
 ];
 
-/// What a server does, and who does something to it.
+/// The work of a server, and the program that disturbs it.
 pub(crate) const OF_PROGRAMS: &[Case] = &[
     case("filter", &["app.seccomp"], "begin $SERVER filter 400; load -c 16; audit"),
     case(

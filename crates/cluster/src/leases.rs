@@ -51,7 +51,7 @@ struct Lease {
 pub(crate) struct Leases {
     wanted: BTreeMap<String, Lease>,
     last: u64,
-    /// What a message says of its holder.
+    /// The text of a message of this holder.
     holder: String,
 }
 
@@ -280,7 +280,7 @@ mod tests {
             self.leases.want(names, &mut self.speech, &self.subjects, 0);
         }
 
-        /// What is asked at this time: a word, and the number of the condition.
+        /// The request at this time: a word, and the number of the condition.
         fn asks(&mut self, now_ms: u64) -> String {
             self.leases.let_go(now_ms);
             self.leases.ask(&mut self.speech, &self.subjects, |_| true, now_ms);

@@ -16,7 +16,7 @@ pub(crate) struct Facts {
     content: Option<Vec<u8>>,
     etag: Option<String>,
     last_modified: Option<String>,
-    /// What an HTTP/2 server announced, by placeholder.
+    /// The settings that an HTTP/2 server announced, by placeholder.
     announced: BTreeMap<String, String>,
 }
 

@@ -1,4 +1,4 @@
-//! What a program's file says about its code: where each part lies in memory, and how the caller of each function is
+//! The code of a program in its file: where each part lies in memory, and how the caller of each function is
 //! found (`.eh_frame`, `.eh_frame_hdr`; Linux Standard Base, 10.6).
 //!
 //! Owns the reading of ELF files. Knows no process.

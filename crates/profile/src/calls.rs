@@ -126,7 +126,7 @@ const WORTH_RATE: f64 = 1.0;
 /// The same of a file that is not there: programs look at several places when they start.
 const MISSING_RATE: f64 = 500.0;
 
-/// What the errors of calls indicate, the most frequent first.
+/// The causes that errors of calls indicate, the most frequent first.
 #[must_use]
 pub fn call_remarks(pairs: &Pairs, seconds: f64) -> Vec<String> {
     let sums = sums(pairs);

@@ -11,11 +11,11 @@ use blazesym::symbolize::{Input, Symbolized, Symbolizer};
 use crate::fold::Frame;
 use crate::mappings::{self, Mapping};
 
-/// What was seen of the processes of a recording.
+/// The processes of a recording.
 #[derive(Clone, Debug, Default)]
 pub struct SeenProcesses(pub(crate) BTreeMap<u32, SeenProcess>);
 
-/// What was seen of one.
+/// One of them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SeenProcess {
     pub(crate) name: String,

@@ -53,7 +53,7 @@ pub fn difference_graph(before: &Folded, after: &Folded, title: &str) -> String 
     page(&tree(after, Some(before)), CountUnit::Samples, &head, Some(total))
 }
 
-/// What a page says above its graph.
+/// The texts above the graph of a page.
 struct Head<'h> {
     title: &'h str,
     remarks: &'h [String],

@@ -16,7 +16,7 @@ pub struct Hint {
     pub cause: Cause,
 }
 
-/// What a function indicates.
+/// The cause that a function indicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// A check of the tuner, by its name.

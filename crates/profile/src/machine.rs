@@ -12,7 +12,7 @@ use crate::fold::{Folded, Frame, Mode};
 #[derive(Clone, Debug, Default)]
 pub struct CpuActivity(BTreeMap<u32, Vec<u64>>);
 
-/// What a CPU does, and the places of its ticks.
+/// The activities of a CPU, and the places of their ticks.
 const PARTS: [(&str, &[usize]); 5] = [
     ("programs", &[0, 1]),
     ("their kernel", &[2]),

@@ -1,4 +1,4 @@
-//! What a process has mapped: which file is at which address.
+//! The mappings of a process: which file is at which address.
 //!
 //! Owns the format of `/proc/PID/maps` (proc_pid_maps(5)) and the paths by which a mapped file can be opened from
 //! here. Opens none.

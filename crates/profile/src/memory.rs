@@ -93,7 +93,7 @@ impl MemoryLooks {
         text
     }
 
-    /// What is worth saying: memory that grows in every part of the time, and mappings near the kernel's limit.
+    /// The findings: memory that grows in every part of the time, and mappings near the kernel's limit.
     #[must_use]
     pub fn remarks(&self, mappings_max: Option<u64>) -> Vec<String> {
         let mut remarks = Vec::new();

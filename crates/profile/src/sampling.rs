@@ -32,7 +32,7 @@ pub struct TakenSamples {
     pub lost: u64,
     /// Which counter was used, and what is missing, in words.
     pub remarks: Vec<String>,
-    /// What was seen of the processes, for the names of those that have ended.
+    /// The processes that were seen, for the names of those that have ended.
     pub processes: SeenProcesses,
     /// Samples whose time is kept.
     timed: usize,

@@ -1,4 +1,4 @@
-//! What is recorded: the threads of a process, of it and its children, or all CPUs of the machine.
+//! The threads that are recorded: the threads of a process, of it and its children, or all CPUs of the machine.
 //!
 //! Owns which threads those are, including new ones, and that frames are unwound where stacks were copied.
 
@@ -14,7 +14,7 @@ use crate::processes::{threads_of, tree_of};
 use crate::record::{BehindChain, Record, Sample, read};
 use crate::unwinding::Unwinding;
 
-/// What is looked at.
+/// The target of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The threads of one process.
@@ -100,7 +100,7 @@ impl Threads {
         }
     }
 
-    /// What was seen of the processes whose stacks were copied.
+    /// The processes that were seen and whose stacks were copied.
     pub(crate) fn seen(&self) -> SeenProcesses {
         self.unwinding.seen()
     }

@@ -79,7 +79,7 @@ impl Unwinding {
         }
     }
 
-    /// What was seen of the processes.
+    /// The processes that were seen.
     pub(crate) fn seen(&self) -> SeenProcesses {
         let seen = |program: &Program| {
             let (name, mappings) = (program.name.clone(), program.mappings.clone());

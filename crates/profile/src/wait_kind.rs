@@ -65,7 +65,7 @@ const LOCKS: [&str; 7] =
 const IDLE_PART: f64 = 0.9;
 const IDLE_MEAN_NS: f64 = 50e6;
 
-/// What a stack waits for: the system call and the cause, or the kernel function outside of a system call.
+/// The reason why a stack waits: the system call and the cause, or the kernel function outside of a system call.
 #[must_use]
 pub fn wait_of(stack: &[Frame]) -> String {
     let call = |frame: &'_ Frame| {

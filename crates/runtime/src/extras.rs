@@ -52,7 +52,7 @@ pub(crate) struct Extra {
 
 /// A stream, and its places in lists.
 struct Stream {
-    /// What its carrier calls it.
+    /// The name that its carrier gives it.
     tag: u32,
     carriage: Carriage,
     /// `None` once its carrier has let go of it.

@@ -39,7 +39,7 @@ pub(crate) struct Counters {
     pub(crate) threads: BTreeMap<u32, ServerThread>,
     /// Its control groups and those above them, by directory.
     pub(crate) groups: BTreeMap<String, GroupCounts>,
-    /// What its programs use.
+    /// The use of its programs.
     pub(crate) uses: Uses,
     /// Its TCP sockets; `None` if they cannot be seen.
     pub(crate) sockets: Option<Vec<TcpSocket>>,
@@ -51,7 +51,7 @@ pub(crate) struct Counters {
     pub(crate) devices: BTreeMap<(String, String), u64>,
 }
 
-/// What the programs of the server use.
+/// The use of the server's programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Uses {
     /// Memory of all of them together, in KiB; `None` if it cannot be read.

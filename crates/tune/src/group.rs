@@ -122,7 +122,7 @@ fn place_of(
     }
 }
 
-/// What a group counts. What it does not have is absent.
+/// The counters of a group. Those that it does not have are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GroupCounts {
     /// CPUs that it may use, in thousandths, if it has a quota.

@@ -137,7 +137,7 @@ impl HostReading {
         )
     }
 
-    /// What the server's threads were seen doing, by thread; empty if they were not looked at.
+    /// The activities of the server's threads, by thread; empty if they were not looked at.
     pub(crate) fn watched(&self) -> BTreeMap<u32, Watched> {
         let text = self.process.and_then(|process| self.text(&watching::place(process)));
         Watched::read(&text.unwrap_or_default())

@@ -36,7 +36,7 @@ pub struct JournalEntry {
     pub is_over: bool,
 }
 
-/// What belongs to a change besides the file and its values.
+/// The data of a change besides the file and its values.
 #[derive(Clone, Debug)]
 pub(crate) struct Begun<'a> {
     pub(crate) check: &'a str,

@@ -1,4 +1,4 @@
-//! What the server's threads do between the two readings: they are looked at some dozen times.
+//! The activities of the server's threads between the two readings: they are looked at some dozen times.
 //!
 //! Owns the looks, and the text form of their sums, which is read as a file: a thread, how often it was seen running,
 //! stopped, and waiting for a disk, and the calls in which it slept.
@@ -112,7 +112,7 @@ impl Watched {
 /// The call in which a thread starts a program and waits until that runs.
 pub(crate) const STARTS: &str = "start-child";
 
-/// What a descriptor is for, in a word.
+/// The use of a descriptor, in a word.
 fn kind_of(path: &str) -> &'static str {
     let Ok(about) = std::fs::metadata(path) else { return "unknown" };
     let kind = about.file_type();

@@ -64,7 +64,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     put_tables(Protocol::Two, &columns, OVER_FRAMES.len(), purpose)
 }
 
-/// What the tables are for.
+/// The use of the tables.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
     /// Printed only.

@@ -32,7 +32,7 @@ pub struct RunReport {
     /// The handshakes of encrypted connections; null without any.
     #[serde(default)]
     pub tls: Option<EncryptionReport>,
-    /// What happened to streams of HTTP/2; null if nothing did, and over HTTP/1.1.
+    /// The events of HTTP/2's streams; null if nothing did, and over HTTP/1.1.
     #[serde(default)]
     pub http2: Option<StreamsReport>,
     /// From the time a request was due and a connection free until it was sent.

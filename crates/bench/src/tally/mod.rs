@@ -119,7 +119,7 @@ pub struct Tally {
     pub connections: ConnectionTally,
     /// The handshakes of encrypted ones; `None` before the first.
     pub handshakes: Option<Box<HandshakeTally>>,
-    /// What happened to streams of HTTP/2; `None` before the first such thing.
+    /// The events of HTTP/2's streams; `None` before the first such thing.
     pub streams: Option<Box<StreamTally>>,
     /// Bytes read from sockets, without what encryption adds.
     pub bytes_in: u64,

@@ -1,4 +1,4 @@
-//! What connections did with their time when no answer came of it.
+//! The time of connections from which no answer came.
 
 /// The time that connections spent without waiting for an answer that came, in nanoseconds since
 /// [`Tally::begin`](super::Tally::begin). With the service times it is all the time of all connections that have

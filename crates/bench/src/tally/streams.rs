@@ -1,4 +1,4 @@
-//! What happened to streams of HTTP/2, beyond the outcome of their requests.
+//! The events of HTTP/2's streams, beyond the outcome of their requests.
 //!
 //! Owns these counts. Never decides what was an error: the client does.
 
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::limits::STREAM_ENDS_MAXIMUM;
 
-/// What one thread saw of HTTP/2.
+/// The events that one thread saw.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StreamTally {
     /// The fewest streams that a server allowed on a connection, if that is less than planned.

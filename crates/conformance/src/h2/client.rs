@@ -187,7 +187,7 @@ impl<'f> FrameClient<'f> {
         !self.is_open()
     }
 
-    /// What came on a stream so far.
+    /// The answer on a stream so far.
     pub fn answer(&self, stream: u32) -> Option<&StreamAnswer> {
         self.inbox.answer(stream)
     }

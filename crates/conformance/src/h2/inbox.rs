@@ -38,7 +38,7 @@ pub(super) struct Farewell {
     pub(super) code: u32,
 }
 
-/// What the server sent.
+/// The frames of the server.
 pub(super) struct Inbox {
     consumed: usize,
     frames: usize,
@@ -119,7 +119,7 @@ impl Inbox {
         self.farewell
     }
 
-    /// What came on a stream.
+    /// The answer on a stream.
     pub(super) fn answer(&self, stream: u32) -> Option<&StreamAnswer> {
         self.answers.get(&stream)
     }

@@ -10,7 +10,7 @@ const INITIAL_WINDOW_SIZE: u16 = 4;
 /// SETTINGS_MAX_FRAME_SIZE.
 const MAX_FRAME_SIZE: u16 = 5;
 
-/// What the server may use.
+/// The credit that the server may use.
 #[derive(Clone, Debug)]
 pub(super) struct Ledger {
     opened: BTreeSet<u32>,

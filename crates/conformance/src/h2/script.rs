@@ -59,7 +59,7 @@ impl<'f> Script<'f> {
         Self { facts, ledger: Ledger::new() }
     }
 
-    /// What the client has granted with the lines so far.
+    /// The credit that the client has granted with the lines so far.
     pub(super) fn ledger(&self) -> &Ledger {
         &self.ledger
     }
@@ -296,7 +296,7 @@ fn dependency(word: &str) -> Result<Vec<u8>, String> {
     Ok([&stream.to_be_bytes()[..], &[byte(weight)?]].concat())
 }
 
-/// What every connection begins with: the preface and empty SETTINGS.
+/// The beginning of every connection: the preface and empty SETTINGS.
 pub(super) fn opening() -> Vec<u8> {
     let mut bytes = writer::PREFACE.to_vec();
     write_frame(Head { kind: 4, flags: 0, stream: 0, length: None }, b"", &mut bytes);

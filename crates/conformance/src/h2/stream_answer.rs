@@ -63,7 +63,7 @@ fn status_of(value: &[u8]) -> Result<u16, String> {
     }
 }
 
-/// What came on one stream.
+/// The answer on one stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StreamAnswer {
     interim: Vec<u16>,

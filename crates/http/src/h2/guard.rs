@@ -1,4 +1,4 @@
-//! What a client may cost without being of use.
+//! The budget of a client for frames without being of use.
 //!
 //! Owns the budgets of a connection for frames that are cheap to send: control frames, and streams that end without an
 //! answer. Never looks into a frame.

@@ -179,7 +179,7 @@ impl Http2Connection {
         Ok(())
     }
 
-    /// What is kept of a request.
+    /// The parts of a request that are kept.
     fn hold(&self, head: &KeptHead, after: AfterHead) -> Held {
         let request = head.request();
         let mut held = Held::new(self.peer.window_bytes(), after);

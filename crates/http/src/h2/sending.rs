@@ -1,4 +1,4 @@
-//! What streams have, as frames (RFC 9113, 6.1, 6.2 and 8.1).
+//! The output of streams as frames (RFC 9113, 6.1, 6.2 and 8.1).
 //!
 //! Owns which stream sends next and how much, the end of streams, and when windows are opened for the client. Never
 //! writes a byte of content.
@@ -20,7 +20,7 @@ use crate::limits::{
     H2_SENT_PER_RUN, H2_STREAM_WINDOW_BYTES,
 };
 
-/// What follows a stream that was served.
+/// The next step after a stream was served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Served {
     /// It has ended, or has nothing now, or no window.

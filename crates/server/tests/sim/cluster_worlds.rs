@@ -45,7 +45,7 @@ struct Play {
     members: Vec<Member>,
     left: Vec<Member>,
     truth: Truth,
-    /// What lost streams ever had, by the number of their making: channel, number and text.
+    /// All messages that lost streams ever had, by the number of their making: channel, number and text.
     lost: Vec<BTreeMap<(String, u64), String>>,
     published: u64,
 }

@@ -83,7 +83,7 @@ impl Http2Side {
         }
     }
 
-    /// What is sent next.
+    /// The bytes that are sent next.
     pub(crate) fn take_output(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.output)
     }

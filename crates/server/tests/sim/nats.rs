@@ -31,7 +31,7 @@ struct LinkEnd {
     subscriptions: BTreeMap<u64, String>,
     /// It takes nothing until this time.
     stalled_until_ms: u64,
-    /// What waits for it, in order.
+    /// The texts that wait for it, in order.
     output: VecDeque<Vec<u8>>,
 }
 

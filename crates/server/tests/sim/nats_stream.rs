@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use wire::nats::NatsHeaders;
 
-/// What became of a message.
+/// The fate of a message.
 pub(crate) enum Added {
     /// It has this number; the last one of its subject had that.
     New { number: u64, before: u64 },

@@ -6,7 +6,7 @@ use std::ffi::CString;
 use std::io;
 use std::path::Path;
 
-/// What triggers samples.
+/// The trigger of samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SampleTrigger {
     /// The processor's cycle counter. A virtual machine may not have one.

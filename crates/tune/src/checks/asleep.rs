@@ -1,4 +1,4 @@
-//! What the server's threads wait for instead of working: locks, disks, pipes, the clock.
+//! The waits of the server's threads instead of working: locks, disks, pipes, the clock.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What the server uses up: mappings, memory, page faults, disks; and how late its timers are.
+//! The growth of what the server uses: mappings, memory, page faults, disks; and how late its timers are.
 
 use crate::check::{Check, Gain, Risk};
 use crate::cpu_wait::CpuWait;

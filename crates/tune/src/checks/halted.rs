@@ -1,4 +1,4 @@
-//! Who holds the server up: a stop, a tracer, the programs that it starts itself.
+//! Programs that hold the server up: a stop, a tracer, the programs that it starts itself.
 
 use crate::check::{Check, Gain, Risk};
 use crate::cpu_wait::CpuWait;

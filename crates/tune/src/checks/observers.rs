@@ -1,4 +1,4 @@
-//! Who watches the host or the server, and what that costs: samplers, BPF programs, traces, audit rules.
+//! Observers of the host or the server, and their cost: samplers, BPF programs, traces, audit rules.
 
 use crate::check::{Check, Gain, Risk};
 use crate::finding::{Finding, Percent};

@@ -20,7 +20,7 @@ impl Default for StreamPriority {
 
 impl StreamPriority {
     /// Reads the value of a Priority field, a dictionary (RFC 8941, 3.2) in which the last member of a name counts.
-    /// What cannot be read is ignored, as if it were not there.
+    /// A part that cannot be read is ignored, as if it were not there.
     ///
     /// ```
     /// use wire::h2::StreamPriority;

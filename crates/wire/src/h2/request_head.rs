@@ -25,7 +25,7 @@ impl From<Reason> for UnusableHead {
     }
 }
 
-/// What follows a HEADERS frame that begins a request.
+/// The content behind a HEADERS frame that begins a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterHead {
     /// Nothing: it has END_STREAM.

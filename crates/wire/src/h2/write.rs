@@ -5,7 +5,7 @@
 use super::frame_head::{ACK, END_HEADERS, END_STREAM};
 use super::{ErrorCode, FRAME_HEAD_BYTES, FrameHead, FrameKind, SettingId};
 
-/// What the sender of a frame still sends on its stream.
+/// The frames that a sender still sends on its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterFrame {
     /// More.

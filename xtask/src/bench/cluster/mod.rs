@@ -9,7 +9,7 @@ mod scenario;
 
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::arguments::Arguments;
 use crate::bench::contender::Start;
@@ -33,7 +33,7 @@ pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Fail
     let only = arguments.take_list("--only")?;
     let place = arguments.take_value("--report")?.map(PathBuf::from);
     arguments.finish()?;
-    let names = SCENARIOS.map(|scenario| scenario.name);
+    let names = SCENARIOS.map(|scenario| scenario.name());
     if let Some(other) = only.iter().find(|name| !names.contains(&name.as_str())) {
         let names = names.join(", ");
         return Err(Failure::Usage(format!("no scenario `{other}`; one of: {names}")));
@@ -49,15 +49,15 @@ pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Fail
         host::text(&facts)
     );
     print!("{text}");
-    let bench = Bench { site: &site, cores: &cores, seconds };
+    let bench = Bench::new(&site, &cores, seconds);
     let mut rows = vec![HEADINGS.map(str::to_owned).to_vec()];
     let mut values = Vec::new();
     for scenario in
-        SCENARIOS.iter().filter(|one| only.is_empty() || only.contains(&one.name.into()))
+        SCENARIOS.iter().filter(|one| only.is_empty() || only.contains(&one.name().into()))
     {
         for figure in measured(scenario, &bench, rounds) {
-            rows.push(row(scenario, &figure));
-            values.push(value(scenario, &figure));
+            rows.push(figure.row(scenario));
+            values.push(figure.to_json(scenario));
         }
     }
     let table = aligned(&rows);
@@ -73,54 +73,14 @@ const HEADINGS: [&str; 6] = ["scenario", "figure", "alone", "cluster", "ratio", 
 fn measured(scenario: &Scenario, bench: &Bench<'_>, rounds: u64) -> Vec<Figure> {
     let mut figures: Vec<Figure> = Vec::new();
     for round in 0..rounds {
-        match (scenario.measure)(bench) {
+        match scenario.measure(bench) {
             Ok(new) if round == 0 => figures = new,
             Ok(new) => figures.iter_mut().zip(new).for_each(|(old, new)| old.append(new)),
             Err(failure) => {
-                eprintln!("xtask: {}: {failure}", scenario.name);
+                eprintln!("xtask: {}: {failure}", scenario.name());
                 break;
             }
         }
     }
     figures
-}
-
-fn row(scenario: &Scenario, figure: &Figure) -> Vec<String> {
-    let shown =
-        |values: &[f64]| median(values).map_or("-".to_owned(), |value| format!("{value:.2}"));
-    let ratio = median(&figure.cluster).zip(median(&figure.alone));
-    vec![
-        scenario.name.to_owned(),
-        figure.name.to_owned(),
-        shown(&figure.alone),
-        shown(&figure.cluster),
-        ratio.map_or("-".to_owned(), |(ours, alone)| format!("{:.2}", ours / alone)),
-        figure.goal.to_owned(),
-    ]
-}
-
-fn value(scenario: &Scenario, figure: &Figure) -> Value {
-    json!({
-        "scenario": scenario.name, "figure": figure.name, "goal": figure.goal,
-        "alone": figure.alone, "cluster": figure.cluster,
-    })
-}
-
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_figure_without_a_server_alone_has_no_ratio() {
-        let figure =
-            Figure { name: "p99 ms", goal: "<= 10", alone: vec![], cluster: vec![3.0, 9.0, 4.0] };
-        let row = row(&SCENARIOS[0], &figure);
-        assert_eq!(row[1..], ["p99 ms", "-", "4.00", "-", "<= 10"]);
-    }
 }

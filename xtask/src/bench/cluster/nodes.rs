@@ -25,12 +25,17 @@ pub(super) enum Shape {
 
 /// A server that runs.
 pub(super) struct Node {
-    pub(super) http: SocketAddr,
-    pub(super) resp: SocketAddr,
+    http: SocketAddr,
+    resp: SocketAddr,
     guarded: Guarded,
 }
 
 impl Node {
+    /// Where Redis clients find it.
+    pub(super) fn resp(&self) -> SocketAddr {
+        self.resp
+    }
+
     pub(super) fn spent(&self) -> Spent {
         spent(&self.guarded.family())
     }

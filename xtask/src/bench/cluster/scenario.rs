@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::nodes::{Node, Nodes, Shape};
 use crate::bench::host::Cores;
@@ -33,19 +33,19 @@ const SETTLE: Duration = Duration::from_secs(3);
 
 /// Where a measurement takes place.
 pub(super) struct Bench<'b> {
-    pub(super) site: &'b Site,
-    pub(super) cores: &'b Cores,
-    pub(super) seconds: u64,
+    site: &'b Site,
+    cores: &'b Cores,
+    seconds: u64,
 }
 
 /// The values of a figure, one a round.
 pub(super) struct Figure {
-    pub(super) name: &'static str,
+    name: &'static str,
     /// Of the cluster, or of the ratio to a server alone.
-    pub(super) goal: &'static str,
+    goal: &'static str,
     /// Empty if a server alone has no such figure.
-    pub(super) alone: Vec<f64>,
-    pub(super) cluster: Vec<f64>,
+    alone: Vec<f64>,
+    cluster: Vec<f64>,
 }
 
 impl Figure {
@@ -57,12 +57,48 @@ impl Figure {
         self.alone.extend(other.alone);
         self.cluster.extend(other.cluster);
     }
+
+    /// The medians, as cells of the table.
+    pub(super) fn row(&self, scenario: &Scenario) -> Vec<String> {
+        let (alone, cluster) = (median(&self.alone), median(&self.cluster));
+        let shown =
+            |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
+        let ratio = cluster.zip(alone).map(|(cluster, alone)| cluster / alone);
+        let texts = [shown(alone), shown(cluster), shown(ratio)];
+        let names = [scenario.name.to_owned(), self.name.to_owned()];
+        names.into_iter().chain(texts).chain([self.goal.to_owned()]).collect()
+    }
+
+    /// The values of all rounds.
+    pub(super) fn to_json(&self, scenario: &Scenario) -> Value {
+        json!({
+            "scenario": scenario.name, "figure": self.name, "goal": self.goal,
+            "alone": self.alone, "cluster": self.cluster,
+        })
+    }
+}
+
+fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
 }
 
 /// A load, with a cluster and with a server alone.
 pub(super) struct Scenario {
-    pub(super) name: &'static str,
-    pub(super) measure: fn(&Bench<'_>) -> Result<Vec<Figure>, Failure>,
+    name: &'static str,
+    measure: fn(&Bench<'_>) -> Result<Vec<Figure>, Failure>,
+}
+
+impl Scenario {
+    pub(super) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The figures of one round.
+    pub(super) fn measure(&self, bench: &Bench<'_>) -> Result<Vec<Figure>, Failure> {
+        (self.measure)(bench)
+    }
 }
 
 pub(super) const SCENARIOS: [Scenario; 6] = [
@@ -152,8 +188,8 @@ fn lag(bench: &Bench<'_>) -> Result<Vec<Figure>, Failure> {
     let [leader, replica] = nodes.all() else { return Ok(Vec::new()) };
     let load = format!(
         "bench store {} {} --write-to 1 --sets 50 --rate {} --keys 10000 --own-writes -c 16 --warmup 1s",
-        leader.resp,
-        replica.resp,
+        leader.resp(),
+        replica.resp(),
         2 * SETS
     );
     let report = bench.report(&load)?;
@@ -172,10 +208,11 @@ fn reads(bench: &Bench<'_>) -> Result<Vec<Figure>, Failure> {
         let nodes = bench.start(shape)?;
         let all = nodes.all();
         let (first, last) = (&all[0], &all[all.len() - 1]);
-        let fill = format!("bench store {} --keys 10000 --fill -c 4 -d 1s --warmup 0s", first.resp);
+        let fill =
+            format!("bench store {} --keys 10000 --fill -c 4 -d 1s --warmup 0s", first.resp());
         bench.report_of(&fill)?;
         thread::sleep(SETTLE);
-        let load = format!("bench store {} --keys 10000 -c 16", last.resp);
+        let load = format!("bench store {} --keys 10000 -c 16", last.resp());
         let report = bench.report(&load)?;
         let run = report.pointer("/runs/0").cloned().unwrap_or_default();
         Ok(number(&run, "/server/cpu_per_request_ns")? / 1e3)
@@ -184,7 +221,11 @@ fn reads(bench: &Bench<'_>) -> Result<Vec<Figure>, Failure> {
     Ok(vec![Figure::new("us of a node, GET of a replica", "ratio 1", Some(alone), replica)])
 }
 
-impl Bench<'_> {
+impl<'b> Bench<'b> {
+    pub(super) fn new(site: &'b Site, cores: &'b Cores, seconds: u64) -> Bench<'b> {
+        Bench { site, cores, seconds }
+    }
+
     fn start(&self, shape: Shape) -> Result<Nodes, Failure> {
         let nodes = Nodes::start(shape, self.site, self.cores)?;
         if shape != Shape::Alone {
@@ -220,4 +261,17 @@ impl Bench<'_> {
 fn number(report: &Value, place: &str) -> Result<f64, Failure> {
     let value = report.pointer(place).and_then(Value::as_f64);
     value.ok_or_else(|| Failure::Work(format!("the report has no {place}: {}", report["reasons"])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_without_a_server_alone_has_no_ratio() {
+        let mut figure = Figure::new("p99 ms", "<= 10", None, 3.0);
+        figure.append(Figure::new("p99 ms", "<= 10", None, 9.0));
+        figure.append(Figure::new("p99 ms", "<= 10", None, 4.0));
+        assert_eq!(figure.row(&SCENARIOS[0])[1..], ["p99 ms", "-", "4.00", "-", "<= 10"]);
+    }
 }

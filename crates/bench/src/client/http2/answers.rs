@@ -1,4 +1,4 @@
-//! What frames of HTTP/2 mean for the request of their stream.
+//! The meaning of HTTP/2's frames for the request of their stream.
 //!
 //! Owns the steps from heads and content to an answered or failed request, as `answer` does for HTTP/1.1. An answer
 //! that breaks a rule fails alone, with a reset of its stream.

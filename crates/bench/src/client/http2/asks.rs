@@ -1,4 +1,4 @@
-//! What a client of HTTP/2 sends: its preface, requests, and their content as far as windows allow.
+//! The words of an HTTP/2 client: its preface, requests, and their content as far as windows allow.
 //!
 //! Owns the order of these frames. Never reads one.
 

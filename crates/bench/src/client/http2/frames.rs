@@ -1,4 +1,4 @@
-//! What a client of HTTP/2 reads: the frames of a server.
+//! The input of an HTTP/2 client: the frames of a server.
 //!
 //! Owns the order of frames, and the words for what a server does wrong on its connection, which then ends with all its
 //! requests. What frames mean for a request is in `answers`.

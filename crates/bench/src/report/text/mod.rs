@@ -206,7 +206,7 @@ fn connections(run: &RunReport, out: &mut impl Write) -> fmt::Result {
     writeln!(out, "{} opened, {} refused", count(connections.opened), count(connections.refused))
 }
 
-/// What happened to the streams of all runs.
+/// The events of the streams of all runs.
 fn http2(report: &Report, out: &mut impl Write) -> fmt::Result {
     let runs = report.runs.iter().filter_map(|run| run.http2.as_ref());
     let lines = StreamsReport::together(runs).map_or(Vec::new(), |streams| streams.lines());

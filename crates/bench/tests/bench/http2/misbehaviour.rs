@@ -119,7 +119,7 @@ fn a_server_of_http_1_is_named() {
 /// A head that promises three bytes.
 const LYING: [(&str, &str); 2] = [(":status", "200"), ("content-length", "3")];
 
-/// What a server sends instead of an answer.
+/// The bytes that a server sends instead of an answer.
 type Nonsense = fn(&mut Session, u32) -> bool;
 
 #[test]

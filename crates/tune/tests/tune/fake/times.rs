@@ -1,4 +1,4 @@
-//! What the server's threads and sockets, and other programs, have done.
+//! The use of threads, sockets and other programs.
 
 use super::Fake;
 

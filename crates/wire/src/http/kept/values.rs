@@ -24,7 +24,7 @@ pub struct HeadValues<'v> {
     pub target: &'v [u8],
     /// The host, and perhaps port.
     pub authority: &'v [u8],
-    /// What follows on the stream.
+    /// The content that follows on the stream.
     pub follows: StreamContent<'v>,
 }
 
