@@ -110,7 +110,7 @@ impl Leases {
         self.wanted.values().map(|lease| lease.held_until_ms).filter(|until_ms| *until_ms > 0).min()
     }
 
-    /// The connection is lost, and with it all answers. What is held stays so until its time.
+    /// The connection is lost, and with it all answers. A lease that this node holds stays held until its time.
     pub(crate) fn forget_asked(&mut self) {
         for lease in self.wanted.values_mut() {
             lease.asked = Asked::Nothing;

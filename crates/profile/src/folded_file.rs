@@ -144,6 +144,12 @@ pub(crate) mod tests {
         }
     }
 
+    /// A stack in a test.
+    pub(crate) fn stack(text: &str) -> Vec<Frame> {
+        let folded = folded(&format!("{text} 1\n"));
+        folded.stacks.into_keys().next().unwrap_or_default()
+    }
+
     #[test]
     fn lines_are_read_as_they_were_written() {
         let text = "main;run;small_[i] 3\nmain;run;tcp_sendmsg_[k] 7\n";

@@ -229,11 +229,7 @@ pub(crate) fn time_in_words(time_ns: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn stack(text: &str) -> Vec<Frame> {
-        let folded = crate::folded_file::tests::folded(&format!("{text} 1\n"));
-        folded.stacks.into_keys().next().unwrap_or_default()
-    }
+    use crate::folded_file::tests::stack;
 
     #[test]
     fn a_lock_is_told_from_other_waits_and_has_its_place() {

@@ -132,11 +132,7 @@ pub fn idle_in_words(idle: Vec<Met>, most: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn stack(text: &str) -> Vec<Frame> {
-        let folded = crate::folded_file::tests::folded(&format!("{text} 1\n"));
-        folded.stacks.into_keys().next().unwrap_or_default()
-    }
+    use crate::folded_file::tests::stack;
 
     #[test]
     fn a_wait_has_its_call_and_its_cause() {
