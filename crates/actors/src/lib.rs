@@ -7,6 +7,7 @@
 mod background;
 mod family;
 mod id;
+mod leased_names;
 mod letters;
 pub mod limits;
 mod mail;
@@ -18,8 +19,9 @@ mod schedule;
 pub use background::{BackgroundProcesses, ProcessEnd};
 pub use family::{Family, FamilyMember};
 pub use id::RunKey;
+pub use leased_names::LeaseStanding;
 pub use letters::{Letter, LetterNumber, Undelivered};
-pub use mail::{Handed, Mail, MailAnswer, MailMoment, MailOutcome};
+pub use mail::{Handed, Mail, MailAnswer, MailMoment, MailOutcome, NamesHeard};
 pub use mailboxes::MailboxLoad;
 pub use names::Naming;
 pub use process_name::{NameToken, ProcessName};
