@@ -242,7 +242,7 @@ impl Mail {
         self.leased.leases()
     }
 
-    /// Who has these leases now.
+    /// The cluster says who has these leases now.
     pub fn hear_leases(&mut self, standing: impl Fn(&str) -> LeaseStanding) -> NamesHeard {
         let mut heard = NamesHeard::default();
         for news in self.leased.hear(standing) {

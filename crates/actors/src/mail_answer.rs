@@ -1,4 +1,4 @@
-//! What a process is told of its mail: when it asks, what the answer is, and who gets it.
+//! The answers of the mail: when a process asks, what it is told, and which run gets it.
 //!
 //! Owns no mail: `mail` makes these.
 
@@ -38,7 +38,7 @@ pub enum MailOutcome {
     },
 }
 
-/// What the news of the cluster about names mean for runs.
+/// The runs that news of the cluster about names concern.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NamesHeard {
     /// Those that waited for a name.
