@@ -5,12 +5,17 @@
 //! Never answers a request and never touches a socket.
 
 mod block;
+mod connection_error;
+mod content;
 mod guard;
+mod held;
 mod input;
 mod leaving;
 mod opening;
 mod order;
+mod room;
 mod sending;
+mod sharing;
 mod table;
 mod window;
 
@@ -28,11 +33,13 @@ use wire::hpack::{Decoder, Encoder};
 use wire::http::url::Scheme;
 
 use self::block::Block;
+use self::connection_error::ConnectionError;
 use self::guard::Guard;
 use self::leaving::Leaving;
 use self::order::SendQueue;
+use self::room::InputRoom;
 use self::table::StreamTable;
-use self::window::{InputWindow, OutputWindow};
+use self::window::OutputWindow;
 use crate::application::Application;
 use crate::limits::{
     H2_CONNECTION_WINDOW_BYTES, H2_IDLE_TIDY_MS, H2_PING_AFTER_MS, H2_PING_ANSWER_MS,
@@ -88,7 +95,7 @@ pub struct Http2Connection {
     decoder: Decoder,
     encoder: Encoder,
     peer: PeerSettings,
-    input: InputWindow,
+    room: InputRoom,
     output: OutputWindow,
     streams: StreamTable,
     /// Bytes of memory of the heads of open streams.
@@ -136,7 +143,7 @@ impl Http2Connection {
             decoder: Decoder::new(H2_TABLE_BYTES),
             encoder: Encoder::new(),
             peer: PeerSettings::default(),
-            input: InputWindow::of(H2_CONNECTION_WINDOW_BYTES),
+            room: InputRoom::new(),
             output: OutputWindow::of(WINDOW_BYTES_AT_FIRST),
             streams: StreamTable::default(),
             head_bytes: 0,
@@ -191,7 +198,7 @@ impl Http2Connection {
         if self.phase == Phase::Preface {
             let seen = input.len().min(PREFACE.len());
             if input.get(..seen) != PREFACE.get(..seen) {
-                let next = self.fail(ErrorCode::ProtocolError, "no preface of HTTP/2", context);
+                let next = self.fail(ConnectionError::protocol("no preface of HTTP/2"), context);
                 return Progress { consumed: input.len(), next };
             }
             if seen < PREFACE.len() {
@@ -206,8 +213,8 @@ impl Http2Connection {
                 let next = self.go_on(http, taken.has_more, waits, context);
                 Progress { consumed, next }
             }
-            Err((code, text)) => {
-                let next = self.fail(code, text, context);
+            Err(error) => {
+                let next = self.fail(error, context);
                 Progress { consumed: input.len(), next }
             }
         }
@@ -247,7 +254,8 @@ impl Http2Connection {
                 }
             }
             Event::Overloaded => {
-                return self.fail(ErrorCode::EnhanceYourCalm, "no memory", context);
+                return self
+                    .fail(ConnectionError::new(ErrorCode::EnhanceYourCalm, "no memory"), context);
             }
             Event::OutputDrained => self.owed_frames = 0,
             Event::Resumed => {}
@@ -309,7 +317,10 @@ impl Http2Connection {
         match self.timer {
             Timer::Head if self.requests == 0 || self.block.is_some() => {
                 http.stats_mut().header_timeouts += 1;
-                Some(self.fail(ErrorCode::NoError, "no request came in time", context))
+                Some(self.fail(
+                    ConnectionError::new(ErrorCode::NoError, "no request came in time"),
+                    context,
+                ))
             }
             Timer::Silence => {
                 self.ask_whether_there(context);
@@ -336,7 +347,7 @@ impl Http2Connection {
             }
             Timer::Head | Timer::KeepAlive => {
                 http.stats_mut().keep_alive_timeouts += 1;
-                Some(self.fail(ErrorCode::NoError, "", context))
+                Some(self.fail(ConnectionError::none(), context))
             }
         }
     }
