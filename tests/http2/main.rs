@@ -10,9 +10,11 @@ mod browser;
 mod clients;
 mod deadlines;
 mod features;
+mod fetches;
 mod floods;
 mod library_faults;
 mod operations;
+mod origins;
 mod proxied;
 mod requirements;
 #[path = "../server/mod.rs"]
@@ -20,4 +22,5 @@ mod requirements;
 mod server;
 mod site;
 mod smuggling;
+mod upstreams;
 mod websockets;
