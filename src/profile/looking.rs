@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ::profile::{
     CountUnit, SampleKind, Sampling, Scheduling, Scope, SymbolNames, Timeline, TraceEvent, Tracing,
-    call_remarks, call_table, clock_artefacts, nameless_code,
+    atomic_samples, call_remarks, call_table, clock_artefacts, nameless_code,
 };
 
 use super::Profile;
@@ -85,6 +85,7 @@ pub(super) fn sampled(scope: Scope, asked: &Profile) -> Result<Told, Failure> {
         taken.remarks.extend(clock_artefacts(&folded));
     }
     taken.remarks.extend(nameless_code(&folded));
+    taken.remarks.extend(atomic_samples(taken.stacks.iter(), &names));
     if folded.total() == 0.0 {
         taken.remarks.push("no samples: the program was idle".to_owned());
     }

@@ -2,6 +2,7 @@
 //!
 //! Owns the flags of `audit`. The checks are in the crate `tune`, the verbs that change the host in `changing`.
 
+mod calls;
 mod changing;
 mod ladder;
 mod place;
@@ -210,7 +211,7 @@ fn look(asked: &Looked) -> Result<HostReading, Failure> {
     }
     let mut host = HostReading::of(root, asked.pid);
     if asked.root.is_none() && !asked.seconds.is_zero() {
-        host.watch(asked.seconds);
+        calls::watch(&mut host, asked.pid, asked.seconds);
     }
     Ok(host)
 }

@@ -9,6 +9,7 @@ mod attacks;
 mod browser;
 mod clients;
 mod deadlines;
+mod early_hints;
 mod features;
 mod fetches;
 mod floods;

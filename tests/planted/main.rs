@@ -4,6 +4,10 @@
 //!
 //! Alone on the host: other tests would be neighbours of each server. What other programs of the host do is no planted
 //! cause, and is left out of the ranks.
+//!
+//! `PLANTED_LOSS=1 cargo test --test planted -- --nocapture` asserts nothing: it measures the requests per second of
+//! each case without its cause and with it, for the table in `docs/tune.md`. `PLANTED_BUSY=1` also runs the cases while
+//! other programs use the host.
 #![expect(clippy::print_stdout, reason = "what is skipped has to be seen")]
 #![expect(clippy::disallowed_types, reason = "a test has files and a lock of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
@@ -65,13 +69,14 @@ fn hindrance(case: &Case) -> Option<String> {
     case.needs.iter().find(is_missing).map(|name| format!("{name} is not installed"))
 }
 
-fn planted(case: &Case, place: &Directory, server: &Directory) -> Output {
+/// Runs the script of a case, with these variables.
+fn script(case: &Case, place: &Directory, server: &Directory, set: &[(&str, &str)]) -> Output {
     let script = format!("{}\n{}\n", include_str!("prelude.sh"), case.script);
     let home = format!("/proc/{}/ns/net", std::process::id());
     let path = std::env::var("PATH").unwrap_or_default();
     let mut command = Command::new("unshare");
     command.args(["--net", "--mount", "sh", "-c", &script]).current_dir(place.path());
-    command.env("PROGRAM", PROGRAM).env("SERVER", server.join("server"));
+    command.envs(set.iter().copied()).env("PROGRAM", PROGRAM).env("SERVER", server.join("server"));
     command.env("HOME_NETWORK", home).env("LOAD", case.load);
     command.env("PATH", format!("{path}:/usr/sbin:/sbin")).output().unwrap()
 }
@@ -93,6 +98,9 @@ const QUIET: f64 = 0.2;
 
 /// Whether nobody else uses the host: a planted cause is one of several otherwise.
 fn is_quiet() -> bool {
+    if std::env::var_os("PLANTED_BUSY").is_some() {
+        return true;
+    }
     let before = ticks();
     // Not a wait for a condition: the share of this time is what is asked for.
     pace(LOOK);
@@ -116,8 +124,12 @@ fn run(test: &str, cases: &[Case]) {
             println!("SKIPPED {test}, {}: {why}", case.name);
             continue;
         }
+        if std::env::var_os("PLANTED_LOSS").is_some() {
+            println!("{}", losses(case, server));
+            continue;
+        }
         let place = Directory::new();
-        let output = planted(case, &place, server);
+        let output = script(case, &place, server, &[]);
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let Ok(report) = serde_json::from_str::<Value>(&text) else {
             missed.push(format!(
@@ -143,6 +155,26 @@ fn run(test: &str, cases: &[Case]) {
         }
     }
     assert!(missed.is_empty(), "not named first or second:\n{}", missed.join("\n"));
+}
+
+/// For how long requests are counted, and how often, in turn. The best of each counts: what else runs only slows them.
+const MEASURED: &str = "2s";
+const TURNS: usize = 3;
+
+/// The requests per second of a case without its cause and with it, in a line.
+fn losses(case: &Case, server: &Directory) -> String {
+    let rate = |set: &[(&str, &str)]| {
+        let place = Directory::new();
+        let output = script(case, &place, server, set);
+        String::from_utf8_lossy(&output.stdout).trim().parse::<f64>().unwrap_or(0.0)
+    };
+    let (mut without, mut with) = (0.0, 0.0);
+    for _ in 0..TURNS {
+        without = rate(&[("MEASURE", MEASURED), ("CLEAN", "1")]).max(without);
+        with = rate(&[("MEASURE", MEASURED)]).max(with);
+    }
+    let lost = 100.0 * (1.0 - with / without);
+    format!("loss {:32} {without:>8.0} -> {with:>8.0} {lost:>6.0} %", case.name)
 }
 
 /// The checks that cost, in their order, each with what was found; without what other programs of the host do.

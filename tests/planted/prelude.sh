@@ -1,6 +1,9 @@
 # Common parts of the planted causes, for `sh`. A case calls `begin` (the server; its process is $server), `beside`
 # (anything else that runs meanwhile), `load`, and at the end `audit`. All of it is in a network namespace of its own;
 # the audit is in that of the host. Whatever was started or set is taken back at the end.
+#
+# With $MEASURE, `audit` prints the requests per second of the load instead; with $CLEAN as well, the cause, which is
+# what `plant` and `with` are given, is left out.
 set -u
 pids=
 undo=:
@@ -33,18 +36,31 @@ begin() {
   until_true "grep -q ':1F90 00000000:0000 0A' /proc/$server/net/tcp"
 }
 
+# plant COMMAND ...: the cause, as something that is done
+plant() { [ -n "${CLEAN:-}" ] || "$@"; }
+
+# with WORD ...: the cause, as words of a command
+with() { [ -n "${CLEAN:-}" ] || echo "$@"; }
+
 beside() {
   "$@" > beside.log 2>&1 &
   pids="$pids $!"
 }
 
-# load [FLAGS of bench http]: requests from the second CPU, for longer than the audit takes
+# load [FLAGS of bench http]: requests from the second CPU ($loads), for longer than the audit takes
 load() {
-  taskset -c 1 "$PROGRAM" bench http http://127.0.0.1:8080/ -d 6s --warmup 0 "$@" > load.log 2>&1 &
-  pids="$pids $!"
+  taskset -c "${loads:-1}" "$PROGRAM" bench http http://127.0.0.1:8080/ -d "${MEASURE:-6s}" --warmup 0 --json "$@" \
+    > load.json 2> load.log &
+  loader=$!
+  pids="$pids $loader"
   until_true "grep -q ':1F90 .* 01 ' /proc/net/tcp"
 }
 
 audit() {
-  nsenter --net="$HOME_NETWORK" "$PROGRAM" tune audit --json --seconds 1.5 --for "$LOAD" --pid "$server"
+  if [ -n "${MEASURE:-}" ]; then
+    wait "$loader"
+    sed -n '/"summary"/,/"median"/s/.*"median": \([0-9.]*\).*/\1/p' load.json | head -1
+    return
+  fi
+  nsenter --net="$HOME_NETWORK" "$PROGRAM" tune audit --json --seconds 1 --for "$LOAD" --pid "$server"
 }

@@ -1,7 +1,7 @@
-/* A small HTTP server that does one thing wrong: `server SIN AMOUNT [OPTION=NUMBER ...]`.
+/* A small HTTP server that does one thing wrong: `server [SIN AMOUNT] [OPTION=NUMBER ...]`.
  *
- * Options: threads, processes, backlog, nodelay, size (of the answer), buffer (SO_SNDBUF), keep (connections), pieces
- * (writes per answer), slack_us, port. It serves 127.0.0.1, writes its log to standard output, and answers every
+ * Options: threads, processes, backlog, nodelay, cork, size (of the answer), buffer (SO_SNDBUF), keep (connections),
+ * forgets (to close them), pieces (writes per answer), events (of each connection), slack_us, port. It serves 127.0.0.1, writes its log to standard output, and answers every
  * request alike. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <netdb.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -16,16 +17,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 static int threads = 1, processes = 1, backlog = 511, nodelay = 1, size = 512, buffer = 0, keep = 1, pieces = 1;
-static int slack_us = 0, port = 8080, listener = -1, log_file = -1, epolls[64];
+static int cork = 0, forgets = 0, interest = EPOLLIN, slack_us = 0, port = 8080, listener = -1, log_file = -1, epolls[64];
 static long amount = 0;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char *body;
@@ -134,11 +137,73 @@ static void connect_and_keep(void) {
     if (connect(one, (void *)&address, sizeof address) < 0 && errno != EINPROGRESS) close(one);
 }
 
+/* Asks for the address of a name. */
+static void resolve(void) {
+    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *found;
+    if (getaddrinfo("backend.example.internal", "80", &hints, &found) == 0) freeaddrinfo(found);
+}
+
+/* Connects to the next port over IPv6, where nobody listens, and then over IPv4. */
+static void connect_twice(void) {
+    struct sockaddr_in6 first = {.sin6_family = AF_INET6, .sin6_port = htons(port + 1), .sin6_addr = in6addr_loopback};
+    struct sockaddr_in second = address_of(port + 1);
+    int one = socket(AF_INET6, SOCK_STREAM, 0), other = socket(AF_INET, SOCK_STREAM, 0);
+    if (connect(one, (void *)&first, sizeof first) < 0 && connect(other, (void *)&second, sizeof second) < 0) perror("connect");
+    close(one);
+    close(other);
+}
+
+static void look_for_files(void) {
+    for (long count = 0; count < amount; count++)
+        if (access("/etc/missing/server.conf", R_OK) == 0) return;
+}
+
+static void ask_the_time(void) {
+    struct timespec time;
+    for (long count = 0; count < amount; count++) syscall(SYS_clock_gettime, CLOCK_REALTIME, &time);
+}
+
+static void read_bytes(void) {
+    char byte;
+    int file = open("/etc/passwd", O_RDONLY);
+    for (long count = 0; count < amount && read(file, &byte, 1) == 1; count++) continue;
+    close(file);
+}
+
+static void lock_file(void) {
+    static int file = -1;
+    if (file < 0) file = open("lock", O_RDWR | O_CREAT, 0644);
+    flock(file, LOCK_EX);
+    burn(amount * 100);
+    flock(file, LOCK_UN);
+}
+
+static void write_at_once(void) {
+    static int file = -1;
+    if (file < 0) file = open("at-once", O_WRONLY | O_CREAT | O_APPEND | O_DSYNC, 0644);
+    if (write(file, "GET / 200\n", 10) < 0) perror("log");
+}
+
+/* Tells each request to a log service. */
+static void tell_service(void) {
+    static int service = -1;
+    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "service"};
+    if (service < 0) service = socket(AF_UNIX, SOCK_DGRAM, 0);
+    if (sendto(service, "<134>GET / 200", 14, 0, (void *)&address, sizeof address) < 0) perror("service");
+}
+
+static void allocate(void) {
+    char *volatile memory = malloc(amount * 1024);
+    free(memory);
+}
+
 static const struct { const char *name; void (*commit)(void); } sins[] = {
     {"none", nothing}, {"compute", compute}, {"lock", lock_and_compute}, {"stuck", lock_and_sleep},
     {"sleep", sleep_by_clock}, {"log", write_log}, {"fault", touch_new_memory},
     {"map", map_and_forget}, {"leak", leak}, {"start", start_program}, {"thread", start_threads}, {"ask", ask},
-    {"connect", connect_and_keep}, {"filter", nothing},
+    {"connect", connect_and_keep}, {"filter", nothing}, {"resolve", resolve}, {"connect-twice", connect_twice},
+    {"look", look_for_files}, {"time", ask_the_time}, {"bytes", read_bytes}, {"lock-file", lock_file},
+    {"sync", write_at_once}, {"tell", tell_service}, {"allocate", allocate},
 };
 static void (*commit)(void) = nothing;
 
@@ -190,17 +255,19 @@ static void accept_one(void) {
     int connection = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), yes = 1;
     if (connection < 0) return;
     if (nodelay) setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    if (cork) setsockopt(connection, IPPROTO_TCP, TCP_CORK, &yes, sizeof yes);
     if (buffer) setsockopt(connection, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
-    struct epoll_event event = {.events = EPOLLIN, .data.fd = connection};
+    struct epoll_event event = {.events = interest, .data.fd = connection};
     epoll_ctl(epolls[next++ % threads], EPOLL_CTL_ADD, connection, &event);
 }
 
-static void serve(int connection) {
+static void serve(int epoll, int connection) {
     char request[8192];
     int length = read(connection, request, sizeof request);
     if (length < 0 && errno == EAGAIN) return;
     if (length > 0) answer(connection);
-    if (length <= 0 || !keep) close(connection);
+    if (length <= 0 && forgets) epoll_ctl(epoll, EPOLL_CTL_DEL, connection, NULL);
+    else if (length <= 0 || !keep) close(connection);
 }
 
 static void *work(void *epoll) {
@@ -209,7 +276,7 @@ static void *work(void *epoll) {
         int count = epoll_wait(*(int *)epoll, events, 64, -1);
         for (int at = 0; at < count; at++) {
             if (events[at].data.fd == listener) accept_one();
-            else serve(events[at].data.fd);
+            else serve(*(int *)epoll, events[at].data.fd);
         }
     }
     return epoll;
@@ -231,7 +298,7 @@ static void take_option(const char *option) {
     static const struct { const char *name; int *value; } options[] = {
         {"threads=", &threads}, {"processes=", &processes}, {"backlog=", &backlog}, {"nodelay=", &nodelay},
         {"size=", &size}, {"buffer=", &buffer}, {"keep=", &keep}, {"pieces=", &pieces},
-        {"slack_us=", &slack_us}, {"port=", &port},
+        {"slack_us=", &slack_us}, {"port=", &port}, {"cork=", &cork}, {"forgets=", &forgets}, {"events=", &interest},
     };
     for (size_t at = 0; at < sizeof options / sizeof *options; at++) {
         size_t length = strlen(options[at].name);
@@ -240,17 +307,20 @@ static void take_option(const char *option) {
     if (strncmp(option, "log=", 4) == 0) log_file = open(option + 4, O_WRONLY | O_CREAT | O_APPEND, 0644);
 }
 
-int main(int count, char **words) {
-    if (count < 3) return 2;
-    signal(SIGPIPE, SIG_IGN);
-    amount = atol(words[2]);
-    for (int at = 3; at < count; at++) take_option(words[at]);
+static void take_word(const char *word) {
+    if (strchr(word, '=')) take_option(word);
+    else if (*word >= '0' && *word <= '9') amount = atol(word);
     for (size_t at = 0; at < sizeof sins / sizeof *sins; at++)
-        if (strcmp(sins[at].name, words[1]) == 0) commit = sins[at].commit;
+        if (strcmp(sins[at].name, word) == 0) commit = sins[at].commit;
+}
+
+int main(int count, char **words) {
+    signal(SIGPIPE, SIG_IGN);
+    for (int at = 1; at < count; at++) take_word(words[at]);
     if (slack_us) prctl(PR_SET_TIMERSLACK, slack_us * 1000L);
     body = (char *)malloc(size + 4096) + 2048;
     memset(body, 'x', size);
-    if (strcmp(words[1], "filter") == 0) filter_calls();
+    if (count > 1 && strcmp(words[1], "filter") == 0) filter_calls();
     int is_master = processes > 1;
     for (int at = 0; is_master && at < processes; at++)
         if (fork() == 0) is_master = 0;

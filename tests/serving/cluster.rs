@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::server::Server;
 use crate::server::channel::{API_KEY, SECRET, ask, connect, order, resp, say, token, websocket};
+use crate::server::client::text;
 use crate::server::nats::Nats;
 use crate::server::patience::until;
 
@@ -204,6 +205,36 @@ fn ticking(name: &str) -> String {
     format!(
         "return function() while true do channel.publish('news.tick', '{name}') sleep(0.05) end end"
     )
+}
+
+/// A page whose process has a name in the cluster until it is told to end, and what the page was told of it.
+const NAMED: &str = "<% local page = self() spawn(function() local given, why = register('captain', 'cluster') \
+                     send(page, given and 'captain' or why) if given then receive(600) end end) -%>\n\
+                     <%= receive(25) or 'silence' %>";
+
+#[test]
+fn a_name_is_one_process_of_the_cluster_and_free_when_its_server_has_ended() {
+    let test = "a_name_is_one_process_of_the_cluster_and_free_when_its_server_has_ended";
+    let Some(nats) = Nats::start(test) else { return };
+    let end = "<%= tostring(send('captain', 'end')) %>";
+    let pages = [("site/named.page.txt", NAMED), ("site/end.page.txt", end)];
+    let [mut one, two] = ["one", "two"].map(|name| nats.node_with(name, CONFIG, &pages));
+    let asked = |server: &Server| text(&server.get("/named")).trim().to_owned();
+    assert_eq!(asked(&one), "captain");
+    for server in [&one, &two] {
+        assert_eq!(asked(server), "another process has that name");
+    }
+    // Its process ends: the name is given back.
+    assert_eq!(text(&one.get("/end")), "true");
+    assert_eq!(text(&two.get("/end")), "nil", "it is a name of the other server");
+    until("the other server to have the name", || (asked(&two) == "captain").then_some(()));
+    assert_eq!(asked(&one), "another process has that name");
+    assert_eq!(text(&two.get("/end")), "true");
+    until("the first server to have it again", || (asked(&one) == "captain").then_some(()));
+    // Without a farewell.
+    one.signal("KILL");
+    one.wait();
+    until("the name to be free", || (asked(&two) == "captain").then_some(()));
 }
 
 #[test]

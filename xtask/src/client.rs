@@ -32,11 +32,11 @@ pub(crate) fn connect(address: SocketAddr) -> Result<OwnedFd, Errno> {
 }
 
 /// Sends a request on a kept connection and returns the bytes of its answer.
-pub(crate) fn exchange(socket: &OwnedFd, request: &[u8]) -> Result<Vec<u8>, Failure> {
-    send(socket, request)?;
+pub(crate) fn exchange(socket: &OwnedFd, opening: &Opening) -> Result<Vec<u8>, Failure> {
+    send(socket, &opening.request)?;
     let mut answer = Vec::new();
     let mut buffer = vec![0; RECEIVE_BYTES];
-    while !is_whole(&answer) {
+    while !(opening.is_whole)(&answer) {
         let (_, received) = rustix::net::recv(socket, &mut buffer[..], RecvFlags::empty())
             .map_err(|error| Failure::Work(format!("no answer: {error}")))?;
         if received == 0 {
@@ -44,7 +44,7 @@ pub(crate) fn exchange(socket: &OwnedFd, request: &[u8]) -> Result<Vec<u8>, Fail
         }
         answer.extend_from_slice(&buffer[..received]);
     }
-    if answer.starts_with(GOOD_START) {
+    if answer.starts_with(opening.good_start) && (opening.is_whole)(&answer) {
         return Ok(answer);
     }
     let start = &answer[..answer.len().min(60)];
@@ -65,7 +65,8 @@ fn is_whole(answer: &[u8]) -> bool {
 /// Sends one request on a connection of its own, which must be answered with 200.
 pub(crate) fn ask(address: SocketAddr, request: &[u8]) -> Result<(), Failure> {
     let socket = connect(address).map_err(std::io::Error::from)?;
-    exchange(&socket, request).map(|_| ())
+    let request = request.to_vec();
+    exchange(&socket, &Opening { request, good_start: GOOD_START, is_whole }).map(|_| ())
 }
 
 /// Sends all bytes; the socket's buffer is larger than any request here.
@@ -77,14 +78,62 @@ pub(crate) fn send(socket: &OwnedFd, bytes: &[u8]) -> Result<(), Failure> {
     }
 }
 
+/// A first request, and how its answer begins and ends.
+pub(crate) struct Opening {
+    request: Vec<u8>,
+    good_start: &'static [u8],
+    is_whole: fn(&[u8]) -> bool,
+}
+
+impl Opening {
+    pub(crate) fn http1(address: SocketAddr, path: &str) -> Self {
+        let request = request(address, path).into_bytes();
+        Self { request, good_start: GOOD_START, is_whole }
+    }
+
+    /// With prior knowledge (RFC 9113 section 3.3); the path has fewer than 127 bytes, as a string of HPACK must here.
+    pub(crate) fn http2(address: SocketAddr, path: &str) -> Self {
+        const NO_SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
+        let authority = address.to_string();
+        // GET and http from the static table; a path and an authority that are kept in no table (RFC 7541, 6.2.2).
+        let mut fields = vec![0x82, 0x86, 0x04, path.len() as u8];
+        fields.extend_from_slice(path.as_bytes());
+        fields.extend_from_slice(&[0x01, authority.len() as u8]);
+        fields.extend_from_slice(authority.as_bytes());
+        // END_STREAM and END_HEADERS on stream 1.
+        let head = [0, 0, fields.len() as u8, 1, 5, 0, 0, 0, 1];
+        let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+        let request = [&preface[..], NO_SETTINGS, &head, &fields].concat();
+        // The server's settings come first.
+        Self { request, good_start: &[0, 0], is_whole: has_ended_stream }
+    }
+}
+
+/// Whether a frame with END_STREAM has been received of stream 1.
+fn has_ended_stream(answer: &[u8]) -> bool {
+    let mut rest = answer;
+    while let [high, middle, low, kind, flags, _, _, _, stream, content @ ..] = rest {
+        let length = usize::from(*high) << 16 | usize::from(*middle) << 8 | usize::from(*low);
+        let Some(behind) = content.get(length..) else { return false };
+        if *stream == 1 && matches!(kind, 0 | 1) && flags & 1 == 1 {
+            return true;
+        }
+        rest = behind;
+    }
+    false
+}
+
 /// Opens connections one after the other, each with one request answered.
-pub(crate) fn hold(address: SocketAddr, path: &str, count: u64) -> Result<Vec<OwnedFd>, Failure> {
-    let request = request(address, path);
+pub(crate) fn hold(
+    address: SocketAddr,
+    opening: &Opening,
+    count: u64,
+) -> Result<Vec<OwnedFd>, Failure> {
     let mut held = Vec::new();
     for number in 0..count {
         let socket = connect(address)
             .map_err(|error| Failure::Work(format!("connection {number}: {error}")))?;
-        exchange(&socket, request.as_bytes())?;
+        exchange(&socket, opening)?;
         held.push(socket);
     }
     Ok(held)

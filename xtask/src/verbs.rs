@@ -48,6 +48,7 @@ pub(crate) const VERBS: &[Verb] = &[
             "files",
             "floor",
             "generator",
+            "h2",
             "instructions",
             "memory",
             "million",
@@ -83,6 +84,12 @@ pub(crate) const VERBS: &[Verb] = &[
                         [--seconds S] [--quick] [--report FILE]",
                 summary: "what TLS costs: kept, full and resumed connections, a file, idle memory, against \
                           nginx, haproxy and caddy",
+            },
+            Form {
+                usage: "bench h2 [--only h2-json,h2-one,h2-file,h2-events,h2-idle] [--rounds N] [--seconds S] \
+                        [--quick] [--report FILE]",
+                summary: "HTTP/2: many streams, one stream, a file, event streams, idle memory, against h2o, \
+                          nginx, haproxy, caddy and apache",
             },
             Form {
                 usage: "bench proxy [--only proxy-json,proxy-1m] [--rounds N] [--seconds S] [--quick] \

@@ -30,6 +30,13 @@ pub const NAMES_PER_PROCESS: usize = 16;
 /// 255 bytes of a name that a process registers; a longer one is refused.
 pub const PROCESS_NAME_SIZE: usize = 255;
 
+/// 256 names in the cluster that processes of one scheduler have or want: each is asked for every 2 s. A further one is
+/// refused.
+pub const LEASED_NAMES_MAX: usize = 256;
+/// 15 s until a process that wants a name in the cluster is told that the cluster does not answer: a server that has
+/// ended without a word keeps its names for 8 s, and a look is up to 2 s late.
+pub const LEASE_WORD: Duration = Duration::from_secs(15);
+
 // ---- Families ----
 
 /// 1,000 processes at a time that descend from one request; a further `spawn`

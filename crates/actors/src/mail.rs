@@ -1,18 +1,22 @@
 //! The mail of the processes of one scheduler: their mailboxes, the names that lead to them, and the letters to and
 //! from other schedulers.
 //!
-//! Owns all three. Never resumes a run: it says who gets what.
+//! Owns all three, and which names are to be those of one process in the cluster. Never resumes a run: it says who gets
+//! what.
 
 use runtime::clock::nanoseconds;
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::slots::ProcessId;
 
 use crate::id::RunKey;
+use crate::leased_names::{LeaseStanding, LeasedNames, NameNews};
 use crate::letters::{Letter, LetterNumber, Outgoing, Undelivered};
-use crate::limits::{LETTER_WORD, NAMES_PER_PROCESS, PROCESS_NAME_SIZE};
+use crate::limits::{LEASE_WORD, LETTER_WORD, NAMES_PER_PROCESS, PROCESS_NAME_SIZE};
+use crate::mail_answer::{Handed, MailAnswer, MailMoment, MailOutcome, NamesHeard};
 use crate::mailboxes::{Awaits, MailboxLoad, Mailboxes, Put, RegisteredName};
 use crate::names::{Names, Naming, is_name};
 use crate::process_name::{NameToken, ProcessName};
+use crate::schedule::ProcessPlace;
 
 // The error text below states these numbers.
 const _: () = assert!(PROCESS_NAME_SIZE == 255 && NAMES_PER_PROCESS == 16);
@@ -20,51 +24,12 @@ const _: () = assert!(PROCESS_NAME_SIZE == 255 && NAMES_PER_PROCESS == 16);
 const NO_NAME: MailAnswer =
     MailAnswer::Refused("a name has 1 to 255 bytes, no spaces, and no digit at its beginning");
 
-/// The time and place at which a process uses its mail.
-#[derive(Clone, Copy, Debug)]
-pub struct MailMoment {
-    /// The scheduler.
-    pub here: Endpoint,
-    /// The time of the turn.
-    pub now_ns: u64,
-}
-
-/// The answer to a process.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MailAnswer {
-    /// It is done.
-    Done,
-    /// A message, or the name of a process.
-    Text(Vec<u8>),
-    /// It is not possible, for this reason.
-    Refused(&'static str),
-}
-
-/// The outcome of what a process wants of its mail.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MailOutcome {
-    /// It is answered.
-    Now(MailAnswer),
-    /// Another scheduler answers. If it does not until this time, [`Mail::give_up_word`] has the answer.
-    Later {
-        /// That time.
-        due_ns: u64,
-    },
-}
-
-/// A run, and the answer for which it waited.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Handed {
-    /// The run.
-    pub owner: RunKey,
-    /// The answer.
-    pub answer: MailAnswer,
-}
-
 /// The mail of one scheduler.
 pub struct Mail {
     mailboxes: Mailboxes,
     names: Names,
+    leased: LeasedNames,
+    place: ProcessPlace,
     outgoing: Outgoing,
     /// The number of schedulers with processes, which are the first endpoints.
     schedulers: u16,
@@ -73,8 +38,19 @@ pub struct Mail {
 impl Mail {
     /// With a secret key for the names of its processes: random, and another one for each scheduler and start.
     pub fn new(key: [u8; 32], schedulers: u16) -> Self {
-        let (names, outgoing) = (Names::default(), Outgoing::default());
-        Self { mailboxes: Mailboxes::new(key), names, outgoing, schedulers }
+        Self {
+            mailboxes: Mailboxes::new(key),
+            names: Names::default(),
+            leased: LeasedNames::default(),
+            place: ProcessPlace::Server,
+            outgoing: Outgoing::default(),
+            schedulers,
+        }
+    }
+
+    /// The server belongs to a cluster. One that does not has all names of its own.
+    pub fn join_cluster(&mut self) {
+        self.place = ProcessPlace::Cluster;
     }
 
     /// Opens a mailbox; `None` if there are too many.
@@ -92,14 +68,26 @@ impl Mail {
     pub fn close(&mut self, mailbox: ProcessId) {
         // A letter that was not sent is taken back with its sender, so no ended process has a letter here.
         let _nobody_is_told = self.give_up_word(mailbox);
+        self.leased.end(mailbox);
         for name in self.mailboxes.close(mailbox) {
-            let home = self.names.home(name.text(), self.schedulers);
-            let process = name.process();
-            if home == process.endpoint() {
-                self.names.free(name.text(), process);
-            } else {
-                self.outgoing.add(home, Letter::Free { name: name.into_text(), process });
-            }
+            self.release(name);
+        }
+    }
+
+    fn release(&mut self, name: RegisteredName) {
+        let home = self.names.home(name.text(), self.schedulers);
+        let process = name.process();
+        if home == process.endpoint() {
+            self.names.free(name.text(), process);
+        } else {
+            self.outgoing.add(home, Letter::Free { name: name.into_text(), process });
+        }
+    }
+
+    /// A name that the cluster does not give is not its process' on this server either.
+    fn release_of(&mut self, mailbox: ProcessId, text: &str) {
+        if let Some(name) = self.mailboxes.take_name(mailbox, text) {
+            self.release(name);
         }
     }
 
@@ -139,9 +127,18 @@ impl Mail {
 
     /// A process continues without a result: one that waited for the receipt of its letter has waited long enough.
     pub fn give_up_word(&mut self, mailbox: ProcessId) -> Option<MailAnswer> {
-        let Awaits::Word(number) = self.mailboxes.awaits(mailbox) else { return None };
-        self.outgoing.withdraw(number);
-        Some(said_of(Err(Undelivered::Unheard)))
+        match self.mailboxes.awaits(mailbox) {
+            Awaits::Word(number) => {
+                self.outgoing.withdraw(number);
+                Some(said_of(Err(Undelivered::Unheard)))
+            }
+            Awaits::Lease => {
+                let name = self.leased.give_up(mailbox)?;
+                self.release_of(mailbox, &name);
+                Some(MailAnswer::Refused("the cluster does not answer"))
+            }
+            Awaits::Nothing | Awaits::Message => None,
+        }
     }
 
     /// The name that leads to a mailbox from everywhere.
@@ -219,6 +216,54 @@ impl Mail {
         self.ask(home, mailbox, letter, moment)
     }
 
+    /// A process wants a name that it has registered for itself in the whole cluster.
+    pub fn lease(&mut self, mailbox: ProcessId, text: &[u8], moment: MailMoment) -> MailOutcome {
+        let known = str::from_utf8(text).ok();
+        let known = known.filter(|text| self.names(mailbox).any(|known| known == *text));
+        let Some(name) = known else { return MailOutcome::Now(NO_NAME) };
+        if self.place == ProcessPlace::Server {
+            return MailOutcome::Now(MailAnswer::Done);
+        }
+        match self.leased.want(name, mailbox) {
+            Ok(true) => MailOutcome::Now(MailAnswer::Done),
+            Ok(false) => {
+                self.mailboxes.set_awaits(mailbox, Awaits::Lease);
+                MailOutcome::Later { due_ns: moment.now_ns.saturating_add(nanoseconds(LEASE_WORD)) }
+            }
+            Err(why) => {
+                self.release_of(mailbox, name);
+                MailOutcome::Now(MailAnswer::Refused(why))
+            }
+        }
+    }
+
+    /// The leases of names that processes have or want.
+    pub fn leases(&self) -> impl Iterator<Item = &str> {
+        self.leased.leases()
+    }
+
+    /// The cluster says who has these leases now.
+    pub fn hear_leases(&mut self, standing: impl Fn(&str) -> LeaseStanding) -> NamesHeard {
+        let mut heard = NamesHeard::default();
+        for news in self.leased.hear(standing) {
+            match news {
+                NameNews::Given(mailbox) => {
+                    let owner = self.mailboxes.take_waiting(mailbox, Awaits::Lease);
+                    let done = |owner| Handed { owner, answer: MailAnswer::Done };
+                    heard.handed.extend(owner.map(done));
+                }
+                NameNews::Taken(mailbox, name) => {
+                    let owner = self.mailboxes.take_waiting(mailbox, Awaits::Lease);
+                    let taken = |owner| Handed { owner, answer: told(Naming::Taken) };
+                    heard.handed.extend(owner.map(taken));
+                    self.release_of(mailbox, &name);
+                }
+                NameNews::Lost(mailbox) => heard.ended.extend(self.mailboxes.owner(mailbox)),
+            }
+        }
+        heard
+    }
+
     /// A process asks which process has a name.
     pub fn whereis(&mut self, from: ProcessId, text: &[u8], moment: MailMoment) -> MailOutcome {
         let Some(name) = str::from_utf8(text).ok().filter(|text| is_name(text)) else {
@@ -265,14 +310,14 @@ impl Mail {
                 return None;
             }
             Letter::Named { to, number, naming } => {
-                let owner = self.mailboxes.take_word(to, number)?;
+                let owner = self.mailboxes.take_waiting(to, Awaits::Word(number))?;
                 if naming == Naming::Taken {
                     self.mailboxes.forget_last_name(to);
                 }
                 return Some(Handed { owner, answer: told(naming) });
             }
             Letter::Receipt { to, number, outcome } => {
-                let owner = self.mailboxes.take_word(to, number)?;
+                let owner = self.mailboxes.take_waiting(to, Awaits::Word(number))?;
                 return Some(Handed { owner, answer: said_of(outcome) });
             }
             Letter::Register { name, process, number } => {
@@ -382,6 +427,50 @@ mod tests {
         let receipt = Handed { owner: RunKey::Spawned(from), answer: MailAnswer::Done };
         assert_eq!(pair.carry(1), [receipt]);
         assert_eq!((pair.carry(0), pair.mails[1].receive(to)), (Vec::new(), None));
+    }
+
+    #[test]
+    fn a_name_in_the_cluster_is_waited_for_and_one_that_is_not_given_is_free_again() {
+        let mut pair = Pair::new();
+        let [first, second] = [(); 2].map(|()| pair.open(0));
+        let names = [0, 0].map(|_| pair.name_of_home(0));
+        let (name, mail) = (names[0].as_bytes(), &mut pair.mails[0]);
+        mail.join_cluster();
+        assert_eq!(mail.lease(first, name, at(0)), MailOutcome::Now(NO_NAME), "not its own");
+        let due_ns = nanoseconds(LEASE_WORD);
+        let register = |mail: &mut Mail, mailbox| mail.register(mailbox, name, at(0));
+        let done = MailOutcome::Now(MailAnswer::Done);
+        for (standing, answer) in
+            [(LeaseStanding::Others, told(Naming::Taken)), (LeaseStanding::Ours, MailAnswer::Done)]
+        {
+            assert_eq!(register(mail, first), done);
+            assert_eq!(mail.lease(first, name, at(0)), MailOutcome::Later { due_ns });
+            assert_eq!(mail.leases().count(), 1);
+            let handed = vec![Handed { owner: RunKey::Spawned(first), answer }];
+            let heard = NamesHeard { handed, ended: Vec::new() };
+            assert_eq!(mail.hear_leases(|_| standing), heard);
+        }
+        assert_eq!(register(mail, second), MailOutcome::Now(told(Naming::Taken)));
+        assert_eq!(mail.lease(first, name, at(0)), done, "it has it");
+        let ended = vec![RunKey::Spawned(first)];
+        let heard = NamesHeard { handed: Vec::new(), ended };
+        assert_eq!(mail.hear_leases(|_| LeaseStanding::Unknown), heard);
+        mail.close(first);
+        assert_eq!(register(mail, second), done);
+        assert_eq!(mail.lease(second, name, at(0)), MailOutcome::Later { due_ns });
+        let silent = MailAnswer::Refused("the cluster does not answer");
+        assert_eq!(mail.give_up_word(second), Some(silent));
+        assert_eq!((mail.leases().count(), mail.names(second).count()), (0, 0));
+    }
+
+    #[test]
+    fn a_server_without_a_cluster_has_all_names() {
+        let mut pair = Pair::new();
+        let (mailbox, name) = (pair.open(0), pair.name_of_home(0));
+        let (name, mail) = (name.as_bytes(), &mut pair.mails[0]);
+        let done = MailOutcome::Now(MailAnswer::Done);
+        assert_eq!(mail.register(mailbox, name, at(0)), done);
+        assert_eq!(mail.lease(mailbox, name, at(0)), done);
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub(super) enum Awaits {
     Message,
     /// The receipt for this letter.
     Word(LetterNumber),
+    /// That the cluster gives or refuses a name.
+    Lease,
 }
 
 struct Mailbox {
@@ -144,6 +146,18 @@ impl Mailboxes {
         }
     }
 
+    /// Its process has a name less. Returns it.
+    pub(super) fn take_name(&mut self, id: ProcessId, text: &str) -> Option<RegisteredName> {
+        let names = &mut self.table.lookup(id)?.names;
+        let index = names.iter().position(|name| name.text() == text)?;
+        Some(names.swap_remove(index))
+    }
+
+    /// The key of its process.
+    pub(super) fn owner(&self, id: ProcessId) -> Option<RunKey> {
+        self.get(id).map(|mailbox| mailbox.owner)
+    }
+
     /// Sets what its process waits for.
     pub(super) fn set_awaits(&mut self, id: ProcessId, awaits: Awaits) {
         if let Some(mailbox) = self.table.lookup(id) {
@@ -216,10 +230,9 @@ impl Mailboxes {
         self.get(id).map_or(Awaits::Nothing, |mailbox| mailbox.awaits)
     }
 
-    /// Takes the process that waits for the receipt of this letter.
-    pub(super) fn take_word(&mut self, id: ProcessId, number: LetterNumber) -> Option<RunKey> {
-        let word = Awaits::Word(number);
-        let mailbox = self.table.lookup(id).filter(|mailbox| mailbox.awaits == word)?;
+    /// Takes the process that waits for this.
+    pub(super) fn take_waiting(&mut self, id: ProcessId, awaits: Awaits) -> Option<RunKey> {
+        let mailbox = self.table.lookup(id).filter(|mailbox| mailbox.awaits == awaits)?;
         mailbox.awaits = Awaits::Nothing;
         Some(mailbox.owner)
     }
@@ -278,12 +291,16 @@ mod tests {
         let (mut boxes, id) = boxes();
         let mut outgoing = crate::letters::Outgoing::default();
         let (first, second) = (outgoing.number(), outgoing.number());
-        assert_eq!(boxes.take_word(id, first), None);
+        assert_eq!(boxes.take_waiting(id, Awaits::Word(first)), None);
         boxes.set_awaits(id, Awaits::Word(second));
         assert_eq!(put(&mut boxes, id, b"1".to_vec()), Ok(Put::Kept));
-        assert_eq!(boxes.take_word(id, first), None, "of a letter that was given up");
-        assert_eq!(boxes.take_word(id, second), Some(owner()));
-        assert_eq!(boxes.take_word(id, second), None);
+        assert_eq!(
+            boxes.take_waiting(id, Awaits::Word(first)),
+            None,
+            "of a letter that was given up"
+        );
+        assert_eq!(boxes.take_waiting(id, Awaits::Word(second)), Some(owner()));
+        assert_eq!(boxes.take_waiting(id, Awaits::Word(second)), None);
     }
 
     #[test]

@@ -18,6 +18,17 @@ use crate::subjects::Subjects;
 /// The text of a lease that its holder has given back.
 const GIVEN_BACK: &[u8] = b"free";
 
+/// The holder of a lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeaseHolder {
+    /// This link: until its time is over, no other has it.
+    ThisLink,
+    /// Another link, which was seen to renew it.
+    Another,
+    /// None that is known.
+    Unknown,
+}
+
 /// The last message of a lease, as far as this node knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Seen {
@@ -39,6 +50,8 @@ struct Lease {
     seen: Option<Seen>,
     /// It may be taken now: it was given back, or is this node's.
     is_ours_to_take: bool,
+    /// Another has renewed it since this link wants it. A message that was there before may be of one that has ended.
+    is_renewed: bool,
     held_until_ms: u64,
     asked: Asked,
     due_ms: u64,
@@ -83,6 +96,7 @@ impl Leases {
             self.wanted.entry(name.clone()).or_insert(Lease {
                 seen: None,
                 is_ours_to_take: false,
+                is_renewed: false,
                 held_until_ms: 0,
                 asked: Asked::Nothing,
                 due_ms: now_ms,
@@ -91,9 +105,13 @@ impl Leases {
         }
     }
 
-    /// Whether this node may do what the name stands for.
-    pub(crate) fn is_held(&self, name: &str, now_ms: u64) -> bool {
-        self.wanted.get(name).is_some_and(|lease| now_ms < lease.held_until_ms)
+    /// The link that may do what the name stands for.
+    pub(crate) fn holder(&self, name: &str, now_ms: u64) -> LeaseHolder {
+        match self.wanted.get(name) {
+            Some(lease) if now_ms < lease.held_until_ms => LeaseHolder::ThisLink,
+            Some(lease) if lease.is_renewed => LeaseHolder::Another,
+            _ => LeaseHolder::Unknown,
+        }
     }
 
     /// Lets go of those whose time is over.
@@ -228,11 +246,14 @@ impl Lease {
             Some(_) => return,
             None => headers.number("Nats-Sequence").unwrap_or(0),
         };
-        let is_new = self.seen.is_none_or(|seen| seen.number != number);
-        if is_new {
+        let before = self.seen.map(|seen| seen.number);
+        if before != Some(number) {
             self.seen = Some(Seen { number, since_ms: now_ms });
         }
         self.is_ours_to_take = number > 0 && (payload == holder || payload == GIVEN_BACK);
+        self.is_renewed = number > 0
+            && !self.is_ours_to_take
+            && (self.is_renewed || before.is_some_and(|before| before != number));
         if self.is_ours_to_take {
             self.due_ms = now_ms;
         } else {
@@ -302,7 +323,7 @@ mod tests {
         }
 
         fn is_held(&self, now_ms: u64) -> bool {
-            self.leases.is_held(NAME, now_ms)
+            self.leases.holder(NAME, now_ms) == LeaseHolder::ThisLink
         }
     }
 
@@ -329,6 +350,24 @@ mod tests {
         assert_eq!(stage.asks(12_020), "look");
         stage.hears("NATS/1.0\r\nNats-Sequence: 10\r\n\r\n", "2.0", 12_021);
         assert!(!stage.is_held(12_021));
+    }
+
+    #[test]
+    fn another_holds_a_lease_when_it_was_seen_to_renew_it() {
+        let mut stage = Stage::new();
+        let holder = |stage: &Stage, now_ms| stage.leases.holder(NAME, now_ms);
+        stage.asks(0);
+        stage.hears(SEVENTH, "2.0", 10);
+        assert_eq!(holder(&stage, 10), LeaseHolder::Unknown, "it may have ended long ago");
+        stage.asks(2_010);
+        stage.hears("NATS/1.0\r\nNats-Sequence: 8\r\n\r\n", "2.0", 2_011);
+        assert_eq!(holder(&stage, 2_011), LeaseHolder::Another);
+        stage.asks(4_011);
+        stage.hears("NATS/1.0\r\nNats-Sequence: 9\r\n\r\n", "free", 4_012);
+        assert_eq!(holder(&stage, 4_012), LeaseHolder::Unknown);
+        assert_eq!(stage.asks(4_012), "take behind 9");
+        stage.hears("", r#"{"stream":"v-h-0","seq":10}"#, 4_013);
+        assert_eq!(holder(&stage, 4_013), LeaseHolder::ThisLink);
     }
 
     #[test]

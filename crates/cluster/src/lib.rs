@@ -33,6 +33,7 @@ mod trial;
 
 pub use fault::LinkFault;
 pub use handshake::NatsInfo;
+pub use leases::LeaseHolder;
 pub use link::{LinkEvent, NatsLink};
 pub use mail::{StoreMail, StoreMailNews};
 pub use nkey::{SeedProblem, UserKey};

@@ -1,6 +1,6 @@
 //! System calls as a table: which, how often, how long, and with which errors.
 //!
-//! Owns which errors of which calls indicate a cause, in words.
+//! Owns the form of this table; `call_findings` knows what calls and errors indicate.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub fn call_table(pairs: &Pairs, seconds: f64, requests: Option<f64>, most: usiz
 }
 
 /// The calls of each number, of all threads.
-fn sums(pairs: &Pairs) -> BTreeMap<u64, Waits> {
+pub(crate) fn sums(pairs: &Pairs) -> BTreeMap<u64, Waits> {
     let mut all: BTreeMap<u64, Waits> = BTreeMap::new();
     for ((number, _), waits) in &pairs.all {
         let sum = all.entry(*number).or_default();
@@ -67,93 +67,11 @@ fn errors(pairs: &Pairs, number: u64, calls: u64) -> String {
     all.iter().take(LISTED).map(told).collect::<Vec<_>>().join(", ")
 }
 
-fn error_name(error: i32) -> String {
+pub(crate) fn error_name(error: i32) -> String {
     Errno::new(error).name().map_or_else(|| format!("error {error}"), str::to_owned)
 }
 
-/// Errors, the begins of names of calls, and what they indicate.
-const CAUSES: [(Errno, &[&str], &str); 17] = [
-    (
-        Errno::EMFILE,
-        &[""],
-        "the process has no descriptors left: raise LimitNOFILE or ulimit -n, or find what is not closed",
-    ),
-    (Errno::ENFILE, &[""], "the machine has no descriptors left: fs.file-max"),
-    (
-        Errno::ENOENT,
-        &["open", "stat", "newfstat", "statx", "access", "faccess", "readlink"],
-        "it looks for files that are not there, again and again",
-    ),
-    (Errno::ENOSPC, &["write", "pwrite", "fallocate", "open"], "the disk is full"),
-    (Errno::EDQUOT, &["write", "pwrite", "fallocate", "open"], "the quota of the disk is used up"),
-    (Errno::EFBIG, &["write", "pwrite"], "the file may not grow further: ulimit -f"),
-    (Errno::EIO, &[""], "a disk or a device fails"),
-    (
-        Errno::ENOMEM,
-        &["mmap", "mprotect", "munmap", "mremap", "brk", "madvise"],
-        "no more mappings or memory: vm.max_map_count, ulimit -v, or the limit of its cgroup",
-    ),
-    (
-        Errno::EAGAIN,
-        &["clone", "fork", "vfork"],
-        "no more threads or processes: pids.max of its cgroup, ulimit -u or kernel.pid_max",
-    ),
-    (
-        Errno::EAGAIN,
-        &["write", "send", "sendfile", "splice"],
-        "send buffers are full: slow readers, or a small SO_SNDBUF or net.ipv4.tcp_wmem",
-    ),
-    (
-        Errno::EADDRNOTAVAIL,
-        &["connect", "bind"],
-        "no local port is left for that address: keep connections, or widen net.ipv4.ip_local_port_range",
-    ),
-    (Errno::EADDRINUSE, &["bind", "listen"], "another program has the address"),
-    (Errno::ECONNREFUSED, &["connect"], "the server behind it refuses connections"),
-    (Errno::ETIMEDOUT, &["connect", "recv", "read"], "the server behind it does not answer"),
-    (
-        Errno::ENOBUFS,
-        &["send", "write"],
-        "the kernel has no room for packets: net.core.wmem_max, queues",
-    ),
-    (Errno::EPIPE, &["write", "send"], "it writes to connections that the other side has closed"),
-    (Errno::ENOLCK, &["fcntl", "flock"], "the kernel has no room for file locks"),
-];
-
-/// The part of a call's results from which an error is worth a line, and how often a second.
-const WORTH: f64 = 0.05;
-const WORTH_RATE: f64 = 1.0;
-/// The same of a file that is not there: programs look at several places when they start.
-const MISSING_RATE: f64 = 500.0;
-
-/// The causes that errors of calls indicate, the most frequent first.
-#[must_use]
-pub fn call_remarks(pairs: &Pairs, seconds: f64) -> Vec<String> {
-    let sums = sums(pairs);
-    let mut found: Vec<(u64, String)> = Vec::new();
-    for ((number, error), count) in &pairs.errors {
-        let calls = sums.get(number).map_or(1, |waits| waits.count.max(1));
-        let part = *count as f64 / calls as f64;
-        let call = name(*number);
-        let is_cause = |(known, calls, _): &&(Errno, &[&str], &str)| {
-            known.into_raw() == *error && calls.iter().any(|begin| call.starts_with(begin))
-        };
-        let cause = CAUSES.iter().find(is_cause);
-        let is_missing = *error == Errno::ENOENT.into_raw();
-        let rate = if is_missing { MISSING_RATE } else { WORTH_RATE };
-        if let Some((_, _, cause)) = cause
-            && part >= WORTH
-            && *count as f64 >= seconds * rate
-        {
-            let (error, percent) = (error_name(*error), part * 100.0);
-            found.push((*count, format!("{call}: {percent:.0} % fail with {error}: {cause}")));
-        }
-    }
-    found.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-    found.into_iter().map(|(_, line)| line).collect()
-}
-
-fn name(number: u64) -> String {
+pub(crate) fn name(number: u64) -> String {
     let known = usize::try_from(number).ok().and_then(Sysno::new);
     known.map_or_else(|| format!("call {number}"), |call| call.name().to_owned())
 }
@@ -182,20 +100,13 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_shares_of_their_call_and_indicate_causes() {
+    fn errors_are_shares_of_their_call() {
         let mut pairs = Pairs::default();
         let open = Sysno::openat as u64;
-        let waits = Waits { count: 200, time_ns: 200 };
-        for number in [open, Sysno::read as u64] {
-            pairs.all.insert((number, Stack::default()), waits);
-            pairs.errors.insert((number, Errno::ENOENT.into_raw()), 150);
-        }
+        pairs.all.insert((open, Stack::default()), Waits { count: 200, time_ns: 200 });
+        pairs.errors.insert((open, Errno::ENOENT.into_raw()), 150);
         pairs.errors.insert((open, Errno::EACCES.into_raw()), 1);
         let table = call_table(&pairs, 1.0, None, 10);
         assert!(table.contains("  ENOENT 75.0 %, EACCES 0.5 %\n"), "{table}");
-        let remarks = call_remarks(&pairs, 0.2);
-        let [remark] = &remarks[..] else { panic!("{remarks:?}") };
-        assert!(remark.starts_with("openat: 75 % fail with ENOENT: it looks"), "{remark}");
-        assert!(call_remarks(&pairs, 1.0).is_empty());
     }
 }

@@ -26,7 +26,7 @@ pub enum Cause {
 }
 
 /// Kernel functions, and their checks.
-const SIGNS: [(&str, &str); 18] = [
+const SIGNS: [(&str, &str); 25] = [
     ("nf_hook_slow", "stack.netfilter"),
     ("ipt_do_table", "stack.netfilter"),
     ("nft_do_chain", "stack.netfilter"),
@@ -41,14 +41,25 @@ const SIGNS: [(&str, &str); 18] = [
     ("read_hpet", "cpu.clocksource"),
     ("acpi_pm_read", "cpu.clocksource"),
     ("entry_ibpb", "cpu.mitigations"),
-    ("veth_xmit", "stack.docker"),
     ("br_nf_pre_routing", "stack.docker"),
     ("compact_zone", "vm.thp"),
-    ("bbr_main", "stack.cc"),
+    ("nf_log_packet", "stack.netfilter"),
+    ("uprobe_notify_resume", "obs.trace"),
+    ("function_trace_call", "obs.trace"),
+    ("trace_call_bpf", "obs.bpf"),
+    ("ptrace_stop", "app.tracer"),
+    ("n_tty_write", "app.output"),
+    ("do_swap_page", "vm.swap"),
+    ("try_to_free_mem_cgroup_pages", "env.memory"),
+    ("do_try_to_free_pages", "vm.pressure"),
 ];
 
+/// The same of work that is expected up to a part of the time: it indicates something only beyond it.
+const USUAL_SIGNS: [(&str, &str, f64); 2] =
+    [("bbr_main", "stack.cc", 5.0), ("veth_xmit", "stack.docker", 5.0)];
+
 /// Work that costs, and the begins of names of functions that do it: in the program or a library.
-const WORK: [(&str, &[&str]); 9] = [
+const WORK: [(&str, &[&str]); 17] = [
     (
         "compression. A lower level (gzip_comp_level 1 to 4), or files that are compressed once, cost less",
         &[
@@ -147,6 +158,14 @@ const WORK: [(&str, &[&str]); 9] = [
             "bcrypt",
             "crypto_scrypt",
             "kdf_scrypt",
+            "php_crypt_",
+            "php_password_",
+            "golang.org/x/crypto/bcrypt",
+            "golang.org/x/crypto/blowfish",
+            "golang.org/x/crypto/argon2",
+            "golang.org/x/crypto/scrypt",
+            "golang.org/x/crypto/pbkdf2",
+            "[_bcrypt",
         ],
     ),
     (
@@ -169,13 +188,57 @@ const WORK: [(&str, &[&str]); 9] = [
         ],
     ),
     (
+        "files that are looked up or opened again and again. Keep them open (open_file_cache of nginx), or what they \
+         contain",
+        &["do_sys_openat2", "vfs_statx", "vfs_fstatat", "do_faccessat", "do_readlinkat"],
+    ),
+    ("directories that are listed", &["iterate_dir"]),
+    (
+        "data that is forced to the disk. Several records together, or a helper thread, cost less",
+        &["vfs_fsync_range", "ext4_sync_file", "xfs_file_fsync", "btrfs_sync_file"],
+    ),
+    (
+        "checks of a debugging aid (address sanitizer, valgrind, an allocator that checks)",
+        &[
+            "__asan",
+            "__tsan",
+            "__ubsan",
+            "__msan",
+            "__sanitizer",
+            "[memcheck-",
+            "[libasan.so",
+            "[libtsan.so",
+            "_PyMem_Debug",
+        ],
+    ),
+    (
+        "a lock of the kernel that spins: velodrome profile --locks shows which",
+        &[
+            "native_queued_spin_lock_slowpath",
+            "__pv_queued_spin_lock_slowpath",
+            "queued_spin_lock_slowpath",
+        ],
+    ),
+    (
+        "the lock of the address space, which all threads of a program share: mmap, munmap and page faults at once",
+        &["rwsem_down_", "rwsem_spin_on_owner", "rwsem_optimistic_spin", "osq_lock"],
+    ),
+    (
+        "sched_yield: a lock that gives up the CPU and tries again",
+        &["do_sched_yield", "__x64_sys_sched_yield", "__do_sys_sched_yield"],
+    ),
+    (
+        "rules that choose a routing table (ip rule), which each new connection walks",
+        &["fib_rules_lookup", "fib4_rule_match", "fib6_rule_match"],
+    ),
+    (
         "samples of another profiler (perf record, a continuous profiler)",
         &["perf_swevent_hrtimer", "perf_event_overflow", "__perf_event_overflow"],
     ),
 ];
 
 /// Percent below which a function of the kernel is ignored, and below which work of the program is.
-const LEAST: f64 = 0.5;
+const LEAST: f64 = 1.0;
 const LEAST_WORK: f64 = 5.0;
 
 /// The causes that the profile indicates, the strongest first; each once.
@@ -183,9 +246,10 @@ const LEAST_WORK: f64 = 5.0;
 pub fn hints(folded: &Folded) -> Vec<Hint> {
     let total = folded.total().max(f64::MIN_POSITIVE);
     let mut found: Vec<Hint> = Vec::new();
-    for (sign, check) in SIGNS {
+    let usual = SIGNS.iter().map(|(sign, check)| (*sign, *check, LEAST));
+    for (sign, check, least) in usual.chain(USUAL_SIGNS) {
         let percent = share(folded, |frame| frame.name == sign) * 100.0 / total;
-        if percent >= LEAST {
+        if percent >= least {
             found.push(Hint { function: sign.to_owned(), percent, cause: Cause::Check(check) });
         }
     }
@@ -283,7 +347,7 @@ mod tests {
 
     #[test]
     fn signs_are_named_once_and_small_ones_not() {
-        let text = "a;nf_hook_slow_[k];ipt_do_table_[k] 18\na;packet_rcv_[k] 3\na;b 978\na;bbr_main_[k] 1\n";
+        let text = "a;nf_hook_slow_[k];ipt_do_table_[k] 18\na;packet_rcv_[k] 3\na;b 978\na;bbr_main_[k] 9\n";
         let found = hints(&folded(text));
         let found: Vec<_> = found.iter().map(|hint| (&*hint.function, hint.cause)).collect();
         assert_eq!(found, [("nf_hook_slow", Cause::Check("stack.netfilter"))]);

@@ -5,7 +5,10 @@
 //! equal stacks; [`Ring`] keeps samples of the last minutes; [`flame_graph`] draws them, and [`table`] lists the frames
 //! that cost most. Kernel frames are recognised by the kernel's own markers, never by their names.
 
+mod atomics;
 mod binary;
+mod call_causes;
+mod call_findings;
 mod calls;
 mod debug_files;
 mod difference;
@@ -42,7 +45,9 @@ mod unwinding;
 mod wait_kind;
 mod waits;
 
-pub use calls::{call_remarks, call_table};
+pub use atomics::atomic_samples;
+pub use call_findings::{CallFinding, call_findings, call_remarks};
+pub use calls::call_table;
 pub use difference::difference_table;
 pub use disks::Disks;
 pub use ended::SeenProcesses;

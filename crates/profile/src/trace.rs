@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use sys::sampling::{Modes, SampleTrigger};
+use sys::sampling::{Modes, Room, SampleForm, SampleTrigger, UserStacks};
 
+use crate::limits::HUGE_ROOMS;
 use crate::record::{Record, Sample, Stack};
-use crate::threads::{Scope, Threads};
+use crate::threads::{Scope, Threads, targets};
 use crate::waits::Waits;
 
 /// The kind of event.
@@ -23,6 +24,9 @@ pub enum TraceEvent {
 
 /// Where tracefs is mounted.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+
+/// The tracepoints of system calls.
+const CALLS: [&str; 2] = ["raw_syscalls/sys_enter", "raw_syscalls/sys_exit"];
 
 /// A recording of pairs.
 #[derive(Debug)]
@@ -41,8 +45,24 @@ pub struct Pairs {
     pub all: BTreeMap<(u64, Stack), Waits>,
     /// How often each system call ended with each error, by their numbers.
     pub errors: BTreeMap<(u64, i32), u64>,
+    /// The sum of the results of each system call that succeeded: of reads and writes, bytes.
+    pub results: BTreeMap<u64, u64>,
     /// Records lost because the ring buffer was full.
     pub lost: u64,
+    /// The times of the first and the last pair, in nanoseconds of the monotonic clock.
+    span_ns: Option<(u64, u64)>,
+}
+
+impl Pairs {
+    /// The seconds for which pairs were recorded, of those that have elapsed: a full ring buffer ends it early.
+    pub fn seconds(&self, elapsed: f64) -> f64 {
+        match self.span_ns {
+            Some((first, last)) if self.lost > 0 => {
+                (last.saturating_sub(first) as f64 / 1e9).max(1e-4)
+            }
+            _ => elapsed,
+        }
+    }
 }
 
 impl Tracing {
@@ -53,16 +73,46 @@ impl Tracing {
     /// `PermissionDenied`.
     pub fn begin(scope: Scope, traced: TraceEvent) -> io::Result<Self> {
         let (names, modes) = match traced {
-            TraceEvent::Calls => {
-                (["raw_syscalls/sys_enter", "raw_syscalls/sys_exit"], Modes::Stackless)
-            }
+            TraceEvent::Calls => (CALLS, Modes::Stackless),
             TraceEvent::Locks => (["lock/contention_begin", "lock/contention_end"], Modes::Both),
         };
+        Self::begin_with(traced, names, |triggers| Threads::of_events(scope, triggers, modes))
+    }
+
+    /// Begins to record system calls for a moment, with little memory: some thousands of each thread.
+    ///
+    /// # Errors
+    /// As [`Tracing::begin`].
+    pub fn begin_small(scope: Scope) -> io::Result<Self> {
+        let is_few = targets(scope)?.len() <= HUGE_ROOMS;
+        let form = SampleForm {
+            modes: Modes::Stackless,
+            user: UserStacks::FramePointers,
+            hertz: 0,
+            room: if is_few { Room::Large } else { Room::Small },
+        };
+        Self::begin_with(TraceEvent::Calls, CALLS, |triggers| Threads::of(scope, triggers, form))
+    }
+
+    fn begin_with(
+        traced: TraceEvent,
+        names: [&str; 2],
+        threads: impl FnOnce(&[SampleTrigger]) -> io::Result<Threads>,
+    ) -> io::Result<Self> {
         let [begin, end] = names.map(number);
         let (begin, end) = (begin?, end?);
-        let triggers = [SampleTrigger::Tracepoint(begin), SampleTrigger::Tracepoint(end)];
-        let threads = Threads::of_events(scope, &triggers, modes)?;
+        let threads = threads(&[SampleTrigger::Tracepoint(begin), SampleTrigger::Tracepoint(end)])?;
         Ok(Self { traced, end, threads, begun: BTreeMap::new(), pairs: Pairs::default() })
+    }
+
+    /// The number of pairs so far.
+    pub fn count(&self) -> u64 {
+        self.pairs.all.values().map(|waits| waits.count).sum()
+    }
+
+    /// Whether records were lost because a ring buffer was full.
+    pub fn is_full(&self) -> bool {
+        self.pairs.lost > 0
     }
 
     /// Adds threads that were started in the meantime.
@@ -114,10 +164,15 @@ fn pair(
         return;
     }
     let Some(begin) = begun.remove(&place) else { return };
+    let (first, last) = pairs.span_ns.unwrap_or((begin.time_ns, sample.time_ns));
+    pairs.span_ns = Some((first.min(begin.time_ns), last.max(sample.time_ns)));
     if traced == TraceEvent::Calls
-        && let Some(error) = number(16).and_then(|bytes| error_of(i64::from_ne_bytes(*bytes)))
+        && let Some(result) = number(16).map(|bytes| i64::from_ne_bytes(*bytes))
     {
-        *pairs.errors.entry((key, error)).or_default() += 1;
+        if let Some(error) = error_of(result) {
+            *pairs.errors.entry((key, error)).or_default() += 1;
+        }
+        *pairs.results.entry(key).or_default() += u64::try_from(result).unwrap_or(0);
     }
     let flags = begin.fields().get(16..).and_then(|bytes| bytes.first_chunk());
     let kind = match traced {

@@ -7,7 +7,7 @@ use crate::locks::{Met, is_way_to_wait, wait_rows};
 use crate::waits::Waits;
 
 /// Parts of names of kernel functions in which a thread waits, and the cause. The first that fits counts.
-const CAUSES: [(&str, &str); 20] = [
+const CAUSES: [(&str, &str); 23] = [
     ("ptrace_stop", "a tracer"),
     ("do_signal_stop", "stopped by a signal"),
     ("do_freezer_trap", "frozen"),
@@ -16,6 +16,9 @@ const CAUSES: [(&str, &str); 20] = [
     ("mem_cgroup_handle_over_high", "memory.high"),
     ("try_to_free_pages", "memory reclaim"),
     ("pipe_write", "full pipe"),
+    ("unix_wait_for_peer", "slow reader of a local socket"),
+    ("unix_dgram_sendmsg", "slow reader of a local socket"),
+    ("locks_lock_inode_wait", "file lock"),
     ("sk_stream_wait_memory", "full send buffer"),
     ("sock_alloc_send_pskb", "full send buffer"),
     ("sock_wait_for_wmem", "full send buffer"),

@@ -35,14 +35,18 @@ impl Audited {
         })
     }
 
-    /// Costs that counters show come before settings that may cost; within both the larger gain comes first.
+    /// Costs that counters show come before settings that may cost, and settings whose price was counted here before
+    /// those with a constant; within each the larger gain comes first.
     fn rank(&self, load: Load) -> (u8, f64) {
         match &self.finding {
             Finding::Costs(Evidence::Seen, ..) => (0, -self.worth(load)),
-            Finding::Costs(Evidence::Set, ..) => (1, -self.worth(load)),
-            Finding::Unknown(_) => (2, 0.0),
-            Finding::Good(_) => (3, 0.0),
-            Finding::NotHere(_) => (4, 0.0),
+            Finding::Costs(Evidence::Set, _, Price::Scaled(_) | Price::Measured(_)) => {
+                (1, -self.worth(load))
+            }
+            Finding::Costs(Evidence::Set, _, Price::Published(_)) => (2, -self.worth(load)),
+            Finding::Unknown(_) => (3, 0.0),
+            Finding::Good(_) => (4, 0.0),
+            Finding::NotHere(_) => (5, 0.0),
         }
     }
 }

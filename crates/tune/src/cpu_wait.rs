@@ -85,7 +85,9 @@ impl CpuWait {
         } else {
             by_others / (by_others + all.run).max(f64::MIN_POSITIVE)
         };
-        (all.for_others, all.for_own) = (wait * share, wait * (1.0 - share));
+        // However many threads wait, others take no more from them than they use.
+        all.for_others = (wait * share).min(by_others);
+        all.for_own = if wanting <= all.cpus.len() { 0.0 } else { wait - all.for_others };
         Ok(all)
     }
 

@@ -16,6 +16,9 @@ use std::path::{Path, PathBuf};
 use crate::limits::{FILE_SIZE, MAPPINGS};
 use crate::settings;
 
+/// Bytes that most files have at most.
+const USUAL_LENGTH: usize = 4096;
+
 /// The bit of `CAP_NET_ADMIN` (capabilities(7)).
 const NET_ADMIN: u32 = 12;
 
@@ -135,7 +138,8 @@ impl HostFiles {
             self.note(path, Seen::Text(text.clone()));
             return Look::Text(text.trim_end().to_owned());
         }
-        let mut bytes = Vec::new();
+        // The kernel does not tell the length of its files: with less room they would be read in small parts.
+        let mut bytes = Vec::with_capacity(USUAL_LENGTH);
         let read = File::open(self.place(path))
             .and_then(|file| file.take(FILE_SIZE).read_to_end(&mut bytes));
         match read {

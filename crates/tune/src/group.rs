@@ -52,7 +52,7 @@ pub(crate) fn groups_of(files: &HostFiles, process: u32) -> Result<Vec<Group>, S
 }
 
 /// Controllers of version 1 that count something here. Several may have one hierarchy.
-const COUNTED: [&str; 3] = ["cpu", "memory", "pids"];
+const COUNTED: [&str; 4] = ["cpu", "memory", "pids", "blkio"];
 
 /// A mounted hierarchy.
 struct Mount {
@@ -142,6 +142,8 @@ pub(crate) struct GroupCounts {
     pub(crate) tasks: Option<(u64, u64)>,
     /// How often a new one was refused.
     pub(crate) refused_tasks: u64,
+    /// Bounds for requests of disks, as the kernel writes them: `8:0 wiops=20`; empty if it has none.
+    pub(crate) disks: String,
     /// Microseconds in which something in it waited, by resource.
     pub(crate) pressure: BTreeMap<String, u64>,
 }
@@ -160,6 +162,7 @@ impl Group {
                 ..GroupCounts::default()
             },
             Some("pids") => self.of_tasks(files),
+            Some("blkio") => GroupCounts { disks: self.of_disks(files), ..GroupCounts::default() },
             Some(_) => GroupCounts::default(),
         }
     }
@@ -196,6 +199,7 @@ impl Group {
             weight: self.number(files, "cpu.weight"),
             memory: self.number(files, "memory.current").zip(most.into_iter().flatten().min()),
             memory_events: event("high") + event("max"),
+            disks: files.text(&format!("{}/io.max", self.place)).unwrap_or_default(),
             pressure: pressure.collect(),
             ..self.of_tasks(files)
         }
@@ -216,6 +220,16 @@ impl Group {
             weight: self.number(files, "cpu.shares").map(|shares| shares * 100 / 1024),
             ..GroupCounts::default()
         }
+    }
+
+    fn of_disks(&self, files: &HostFiles) -> String {
+        let bound = |name: &&str| {
+            let text = files.text(&format!("{}/blkio.throttle.{name}_device", self.place))?;
+            let lines = text.lines().map(|line| line.replacen(' ', &format!(" {name}="), 1));
+            Some(lines.collect::<Vec<_>>().join(", ")).filter(|text| !text.is_empty())
+        };
+        let names = ["read_bps", "read_iops", "write_bps", "write_iops"];
+        names.iter().filter_map(bound).collect::<Vec<_>>().join(", ")
     }
 
     fn of_tasks(&self, files: &HostFiles) -> GroupCounts {

@@ -6,10 +6,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::answers::{answers, counts};
+use crate::calls::{self, ServerCalls};
 use crate::connections::{Sockets, place, told};
 use crate::counters::Counters;
+use crate::debugging_aids;
 use crate::files::HostFiles;
 use crate::limits::DEVICES;
+use crate::name_queries;
 use crate::namespaces::{NetworkPlace, enter};
 use crate::observers;
 use crate::open_files;
@@ -57,6 +60,8 @@ impl HostReading {
                 all.extend(
                     open_files::told(&members).map(|text| (open_files::place(process), text)),
                 );
+                let aids = debugging_aids::told(&members);
+                all.extend(aids.map(|text| (debugging_aids::place(process), text)));
             }
             files.add_answers(all);
         }
@@ -75,11 +80,21 @@ impl HostReading {
     /// Looks at the server's threads for this time, and then reads the counters again.
     pub fn watch(&mut self, time: Duration) {
         let threads = self.now.threads.iter().map(|(thread, one)| (one.process, *thread)).collect();
-        let seen = watch(&threads, time);
+        let (seen, queries) = watch(&threads, &self.now.members, time);
         if let Some(process) = self.process {
-            self.files.add_answers(BTreeMap::from([(watching::place(process), seen)]));
+            self.files.add_answers(BTreeMap::from([
+                (watching::place(process), seen),
+                (name_queries::place(process), queries.text()),
+            ]));
         }
         self.look_again(time.as_secs_f64());
+    }
+
+    /// Adds the system calls of the server, which were recorded for a moment.
+    pub fn add_calls(&mut self, calls: ServerCalls) {
+        if let Some(process) = self.process {
+            self.files.add_answers(BTreeMap::from([(calls::place(process), calls.text())]));
+        }
     }
 
     /// Reads the counters again, this many seconds later.
@@ -131,7 +146,7 @@ impl HostReading {
     pub(crate) fn barred(&self, check: &str) -> Option<&'static str> {
         let is_of_network = check.starts_with("net.")
             || (check.starts_with("stack.") && check != "stack.file")
-            || check == "app.fastopen";
+            || ["app.fastopen", "app.connect", "app.keepalive"].contains(&check);
         (is_of_network && self.network == NetworkPlace::Barred).then_some(
             "the server is in another network namespace, which only root may enter (CAP_SYS_ADMIN)",
         )

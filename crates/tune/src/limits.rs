@@ -27,6 +27,9 @@ pub const LOOKS_LEAST: usize = 8;
 /// threads are not looked at, and each is looked at less often.
 pub const LOOKS_OF_THREADS: usize = 1_200;
 
+/// Looks at the questions of the server to name servers between two readings (10). Beyond: shorter ones are not seen.
+pub const LOOKS_AT_NAMES: usize = 10;
+
 /// Descriptors of a program that are searched for sockets, files and observers (4,096). Beyond: the others are ignored.
 pub const DESCRIPTORS: usize = 4_096;
 

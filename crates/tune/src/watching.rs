@@ -5,13 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::os::unix::fs::FileTypeExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
 use crate::files::HostFiles;
-use crate::limits::{LOOKS, LOOKS_LEAST, LOOKS_OF_THREADS};
+use crate::limits::{LOOKS, LOOKS_AT_NAMES, LOOKS_LEAST, LOOKS_OF_THREADS};
+use crate::name_queries::NameQueries;
 use crate::processes::ProcessStat;
 
 /// The path under which the sums are read.
@@ -80,15 +81,38 @@ impl Watched {
             'T' | 't' => self.stopped += 1,
             // A thread that starts a program waits for it in this state.
             'D' if call.as_deref() != Some(STARTS) => {
-                self.disk += 1;
                 let at = files.text(&format!("{place}/wchan")).unwrap_or_default();
-                *self.calls.entry(format!("at/{at}")).or_default() += 1;
+                let is_of_memory = OF_MEMORY.iter().any(|part| at.contains(part));
+                self.disk += u32::from(!is_of_memory);
+                let at = if is_of_memory { MEMORY_LOCK.to_owned() } else { format!("at/{at}") };
+                *self.calls.entry(at).or_default() += 1;
             }
             _ => {}
         }
         if let Some(name) = call {
             *self.calls.entry(name).or_default() += 1;
         }
+    }
+
+    /// The use of a descriptor, in a word.
+    fn kind_of(&self, file: i32) -> &'static str {
+        let path = format!("/proc/{}/fd/{file}", self.process);
+        let Ok(about) = std::fs::metadata(&path) else { return "unknown" };
+        let kind = about.file_type();
+        match () {
+            () if kind.is_fifo() => "pipe",
+            () if kind.is_socket() && self.is_local(about.ino()) => "local-socket",
+            () if kind.is_socket() => "socket",
+            () if kind.is_char_device() => "terminal",
+            () => "file",
+        }
+    }
+
+    /// Whether a socket leads to another program of the host (unix(7)), such as a log service.
+    fn is_local(&self, inode: u64) -> bool {
+        let list = std::fs::read_to_string(format!("/proc/{}/net/unix", self.process));
+        let has = |line: &str| line.split_whitespace().nth(6) == Some(&*inode.to_string());
+        list.is_ok_and(|list| list.lines().any(has))
     }
 
     /// The name of a call that a thread sleeps in (`/proc/PID/task/TID/syscall`), if it is one that tells something.
@@ -102,8 +126,13 @@ impl Watched {
             "futex" => format!("futex/{}/{}", argument(1)?, argument(2)?),
             "write" | "read" => {
                 let file = i32::from_str_radix(argument(1)?, 16).ok()?;
-                format!("{name}/{}", kind_of(&format!("/proc/{}/fd/{file}", self.process)))
+                format!("{name}/{}", self.kind_of(file))
             }
+            // Only the commands that wait are `F_SETLKW` and `F_OFD_SETLKW`.
+            "fcntl" => match argument(2)? {
+                "7" | "26" => FILE_LOCK.to_owned(),
+                _ => return None,
+            },
             name => name.to_owned(),
         })
     }
@@ -112,17 +141,23 @@ impl Watched {
 /// The call in which a thread starts a program and waits until that runs.
 pub(crate) const STARTS: &str = "start-child";
 
-/// The use of a descriptor, in a word.
-fn kind_of(path: &str) -> &'static str {
-    let Ok(about) = std::fs::metadata(path) else { return "unknown" };
-    let kind = about.file_type();
-    match () {
-        () if kind.is_fifo() => "pipe",
-        () if kind.is_socket() => "socket",
-        () if kind.is_char_device() => "terminal",
-        () => "file",
-    }
-}
+/// Parts of names of kernel functions in which a thread waits for the lock of its address space, which all threads of a
+/// program share; and the name of that wait.
+const OF_MEMORY: [&str; 9] = [
+    "mmap",
+    "munmap",
+    "mprotect",
+    "mremap",
+    "madvise",
+    "brk",
+    "exc_page_fault",
+    "do_user_addr_fault",
+    "lock_mm",
+];
+pub(crate) const MEMORY_LOCK: &str = "memory-lock";
+
+/// The call in which a thread waits for the lock of a file.
+pub(crate) const FILE_LOCK: &str = "file-lock";
 
 /// Calls that tell why a thread sleeps, by their numbers on x86-64.
 #[cfg(target_arch = "x86_64")]
@@ -136,12 +171,14 @@ const CALLS: &[(i64, &str)] = &[
     (34, "pause"),
     (35, "sleep"),
     (42, "connect"),
-    (44, "send"),
-    (46, "send"),
+    (44, "write"),
+    (46, "write"),
     (45, "receive"),
     (47, "receive"),
     (58, STARTS),
     (61, "wait-child"),
+    (72, "fcntl"),
+    (73, FILE_LOCK),
     (74, "fsync"),
     (75, "fsync"),
     (162, "fsync"),
@@ -158,6 +195,8 @@ const CALLS: &[(i64, &str)] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const CALLS: &[(i64, &str)] = &[
     (22, "events"),
+    (25, "fcntl"),
+    (32, FILE_LOCK),
     (63, "read"),
     (64, "write"),
     (65, "read"),
@@ -172,31 +211,41 @@ const CALLS: &[(i64, &str)] = &[
     (101, "sleep"),
     (115, "sleep"),
     (203, "connect"),
-    (206, "send"),
+    (206, "write"),
     (207, "receive"),
-    (211, "send"),
+    (211, "write"),
     (212, "receive"),
     (260, "wait-child"),
     (267, "fsync"),
     (441, "events"),
 ];
 
-/// Looks at the threads of these programs of this host for this time; returns the sums as text.
-pub(crate) fn watch(threads: &BTreeSet<(u32, u32)>, time: Duration) -> String {
+/// Looks at the threads of these programs of this host for this time; returns the sums as text, and the questions for
+/// names that were open.
+pub(crate) fn watch(
+    threads: &BTreeSet<(u32, u32)>,
+    members: &BTreeSet<u32>,
+    time: Duration,
+) -> (String, NameQueries) {
     // Not the host's own files: a recorded host need not have what each look has read.
     let files = HostFiles::below(Path::new("/"));
     let threads: Vec<(u32, u32)> = threads.iter().copied().take(LOOKS_OF_THREADS).collect();
     let looks = (LOOKS_OF_THREADS / threads.len().max(1)).clamp(LOOKS_LEAST, LOOKS);
     let mut all: BTreeMap<u32, Watched> = BTreeMap::new();
-    for _ in 0..looks {
+    let mut queries = NameQueries::default();
+    for look in 0..looks {
         sleep(time / looks as u32);
+        if look % looks.div_ceil(LOOKS_AT_NAMES) == 0 {
+            queries.look(&files, members);
+        }
         for (process, thread) in &threads {
             let watched = all.entry(*thread).or_default();
             watched.process = *process;
             watched.look(&files, *thread);
         }
     }
-    all.iter().map(|(thread, watched)| watched.line(*thread) + "\n").collect()
+    let lines = all.iter().map(|(thread, watched)| watched.line(*thread) + "\n").collect();
+    (lines, queries)
 }
 
 #[cfg(test)]
@@ -226,7 +275,8 @@ mod tests {
         let files = HostFiles::below(Path::new("/"));
         let names = files.names(&format!("/proc/{own}/task"));
         let threads = names.iter().filter_map(|name| Some((own, name.parse().ok()?))).collect();
-        let text = watch(&threads, Duration::from_millis(40));
+        let members = BTreeSet::from([own]);
+        let (text, _) = watch(&threads, &members, Duration::from_millis(40));
         sleeper.thread().unpark();
         sleeper.join().unwrap();
         let all = Watched::read(&text);

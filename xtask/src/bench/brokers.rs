@@ -22,6 +22,18 @@ impl Site {
         Ok(folder)
     }
 
+    /// The command line of our server with one channel, whose members may come over HTTP/2 without TLS.
+    pub(super) fn streams(&self, address: SocketAddr) -> Result<Vec<String>, Failure> {
+        let folder = self.folder().join("streams");
+        std::fs::create_dir_all(&folder)?;
+        std::fs::write(folder.join("index.html"), "it stands\n")?;
+        let config = format!(
+            "schedulers = 1\n[[listener]]\naddress = \"{address}\"\nh2c = true\n[[channel]]\npattern = \"fan\"\n"
+        );
+        std::fs::write(folder.join("velodrome.toml"), config)?;
+        Ok(vec![shown(&self.velodrome()?), "serve".to_owned(), shown(&folder)])
+    }
+
     /// The command line of Redis, without persistence.
     pub(super) fn redis(&self, port: u16) -> Result<Vec<String>, Failure> {
         let program = installed("redis-server", "redis-server")?;

@@ -15,13 +15,36 @@ pub(crate) enum SecureServer {
     Haproxy,
     /// Caddy from the distribution.
     Caddy,
+    /// h2o from the distribution.
+    H2o,
+    /// Apache from the distribution, with one process.
+    Apache,
+    /// `velodrome serve` that is asked over HTTP/1.1 where the others are asked over HTTP/2.
+    Http1,
+    /// `velodrome serve` without TLS, over HTTP/2 with prior knowledge.
+    Clear,
 }
 
 impl SecureServer {
     /// The beginning of a URL of it.
     pub(crate) fn scheme(self) -> &'static str {
-        if self == SecureServer::Plain { "http" } else { "https" }
+        if matches!(self, SecureServer::Plain | SecureServer::Clear) { "http" } else { "https" }
     }
+
+    /// The version in which a workload of HTTP/2 asks it.
+    pub(crate) fn version(self) -> Version {
+        match self {
+            SecureServer::Http1 | SecureServer::Plain => Version::Http1,
+            _ => Version::Http2,
+        }
+    }
+}
+
+/// A version of HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Version {
+    Http1,
+    Http2,
 }
 
 /// A proxy, or none.
@@ -154,6 +177,16 @@ pub(crate) const PLAIN: Contender = secure("plain", SecureServer::Plain);
 pub(crate) const SECURE_NGINX: Contender = secure("nginx", SecureServer::Nginx);
 pub(crate) const SECURE_HAPROXY: Contender = secure("haproxy", SecureServer::Haproxy);
 pub(crate) const SECURE_CADDY: Contender = secure("caddy", SecureServer::Caddy);
+pub(crate) const SECURE_H2O: Contender = secure("h2o", SecureServer::H2o);
+pub(crate) const SECURE_APACHE: Contender = secure("apache", SecureServer::Apache);
+/// Ours over HTTP/1.1.
+pub(crate) const OVER_HTTP1: Contender = secure("http1", SecureServer::Http1);
+/// Ours over HTTP/2 without TLS.
+pub(crate) const CLEAR: Contender = secure(OURS, SecureServer::Clear);
+/// A hundred event streams on each connection.
+pub(crate) const STREAMS: Contender = channels(OURS, "streams");
+/// A WebSocket on each connection.
+pub(crate) const SOCKETS_BESIDE: Contender = channels("websockets", "websocket");
 
 /// The contender that targets are about.
 pub(crate) const OURS: &str = "velodrome";

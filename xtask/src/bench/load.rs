@@ -78,6 +78,7 @@ pub(crate) fn words(
         }
         Load::Fan { .. }
         | Load::Idle { .. }
+        | Load::IdleStreams { .. }
         | Load::Paced { .. }
         | Load::Secure { .. }
         | Load::SecureFan { .. }

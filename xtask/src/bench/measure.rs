@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::bench::SPARE_DESCRIPTORS;
 use crate::bench::accounting::{self, Spent};
+use crate::bench::contender::Version;
 use crate::bench::flood;
 use crate::bench::host::Cores;
 use crate::bench::load;
@@ -18,12 +19,12 @@ use crate::bench::sample::{Metric, Sample};
 use crate::bench::secure;
 use crate::bench::site::Site;
 use crate::bench::workload::{Load, Workload};
-use crate::client;
+use crate::client::{self, Opening};
 use crate::failure::Failure;
 use crate::process::{self, Guarded};
 
-/// Time for a server to become idle before its memory is read.
-const REST: Duration = Duration::from_millis(500);
+/// Time for a server to become idle before its memory is read: connections of HTTP/2 give some back after a second.
+const REST: Duration = Duration::from_secs(2);
 
 /// Time in which all connections of a workload of memory are opened.
 const HOLD_LIMIT: Duration = Duration::from_secs(50);
@@ -57,7 +58,9 @@ impl Measuring<'_> {
     /// The command that loads a server, for the reader.
     pub(crate) fn load_command(&self, server: &Running, duration: Duration) -> String {
         match self.workload.load {
-            Load::Idle { connections } => format!("{connections} connections of our own, held"),
+            Load::Idle { connections } | Load::IdleStreams { connections } => {
+                format!("{connections} connections of our own, held")
+            }
             _ => match self.words(server, duration, Some(f64::NAN)) {
                 Ok(words) => words.join(" ").replace("NaN", "RATE"),
                 Err(failure) => failure.to_string(),
@@ -86,7 +89,9 @@ impl Measuring<'_> {
         rate: f64,
     ) -> Result<Sample, Failure> {
         match self.workload.load {
-            Load::Idle { connections } => self.idle(server, connections),
+            Load::Idle { connections } | Load::IdleStreams { connections } => {
+                self.idle(server, connections)
+            }
             Load::SecureIdle { connections } => self.secure_idle(server, connections),
             load @ Load::SecureFan { .. } => {
                 let words = self.words(server, duration, None)?;
@@ -170,7 +175,11 @@ impl Measuring<'_> {
         let connections = match load {
             Load::Paced { connections, .. } => connections,
             Load::Secure { connections, way } => {
-                let way = format!("--warmup 0s {} {}", way.flags(), secure::trust(self.site));
+                let way = format!(
+                    "--warmup 0s {} {}",
+                    way.flags(server.version),
+                    secure::trust(self.site)
+                );
                 return ours::words(self.site, &url, connections, duration, &way);
             }
             Load::SecureFlooded { connections, rate } => {
@@ -254,11 +263,16 @@ impl Measuring<'_> {
             println!("only {count} connections: the descriptor limit is {}", self.descriptors);
         }
         // What the first request allocates belongs to the process, not to a connection.
-        let first = client::hold(server.address, self.workload.path, 1)?;
+        let (address, path) = (server.address, self.workload.path);
+        let opening = match server.version {
+            Version::Http1 => Opening::http1(address, path),
+            Version::Http2 => Opening::http2(address, path),
+        };
+        let first = client::hold(address, &opening, 1)?;
         std::thread::sleep(REST);
         let family = server.family();
         let before = accounting::memory(&family);
-        let held = client::hold(server.address, self.workload.path, count)?;
+        let held = client::hold(address, &opening, count)?;
         std::thread::sleep(REST);
         let after = accounting::memory(&family);
         let closed = client::closed_count(&held);

@@ -29,6 +29,7 @@ mod secure;
 mod secure_workloads;
 mod site;
 mod store;
+mod stream_workloads;
 mod target;
 mod workload;
 mod workloads;
@@ -83,7 +84,7 @@ struct Plan {
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     let mut arguments = Arguments::new(words);
     match arguments.take_word().as_deref() {
-        Some(name @ ("floor" | "fan" | "channels" | "files" | "tls" | "proxy")) => {
+        Some(name @ ("floor" | "fan" | "channels" | "files" | "tls" | "h2" | "proxy")) => {
             floor(name, read_plan(words, arguments)?)
         }
         Some("generator") => generator::run(arguments),
@@ -125,6 +126,7 @@ fn read_plan(words: &[String], mut arguments: Arguments) -> Result<Plan, Failure
         Some("channels") => Some("channels-"),
         Some("files") => Some("file-"),
         Some("tls") => Some("tls-"),
+        Some("h2") => Some("h2-"),
         Some("proxy") => Some("proxy-"),
         _ => None,
     };

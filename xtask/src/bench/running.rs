@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use crate::bench::brokers::nats;
-use crate::bench::contender::{Contender, Start};
+use crate::bench::contender::{Contender, Start, Version};
 use crate::bench::host::Cores;
 use crate::bench::proxies::{self, start_behind};
 use crate::bench::secure;
@@ -24,6 +24,8 @@ pub(crate) struct Running {
     pub(crate) protocol: &'static str,
     /// The beginning of a URL of it.
     pub(crate) scheme: &'static str,
+    /// The version of HTTP in which a workload of HTTP/2 asks it.
+    pub(crate) version: Version,
     /// The command that started it, without the pinning.
     pub(crate) command: String,
     guarded: Guarded,
@@ -60,11 +62,11 @@ impl Running {
         };
         let running =
             Running::launch(contender.name, address, request.as_bytes(), &words, site, cores)?;
-        let scheme = match contender.start {
-            Start::Secure(server) => server.scheme(),
-            _ => "http",
+        let (scheme, version) = match contender.start {
+            Start::Secure(server) => (server.scheme(), server.version()),
+            _ => ("http", Version::Http1),
         };
-        Ok(Running { protocol: contender.start.protocol(), scheme, ..running })
+        Ok(Running { protocol: contender.start.protocol(), scheme, version, ..running })
     }
 
     /// Starts a server by its command line and waits until it answers this request.
@@ -81,7 +83,15 @@ impl Running {
             ["taskset", "-c", &core].into_iter().chain(words.iter().map(String::as_str)).collect();
         let guarded = server::start(leashed(&pinned), name, site.folder(), address, request)?;
         let command = words.join(" ");
-        Ok(Running { address, protocol: "lines", scheme: "http", command, guarded, _behind: None })
+        Ok(Running {
+            address,
+            protocol: "lines",
+            scheme: "http",
+            version: Version::Http1,
+            command,
+            guarded,
+            _behind: None,
+        })
     }
 
     /// The ids of the processes whose cost is counted.
@@ -109,6 +119,7 @@ fn command_line(
             "--listen".to_owned(),
             address.to_string(),
         ],
+        Start::Channels { protocol: "streams" } => site.streams(address)?,
         Start::Channels { protocol } => {
             let listen = if protocol == "resp" { "--listen-resp" } else { "--listen" };
             let mut words = vec![shown(site.velodrome()?), "serve".to_owned()];

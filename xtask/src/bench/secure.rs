@@ -1,5 +1,5 @@
-//! The servers and the load of the workloads over TLS: one certificate and key for all, and the ciphers that the client
-//! prefers.
+//! The servers and the load of the workloads over TLS and HTTP/2: one certificate and key for all, and the ciphers that
+//! the client prefers.
 //!
 //! Owns their configurations. Never starts anything.
 
@@ -34,7 +34,10 @@ pub(crate) fn words(
         found.ok_or_else(|| Failure::Work(format!("not installed (apt: {package})")))
     };
     let words: Vec<String> = match server {
-        SecureServer::Velodrome | SecureServer::Plain => {
+        SecureServer::Velodrome
+        | SecureServer::Plain
+        | SecureServer::Http1
+        | SecureServer::Clear => {
             let config = write("velodrome.toml", velodrome(server, &pair, &files, address))?;
             let program = shown(&site.velodrome()?);
             vec![program, "serve".to_owned(), "--config".to_owned(), config]
@@ -55,9 +58,24 @@ pub(crate) fn words(
             let adapter = ["--config", &config, "--adapter", "caddyfile"];
             [&[program, "run".to_owned()][..], &adapter.map(str::to_owned)].concat()
         }
+        SecureServer::H2o => {
+            std::fs::write(files.join(JSON_FILE), JSON)?;
+            let config = write("h2o.conf", h2o(&pair, &files, address))?;
+            vec![installed("h2o", "h2o")?, "-c".to_owned(), config]
+        }
+        SecureServer::Apache => {
+            std::fs::write(files.join(JSON_FILE), JSON)?;
+            let config = write("apache2.conf", apache(&pair, &folder, &files, address))?;
+            let program = installed("apache2", "apache2")?;
+            [&*program, "-f", &config, "-D", "FOREGROUND"].map(str::to_owned).to_vec()
+        }
     };
     Ok(words)
 }
+
+/// The file that a server sends which cannot answer with a text of its configuration.
+const JSON_FILE: &str = "json";
+const JSON: &str = r#"{"message":"Hello, World!"}"#;
 
 /// The certificate of all, which has signed itself, and its key.
 struct Pair {
@@ -99,6 +117,7 @@ fn velodrome(server: SecureServer, pair: &Pair, files: &Path, address: SocketAdd
     let Pair { certificate, key, .. } = pair;
     let tls = match server {
         SecureServer::Plain => String::new(),
+        SecureServer::Clear => "h2c = true\n".to_owned(),
         _ => format!("tls = {{ certificate = \"{certificate}\", key = \"{key}\" }}\n"),
     };
     format!(
@@ -119,7 +138,7 @@ fn nginx(pair: &Pair, folder: &Path, files: &Path, address: SocketAddr) -> Strin
          http {{\n{spools} access_log off; sendfile on; tcp_nodelay on;\n\
          keepalive_requests 1000000000; keepalive_timeout 3600s;\n\
          open_file_cache max=1000 inactive=60s; open_file_cache_valid 60s;\n\
-         server {{ listen {address} ssl reuseport backlog=4096;\n\
+         server {{ listen {address} ssl http2 reuseport backlog=4096;\n\
          ssl_certificate {certificate}; ssl_certificate_key {key}; ssl_protocols TLSv1.2 TLSv1.3;\n\
          ssl_session_cache shared:s:10m; ssl_session_tickets on;\n\
          root {files};\nlocation = /json {{ default_type application/json;\n\
@@ -131,7 +150,7 @@ fn haproxy(pair: &Pair, address: SocketAddr) -> String {
     format!(
         "global\n nbthread 1\n maxconn {HAPROXY_CONNECTIONS}\n tune.ssl.default-dh-param 2048\ndefaults\n \
          mode http\n timeout client 1h\n timeout connect 5s\n timeout server 1h\nfrontend secure\n bind \
-         {address} ssl crt {} alpn http/1.1\nhttp-request return status 200 content-type application/json \
+         {address} ssl crt {} alpn h2,http/1.1\nhttp-request return status 200 content-type application/json \
          string '{{\"message\":\"Hello, World!\"}}'\n",
         pair.both
     )
@@ -145,6 +164,35 @@ fn caddy(pair: &Pair, files: &Path, address: SocketAddr) -> String {
          World!\"}}`\n }}\nhandle {{\n file_server\n }}\n}}\n",
         address.port(),
         files.display()
+    )
+}
+
+fn h2o(pair: &Pair, files: &Path, address: SocketAddr) -> String {
+    let Pair { certificate, key, .. } = pair;
+    let (host, port, files) = (address.ip(), address.port(), files.display());
+    format!(
+        "num-threads: 1\nuser: root\nhttp2-max-concurrent-requests-per-connection: 100\nlisten:\n  host: \
+         {host}\n  port: {port}\n  ssl:\n    certificate-file: {certificate}\n    key-file: {key}\nhosts:\n  \
+         default:\n    paths:\n      /:\n        file.dir: {files}\n        file.mime.setdefaulttype: \
+         application/json\n"
+    )
+}
+
+/// One process with as many threads as it wants: with one thread it would serve one connection at a time.
+fn apache(pair: &Pair, folder: &Path, files: &Path, address: SocketAddr) -> String {
+    let Pair { certificate, key, .. } = pair;
+    let (folder, files) = (shown(folder), files.display());
+    let modules = ["mpm_event", "authz_core", "socache_shmcb", "ssl", "http2", "mime"];
+    let modules: String = modules
+        .map(|name| format!("LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so\n"))
+        .concat();
+    format!(
+        "{modules}ServerRoot {folder}\nPidFile {folder}/apache2.pid\nDefaultRuntimeDir {folder}\nErrorLog \
+         {folder}/apache2.log\nServerName localhost\nListen {address}\nUser www-data\nGroup www-data\n\
+         StartServers 1\nServerLimit 1\nThreadsPerChild 64\nMaxRequestWorkers 64\nProtocols h2 http/1.1\n\
+         MaxKeepAliveRequests 0\nKeepAliveTimeout 3600\nTimeout 3600\nSSLEngine on\nSSLCertificateFile \
+         {certificate}\nSSLCertificateKeyFile {key}\nTypesConfig /dev/null\nDocumentRoot {files}\n\
+         <Location /{JSON_FILE}>\n  ForceType application/json\n</Location>\n"
     )
 }
 

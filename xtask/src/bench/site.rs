@@ -128,7 +128,9 @@ fn programs_of(start: Start) -> Vec<Words> {
         Start::Serve
         | Start::Channels { .. }
         | Start::Store { .. }
-        | Start::Secure(SecureServer::Velodrome | SecureServer::Plain) => vec![VELODROME],
+        | Start::Secure(
+            SecureServer::Velodrome | SecureServer::Plain | SecureServer::Http1 | SecureServer::Clear,
+        ) => vec![VELODROME],
         // A proxy stands before the floor.
         Start::Proxied { .. } => vec![VELODROME, FLOOR],
         Start::Redis
@@ -137,7 +139,8 @@ fn programs_of(start: Start) -> Vec<Words> {
         | Start::Nats
         | Start::Nchan
         | Start::Nginx
-        | Start::Secure(SecureServer::Nginx | SecureServer::Haproxy | SecureServer::Caddy)
+        // Their own programs; the load is of ours.
+        | Start::Secure(_)
         | Start::Yaws
         | Start::Given { .. } => Vec::new(),
     }

@@ -2,7 +2,7 @@
 //!
 //! Never runs anything. The list is in `workloads`.
 
-use crate::bench::contender::Contender;
+use crate::bench::contender::{Contender, Version};
 use crate::bench::sample::Metric;
 use crate::bench::target::Target;
 use crate::failure::Failure;
@@ -26,7 +26,9 @@ pub(crate) enum Load {
     Paced { connections: u32, percent: u32 },
     /// `velodrome bench`, over TLS where the server has it.
     Secure { connections: u32, way: Way },
-    /// The same: this many connections that are held.
+    /// This many connections, one request answered on each, then idle; over HTTP/2 where the server is asked so.
+    IdleStreams { connections: u64 },
+    /// `velodrome bench hold`, over TLS where the server has it: this many connections that are held.
     SecureIdle { connections: u32 },
     /// Paced requests on kept connections over TLS, while others begin handshakes and end none.
     SecureFlooded { connections: u32, rate: u32 },
@@ -50,15 +52,19 @@ pub(crate) enum Way {
     Full,
     /// A connection with a resumed session for each request.
     Resumed,
+    /// Over HTTP/2, so many requests in flight on each connection.
+    Streams(u32),
 }
 
 impl Way {
-    /// The flags of the generator.
-    pub(crate) fn flags(self) -> &'static str {
+    /// The flags of the generator for a server that is asked in this version.
+    pub(crate) fn flags(self, version: Version) -> String {
         match self {
-            Way::Kept => "",
-            Way::Full => "--close",
-            Way::Resumed => "--close --tls-resume",
+            Way::Kept => String::new(),
+            Way::Full => "--close".to_owned(),
+            Way::Resumed => "--close --tls-resume".to_owned(),
+            Way::Streams(_) if version == Version::Http1 => String::new(),
+            Way::Streams(count) => format!("--h2 -m {count}"),
         }
     }
 }
@@ -105,7 +111,7 @@ impl Workload {
     }
 
     pub(crate) fn is_memory(&self) -> bool {
-        matches!(self.load, Load::Idle { .. } | Load::SecureIdle { .. })
+        matches!(self.load, Load::Idle { .. } | Load::IdleStreams { .. } | Load::SecureIdle { .. })
     }
 }
 

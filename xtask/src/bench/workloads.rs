@@ -10,6 +10,7 @@ use crate::bench::contender::{
 use crate::bench::proxy_workloads::PROXY_WORKLOADS;
 use crate::bench::sample::Metric;
 use crate::bench::secure_workloads::SECURE_WORKLOADS;
+use crate::bench::stream_workloads::STREAM_WORKLOADS;
 use crate::bench::target::{Against, Bound, Target};
 use crate::bench::workload::{Between, Load, Runs, Workload};
 
@@ -143,7 +144,8 @@ const fn few(name: &'static str, title: &'static str, load: Load, runs: Runs) ->
 
 /// All workloads, in the order they run.
 pub(crate) fn workloads() -> impl Iterator<Item = &'static Workload> {
-    PLAIN_WORKLOADS.iter().chain(SECURE_WORKLOADS).chain(PROXY_WORKLOADS)
+    let beside = PROXY_WORKLOADS.iter().chain(STREAM_WORKLOADS);
+    PLAIN_WORKLOADS.iter().chain(SECURE_WORKLOADS).chain(beside)
 }
 
 /// The workloads without TLS.
@@ -334,9 +336,12 @@ mod tests {
             let is_file = workload.name.starts_with("file-");
             let first = match workload.name {
                 "proxy-json" | "proxy-latency" => "direct",
-                "tls-sockets" => "plain",
+                "tls-sockets" | "h2-idle" => "plain",
+                "h2-json" => "h2o",
+                "h2-one" => "http1",
+                "h2-events" => "websockets",
                 "proxy-1m" | "proxy-upload" => "nginx",
-                name if is_file || name.starts_with("tls-") => "nginx",
+                name if is_file || name.starts_with("tls-") || name == "h2-file" => "nginx",
                 _ => "floor",
             };
             assert_eq!(workload.contenders[0].name, first, "{}", workload.name);

@@ -13,6 +13,7 @@ use super::{LinkEvent, NatsLink};
 use crate::commits::CommitOrigin;
 use crate::confirmations::Awaited;
 use crate::following;
+use crate::leases::LeaseHolder;
 use crate::limits::STORE_MESSAGE_BYTES;
 use crate::mail::StoreMail;
 use crate::reads::{ReadResult, Wish};
@@ -108,10 +109,10 @@ impl NatsLink {
         self.leases.want(names, &mut self.speech, &self.subjects, now_ms);
     }
 
-    /// Whether of all nodes this one may do what the name stands for, now.
+    /// Which of all nodes may do what the name stands for, now.
     #[must_use]
-    pub fn holds_lease(&self, name: &str, now_ms: u64) -> bool {
-        self.leases.is_held(name, now_ms)
+    pub fn lease_holder(&self, name: &str, now_ms: u64) -> LeaseHolder {
+        self.leases.holder(name, now_ms)
     }
 
     pub(super) fn send_mail(&mut self) {

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use cluster::limits;
+use cluster::{LeaseHolder, limits};
 
 use crate::plan::plan;
 use crate::real::{Node, Server};
@@ -20,7 +20,8 @@ fn until_held(nodes: &mut [Node; 2], holder: Option<usize>, paused: Option<usize
             }
         }
         let now_ms = nodes[0].now_ms().max(nodes[1].now_ms());
-        let held = [0, 1].map(|which| nodes[which].link.holds_lease("clock", now_ms));
+        let held = [0, 1]
+            .map(|which| nodes[which].link.lease_holder("clock", now_ms) == LeaseHolder::ThisLink);
         assert_ne!(held, [true, true]);
         match held.iter().position(|held| *held) {
             Some(which) if holder.is_none_or(|holder| holder == which) => return which,

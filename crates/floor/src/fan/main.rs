@@ -5,7 +5,7 @@
 //! bytes.
 //!
 //! ```text
-//! floor-fan ADDRESS lines|websocket|nchan|events|resp|nats MEMBERS MESSAGES_AT_ONCE SECONDS
+//! floor-fan ADDRESS lines|websocket|nchan|events|streams|resp|nats MEMBERS MESSAGES_AT_ONCE SECONDS
 //! ```
 //!
 //! Prints one line of JSON: deliveries, and deliveries per second.
@@ -42,7 +42,8 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let Some(order) = read_order(&words) else {
         eprintln!(
-            "usage: floor-fan ADDRESS lines|websocket|nchan|events|resp|nats MEMBERS MESSAGES_AT_ONCE SECONDS"
+            "usage: floor-fan ADDRESS lines|websocket|nchan|events|streams|resp|nats MEMBERS MESSAGES_AT_ONCE \
+             SECONDS"
         );
         return ExitCode::from(2);
     };
@@ -61,10 +62,13 @@ fn main() -> ExitCode {
 
 fn read_order(words: &[String]) -> Option<Order> {
     let [address, protocol, members, messages, seconds] = words else { return None };
+    let protocol = Protocol::of_name(protocol)?;
+    let are_whole =
+        |members: &usize| *members > 0 && members.is_multiple_of(protocol.members_together());
     Some(Order {
         address: address.parse().ok()?,
-        protocol: Protocol::of_name(protocol)?,
-        members: members.parse().ok().filter(|count| *count > 0)?,
+        protocol,
+        members: members.parse().ok().filter(are_whole)?,
         messages: messages.parse().ok().filter(|count| *count > 0)?,
         duration: Duration::try_from_secs_f64(seconds.parse().ok()?).ok()?,
     })
@@ -79,10 +83,11 @@ fn run(order: &Order) -> Result<(u64, f64), Errno> {
         events: Vec::with_capacity(EVENTS_MAX),
     };
     let hearing = order.members - usize::from(protocol.speaker_hears());
-    for _ in 0..hearing {
-        room.enter(order.address, &protocol.entry())?;
+    let together = protocol.members_together();
+    for _ in 0..hearing.div_ceil(together) {
+        room.enter(order.address, &protocol.entry(), together)?;
     }
-    room.enter(order.address, &protocol.speaker_entry())?;
+    room.enter(order.address, &protocol.speaker_entry(), 1)?;
     // Connections are accepted in order: once the last one receives a message, all are connected.
     let message = protocol.message();
     room.say(&message, order.members)?;
@@ -109,6 +114,7 @@ impl Room {
         &mut self,
         address: SocketAddr,
         (said, answer): &(Vec<u8>, &'static [u8]),
+        answers: usize,
     ) -> Result<(), Errno> {
         let flags = SocketFlags::CLOEXEC;
         let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
@@ -117,7 +123,10 @@ impl Room {
         rustix::net::connect(&member, &address)?;
         rustix::net::send(&member, said, SendFlags::NOSIGNAL)?;
         let mut heard = Vec::new();
-        while !answer.is_empty() && !heard.windows(answer.len()).any(|part| part == *answer) {
+        let have_come = |heard: &[u8]| {
+            heard.windows(answer.len()).filter(|part| part == answer).count() >= answers
+        };
+        while !answer.is_empty() && !have_come(&heard) {
             let (_, count) = rustix::net::recv(&member, &mut self.receive[..], RecvFlags::empty())?;
             if count == 0 {
                 return Err(Errno::CONNRESET);
@@ -170,6 +179,7 @@ mod tests {
         assert_eq!((order.members, order.messages), (1000, 16));
         assert!(read("127.0.0.1:1 lines 0 16 2").is_none());
         assert!(read("127.0.0.1:1 lines 10 16").is_none());
+        assert!(read("127.0.0.1:1 streams 150 16 2").is_none(), "one connection has 100 of them");
         assert!(read("127.0.0.1:1 smoke 10 16 2").is_none());
     }
 }

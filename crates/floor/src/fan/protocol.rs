@@ -1,12 +1,16 @@
 //! The protocols of broadcast servers: how to join, and how to send a message.
 //!
 //! Owns the bytes of each protocol as constants and templates: only the end of a handshake is parsed. Each message has
-//! one byte that occurs nowhere else, so that deliveries are counted whatever the protocol adds.
+//! one byte that occurs nowhere else, so that deliveries are counted whatever the protocol adds. A connection of HTTP/2
+//! has many members, whose windows are so large that it never has to enlarge them.
 
 pub(crate) const MESSAGE_BYTES: usize = 100;
 
 /// The byte that occurs once in each message and nowhere else.
 pub(crate) const MARK: u8 = b'~';
+
+/// Streams on a connection of HTTP/2: the usual bound of servers.
+const STREAMS: usize = 100;
 
 /// A protocol of a broadcast server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +23,8 @@ pub(crate) enum Protocol {
     Nchan,
     /// Event streams of Velodrome, and POST to the same path.
     EventStream,
+    /// The same over HTTP/2 with prior knowledge: [`STREAMS`] event streams on each connection.
+    Streams,
     /// `SUBSCRIBE` and `PUBLISH` of Redis.
     Resp,
     /// `SUB` and `PUB` of NATS.
@@ -32,6 +38,7 @@ impl Protocol {
             "websocket" => Self::WebSocket,
             "nchan" => Self::Nchan,
             "events" => Self::EventStream,
+            "streams" => Self::Streams,
             "resp" => Self::Resp,
             "nats" => Self::Nats,
             _ => return None,
@@ -50,6 +57,7 @@ impl Protocol {
             ),
             Self::Nchan => (stream("/sub/fan"), b"\r\n\r\n"),
             Self::EventStream => (stream("/channels/fan"), b"\n\n"),
+            Self::Streams => (streams("/channels/fan"), b"\n\n"),
             Self::Resp => (b"SUBSCRIBE fan\r\n".to_vec(), b":1\r\n"),
             Self::Nats => (b"CONNECT {\"verbose\":false}\r\nSUB fan 1\r\nPING\r\n".to_vec(), b"PONG\r\n"),
         }
@@ -59,9 +67,14 @@ impl Protocol {
     pub(crate) fn speaker_entry(self) -> (Vec<u8>, &'static [u8]) {
         match self {
             Self::Lines | Self::WebSocket => self.entry(),
-            Self::Nchan | Self::EventStream | Self::Resp => (Vec::new(), b""),
+            Self::Nchan | Self::EventStream | Self::Streams | Self::Resp => (Vec::new(), b""),
             Self::Nats => (b"CONNECT {\"verbose\":false}\r\nPING\r\n".to_vec(), b"PONG\r\n"),
         }
+    }
+
+    /// The members on one connection; each of them gets the end of an answer.
+    pub(crate) fn members_together(self) -> usize {
+        if self == Self::Streams { STREAMS } else { 1 }
     }
 
     /// Whether the speaker receives its own messages.
@@ -89,7 +102,7 @@ impl Protocol {
                 [&[0x81, 0x80 | MESSAGE_BYTES as u8, 0, 0, 0, 0][..], &message].concat()
             }
             Self::Nchan => post("/pub/fan"),
-            Self::EventStream => post("/channels/fan"),
+            Self::EventStream | Self::Streams => post("/channels/fan"),
             Self::Resp => {
                 let head = format!("*3\r\n$7\r\nPUBLISH\r\n$3\r\nfan\r\n${MESSAGE_BYTES}\r\n");
                 [head.as_bytes(), &message, b"\r\n"].concat()
@@ -105,13 +118,41 @@ fn stream(path: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nHost: fan\r\nAccept: text/event-stream\r\n\r\n").into_bytes()
 }
 
+/// The preface of HTTP/2, the largest windows, and the heads of that many requests (RFC 9113, RFC 7541).
+fn streams(path: &str) -> Vec<u8> {
+    const WINDOW: [u8; 4] = (i32::MAX as u32).to_be_bytes();
+    const ENLARGED: [u8; 4] = (i32::MAX as u32 - 65_535).to_be_bytes();
+    let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    // SETTINGS with INITIAL_WINDOW_SIZE, WINDOW_UPDATE of the connection.
+    bytes.extend_from_slice(&[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4]);
+    bytes.extend_from_slice(&WINDOW);
+    bytes.extend_from_slice(&[0, 0, 4, 8, 0, 0, 0, 0, 0]);
+    bytes.extend_from_slice(&ENLARGED);
+    // GET and http from the static table; the others are kept in no table.
+    let mut fields = vec![0x82, 0x86];
+    for (index, value) in [(0x04, path), (0x01, "fan")] {
+        fields.extend_from_slice(&[index, value.len() as u8]);
+        fields.extend_from_slice(value.as_bytes());
+    }
+    let accepted = "text/event-stream";
+    // `accept` is number 19 of the static table.
+    fields.extend_from_slice(&[0x0f, 0x04, accepted.len() as u8]);
+    fields.extend_from_slice(accepted.as_bytes());
+    for stream in 0..STREAMS as u32 {
+        bytes.extend_from_slice(&[0, 0, fields.len() as u8, 1, 5]);
+        bytes.extend_from_slice(&(2 * stream + 1).to_be_bytes());
+        bytes.extend_from_slice(&fields);
+    }
+    bytes
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn each_message_has_its_mark_once() {
-        for name in ["lines", "websocket", "nchan", "events", "resp", "nats"] {
+        for name in ["lines", "websocket", "nchan", "events", "streams", "resp", "nats"] {
             let protocol = Protocol::of_name(name).expect("a name");
             let marks = protocol.message().iter().filter(|byte| **byte == MARK).count();
             let entry = protocol.entry().0.iter().filter(|byte| **byte == MARK).count();

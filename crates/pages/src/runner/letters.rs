@@ -17,6 +17,7 @@ pub(super) const CALLS: &[PageCall] = &[
     call!("send"(to: text, message: text) -> Outcome, "a receipt (send)", Any, Runner::send),
     call!("receive"(time: time_or_none) -> Values, "a message (receive)", Any, Runner::receive),
     call!("register"(name: text) -> Outcome, "a name", Any, Runner::register),
+    call!("lease"(name: text) -> Outcome, "a name in the cluster", Any, Runner::lease),
     call!("whereis"(name: text) -> ValueOrReason, "a name", Any, Runner::whereis),
 ];
 
@@ -51,6 +52,11 @@ impl Runner {
         self.mail.register(of, &name, caller.moment().of_mail()).into()
     }
 
+    fn lease(&mut self, caller: &mut Caller<'_>, name: Vec<u8>) -> WaitOutcome {
+        let Some(of) = self.mailbox_of(caller) else { return TOO_MANY };
+        self.mail.lease(of, &name, caller.moment().of_mail()).into()
+    }
+
     fn whereis(&mut self, caller: &mut Caller<'_>, name: Vec<u8>) -> WaitOutcome {
         let Some(from) = self.mailbox_of(caller) else { return TOO_MANY };
         self.mail.whereis(from, &name, caller.moment().of_mail()).into()
@@ -72,7 +78,7 @@ impl Runner {
         self.hand_over_mail(handed);
     }
 
-    fn hand_over_mail(&mut self, handed: Option<Handed>) {
+    pub(super) fn hand_over_mail(&mut self, handed: Option<Handed>) {
         if let Some(Handed { owner, answer }) = handed {
             self.hand_over(owner, answer.into());
         }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use actors::{ProcessEnd, ProcessPlan, RunKey};
+use actors::{LeaseStanding, NamesHeard, ProcessEnd, ProcessPlan, RunKey};
 use script::engine::{Fault, ScriptError};
 
 use super::{Moment, RunResult, Runner};
@@ -17,15 +17,27 @@ impl Runner {
         self.end_all(ended);
     }
 
-    /// The modules of processes that run on one server of a cluster at a time, as far as this scheduler has them.
-    pub fn leases(&self) -> impl Iterator<Item = &str> {
-        self.background.leases()
+    /// The server belongs to a cluster.
+    pub fn join_cluster(&mut self) {
+        self.mail.join_cluster();
     }
 
-    /// Which of these leases this server holds now. Processes whose lease it has lost are ended.
-    pub fn hear_leases(&mut self, is_held: impl Fn(&str) -> bool, now_ns: u64) {
+    /// The leases that this scheduler wants: of the modules of its processes that run on one server at a time, and of the
+    /// names of pages' processes.
+    pub fn leases(&self) -> impl Iterator<Item = &str> {
+        self.background.leases().chain(self.mail.leases())
+    }
+
+    /// The cluster says who holds each of these leases now. Processes whose lease this server has lost are ended.
+    pub fn hear_leases(&mut self, standing: impl Fn(&str) -> LeaseStanding, now_ns: u64) {
+        let is_held = |module: &str| standing(module) == LeaseStanding::Ours;
         let ended = self.background.hear_leases(is_held, now_ns);
         self.end_all(ended);
+        let NamesHeard { handed, ended } = self.mail.hear_leases(&standing);
+        handed.into_iter().for_each(|handed| self.hand_over_mail(Some(handed)));
+        for key in ended {
+            self.end_for(key, "another server may have its name in the cluster now");
+        }
     }
 
     /// Other modules are in force.
@@ -245,17 +257,21 @@ mod tests {
         site.runner.set_processes(&[ProcessPlan::new("p", schedule, ProcessPlace::Cluster)]);
         assert_eq!(site.turn(0), (0, Vec::new()), "nobody has it yet");
         assert_eq!(site.runner.leases().collect::<Vec<_>>(), ["p"]);
-        site.runner.hear_leases(|_| false, SECOND);
+        site.runner.hear_leases(|_| LeaseStanding::Unknown, SECOND);
         assert_eq!(site.turn(1).0, 0);
-        site.runner.hear_leases(|name| name == "p", 2 * SECOND);
+        let of_p = |name: &str| match name {
+            "p" => LeaseStanding::Ours,
+            _ => LeaseStanding::Unknown,
+        };
+        site.runner.hear_leases(of_p, 2 * SECOND);
         assert_eq!(site.turn(2).0, 1);
         assert_eq!(site.runner.underway.len(), 1);
-        site.runner.hear_leases(|_| false, 3 * SECOND);
+        site.runner.hear_leases(|_| LeaseStanding::Unknown, 3 * SECOND);
         assert_eq!(site.runner.underway.len(), 0, "it ends at once");
         assert_eq!(site.turn(3).0, 1);
-        site.runner.hear_leases(|_| true, 4 * SECOND);
+        site.runner.hear_leases(|_| LeaseStanding::Ours, 4 * SECOND);
         assert_eq!(site.turn(4).0, 2);
-        site.runner.hear_leases(|_| true, 5 * SECOND);
+        site.runner.hear_leases(|_| LeaseStanding::Ours, 5 * SECOND);
         assert_eq!(site.turn(5).0, 2, "once");
         let plan = ProcessPlan::new(
             "p",
@@ -264,9 +280,9 @@ mod tests {
         );
         site.runner.set_processes(&[plan]);
         site.turn(10);
-        site.runner.hear_leases(|_| false, 10 * SECOND);
+        site.runner.hear_leases(|_| LeaseStanding::Unknown, 10 * SECOND);
         assert_eq!(site.turn(20).0, 2, "its time comes on another server");
-        site.runner.hear_leases(|_| true, 21 * SECOND);
+        site.runner.hear_leases(|_| LeaseStanding::Ours, 21 * SECOND);
         assert_eq!(site.turn(22).0, 2, "not before its next time");
         assert_eq!(site.turn(30).0, 3);
     }

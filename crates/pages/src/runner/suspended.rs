@@ -73,10 +73,14 @@ impl Runner {
 
     /// An operator ends a suspended run: it fails where it waits. `false`: there is none of this name.
     pub fn end_by_operator(&mut self, id: &str) -> bool {
-        let Ok(key) = id.parse() else { return false };
+        id.parse().is_ok_and(|key| self.end_for(key, "an operator ended it"))
+    }
+
+    /// Ends a suspended run for this reason: it fails where it waits. `false`: there is none with this key.
+    pub(super) fn end_for(&mut self, key: RunKey, why: &str) -> bool {
         let Some(mut underway) = self.underway.remove(&key) else { return false };
         underway.work = match underway.work {
-            Work::Run(run) => Work::Ended(self.engines.of(&underway.life).end_by_operator(run)),
+            Work::Run(run) => Work::Ended(self.engines.of(&underway.life).end_for(run, why)),
             ended @ Work::Ended(_) => ended,
         };
         self.underway.insert(key, underway);

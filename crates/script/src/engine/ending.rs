@@ -18,10 +18,10 @@ impl EngineState {
         error
     }
 
-    /// Ends a run because an operator wants it. The error says where it was.
-    pub fn end_by_operator(&mut self, mut run: Run) -> Box<ScriptError> {
+    /// Ends a run for a reason that lies outside. The error says it, and where the run was.
+    pub fn end_for(&mut self, mut run: Run, why: &str) -> Box<ScriptError> {
         let coroutine = run.coroutine.take().expect("a run has its coroutine between calls");
-        let error = report::ended_by_operator(&run.name, coroutine.stack());
+        let error = report::ended(&run.name, coroutine.stack(), why);
         self.lua.drop_coroutine(coroutine);
         error
     }

@@ -168,9 +168,9 @@ pub(super) fn late(page: &str, stack: Stack, bound: Duration) -> Box<ScriptError
     placed(Fault::Deadline, page, stack, &[], message)
 }
 
-/// An operator ended it.
-pub(super) fn ended_by_operator(page: &str, stack: Stack) -> Box<ScriptError> {
-    placed(Fault::Deadline, page, stack, &[], "an operator ended it".to_owned())
+/// It was ended from outside, for this reason.
+pub(super) fn ended(page: &str, stack: Stack, why: &str) -> Box<ScriptError> {
+    placed(Fault::Deadline, page, stack, &[], why.to_owned())
 }
 
 /// Where a suspended run is: the calls that led there, innermost first.

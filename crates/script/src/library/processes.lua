@@ -58,11 +58,18 @@ local function is_process(name)
   return find(name, "^%d") ~= nil
 end
 
-kit.publish("register", function(name)
+kit.publish("register", function(name, where)
   if type(name) ~= "string" then
     fail("register takes a name, not a " .. type(name))
   end
-  return host.register(name)
+  if where ~= nil and where ~= "server" and where ~= "cluster" then
+    fail('a name is registered for the "server" or the "cluster", not for ' .. kit.shown_as(where))
+  end
+  local given, why = host.register(name)
+  if not given or where ~= "cluster" then
+    return given, why
+  end
+  return host.lease(name)
 end)
 
 kit.publish("whereis", function(name)

@@ -222,6 +222,9 @@ fn runner_of(
         .map_err(std::io::Error::other)?;
     runner.set_keys(data.secret.keys.clone());
     runner.set_processes(&data.processes);
+    if data.config.cluster.is_configured() {
+        runner.join_cluster();
+    }
     runner.publications().set_rulebook(Arc::clone(&data.rulebook));
     Ok(Some(Box::new(runner)))
 }

@@ -3,6 +3,7 @@
 //! Owns the order: first pages that received something continue, then their new requests are
 //! started.
 
+use actors::LeaseStanding;
 use channels::{ChannelRefusal, Channels, Offer, PublishRight, Published, Publisher};
 use pages::{Publication, Runner};
 use runtime::diagnostic::Level;
@@ -13,15 +14,15 @@ use super::script;
 use crate::message::Message;
 
 impl Site {
-    /// The leases of processes that one server of a cluster runs at a time.
+    /// The leases of what one server of a cluster has at a time: background processes, names of pages' processes.
     pub(crate) fn leases(&self) -> impl Iterator<Item = &str> {
         self.pages.runner().into_iter().flat_map(Runner::leases)
     }
 
-    /// Which of these this server holds.
-    pub(crate) fn hear_leases(&mut self, is_held: impl Fn(&str) -> bool, now_ns: u64) {
+    /// The cluster says who holds these.
+    pub(crate) fn hear_leases(&mut self, standing: impl Fn(&str) -> LeaseStanding, now_ns: u64) {
         if let Some(runner) = self.pages.runner_mut() {
-            runner.hear_leases(is_held, now_ns);
+            runner.hear_leases(standing, now_ns);
         }
     }
 

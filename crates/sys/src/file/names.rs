@@ -39,7 +39,7 @@ impl FileHandle {
     /// left out.
     ///
     /// # Errors
-    /// What `getdents64` says; `ENOTDIR` for a file.
+    /// What `getdents64` says; `ENOTDIR` for a file; `EACCES` for a directory whose names may be listed and not used.
     pub fn read_names(
         &self,
         most: usize,
@@ -73,7 +73,7 @@ impl FileHandle {
     fn look_at(&self, name: OsString) -> io::Result<Option<NamedFile>> {
         match rustix::fs::statat(&self.descriptor, &name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(NamedFile { name, metadata: Metadata::new(&stat) })),
-            Err(Errno::NOENT | Errno::ACCESS) => Ok(None),
+            Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }

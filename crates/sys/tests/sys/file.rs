@@ -1,13 +1,14 @@
 //! What can be opened below a root, and what cannot.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 use sys::file::{Directory, FileKind, Obstacle, Symlinks, look_at_root};
 
 /// A separate directory for each test, removed when dropped.
@@ -209,6 +210,26 @@ fn names_are_read_with_a_bound_and_without_following_links() {
         ["directory", "file0", "file1", "file10", "file11"],
         "the first in the order, whatever the disk's is"
     );
+}
+
+/// The superuser may look into everything: this thread gives that up.
+fn give_up_privileges() {
+    let mut sets = capabilities(None).unwrap();
+    sets.effective -= CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
+    set_capabilities(None, sets).unwrap();
+}
+
+#[test]
+fn names_of_a_directory_that_may_not_be_searched_are_an_error_and_not_none() {
+    let temp = TempDir::new();
+    let root = temp.root();
+    temp.write("root/inner/file", b"x");
+    let inner = root.open_beneath(Path::new("inner"), Symlinks::Refuse).unwrap();
+    fs::set_permissions(temp.0.join("root/inner"), Permissions::from_mode(0o600)).unwrap();
+    give_up_privileges();
+    let error = inner.read_names(5, |left, right| left.name.cmp(&right.name)).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+    fs::set_permissions(temp.0.join("root/inner"), Permissions::from_mode(0o700)).unwrap();
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::cpu_wait::CpuWait;
 use crate::finding::{Finding, Percent};
 use crate::host::HostReading;
 use crate::processes::Process;
-use crate::watching::Watched;
+use crate::watching::{FILE_LOCK, MEMORY_LOCK, Watched};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -57,8 +57,8 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "the time that it waits",
         risk: Risk::Process,
         lost: "lines of the log, if it drops them instead of waiting",
-        why: "A pipe holds 64 KiB. When its reader is slow (a log collector, journald, a terminal), the server \
-              sleeps in write(2).",
+        why: "A pipe holds 64 KiB, a socket of syslog some hundred messages. When their reader is slow (a log \
+              collector, journald, a terminal), the server sleeps in write(2).",
         fix: "Log to a file, less, or from a thread of its own; raise the limits of the collector \
               (`RateLimitBurst=` of journald; docker: `mode=non-blocking`).",
         source: "pipe(7)",
@@ -81,7 +81,7 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// Waiting threads, on average, from which a lock costs.
-const WAITERS: f64 = 0.3;
+const WAITERS: f64 = 0.1;
 
 /// The calls in which a thread that serves requests waits for them.
 const SERVING: [&str; 3] = ["events", "receive", "read/socket"];
@@ -190,11 +190,30 @@ pub(super) fn uncalled(host: &HostReading) -> Option<Finding> {
     })
 }
 
+/// Locks of the kernel, and their names in words.
+const OF_KERNEL: [(&str, &str); 2] = [
+    (FILE_LOCK, "a lock of a file (flock, fcntl)"),
+    (MEMORY_LOCK, "the lock of their address space (mmap, munmap, page faults)"),
+];
+
+/// The threads that wait for a lock of the kernel on average, in words.
+fn of_kernel(host: &HostReading) -> Option<(String, f64)> {
+    let all = host.watched();
+    let waiting = |(call, name): &(&str, &'static str)| {
+        let share = |one: &Watched| f64::from(one.seen_in(call)) / f64::from(one.looks.max(1));
+        (all.values().map(share).sum::<f64>(), *name)
+    };
+    let most = OF_KERNEL.iter().map(waiting).max_by(|one, other| one.0.total_cmp(&other.0));
+    let (waiting, name) = most.filter(|(waiting, _)| *waiting >= WAITERS)?;
+    Some((format!("{waiting:.1} of {} threads wait for {name} at any time", all.len()), waiting))
+}
+
 fn locks(host: &HostReading) -> Finding {
     if let Some(finding) = uncalled(host) {
         return finding;
     }
-    let (Some(text), Some((lock, _))) = (contended(host), lock(host)) else {
+    let of_program = || Some((contended(host)?, lock(host)?.0.waiting));
+    let Some((text, waiting)) = of_kernel(host).or_else(of_program) else {
         return Finding::good("no lock was seen for which threads wait");
     };
     let Ok(wait) = CpuWait::of(host) else { return Finding::seen(text, 0.5) };
@@ -202,7 +221,7 @@ fn locks(host: &HostReading) -> Finding {
     let run = (wait.run / seconds).max(0.01);
     let idle = wait.idle(host, |cpu| wait.allowed.contains(cpu)) / seconds;
     let lost = |more: f64| 100.0 * more / (run + more);
-    Finding::measured(text, Percent::between(lost(lock.waiting.min(idle)), lost(lock.waiting)))
+    Finding::measured(text, Percent::between(lost(waiting.min(idle)), lost(waiting)))
 }
 
 fn stuck(host: &HostReading) -> Finding {
@@ -220,10 +239,11 @@ fn stuck(host: &HostReading) -> Finding {
     }
     let all = host.watched();
     let still = |(thread, one): &(&u32, &Watched)| {
-        let asleep: u32 = ["futex/", "sleep", "fsync", "write/", "wait-child", "connect", "at/"]
-            .iter()
-            .map(|call| one.seen_in(call))
-            .sum();
+        let asleep: u32 =
+            ["futex/", "sleep", "fsync", "write/", "connect", "at/", FILE_LOCK, MEMORY_LOCK]
+                .iter()
+                .map(|call| one.seen_in(call))
+                .sum();
         asleep >= one.looks && one.looks > 0 && woken(host, **thread) < 1.0
     };
     let stuck: Vec<&Watched> = all.iter().filter(still).map(|(_, one)| one).collect();
@@ -283,15 +303,18 @@ fn disk(host: &HostReading) -> Finding {
     })
 }
 
+/// The calls in which a thread waits for the reader of what it says.
+const OUTPUTS: [&str; 3] = ["write/pipe", "write/terminal", "write/local-socket"];
+
 fn output(host: &HostReading) -> Finding {
     if let Some(finding) = uncalled(host) {
         return finding;
     }
     waits(
         host,
-        "sleep in writing to a pipe or terminal",
+        "sleep in writing to a pipe, a terminal or a service of this host",
         "no thread was seen waiting for output",
-        |one| one.seen_in("write/pipe") + one.seen_in("write/terminal"),
+        |one| OUTPUTS.iter().map(|call| one.seen_in(call)).sum(),
     )
 }
 

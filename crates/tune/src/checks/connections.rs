@@ -156,6 +156,9 @@ fn waiting(host: &HostReading) -> Finding {
     let ((before, all_before), (now, all_now)) =
         (accepted(&host.before.sockets), accepted(&host.now.sockets));
     let share = (before + now) as f64 / (all_before + all_now).max(1) as f64;
+    if let Some(corked) = corked(host) {
+        return corked;
+    }
     if share >= DELAYED && without != Some(0) {
         let text = format!(
             "{} of {} connections waited for an acknowledgement with the last part of an answer",
@@ -172,6 +175,28 @@ fn waiting(host: &HostReading) -> Finding {
             0.1,
         ),
     }
+}
+
+/// Answers that wait although nothing is on its way: held back with `TCP_CORK` or `MSG_MORE` for 200 ms.
+fn corked(host: &HostReading) -> Option<Finding> {
+    let accepted = |all: &'_ Option<Vec<TcpSocket>>| -> (usize, usize) {
+        let all = all.iter().flatten().filter(|one| one.side == Side::Accepted && one.state == 1);
+        let waits = |one: &&TcpSocket| {
+            let unsent = one.number("unsent");
+            unsent > 0 && unsent < one.number("mss") && one.number("unacked") == 0
+        };
+        (all.clone().filter(waits).count(), all.count())
+    };
+    let (before, now) = (accepted(&host.before.sockets), accepted(&host.now.sockets));
+    let (waiting, all) = (before.0 + now.0, before.1 + now.1);
+    let share = waiting as f64 / all.max(1) as f64;
+    (share >= DELAYED).then(|| {
+        let text = format!(
+            "{waiting} of {all} connections kept the last part of an answer back although nothing was on its way: \
+             TCP_CORK or MSG_MORE, which are never taken back"
+        );
+        Finding::measured(text, Percent::between(share * 70.0, share * 98.0))
+    })
 }
 
 /// Connections that a queue should have room for.

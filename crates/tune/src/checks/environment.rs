@@ -5,7 +5,6 @@ use crate::counters::Cpu;
 use crate::cpu_wait::CpuWait;
 use crate::finding::{Finding, Percent};
 use crate::host::HostReading;
-use crate::processes::Process;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -108,7 +107,7 @@ fn neighbours(host: &HostReading) -> Finding {
     let Some((share, first)) = wait.others.first() else {
         return Finding::good("no other program used its CPUs");
     };
-    let name = Process::name(host, *first).unwrap_or_default();
+    let name = host.now.programs.get(first).map_or("", |stat| &*stat.name);
     let all: f64 = wait.others.iter().map(|(share, _)| share).sum();
     let text = format!(
         "{name} ({first}) uses {:.0} % of a CPU there, all others together {:.0} %; the server waited for \

@@ -6,6 +6,8 @@ use crate::finding::{Finding, Percent};
 use crate::group::{GroupCounts, groups_of};
 use crate::host::HostReading;
 
+use super::asleep::{NOTICED, most};
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "env.quota",
@@ -46,6 +48,20 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "`TasksMax=` of the unit or slice, `--pids-limit` of a container.",
         source: "docs.kernel.org, cgroup-v2",
         judge: tasks,
+    },
+    Check {
+        id: "env.io",
+        title: "a limit of disk requests",
+        gain: Gain::of(10.0, 30.0, 0.0, 5.0),
+        expected: "the time that its threads wait for the disk beyond the disk's own",
+        risk: Risk::Host,
+        lost: "disk time of other groups",
+        why: "At `io.max` of a control group (blkio.throttle in version 1) reads and writes wait, however idle the \
+              disk is.",
+        fix: "`IOReadBandwidthMax=`, `IOWriteIOPSMax=` and the like of the unit or slice; `--device-write-iops` \
+              and the like of a container.",
+        source: "docs.kernel.org, cgroup-v2",
+        judge: disks,
     },
 ];
 
@@ -146,4 +162,22 @@ fn tasks(host: &HostReading) -> Finding {
         }
     }
     Finding::good(text)
+}
+
+fn disks(host: &HostReading) -> Finding {
+    let groups = match groups(host) {
+        Ok(groups) => groups,
+        Err(finding) => return finding,
+    };
+    let bound = groups.iter().find(|(_, _, now)| !now.disks.is_empty());
+    let Some((place, _, now)) = bound else {
+        return Finding::good("none of its control groups has one");
+    };
+    let text = format!("{place} has the limit {}", now.disks);
+    let (share, _) = most(host, |one| one.disk.max(one.seen_in("fsync")));
+    if share < NOTICED {
+        return Finding::good(format!("{text}; no thread was seen waiting for a disk"));
+    }
+    let text = format!("{text}; a thread waited for a disk {share:.0} % of its working time");
+    Finding::measured(text, Percent::between(share * 0.7, share))
 }

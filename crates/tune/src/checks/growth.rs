@@ -134,8 +134,10 @@ fn faults(host: &HostReading) -> Finding {
     if price.middle() < NOTICED { Finding::good(text) } else { Finding::scaled(text, price) }
 }
 
-/// Growth, in KiB per second, from which it is told.
+/// Growth, in KiB per second, from which it is told, and seconds within which memory has to double: the heap of a
+/// garbage collector grows for a while after each collection.
 const GROWN: f64 = 1024.0;
+const SOON: f64 = 30.0;
 
 fn leak(host: &HostReading) -> Finding {
     if host.process.is_none() {
@@ -146,7 +148,7 @@ fn leak(host: &HostReading) -> Finding {
     };
     let rate = now.saturating_sub(before) as f64 / host.seconds.unwrap_or(1.0);
     let text = format!("{} MiB, {:.1} MiB more each second", now >> 10, rate / 1024.0);
-    if rate < GROWN || rate * 60.0 < now as f64 * 0.1 {
+    if rate < GROWN || rate * SOON < now as f64 {
         return Finding::good(text);
     }
     let lines =

@@ -44,7 +44,7 @@ pub(super) const CHECKS: &[Check] = &[
         risk: Risk::Process,
         lost: "the separation of one process per request",
         why: "To start a program takes hundreds of page faults, and the server waits until it has begun, or \
-              ended.",
+              ended. Workers that crash are started anew, too.",
         fix: "FastCGI, a pool of workers, or a library instead of a program.",
         source: "vfork(2)",
         judge: children,
@@ -112,9 +112,12 @@ fn children(host: &HostReading) -> Finding {
     };
     let used = of_children(&host.now).saturating_sub(of_children(&host.before)) as f64 / 100.0;
     let rate = started as f64 / seconds;
+    let new = host.now.members.difference(&host.before.members).count();
     let text = format!(
-        "{rate:.0} programs or threads were started per second; those of the server that ended used {:.0} % of a CPU",
-        used * 100.0 / seconds
+        "{rate:.0} programs or threads were started per second; those of the server that ended used {:.0} % of a \
+         CPU; {new} of its {} programs are new",
+        used * 100.0 / seconds,
+        host.now.members.len()
     );
     let all = host.watched();
     let waiting = all.values().map(|one| {

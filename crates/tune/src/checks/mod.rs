@@ -1,6 +1,8 @@
 //! All checks, by layer.
 
 mod asleep;
+mod buffers;
+mod calls;
 mod connections;
 mod cpu;
 mod device;
@@ -12,6 +14,7 @@ mod halted;
 mod memory;
 mod network;
 mod observers;
+mod peers;
 mod process;
 mod receiving;
 mod scheduling;
@@ -25,13 +28,15 @@ use crate::check::Check;
 const NO_PROCESS: &str = "needs --pid";
 
 /// All checks.
-pub const ALL: [&[Check]; 18] = [
+pub const ALL: [&[Check]; 21] = [
     process::CHECKS,
     scheduling::CHECKS,
     asleep::CHECKS,
+    calls::CHECKS,
     halted::CHECKS,
     growth::CHECKS,
     connections::CHECKS,
+    peers::CHECKS,
     cpu::CHECKS,
     memory::CHECKS,
     network::CHECKS,
@@ -41,6 +46,7 @@ pub const ALL: [&[Check]; 18] = [
     filters::CHECKS,
     sockets::CHECKS,
     transport::CHECKS,
+    buffers::CHECKS,
     environment::CHECKS,
     groups::CHECKS,
     observers::CHECKS,

@@ -1,5 +1,6 @@
 //! The server's own programs: descriptors, filters, idle threads, huge pages. Needs the process named with `--pid`.
 
+use crate::calls::ServerCalls;
 use crate::check::{Check, Gain, Risk};
 use crate::finding::{Evidence, Finding, Percent, Price};
 use crate::host::HostReading;
@@ -7,6 +8,7 @@ use crate::processes::Process;
 use crate::server::ServerThread;
 
 use super::NO_PROCESS;
+use super::calls::recorded;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -190,10 +192,14 @@ fn of_filters(host: &HostReading, filters: &str) -> Finding {
     let woken = host.moved(|counters| {
         Some(counters.threads.values().filter_map(|thread| thread.wake_ups).sum())
     });
-    let calls = host.moved(|counters| counters.uses.calls).unwrap_or(0) + woken.unwrap_or(0);
-    let text = format!("{text}; at least {:.0} calls a second pass them", calls as f64 / seconds);
+    let counted = host.moved(|counters| counters.uses.calls).unwrap_or(0) + woken.unwrap_or(0);
+    let (calls, least) = match recorded(host) {
+        Ok(ServerCalls::Seen { rate, .. }) => (rate * seconds, ""),
+        _ => (counted as f64, "at least "),
+    };
+    let text = format!("{text}; {least}{:.0} calls a second pass them", calls / seconds);
     let busy = host.now.threads.len().max(1).min(host.cpus()) as f64;
-    let percent = |each: f64| (100.0 * calls as f64 * each / seconds / busy).min(50.0);
+    let percent = |each: f64| (100.0 * calls * each / seconds / busy).min(50.0);
     let price = Price::Scaled(Percent::between(percent(FILTERED.0), percent(FILTERED.1)));
     Finding::Costs(Evidence::Set, text, price)
 }

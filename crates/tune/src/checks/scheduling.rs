@@ -126,6 +126,9 @@ pub(super) fn plural(count: usize, name: &str) -> String {
     if count == 1 { format!("1 {name}") } else { format!("{count} {name}s") }
 }
 
+/// Share of the time for which CPUs that it may not use have to be idle while it waits.
+const NOTICED: f64 = 0.05;
+
 fn affinity(host: &HostReading) -> Finding {
     let wait = match CpuWait::of(host) {
         Ok(wait) => wait,
@@ -141,7 +144,8 @@ fn affinity(host: &HostReading) -> Finding {
     let text = format!("its busy threads may use CPU {} of {}", list.join(", "), online.len());
     let idle = wait.idle(host, free);
     let unused = idle.min(wait.for_own + wait.for_others);
-    if unused < wait.run * OWN_WAIT / 100.0 || wait.run == 0.0 {
+    let noticed = NOTICED * host.seconds.unwrap_or(1.0);
+    if unused < wait.run * OWN_WAIT / 100.0 || unused < noticed {
         return Finding::good(format!("{text}; the others would do nothing more"));
     }
     let text = format!(

@@ -347,6 +347,9 @@ fn unsent(host: &HostReading) -> Finding {
 /// Initial buffer bytes of a connection that are acceptable, both directions together.
 const BEGINNING: u64 = 512 << 10;
 
+/// Maximum buffer bytes below which answers need several turns.
+const LEAST_MOST: u64 = 64 << 10;
+
 /// Maximum buffer bytes that each direction should be allowed.
 const LONG_WAY: u64 = 4 << 20;
 
@@ -359,6 +362,16 @@ fn buffers(host: &HostReading) -> Finding {
     let ([_, begin, most], [_, send_begin, send_most]) = (&*receive, &*send) else {
         return Finding::unknown("tcp_rmem or tcp_wmem cannot be read, or has an unknown format");
     };
+    if *send_most < LEAST_MOST
+        && let Some(busy) = super::buffers::busy(host)
+        && busy > 0.02
+    {
+        let text = format!(
+            "a connection may have {} KiB to send, however long its answers are",
+            send_most >> 10
+        );
+        return Finding::scaled(text, super::buffers::of_small_buffers(host, busy));
+    }
     let both = begin + send_begin;
     if both > BEGINNING {
         return Finding::set(format!("a connection begins with {} KiB", both >> 10), 1.0);

@@ -1,4 +1,4 @@
-//! The server's TCP connections by what the kernel counts for each: losses, full buffers, new connections, upstreams.
+//! The server's TCP connections by what the kernel counts for each: losses, new connections, upstreams.
 
 use std::collections::BTreeMap;
 
@@ -51,33 +51,6 @@ pub(super) const CHECKS: &[Check] = &[
         judge: shaped,
     },
     Check {
-        id: "app.sndbuf",
-        title: "connections whose send buffer is full",
-        gain: Gain::of(20.0, 20.0, 0.0, 0.0),
-        expected: "the time for which data could be sent, and the buffer was too small to have it",
-        risk: Risk::Process,
-        lost: "memory for each connection with a large answer",
-        why: "A program that sets SO_SNDBUF switches off the kernel's own sizing. With less than a window of \
-              data in the buffer, the connection waits for the program after each acknowledgement.",
-        fix: "Do not set SO_SNDBUF; raise the third number of net.ipv4.tcp_wmem.",
-        source: "tcp(7); struct tcp_info, tcpi_sndbuf_limited",
-        judge: send_buffer,
-    },
-    Check {
-        id: "net.receivers",
-        title: "clients that read slowly",
-        gain: Gain::of(0.0, 10.0, 5.0, 0.0),
-        expected: "nothing that this host could change",
-        risk: Risk::Process,
-        lost: "nothing",
-        why: "When the receive window of a client is full, the server has to wait. Each such connection holds \
-              memory, and a thread if the server has one for each.",
-        fix: "An event loop or a proxy in front of servers with a thread per connection; timeouts for slow \
-              readers.",
-        source: "struct tcp_info, tcpi_rwnd_limited",
-        judge: receivers,
-    },
-    Check {
         id: "app.keepalive",
         title: "a new connection for each request",
         gain: Gain::of(40.0, 50.0, 10.0, 0.0),
@@ -107,12 +80,12 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// The sockets of both readings, by port and peer.
-struct Pairs<'h> {
+pub(super) struct Pairs<'h> {
     all: Vec<(Option<&'h TcpSocket>, &'h TcpSocket)>,
 }
 
 impl<'h> Pairs<'h> {
-    fn of(host: &'h HostReading) -> Result<Self, Finding> {
+    pub(super) fn of(host: &'h HostReading) -> Result<Self, Finding> {
         if host.process.is_none() {
             return Err(Finding::unknown(super::NO_PROCESS));
         }
@@ -129,8 +102,13 @@ impl<'h> Pairs<'h> {
         Ok(Self { all: now.iter().filter(is_connection).map(pair).collect() })
     }
 
+    /// How many connections there are now.
+    pub(super) fn count(&self) -> usize {
+        self.all.len()
+    }
+
     /// The increase of a number over all connections.
-    fn moved(&self, name: &str) -> u64 {
+    pub(super) fn moved(&self, name: &str) -> u64 {
         let of = |(before, now): &(Option<&TcpSocket>, &TcpSocket)| {
             now.number(name).saturating_sub(before.map_or(0, |one| one.number(name)))
         };
@@ -245,62 +223,6 @@ fn shaped(host: &HostReading) -> Finding {
         text,
         Percent::between(low, if is_full { 95.0 } else { share.clamp(5.0, 90.0) }),
     )
-}
-
-/// Time of a busy connection, in percent, from which a limit costs.
-const LIMITED: f64 = 10.0;
-
-/// The share of the time in which connections had something to send that this limit took, in percent, and the time in
-/// which they had something to send, as a share of all time.
-fn limited(host: &HostReading, name: &str) -> Result<(f64, f64, usize), Finding> {
-    let pairs = Pairs::of(host)?;
-    let (busy, limited) = (pairs.moved("busy_us"), pairs.moved(name));
-    let whole = host.seconds.unwrap_or(1.0) * 1e6 * pairs.all.len().max(1) as f64;
-    let share = 100.0 * limited as f64 / busy.max(1) as f64;
-    Ok((share, (busy as f64 / whole).min(1.0), pairs.all.len()))
-}
-
-fn send_buffer(host: &HostReading) -> Finding {
-    let (share, busy, count) = match limited(host, "buffer_full_us") {
-        Ok(found) => found,
-        Err(finding) => return finding,
-    };
-    let sockets = host.now.sockets.iter().flatten().filter(|one| one.side != Side::Listens);
-    let least = sockets.map(|one| one.number("send_buffer")).filter(|size| *size > 0).min();
-    let text = format!(
-        "{count} connections had something to send {:.0} % of the time; {share:.0} % of that the buffer was \
-         full (the smallest has {} KiB)",
-        busy * 100.0,
-        least.unwrap_or(0) >> 10
-    );
-    // The kernel begins with more, and lets it grow: less was asked for with SO_SNDBUF.
-    let begin = host.text("/proc/sys/net/ipv4/tcp_wmem").unwrap_or_default();
-    let begin = begin.split_whitespace().nth(1).and_then(|word| word.parse::<u64>().ok());
-    if least.zip(begin).is_some_and(|(least, begin)| least < begin) && busy > 0.02 {
-        let text = format!("{text}, less than what the kernel begins with: SO_SNDBUF was set");
-        return Finding::scaled(text, Percent::between(busy * 50.0, (busy * 200.0).min(95.0)));
-    }
-    if share < LIMITED || busy < 0.02 {
-        return Finding::good(text);
-    }
-    Finding::measured(text, Percent::between(share * busy * 0.5, share))
-}
-
-fn receivers(host: &HostReading) -> Finding {
-    let (share, busy, count) = match limited(host, "peer_full_us") {
-        Ok(found) => found,
-        Err(finding) => return finding,
-    };
-    let text = format!(
-        "{count} connections had something to send {:.0} % of the time; {share:.0} % of that their client had \
-         no room",
-        busy * 100.0
-    );
-    if share < LIMITED * 3.0 || busy < 0.1 {
-        Finding::good(text)
-    } else {
-        Finding::set(text, share / 100.0)
-    }
 }
 
 /// New connections per second from which they cost.

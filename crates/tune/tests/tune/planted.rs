@@ -7,6 +7,7 @@ use tune::{Finding, HostReading, Load, audit};
 use crate::fake::Fake;
 
 mod network;
+mod peers;
 mod waits;
 
 /// A cause: the check that must find it, for which load, and the changes to the files before and between the two
@@ -52,6 +53,9 @@ fn causes() -> Vec<Cause> {
         waits::of_transport(),
         waits::of_groups(),
         waits::of_observers(),
+        peers::of_calls(),
+        peers::of_peers(),
+        peers::of_locks_and_disks(),
     ];
     all.into_iter().flatten().collect()
 }
@@ -253,7 +257,7 @@ fn each_cause_is_named_first_or_second() {
     }
     println!("{found} found, {} missed or with something false", missed.len());
     assert_eq!(missed, []);
-    assert!(found >= 70, "{found}");
+    assert!(found >= 85, "{found}");
 }
 
 /// Other programs use the CPUs that the server could use: another thread would gain nothing.

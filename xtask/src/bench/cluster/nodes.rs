@@ -3,7 +3,12 @@
 //! Owns their configurations, their start and their end. Never loads them.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::net::RecvFlags;
+use serde_json::Value;
 
 use crate::bench::accounting::{Spent, spent};
 use crate::bench::brokers::installed;
@@ -11,7 +16,7 @@ use crate::bench::host::Cores;
 use crate::bench::site::{Site, shown};
 use crate::client;
 use crate::failure::Failure;
-use crate::process::Guarded;
+use crate::process::{self, Guarded};
 use crate::server::{self, leashed};
 
 /// How many servers, and whether they are nodes of a cluster.
@@ -23,10 +28,14 @@ pub(super) enum Shape {
     Cluster(usize),
 }
 
+/// Time for nodes to find each other, and for replicas to catch up.
+const SETTLING_LIMIT: Duration = Duration::from_secs(30);
+
 /// A server that runs.
 pub(super) struct Node {
     http: SocketAddr,
     resp: SocketAddr,
+    control: String,
     guarded: Guarded,
 }
 
@@ -34,6 +43,15 @@ impl Node {
     /// Where Redis clients find it.
     pub(super) fn resp(&self) -> SocketAddr {
         self.resp
+    }
+
+    /// What it says of itself; null if it does not answer.
+    fn status(&self, velodrome: &Path) -> Value {
+        let arguments = ["ctl", "status", "--json", "--socket", &self.control];
+        let output = Command::new(velodrome).args(arguments).output();
+        output.map_or(Value::Null, |output| {
+            serde_json::from_slice(&output.stdout).unwrap_or(Value::Null)
+        })
     }
 
     pub(super) fn spent(&self) -> Spent {
@@ -65,7 +83,45 @@ impl Nodes {
             let node = all.start_node(number, &servers, site, cores)?;
             all.nodes.push(node);
         }
+        if shape != Shape::Alone {
+            all.wait_for_each_other(&site.velodrome()?)?;
+        }
         Ok(all)
+    }
+
+    /// Until each node says that it knows the others, and each replica that it hears the leader.
+    fn wait_for_each_other(&self, velodrome: &Path) -> Result<(), Failure> {
+        let others = self.nodes.len() - 1;
+        let is_settled = |node: &Node| {
+            let status = node.status(velodrome);
+            let (cluster, store) = (&status["cluster"], &status["store"]);
+            let is_follower = store["role"] == "leader" || store["hears_leader"] == true;
+            cluster["state"] == "connected"
+                && cluster["nodes"].as_array().is_some_and(|known| known.len() == others)
+                && is_follower
+        };
+        if process::wait_until(SETTLING_LIMIT, || self.nodes.iter().all(is_settled)) {
+            return Ok(());
+        }
+        Err(Failure::Work("the nodes of the cluster do not find each other".to_owned()))
+    }
+
+    /// Until the stores of all nodes have as many keys as the first one's, which nobody writes to now.
+    pub(super) fn wait_for_replicas(&self) -> Result<(), Failure> {
+        let count = |node: &Node| {
+            let socket = client::connect(node.resp).ok()?;
+            client::send(&socket, b"DBSIZE\r\n").ok()?;
+            let mut answer = [0; 32];
+            let (_, length) =
+                rustix::net::recv(&socket, &mut answer[..], RecvFlags::empty()).ok()?;
+            Some(answer[..length].to_vec())
+        };
+        let first = count(&self.nodes[0]);
+        let have_all = || self.nodes.iter().all(|node| count(node) == first);
+        if first.is_some() && process::wait_until(SETTLING_LIMIT, have_all) {
+            return Ok(());
+        }
+        Err(Failure::Work("the replicas do not follow the leader's store".to_owned()))
     }
 
     pub(super) fn all(&self) -> &[Node] {
@@ -119,7 +175,7 @@ impl Nodes {
             server::start(leashed(&words), &name, site.folder(), http, request.as_bytes())?;
         let resp =
             resp_address(http).parse().map_err(|_| Failure::Work("no address".to_owned()))?;
-        Ok(Node { http, resp, guarded })
+        Ok(Node { http, resp, control, guarded })
     }
 }
 
@@ -149,7 +205,7 @@ fn configuration(number: usize, name: &str, servers: &str) -> String {
     )
 }
 
-fn start_nats(site: &Site, folder: &std::path::Path) -> Result<(Guarded, SocketAddr), Failure> {
+fn start_nats(site: &Site, folder: &Path) -> Result<(Guarded, SocketAddr), Failure> {
     let program = installed("nats-server", "nats-server")?;
     let address = server::free_address()?;
     let port = address.port().to_string();

@@ -3,8 +3,6 @@
 //! Owns the goals. Never keeps servers beyond a measurement.
 
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -27,9 +25,6 @@ const CUT: u64 = 10_000;
 
 /// Writes a second that replicas follow; as many reads come with them.
 const SETS: u64 = 5_000;
-
-/// After its start, a replica has the state of the leader, and a node knows the others.
-const SETTLE: Duration = Duration::from_secs(3);
 
 /// Where a measurement takes place.
 pub(super) struct Bench<'b> {
@@ -211,7 +206,7 @@ fn reads(bench: &Bench<'_>) -> Result<Vec<Figure>, Failure> {
         let fill =
             format!("bench store {} --keys 10000 --fill -c 4 -d 1s --warmup 0s", first.resp());
         bench.report_of(&fill)?;
-        thread::sleep(SETTLE);
+        nodes.wait_for_replicas()?;
         let load = format!("bench store {} --keys 10000 -c 16", last.resp());
         let report = bench.report(&load)?;
         let run = report.pointer("/runs/0").cloned().unwrap_or_default();
@@ -227,11 +222,7 @@ impl<'b> Bench<'b> {
     }
 
     fn start(&self, shape: Shape) -> Result<Nodes, Failure> {
-        let nodes = Nodes::start(shape, self.site, self.cores)?;
-        if shape != Shape::Alone {
-            thread::sleep(SETTLE);
-        }
-        Ok(nodes)
+        Nodes::start(shape, self.site, self.cores)
     }
 
     /// The report of a load of so many seconds, and the microseconds of CPU that the node spent meanwhile.

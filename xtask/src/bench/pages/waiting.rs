@@ -18,7 +18,7 @@ use crate::bench::running::Running;
 use crate::bench::sample::{Metric, Sample};
 use crate::bench::workload::{Load, Workload};
 use crate::bench::{MEMORY_ROUNDS, SPARE_DESCRIPTORS};
-use crate::client::{self, RECEIVE_BYTES};
+use crate::client::{self, Opening, RECEIVE_BYTES};
 use crate::failure::Failure;
 use crate::process;
 
@@ -97,7 +97,8 @@ fn measure(
     count: u64,
 ) -> Result<Sample, Failure> {
     let family = server.family();
-    let held = client::hold(server.address, &folder::path_at(contender.start, FIRST), count)?;
+    let opening = Opening::http1(server.address, &folder::path_at(contender.start, FIRST));
+    let held = client::hold(server.address, &opening, count)?;
     let request = client::request(server.address, &folder::path_at(contender.start, path));
     // What the first page of its kind allocates (such as for its compilation) does not count for the others.
     let first = client::connect(server.address).map_err(std::io::Error::from)?;

@@ -10,10 +10,12 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use actors::LeaseStanding;
 use channels::{Channels, ClusterNews};
 use client::FoundAddresses;
 use cluster::{
-    ClusterPlan, LinkEncryption, LinkEvent, LinkFault, LinkSeat, NatsLink, NatsServer, limits,
+    ClusterPlan, LeaseHolder, LinkEncryption, LinkEvent, LinkFault, LinkSeat, NatsLink, NatsServer,
+    limits,
 };
 use runtime::clock::Now;
 use runtime::diagnostic::{self, Level};
@@ -174,7 +176,12 @@ impl ClusterLink {
             self.link.want_leases(&self.leases, now_ms);
         }
         let link = &self.link;
-        site.hear_leases(|name| link.holds_lease(name, now_ms), now.monotonic_ns);
+        let standing = |name: &str| match link.lease_holder(name, now_ms) {
+            LeaseHolder::ThisLink => LeaseStanding::Ours,
+            LeaseHolder::Another => LeaseStanding::Others,
+            LeaseHolder::Unknown => LeaseStanding::Unknown,
+        };
+        site.hear_leases(standing, now.monotonic_ns);
     }
 
     /// After the channels': takes what they want, and sends it.

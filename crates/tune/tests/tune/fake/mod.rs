@@ -82,6 +82,9 @@ impl Fake {
         fake.write("velodrome/files/100", "50 /var/log/server.log\n");
         fake.write("velodrome/qdisc-counts", "eth0 pfifo_fast 0: packets 10 drops 0 late 0\n");
         fake.write("velodrome/lines/proc/100/maps", "300");
+        fake.write("velodrome/calls/100", "rate 9000\n");
+        fake.write("velodrome/aids/100", "");
+        fake.write("velodrome/names/100", "10 0 0\n");
         fake.write("proc/100/timerslack_ns", "50000");
         fake.write("proc/100/io", "syscr: 10\nsyscw: 10\n");
         fake.write("sys/kernel/tracing/current_tracer", "nop");

@@ -1,0 +1,324 @@
+//! What the system calls of a program indicate: calls that fail, that are made far too often, or that take its time.
+//!
+//! Owns the comparison of what was recorded with `call_causes`. Records nothing.
+
+use std::collections::BTreeMap;
+
+use syscalls::Errno;
+
+use crate::call_causes::{
+    AT_ONCE, EVENTS, FAILURES, FOR_NOTHING, Failure, MANY, MANY_SHARE, MOVES, OF_REQUESTS, QUICK,
+    SLEEPS, SLOW_NS, SLOW_SHARE, SMALL, SMALL_RATE, USES, USUAL, WORTH, WORTH_RATE,
+};
+use crate::calls::{error_name, name, sums};
+use crate::locks::time_in_words;
+use crate::trace::Pairs;
+use crate::waits::Waits;
+
+/// A cause that calls indicate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallFinding {
+    /// The part of its time, in percent, that the thread with the most of them spent in these calls.
+    pub share: f64,
+    /// The part of these calls, in percent, whose failure is lost work.
+    pub lost: f64,
+    /// The calls and their cause, in words.
+    pub text: String,
+}
+
+/// The causes that the calls of so many seconds indicate, those that cost most first.
+#[must_use]
+pub fn call_findings(pairs: &Pairs, seconds: f64) -> Vec<CallFinding> {
+    let seen = Seen::of(pairs, seconds);
+    let mut found = seen.failures(pairs);
+    found.extend(seen.uses());
+    found.extend(seen.many());
+    // A wait that ends at once because something else fails is not the cause.
+    if found.iter().all(|one| one.lost < LOST) {
+        found.extend(seen.for_nothing());
+    }
+    found.extend(seen.small(pairs));
+    found.extend(seen.slow());
+    found.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
+    found
+}
+
+/// The same in words alone.
+#[must_use]
+pub fn call_remarks(pairs: &Pairs, seconds: f64) -> Vec<String> {
+    call_findings(pairs, seconds).into_iter().map(|finding| finding.text).collect()
+}
+
+/// Percent of calls that fail from which they are the cause of others.
+const LOST: f64 = 50.0;
+
+fn weight(finding: &CallFinding) -> f64 {
+    finding.share.max(finding.lost)
+}
+
+/// How often a call has failed.
+fn failed(pairs: &Pairs, number: u64) -> u64 {
+    let errors = pairs.errors.range((number, i32::MIN)..=(number, i32::MAX));
+    errors.map(|(_, count)| count).sum()
+}
+
+/// Part of the time for which a thread is taken to work at least, so that a single call is no large share.
+const LEAST_WORKING: f64 = 0.02;
+
+/// Whether a thread waits for work in this call.
+fn is_wait(number: u64) -> bool {
+    let call = name(number);
+    EVENTS.contains(&&*call) || SLEEPS.contains(&&*call)
+}
+
+/// The calls of a recording.
+struct Seen {
+    seconds: f64,
+    sums: BTreeMap<u64, Waits>,
+    /// The time of each call in each thread, in nanoseconds.
+    threads: BTreeMap<u32, BTreeMap<u64, u64>>,
+    /// Receives that have brought something.
+    received: f64,
+}
+
+impl Seen {
+    fn of(pairs: &Pairs, seconds: f64) -> Self {
+        let sums = sums(pairs);
+        let mut threads: BTreeMap<u32, BTreeMap<u64, u64>> = BTreeMap::new();
+        for ((number, stack), waits) in &pairs.all {
+            *threads.entry(stack.thread).or_default().entry(*number).or_default() += waits.time_ns;
+        }
+        let is_receive = |call: &str| call.starts_with("recv") || call.starts_with("read");
+        let received = sums.iter().filter(|(number, _)| is_receive(&name(**number)));
+        let received: u64 = received
+            .map(|(number, waits)| waits.count.saturating_sub(failed(pairs, *number)))
+            .sum();
+        Self { seconds, sums, threads, received: received as f64 }
+    }
+
+    /// The share of its working time, in percent, that the thread with the most of these calls spent in them.
+    fn share(&self, numbers: &[u64]) -> f64 {
+        let of = |calls: &BTreeMap<u64, u64>| {
+            let time: u64 = numbers.iter().filter_map(|number| calls.get(number)).sum();
+            let is_other = |number: &u64| !numbers.contains(number) && is_wait(*number);
+            let waits: u64 =
+                calls.iter().filter(|(number, _)| is_other(number)).map(|(_, time)| time).sum();
+            let working =
+                (self.seconds * 1e9 - waits as f64).max(self.seconds * 1e9 * LEAST_WORKING);
+            time as f64 * 100.0 / working
+        };
+        self.threads.values().map(of).fold(0.0, f64::max).min(100.0)
+    }
+
+    fn count(&self, numbers: &[u64]) -> f64 {
+        let counts = numbers.iter().filter_map(|number| self.sums.get(number));
+        counts.map(|waits| waits.count as f64).sum()
+    }
+
+    fn numbers(&self, is_meant: impl Fn(&str) -> bool) -> Vec<u64> {
+        self.sums.keys().copied().filter(|number| is_meant(&name(*number))).collect()
+    }
+
+    fn failures(&self, pairs: &Pairs) -> Vec<CallFinding> {
+        let mut found = Vec::new();
+        for ((number, error), count) in &pairs.errors {
+            let calls = self.sums.get(number).map_or(1, |waits| waits.count.max(1));
+            let (part, call) = (*count as f64 / calls as f64, name(*number));
+            let is_cause = |(known, calls, ..): &&(Errno, &[&str], Failure, &str)| {
+                known.into_raw() == *error && calls.iter().any(|begin| call.starts_with(begin))
+            };
+            let Some((known, _, failure, cause)) = FAILURES.iter().find(is_cause) else { continue };
+            let usual = USUAL.iter().find(|(usual, ..)| usual == known);
+            let is_start = call.starts_with("clone") || call.ends_with("fork");
+            let (least, rate) = usual
+                .filter(|_| !is_start)
+                .map_or((WORTH, WORTH_RATE), |(_, least, rate)| (*least, *rate));
+            if part < least || (*count as f64) < self.seconds * rate {
+                continue;
+            }
+            let percent = part * 100.0;
+            let error = error_name(*error);
+            found.push(CallFinding {
+                share: self.share(&[*number]) * part,
+                lost: if *failure == Failure::Loses { percent } else { 0.0 },
+                text: format!("{call}: {percent:.0} % fail with {error}: {cause}"),
+            });
+        }
+        found
+    }
+
+    fn uses(&self) -> Vec<CallFinding> {
+        let finding = |(calls, rate, least, cause): &(&[&str], f64, f64, &str)| {
+            let numbers = self.numbers(|call| calls.contains(&call));
+            let (count, share) = (self.count(&numbers), self.share(&numbers));
+            let is_worth = count >= rate * self.seconds && share >= *least;
+            is_worth.then(|| self.finding(&numbers, cause))
+        };
+        USES.iter().filter_map(finding).collect()
+    }
+
+    /// Calls that no request needs so often.
+    fn many(&self) -> Vec<CallFinding> {
+        let is_known = |call: &str| {
+            USES.iter().any(|(calls, ..)| calls.contains(&call))
+                || OF_REQUESTS.iter().any(|begin| call.starts_with(begin))
+        };
+        let numbers = self.numbers(|call| !is_known(call));
+        let is_many = |number: &u64| {
+            self.count(&[*number]) >= MANY * self.received.max(1.0)
+                && self.share(&[*number]) >= MANY_SHARE
+        };
+        let many = numbers.into_iter().filter(is_many);
+        many.map(|number| {
+            let each = self.count(&[number]) / self.received.max(1.0);
+            self.finding(&[number], &format!("{each:.0} for each receive"))
+        })
+        .collect()
+    }
+
+    /// Waits that end at once although nothing has come.
+    fn for_nothing(&self) -> Option<CallFinding> {
+        let numbers = self.numbers(|call| EVENTS.contains(&call));
+        let count = self.count(&numbers);
+        let time: u64 =
+            numbers.iter().filter_map(|number| self.sums.get(number)).map(|one| one.time_ns).sum();
+        let is_at_once = time as f64 / count.max(1.0) < AT_ONCE;
+        let is_for_nothing =
+            count >= FOR_NOTHING.0 * self.seconds && count >= FOR_NOTHING.1 * self.received;
+        (is_at_once && is_for_nothing).then(|| {
+            let cause = "most of them end at once, and nothing is read: an event that nobody takes (a level-triggered \
+                         EPOLLOUT, an error), or a timeout of 0";
+            let spent = self.finding(&numbers, cause);
+            // The thread does nothing else between these calls.
+            CallFinding { share: 100.0 * (1.0 - self.received / count.max(1.0)), ..spent }
+        })
+    }
+
+    /// Reads and writes of some bytes each.
+    fn small(&self, pairs: &Pairs) -> Vec<CallFinding> {
+        let numbers = self.numbers(|call| MOVES.contains(&call));
+        let mean = |number: u64| {
+            let bytes = pairs.results.get(&number).copied().unwrap_or(0);
+            bytes as f64 / self.succeeded(pairs, number).max(1) as f64
+        };
+        let is_small = |number: &u64| {
+            self.succeeded(pairs, *number) as f64 >= SMALL_RATE * self.seconds
+                && mean(*number) <= SMALL
+                && self.share(&[*number]) >= MANY_SHARE
+        };
+        let small = numbers.into_iter().filter(is_small);
+        small
+            .map(|number| {
+                let cause = format!("{:.1} bytes each: a buffer makes few of them", mean(number));
+                self.finding(&[number], &cause)
+            })
+            .collect()
+    }
+
+    /// Calls that wait although they could end at once.
+    fn slow(&self) -> Vec<CallFinding> {
+        let mean = |number: u64| {
+            let waits = self.sums.get(&number).copied().unwrap_or_default();
+            waits.time_ns as f64 / waits.count.max(1) as f64
+        };
+        let is_slow =
+            |number: &u64| mean(*number) >= SLOW_NS && self.share(&[*number]) >= SLOW_SHARE;
+        let slow = self.numbers(|call| QUICK.contains(&call)).into_iter().filter(is_slow);
+        slow.map(|number| {
+            let cause = format!(
+                "{} each: it waits there, for a disk (O_SYNC), a pipe or a slow client: see profile --off-cpu",
+                time_in_words(mean(number))
+            );
+            self.finding(&[number], &cause)
+        })
+        .collect()
+    }
+
+    fn succeeded(&self, pairs: &Pairs, number: u64) -> u64 {
+        let all = self.sums.get(&number).map_or(0, |waits| waits.count);
+        all.saturating_sub(failed(pairs, number))
+    }
+
+    fn finding(&self, numbers: &[u64], cause: &str) -> CallFinding {
+        let most = numbers.iter().max_by_key(|number| self.sums.get(number).map(|one| one.count));
+        let call = most.map_or_else(String::new, |number| name(*number));
+        let (rate, share) = (self.count(numbers) / self.seconds, self.share(numbers));
+        let text = format!(
+            "{call}: {rate:.0} calls a second, {share:.0} % of a thread's working time: {cause}"
+        );
+        CallFinding { share, lost: 0.0, text }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use syscalls::Sysno;
+
+    use super::*;
+    use crate::record::Stack;
+
+    fn calls(all: &[(Sysno, u64, u64)]) -> Pairs {
+        let mut pairs = Pairs::default();
+        for (call, count, time_ns) in all {
+            let waits = Waits { count: *count, time_ns: *time_ns };
+            pairs.all.insert((*call as u64, Stack::default()), waits);
+        }
+        pairs
+    }
+
+    fn told(pairs: &Pairs, seconds: f64) -> Vec<String> {
+        let first = |text: String| text.split(' ').take(7).collect::<Vec<_>>().join(" ");
+        call_remarks(pairs, seconds).into_iter().map(first).collect()
+    }
+
+    #[test]
+    fn errors_indicate_causes() {
+        let mut pairs = calls(&[(Sysno::openat, 200, 200), (Sysno::read, 200, 200)]);
+        for call in [Sysno::openat, Sysno::read] {
+            pairs.errors.insert((call as u64, Errno::ENOENT.into_raw()), 150);
+        }
+        assert_eq!(told(&pairs, 0.2), ["openat: 75 % fail with ENOENT: it"]);
+        assert!(call_remarks(&pairs, 1.0).is_empty());
+        // To accept until nothing is left is usual.
+        let mut herd = calls(&[(Sysno::accept4, 1_000, 1_000_000)]);
+        herd.errors.insert((Sysno::accept4 as u64, Errno::EAGAIN.into_raw()), 500);
+        assert!(call_remarks(&herd, 1.0).is_empty());
+        herd.errors.insert((Sysno::accept4 as u64, Errno::EAGAIN.into_raw()), 900);
+        assert_eq!(told(&herd, 1.0), ["accept4: 90 % fail with EAGAIN: threads"]);
+    }
+
+    #[test]
+    fn calls_that_cost_and_those_that_no_request_needs_are_named() {
+        let pairs = calls(&[
+            (Sysno::read, 1_000, 1_000_000),
+            (Sysno::newfstatat, 50_000, 300_000_000),
+            (Sysno::getppid, 20_000, 80_000_000),
+            (Sysno::setsockopt, 1_000, 1_000_000),
+        ]);
+        let told = told(&pairs, 1.0);
+        let wanted =
+            ["newfstatat: 50000 calls a second, 30 %", "getppid: 20000 calls a second, 8 %"];
+        assert_eq!(told, wanted);
+    }
+
+    #[test]
+    fn slow_writes_and_small_reads_are_named() {
+        let mut pairs = calls(&[(Sysno::write, 200, 900_000_000), (Sysno::read, 200, 200_000)]);
+        assert_eq!(told(&pairs, 1.0), ["write: 200 calls a second, 90 %"]);
+        pairs = calls(&[(Sysno::read, 90_000, 200_000_000)]);
+        pairs.results.insert(Sysno::read as u64, 90_000);
+        assert_eq!(told(&pairs, 1.0), ["read: 90000 calls a second, 20 %"]);
+        pairs.results.insert(Sysno::read as u64, 90_000_000);
+        assert_eq!(told(&pairs, 1.0), [""; 0]);
+    }
+
+    #[test]
+    fn waits_for_nothing_are_told_from_requests() {
+        let quick =
+            |reads| calls(&[(Sysno::epoll_wait, 100_000, 100_000_000), (Sysno::read, reads, 9)]);
+        assert_eq!(told(&quick(90_000), 1.0), [""; 0]);
+        assert_eq!(told(&quick(500), 1.0), ["epoll_wait: 100000 calls a second, 10 %"]);
+        let slow = calls(&[(Sysno::epoll_wait, 9_000, 900_000_000)]);
+        assert!(call_remarks(&slow, 1.0).is_empty());
+    }
+}

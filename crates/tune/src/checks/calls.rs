@@ -1,0 +1,90 @@
+//! What the server asks of the kernel again and again, and what it was started with that slows it.
+
+use crate::calls::{self, CostlyCalls, ServerCalls};
+use crate::check::{Check, Gain, Risk};
+use crate::debugging_aids::{self, SwitchedOn};
+use crate::finding::{Finding, Percent};
+use crate::host::HostReading;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "app.calls",
+        title: "system calls that no request needs",
+        gain: Gain::of(20.0, 20.0, 2.0, 2.0),
+        expected: "the time that a thread spends in them",
+        risk: Risk::Process,
+        lost: "nothing; it takes a change of the program",
+        why: "Each system call costs from a tenth of a microsecond to some microseconds. A file that is looked for \
+              a hundred times, a byte that is read at a time, or an event that nobody takes can cost more than the \
+              request itself.",
+        fix: "`velodrome profile --pid PID --syscalls` counts all calls, with their errors; a flame graph of \
+              `velodrome profile --pid PID` shows who makes them.",
+        source: "syscalls(2)",
+        judge: costly,
+    },
+    Check {
+        id: "app.debug",
+        title: "debugging aids that are switched on",
+        gain: Gain::of(30.0, 30.0, 10.0, 10.0),
+        expected: "from a few percent (a filled allocation) to nearly everything (an emulator)",
+        risk: Risk::Process,
+        lost: "what they show",
+        why: "Variables such as MALLOC_PERTURB_, PYTHONDEVMODE or GODEBUG, libraries such as that of the address \
+              sanitizer, and programs such as valgrind check or trace what a program does, for all of its work.",
+        fix: "Start the server without it: `tr '\\0' '\\n' < /proc/PID/environ`, `Environment=` of the unit, the \
+              image's own variables.",
+        source: "mallopt(3); ld.so(8); docs.python.org, using/cmdline; pkg.go.dev/runtime",
+        judge: aids,
+    },
+];
+
+/// The calls that were recorded.
+pub(super) fn recorded(host: &HostReading) -> Result<ServerCalls, Finding> {
+    let Some(process) = host.process else { return Err(Finding::unknown(super::NO_PROCESS)) };
+    match host.text(&calls::place(process)) {
+        Some(text) => Ok(ServerCalls::read(&text)),
+        None => Err(Finding::unknown("its calls were not recorded")),
+    }
+}
+
+/// Share of a thread's time, or of calls that fail, in percent, from which calls cost.
+const NOTICED: f64 = 5.0;
+
+fn costly(host: &HostReading) -> Finding {
+    let (rate, found) = match recorded(host) {
+        Ok(ServerCalls::Seen { rate, found }) => (rate, found),
+        Ok(ServerCalls::Unseen(why)) => {
+            return Finding::unknown(format!("its calls may not be seen: {why}"));
+        }
+        Err(finding) => return finding,
+    };
+    let weight = |one: &CostlyCalls| one.share.max(one.lost);
+    let worst = found.iter().filter(|one| weight(one) >= NOTICED);
+    let worst = worst.max_by(|one, other| weight(one).total_cmp(&weight(other)));
+    let Some(worst) = worst else {
+        return Finding::good(format!("{rate:.0} calls a second, and none too often"));
+    };
+    let more = match found.len() - 1 {
+        0 => String::new(),
+        count => format!("; {count} more in profile --syscalls"),
+    };
+    let text = format!("{}{more}", worst.text);
+    match worst.lost > worst.share {
+        // What fails is repeated, or answered with an error.
+        true => Finding::scaled(text, Percent::between(worst.lost * 0.3, worst.lost)),
+        false => Finding::measured(text, Percent::between(worst.share * 0.6, worst.share)),
+    }
+}
+
+fn aids(host: &HostReading) -> Finding {
+    let Some(process) = host.process else { return Finding::unknown(super::NO_PROCESS) };
+    let Some(text) = host.text(&debugging_aids::place(process)) else {
+        return Finding::unknown("its environment may not be read");
+    };
+    let mut found = SwitchedOn::read(&text);
+    found.sort_by(|one, other| other.high.total_cmp(&one.high));
+    let Some(first) = found.first() else { return Finding::good("none is known of") };
+    let names: Vec<&str> = found.iter().map(|one| &*one.name).collect();
+    let price = Percent::between(first.low, first.high);
+    Finding::scaled(names.join(", "), price)
+}

@@ -1,0 +1,195 @@
+//! Debugging aids of the server: variables of its environment, libraries and programs that check or trace what it does.
+//!
+//! Owns which of them cost how much, and their text form, which is read as a file. No other variable is kept: many
+//! contain secrets.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::files::HostFiles;
+use crate::processes::Process;
+
+/// The path under which they are read.
+pub(crate) fn place(process: u32) -> String {
+    format!("/velodrome/aids/{process}")
+}
+
+/// An aid, and how much slower a program is with it, in percent: at least and at most.
+type Aid = (&'static str, f64, f64);
+
+/// Begins of assignments in the environment.
+const VARIABLES: [Aid; 26] = [
+    ("MALLOC_PERTURB_=", 2.0, 30.0),
+    ("MALLOC_CHECK_=", 2.0, 40.0),
+    ("MALLOC_TRACE=", 10.0, 80.0),
+    ("MALLOC_ARENA_MAX=1", 1.0, 40.0),
+    ("MALLOC_TRIM_THRESHOLD_=0", 5.0, 50.0),
+    ("MALLOC_MMAP_THRESHOLD_=0", 10.0, 60.0),
+    ("LD_AUDIT=", 2.0, 40.0),
+    ("LD_DEBUG=", 2.0, 40.0),
+    ("LD_PROFILE=", 2.0, 40.0),
+    ("PYTHONMALLOC=debug", 10.0, 50.0),
+    ("PYTHONMALLOC=malloc_debug", 10.0, 50.0),
+    ("PYTHONMALLOC=pymalloc_debug", 10.0, 50.0),
+    ("PYTHONDEVMODE=1", 10.0, 50.0),
+    ("PYTHONASYNCIODEBUG=1", 10.0, 60.0),
+    ("PYTHONTRACEMALLOC=", 20.0, 75.0),
+    ("GODEBUG=gcstoptheworld=", 5.0, 50.0),
+    ("GODEBUG=allocfreetrace=", 50.0, 95.0),
+    ("GODEBUG=schedtrace=", 0.5, 10.0),
+    ("GODEBUG=clobberfree=", 5.0, 30.0),
+    ("GORACE=", 50.0, 90.0),
+    ("NODE_DEBUG=", 5.0, 60.0),
+    ("ASAN_OPTIONS=", 30.0, 60.0),
+    ("TSAN_OPTIONS=", 60.0, 90.0),
+    ("RUST_LOG=trace", 5.0, 70.0),
+    ("RUST_LOG=debug", 2.0, 50.0),
+    ("HEAPCHECK=", 10.0, 60.0),
+];
+
+/// Words of command lines, and of variables that hold such words.
+const WORDS: [Aid; 12] = [
+    ("--inspect", 0.5, 10.0),
+    ("--prof", 2.0, 15.0),
+    ("--jitless", 40.0, 80.0),
+    ("--no-opt", 30.0, 80.0),
+    ("--trace-gc", 0.5, 5.0),
+    ("--trace-sync-io", 0.5, 10.0),
+    ("--cpu-prof", 2.0, 15.0),
+    ("-Xint", 60.0, 95.0),
+    ("-Xdebug", 1.0, 20.0),
+    ("-agentlib:jdwp", 0.5, 10.0),
+    ("-agentlib:hprof", 20.0, 80.0),
+    ("-XX:TieredStopAtLevel=1", 20.0, 60.0),
+];
+
+/// Variables that hold words of a command line.
+const HOLDERS: [&str; 5] =
+    ["NODE_OPTIONS=", "JAVA_TOOL_OPTIONS=", "_JAVA_OPTIONS=", "JDK_JAVA_OPTIONS=", "JAVA_OPTS="];
+
+/// Parts of names of libraries.
+const LIBRARIES: [Aid; 11] = [
+    ("/libasan.so", 30.0, 60.0),
+    ("/libtsan.so", 60.0, 90.0),
+    ("/libubsan.so", 5.0, 40.0),
+    ("/libmsan.so", 50.0, 80.0),
+    ("/libc_malloc_debug.so", 2.0, 40.0),
+    ("/libmemusage.so", 10.0, 60.0),
+    ("/libpcprofile.so", 10.0, 60.0),
+    ("/libefence.so", 50.0, 95.0),
+    ("/libduma.so", 50.0, 95.0),
+    ("/libtcmalloc_debug.so", 10.0, 60.0),
+    ("/libfaketime.so", 1.0, 20.0),
+];
+
+/// Parts of paths of programs under which others run.
+const PROGRAMS: [Aid; 5] = [
+    ("/valgrind/", 10.0, 99.0),
+    ("/qemu-", 60.0, 95.0),
+    ("/rr/", 30.0, 80.0),
+    ("/dynamorio/", 20.0, 80.0),
+    ("/rosetta", 20.0, 60.0),
+];
+
+/// An aid that is switched on.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SwitchedOn {
+    pub(crate) name: String,
+    /// How much slower it makes a program, in percent.
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+impl SwitchedOn {
+    /// Parses lines of two percentages and a name.
+    pub(crate) fn read(text: &str) -> Vec<Self> {
+        let line = |line: &str| {
+            let mut words = line.splitn(3, ' ');
+            let mut number = || words.next()?.parse().ok();
+            Some(Self { low: number()?, high: number()?, name: words.next()?.to_owned() })
+        };
+        text.lines().filter_map(line).collect()
+    }
+}
+
+/// The aids of these programs of this host; `None` if none of them may be inspected.
+pub(crate) fn told(members: &BTreeSet<u32>) -> Option<String> {
+    // Not the host's own files, whose text would be recorded.
+    let files = HostFiles::below(Path::new("/"));
+    let mut found = BTreeSet::new();
+    let mut is_seen = false;
+    for process in members {
+        let environment = files.text(&format!("/proc/{process}/environ"));
+        is_seen |= environment.is_some();
+        let environment = environment.unwrap_or_default();
+        let line = files.text(&format!("/proc/{process}/cmdline")).unwrap_or_default();
+        let maps = files.text(&format!("/proc/{process}/maps")).unwrap_or_default();
+        found.extend(of_words(&environment, &line));
+        found.extend(of_paths(&LIBRARIES, &maps));
+        let program = std::fs::read_link(format!("/proc/{process}/exe")).unwrap_or_default();
+        found.extend(of_paths(&PROGRAMS, &program.display().to_string()));
+        found.extend(few_threads(&environment, &files, *process));
+    }
+    is_seen.then(|| found.into_iter().collect())
+}
+
+fn line_of((_, low, high): &Aid, name: &str) -> String {
+    format!("{low} {high} {name}\n")
+}
+
+/// Those of an environment and a command line, which are words that end with zeros.
+fn of_words(environment: &str, line: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let of = |aids: &[Aid], word: &str| {
+        let aid = aids.iter().find(|(begin, ..)| word.starts_with(begin));
+        aid.map(|aid| line_of(aid, word.get(..NAME).unwrap_or(word)))
+    };
+    for variable in environment.split('\0') {
+        found.extend(of(&VARIABLES, variable));
+        let held = HOLDERS.iter().find_map(|holder| variable.strip_prefix(holder));
+        found.extend(
+            held.into_iter().flat_map(str::split_whitespace).filter_map(|word| of(&WORDS, word)),
+        );
+    }
+    // The words behind the first one that is no option are the program's own.
+    let mut words = line.split('\0');
+    let _program = words.next();
+    found
+        .extend(words.take_while(|word| word.starts_with('-')).filter_map(|word| of(&WORDS, word)));
+    found
+}
+
+/// Longest name of an aid, in bytes; the rest is left out.
+const NAME: usize = 60;
+
+fn of_paths<'t>(aids: &'static [Aid], text: &'t str) -> impl Iterator<Item = String> + 't {
+    let is_there = move |(part, ..): &&Aid| text.contains(part);
+    aids.iter().filter(is_there).map(|aid| line_of(aid, aid.0.trim_matches('/')))
+}
+
+/// `GOMAXPROCS` below the number of CPUs that the program may use.
+fn few_threads(environment: &str, files: &HostFiles, process: u32) -> Option<String> {
+    let set = environment.split('\0').find_map(|one| one.strip_prefix("GOMAXPROCS="))?;
+    let set: usize = set.parse().ok()?;
+    let cpus = Process::allowed(files, process)?.len();
+    let most = 100.0 * (1.0 - set as f64 / cpus.max(1) as f64);
+    (set > 0 && set < cpus)
+        .then(|| format!("{} {most} GOMAXPROCS={set} with {cpus} CPUs\n", most / 10.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aids_are_found_and_other_variables_are_not_kept() {
+        let environment =
+            "PASSWORD=x\0MALLOC_PERTURB_=165\0NODE_OPTIONS=--max-http-header-size=1 --inspect=0\0";
+        let found = of_words(environment, "node\0--prof\0server.js\0--inspect\0");
+        let names: Vec<String> =
+            SwitchedOn::read(&found.concat()).into_iter().map(|one| one.name).collect();
+        assert_eq!(names, ["MALLOC_PERTURB_=165", "--inspect=0", "--prof"]);
+        let program = "/usr/libexec/valgrind/memcheck-amd64-linux";
+        assert_eq!(of_paths(&PROGRAMS, program).collect::<String>(), "10 99 valgrind\n");
+    }
+}
