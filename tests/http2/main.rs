@@ -12,9 +12,11 @@ mod combinations;
 mod deadlines;
 mod early_hints;
 mod features;
+mod fetches;
 mod floods;
 mod library_faults;
 mod operations;
+mod origins;
 mod proxied;
 mod requirements;
 #[path = "../server/mod.rs"]
@@ -23,4 +25,5 @@ mod server;
 mod site;
 mod smuggling;
 mod uploads;
+mod upstreams;
 mod websockets;

@@ -5,7 +5,7 @@
 
 use wire::h2::{AfterHead, ErrorCode};
 
-use super::window::InputWindow;
+use super::window::ContentWindow;
 
 /// Whether a client sends more on its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl HeldContent {
 /// The content of the request on one stream.
 #[derive(Debug)]
 pub(super) struct RequestContent {
-    window: InputWindow,
+    window: ContentWindow,
     side: InputSide,
     /// Bytes that have not come, if the head says how many there are.
     announced: Option<u64>,
@@ -80,7 +80,7 @@ impl RequestContent {
             AfterHead::Nothing => InputSide::Ended,
             AfterHead::Content => InputSide::Open,
         };
-        let (window, held) = (InputWindow::of(window_bytes), HeldContent::default());
+        let (window, held) = (ContentWindow::of(window_bytes), HeldContent::default());
         Self { window, side, announced: None, received: 0, held }
     }
 

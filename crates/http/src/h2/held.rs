@@ -2,10 +2,9 @@
 //!
 //! Owns its window for output, its priority, and whether it waits in a queue. Never sends.
 
-use wire::h2::{AfterHead, StreamPriority};
+use wire::h2::{AfterHead, OutputWindow, StreamPriority, WindowBroken};
 
 use super::content::RequestContent;
-use super::window::{OutputWindow, WindowBroken};
 
 /// An open stream.
 #[derive(Debug)]

@@ -6,14 +6,13 @@ use runtime::service::Context;
 use runtime::streams::NotHanded;
 use wire::h2::{
     AfterHead, ErrorCode, FrameError, FrameScope, H2Frame, SettingsReader, StreamPriority,
-    read_frame, write_ping_ack, write_reset, write_settings_ack,
+    WindowBroken, read_frame, write_ping_ack, write_reset, write_settings_ack,
 };
 
 use super::block::Fragment;
 use super::connection_error::ConnectionError;
 use super::content::{DataFrame, InputSide};
 use super::table::Known;
-use super::window::WindowBroken;
 use super::{Http2Connection, MoreInput, Phase};
 use crate::application::Application;
 use crate::limits::{

@@ -26,8 +26,8 @@ use runtime::arrival::Arrival;
 use runtime::service::{Context, Event, ListenerIndex, Next, Progress};
 use runtime::transport::Agreed;
 use wire::h2::{
-    ErrorCode, PREFACE, PeerSettings, SettingId, WINDOW_BYTES_AT_FIRST, write_settings,
-    write_window_update,
+    ErrorCode, OutputWindow, PREFACE, PeerSettings, SettingId, WINDOW_BYTES_AT_FIRST,
+    write_settings, write_window_update,
 };
 use wire::hpack::{Decoder, Encoder};
 use wire::http::url::Scheme;
@@ -39,7 +39,6 @@ use self::leaving::Leaving;
 use self::order::SendQueue;
 use self::room::InputRoom;
 use self::table::StreamTable;
-use self::window::OutputWindow;
 use crate::application::Application;
 use crate::limits::{
     H2_CONNECTION_WINDOW_BYTES, H2_IDLE_TIDY_MS, H2_PING_AFTER_MS, H2_PING_ANSWER_MS,

@@ -4,8 +4,10 @@
 //! out. One stream, whose turn it is, may keep as much as its request may have: so each body can become whole. Never
 //! sends.
 
+use wire::h2::WindowBroken;
+
 use super::content::HeldContent;
-use super::window::{InputWindow, WindowBroken};
+use super::window::ContentWindow;
 use crate::limits::{H2_CONNECTION_WINDOW_BYTES, H2_STREAM_WINDOW_BYTES};
 
 /// From these bytes on, bodies that are collected share the room.
@@ -41,7 +43,7 @@ pub(super) enum RoomStep {
 /// The room of one connection.
 #[derive(Debug)]
 pub(super) struct InputRoom {
-    window: InputWindow,
+    window: ContentWindow,
     unread: usize,
     kept: usize,
     stage: Stage,
@@ -55,7 +57,7 @@ impl InputRoom {
     /// That of a new connection, which has sent its first SETTINGS.
     pub(super) fn new() -> Self {
         Self {
-            window: InputWindow::of(H2_CONNECTION_WINDOW_BYTES),
+            window: ContentWindow::of(H2_CONNECTION_WINDOW_BYTES),
             unread: 0,
             kept: 0,
             stage: Stage::Free,

@@ -1,48 +1,17 @@
-//! Flow control (RFC 9113, 5.2): how much either side may still send.
+//! The windows of a client (RFC 9113, 5.2): how much it may still send, of one stream or of all.
 //!
-//! Owns both kinds of window, of a stream or of the whole connection. Never sends a frame.
+//! Owns when a window is opened, and that it can be made smaller. Never sends a frame.
 
-/// The largest window (RFC 9113, 6.9.1).
-const WINDOW_MAX: i64 = (1 << 31) - 1;
+use wire::h2::{WINDOW_BYTES_MAX, WindowBroken};
 
-/// A window became larger than it may be, or more came than it allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct WindowBroken;
-
-/// Bytes that the client takes. Negative if it has made the window smaller meanwhile (RFC 9113, 6.9.2).
-#[derive(Clone, Copy, Debug)]
-pub(super) struct OutputWindow(i64);
-
-impl OutputWindow {
-    pub(super) fn of(bytes: u32) -> Self {
-        Self(bytes.into())
-    }
-
-    /// Bytes that may be sent now.
-    pub(super) fn room(self) -> usize {
-        usize::try_from(self.0).unwrap_or(0)
-    }
-
-    pub(super) fn spend(&mut self, bytes: usize) {
-        self.0 -= bytes as i64;
-    }
-
-    /// The client takes more, or with a negative number less.
-    pub(super) fn change(&mut self, by: i64) -> Result<(), WindowBroken> {
-        let changed = self.0 + by;
-        if changed > WINDOW_MAX {
-            return Err(WindowBroken);
-        }
-        self.0 = changed;
-        Ok(())
-    }
-}
+/// The largest window.
+const WINDOW_MAX: i64 = WINDOW_BYTES_MAX as i64;
 
 /// Bytes that the client may send. Negative if this side has made the window smaller meanwhile (RFC 9113, 6.9.2).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct InputWindow(i64);
+pub(super) struct ContentWindow(i64);
 
-impl InputWindow {
+impl ContentWindow {
     pub(super) fn of(bytes: u32) -> Self {
         Self(bytes.into())
     }
@@ -96,20 +65,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_output_window_may_be_negative_and_has_an_upper_bound() {
-        let mut window = OutputWindow::of(100);
-        window.spend(80);
-        assert_eq!(window.change(-50), Ok(()));
-        assert_eq!(window.room(), 0);
-        assert_eq!(window.change(31), Ok(()));
-        assert_eq!(window.room(), 1);
-        assert_eq!(window.change(WINDOW_MAX), Err(WindowBroken));
-        assert_eq!(window.change(WINDOW_MAX - 1), Ok(()));
-    }
-
-    #[test]
     fn an_input_window_is_opened_when_less_than_half_is_left() {
-        let mut window = InputWindow::of(100);
+        let mut window = ContentWindow::of(100);
         assert_eq!(window.take(101), Err(WindowBroken));
         assert_eq!((window.take(49), window.open(100)), (Ok(()), None));
         assert_eq!((window.take(1), window.open(100)), (Ok(()), Some(50)));
