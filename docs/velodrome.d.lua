@@ -150,6 +150,10 @@ function response:redirect_external(url, status) end
 ---@param options? velodrome.CookieOptions
 function response:cookie(name, value, options) end
 
+---Gives the client links before the answer, if the page waits (`103 Early Hints`).
+---@param ... string such as `</style.css>; rel=preload; as=style`
+function response:early_hints(...) end
+
 ---Sends the output so far, and continues when the client has read it. Status and fields cannot change afterwards.
 function response:flush() end
 

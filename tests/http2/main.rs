@@ -9,6 +9,7 @@ mod attacks;
 mod browser;
 mod clients;
 mod deadlines;
+mod early_hints;
 mod features;
 mod floods;
 mod library_faults;

@@ -12,7 +12,7 @@ use crate::limits::LEASED_NAMES_MAX;
 /// Before the name in that of its lease, so that it is no module's: a module has no colon in its name.
 const PREFIX: &str = "name:";
 
-/// Who has a lease.
+/// The holder of a lease, seen from one scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeaseStanding {
     /// This scheduler of this server.
@@ -23,7 +23,7 @@ pub enum LeaseStanding {
     Unknown,
 }
 
-/// What has become of a name.
+/// The fate of a name that a process wanted or had.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum NameNews {
     /// The process that wanted it has it.
@@ -79,7 +79,7 @@ impl LeasedNames {
         self.names.keys().map(|lease| &**lease)
     }
 
-    /// Who has them now.
+    /// The cluster says who has them now.
     pub(super) fn hear(&mut self, standing: impl Fn(&str) -> LeaseStanding) -> Vec<NameNews> {
         let mut news = Vec::new();
         self.names.retain(|lease, name| {

@@ -12,6 +12,7 @@ use crate::id::RunKey;
 use crate::leased_names::{LeaseStanding, LeasedNames, NameNews};
 use crate::letters::{Letter, LetterNumber, Outgoing, Undelivered};
 use crate::limits::{LEASE_WORD, LETTER_WORD, NAMES_PER_PROCESS, PROCESS_NAME_SIZE};
+use crate::mail_answer::{Handed, MailAnswer, MailMoment, MailOutcome, NamesHeard};
 use crate::mailboxes::{Awaits, MailboxLoad, Mailboxes, Put, RegisteredName};
 use crate::names::{Names, Naming, is_name};
 use crate::process_name::{NameToken, ProcessName};
@@ -22,56 +23,6 @@ const _: () = assert!(PROCESS_NAME_SIZE == 255 && NAMES_PER_PROCESS == 16);
 
 const NO_NAME: MailAnswer =
     MailAnswer::Refused("a name has 1 to 255 bytes, no spaces, and no digit at its beginning");
-
-/// The time and place at which a process uses its mail.
-#[derive(Clone, Copy, Debug)]
-pub struct MailMoment {
-    /// The scheduler.
-    pub here: Endpoint,
-    /// The time of the turn.
-    pub now_ns: u64,
-}
-
-/// The answer to a process.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MailAnswer {
-    /// It is done.
-    Done,
-    /// A message, or the name of a process.
-    Text(Vec<u8>),
-    /// It is not possible, for this reason.
-    Refused(&'static str),
-}
-
-/// The outcome of what a process wants of its mail.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MailOutcome {
-    /// It is answered.
-    Now(MailAnswer),
-    /// Another scheduler answers. If it does not until this time, [`Mail::give_up_word`] has the answer.
-    Later {
-        /// That time.
-        due_ns: u64,
-    },
-}
-
-/// What the news of the cluster about names mean for runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NamesHeard {
-    /// Those that waited for a name.
-    pub handed: Vec<Handed>,
-    /// Those that must end, because another server may have their name now.
-    pub ended: Vec<RunKey>,
-}
-
-/// A run, and the answer for which it waited.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Handed {
-    /// The run.
-    pub owner: RunKey,
-    /// The answer.
-    pub answer: MailAnswer,
-}
 
 /// The mail of one scheduler.
 pub struct Mail {
@@ -291,7 +242,7 @@ impl Mail {
         self.leased.leases()
     }
 
-    /// Who has these leases now.
+    /// The cluster says who has these leases now.
     pub fn hear_leases(&mut self, standing: impl Fn(&str) -> LeaseStanding) -> NamesHeard {
         let mut heard = NamesHeard::default();
         for news in self.leased.hear(standing) {

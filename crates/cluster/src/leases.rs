@@ -105,7 +105,7 @@ impl Leases {
         }
     }
 
-    /// Who may do what the name stands for.
+    /// The link that may do what the name stands for.
     pub(crate) fn holder(&self, name: &str, now_ms: u64) -> LeaseHolder {
         match self.wanted.get(name) {
             Some(lease) if now_ms < lease.held_until_ms => LeaseHolder::ThisLink,

@@ -15,6 +15,7 @@ mod channels;
 mod choice;
 mod cluster;
 mod countries;
+mod early_hints;
 mod expand;
 mod fetch;
 mod field;

@@ -45,6 +45,11 @@ pub const LISTENER_CERTIFICATES: usize = 10_000;
 pub const HEADERS_SIZE_MAX: usize = 16 * 1024;
 const _: () = assert!(3 * HEADERS_SIZE_MAX <= wire::limits::FIELD_LIST_SIZE);
 
+/// 32 links in `early_hints` of a route; more are refused.
+pub const EARLY_HINTS_MAX: usize = 32;
+/// 8 KiB for all of them; more are refused, because clients and proxies take heads of such a size.
+pub const EARLY_HINTS_BYTES_MAX: usize = 8 * 1024;
+
 // ---- Deadlines and floors: the defaults of [limits] ----
 
 /// 10 s from a request's first byte (or the start of the connection) to the end of its head. After that the answer is

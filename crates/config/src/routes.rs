@@ -21,7 +21,8 @@ use crate::section::Section;
 use crate::target::TargetTemplate;
 use crate::value::{boolean, borrowed_text, cannot_be, module_name, path, size, text, whole};
 use crate::{
-    Method, access, field, files, forward_auth, host_name, json, proxy_route, request_path, when,
+    Method, access, early_hints, field, files, forward_auth, host_name, json, proxy_route,
+    request_path, when,
 };
 
 const MATCHERS: [&str; 3] = ["path", "prefix", "glob"];
@@ -80,6 +81,7 @@ fn read(
     let headers: Vec<Header> = field::headers(section, problems);
     let body_size = section.read("body_size", problems, size);
     let mut cache_control = section.read("cache_control", problems, field::cache_control);
+    let early_hints = early_hints::read(section, action_key, problems);
     let access = access::read(section, base, problems);
     let forward_auth = forward_auth::read(section, problems);
     let log = match section.read("log", problems, boolean) {
@@ -100,6 +102,7 @@ fn read(
         headers,
         body_size,
         cache_control,
+        early_hints,
         access,
         forward_auth,
         log,
@@ -234,7 +237,9 @@ fn rewrite(section: &Section<'_>, captures: usize, problems: &mut Problems) -> O
 
 /// A rewrite gives no answer, so keys about answers would have no effect.
 fn check_rewrite_alone(section: &Section<'_>, problems: &mut Problems) {
-    for key in ["headers", "body_size", "cache_control", "access", "forward_auth", "log"] {
+    for key in
+        ["headers", "body_size", "cache_control", "early_hints", "access", "forward_auth", "log"]
+    {
         if let Some(item) = section.item(key) {
             problems.at(
                 item.key_offset,
@@ -324,6 +329,8 @@ static SHARED: &[ConfigKey] = rows! {
         "The largest request body, that of a form with files included; 413 above.";
     "cache_control": apart("text"), "none", Reload,
         "The Cache-Control of the answers. For files it takes precedence over `[[files.cache_control]]`. Neither applies to pages, which set their own.";
+    "early_hints": apart("list of links"), "none", Reload,
+        "Links such as `\"</style.css>; rel=preload; as=style\"` that browsers get with [`103 Early Hints`](#early-hints) while a page, a module or an upstream makes the answer. At most 32.";
     const ACCESS_OF_PART;
     "forward_auth": section("table, see below"), "none", Reload,
         "Asks a [server](proxy.md#asking-a-server-first) whether the request may pass, before anything answers it.";

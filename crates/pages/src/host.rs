@@ -6,13 +6,14 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use config::HostName;
-use http::Request;
+use http::{FieldList, Request};
 use quota::{Limiter, QuotaDecision};
 use runtime::clock::Now;
 use runtime::diagnostic;
 use runtime::slots::ProcessId;
 use runtime::trace;
 use script::engine::{self, HostAnswer, PageHost, PageLogLevel, PublishedValue, RequestPart};
+use wire::http::link::check_link;
 
 use super::log_gate::{GatedWriter, LineWriter, LogGate};
 use super::publications::Publications;
@@ -48,6 +49,8 @@ pub struct RequestHost<'a> {
     pub publications: &'a Publications,
     /// Reads the store.
     pub records: &'a StoreRecords,
+    /// The links that the page gives its client before the answer, as fields.
+    pub hints: FieldList,
 }
 
 /// The host of modules while they are loaded: there is no request.
@@ -168,6 +171,11 @@ impl PageHost for RequestHost<'_> {
             QuotaDecision::Allowed => Some(Duration::ZERO),
             QuotaDecision::After(wait) | QuotaDecision::Refused(wait) => Some(wait),
         }
+    }
+
+    fn hint(&mut self, link: &[u8]) -> Result<(), String> {
+        check_link(link).map_err(|why| why.to_string())?;
+        self.hints.add("Link", link).map_err(|why| why.to_string())
     }
 
     fn publish(&mut self, channel: &[u8], value: PublishedValue<'_>) -> Result<(), String> {

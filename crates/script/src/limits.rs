@@ -308,6 +308,12 @@ pub const FIELD_VALUE_SIZE: usize = 16 * 1024;
 /// Bytes of all fields that a page sets (64 KiB, what the largest proxies accept). Beyond: an error in the page.
 pub const HEAD_SIZE: usize = 64 * 1024;
 
+/// Links that a page gives its client before the answer (32). Beyond: an error in the page.
+pub const EARLY_HINTS: usize = 32;
+
+/// Bytes of these links (8 KiB, which clients and proxies take in one head). Beyond: an error in the page.
+pub const EARLY_HINTS_SIZE: usize = 8 * 1024;
+
 /// Fields of a form, of a query or of cookies that a page reads (2,000, which takes about 3 ms; other servers accept
 /// 1,000). Beyond: an error in the page, because they are passed in one call.
 pub const FIELDS_MAX: usize = 2_000;

@@ -180,7 +180,7 @@ pub(crate) const SECURE_CADDY: Contender = secure("caddy", SecureServer::Caddy);
 pub(crate) const SECURE_H2O: Contender = secure("h2o", SecureServer::H2o);
 pub(crate) const SECURE_APACHE: Contender = secure("apache", SecureServer::Apache);
 /// Ours over HTTP/1.1.
-pub(crate) const OVER_HTTP1: Contender = secure("http/1.1", SecureServer::Http1);
+pub(crate) const OVER_HTTP1: Contender = secure("http1", SecureServer::Http1);
 /// Ours over HTTP/2 without TLS.
 pub(crate) const CLEAR: Contender = secure(OURS, SecureServer::Clear);
 /// A hundred event streams on each connection.

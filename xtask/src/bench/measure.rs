@@ -23,8 +23,8 @@ use crate::client::{self, Opening};
 use crate::failure::Failure;
 use crate::process::{self, Guarded};
 
-/// Time for a server to become idle before its memory is read.
-const REST: Duration = Duration::from_millis(500);
+/// Time for a server to become idle before its memory is read: connections of HTTP/2 give some back after a second.
+const REST: Duration = Duration::from_secs(2);
 
 /// Time in which all connections of a workload of memory are opened.
 const HOLD_LIMIT: Duration = Duration::from_secs(50);

@@ -50,7 +50,7 @@ pub(crate) const STREAM_WORKLOADS: &[Workload] = &[
         "/json",
         Load::Secure { connections: 64, way: Way::Streams(1) },
         &[OVER_HTTP1, SECURE, SECURE_H2O, SECURE_NGINX],
-        &[cpu_to("http/1.1", 1.15)],
+        &[cpu_to("http1", 1.15)],
     ),
     streams(
         "h2-file",

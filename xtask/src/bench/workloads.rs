@@ -338,7 +338,7 @@ mod tests {
                 "proxy-json" | "proxy-latency" => "direct",
                 "tls-sockets" | "h2-idle" => "plain",
                 "h2-json" => "h2o",
-                "h2-one" => "http/1.1",
+                "h2-one" => "http1",
                 "h2-events" => "websockets",
                 "proxy-1m" | "proxy-upload" => "nginx",
                 name if is_file || name.starts_with("tls-") || name == "h2-file" => "nginx",

@@ -37,6 +37,8 @@ pub struct Route {
     pub body_size: Option<u64>,
     /// The Cache-Control of its answers.
     pub cache_control: Option<String>,
+    /// The links that clients are sent while the answer is made.
+    pub early_hints: Vec<String>,
     /// The rules of access, if they differ from the host.
     pub access: Option<Vec<AccessRule>>,
     /// The server that is asked whether a request may pass.

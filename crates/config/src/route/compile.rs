@@ -14,6 +14,7 @@ use super::built_in::BuiltIn;
 use super::hosts::Hosts;
 use super::rule::{Paths, Rule};
 use super::{HostHttps, RuleId};
+use crate::early_hints;
 use crate::host_id::HostId;
 use crate::model::access::AccessRule;
 use crate::model::config::{Config, ErrorPage, Host};
@@ -113,6 +114,7 @@ impl RouteTable {
             },
             headers: list(&host_headers),
             cache_control: None,
+            early_hints: FieldList::new(),
             access: host_access,
             forward_auth: None,
             name: String::new(),
@@ -144,6 +146,7 @@ impl RouteTable {
             action: route.action.clone(),
             headers: list(&merged(host_headers, &route.headers)),
             cache_control: route.cache_control.clone(),
+            early_hints: early_hints::fields(&route.early_hints),
             name: match &route.matcher {
                 PathMatcher::Path(text) | PathMatcher::Prefix(text) => text.clone(),
                 PathMatcher::Glob(glob) => glob.as_str().to_owned(),

@@ -3,6 +3,7 @@
 //! Owns the text of `velodrome check --explain`. It observes the walk of [`RouteTable::find`] and
 //! decides nothing.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use wire::http::method::Method;
@@ -63,6 +64,9 @@ impl RouteTable {
             story.steps.push(format!(
                 "{subject}: built in, yes, before all routes; that of the path gives access, fields and limits"
             ));
+        }
+        if !found.early_hints.is_empty() {
+            story.steps.push(early_hints(&found));
         }
         Explanation { steps: story.steps, result: result(&found), rule: found.rule }
     }
@@ -197,6 +201,13 @@ fn why_not(rule: &Rule, verdict: Verdict, method: &str, path: &str) -> String {
         },
         Verdict::OtherPath | Verdict::Takes => format!("no, `{path}` does not fit"),
     }
+}
+
+fn early_hints(found: &FoundRoute<'_>) -> String {
+    let links = found.early_hints.fields();
+    let links: Vec<Cow<'_, str>> =
+        links.iter().map(|(_, link)| String::from_utf8_lossy(link)).collect();
+    format!("if the answer takes time, 103 Early Hints first: {}", links.join(", "))
 }
 
 fn result(found: &FoundRoute<'_>) -> String {

@@ -91,6 +91,8 @@ pub struct FoundRoute<'a> {
     pub https: &'a HostHttps,
     /// The Cache-Control of the route. For files it is in [`FileSettings`](crate::FileSettings), and this is `None`.
     pub cache_control: Option<&'a str>,
+    /// The fields of `103 Early Hints`, which a client may get while it waits for the answer.
+    pub early_hints: &'a FieldList,
     /// The name of the route in the access log: its path, prefix or pattern; empty for the files of a host.
     pub name: &'a str,
     /// Whether the request is in the access log.

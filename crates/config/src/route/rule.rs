@@ -34,6 +34,8 @@ pub(super) struct Rule {
     /// The fields of route, host and server together.
     pub(super) headers: FieldList,
     pub(super) cache_control: Option<String>,
+    /// The fields of `103 Early Hints`.
+    pub(super) early_hints: FieldList,
     /// Its name in the access log.
     pub(super) name: String,
     /// Whether its requests are in the access log.

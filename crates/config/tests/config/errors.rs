@@ -70,3 +70,20 @@ fn a_table_of_headers_has_a_limit() {
     let told = "velodrome.toml:1:1: `headers` has 16385 bytes, more than 16384";
     assert_eq!(errors(&text(most + 1)).trim(), told);
 }
+
+#[test]
+fn early_hints_have_a_limit() {
+    let of = |count: usize, letters: usize| {
+        let link = format!("\"<{}>; rel=x\"", "a".repeat(letters));
+        let text = format!(
+            "[[route]]\npath = \"/a\"\nfiles = {{}}\nearly_hints = [{}]\n",
+            vec![link; count].join(", ")
+        );
+        errors(&text)
+    };
+    assert_eq!((of(32, 1), of(1, 8192 - 9)), (String::new(), String::new()));
+    for (count, letters) in [(33, 1), (1, 8192 - 8)] {
+        let told = of(count, letters);
+        assert!(told.contains(":4:1: `early_hints` has "), "{told}");
+    }
+}

@@ -103,3 +103,16 @@ fn a_built_in_route_and_the_route_that_guards_it() {
     );
     assert!(explained("/channel").ends_with("result: 200, JSON of 1 bytes"));
 }
+
+#[test]
+fn the_links_that_come_before_an_answer() {
+    let text = "[[route]]\npath = \"/a\"\nmodule = \"slow\"\n\
+                early_hints = [\"</a.css>; rel=preload\", \"</b.js>; rel=preload\"]\n";
+    assert_eq!(
+        table(text).explain(&RouteRequest::new(None, "GET", "/a", None)).to_string(),
+        "no host is named: the default host\n\
+         velodrome.toml:1:1 path `/a` (module): yes\n\
+         if the answer takes time, 103 Early Hints first: </a.css>; rel=preload, </b.js>; rel=preload\n\
+         result: the module `slow`, with `/a` to look for"
+    );
+}

@@ -22,13 +22,13 @@ impl Runner {
         self.mail.join_cluster();
     }
 
-    /// What this scheduler wants to be the only one of a cluster for: the modules of its processes that run on one
-    /// server at a time, and the names of pages' processes.
+    /// The leases that this scheduler wants: of the modules of its processes that run on one server at a time, and of the
+    /// names of pages' processes.
     pub fn leases(&self) -> impl Iterator<Item = &str> {
         self.background.leases().chain(self.mail.leases())
     }
 
-    /// Who holds each of these leases now. Processes whose lease this server has lost are ended.
+    /// The cluster says who holds each of these leases now. Processes whose lease this server has lost are ended.
     pub fn hear_leases(&mut self, standing: impl Fn(&str) -> LeaseStanding, now_ns: u64) {
         let is_held = |module: &str| standing(module) == LeaseStanding::Ours;
         let ended = self.background.hear_leases(is_held, now_ns);

@@ -32,6 +32,14 @@ pub trait PageHost {
         None
     }
 
+    /// Gives the client a link before the answer, if the page waits (RFC 8297).
+    ///
+    /// # Errors
+    /// Why it is none, for the page.
+    fn hint(&mut self, _link: &[u8]) -> Result<(), String> {
+        Err("no request is answered here".to_owned())
+    }
+
     /// Publishes a message to a channel.
     ///
     /// # Errors

@@ -81,7 +81,7 @@ pub(super) const KEPT: [&CStr; 14] = [
 ];
 
 /// The numbers that the library uses.
-pub(super) fn numbers(settings: &EngineSettings) -> [(&'static CStr, f64); 58] {
+pub(super) fn numbers(settings: &EngineSettings) -> [(&'static CStr, f64); 60] {
     [
         (c"buffer_kept", limits::BUFFER_KEPT_SIZE as f64),
         (c"load_size", limits::LOAD_SIZE as f64),
@@ -107,6 +107,8 @@ pub(super) fn numbers(settings: &EngineSettings) -> [(&'static CStr, f64); 58] {
         (c"field_name", limits::FIELD_NAME_SIZE as f64),
         (c"field_value", limits::FIELD_VALUE_SIZE as f64),
         (c"head_size", limits::HEAD_SIZE as f64),
+        (c"hint_count", limits::EARLY_HINTS as f64),
+        (c"hint_size", limits::EARLY_HINTS_SIZE as f64),
         (c"url_size", limits::URL_SIZE as f64),
         (c"name_size", limits::NAME_SIZE as f64),
         (c"text_size", limits::REPEATED_SIZE as f64),

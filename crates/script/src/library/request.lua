@@ -15,6 +15,7 @@ local getmetatable = debug.getmetatable
 
 local parts = kit.parts
 local name_size, value_size, head_size = kit.field_name, kit.field_value, kit.head_size
+local hint, hint_count, hint_size = kit.hint, kit.hint_count, kit.hint_size
 
 -- Where a request keeps its session.
 local SESSION = {}
@@ -306,6 +307,29 @@ function methods.cookie(response, name, value, options)
     fail("the cookies are longer than " .. head_size .. " bytes together")
   end
   cookies[#cookies + 1] = line
+end
+
+-- Gives the client links before the answer. Their number and size are kept with the response.
+function methods.early_hints(response, ...)
+  check_self(response, "early_hints")
+  changed_head(response)
+  local given = rawget(response, 6) or { count = 0, size = 0 }
+  rawset(response, 6, given)
+  local links = { ... }
+  for index = 1, select("#", ...) do
+    local link = links[index]
+    if type(link) ~= "string" then
+      fail("early_hints takes links as strings: argument " .. index .. " is " .. kit.shown_as(link))
+    end
+    given.count, given.size = given.count + 1, given.size + #link
+    if given.count > hint_count or given.size > hint_size then
+      fail("a page gives at most " .. hint_count .. " links with " .. hint_size .. " bytes before its answer")
+    end
+    local problem = hint(link)
+    if problem then
+      fail(problem)
+    end
+  end
 end
 
 local function checked_status(status)

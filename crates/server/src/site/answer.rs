@@ -181,7 +181,11 @@ impl Site {
             return answer;
         }
         self.as_permitted(exchange, |site, exchange| {
-            site.answer_permitted(found, exchange, context)
+            let answer = site.answer_permitted(found, exchange, context);
+            if answer == Answer::Wait && !exchange.place.is_refused() {
+                exchange.hint(&FieldList::new());
+            }
+            answer
         })
     }
 

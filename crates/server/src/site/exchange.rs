@@ -88,6 +88,8 @@ pub(super) struct Exchange<'a, 'r> {
     /// Fields for encrypted connections only; empty for others.
     secure_fields: &'a FieldList,
     pub(super) cache_control: Option<&'a str>,
+    /// The links of the route for a client that waits.
+    pub(super) early_hints: &'a FieldList,
     /// How far the answer has come.
     pub(super) place: AnswerPlace,
 }
@@ -103,7 +105,8 @@ impl<'a, 'r> Exchange<'a, 'r> {
         let (headers, cache_control) = (found.headers, found.cache_control);
         let secure_fields =
             if request.scheme() == Scheme::Https { &found.https.fields } else { &NO_FIELDS };
-        Self { request, path, reply, headers, secure_fields, cache_control, place }
+        let early_hints = found.early_hints;
+        Self { request, path, reply, headers, secure_fields, cache_control, early_hints, place }
     }
 
     /// Begins the head after which its client speaks WebSocket, with this token if it needs one. `false`: it cannot
@@ -148,6 +151,7 @@ impl<'a, 'r> Exchange<'a, 'r> {
             headers,
             secure_fields: self.secure_fields,
             cache_control: self.cache_control,
+            early_hints: self.early_hints,
             place: std::mem::take(&mut self.place),
         };
         let result = go_on(&mut changed);

@@ -10,6 +10,7 @@ mod application;
 mod asking;
 mod channel;
 mod client;
+mod early_hints;
 mod endpoints;
 mod engine;
 mod entry;

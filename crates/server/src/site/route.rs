@@ -45,6 +45,7 @@ pub(super) struct AnswerPlace {
     /// The limits that have counted it.
     metered: Option<Stage>,
     service: Service,
+    hints: HintsSent,
 }
 
 /// Whether maintenance can still refuse a request.
@@ -54,6 +55,14 @@ enum Service {
     Open,
     /// Its answer has begun to be made, which may have changed something.
     Begun,
+}
+
+/// Whether the links of a route were sent to a client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum HintsSent {
+    #[default]
+    No,
+    Yes,
 }
 
 /// Whether the rules of access have let a request in.
@@ -116,6 +125,17 @@ impl AnswerPlace {
     /// Whether its answer has begun to be made.
     pub(super) fn is_service_begun(&self) -> bool {
         self.service == Service::Begun
+    }
+
+    /// These links for a client that waits, once, if there are any.
+    pub(super) fn take_unsent_hints<'l>(&mut self, links: &'l FieldList) -> Option<&'l FieldList> {
+        let sent = std::mem::replace(&mut self.hints, HintsSent::Yes);
+        (sent == HintsSent::No && !links.is_empty()).then_some(links)
+    }
+
+    /// Whether the request is refused once the file of its error page has been looked up.
+    pub(super) fn is_refused(&self) -> bool {
+        self.refusal.is_some()
     }
 
     /// The rules of access let the request in. They are not asked again, whatever the next configuration says.

@@ -93,7 +93,7 @@ impl Site {
         place: (SetIndex, usize),
         Asked { path, rest }: Asked<'_>,
         found: &FoundRoute<'_>,
-        exchange: &Exchange<'_, '_>,
+        exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Option<RunResult> {
         let (request, user) = (exchange.request, exchange.place.user());
@@ -126,16 +126,21 @@ impl Site {
             limiter,
             publications,
             records,
+            hints: FieldList::new(),
         };
         let endpoint = context.mail.endpoint();
         let now_ns = context.now.monotonic_ns;
         let thread_cpu_ns = sys::accounting::thread_cpu_ns;
         let moment = Moment { now_ns, endpoint, thread_cpu_ns, clock_ns: sys::clock::monotonic_ns };
         let run_result = runner.run(context.id, place.0, place.1, &mut host, moment);
+        let hints = host.hints;
         for (process, wish) in runner.take_file_wishes() {
             if let Err(why) = self.underway.order_file(process, wish, context.mail) {
                 runner.tell_of_file(process, Err(why));
             }
+        }
+        if matches!(run_result, Some(RunResult::Wait)) {
+            exchange.hint(&hints);
         }
         run_result
     }

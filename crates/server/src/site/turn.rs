@@ -14,12 +14,12 @@ use super::script;
 use crate::message::Message;
 
 impl Site {
-    /// What one server of a cluster has at a time: background processes and names of pages' processes.
+    /// The leases of what one server of a cluster has at a time: background processes, names of pages' processes.
     pub(crate) fn leases(&self) -> impl Iterator<Item = &str> {
         self.pages.runner().into_iter().flat_map(Runner::leases)
     }
 
-    /// Who holds these.
+    /// The cluster says who holds these.
     pub(crate) fn hear_leases(&mut self, standing: impl Fn(&str) -> LeaseStanding, now_ns: u64) {
         if let Some(runner) = self.pages.runner_mut() {
             runner.hear_leases(standing, now_ns);

@@ -12,6 +12,7 @@ pub mod fields;
 pub mod forwarded;
 pub mod head;
 pub mod kept;
+pub mod link;
 pub mod method;
 pub mod multipart;
 pub mod range;

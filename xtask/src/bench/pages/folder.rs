@@ -164,7 +164,7 @@ fn yaws_configuration(home: &Path, pages: &Path, port: u16) -> String {
 }
 
 fn skipped(what: &str, package: &str) -> Failure {
-    Failure::Work(format!("SKIPPED: {what} is not installed (apt: {package})"))
+    Failure::Work(format!("{what} is not installed (apt: {package})"))
 }
 
 fn shown(path: PathBuf) -> String {

@@ -22,7 +22,7 @@ use crate::limits;
 
 /// Puts the native functions into the table on top of the stack.
 pub(super) fn install(inside: Inside) {
-    let functions: [(&CStr, api::lua_CFunction); 14] = [
+    let functions: [(&CStr, api::lua_CFunction); 15] = [
         (c"ask", ask),
         (c"log", log),
         (c"publish_message", publish_message),
@@ -30,6 +30,7 @@ pub(super) fn install(inside: Inside) {
         (c"read_records", records::read_records),
         (c"now", now),
         (c"clock", clock),
+        (c"hint", hint),
         (c"find", find),
         (c"load", load),
         (c"load_code", load_code),
@@ -153,9 +154,21 @@ unsafe extern "C-unwind" fn publish_message(state: *mut lua_State) -> c_int {
         1 => PublishedValue::Text(value),
         _ => PublishedValue::Json(value),
     };
-    let published = with_host(context, |host| host.publish(channel, value));
+    push_problem(inside, context, with_host(context, |host| host.publish(channel, value)))
+}
+
+/// `hint(link)`: gives the client a link before the answer; returns the reason if that fails.
+unsafe extern "C-unwind" fn hint(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls us with a state of ours.
+    let Called { inside, arguments, context } = unsafe { called_with(state) };
+    let Some(link) = arguments.bytes_at(1) else { return 0 };
+    push_problem(inside, context, with_host(context, |host| host.hint(link)))
+}
+
+/// Pushes the reason why the host has not done something. Returns how many values that are.
+fn push_problem(inside: Inside, context: &Context, done: Option<Result<(), String>>) -> c_int {
     // Values with destructors are dropped before an error may be raised: the reason is kept in the context.
-    let Some(Err(problem)) = published else { return 0 };
+    let Some(Err(problem)) = done else { return 0 };
     context.answer.borrow_mut().text(problem.as_bytes());
     drop(problem);
     push_answered(inside, context, |answer| answer.text_bytes());
