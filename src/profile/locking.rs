@@ -108,9 +108,8 @@ pub(super) fn locks(scope: Scope, asked: &Profile) -> Result<Told, Failure> {
     all.extend(stood_before_locks(&stood, &names, seconds));
     all.retain(|met| !is_of_looking(&met.frames));
     remarks.extend(stood.remarks(&names));
-    let lost = waited.lost + spun.map_or(0, |pairs| pairs.lost);
     remarks.extend(waits_of_tasks(&all));
-    note_lost(lost, &mut remarks);
+    note_lost(waited.lost + spun.map_or(0, |pairs| pairs.lost), &mut remarks);
     if all.iter().all(|met| met.waits.count == 0) {
         remarks.push("no thread has waited for a lock".to_owned());
     }

@@ -9,6 +9,8 @@ use crate::host::HostReading;
 use crate::processes::Process;
 use crate::watching::{FILE_LOCK, MEMORY_LOCK, Watched};
 
+use super::waiting::waits_inside;
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "app.lock",
@@ -327,7 +329,7 @@ fn slept(host: &HostReading) -> Finding {
     let all = host.watched();
     let unread = |one: &crate::tcp::TcpSocket| one.number("received_queue") > 0;
     let is_asked = host.now.sockets.iter().flatten().any(unread);
-    let is_waited_for = super::peers::waits_inside(host);
+    let is_waited_for = waits_inside(host);
     let is_alone =
         |one: &Watched| all.values().filter(|other| other.process == one.process).count() == 1;
     waits(host, "sleep by the clock", "no thread that serves was seen asleep", |one| {

@@ -9,6 +9,7 @@ use crate::name_queries::{self, NameQueries};
 use crate::tcp::{Side, TcpSocket};
 
 use super::asleep::{uncalled, woken};
+use super::waiting::idle_share;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -66,20 +67,6 @@ pub(super) const CHECKS: &[Check] = &[
         source: "RFC 9293 section 3.3.2",
         judge: unclosed,
     },
-    Check {
-        id: "app.waiting",
-        title: "requests that wait inside the server",
-        gain: Gain::of(20.0, 40.0, 5.0, 0.0),
-        expected: "a part of the time for which they wait",
-        risk: Risk::Process,
-        lost: "nothing; it takes a change of the program",
-        why: "The server has read a request and does not answer, although it hardly uses a CPU: it waits for a timer, \
-              a lock of its language (Go, async Rust), a pool, or another program.",
-        fix: "`velodrome profile --pid PID --off-cpu` shows for what its threads wait; for goroutines \
-              `/debug/pprof/goroutine?debug=2`, for tasks of tokio its console.",
-        source: "struct tcp_info, tcpi_last_data_sent and tcpi_last_data_recv",
-        judge: unanswered,
-    },
 ];
 
 /// Share of looks at which a question was open, in percent, from which it costs.
@@ -104,12 +91,6 @@ fn questions(host: &HostReading) -> Finding {
         return Finding::good(text);
     }
     Finding::measured(text, Percent::between(share * 0.4 * idle_share(host), share))
-}
-
-/// The share of the CPU time that the server could use and did not.
-fn idle_share(host: &HostReading) -> f64 {
-    let (Ok(wait), Some(seconds)) = (CpuWait::of(host), host.seconds) else { return 1.0 };
-    1.0 - (wait.run / seconds / wait.cpus.len().max(1) as f64).min(1.0)
 }
 
 /// Attempts per second from which they cost, and seconds of CPU time for each: a socket, two calls and two packets.
@@ -192,63 +173,4 @@ fn unclosed(host: &HostReading) -> Finding {
         true => Finding::set(text, 0.5),
         false => Finding::good(text),
     }
-}
-
-/// Milliseconds for which a request waits: from which it counts, and beyond which it waits on purpose (long polling).
-const WAITS_MS: (u64, u64) = (4, 5_000);
-
-/// Share of the connections that have to wait, and share of the CPUs that has to be idle.
-const MANY: f64 = 0.3;
-const IDLE: f64 = 0.7;
-
-/// Requests of a connection from which their number and that of answers say something.
-const ENOUGH: u64 = 5;
-
-/// Whether requests wait inside the server while it does nothing.
-pub(super) fn waits_inside(host: &HostReading) -> bool {
-    matches!(unanswered(host), Finding::Costs(..))
-}
-
-fn unanswered(host: &HostReading) -> Finding {
-    let (Some(before), Some(now)) = (&host.before.sockets, &host.now.sockets) else {
-        return match host.process {
-            None => Finding::unknown(super::NO_PROCESS),
-            Some(_) => Finding::unknown("needs two readings of its sockets"),
-        };
-    };
-    // The last that it received came after the last that it sent, and has been read. Within one tick of the kernel's
-    // clock it is a request more than answers, where each of them is a segment.
-    let waits = |one: &&TcpSocket| {
-        let (received, sent) = (one.number("last_received_ms"), one.number("last_sent_ms"));
-        let (requests, answers) = (one.number("data_received"), one.number("data_sent"));
-        (received < sent || (received == sent && requests > ENOUGH && requests == answers + 1))
-            && (WAITS_MS.0..WAITS_MS.1).contains(&received)
-            && one.number("received_queue") == 0
-            && requests > 0
-    };
-    let counts = |all: &'_ [TcpSocket]| -> (usize, usize) {
-        let open = all.iter().filter(|one| one.side == Side::Accepted && one.state == 1);
-        (open.clone().filter(waits).count(), open.count())
-    };
-    let ((earlier, all_earlier), (later, all_later)) = (counts(before), counts(now));
-    let share = (earlier + later) as f64 / (all_earlier + all_later).max(1) as f64;
-    let moved = |name: &str| {
-        let sum = |all: &[TcpSocket]| -> u64 {
-            all.iter().filter(|one| one.side == Side::Accepted).map(|one| one.number(name)).sum()
-        };
-        sum(now).saturating_sub(sum(before))
-    };
-    // Clients that only tell something wait for no answer.
-    let answers = moved("data_sent") * 2 >= moved("data_received");
-    let idle = idle_share(host);
-    let text = format!(
-        "{later} of {all_later} connections wait for an answer to what was read {} ms ago or more; its CPUs were \
-         idle for {:.0} % of the time",
-        WAITS_MS.0,
-        idle * 100.0
-    );
-    if earlier == 0 || later == 0 || share < MANY || idle < IDLE || !answers {
-        return Finding::good(text);
-    }
-    Finding::scaled(text, Percent::between(share * 10.0, share * 60.0))
 }
