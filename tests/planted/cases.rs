@@ -293,7 +293,7 @@ while os.read(f, 5000): time.sleep(0.05 * len(sys.argv[1:]))' $(with slow)
     ),
     case(
         "writes that wait for the disk",
-        &["app.disk"],
+        &["app.disk", "app.calls"],
         "begin $SERVER $(with sync 0); load -c 8; audit",
     )
     .latency(),
