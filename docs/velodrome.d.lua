@@ -325,7 +325,7 @@ function fetched:pieces() end
 ---Discards the rest of the body, with `stream`.
 function fetched:close() end
 
----Sends an HTTP/1.1 request to another server, plain (`http:`) or over TLS (`https:`), and returns its answer.
+---Sends a request to another server, plain (`http:`) or over TLS (`https:`), and returns its answer.
 ---@param url string
 ---@param options? velodrome.FetchOptions
 ---@return velodrome.Fetched? answer nil if there is none

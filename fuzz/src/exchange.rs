@@ -1,13 +1,14 @@
-//! Whole exchanges of the client with a server that sends anything: any cut gives the same news, every exchange ends,
-//! and what a requester does not take stays within its limit.
+//! Whole exchanges of the client with a server that sends anything, over HTTP/1.1 or HTTP/2: any cut gives the same
+//! news, every exchange ends, and what a requester does not take stays within its limit.
 
 use std::io;
 use std::rc::Rc;
 
 use client::limits::EXCHANGE_HELD_BYTES;
 use client::{
-    Anywhere, Client, ExchangeId, ExchangeNews, Outbound, OutgoingBody, OutgoingRequest, Requester,
-    ResponseHead, Url,
+    Anywhere, Client, Deadlines, ExchangeId, ExchangeNews, Forward, ForwardTarget, HeadWriter,
+    OriginHost, OriginTransport, Outbound, OutgoingBody, OutgoingRequest, Requester, ResponseHead,
+    ServerOrigin, Url,
 };
 use runtime::scheduler::{Scheduler, SchedulerSettings, TurnWait};
 use runtime::service::{
@@ -20,7 +21,8 @@ use world::{Faults, Sim, World};
 /// The code that it runs.
 pub const COVERS: &[&str] = &["crates/client/src", "crates/wire/src/http/received"];
 
-/// The first byte says what is requested and how much is taken at a time, the second where the answer is cut.
+/// The first byte says what is requested, over which version, and how much is taken at a time; the second where the
+/// answer is cut.
 pub const SEEDS: &[&[u8]] = &[
     b"\x00\x10HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
     b"\x01\x20HTTP/1.1 103 E\r\nLink: l\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n",
@@ -28,6 +30,12 @@ pub const SEEDS: &[&[u8]] = &[
       chunked\r\n\r\n5\r\nhello\r\n0\r\nX-A: b\r\n\r\n",
     b"\x03\x30HTTP/1.1 101 S\r\nUpgrade: x\r\n\r\nother bytes",
     b"\x04\x11HTTP/1.0 200 OK\r\nX: a\r\n b\r\n\r\nuntil the end",
+    b"\x40\x90\0\0\0\x04\0\0\0\0\0\0\0\x01\x01\x04\0\0\0\x01\x88\0\0\x05\0\x01\0\0\0\x01hello",
+    b"\xc0\x20\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x01\0\0\x01\x01\0\0\0\0\x01\x88\0\0\x04\x09\x04\0\0\0\x01\0\x01a\
+      \x00\0\0\x03\0\x08\0\0\0\x01\x01a\0\0\0\x01\x01\x05\0\0\0\x01\x0f",
+    b"\x40\x60\0\0\0\x04\0\0\0\0\0\0\0\x04\x03\0\0\0\0\x01\0\0\0\x07",
+    b"\x40\x60\0\0\0\x04\0\0\0\0\0\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\x02",
+    b"\x40\x60\0\0\0\x04\0\0\0\0\0\0\0\x04\x08\0\0\0\0\x01\0\0\0\x09\0\0\x08\x06\0\0\0\0\0pingping",
 ];
 
 /// Pieces of answers, good and bad.
@@ -58,7 +66,7 @@ struct Outcome {
 /// One exchange with a server that answers with these bytes, piece by piece, and closes.
 fn exchange(kind: u8, pieces: &[&[u8]]) -> Outcome {
     let mut caller = Caller::new();
-    let id = caller.begin(request(kind));
+    let id = if kind & HTTP2 == 0 { caller.begin(request(kind)) } else { caller.begin_shared() };
     let most = if kind & 0x80 == 0 { usize::MAX } else { 7 };
     let mut outcome = Outcome::default();
     let server = caller.world.accept_remote(&remote()).expect("the client connects").0;
@@ -81,11 +89,34 @@ fn exchange(kind: u8, pieces: &[&[u8]]) -> Outcome {
     outcome
 }
 
+/// The bit of HTTP/2 in the first byte.
+const HTTP2: u8 = 0x40;
+
+/// A request over HTTP/2. It has a body of which a part is gone soon, so that it is never sent again: whether a second
+/// one would get its answer depends on where the input is cut.
+fn forward() -> Forward {
+    let host = OriginHost::Address([10, 0, 0, 9].into());
+    let origin = ServerOrigin { transport: OriginTransport::Plain, host, port: 80 };
+    let target = ForwardTarget::new(origin, None, None).expect("an origin");
+    let mut head = HeadWriter::new("POST", "/", 0).expect("a target");
+    head.field("Host", b"a.example").expect("a field");
+    Forward {
+        to: target.with_prior_knowledge(),
+        method: "POST",
+        head,
+        body: OutgoingBody::Streamed(Some(2)),
+        upgrade: None,
+        deadlines: Deadlines::default(),
+        requester: Requester::Service,
+        lead: None,
+    }
+}
+
 fn request(kind: u8) -> OutgoingRequest {
-    let method = ["GET", "HEAD", "POST", "GET", "GET"][usize::from(kind & 0x7f) % 5];
+    let method = ["GET", "HEAD", "POST", "GET", "GET"][usize::from(kind & 0x3f) % 5];
     let url = Url::parse(b"http://10.0.0.9/").expect("a URL");
     let plain = OutgoingRequest::new(method, url, Rc::new(Anywhere), Requester::Service);
-    match kind & 0x7f {
+    match kind & 0x3f {
         2 => OutgoingRequest { body: OutgoingBody::Streamed(Some(0)), ..plain },
         3 => OutgoingRequest { upgrade: Some("x".to_owned()), ..plain },
         _ => plain,
@@ -115,6 +146,18 @@ impl Caller {
     fn begin(&mut self, request: OutgoingRequest) -> ExchangeId {
         let now_ns = self.world.now_ns();
         let id = self.scheduler.service().0.begin(request, now_ns).expect("a valid request");
+        self.rest();
+        id
+    }
+
+    fn begin_shared(&mut self) -> ExchangeId {
+        let now_ns = self.world.now_ns();
+        let client = &mut self.scheduler.service().0;
+        let id = client.forward(forward(), now_ns).expect("a valid request");
+        assert_eq!(client.send(id, b"x", now_ns), 1);
+        self.rest();
+        let now_ns = self.world.now_ns();
+        assert_eq!(self.scheduler.service().0.send(id, b"y", now_ns), 1);
         self.rest();
         id
     }

@@ -11,9 +11,11 @@ mod clients;
 mod deadlines;
 mod early_hints;
 mod features;
+mod fetches;
 mod floods;
 mod library_faults;
 mod operations;
+mod origins;
 mod proxied;
 mod requirements;
 #[path = "../server/mod.rs"]
@@ -21,4 +23,5 @@ mod requirements;
 mod server;
 mod site;
 mod smuggling;
+mod upstreams;
 mod websockets;

@@ -14,6 +14,7 @@ use crate::begun::Begun;
 use crate::deadlines::Agenda;
 use crate::exchange::{Exchange, Held, Terms};
 use crate::failure::ExchangeFailure;
+use crate::h2::{Orders, StreamOrder};
 use crate::id::{ExchangeId, Requester};
 use crate::limits::{CONNECTIONS_PER_ORIGIN, EXCHANGES};
 use crate::names::{FoundAddresses, NameLookup, Names};
@@ -54,6 +55,7 @@ pub struct Client {
     pub(crate) tickets: Tickets,
     pub(crate) begun: Begun,
     pub(crate) sessions: Sessions,
+    pub(crate) orders: Orders,
     pub(crate) commands: Vec<SchedulerCommand>,
     /// Exchanges of the service with news.
     heard: Vec<ExchangeId>,
@@ -146,7 +148,14 @@ impl Client {
             Ok(added) => {
                 if exchange.is_talking() && !is_told {
                     exchange.note_progress(now_ns);
-                    self.commands.extend(exchange.connection.map(SchedulerCommand::Run));
+                    match (exchange.connection, exchange.stream) {
+                        (Some(connection), Some(stream)) => {
+                            self.order(connection, StreamOrder::Send(stream));
+                        }
+                        (connection, _) => {
+                            self.commands.extend(connection.map(SchedulerCommand::Run));
+                        }
+                    }
                 }
                 self.schedule(id);
                 Some(added)
@@ -167,14 +176,37 @@ impl Client {
         let news = exchange.next(most);
         match news {
             Some(ExchangeNews::End | ExchangeNews::Failed(_)) => self.remove(id),
-            Some(ExchangeNews::Body(_)) if was_full && !exchange.incoming.is_full() => {
-                exchange.note_progress(now_ns);
-                self.commands.extend(exchange.connection.map(SchedulerCommand::Resume));
-                self.schedule(id);
+            Some(ExchangeNews::Body(_)) => {
+                let has_room = was_full && !exchange.incoming.is_full();
+                self.go_on_reading(id, has_room.then_some(now_ns));
             }
             _ => {}
         }
         news
+    }
+
+    /// A requester has taken a piece of a body. If there is room since now, its connection is read on.
+    fn go_on_reading(&mut self, id: ExchangeId, has_room_since_ns: Option<u64>) {
+        let Some(exchange) = self.exchanges.get_mut(id) else { return };
+        let (connection, stream) = (exchange.connection, exchange.stream);
+        let increment = exchange.incoming.take_increment();
+        if let Some(now_ns) = has_room_since_ns {
+            exchange.note_progress(now_ns);
+            if stream.is_none() {
+                self.commands.extend(connection.map(SchedulerCommand::Resume));
+            }
+            self.schedule(id);
+        }
+        if let (Some(connection), Some(stream), Some(increment)) = (connection, stream, increment) {
+            self.order(connection, StreamOrder::Open { stream, increment });
+        }
+    }
+
+    /// Tells a shared connection what to do for a stream.
+    pub(crate) fn order(&mut self, connection: ProcessId, order: StreamOrder) {
+        if self.orders.add(connection, order) {
+            self.commands.push(SchedulerCommand::Run(connection));
+        }
     }
 
     /// Leaves the news of an exchange for a later [`next`](Self::next). Its requester is told of further news, as it is
@@ -333,6 +365,10 @@ impl Client {
             return;
         };
         if let Some(connection) = exchange.connection.take() {
+            if let Some(stream) = exchange.stream.take() {
+                self.order(connection, StreamOrder::End(stream));
+                return;
+            }
             self.assigned.remove(&connection);
             self.commands.push(SchedulerCommand::Close(connection));
             return;

@@ -7,6 +7,7 @@ use runtime::service::{CloseReason, Context, Event, Next, Progress};
 use crate::client::Client;
 use crate::failure::{Deadline, ExchangeFailure};
 use crate::outbound::{End, Outbound, Past, Purpose};
+use crate::pool::Promise;
 
 impl Outbound {
     /// Input has arrived.
@@ -16,6 +17,9 @@ impl Outbound {
         input: &[u8],
         context: &mut Context<'_, M>,
     ) -> Progress {
+        if self.h2.is_some() {
+            return client.take_frames(self, input, context);
+        }
         let Some(id) = self.exchange else {
             // Input without a request: the next answer on this connection could not be trusted.
             client.forget_idle(self);
@@ -31,11 +35,17 @@ impl Outbound {
         event: Event,
         context: &mut Context<'_, M>,
     ) -> Next {
+        if self.h2.is_some() {
+            return client.on_shared_event(self, event, context);
+        }
         match event {
             // The handshake comes first.
             Event::Connected if self.to.connector.is_some() => Next::Read,
             Event::Connected => {
                 self.past = Past::Fresh;
+                if self.promise == Promise::Shared {
+                    return client.begin_shared(self, context);
+                }
                 if let Purpose::Private(lead) = &self.purpose {
                     context.output.buffer().extend_from_slice(lead);
                 }
@@ -85,9 +95,13 @@ impl Outbound {
     /// The connection has ended.
     pub fn on_close(mut self, client: &mut Client, reason: CloseReason) {
         client.forget_idle(&self);
+        if self.h2.is_some() {
+            client.close_shared(self, reason);
+            return;
+        }
         let exchange = self.exchange.take().or_else(|| client.assigned_to(self.id));
         // Before its exchange begins again: it may need the place.
-        client.release(&self.to);
+        client.release(&self.to, self.promise);
         let Some(id) = exchange else { return };
         match reason {
             CloseReason::Stopped => client.fail(id, ExchangeFailure::Stopping),

@@ -14,11 +14,13 @@ use crate::deadlines::Deadlines;
 use crate::failure::{Deadline, ExchangeFailure};
 use crate::id::Requester;
 use crate::incoming::Incoming;
+use crate::limits::UNSERVED_REPEATS;
 use crate::news::ExchangeNews;
 use crate::origin::Destination;
 use crate::outgoing::Outgoing;
 use crate::reach::Reach;
 use crate::request::{AnswerTo, Repeatable};
+use crate::version::Sharing;
 
 /// Bytes that the client holds for one exchange.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,6 +50,11 @@ pub(crate) struct Exchange {
     /// Addresses of the host that were not tried yet; the next one is last.
     pub(crate) untried: Vec<IpAddr>,
     pub(crate) connection: Option<ProcessId>,
+    /// Its stream, if the connection is shared; 0 before it has a number.
+    pub(crate) stream: Option<u32>,
+    /// How often it began again because a server had not served it.
+    repeats: u8,
+    sharing: Sharing,
     deadlines: Deadlines,
     whole_due_ns: u64,
     /// When it got an established connection; 0 before.
@@ -62,7 +69,7 @@ pub(crate) struct Exchange {
 
 // There is one for each page that waits for an answer, and the table has up to twice as many places as entries: so it
 // is boxed.
-const _: () = assert!(size_of::<Exchange>() <= 528);
+const _: () = assert!(size_of::<Exchange>() <= 544);
 
 /// How far an exchange is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +111,9 @@ pub(crate) struct Terms {
 impl Exchange {
     pub(crate) fn new(terms: Terms, outgoing: Outgoing, now_ns: u64) -> Self {
         let Terms { to, reach, requester, repeatable, answer_to, deadlines, lead } = terms;
+        // Another protocol takes its connection over.
+        let is_alone = lead.is_some() || answer_to == AnswerTo::Upgrade;
+        let sharing = if is_alone { Sharing::Alone } else { Sharing::Shared };
         Self {
             to,
             reach,
@@ -118,6 +128,9 @@ impl Exchange {
             head: Given::No,
             untried: Vec::new(),
             connection: None,
+            stream: None,
+            repeats: 0,
+            sharing,
             deadlines,
             whole_due_ns: after(now_ns, deadlines.whole),
             talking_since_ns: 0,
@@ -169,13 +182,13 @@ impl Exchange {
     /// The answer was received completely.
     pub(crate) fn complete(&mut self) {
         self.state = State::Over;
-        self.connection = None;
+        (self.connection, self.stream) = (None, None);
     }
 
     /// It has failed.
     pub(crate) fn fail(&mut self, failure: ExchangeFailure) {
         self.state = State::Failed(failure);
-        self.connection = None;
+        (self.connection, self.stream) = (None, None);
     }
 
     /// Whether the request may be sent once more after a connection ended that had brought no byte of an answer:
@@ -189,8 +202,33 @@ impl Exchange {
         self.outgoing.rewind();
         self.incoming = Incoming::new(self.answer_to);
         self.state = State::Finding;
-        self.connection = None;
+        (self.connection, self.stream) = (None, None);
         self.sent_ns = None;
+    }
+
+    /// Whether the request may be sent once more after a server had not begun to serve it (RFC 9113, 8.7): all of it is
+    /// still here, and that did not happen too often. Counts it.
+    pub(crate) fn take_repeat(&mut self) -> bool {
+        let may_repeat = self.repeats < UNSERVED_REPEATS && self.outgoing.is_kept();
+        self.repeats += u8::from(may_repeat);
+        may_repeat
+    }
+
+    /// Begins on a stream of a shared connection.
+    pub(crate) fn begin_stream(&mut self, connection: ProcessId, number: u32, now_ns: u64) {
+        (self.connection, self.stream) = (Some(connection), Some(number));
+        self.incoming = Incoming::in_frames(self.answer_to);
+        self.begin_talking(now_ns);
+    }
+
+    /// Whether it may share a connection.
+    pub(crate) fn sharing(&self) -> Sharing {
+        self.sharing
+    }
+
+    /// A server wants it over HTTP/1.1 (RFC 9113, 7).
+    pub(crate) fn stay_alone(&mut self) {
+        self.sharing = Sharing::Alone;
     }
 
     /// Sets until when it may run.

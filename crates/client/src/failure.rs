@@ -7,8 +7,10 @@ use std::fmt;
 use std::io::ErrorKind;
 
 use runtime::transport::{CertificateFault, Violation};
+use wire::h2::ErrorCode;
 use wire::http::received::ResponseError;
 
+use crate::answer_fault::AnswerFault;
 use crate::url::UrlError;
 
 /// Why an exchange failed.
@@ -46,6 +48,16 @@ pub enum ExchangeFailure {
     Closed,
     /// The bytes received are not an answer.
     NotAnAnswer(ResponseError),
+    /// The frames received are not an answer.
+    WrongAnswer(AnswerFault),
+    /// The server breaks a rule of HTTP/2 that ends the connection: which one.
+    Http2(&'static str),
+    /// The server has ended the stream of the request. With the code REFUSED_STREAM it has done nothing for it.
+    StreamReset(ErrorCode),
+    /// The server has ended the connection with this code, and may have done something for the request.
+    GoneAway(ErrorCode),
+    /// The server has ended the connection with this code before it did anything for the request.
+    NotServed(ErrorCode),
     /// The heads of the answer are too long.
     HeadTooLong,
     /// The body of the answer is longer than its limit in bytes, which a requester sets that keeps whole bodies.
@@ -158,6 +170,19 @@ impl fmt::Display for ExchangeFailure {
             Self::Timeout(_) => "timeout",
             Self::Closed => "closed before the answer was whole",
             Self::NotAnAnswer(error) => return write!(out, "not an HTTP answer: {error}"),
+            Self::WrongAnswer(fault) => return write!(out, "not an HTTP answer: {fault}"),
+            Self::Http2(rule) => {
+                return write!(out, "the server breaks the rules of HTTP/2: {rule}");
+            }
+            Self::StreamReset(code) => {
+                return write!(out, "the server ended the request: RST_STREAM {code}");
+            }
+            Self::GoneAway(code) => {
+                return write!(out, "the server ended the connection: GOAWAY {code}");
+            }
+            Self::NotServed(code) => {
+                return write!(out, "the server did not begin the request: GOAWAY {code}");
+            }
             Self::HeadTooLong => {
                 let most = crate::limits::HEAD_BYTES;
                 return write!(out, "the head of the answer is longer than {most} bytes");
@@ -172,6 +197,12 @@ impl fmt::Display for ExchangeFailure {
 }
 
 impl std::error::Error for ExchangeFailure {}
+
+impl From<AnswerFault> for ExchangeFailure {
+    fn from(fault: AnswerFault) -> Self {
+        Self::WrongAnswer(fault)
+    }
+}
 
 impl From<UrlError> for ExchangeFailure {
     fn from(error: UrlError) -> Self {

@@ -44,6 +44,15 @@ impl ForwardTarget {
     }
 }
 
+impl ForwardTarget {
+    /// The same server, which is known to speak HTTP/2 on plain connections. Requests for another protocol use
+    /// HTTP/1.1.
+    #[must_use]
+    pub fn with_prior_knowledge(self) -> Self {
+        Self(Rc::new(Rc::unwrap_or_clone(self.0).with_prior_knowledge()))
+    }
+}
+
 /// A request that is passed on.
 #[derive(Clone, Debug)]
 pub struct Forward {

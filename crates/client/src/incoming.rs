@@ -1,15 +1,19 @@
 //! The answer of an exchange on its way in: from bytes to heads, body and trailers.
 //!
-//! Owns what the requester has not taken of it. `wire`'s reader decides where an answer ends. Never reads a connection.
+//! Owns what the requester has not taken of it. `wire`'s reader decides where an answer ends, or the frames of its
+//! stream do ([`FramedAnswer`]). Never reads a connection.
 
 use std::collections::VecDeque;
 
 use memchr::memchr;
+use wire::h2::{AfterFrame, H2ResponseHead};
 use wire::http::fields::FieldList;
 use wire::http::head::HttpVersion;
 use wire::http::received::{AfterStep, Receiver, ResponseProblem, ResponseReader};
 
+use crate::answer_fault::AnswerFault;
 use crate::failure::ExchangeFailure;
+use crate::framed::FramedAnswer;
 use crate::limits::{ANSWER_HELD_BYTES, HEAD_BYTES};
 use crate::news::ResponseHead;
 use crate::request::AnswerTo;
@@ -39,7 +43,7 @@ pub(crate) struct Taken {
 /// An answer that is being received.
 #[derive(Debug)]
 pub(crate) struct Incoming {
-    reader: ResponseReader,
+    reader: Reader,
     heads: Heads,
     body: Vec<u8>,
     /// Bytes of the heads so far.
@@ -48,15 +52,38 @@ pub(crate) struct Incoming {
     unread: usize,
 }
 
-/// The heads of an answer, and its trailer section as text.
+/// What decides where an answer ends.
+#[derive(Debug)]
+enum Reader {
+    /// Its text.
+    Text(ResponseReader),
+    /// The frames of its stream.
+    Frames(FramedAnswer),
+}
+
+/// The heads of an answer, and its trailer section.
 #[derive(Debug, Default)]
 struct Heads {
     /// The one being read, and the final one until it is taken. Without a status it is none.
     current: ResponseHead,
     interim: VecDeque<ResponseHead>,
-    trailers: Vec<u8>,
+    trailers: Trailers,
     consent: Consent,
     size: Size,
+}
+
+/// A trailer section.
+#[derive(Debug)]
+enum Trailers {
+    /// As its lines have come.
+    Text(Vec<u8>),
+    Fields(Box<FieldList>),
+}
+
+impl Default for Trailers {
+    fn default() -> Self {
+        Self::Text(Vec::new())
+    }
 }
 
 /// Whether a list held all fields of every head. Each line of a head may be written shorter than a list writes it, so
@@ -107,7 +134,9 @@ impl Receiver for Heads {
     }
 
     fn trailer_byte(&mut self, byte: u8) {
-        self.trailers.push(byte);
+        if let Trailers::Text(text) = &mut self.trailers {
+            text.push(byte);
+        }
     }
 }
 
@@ -117,17 +146,29 @@ impl Incoming {
             AnswerTo::Upgrade => ResponseReader::for_upgrade(),
             AnswerTo::Head | AnswerTo::Other => ResponseReader::new(answer_to.method()),
         };
+        Self::by(Reader::Text(reader))
+    }
+
+    /// An answer that comes in frames.
+    pub(crate) fn in_frames(answer_to: AnswerTo) -> Self {
+        Self::by(Reader::Frames(FramedAnswer::new(answer_to)))
+    }
+
+    fn by(reader: Reader) -> Self {
         let (heads, body) = (Heads::default(), Vec::new());
         Self { reader, heads, body, head_bytes: 0, unread: 0 }
     }
 
-    /// Takes input.
+    /// Takes input, which is text.
     pub(crate) fn take(&mut self, input: &[u8]) -> Result<Taken, ExchangeFailure> {
+        let Reader::Text(reader) = &mut self.reader else {
+            return Ok(Taken { consumed: input.len(), extent: Extent::Partial });
+        };
         let mut consumed = 0;
         while let Some(rest) = input.get(consumed..).filter(|rest| !rest.is_empty()) {
-            let had_head = self.has_head();
+            let had_head = reader.status().is_some();
             let step =
-                self.reader.read_to(rest, &mut self.heads).map_err(ExchangeFailure::NotAnAnswer)?;
+                reader.read_to(rest, &mut self.heads).map_err(ExchangeFailure::NotAnAnswer)?;
             if !had_head {
                 self.head_bytes += step.consumed - step.body.len();
                 if self.head_bytes > HEAD_BYTES || self.heads.size == Size::TooLarge {
@@ -146,22 +187,82 @@ impl Incoming {
         Ok(Taken { consumed, extent: Extent::Partial })
     }
 
+    /// A head has come in frames. Its size is that of all heads so far.
+    pub(crate) fn take_framed_head(
+        &mut self,
+        head: H2ResponseHead,
+        fields: FieldList,
+        after: AfterFrame,
+    ) -> Result<(), ExchangeFailure> {
+        let Reader::Frames(framed) = &mut self.reader else { return Ok(()) };
+        framed.take_head(head, after)?;
+        self.head_bytes += fields.fields().lines().len();
+        if self.head_bytes > HEAD_BYTES {
+            return Err(ExchangeFailure::HeadTooLong);
+        }
+        self.heads.current = ResponseHead { status: head.status, fields };
+        Receiver::end(&mut self.heads);
+        Ok(())
+    }
+
+    /// A piece of the body has come in a frame, of which the windows count so many bytes.
+    pub(crate) fn take_content(
+        &mut self,
+        content: &[u8],
+        flow_bytes: u32,
+        after: AfterFrame,
+    ) -> Result<(), AnswerFault> {
+        let Reader::Frames(framed) = &mut self.reader else { return Ok(()) };
+        framed.take_content(content.len(), flow_bytes, after)?;
+        self.body.extend_from_slice(content);
+        Ok(())
+    }
+
+    /// Trailers have come in frames.
+    pub(crate) fn take_framed_trailers(&mut self, trailers: FieldList) -> Result<(), AnswerFault> {
+        let Reader::Frames(framed) = &mut self.reader else { return Ok(()) };
+        framed.end()?;
+        self.heads.trailers = Trailers::Fields(Box::new(trailers));
+        Ok(())
+    }
+
+    /// By how much the window of its stream is to be opened, if that is due.
+    pub(crate) fn take_increment(&mut self) -> Option<u32> {
+        match &mut self.reader {
+            Reader::Frames(framed) => framed.take_increment(),
+            Reader::Text(_) => None,
+        }
+    }
+
     /// The connection has ended, which may be the end of the answer.
     pub(crate) fn close(&mut self) -> Result<(), Cut> {
-        self.reader.close(self.unread).map_err(|error| match error.problem {
-            ResponseProblem::ClosedBefore => Cut::BeforeFirstByte,
-            _ => Cut::Within,
-        })
+        match &mut self.reader {
+            Reader::Text(reader) => {
+                reader.close(self.unread).map_err(|error| match error.problem {
+                    ResponseProblem::ClosedBefore => Cut::BeforeFirstByte,
+                    _ => Cut::Within,
+                })
+            }
+            Reader::Frames(framed) if framed.is_untouched() => Err(Cut::BeforeFirstByte),
+            Reader::Frames(_) => Err(Cut::Within),
+        }
+    }
+
+    fn status(&self) -> Option<u16> {
+        match &self.reader {
+            Reader::Text(reader) => reader.status(),
+            Reader::Frames(framed) => framed.status(),
+        }
     }
 
     /// Whether the head was complete.
     pub(crate) fn has_head(&self) -> bool {
-        self.reader.status().is_some()
+        self.status().is_some()
     }
 
     /// Whether another protocol has begun.
     pub(crate) fn has_changed_protocol(&self) -> bool {
-        self.reader.status() == Some(101)
+        self.status() == Some(101)
     }
 
     /// Whether the other server said `100 Continue`. Says it once.
@@ -171,7 +272,7 @@ impl Incoming {
 
     /// Whether the connection may be used again after the answer.
     pub(crate) fn is_persistent(&self) -> bool {
-        self.reader.is_persistent()
+        matches!(&self.reader, Reader::Text(reader) if reader.is_persistent())
     }
 
     /// Whether so much waits that the connection should not be read.
@@ -199,15 +300,23 @@ impl Incoming {
         if self.body.is_empty() || most == 0 {
             return None;
         }
-        if self.body.len() <= most {
-            return Some(std::mem::take(&mut self.body));
+        let taken = if self.body.len() <= most {
+            std::mem::take(&mut self.body)
+        } else {
+            self.body.drain(..most).collect()
+        };
+        if let Reader::Frames(framed) = &mut self.reader {
+            framed.give_back(taken.len());
         }
-        Some(self.body.drain(..most).collect())
+        Some(taken)
     }
 
     /// The trailers, once, if there are any. The reader has checked their lines.
     pub(crate) fn take_trailers(&mut self) -> Option<FieldList> {
-        let text = std::mem::take(&mut self.heads.trailers);
+        let text = match std::mem::take(&mut self.heads.trailers) {
+            Trailers::Text(text) => text,
+            Trailers::Fields(fields) => return Some(*fields).filter(|fields| !fields.is_empty()),
+        };
         let lines = text.split(|byte| *byte == b'\n').filter_map(|line| {
             let (name, value) = line.split_at_checked(memchr(b':', line)?)?;
             Some((str::from_utf8(name).ok()?, value.get(1..)?.trim_ascii()))

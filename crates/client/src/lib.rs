@@ -1,6 +1,9 @@
 //! The HTTP client of a scheduler: requests to other servers over connections, plain or with TLS, that the scheduler
 //! opens and keeps.
 //!
+//! It speaks HTTP/1.1, one exchange after the other on a connection, and HTTP/2 (`h2`), many at once, where a handshake
+//! agrees on it or the server is known to.
+//!
 //! Owns an exchange from its request to the end of its answer or its failure: names, the pool of connections of each
 //! [`ServerOrigin`], deadlines, retries, and how much of a body is held in each direction. A requester is a process of
 //! the same scheduler or the service itself ([`Requester`]); it is woken when there is [`ExchangeNews`]. Makes no
@@ -11,6 +14,7 @@
 //! events, passes [`Client::on_connect`] and [`Client::transport`], sends the [`questions`](Client::questions) to a
 //! [`NameHelper`] and its answers to [`Client::learn`], and calls [`Client::end_turn`] at the end of each turn.
 
+mod answer_fault;
 mod begun;
 mod body;
 mod client;
@@ -19,6 +23,8 @@ mod events;
 mod exchange;
 mod failure;
 mod forward;
+mod framed;
+mod h2;
 mod head;
 mod helper;
 mod id;
@@ -35,11 +41,14 @@ mod reach;
 mod request;
 mod secure;
 mod sessions;
+mod shared;
 mod table;
 mod traffic;
 mod url;
+mod version;
 mod way;
 
+pub use answer_fault::AnswerFault;
 pub use body::{ContinueWait, OutgoingBody};
 pub use client::{Client, ClientBounds};
 pub use deadlines::Deadlines;
@@ -56,3 +65,4 @@ pub use outbound::Outbound;
 pub use reach::{Anywhere, Reach};
 pub use request::OutgoingRequest;
 pub use url::{Url, UrlError};
+pub use version::{HTTP1, HTTP2};

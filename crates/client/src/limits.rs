@@ -68,6 +68,32 @@ const _: () = assert!(
     "half of an exchange's bytes are left for its requester"
 );
 
+/// 100 exchanges on one connection of HTTP/2 at a time, or fewer if its server says so. Beyond: another connection is
+/// opened, or the exchange waits in line for one.
+pub const STREAMS: usize = 100;
+/// 128 KiB of an answer that may be on the way in a stream or untaken, as much as HTTP/1.1 lets an exchange hold.
+/// Beyond: the server waits until the requester takes some; one that sends more fails the exchange.
+pub const STREAM_WINDOW_BYTES: u32 =
+    ANSWER_HELD_BYTES as u32 + sys::pollset::epoll::RECEIVE_BUFFER as u32;
+/// 12.5 MiB that may be on the way in all streams of a connection: no stream waits because the answer of another one is
+/// not taken. Beyond: the server has broken the protocol, and the connection ends.
+pub const CONNECTION_WINDOW_BYTES: u32 = STREAMS as u32 * STREAM_WINDOW_BYTES;
+/// 16 KiB in a frame of a server, as without a setting. Beyond: the connection ends.
+pub const FRAME_BYTES: u32 = wire::h2::FRAME_BYTES_AT_FIRST;
+/// 16 KiB of a body in one frame, so that the bodies of several exchanges take turns. Beyond: another frame follows.
+pub const DATA_BYTES: usize = 16 * 1024;
+/// 8 CONTINUATION frames of one block of fields. Beyond: the connection ends.
+pub const CONTINUATIONS: usize = 8;
+/// 64 KiB of one encoded block of fields in several frames. Beyond: the connection ends.
+pub const BLOCK_BYTES: usize = HEAD_BYTES + 1;
+/// 1,000 answers to control frames that wait because the server reads nothing. Beyond: the connection ends.
+pub const OWED_FRAMES: u32 = 1_000;
+/// 2 times that a request is sent again because a server has not begun to serve it. Beyond: the exchange fails.
+pub const UNSERVED_REPEATS: u8 = 2;
+/// 5 s in which nothing comes on a connection with open streams. Beyond: once an exchange on it is given up, no other
+/// one begins there, because its server may be gone.
+pub const SILENT_TIME: Duration = Duration::from_secs(5);
+
 /// Sessions of TLS that are kept for each server and port. A session of TLS 1.3 is used once.
 ///
 /// Consequence: of more connections that are opened at once, the others make full handshakes.

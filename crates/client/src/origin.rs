@@ -12,6 +12,8 @@ use sys::connect::RemoteAddress;
 use tls::Connector;
 use wire::http::url::Scheme;
 
+use crate::version::{HTTP2, Versions};
+
 /// A server: scheme, host and port.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ServerOrigin {
@@ -41,6 +43,8 @@ pub(crate) struct Destination {
     pub(crate) connector: Option<Connector>,
     /// The name of its certificate, if that is not its host.
     named: Option<Box<str>>,
+    /// The versions of HTTP that its connections may speak.
+    pub(crate) versions: Versions,
 }
 
 impl Destination {
@@ -51,10 +55,28 @@ impl Destination {
         connector: Option<Connector>,
         named: Option<Box<str>>,
     ) -> Option<Self> {
-        let destination = Self { origin, connector, named };
+        let is_offered = connector.as_ref().is_some_and(|connector| connector.offers(HTTP2));
+        let versions = if is_offered { Versions::Agreed } else { Versions::Http1 };
+        let destination = Self { origin, connector, named, versions };
         let has_name =
             destination.connector.is_none() || Connector::is_name(&destination.server_name());
         has_name.then_some(destination)
+    }
+
+    /// The same with HTTP/2 on plain connections, which is not negotiated (RFC 9113, 3.3). Encrypted ones negotiate it.
+    pub(crate) fn with_prior_knowledge(self) -> Self {
+        match self.connector {
+            None => Self { versions: Versions::Http2, ..self },
+            Some(_) => self,
+        }
+    }
+
+    /// The scheme of its requests.
+    pub(crate) fn scheme(&self) -> Scheme {
+        match self.origin.transport {
+            OriginTransport::Plain => Scheme::Http,
+            OriginTransport::Encrypted => Scheme::Https,
+        }
     }
 
     /// The name for which the server shows a certificate.

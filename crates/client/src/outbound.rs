@@ -10,8 +10,10 @@ use ahash::HashMap;
 use runtime::slots::ProcessId;
 use runtime::transport::Violation;
 
+use crate::h2::Http2;
 use crate::id::ExchangeId;
 use crate::origin::Destination;
+use crate::pool::Promise;
 
 /// A connection to another server.
 #[derive(Debug)]
@@ -23,6 +25,10 @@ pub struct Outbound {
     pub(crate) exchange: Option<ExchangeId>,
     pub(crate) past: Past,
     pub(crate) purpose: Purpose,
+    /// Whether others wait to share it, until it is known whether they can.
+    pub(crate) promise: Promise,
+    /// Its streams, if it speaks HTTP/2. Then it has no exchange of its own.
+    pub(crate) h2: Option<Box<Http2>>,
 }
 
 /// A connection that was requested from the scheduler, for this exchange.
@@ -31,6 +37,7 @@ pub(crate) struct Ticket {
     pub(crate) exchange: ExchangeId,
     pub(crate) to: Rc<Destination>,
     pub(crate) address: IpAddr,
+    pub(crate) promise: Promise,
 }
 
 /// The connections that were requested from the scheduler and have not begun.
@@ -75,7 +82,7 @@ impl Purpose {
 pub(crate) enum Past {
     /// It is not established, or its handshake is not over.
     Connecting,
-    /// It serves its first exchange.
+    /// It serves its first exchange, or the first ones of a shared connection.
     Fresh,
     /// It has served one, and the other side may close it at any time.
     Used,
@@ -89,7 +96,7 @@ impl Outbound {
 
     /// Whether it is idle and waits to be used again.
     pub fn is_idle(&self) -> bool {
-        self.exchange.is_none()
+        self.exchange.is_none() && self.h2.as_ref().is_none_or(|h2| h2.is_idle())
     }
 }
 

@@ -1,8 +1,9 @@
 //! The request of an exchange on its way out: its head, then its body.
 //!
 //! Owns what was not yet passed on to the connection, and how a body is delimited. Never sends: it writes into the
-//! output of a connection, as much as there is room for.
+//! output of a connection, as much as there is room for, or lends what a frame takes.
 
+use wire::h2::AfterFrame;
 use wire::http::body::{write_chunk, write_last_chunk};
 use wire::http::fields::FieldList;
 
@@ -30,6 +31,8 @@ pub(crate) struct Outgoing {
     end: End,
     /// The requester has more than was taken.
     room: Room,
+    /// Whether a part of a streamed body was dropped after it was passed on.
+    kept: Kept,
 }
 
 /// How the end of the body is known.
@@ -60,9 +63,27 @@ enum Gate {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum End {
     Coming,
-    /// No more, and these bytes mark the end.
-    Marked(Box<[u8]>),
+    /// No more, and a trailer section marks the end.
+    Trailers(Box<FieldList>),
     Reached,
+}
+
+/// Whether all of the request is still here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kept {
+    All,
+    Part,
+}
+
+/// What a frame of a request has next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NextFrame<'o> {
+    /// Nothing now.
+    Nothing,
+    /// A piece of the body, not more than there is room for.
+    Content(&'o [u8], AfterFrame),
+    /// Trailers, or the end alone.
+    Trailers(Box<FieldList>),
 }
 
 /// Whether the requester waits for room.
@@ -97,7 +118,8 @@ impl Outgoing {
             OutgoingBody::Streamed(None) => (Vec::new(), Framing::Chunked, End::Coming),
         };
         let (head_sent, body_sent, room) = (0, 0, Room::Enough);
-        Self { head: head.into(), head_sent, body, body_sent, framing, gate, end, room }
+        let kept = Kept::All;
+        Self { head: head.into(), head_sent, body, body_sent, framing, gate, end, room, kept }
     }
 
     /// Takes a part of a streamed body, as much as there is room for, and returns how much. A body that will not be
@@ -151,7 +173,7 @@ impl Outgoing {
         }
         self.end = match self.framing {
             Framing::Counted(_) => return Err(ExchangeFailure::RequestLength),
-            Framing::Chunked => End::Marked(last_chunk(trailers)?),
+            Framing::Chunked => End::Trailers(Box::new(checked(trailers)?.clone())),
             Framing::Whole | Framing::Asking | Framing::Raw => End::Reached,
         };
         Ok(())
@@ -220,9 +242,9 @@ impl Outgoing {
             self.forget_sent();
         }
         if self.held_bytes() == 0
-            && let End::Marked(mark) = &self.end
+            && let End::Trailers(trailers) = &self.end
         {
-            out.extend_from_slice(mark);
+            write_last_chunk(out, trailers.fields());
             self.end = End::Reached;
         }
     }
@@ -230,14 +252,60 @@ impl Outgoing {
     /// Drops what was passed on of a streamed body, once that is as much as what waits.
     fn forget_sent(&mut self) {
         if self.body_sent >= self.held_bytes() {
+            if self.body_sent > 0 {
+                self.kept = Kept::Part;
+            }
             self.body.drain(..self.body_sent);
             self.body_sent = 0;
         }
     }
 
+    /// The head, which becomes that of a stream: it counts as passed on.
+    pub(crate) fn take_head(&mut self) -> &[u8] {
+        self.head_sent = self.head.len();
+        &self.head
+    }
+
+    /// What the next frame of a stream has, with at most this many bytes of content.
+    pub(crate) fn next_frame(&mut self, room: usize) -> NextFrame<'_> {
+        if self.gate != Gate::Open {
+            return NextFrame::Nothing;
+        }
+        let waiting = self.body.get(self.body_sent..).unwrap_or_default();
+        if waiting.is_empty() {
+            return match std::mem::replace(&mut self.end, End::Reached) {
+                End::Trailers(trailers) => {
+                    self.kept = Kept::Part;
+                    NextFrame::Trailers(trailers)
+                }
+                end => {
+                    self.end = end;
+                    NextFrame::Nothing
+                }
+            };
+        }
+        let piece = waiting.get(..room).unwrap_or(waiting);
+        let is_last = piece.len() == waiting.len() && self.end == End::Reached;
+        let after = if is_last { AfterFrame::Nothing } else { AfterFrame::More };
+        if piece.is_empty() { NextFrame::Nothing } else { NextFrame::Content(piece, after) }
+    }
+
+    /// So many bytes of content were passed on in a frame.
+    pub(crate) fn pass_on(&mut self, bytes: usize) {
+        self.body_sent += bytes;
+        if self.framing != Framing::Whole {
+            self.forget_sent();
+        }
+    }
+
+    /// Whether all that the requester has sent so far is here, passed on or not.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.kept == Kept::All && !self.head.is_empty() && self.gate != Gate::Shut
+    }
+
     /// Whether more can be passed on now.
     pub(crate) fn has_more(&self) -> bool {
-        let has_body = self.held_bytes() > 0 || matches!(self.end, End::Marked(_));
+        let has_body = self.held_bytes() > 0 || matches!(self.end, End::Trailers(_));
         self.head_sent < self.head.len() || has_body && self.gate == Gate::Open
     }
 
@@ -287,15 +355,10 @@ impl Outgoing {
     }
 }
 
-/// The end of a chunked body, with trailers.
-fn last_chunk(trailers: &FieldList) -> Result<Box<[u8]>, ExchangeFailure> {
-    let trailers = trailers.fields();
-    if trailers.lines().len() > wire::limits::TRAILER_SIZE as usize {
-        return Err(ExchangeFailure::Field);
-    }
-    let mut mark = Vec::new();
-    write_last_chunk(&mut mark, trailers);
-    Ok(mark.into())
+/// Trailers that are not too long.
+fn checked(trailers: &FieldList) -> Result<&FieldList, ExchangeFailure> {
+    let is_long = trailers.fields().lines().len() > wire::limits::TRAILER_SIZE as usize;
+    if is_long { Err(ExchangeFailure::Field) } else { Ok(trailers) }
 }
 
 #[cfg(test)]

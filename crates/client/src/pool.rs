@@ -1,4 +1,4 @@
-//! The connections of each origin: how many there are, which are idle, and which exchanges wait for one.
+//! The connections of each origin: how many there are, which are idle or shared, and which exchanges wait for one.
 //!
 //! Owns these counts and their limits. Idle connections close themselves after too long a time; the pool never closes
 //! one.
@@ -11,8 +11,9 @@ use ahash::HashMap;
 use runtime::slots::ProcessId;
 
 use crate::id::ExchangeId;
-use crate::limits::{CONNECTIONS_PER_ORIGIN, IDLE, IDLE_PER_ORIGIN};
+use crate::limits::{CONNECTIONS_PER_ORIGIN, IDLE, IDLE_PER_ORIGIN, STREAMS};
 use crate::origin::Destination;
+use crate::version::{Sharing, Versions};
 
 /// The connections of a scheduler.
 #[derive(Debug)]
@@ -23,11 +24,17 @@ pub(crate) struct Pool {
 }
 
 /// The connections to one origin.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Lane {
     /// Connections, from the request to begin one until its end.
     open: usize,
     idle: Vec<Idle>,
+    /// Connections that serve many exchanges at once, and take more.
+    shared: Vec<Shared>,
+    /// Connections that are being made and that may become shared ones.
+    promised: usize,
+    /// As the last handshake said.
+    versions: Versions,
     waiting: VecDeque<ExchangeId>,
 }
 
@@ -36,6 +43,24 @@ struct Lane {
 struct Idle {
     address: IpAddr,
     connection: ProcessId,
+}
+
+/// A connection that serves many exchanges at once.
+#[derive(Clone, Copy, Debug)]
+struct Shared {
+    address: IpAddr,
+    connection: ProcessId,
+    exchanges: usize,
+    most: usize,
+}
+
+/// A connection for an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Usable {
+    /// One that was idle.
+    Idle(ProcessId),
+    /// One that serves others, too. The exchange is counted.
+    Shared(ProcessId),
 }
 
 /// Whether a connection is kept.
@@ -50,14 +75,38 @@ pub(crate) enum Kept {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// It may, and is counted.
-    Taken,
+    Taken(Promise),
     /// The exchange waits in line. If there is an idle connection to another address, it should be closed.
     InLine(Option<ProcessId>),
+}
+
+/// Whether exchanges wait for a connection that is being made, because they may share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Promise {
+    None,
+    Shared,
 }
 
 impl Default for Pool {
     fn default() -> Self {
         Self { lanes: HashMap::default(), idle: 0, per_origin: CONNECTIONS_PER_ORIGIN }
+    }
+}
+
+impl Lane {
+    fn new(versions: Versions) -> Self {
+        Self {
+            open: 0,
+            idle: Vec::new(),
+            shared: Vec::new(),
+            promised: 0,
+            versions,
+            waiting: VecDeque::new(),
+        }
+    }
+
+    fn shared(&mut self, connection: ProcessId) -> Option<&mut Shared> {
+        self.shared.iter_mut().find(|shared| shared.connection == connection)
     }
 }
 
@@ -83,18 +132,26 @@ impl Pool {
         Kept::Yes
     }
 
-    /// The idle connection that was used last to the first of these addresses that has one, so that the others become
-    /// idle for long enough to close.
+    /// A connection to the first of these addresses that has one: a shared one with room, or the idle one that was used
+    /// last, so that the others become idle for long enough to close.
     pub(crate) fn take(
         &mut self,
         to: &Destination,
         mut addresses: impl Iterator<Item = IpAddr>,
-    ) -> Option<ProcessId> {
+        sharing: Sharing,
+    ) -> Option<Usable> {
         let lane = self.lanes.get_mut(to)?;
-        let place = addresses
-            .find_map(|address| lane.idle.iter().rposition(|idle| idle.address == address))?;
-        self.idle -= 1;
-        Some(lane.idle.remove(place).connection)
+        let shared = if sharing == Sharing::Shared { &mut *lane.shared } else { &mut [] };
+        addresses.find_map(|address| {
+            let has_room = |it: &&mut Shared| it.address == address && it.exchanges < it.most;
+            if let Some(shared) = shared.iter_mut().find(has_room) {
+                shared.exchanges += 1;
+                return Some(Usable::Shared(shared.connection));
+            }
+            let place = lane.idle.iter().rposition(|idle| idle.address == address)?;
+            self.idle -= 1;
+            Some(Usable::Idle(lane.idle.remove(place).connection))
+        })
     }
 
     /// A connection is not to be used again, whether it is idle or not.
@@ -103,14 +160,29 @@ impl Pool {
         let before = lane.idle.len();
         lane.idle.retain(|idle| idle.connection != connection);
         self.idle -= before - lane.idle.len();
+        lane.shared.retain(|shared| shared.connection != connection);
     }
 
-    /// Counts one more connection to an origin, or puts the exchange in line.
-    pub(crate) fn open(&mut self, to: &Rc<Destination>, exchange: ExchangeId) -> Place {
-        let lane = self.lanes.entry(Rc::clone(to)).or_default();
+    /// Counts one more connection to an origin, or puts the exchange in line: for a place, or for a connection that is
+    /// being made and that it may share.
+    pub(crate) fn open(
+        &mut self,
+        to: &Rc<Destination>,
+        exchange: ExchangeId,
+        sharing: Sharing,
+    ) -> Place {
+        let lane = self.lanes.entry(Rc::clone(to)).or_insert_with(|| Lane::new(to.versions));
+        let may_share = sharing == Sharing::Shared && lane.versions != Versions::Http1;
+        if may_share && lane.promised > 0 {
+            lane.waiting.push_back(exchange);
+            return Place::InLine(None);
+        }
         if lane.open < self.per_origin {
             lane.open += 1;
-            return Place::Taken;
+            // What is offered does not depend on what was agreed before.
+            let is_promised = sharing == Sharing::Shared && to.versions != Versions::Http1;
+            lane.promised += usize::from(is_promised);
+            return Place::Taken(if is_promised { Promise::Shared } else { Promise::None });
         }
         lane.waiting.push_back(exchange);
         let elsewhere = lane.idle.pop().map(|idle| idle.connection);
@@ -119,17 +191,62 @@ impl Pool {
     }
 
     /// A connection has ended, or was not begun.
-    pub(crate) fn close(&mut self, to: &Destination) {
+    pub(crate) fn close(&mut self, to: &Destination, promise: Promise) {
         let Some(lane) = self.lanes.get_mut(to) else { return };
         lane.open -= 1;
+        lane.promised -= usize::from(promise == Promise::Shared);
         if lane.open == 0 && lane.waiting.is_empty() {
             self.lanes.remove(to);
         }
     }
 
-    /// The exchange that has waited longest.
+    /// A connection that might have become a shared one serves one exchange after the other.
+    pub(crate) fn disappoint(&mut self, to: &Destination) {
+        if let Some(lane) = self.lanes.get_mut(to) {
+            lane.promised -= 1;
+            lane.versions = Versions::Http1;
+        }
+    }
+
+    /// A connection has become a shared one, which serves an exchange.
+    pub(crate) fn share(&mut self, to: &Destination, address: IpAddr, connection: ProcessId) {
+        if let Some(lane) = self.lanes.get_mut(to) {
+            lane.promised -= 1;
+            lane.versions = to.versions;
+            lane.shared.push(Shared { address, connection, exchanges: 1, most: STREAMS });
+        }
+    }
+
+    /// A shared connection serves at most so many exchanges at once.
+    pub(crate) fn limit(&mut self, to: &Destination, connection: ProcessId, most: usize) {
+        if let Some(shared) = self.lanes.get_mut(to).and_then(|lane| lane.shared(connection)) {
+            shared.most = most;
+        }
+    }
+
+    /// A shared connection serves an exchange less.
+    pub(crate) fn leave(&mut self, to: &Destination, connection: ProcessId) {
+        if let Some(shared) = self.lanes.get_mut(to).and_then(|lane| lane.shared(connection)) {
+            shared.exchanges -= 1;
+        }
+    }
+
+    /// How many exchanges wait.
+    pub(crate) fn waiting(&self, to: &Destination) -> usize {
+        self.lanes.get(to).map_or(0, |lane| lane.waiting.len())
+    }
+
+    /// The exchange that has waited longest, if there is a connection or a place that it might use.
     pub(crate) fn next_in_line(&mut self, to: &Destination) -> Option<ExchangeId> {
-        self.lanes.get_mut(to)?.waiting.pop_front()
+        let lane = self.lanes.get_mut(to)?;
+        let is_waited_for = lane.promised > 0 && lane.versions != Versions::Http1;
+        let has_place = lane.open < self.per_origin && !is_waited_for;
+        let has_room = || lane.shared.iter().any(|shared| shared.exchanges < shared.most);
+        if has_place || !lane.idle.is_empty() || has_room() {
+            lane.waiting.pop_front()
+        } else {
+            None
+        }
     }
 
     /// An exchange does not wait any longer, if it did.
@@ -159,15 +276,19 @@ mod tests {
         ProcessId::from_bits(number as u64)
     }
 
+    fn take(pool: &mut Pool, origin: &Destination, addresses: &[IpAddr]) -> Option<Usable> {
+        pool.take(origin, addresses.iter().copied(), Sharing::Shared)
+    }
+
     fn open(pool: &mut Pool, origin: &Rc<Destination>) {
-        assert_eq!(pool.open(origin, ExchangeId(0)), Place::Taken);
+        assert_eq!(pool.open(origin, ExchangeId(0), Sharing::Shared), Place::Taken(Promise::None));
     }
 
     #[test]
     fn the_connection_used_last_is_used_next() {
         let mut pool = Pool::default();
         let (one, two) = (origin(1), origin(2));
-        assert_eq!(pool.take(&one, [address(1)].into_iter()), None);
+        assert_eq!(take(&mut pool, &one, &[address(1)]), None);
         for number in 1..=3 {
             open(&mut pool, &one);
             assert_eq!(pool.put(&one, address(1), connection(number)), Kept::Yes);
@@ -178,13 +299,16 @@ mod tests {
         pool.forget(&one, connection(3));
         pool.forget(&one, connection(3));
         pool.forget(&two, connection(1));
-        assert_eq!(pool.take(&one, [address(9), address(1)].into_iter()), Some(connection(2)));
-        assert_eq!(pool.take(&one, [address(1)].into_iter()), Some(connection(1)));
-        assert_eq!(pool.take(&one, [address(1)].into_iter()), None);
-        assert_eq!(pool.take(&two, [address(2)].into_iter()), None);
-        assert_eq!(pool.take(&two, [address(1)].into_iter()), Some(connection(4)));
-        (0..3).for_each(|_| pool.close(&one));
-        pool.close(&two);
+        assert_eq!(
+            take(&mut pool, &one, &[address(9), address(1)]),
+            Some(Usable::Idle(connection(2)))
+        );
+        assert_eq!(take(&mut pool, &one, &[address(1)]), Some(Usable::Idle(connection(1))));
+        assert_eq!(take(&mut pool, &one, &[address(1)]), None);
+        assert_eq!(take(&mut pool, &two, &[address(2)]), None);
+        assert_eq!(take(&mut pool, &two, &[address(1)]), Some(Usable::Idle(connection(4))));
+        (0..3).for_each(|_| pool.close(&one, Promise::None));
+        pool.close(&two, Promise::None);
         assert_eq!((pool.idle, pool.lanes.len()), (0, 0));
     }
 
@@ -203,7 +327,7 @@ mod tests {
         assert_eq!(kept(&mut pool, 1), IDLE_PER_ORIGIN);
         let all: usize = (2..20).map(|number| kept(&mut pool, number)).sum();
         assert_eq!(all + IDLE_PER_ORIGIN, IDLE);
-        assert!(pool.take(&origin(1), [address(1)].into_iter()).is_some());
+        assert!(take(&mut pool, &origin(1), &[address(1)]).is_some());
         assert_eq!(kept(&mut pool, 30), 1);
     }
 
@@ -215,16 +339,20 @@ mod tests {
         open(&mut pool, &one);
         open(&mut pool, &one);
         assert_eq!(pool.put(&one, address(9), connection(7)), Kept::Yes);
-        assert_eq!(pool.open(&one, ExchangeId(1)), Place::InLine(Some(connection(7))));
+        assert_eq!(
+            pool.open(&one, ExchangeId(1), Sharing::Shared),
+            Place::InLine(Some(connection(7)))
+        );
         for number in 2..5 {
-            assert_eq!(pool.open(&one, ExchangeId(number)), Place::InLine(None));
+            assert_eq!(pool.open(&one, ExchangeId(number), Sharing::Shared), Place::InLine(None));
         }
         pool.leave_line(&one, ExchangeId(2));
+        assert_eq!(pool.next_in_line(&one), None, "there is no place");
+        pool.close(&one, Promise::None);
         assert_eq!(pool.next_in_line(&one), Some(ExchangeId(1)));
         assert_eq!(pool.next_in_line(&one), Some(ExchangeId(3)));
         open(&mut pool, &origin(2));
-        pool.close(&one);
         open(&mut pool, &one);
-        assert_eq!(pool.open(&one, ExchangeId(5)), Place::InLine(None));
+        assert_eq!(pool.open(&one, ExchangeId(5), Sharing::Shared), Place::InLine(None));
     }
 }

@@ -9,6 +9,7 @@ use runtime::transport::{Transport, Violation};
 use crate::client::Client;
 use crate::failure::ExchangeFailure;
 use crate::outbound::{End, Outbound, Past};
+use crate::version::HTTP2;
 
 impl Client {
     /// The transport of the connection with this ticket, which [`on_connect`](Self::on_connect) has just taken; `None`:
@@ -22,6 +23,12 @@ impl Outbound {
     /// The handshake of its transport is over.
     pub fn on_agreed<M>(&mut self, client: &mut Client, context: &mut Context<'_, M>) -> Next {
         self.past = Past::Fresh;
+        let agreed = context.agreed();
+        let protocol = agreed.as_ref().and_then(|agreed| agreed.protocol.as_deref());
+        if protocol == Some(HTTP2.as_bytes()) {
+            return client.begin_shared(self, context);
+        }
+        client.begin_unshared(self);
         client.begin_talking(self, context)
     }
 
@@ -42,7 +49,9 @@ impl Outbound {
             Violation::OtherProtocol => End::Refused(Violation::Protocol),
             why => End::Refused(why),
         };
-        if let Some(id) = self.exchange.take() {
+        if self.h2.is_some() {
+            client.end_streams(self, end);
+        } else if let Some(id) = self.exchange.take() {
             client.ended(id, self, end);
         }
     }

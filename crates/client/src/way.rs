@@ -11,12 +11,13 @@ use runtime::service::{Connect, Context, SchedulerCommand};
 use crate::begun::Begun;
 use crate::client::Client;
 use crate::failure::ExchangeFailure;
+use crate::h2::StreamOrder;
 use crate::id::ExchangeId;
 use crate::led::Led;
 use crate::names::Known;
 use crate::origin::{Destination, OF_SOCKET, OriginHost};
 use crate::outbound::{Outbound, Past, Purpose, Ticket};
-use crate::pool::Place;
+use crate::pool::{Place, Promise, Usable};
 
 impl Client {
     /// Determines the addresses of an exchange, and connects.
@@ -80,13 +81,18 @@ impl Client {
             return;
         }
         let addresses = exchange.untried.iter().rev().copied();
-        let Some(connection) = self.pool.take(&exchange.to, addresses) else {
-            self.connect(id);
-            return;
-        };
-        exchange.connection = Some(connection);
-        self.assigned.insert(connection, id);
-        self.commands.push(SchedulerCommand::Run(connection));
+        match self.pool.take(&exchange.to, addresses, exchange.sharing()) {
+            None => self.connect(id),
+            Some(Usable::Idle(connection)) => {
+                exchange.connection = Some(connection);
+                self.assigned.insert(connection, id);
+                self.commands.push(SchedulerCommand::Run(connection));
+            }
+            Some(Usable::Shared(connection)) => {
+                (exchange.connection, exchange.stream) = (Some(connection), Some(0));
+                self.order(connection, StreamOrder::Begin(id));
+            }
+        }
     }
 
     /// Begins a connection to the next address, or waits in line for one.
@@ -97,16 +103,19 @@ impl Client {
             self.fail(id, ExchangeFailure::NotConnected);
             return;
         }
-        if let Place::InLine(elsewhere) = self.pool.open(&exchange.to, id) {
-            self.commands.extend(elsewhere.map(SchedulerCommand::Close));
-            self.schedule(id);
-            return;
-        }
+        let promise = match self.pool.open(&exchange.to, id, exchange.sharing()) {
+            Place::Taken(promise) => promise,
+            Place::InLine(elsewhere) => {
+                self.commands.extend(elsewhere.map(SchedulerCommand::Close));
+                self.schedule(id);
+                return;
+            }
+        };
         let Some(address) = exchange.untried.pop() else { return };
         exchange.untried.shrink_to_fit();
         let to = Rc::clone(&exchange.to);
         let remote = to.remote(address);
-        let ticket = self.tickets.add(Ticket { exchange: id, to, address });
+        let ticket = self.tickets.add(Ticket { exchange: id, to, address, promise });
         self.commands.push(SchedulerCommand::Connect(Connect { to: remote, from: None, ticket }));
         self.schedule(id);
     }
@@ -128,21 +137,21 @@ impl Client {
         begun: Result<(), io::ErrorKind>,
         context: &mut Context<'_, M>,
     ) -> Option<Outbound> {
-        let Ticket { exchange: id, to, address } = self.tickets.take(ticket)?;
+        let Ticket { exchange: id, to, address, promise } = self.tickets.take(ticket)?;
         if let Err(kind) = begun {
-            self.release(&to);
+            self.release(&to, promise);
             self.connect_failed(id, ExchangeFailure::of_connecting(kind));
             return None;
         }
         let Some(exchange) = self.exchanges.running(id) else {
             // It was given up meanwhile.
-            self.release(&to);
+            self.release(&to, promise);
             return None;
         };
         if let Some(connector) = &to.connector {
-            let connector = self.sessions.at_port(connector, to.origin.port);
+            let connector = self.sessions.at_port(connector, to.origin.port, exchange.sharing());
             let Some(transport) = connector.connect(&to.server_name()) else {
-                self.release(&to);
+                self.release(&to, promise);
                 self.fail(id, ExchangeFailure::NotConnected);
                 return None;
             };
@@ -156,18 +165,30 @@ impl Client {
             context.set_deadline_after_ms((part_ns / 1_000_000).max(1));
         }
         let (past, purpose) = (Past::Connecting, Purpose::of(exchange.lead.as_ref()));
-        Some(Outbound { id: context.id, to, address, exchange: Some(id), past, purpose })
+        let id = Some(id);
+        Some(Outbound {
+            id: context.id,
+            to,
+            address,
+            exchange: id,
+            past,
+            purpose,
+            promise,
+            h2: None,
+        })
     }
 
     /// A connection has ended, or was not begun: the next in line may have its place.
-    pub(crate) fn release(&mut self, to: &Rc<Destination>) {
-        self.pool.close(to);
+    pub(crate) fn release(&mut self, to: &Rc<Destination>, promise: Promise) {
+        self.pool.close(to, promise);
         self.serve_line(to);
     }
 
-    /// There is a place or an idle connection for the next in line, if there is one.
+    /// There may be places or connections for those in line. Each is asked once: one that may use none of them goes to
+    /// the end of the line.
     pub(crate) fn serve_line(&mut self, to: &Rc<Destination>) {
-        if let Some(id) = self.pool.next_in_line(to) {
+        for _ in 0..self.pool.waiting(to) {
+            let Some(id) = self.pool.next_in_line(to) else { break };
             self.go(id);
         }
     }

@@ -112,6 +112,7 @@ pub use model::upstream::{
     ActiveCheck, BalanceMethod, CacheDisk, CacheKey, CacheReport, ForwardAuth, HashBy, HeaderEdits,
     PassiveHealth, ProxiedBodies, ProxiedPath, ProxyProtocol, ProxyRoute, ServerAddress,
     UpstreamCache, UpstreamServer, UpstreamSettings, UpstreamTimeouts, UpstreamTls,
+    UpstreamVersion,
 };
 pub use model::when::{RouteCondition, WantedValue};
 pub use named_modules::{ModuleUser, NamedModule};

@@ -8,7 +8,7 @@ use crate::item::Item;
 use crate::key::{SectionKeys, section};
 use crate::model::upstream::{
     BalanceMethod, HashBy, PassiveHealth, ProxiedBodies, ProxyProtocol, UpstreamServer,
-    UpstreamSettings, UpstreamTimeouts, UpstreamTls,
+    UpstreamSettings, UpstreamTimeouts, UpstreamTls, UpstreamVersion,
 };
 use crate::problem::Problems;
 use crate::section::Section;
@@ -71,13 +71,15 @@ fn read_one(
         }
     }
     let servers = servers(section, problems);
+    let tls = tls(section, base, problems);
     let mut upstream = UpstreamSettings {
         place: problems.place(section.offset),
         name: String::new(),
         servers: Vec::new(),
         balance: balance(section, problems),
         sticky: section.read("sticky", problems, token),
-        tls: tls(section, base, problems),
+        version: version(tls.as_ref(), section, problems),
+        tls,
         proxy_protocol: section
             .read("proxy_protocol", problems, |item| choice::choice(item, &PROXY_VERSIONS)),
         timeouts: UpstreamTimeouts {
@@ -260,6 +262,39 @@ fn tls(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Option<Up
     is_encrypted.then_some(UpstreamTls { authorities, certificate, server_name })
 }
 
+/// `http2` is for servers with TLS, which agree on it in the handshake, and `h2c` for those without.
+fn version(
+    tls: Option<&UpstreamTls>,
+    section: &Section<'_>,
+    problems: &mut Problems,
+) -> UpstreamVersion {
+    let mut version = UpstreamVersion::Http1;
+    for (key, fits, mend) in [
+        (
+            "http2",
+            tls.is_some(),
+            "`http2` needs tls = true; for servers without TLS write h2c = true",
+        ),
+        ("h2c", tls.is_none(), "`h2c` is for servers without TLS; write http2 = true"),
+    ] {
+        let Some(item) = section.item(key) else { continue };
+        if section.read(key, problems, boolean) != Some(true) {
+            continue;
+        }
+        if !fits {
+            problems.at(item.key_offset, mend);
+        } else if section.has("proxy_protocol") {
+            let why = format!(
+                "`{key}` shares connections, and one with `proxy_protocol` tells of one client; remove \
+                 one of them"
+            );
+            problems.at(item.key_offset, why);
+        }
+        version = UpstreamVersion::Http2;
+    }
+    version
+}
+
 pub(super) static UPSTREAM: SectionKeys = section! {
     "[[upstream]]";
     "name": apart("name"), "must be given", Reload,
@@ -287,6 +322,13 @@ pub(super) static UPSTREAM: SectionKeys = section! {
     "server_name": apart("name"), "that of the address", Reload,
         "The name that the certificates of the servers must have, also sent as the name of the server \
         (SNI). Needed for addresses and Unix sockets.";
+    "http2": apart("true or false"), "`false`", Reload,
+        "With `tls`: offers HTTP/2 to the servers in the handshake. One that takes it gets the requests of \
+        a scheduler over one connection, as far as it allows; any other gets HTTP/1.1. WebSockets always \
+        have an HTTP/1.1 connection of their own.";
+    "h2c": apart("true or false"), "`false`", Reload,
+        "Without `tls`: speaks HTTP/2 with the servers from the first byte, because they are known to \
+        understand it, such as servers of gRPC. One that does not is answered for with 502.";
     "proxy_protocol": apart("`\"v1\"` or `\"v2\"`"), "none", Reload,
         "Begins each connection to a server with a PROXY header, in front of TLS: the client's address \
         (after `trusted_proxies`), and that of the listener. Each request then has a connection of its \

@@ -68,13 +68,6 @@ pub const H2_BLOCK_BYTES: usize = 32 * 1024;
 pub const H2_CLOSED_KEPT: usize = 128;
 /// 16 of them while no stream is open.
 pub const H2_CLOSED_KEPT_IDLE: usize = 16;
-/// 1,000 frames of a client that do nothing for a request (SETTINGS, PING, PRIORITY, WINDOW_UPDATE, empty DATA); then
-/// the connection ends with ENHANCE_YOUR_CALM.
-pub const H2_CONTROL_FRAMES: u32 = 1_000;
-/// 200 such frames are allowed again in each second.
-pub const H2_CONTROL_FRAMES_PER_SECOND: u32 = 200;
-/// 512 bytes of bodies, sent or received, allow one such frame: windows have to be opened.
-pub const H2_CALM_BYTES: usize = 512;
 /// 100 streams that end without an answer, reset by the client or because of its mistakes (CVE-2023-44487,
 /// CVE-2025-8671); then the connection ends with ENHANCE_YOUR_CALM. Each answer allows one more.
 pub const H2_RESETS: u32 = 100;

@@ -5,15 +5,20 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use config::UpstreamTls;
+use config::{UpstreamTls, UpstreamVersion};
 use files::rules::Root;
 use files::secret::{SecretFault, SecretFile};
 use tls::{
     Authorities, Connector, ConnectorError, Identity, IdentityError, PemError, TrustedServers,
 };
 
-/// The application protocol that is spoken with servers (RFC 7301).
-const PROTOCOL: &str = "http/1.1";
+/// The application protocols that are offered to servers (RFC 7301), the preferred one first.
+fn protocols(version: UpstreamVersion) -> &'static [&'static str] {
+    match version {
+        UpstreamVersion::Http1 => &[client::HTTP1],
+        UpstreamVersion::Http2 => &[client::HTTP2, client::HTTP1],
+    }
+}
 
 /// The certificates for each upstream, in the order of the configuration.
 #[derive(Clone, Debug, Default)]
@@ -64,7 +69,9 @@ impl UpstreamConnectors {
     ) -> Result<Self, UpstreamTlsError> {
         let mut loaded = Self::default();
         for upstream in upstreams {
-            let connector = upstream.tls.as_ref().map(|tls| loaded.connector_of(tls, roots));
+            let offered = protocols(upstream.version);
+            let connector = upstream.tls.as_ref();
+            let connector = connector.map(|tls| loaded.connector_of(tls, offered, roots));
             let connector = connector
                 .transpose()
                 .map_err(|why| UpstreamTlsError { upstream: upstream.name.clone(), why })?;
@@ -73,7 +80,12 @@ impl UpstreamConnectors {
         Ok(loaded)
     }
 
-    fn connector_of(&mut self, tls: &UpstreamTls, roots: &[Root]) -> Result<Connector, Why> {
+    fn connector_of(
+        &mut self,
+        tls: &UpstreamTls,
+        protocols: &[&str],
+        roots: &[Root],
+    ) -> Result<Connector, Why> {
         let authorities = match &tls.authorities {
             Some(path) => Authorities::read(path).map_err(Why::Authorities)?,
             None => Authorities::of_system().map_err(Why::Refused)?,
@@ -85,7 +97,7 @@ impl UpstreamConnectors {
                 SecretFile::read(key, roots).map_err(|fault| Why::Key(key.clone(), fault))?;
             self.warnings.extend(file.warning);
         }
-        Connector::new(&TrustedServers::Known(authorities), &[PROTOCOL], own.as_ref())
+        Connector::new(&TrustedServers::Known(authorities), protocols, own.as_ref())
             .map_err(Why::Refused)
     }
 

@@ -167,6 +167,19 @@ impl Connector {
         Self { config: Arc::new(config) }
     }
 
+    /// The same, but only these application protocols are offered.
+    #[must_use]
+    pub fn offering(&self, protocols: &[&str]) -> Self {
+        let mut config = ClientConfig::clone(&self.config);
+        config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+        Self { config: Arc::new(config) }
+    }
+
+    /// Whether this application protocol is offered.
+    pub fn offers(&self, protocol: &str) -> bool {
+        self.config.alpn_protocols.iter().any(|name| name == protocol.as_bytes())
+    }
+
     /// The transport of a connection to the server with this host name or address; `None` if it is neither.
     pub fn connect(&self, server: &str) -> Option<Box<dyn Transport>> {
         let name = ServerName::try_from(server.to_owned()).ok()?;

@@ -222,3 +222,16 @@ pub const HPACK_KEPT_BYTES: usize = 2_048;
 /// Bytes of a field that is worth being kept, with 32 bytes more (512). A longer one is written each time, because it
 /// would drive out a dozen others.
 pub const HPACK_KEPT_FIELD_BYTES: usize = 512;
+
+// ---- HTTP/2 ----
+
+/// Frames of a peer that do nothing for a request (SETTINGS, PING, PRIORITY, WINDOW_UPDATE, empty DATA). Beyond: the
+/// connection ends with ENHANCE_YOUR_CALM.
+pub const H2_CONTROL_FRAMES: u32 = 1_000;
+
+/// Such frames that are allowed again in each second. Beyond: see [`H2_CONTROL_FRAMES`].
+pub const H2_CONTROL_FRAMES_PER_SECOND: u32 = 200;
+
+/// Bytes of bodies, sent or received, that allow one such frame, because windows have to be opened. For fewer: none is
+/// allowed.
+pub const H2_CALM_BYTES: usize = 512;

@@ -2,7 +2,7 @@
 //!
 //! Owns its end of one connection. Does not know the expected results.
 
-use client::{OutgoingRequest, Url};
+use client::{HTTP1, OutgoingRequest, Url};
 use runtime::transport::{Transport, Violation};
 use tls::{
     Acceptor, Certificates, ClientCertificates, Connector, Identity, Tickets, TrustedServers,
@@ -32,18 +32,27 @@ pub(crate) fn acceptor(identity: Identity) -> Acceptor {
 }
 
 pub(crate) fn acceptor_with(identity: Identity, clients: &ClientCertificates) -> Acceptor {
-    Acceptor::new(
-        Certificates::Fixed(&[identity]),
-        &["http/1.1"],
-        clients,
-        &Tickets::new().unwrap(),
-    )
-    .unwrap()
+    acceptor_of(identity, clients, HTTP1)
+}
+
+/// A server that speaks this protocol.
+pub(crate) fn acceptor_of(
+    identity: Identity,
+    clients: &ClientCertificates,
+    protocol: &str,
+) -> Acceptor {
+    let tickets = Tickets::new().unwrap();
+    Acceptor::new(Certificates::Fixed(&[identity]), &[protocol], clients, &tickets).unwrap()
 }
 
 /// A connector that trusts an authority.
 pub(crate) fn connector(authority: &Authority) -> Connector {
-    Connector::new(&TrustedServers::Known(authority.trusted()), &["http/1.1"], None).unwrap()
+    connector_of(authority, &[HTTP1])
+}
+
+/// A connector that offers these protocols.
+pub(crate) fn connector_of(authority: &Authority, protocols: &[&str]) -> Connector {
+    Connector::new(&TrustedServers::Known(authority.trusted()), protocols, None).unwrap()
 }
 
 /// A request to the server over TLS.

@@ -25,6 +25,8 @@ pub struct UpstreamSettings {
     pub sticky: Option<String>,
     /// How connections are encrypted; `None`: they are plain.
     pub tls: Option<UpstreamTls>,
+    /// The version of HTTP that is spoken with servers.
+    pub version: UpstreamVersion,
     /// How servers are told of clients before the first byte; `None`: they are not.
     pub proxy_protocol: Option<ProxyProtocol>,
     /// How long its exchanges may take.
@@ -211,6 +213,16 @@ pub enum ProxyProtocol {
     V1,
     /// Binary.
     V2,
+}
+
+/// The version of HTTP that is spoken with servers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum UpstreamVersion {
+    /// HTTP/1.1.
+    #[default]
+    Http1,
+    /// HTTP/2: where the handshake of TLS agrees on it, and always without TLS.
+    Http2,
 }
 
 /// How connections to servers are encrypted.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use config::route::RouteRequest;
 use config::{
     BalanceMethod, CacheKey, CacheReport, HashBy, Header, ProxiedBodies, ProxiedPath,
-    ProxyProtocol, RouteAction, ServerAddress, UpstreamSettings, UpstreamTls,
+    ProxyProtocol, RouteAction, ServerAddress, UpstreamSettings, UpstreamTls, UpstreamVersion,
 };
 
 use super::{config, read, table};
@@ -103,6 +103,16 @@ fn connections_to_servers_may_be_encrypted() {
     assert_eq!(tls.authorities.as_deref(), Some(Path::new("/base/ca.pem")));
     assert_eq!(tls.certificate, Some(("/base/a.pem".into(), "/base/a.key".into())));
     assert_eq!(tls.server_name.as_deref(), Some("app.test"));
+}
+
+#[test]
+fn servers_may_speak_http2() {
+    for keys in ["", "http2 = false\ntls = true", "h2c = false"] {
+        assert_eq!(upstream(keys).version, UpstreamVersion::Http1, "{keys}");
+    }
+    for keys in ["http2 = true\ntls = true", "h2c = true", "h2c = true\ntls = false"] {
+        assert_eq!(upstream(keys).version, UpstreamVersion::Http2, "{keys}");
+    }
 }
 
 #[test]

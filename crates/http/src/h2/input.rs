@@ -6,13 +6,12 @@ use runtime::service::Context;
 use runtime::streams::NotHanded;
 use wire::h2::{
     AfterHead, ErrorCode, FrameError, FrameScope, H2Frame, SettingsReader, StreamPriority,
-    read_frame, write_ping_ack, write_reset, write_settings_ack,
+    WindowBroken, read_frame, write_ping_ack, write_reset, write_settings_ack,
 };
 
 use super::block::Fragment;
 use super::leaving::Broken;
 use super::table::{Content, InputSide, Known, Open};
-use super::window::WindowBroken;
 use super::{Http2Connection, MoreInput, Phase};
 use crate::application::Application;
 use crate::limits::{

@@ -12,7 +12,6 @@ mod opening;
 mod order;
 mod sending;
 mod table;
-mod window;
 
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -21,8 +20,8 @@ use runtime::arrival::Arrival;
 use runtime::service::{Context, Event, ListenerIndex, Next, Progress};
 use runtime::transport::Agreed;
 use wire::h2::{
-    ErrorCode, PREFACE, PeerSettings, SettingId, WINDOW_BYTES_AT_FIRST, write_settings,
-    write_window_update,
+    ErrorCode, InputWindow, OutputWindow, PREFACE, PeerSettings, SettingId, WINDOW_BYTES_AT_FIRST,
+    write_settings, write_window_update,
 };
 use wire::hpack::{Decoder, Encoder};
 use wire::http::url::Scheme;
@@ -32,7 +31,6 @@ use self::guard::Guard;
 use self::leaving::Leaving;
 use self::order::SendQueue;
 use self::table::StreamTable;
-use self::window::{InputWindow, OutputWindow};
 use crate::application::Application;
 use crate::limits::{
     H2_CONNECTION_WINDOW_BYTES, H2_IDLE_TIDY_MS, H2_PING_AFTER_MS, H2_PING_ANSWER_MS,

@@ -3,9 +3,8 @@
 //! Owns what the engine keeps of each open stream, and which numbers mean closed ones (RFC 9113, 5.1). Never sends.
 
 use runtime::streams::StreamId;
-use wire::h2::{AfterHead, ErrorCode, StreamPriority};
+use wire::h2::{AfterHead, ErrorCode, InputWindow, OutputWindow, StreamPriority};
 
-use super::window::{InputWindow, OutputWindow};
 use crate::limits::{H2_CLOSED_KEPT, H2_CLOSED_KEPT_IDLE, H2_STREAM_WINDOW_BYTES};
 
 /// Whether a client sends more on its stream.

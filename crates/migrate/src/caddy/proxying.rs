@@ -194,6 +194,9 @@ fn transport(line: &Directive, section: &mut Section) -> Result<bool, String> {
                 section.set("certificate", quoted(certificate));
                 section.set("key", quoted(key));
             }
+            ("versions", versions) if versions.iter().any(|version| version == "h2c") => {
+                section.set("h2c", "true".to_owned());
+            }
             // Certificates of servers are always verified here.
             ("tls_insecure_skip_verify", _) => {
                 section.note(inner.told("certificates of servers are always verified"))

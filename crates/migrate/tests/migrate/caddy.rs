@@ -268,6 +268,8 @@ fn proxies_change_requests_as_in_caddy_or_are_closed() {
          }\n}\n",
     );
     judge(&text, &[("0.0.0.0:80 x/a", "501"), ("0.0.0.0:81 x/a", "upstream /a")]);
+    let h2c = made(":80 {\n reverse_proxy b:1 {\n transport http {\n versions h2c 2\n }\n }\n}\n");
+    assert!(h2c.contains("servers = [\"b:1\"]\nh2c = true"), "{h2c}");
     for line in [
         "servers = [\"b.example:443\"]\ntls = true",
         "request_headers = { Host = \"b.example:443\" }",

@@ -11,8 +11,8 @@ use tls::{
     Authorities, Connector, ConnectorError, Identity, IdentityError, PemError, TrustedServers,
 };
 
-/// The application protocol that fetches speak (RFC 7301).
-const PROTOCOL: &str = "http/1.1";
+/// The application protocols that fetches speak (RFC 7301), the preferred one first.
+const PROTOCOLS: [&str; 2] = [client::HTTP2, client::HTTP1];
 
 /// The certificates that fetches trust and show.
 #[derive(Clone, Debug, Default)]
@@ -64,7 +64,7 @@ impl FetchTrust {
             warning = file.map_err(|fault| TrustError::Key(key.clone(), fault))?.warning;
         }
         let connector = |authorities| {
-            Connector::new(&TrustedServers::Known(authorities), &[PROTOCOL], own.as_ref())
+            Connector::new(&TrustedServers::Known(authorities), &PROTOCOLS, own.as_ref())
         };
         let connector = authorities.map(connector).transpose().map_err(TrustError::Refused)?;
         Ok(Self { connector, warning })

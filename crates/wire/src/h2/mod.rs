@@ -1,27 +1,33 @@
 //! HTTP/2 (RFC 9113): frames, settings, error codes, and the heads that frames carry.
 //!
-//! Owns the codec of both sides, with extended CONNECT (RFC 8441) and priorities (RFC 9218). Never knows which frame
-//! may follow which, or how much a window allows: the connection does. Blocks of fields are compressed by
-//! [`hpack`](crate::hpack).
+//! Owns the codec of both sides, with extended CONNECT (RFC 8441) and priorities (RFC 9218), and what both sides count:
+//! windows and control frames. Never knows which frame may follow which: the connection does. Blocks of fields are
+//! compressed by [`hpack`](crate::hpack).
 
+mod control_budget;
 mod error_code;
 mod fields;
 mod frame;
 mod frame_head;
 mod priority;
 mod request_head;
+mod request_text;
 mod response_head;
 mod settings;
+mod window;
 mod write;
 
+pub use control_budget::{ControlBudget, TooManyFrames};
 pub use error_code::ErrorCode;
 pub use fields::TrailerFields;
 pub use frame::{FrameError, FrameScope, H2Frame, read_frame};
 pub use frame_head::{FRAME_HEAD_BYTES, FrameHead, FrameKind};
 pub use priority::StreamPriority;
 pub use request_head::{AfterHead, RequestFields, UnusableHead};
+pub use request_text::{InvalidAuthority, RequestText};
 pub use response_head::{H2ResponseHead, MalformedResponse, ResponseFields};
 pub use settings::{PeerSettings, SettingId, SettingsReader};
+pub use window::{InputWindow, OutputWindow, WindowBroken};
 pub use write::{
     AfterFrame, begin_headers, end_headers, write_data_head, write_goaway, write_ping,
     write_ping_ack, write_priority_update, write_reset, write_settings, write_settings_ack,

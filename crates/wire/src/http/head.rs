@@ -4,7 +4,7 @@
 //! allocation; the answer to a question depends only on the bytes up to the one that settles it, so a
 //! head that comes in pieces gets the same answer as a whole one. Never looks at a body, never answers.
 
-pub(super) mod authority;
+pub(crate) mod authority;
 mod fields;
 pub(crate) mod meaning;
 pub(crate) mod method_token;

@@ -1,8 +1,8 @@
 //! Requests as lists of fields, made from the text of HTTP/1.1.
 //!
-//! Owns the way from one to the other (RFC 9113, 8.3.1). Never sends anything.
+//! Owns those that are kept. Never sends anything.
 
-use wire::http::kept::is_of_connection;
+use wire::h2::RequestText;
 use wire::http::url::Scheme;
 
 use crate::plan::{LoadTarget, TemplateState};
@@ -24,32 +24,14 @@ impl StreamRequest {
         })
     }
 
-    /// Reads a text that the generator has made. The field `Host` becomes `:authority`, and fields about the connection
-    /// are left out.
+    /// Reads a text that the generator has made.
     pub(super) fn read(text: &[u8], scheme: Scheme) -> Self {
         let end = text.windows(4).position(|bytes| bytes == b"\r\n\r\n");
         let (head, content) = text.split_at(end.map_or(text.len(), |end| end + 4));
-        let mut lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-        let mut words = lines.next().unwrap_or_default().split(|byte| *byte == b' ');
-        let mut word = || words.next().unwrap_or_default().to_vec();
-        let (method, path) = (word(), word());
-        let mut fields = vec![
-            (":method".to_owned(), method),
-            (":scheme".to_owned(), scheme.as_str().as_bytes().to_vec()),
-            (":authority".to_owned(), Vec::new()),
-            (":path".to_owned(), path),
-        ];
-        for line in lines.filter(|line| !line.is_empty()) {
-            let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
-            let (name, value) = line.split_at(colon);
-            let name = String::from_utf8_lossy(name).to_ascii_lowercase();
-            let value = value.get(1..).unwrap_or_default().trim_ascii().to_vec();
-            match name.as_str() {
-                "host" => fields[2].1 = value,
-                name if is_of_connection(name) => {}
-                _ => fields.push((name, value)),
-            }
-        }
+        let mut fields = Vec::new();
+        RequestText::read(head).visit(scheme, |name, value| {
+            fields.push((String::from_utf8_lossy(name).into_owned(), value.to_vec()));
+        });
         Self { fields, content: content.to_vec() }
     }
 

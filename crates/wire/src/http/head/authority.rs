@@ -8,7 +8,7 @@ use crate::limits::PORT_DIGITS;
 
 /// Whether the bytes are `uri-host [ ":" port ]` (RFC 9110, 7.2), with a host that is not empty.
 #[inline(always)]
-pub(in crate::http) fn is_valid(authority: &[u8]) -> bool {
+pub(crate) fn is_valid(authority: &[u8]) -> bool {
     let host = scan::plain_host(authority, 0);
     match authority.get(host) {
         None => host > 0,

@@ -6,6 +6,7 @@ use client::{Client, Deadline, ExchangeFailure};
 use proxy::{RequestOutcome, ServerIndex};
 use runtime::diagnostic::{self, Level};
 use runtime::slots::ProcessId;
+use wire::h2::ErrorCode;
 
 use super::carried::{Carried, Idempotence, Judged, Place, Refused, Stage};
 use super::desk::Proxies;
@@ -200,11 +201,15 @@ fn may_go_again(carried: &Carried, failure: ExchangeFailure) -> bool {
             | ExchangeFailure::NotConnected
             | ExchangeFailure::NameNotFound
             | ExchangeFailure::Timeout(Deadline::Connect)
+            | ExchangeFailure::NotServed(_)
+            | ExchangeFailure::StreamReset(ErrorCode::RefusedStream)
     );
     let is_silent = matches!(
         failure,
         ExchangeFailure::Closed
             | ExchangeFailure::Tls(_)
+            | ExchangeFailure::StreamReset(_)
+            | ExchangeFailure::GoneAway(_)
             | ExchangeFailure::Timeout(Deadline::Head)
     );
     let is_whole = carried.upload.as_ref().is_none_or(|upload| upload.is_whole());

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ahash::HashMap;
 use client::{Deadlines, ForwardTarget, OriginHost, OriginTransport, ServerOrigin};
-use config::{HashBy, ServerAddress};
+use config::{HashBy, ServerAddress, UpstreamVersion};
 use http::Request;
 use metric::Histogram;
 use proxy::{
@@ -306,6 +306,10 @@ fn endpoints_of(
         };
         let origin = ServerOrigin { transport, host, port };
         let made = ForwardTarget::new(origin, connector.cloned(), server_name);
+        let made = made.map(|target| match config.version {
+            UpstreamVersion::Http1 => target,
+            UpstreamVersion::Http2 => target.with_prior_knowledge(),
+        });
         made.map_err(|why| {
             let (name, address) = (&config.name, &server.address);
             let told =

@@ -1,34 +1,43 @@
 //! Flow control (RFC 9113, 5.2): how much either side may still send.
 //!
-//! Owns both kinds of window, of a stream or of the whole connection. Never sends a frame.
+//! Owns both kinds of window, of a stream or of the whole connection, for either side. Never sends a frame.
 
-/// The largest window (RFC 9113, 6.9.1).
-const WINDOW_MAX: i64 = (1 << 31) - 1;
+use super::WINDOW_BYTES_MAX;
+
+/// The largest window.
+const WINDOW_MAX: i64 = WINDOW_BYTES_MAX as i64;
 
 /// A window became larger than it may be, or more came than it allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct WindowBroken;
+pub struct WindowBroken;
 
-/// Bytes that the client takes. Negative if it has made the window smaller meanwhile (RFC 9113, 6.9.2).
+/// Bytes that the peer takes. Negative if it has made the window smaller meanwhile (RFC 9113, 6.9.2).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct OutputWindow(i64);
+pub struct OutputWindow(i64);
 
 impl OutputWindow {
-    pub(super) fn of(bytes: u32) -> Self {
+    /// A window of so many bytes.
+    #[must_use]
+    pub fn of(bytes: u32) -> Self {
         Self(bytes.into())
     }
 
     /// Bytes that may be sent now.
-    pub(super) fn room(self) -> usize {
+    #[must_use]
+    pub fn room(self) -> usize {
         usize::try_from(self.0).unwrap_or(0)
     }
 
-    pub(super) fn spend(&mut self, bytes: usize) {
+    /// So many bytes were sent.
+    pub fn spend(&mut self, bytes: usize) {
         self.0 -= bytes as i64;
     }
 
-    /// The client takes more, or with a negative number less.
-    pub(super) fn change(&mut self, by: i64) -> Result<(), WindowBroken> {
+    /// The peer takes more, or with a negative number less.
+    ///
+    /// # Errors
+    /// If the window becomes larger than any may be.
+    pub fn change(&mut self, by: i64) -> Result<(), WindowBroken> {
         let changed = self.0 + by;
         if changed > WINDOW_MAX {
             return Err(WindowBroken);
@@ -38,33 +47,38 @@ impl OutputWindow {
     }
 }
 
-/// Bytes that the client may send. What was consumed is given back in large steps.
+/// Bytes that the peer may send. What was consumed is given back in large steps.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct InputWindow {
+pub struct InputWindow {
     open: u32,
-    /// Bytes that were consumed, which the client was not told yet.
+    /// Bytes that were consumed, which the peer was not told yet.
     owed: u32,
 }
 
 impl InputWindow {
-    pub(super) fn of(bytes: u32) -> Self {
+    /// A window of so many bytes.
+    #[must_use]
+    pub fn of(bytes: u32) -> Self {
         Self { open: bytes, owed: 0 }
     }
 
     /// So many bytes came.
-    pub(super) fn take(&mut self, bytes: u32) -> Result<(), WindowBroken> {
+    ///
+    /// # Errors
+    /// If they are more than it allows.
+    pub fn take(&mut self, bytes: u32) -> Result<(), WindowBroken> {
         self.open = self.open.checked_sub(bytes).ok_or(WindowBroken)?;
         Ok(())
     }
 
     /// So many bytes were consumed.
-    pub(super) fn give_back(&mut self, bytes: usize) {
+    pub fn give_back(&mut self, bytes: usize) {
         self.owed = self.owed.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
     }
 
-    /// The step by which the window has to be opened, if it is half of the whole: a client that still has more than
+    /// The step by which the window has to be opened, if it is half of the whole: a peer that still has more than
     /// that does not wait.
-    pub(super) fn take_due(&mut self, whole: u32) -> Option<u32> {
+    pub fn take_due(&mut self, whole: u32) -> Option<u32> {
         if self.owed < whole / 2 {
             return None;
         }
