@@ -65,5 +65,5 @@ audit() {
     sed -n '/"summary"/,/"median"/s/.*"median": \([0-9.]*\).*/\1/p' load.json | head -1
     return
   fi
-  nsenter --net="$HOME_NETWORK" "$PROGRAM" tune audit --json --seconds 0.8 --for "$LOAD" --pid "$server"
+  nsenter --net="$HOME_NETWORK" "$PROGRAM" tune audit --json --seconds 1 --for "$LOAD" --pid "$server"
 }
