@@ -22,8 +22,8 @@ impl Runner {
         self.mail.join_cluster();
     }
 
-    /// The leases that this scheduler wants: of the modules of its processes that run on one server at a time, and of the
-    /// names of pages' processes.
+    /// The leases that this scheduler wants: of the modules of its processes that run on one server at a time, and of
+    /// the names of pages' processes.
     pub fn leases(&self) -> impl Iterator<Item = &str> {
         self.background.leases().chain(self.mail.leases())
     }
