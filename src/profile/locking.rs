@@ -10,6 +10,7 @@ use ::profile::limits::COUNTED_THREADS;
 use ::profile::{
     LockFunctions, Met, Scope, States, SymbolNames, TraceEvent, Tracing, WaitRecording,
     is_of_looking, kind_of_flags, lock_of, lock_table, lock_taken_at, takes_lock, wait_rows,
+    waits_of_tasks,
 };
 
 use super::Profile;
@@ -107,8 +108,8 @@ pub(super) fn locks(scope: Scope, asked: &Profile) -> Result<Told, Failure> {
     all.extend(stood_before_locks(&stood, &names, seconds));
     all.retain(|met| !is_of_looking(&met.frames));
     remarks.extend(stood.remarks(&names));
-    let lost = waited.lost + spun.map_or(0, |pairs| pairs.lost);
-    note_lost(lost, &mut remarks);
+    remarks.extend(waits_of_tasks(&all));
+    note_lost(waited.lost + spun.map_or(0, |pairs| pairs.lost), &mut remarks);
     if all.iter().all(|met| met.waits.count == 0) {
         remarks.push("no thread has waited for a lock".to_owned());
     }

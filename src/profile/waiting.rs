@@ -4,7 +4,7 @@
 
 use ::profile::{
     CountUnit, Disks, Frame, LockFunctions, Met, Mode, Scope, Stack, SymbolNames, WaitRecording,
-    idle_in_words, is_idle, wait_of, wait_rows, wait_table,
+    idle_in_words, is_idle, wait_of, wait_rows, wait_table, waits_of_tasks,
 };
 
 use super::Profile;
@@ -56,6 +56,7 @@ pub(super) fn waits(scope: Scope, asked: &Profile) -> Result<Told, Failure> {
         all.push(met);
     }
     remarks.extend(stood.remarks(&names));
+    remarks.extend(waits_of_tasks(&all));
     remarks.extend(idle_in_words(idle, IDLE));
     remarks.extend(Disks::read().lines_since(&disks, seconds));
     note_lost(waited.lost, &mut remarks);

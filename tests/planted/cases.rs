@@ -211,12 +211,12 @@ pub(crate) const OF_CPUS: &[Case] = &[
     case(
         "affinity",
         &["app.affinity", "app.workers"],
-        "[ -n \"${CLEAN:-}\" ] && cpus=0-1; begin $SERVER compute 2000 threads=8; load -c 16; audit",
+        "cpus=0$(without -1); begin $SERVER compute 2000 threads=8; load -c 16; audit",
     ),
     case(
         "workers of a master",
         &["app.workers", "app.affinity"],
-        "[ -n \"${CLEAN:-}\" ] && cpus=0-1; begin $SERVER compute 2000 processes=4; load -c 16; audit",
+        "cpus=0$(without -1); begin $SERVER compute 2000 processes=4; load -c 16; audit",
     )
     .latency(),
 ];
@@ -248,11 +248,11 @@ pub(crate) const OF_PROGRAMS: &[Case] = &[
     case(
         "full disk",
         &["app.disk-full"],
-        "mkdir full; mount -t tmpfs -o size=64k planted full; later umount full
+        "mkdir full; mount -t tmpfs -o size=$(with 64k)$(without 1g) planted full; later umount full
          plant head -c 100000 /dev/zero > full/x 2> /dev/null
          begin $SERVER log 20 log=full/log; load -c 16; audit; kill -9 $server",
     ),
-    case("lock", &["app.lock"], "cpus=0-1; begin $SERVER $(with lock 2000) $([ -n \"${CLEAN:-}\" ] && echo compute 2000) threads=4; load -c 16; audit"),
+    case("lock", &["app.lock"], "cpus=0-1; begin $SERVER $(with lock 2000) $(without compute 2000) threads=4; load -c 16; audit"),
     case("page faults", &["app.faults"], "begin $SERVER $(with fault 1000); load -c 16; audit"),
     case("programs", &["app.children"], "begin $SERVER $(with start 0); load -c 16; audit"),
     case("leak", &["app.leak", "app.faults"], "begin $SERVER $(with leak 20); load -c 4; audit"),
@@ -284,7 +284,7 @@ while os.read(f, 5000): time.sleep(0.05 * len(sys.argv[1:]))' $(with slow)
     case(
         "lock of a file",
         &["app.lock"],
-        "cpus=0-1; loads=0-1; begin $SERVER $(with lock-file 2000) processes=4; load -c 16; audit",
+        "cpus=0-1; loads=0-1; begin $SERVER $(with lock-file 2000) $(without compute 2000) processes=4; load -c 16; audit",
     ),
     case(
         "lock of the address space",
@@ -293,7 +293,7 @@ while os.read(f, 5000): time.sleep(0.05 * len(sys.argv[1:]))' $(with slow)
     ),
     case(
         "writes that wait for the disk",
-        &["app.disk"],
+        &["app.disk", "app.calls"],
         "begin $SERVER $(with sync 0); load -c 8; audit",
     )
     .latency(),

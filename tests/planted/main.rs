@@ -91,7 +91,7 @@ fn ticks() -> (u64, u64) {
 }
 
 /// How long the host is looked at, to see whether it is quiet.
-const LOOK: Duration = Duration::from_millis(300);
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Share of the CPUs that other programs may use.
 const QUIET: f64 = 0.2;

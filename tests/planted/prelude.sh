@@ -42,6 +42,9 @@ plant() { [ -n "${CLEAN:-}" ] || "$@"; }
 # with WORD ...: the cause, as words of a command
 with() { [ -n "${CLEAN:-}" ] || echo "$@"; }
 
+# without WORD ...: words of a command of the healthy server
+without() { [ -z "${CLEAN:-}" ] || echo "$@"; }
+
 beside() {
   "$@" > beside.log 2>&1 &
   pids="$pids $!"

@@ -122,7 +122,7 @@ pub(crate) const WORTH_RATE: f64 = 1.0;
 /// The same of errors that programs also have when nothing is wrong: they look for a file at several places, or read
 /// and accept until nothing is left.
 pub(crate) const USUAL: [(Errno, f64, f64); 2] =
-    [(Errno::ENOENT, 0.05, 500.0), (Errno::EAGAIN, 0.6, 500.0)];
+    [(Errno::ENOENT, 0.05, 500.0), (Errno::EAGAIN, 0.8, 500.0)];
 
 /// Calls that do not fail and cost: their names, how often a second and which part of a thread's time in percent from
 /// which they are worth a line, and the cause.
@@ -135,14 +135,14 @@ pub(crate) const USES: [(&[&str], f64, f64, &str); 12] = [
     ),
     (
         &["sched_yield"],
-        1_000.0,
-        1.0,
+        5_000.0,
+        3.0,
         "threads give up the CPU and try again at once: a lock that spins",
     ),
     (
         &["nanosleep", "clock_nanosleep"],
         500.0,
-        5.0,
+        20.0,
         "threads sleep by the clock for short times, and look again: they could wait for the event",
     ),
     (

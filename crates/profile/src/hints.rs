@@ -58,10 +58,12 @@ const SIGNS: [(&str, &str); 25] = [
 const USUAL_SIGNS: [(&str, &str, f64); 2] =
     [("bbr_main", "stack.cc", 5.0), ("veth_xmit", "stack.docker", 5.0)];
 
-/// Work that costs, and the begins of names of functions that do it: in the program or a library.
-const WORK: [(&str, &[&str]); 17] = [
+/// Work that costs, the percent from which it is worth a line, and the begins of names of functions that do it: in the
+/// program, a library or the kernel.
+const WORK: [(&str, f64, &[&str]); 22] = [
     (
         "compression. A lower level (gzip_comp_level 1 to 4), or files that are compressed once, cost less",
+        LEAST_WORK,
         &[
             "deflate",
             "longest_match",
@@ -79,6 +81,7 @@ const WORK: [(&str, &[&str]); 17] = [
     ),
     (
         "TLS handshakes. Kept connections and resumed sessions have none",
+        LEAST_WORK,
         &[
             "SSL_do_handshake",
             "SSL_accept",
@@ -97,6 +100,7 @@ const WORK: [(&str, &[&str]); 17] = [
     (
         "garbage collection. Fewer objects for each request, or a larger heap (GOGC, GOMEMLIMIT, -Xmx, \
          --max-semi-space-size, gc.set_threshold), cost less",
+        LEAST_WORK,
         &[
             "runtime.gcDrain",
             "runtime.gcBgMark",
@@ -132,6 +136,7 @@ const WORK: [(&str, &[&str]); 17] = [
     ),
     (
         "regular expressions. One that tries many ways, or hundreds of them in turn, costs more than a search",
+        LEAST_WORK,
         &[
             "pcre2_match",
             "pcre_exec",
@@ -148,6 +153,7 @@ const WORK: [(&str, &[&str]); 17] = [
     ),
     (
         "hashes of passwords, which are slow on purpose. In an event loop they stop all other requests",
+        LEAST_WORK,
         &[
             "PKCS5_PBKDF2",
             "kdf_pbkdf2",
@@ -170,15 +176,18 @@ const WORK: [(&str, &[&str]); 17] = [
     ),
     (
         "times in words. Without the variable TZ, the C library looks at /etc/localtime each time: TZ=:/etc/localtime",
+        LEAST_WORK,
         &["tzset_internal", "__tz_convert", "__tzset", "__tzfile_"],
     ),
     (
         "programs that are started. A process for each request costs a millisecond; one that stays does not",
+        LEAST_WORK,
         &["do_execve", "bprm_execve", "kernel_clone", "copy_process", "dup_mm"],
     ),
     (
         "page faults. Memory that is mapped and given back for each request costs more than memory that is kept \
          (malloc: M_MMAP_THRESHOLD, M_TRIM_THRESHOLD)",
+        LEAST_WORK,
         &[
             "do_anonymous_page",
             "clear_page",
@@ -190,15 +199,18 @@ const WORK: [(&str, &[&str]); 17] = [
     (
         "files that are looked up or opened again and again. Keep them open (open_file_cache of nginx), or what they \
          contain",
+        10.0,
         &["do_sys_openat2", "vfs_statx", "vfs_fstatat", "do_faccessat", "do_readlinkat"],
     ),
-    ("directories that are listed", &["iterate_dir"]),
+    ("directories that are listed", LEAST_WORK, &["iterate_dir"]),
     (
         "data that is forced to the disk. Several records together, or a helper thread, cost less",
+        LEAST_WORK,
         &["vfs_fsync_range", "ext4_sync_file", "xfs_file_fsync", "btrfs_sync_file"],
     ),
     (
         "checks of a debugging aid (address sanitizer, valgrind, an allocator that checks)",
+        LEAST_WORK,
         &[
             "__asan",
             "__tsan",
@@ -213,6 +225,7 @@ const WORK: [(&str, &[&str]); 17] = [
     ),
     (
         "a lock of the kernel that spins: velodrome profile --locks shows which",
+        LEAST_WORK,
         &[
             "native_queued_spin_lock_slowpath",
             "__pv_queued_spin_lock_slowpath",
@@ -221,19 +234,56 @@ const WORK: [(&str, &[&str]); 17] = [
     ),
     (
         "the lock of the address space, which all threads of a program share: mmap, munmap and page faults at once",
+        LEAST_WORK,
         &["rwsem_down_", "rwsem_spin_on_owner", "rwsem_optimistic_spin", "osq_lock"],
     ),
     (
         "sched_yield: a lock that gives up the CPU and tries again",
+        LEAST_WORK,
         &["do_sched_yield", "__x64_sys_sched_yield", "__do_sys_sched_yield"],
     ),
     (
         "rules that choose a routing table (ip rule), which each new connection walks",
+        LEAST_WORK,
         &["fib_rules_lookup", "fib4_rule_match", "fib6_rule_match"],
     ),
     (
         "samples of another profiler (perf record, a continuous profiler)",
+        LEAST_WORK,
         &["perf_swevent_hrtimer", "perf_event_overflow", "__perf_event_overflow"],
+    ),
+    (
+        "files that are read or written in the thread of an event loop, where all other requests wait for it",
+        10.0,
+        &["node::fs::"],
+    ),
+    (
+        "JSON. A streaming or faster library, smaller documents, or answers that are kept, cost less",
+        15.0,
+        &[
+            "v8::internal::JsonParser",
+            "v8::internal::JsonStringifier",
+            "encoding/json.",
+            "serde_json::",
+            "[_json.",
+            "_parse_object_unicode",
+            "encoder_listencode",
+        ],
+    ),
+    (
+        "lines of text that are formatted, mostly for a log. A lower log level, or a helper thread, costs less",
+        20.0,
+        &["__vfprintf_internal", "__printf_fp", "fmt.Fprintf", "log.(*Logger)", "log/slog."],
+    ),
+    (
+        "files of /proc, which the kernel computes anew for each read",
+        LEAST_WORK,
+        &["show_smap", "show_map_vma", "smaps_pte_range", "proc_pid_", "do_task_stat", "show_stat"],
+    ),
+    (
+        "random numbers that are asked of the kernel in small pieces: a generator of the program's own costs less",
+        LEAST_WORK,
+        &["get_random_bytes_user", "urandom_read_iter", "random_read_iter", "crng_make_state"],
     ),
 ];
 
@@ -253,10 +303,10 @@ pub fn hints(folded: &Folded) -> Vec<Hint> {
             found.push(Hint { function: sign.to_owned(), percent, cause: Cause::Check(check) });
         }
     }
-    for (work, signs) in WORK {
+    for (work, least, signs) in WORK {
         let is_sign = |frame: &Frame| signs.iter().any(|sign| frame.name.starts_with(sign));
         let percent = share(folded, is_sign) * 100.0 / total;
-        if percent >= LEAST_WORK
+        if percent >= least
             && let Some(function) = outermost(folded, is_sign)
         {
             found.push(Hint { function, percent, cause: Cause::Work(work) });

@@ -76,5 +76,5 @@ pub use table::{CountUnit, table};
 pub use threads::Scope;
 pub use timeline::Timeline;
 pub use trace::{Pairs, TraceEvent, Tracing};
-pub use wait_kind::{idle_in_words, is_idle, takes_lock, wait_in, wait_of};
+pub use wait_kind::{idle_in_words, is_idle, takes_lock, wait_in, wait_of, waits_of_tasks};
 pub use waits::{WaitRecording, Waited, Waits};

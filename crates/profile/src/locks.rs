@@ -169,10 +169,16 @@ fn place_in_kernel(own: &[Frame], stack: &[Frame]) -> String {
         .map_or(user.clone(), |taker| format!("{user}: {}", taker.name))
 }
 
-/// The rows as a table.
+/// Begins of names of calls in which a thread waits for events: mostly for work.
+const FOR_EVENTS: [&str; 5] = ["epoll_", "poll", "ppoll", "select", "accept"];
+
+/// The rows as a table; waits for events are the last ones, however long they are.
 #[must_use]
 pub fn wait_table(rows: &[WaitRow], most: usize) -> String {
-    table(rows, most, "for", ["waits"], |row| [row.waits.count.to_string()])
+    let is_event = |row: &WaitRow| FOR_EVENTS.iter().any(|begin| row.kind.starts_with(begin));
+    let mut rows = rows.to_vec();
+    rows.sort_by_key(is_event);
+    table(&rows, most, "for", ["waits"], |row| [row.waits.count.to_string()])
 }
 
 /// The rows as a table of locks: how often each was taken, and how often that had to wait.

@@ -115,6 +115,34 @@ pub fn is_idle(met: &Met, all_ns: f64) -> bool {
         && time_ns as f64 >= all_ns * IDLE_PART
 }
 
+/// Begins of names of functions in which the scheduler of a language waits, and how its own tasks are looked at.
+const SCHEDULERS: [(&str, &str); 3] = [
+    (
+        "runtime.notesleep",
+        "goroutines that wait are no threads: /debug/pprof/goroutine?debug=2 lists them, \
+         runtime.SetMutexProfileFraction and SetBlockProfileRate show their locks",
+    ),
+    (
+        "runtime.findRunnable",
+        "goroutines that wait are no threads: /debug/pprof/goroutine?debug=2 lists them, \
+         runtime.SetMutexProfileFraction and SetBlockProfileRate show their locks",
+    ),
+    (
+        "tokio::runtime::",
+        "tasks of tokio that wait are no threads: tokio-console and its dumps of tasks show them",
+    ),
+];
+
+/// What shows the waits of a language that runs its own tasks, if these are stacks of one.
+#[must_use]
+pub fn waits_of_tasks(waits: &[Met]) -> Option<String> {
+    let has = |begin: &str| {
+        let is_it = |frame: &Frame| frame.name.starts_with(begin);
+        waits.iter().any(|met| met.frames.iter().any(is_it))
+    };
+    SCHEDULERS.iter().find(|(begin, _)| has(begin)).map(|(_, how)| (*how).to_owned())
+}
+
 /// The waits of idle threads in words: `7 threads in futex (worker)`, at most so many places.
 #[must_use]
 pub fn idle_in_words(idle: Vec<Met>, most: usize) -> Option<String> {
@@ -153,6 +181,18 @@ mod tests {
         ] {
             assert_eq!(wait_of(&stack(text)), wanted, "{text}");
         }
+    }
+
+    #[test]
+    fn tasks_of_a_language_are_no_threads() {
+        let met = |text: &str| {
+            let frames = stack(text);
+            let (kind, own) = ("futex".to_owned(), frames.clone());
+            Met { kind, own, frames, tries: 0, waits: Waits { count: 1, time_ns: 1 } }
+        };
+        assert_eq!(waits_of_tasks(&[met("main;worker;pthread_cond_wait")]), None);
+        let told = waits_of_tasks(&[met("main;worker"), met("runtime.mcall;runtime.notesleep")]);
+        assert!(told.is_some_and(|told| told.starts_with("goroutines")));
     }
 
     #[test]

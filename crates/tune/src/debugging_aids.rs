@@ -19,7 +19,7 @@ type Aid = (&'static str, f64, f64);
 
 /// Begins of assignments in the environment.
 const VARIABLES: [Aid; 26] = [
-    ("MALLOC_PERTURB_=", 2.0, 30.0),
+    ("MALLOC_PERTURB_=", 2.0, 90.0),
     ("MALLOC_CHECK_=", 2.0, 40.0),
     ("MALLOC_TRACE=", 10.0, 80.0),
     ("MALLOC_ARENA_MAX=1", 1.0, 40.0),

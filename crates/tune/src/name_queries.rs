@@ -5,7 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::files::HostFiles;
-use crate::limits::DESCRIPTORS;
+use crate::limits::{DESCRIPTORS, THREADS};
+use crate::processes::Process;
 
 /// The path under which they are read.
 pub(crate) fn place(process: u32) -> String {
@@ -27,28 +28,83 @@ pub(crate) struct NameQueries {
 /// The port of name servers, as the kernel writes it.
 const PORT: &str = ":0035";
 
-impl NameQueries {
-    /// Notes one look at the UDP sockets of the network of a program, and of these programs.
+/// Sockets of one program to name servers from which questions are open: one may be kept for questions to come.
+const SEVERAL: usize = 3;
+
+/// The sockets to name servers of a program and its relatives, look by look.
+#[derive(Debug, Default)]
+pub(crate) struct NameLooks {
+    looks: Vec<Vec<Asking>>,
+}
+
+/// A socket that leads to a name server.
+#[derive(Clone, Debug)]
+struct Asking {
+    server: String,
+    inode: String,
+    /// Whether its program waits in poll(2), as C libraries do for an answer, or has several of them.
+    is_waiting: bool,
+}
+
+impl NameLooks {
+    /// Notes one look at the UDP sockets of the network of these programs.
     pub(crate) fn look(&mut self, files: &HostFiles, members: &BTreeSet<u32>) {
         let Some(first) = members.first() else { return };
-        self.looks += 1;
-        let mut asking: Vec<(String, String)> = Vec::new();
+        let mut known: BTreeMap<String, String> = BTreeMap::new();
         for list in ["udp", "udp6"] {
             let text = files.text(&format!("/proc/{first}/net/{list}")).unwrap_or_default();
-            asking.extend(text.lines().filter_map(asked));
+            known.extend(text.lines().filter_map(asked));
         }
-        if asking.is_empty() {
-            return;
+        let mut all = Vec::new();
+        for process in members.iter().filter(|_| !known.is_empty()) {
+            let own: Vec<String> = sockets(files, *process)
+                .into_iter()
+                .filter(|inode| known.contains_key(inode))
+                .collect();
+            let is_waiting =
+                own.len() >= SEVERAL || (!own.is_empty() && is_polling(files, *process));
+            let asking = |inode: String| {
+                let server = known.get(&inode).cloned().unwrap_or_default();
+                Asking { server, inode, is_waiting }
+            };
+            all.extend(own.into_iter().map(asking));
         }
-        let own = sockets(files, members);
-        asking.retain(|(_, inode)| own.contains(inode));
-        self.open += u32::from(!asking.is_empty());
-        self.all += asking.len() as u32;
-        for (server, _) in asking {
-            *self.servers.entry(server).or_default() += 1;
-        }
+        self.looks.push(all);
     }
 
+    /// The questions that were open. A socket that was there at each look, and for which nobody waits, has none.
+    pub(crate) fn queries(&self) -> NameQueries {
+        let mut times: BTreeMap<&str, usize> = BTreeMap::new();
+        self.looks.iter().flatten().for_each(|one| *times.entry(&one.inode).or_default() += 1);
+        let is_open = |one: &&Asking| {
+            one.is_waiting || times.get(&*one.inode).is_some_and(|times| *times < self.looks.len())
+        };
+        let mut found = NameQueries { looks: self.looks.len() as u32, ..NameQueries::default() };
+        for look in &self.looks {
+            let open: Vec<&Asking> = look.iter().filter(is_open).collect();
+            found.open += u32::from(!open.is_empty());
+            found.all += open.len() as u32;
+            for one in open {
+                *found.servers.entry(one.server.clone()).or_default() += 1;
+            }
+        }
+        found
+    }
+}
+
+/// The numbers of `poll` and `ppoll`: x86-64, others.
+const POLLS: [&str; 3] = ["7", "271", "73"];
+
+/// Whether a thread of a program sleeps in poll(2).
+fn is_polling(files: &HostFiles, process: u32) -> bool {
+    let mut threads = Process::threads(files, process).into_iter().take(THREADS);
+    threads.any(|thread| {
+        let call = files.text(&format!("/proc/{process}/task/{thread}/syscall"));
+        call.is_some_and(|call| POLLS.contains(&call.split(' ').next().unwrap_or_default()))
+    })
+}
+
+impl NameQueries {
     pub(crate) fn text(&self) -> String {
         let servers = self.servers.iter().map(|(server, count)| format!("{server} {count}\n"));
         format!("{} {} {}\n{}", self.looks, self.open, self.all, servers.collect::<String>())
@@ -69,11 +125,11 @@ impl NameQueries {
     }
 }
 
-/// The name server and the inode of a line of `/proc/net/udp`, if the socket asks one.
+/// The inode of a line of `/proc/net/udp` and the name server, if the socket leads to one.
 fn asked(line: &str) -> Option<(String, String)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let server = words.get(2)?.strip_suffix(PORT)?;
-    Some((address(server)?, (*words.get(9)?).to_owned()))
+    Some(((*words.get(9)?).to_owned(), address(server)?))
 }
 
 /// An address that the kernel writes as hexadecimal words in the order of the machine's bytes.
@@ -92,18 +148,14 @@ fn address(text: &str) -> Option<String> {
     }
 }
 
-/// The inodes of the sockets among the first descriptors of each program.
-fn sockets(files: &HostFiles, members: &BTreeSet<u32>) -> BTreeSet<String> {
-    let mut all = BTreeSet::new();
-    for process in members {
-        let place = format!("/proc/{process}/fd");
-        for name in files.names(&place).iter().take(DESCRIPTORS) {
-            let to = files.link(&format!("{place}/{name}")).unwrap_or_default();
-            let inode = to.strip_prefix("socket:[").and_then(|rest| rest.strip_suffix(']'));
-            all.extend(inode.map(str::to_owned));
-        }
-    }
-    all
+/// The inodes of the sockets among the first descriptors of a program.
+fn sockets(files: &HostFiles, process: u32) -> Vec<String> {
+    let place = format!("/proc/{process}/fd");
+    let inode = |name: &String| {
+        let to = files.link(&format!("{place}/{name}"))?;
+        Some(to.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned())
+    };
+    files.names(&place).iter().take(DESCRIPTORS).filter_map(inode).collect()
 }
 
 #[cfg(test)]
@@ -122,17 +174,34 @@ mod tests {
     }
 
     #[test]
-    fn an_open_question_is_seen_and_only_of_the_program() {
+    fn open_questions_are_told_from_a_socket_that_is_kept() {
+        let one = |inode: &str, is_waiting| Asking {
+            server: "10.0.0.2".to_owned(),
+            inode: inode.to_owned(),
+            is_waiting,
+        };
+        let open = |looks: Vec<Vec<Asking>>| {
+            let queries = NameLooks { looks }.queries();
+            (queries.looks, queries.open, queries.all)
+        };
+        let kept = || one("1", false);
+        assert_eq!(open(vec![vec![kept()], vec![kept()]]), (2, 0, 0));
+        assert_eq!(open(vec![vec![kept()], vec![kept(), one("2", false)]]), (2, 1, 1));
+        assert_eq!(open(vec![vec![one("1", true)], vec![one("1", true)]]), (2, 2, 2));
+    }
+
+    #[test]
+    fn sockets_to_name_servers_are_seen_and_only_of_the_program() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.connect("127.0.0.53:53").unwrap();
         let files = HostFiles::below(Path::new("/"));
-        let mut seen = NameQueries::default();
-        seen.look(&files, &BTreeSet::from([std::process::id()]));
-        assert_eq!((seen.looks, seen.open), (1, 1), "{seen:?}");
-        assert!(seen.servers.contains_key("127.0.0.53"), "{seen:?}");
+        let mut looks = NameLooks::default();
+        looks.look(&files, &BTreeSet::from([std::process::id()]));
         // The parent of this test does not have its socket.
-        let mut other = NameQueries::default();
-        other.look(&files, &BTreeSet::from([std::os::unix::process::parent_id()]));
-        assert_eq!((other.looks, other.open), (1, 0), "{other:?}");
+        looks.look(&files, &BTreeSet::from([std::os::unix::process::parent_id()]));
+        let servers = |look: &Vec<Asking>| look.iter().map(|one| one.server.clone()).collect();
+        let seen: Vec<Vec<String>> = looks.looks.iter().map(servers).collect();
+        assert!(seen[0].contains(&"127.0.0.53".to_owned()), "{seen:?}");
+        assert!(!seen[1].contains(&"127.0.0.53".to_owned()), "{seen:?}");
     }
 }

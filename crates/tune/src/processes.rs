@@ -88,6 +88,8 @@ pub(crate) struct ProcessStat {
     pub(crate) faults: u64,
     /// The nice value.
     pub(crate) nice: i64,
+    /// When it was started, in clock ticks since the start of the host.
+    pub(crate) started: u64,
     /// The CPU on which it last ran.
     pub(crate) cpu: usize,
     /// The scheduling policy.
@@ -108,6 +110,7 @@ impl ProcessStat {
             ticks_of_children: number(13).unwrap_or(0) + number(14).unwrap_or(0),
             faults: number(7).unwrap_or(0),
             nice: fields.get(16).and_then(|word| word.parse().ok()).unwrap_or(0),
+            started: number(19).unwrap_or(0),
             cpu: number(36).unwrap_or(0) as usize,
             policy: number(38).unwrap_or(0),
         })

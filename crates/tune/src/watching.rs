@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::files::HostFiles;
 use crate::limits::{LOOKS, LOOKS_AT_NAMES, LOOKS_LEAST, LOOKS_OF_THREADS};
-use crate::name_queries::NameQueries;
+use crate::name_queries::{NameLooks, NameQueries};
 use crate::processes::ProcessStat;
 
 /// The path under which the sums are read.
@@ -232,11 +232,11 @@ pub(crate) fn watch(
     let threads: Vec<(u32, u32)> = threads.iter().copied().take(LOOKS_OF_THREADS).collect();
     let looks = (LOOKS_OF_THREADS / threads.len().max(1)).clamp(LOOKS_LEAST, LOOKS);
     let mut all: BTreeMap<u32, Watched> = BTreeMap::new();
-    let mut queries = NameQueries::default();
+    let mut names = NameLooks::default();
     for look in 0..looks {
         sleep(time / looks as u32);
         if look % looks.div_ceil(LOOKS_AT_NAMES) == 0 {
-            queries.look(&files, members);
+            names.look(&files, members);
         }
         for (process, thread) in &threads {
             let watched = all.entry(*thread).or_default();
@@ -245,7 +245,7 @@ pub(crate) fn watch(
         }
     }
     let lines = all.iter().map(|(thread, watched)| watched.line(*thread) + "\n").collect();
-    (lines, queries)
+    (lines, names.queries())
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ use crate::host::HostReading;
 use crate::processes::Process;
 use crate::watching::{FILE_LOCK, MEMORY_LOCK, Watched};
 
+use super::waiting::waits_inside;
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "app.lock",
@@ -110,8 +112,9 @@ fn lock(host: &HostReading) -> Option<(Lock, BTreeMap<u32, Watched>)> {
                 continue;
             };
             // FUTEX_WAIT, with or without FUTEX_PRIVATE_FLAG: C libraries wait for condition variables with
-            // FUTEX_WAIT_BITSET.
-            let is_mutex = matches!(operation, "0" | "80");
+            // FUTEX_WAIT_BITSET, but also for locks of readers and writers. A thread that waits for requests itself
+            // belongs to no pool that waits for a condition.
+            let is_mutex = matches!(operation, "0" | "80") || is_serving(watched);
             let is_global =
                 || is_interpreter(host, watched.process) && woken(host, *thread) > OFTEN;
             if !(is_mutex || is_global()) {
@@ -326,9 +329,11 @@ fn slept(host: &HostReading) -> Finding {
     let all = host.watched();
     let unread = |one: &crate::tcp::TcpSocket| one.number("received_queue") > 0;
     let is_asked = host.now.sockets.iter().flatten().any(unread);
+    let is_waited_for = waits_inside(host);
     let is_alone =
         |one: &Watched| all.values().filter(|other| other.process == one.process).count() == 1;
     waits(host, "sleep by the clock", "no thread that serves was seen asleep", |one| {
-        if is_serving(one) || (is_asked && is_alone(one)) { one.seen_in("sleep") } else { 0 }
+        let serves = is_serving(one) || is_waited_for || (is_asked && is_alone(one));
+        if serves { one.seen_in("sleep") } else { 0 }
     })
 }

@@ -96,7 +96,8 @@ fn mappings(host: &HostReading) -> Finding {
     let Some(seconds) = host.seconds else { return Finding::good(text) };
     let rate = count.saturating_sub(before) as f64 / seconds;
     let left = (most.saturating_sub(count)) as f64 / rate.max(f64::MIN_POSITIVE);
-    match rate > 10.0 && left < 3600.0 {
+    // A heap that grows at the start of a program has some hundred.
+    match rate > 10.0 && left < 3600.0 && share > 0.05 {
         true => Finding::scaled(
             format!("{text}: the limit is met in {left:.0} s"),
             Percent::between(5.0, 60.0),
@@ -139,6 +140,18 @@ fn faults(host: &HostReading) -> Finding {
 const GROWN: f64 = 1024.0;
 const SOON: f64 = 30.0;
 
+/// Seconds until memory is used up from which it is told in any case, and the age of a program that is still young.
+const SHORT: f64 = 600.0;
+const YOUNG: f64 = 60.0;
+
+/// The seconds since the server was started; `None` if it is not known.
+fn age(host: &HostReading) -> Option<f64> {
+    let up = host.text("/proc/uptime")?;
+    let up: f64 = up.split(' ').next()?.parse().ok()?;
+    let started = host.now.programs.get(&host.process?)?.started;
+    Some(up - started as f64 / 100.0)
+}
+
 fn leak(host: &HostReading) -> Finding {
     if host.process.is_none() {
         return Finding::unknown(super::NO_PROCESS);
@@ -148,12 +161,17 @@ fn leak(host: &HostReading) -> Finding {
     };
     let rate = now.saturating_sub(before) as f64 / host.seconds.unwrap_or(1.0);
     let text = format!("{} MiB, {:.1} MiB more each second", now >> 10, rate / 1024.0);
-    if rate < GROWN || rate * SOON < now as f64 {
+    if rate < GROWN {
         return Finding::good(text);
     }
     let lines =
         crate::lines::named(&host.text("/proc/meminfo").unwrap_or_default().replace(" kB", ""));
     let left = lines.get("MemAvailable").map(|free| *free as f64 / rate);
+    // A server that has just been started fills its heap and caches.
+    let is_steady = age(host).is_none_or(|age| age > YOUNG) && rate * SOON >= now as f64;
+    if !is_steady && left.is_none_or(|left| left > SHORT) {
+        return Finding::good(text);
+    }
     match left {
         Some(left) => {
             let text = format!("{text}: what is free is used up in {left:.0} s");

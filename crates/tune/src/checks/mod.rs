@@ -21,6 +21,7 @@ mod scheduling;
 mod sockets;
 mod stack;
 mod transport;
+mod waiting;
 
 use crate::check::Check;
 
@@ -28,7 +29,7 @@ use crate::check::Check;
 const NO_PROCESS: &str = "needs --pid";
 
 /// All checks.
-pub const ALL: [&[Check]; 21] = [
+pub const ALL: [&[Check]; 22] = [
     process::CHECKS,
     scheduling::CHECKS,
     asleep::CHECKS,
@@ -37,6 +38,7 @@ pub const ALL: [&[Check]; 21] = [
     growth::CHECKS,
     connections::CHECKS,
     peers::CHECKS,
+    waiting::CHECKS,
     cpu::CHECKS,
     memory::CHECKS,
     network::CHECKS,

@@ -9,6 +9,7 @@ use crate::name_queries::{self, NameQueries};
 use crate::tcp::{Side, TcpSocket};
 
 use super::asleep::{uncalled, woken};
+use super::waiting::idle_share;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -90,12 +91,6 @@ fn questions(host: &HostReading) -> Finding {
         return Finding::good(text);
     }
     Finding::measured(text, Percent::between(share * 0.4 * idle_share(host), share))
-}
-
-/// The share of the CPU time that the server could use and did not.
-fn idle_share(host: &HostReading) -> f64 {
-    let (Ok(wait), Some(seconds)) = (CpuWait::of(host), host.seconds) else { return 1.0 };
-    1.0 - (wait.run / seconds / wait.cpus.len().max(1) as f64).min(1.0)
 }
 
 /// Attempts per second from which they cost, and seconds of CPU time for each: a socket, two calls and two packets.

@@ -37,6 +37,15 @@ pub(super) fn of_peers() -> Vec<Cause> {
             },
             happens: nothing,
         },
+        Cause {
+            check: "app.waiting",
+            load: Latency,
+            plant: |fake| {
+                let waits = "data_received=9 last_received_ms=12 last_sent_ms=40";
+                fake.connections(&format!("accepted 1 80 10.0.0.2/9 {waits}\n"));
+            },
+            happens: nothing,
+        },
         seen("app.unclosed", Connections, |fake| {
             let line = |port| format!("accepted 8 80 10.0.0.2/{port}\n");
             fake.connections(&(0..90).map(line).collect::<String>());

@@ -1,0 +1,92 @@
+//! Requests that wait inside the server while it does nothing.
+
+use crate::check::{Check, Gain, Risk};
+use crate::cpu_wait::CpuWait;
+use crate::finding::{Finding, Percent};
+use crate::host::HostReading;
+use crate::tcp::{Side, TcpSocket};
+
+pub(super) const CHECKS: &[Check] = &[Check {
+    id: "app.waiting",
+    title: "requests that wait inside the server",
+    gain: Gain::of(20.0, 40.0, 5.0, 0.0),
+    expected: "a part of the time for which they wait",
+    risk: Risk::Process,
+    lost: "nothing; it takes a change of the program",
+    why: "The server has read a request and does not answer, although it hardly uses a CPU: it waits for a timer, \
+              a lock of its language (Go, async Rust), a pool, or another program.",
+    fix: "`velodrome profile --pid PID --off-cpu` shows for what its threads wait; for goroutines \
+              `/debug/pprof/goroutine?debug=2`, for tasks of tokio its console.",
+    source: "struct tcp_info, tcpi_last_data_sent and tcpi_last_data_recv",
+    judge: unanswered,
+}];
+
+/// The share of the CPU time that the server could use and did not.
+pub(super) fn idle_share(host: &HostReading) -> f64 {
+    let (Ok(wait), Some(seconds)) = (CpuWait::of(host), host.seconds) else { return 1.0 };
+    1.0 - (wait.run / seconds / wait.cpus.len().max(1) as f64).min(1.0)
+}
+
+/// Milliseconds for which a request waits: from which it counts, and beyond which it waits on purpose (long polling).
+const WAITS_MS: (u64, u64) = (4, 5_000);
+
+/// Share of the connections that have to wait, and share of the CPUs that has to be idle.
+const MANY: f64 = 0.3;
+const IDLE: f64 = 0.7;
+
+/// Connections that say something at one look.
+const CONNECTIONS: usize = 8;
+
+/// Requests of a connection from which their number and that of answers say something.
+const ENOUGH: u64 = 5;
+
+/// Whether requests wait inside the server while it does nothing.
+pub(super) fn waits_inside(host: &HostReading) -> bool {
+    matches!(unanswered(host), Finding::Costs(..))
+}
+
+fn unanswered(host: &HostReading) -> Finding {
+    let (Some(before), Some(now)) = (&host.before.sockets, &host.now.sockets) else {
+        return match host.process {
+            None => Finding::unknown(super::NO_PROCESS),
+            Some(_) => Finding::unknown("needs two readings of its sockets"),
+        };
+    };
+    // The last that it received came after the last that it sent, and has been read. Within one tick of the kernel's
+    // clock it is a request more than answers, where each of them is a segment.
+    let waits = |one: &&TcpSocket| {
+        let (received, sent) = (one.number("last_received_ms"), one.number("last_sent_ms"));
+        let (requests, answers) = (one.number("data_received"), one.number("data_sent"));
+        (received < sent || (received == sent && requests > ENOUGH && requests == answers + 1))
+            && (WAITS_MS.0..WAITS_MS.1).contains(&received)
+            && one.number("received_queue") == 0
+            && requests > 0
+    };
+    let counts = |all: &'_ [TcpSocket]| -> (usize, usize) {
+        let open = all.iter().filter(|one| one.side == Side::Accepted && one.state == 1);
+        (open.clone().filter(waits).count(), open.count())
+    };
+    let ((earlier, all_earlier), (later, all_later)) = (counts(before), counts(now));
+    let share = (earlier + later) as f64 / (all_earlier + all_later).max(1) as f64;
+    let moved = |name: &str| {
+        let sum = |all: &[TcpSocket]| -> u64 {
+            all.iter().filter(|one| one.side == Side::Accepted).map(|one| one.number(name)).sum()
+        };
+        sum(now).saturating_sub(sum(before))
+    };
+    // Clients that only tell something wait for no answer.
+    let answers = moved("data_sent") * 2 >= moved("data_received");
+    let idle = idle_share(host);
+    let text = format!(
+        "{later} of {all_later} connections wait for an answer to what was read {} ms ago or more; its CPUs were \
+         idle for {:.0} % of the time",
+        WAITS_MS.0,
+        idle * 100.0
+    );
+    // One look may be a coincidence, unless there are many connections.
+    let is_seen = later > 0 && (earlier > 0 || (later >= CONNECTIONS && later * 2 >= all_later));
+    if !is_seen || share < MANY || idle < IDLE || !answers {
+        return Finding::good(text);
+    }
+    Finding::scaled(text, Percent::between(share * 10.0, share * 60.0))
+}
