@@ -145,7 +145,7 @@ fn bodies_of_many_streams_hold_a_bounded_memory() {
     let mut attacker = target.client().unwrap();
     // As much as the window of the connection allows at once, to requests that collect it and never end.
     play(&mut attacker, "repeat 100 request next open POST /echo\nwait ping");
-    let streams = (1..64).step_by(2);
+    let streams = (1..48).step_by(2);
     let lines: Vec<String> =
         streams.map(|stream| format!("data {stream} | {{repeat 16000 a}}")).collect();
     play(&mut attacker, &lines.join("\n"));

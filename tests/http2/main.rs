@@ -8,6 +8,7 @@
 mod attacks;
 mod browser;
 mod clients;
+mod combinations;
 mod deadlines;
 mod early_hints;
 mod features;
@@ -23,5 +24,6 @@ mod requirements;
 mod server;
 mod site;
 mod smuggling;
+mod uploads;
 mod upstreams;
 mod websockets;

@@ -6,7 +6,7 @@ use conformance::h2::FrameClient;
 use crate::server::Server;
 use crate::site::{answer, plan, play, status, target};
 
-const TALK: &str = r#"
+pub(crate) const TALK: &str = r#"
 return function(request, response)
   local name = request.query.name or "nobody"
   return websocket {
@@ -29,7 +29,7 @@ fn site() -> Server {
 }
 
 /// The line that opens a WebSocket on a stream.
-fn opening(stream: u32, path: &str) -> String {
+pub(crate) fn opening(stream: u32, path: &str) -> String {
     let pseudo = ":method: CONNECT | :protocol: websocket | :scheme: http | :authority: {host}";
     format!(
         "headers {stream} | {pseudo} | :path: {path} | sec-websocket-version: 13\nwait answer {stream}"
@@ -37,7 +37,7 @@ fn opening(stream: u32, path: &str) -> String {
 }
 
 /// A masked frame of text (RFC 6455 section 5.2), as pieces of DATA.
-fn text(message: &str) -> String {
+pub(crate) fn text(message: &str) -> String {
     let masked: Vec<String> = message
         .bytes()
         .enumerate()
@@ -47,7 +47,7 @@ fn text(message: &str) -> String {
 }
 
 /// Waits until a text has come on a stream.
-fn hears(client: &mut FrameClient<'_>, stream: u32, expected: &str) {
+pub(crate) fn hears(client: &mut FrameClient<'_>, stream: u32, expected: &str) {
     crate::server::patience::until(expected, || {
         client.play("wait quiet").unwrap();
         let content = client.answer(stream)?.content();

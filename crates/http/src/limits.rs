@@ -44,16 +44,20 @@ pub const DRAIN_HEADER_DEADLINE: Duration = Duration::from_secs(2);
 pub const H2_STREAMS: usize = 100;
 /// 100 streams are begun in one run of a connection; the rest of its input waits for the next turn.
 pub const H2_STREAMS_BEGUN_PER_RUN: usize = 100;
-/// 50 of them if other connections want something in the same turn. Smaller steps cost more system calls: with 8 a
-/// third of the CPU time goes into sending.
-pub const H2_STREAMS_BEGUN_BESIDE_OTHERS: usize = 50;
+/// 32 of them if other connections want something in the same turn: the runtime lets no more run then. Smaller steps
+/// cost more system calls: with 8 a third of the CPU time goes into sending.
+pub const H2_STREAMS_BEGUN_BESIDE_OTHERS: usize = runtime::limits::STREAM_RUNS_BESIDE_OTHERS;
 /// 256 KiB that may be on the way to a stream or unread there; a client that sends more breaks the protocol, and its
 /// stream is reset.
 pub const H2_STREAM_WINDOW_BYTES: u32 = 256 * 1024;
-/// 512 KiB that may be on the way to all streams of a connection or unread there; a client that sends more breaks the
-/// protocol, and its connection ends. Bodies that were read and are collected count for their requests: each has the
-/// limit of its route, and all of them count as memory of the client's address.
-pub const H2_CONNECTION_WINDOW_BYTES: u32 = 512 * 1024;
+/// 384 KiB of content that may be on the way to all streams of a connection, unread there, or collected for requests
+/// that are not answered; a client that sends more breaks the protocol, and its connection ends. If bodies that are
+/// collected fill it, the oldest one may become whole beyond it, up to the limit of its route; then the next. With the
+/// heads of requests ([`H2_HEAD_BYTES`]) and what is lost to growing buffers, a connection holds at most 1 MiB and one
+/// body, whatever its client sends.
+pub const H2_CONNECTION_WINDOW_BYTES: u32 = 384 * 1024;
+/// 16 KiB that a stream whose turn it is not may send at once while bodies fill that; more waits for the next grant.
+pub const H2_GRANT_BYTES: usize = 16 * 1024;
 /// 384 KiB of memory for the heads of the open streams of a connection; further streams are refused meanwhile.
 pub const H2_HEAD_BYTES: usize = 384 * 1024;
 /// 16 KiB in a frame of a client, as without a setting; a longer one ends the connection.

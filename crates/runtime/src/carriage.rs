@@ -6,6 +6,7 @@
 use std::any::Any;
 
 use crate::close_reason::CloseReason;
+use crate::held_back::HeldBack;
 use crate::inbox::Inbox;
 use crate::outbox::{Outbox, Unit};
 use crate::output::Output;
@@ -56,6 +57,9 @@ pub(crate) struct Carriage {
     has_input_news: bool,
     /// Bytes that its process has consumed and its carrier has not asked for yet.
     consumed: usize,
+    /// Bytes of memory that its process keeps in its state.
+    kept: usize,
+    held_back: HeldBack,
     /// Output that its carrier has not taken.
     queue: Outbox,
     /// Its process adds no more output.
@@ -76,6 +80,8 @@ impl Carriage {
             input_stage: InputStage::Open,
             has_input_news: false,
             consumed: 0,
+            kept: 0,
+            held_back: HeldBack::default(),
             queue: Outbox::default(),
             is_finished: false,
             is_cold: false,
@@ -175,6 +181,21 @@ impl Carriage {
     /// Takes the count of consumed bytes.
     pub(crate) fn take_consumed(&mut self) -> usize {
         std::mem::take(&mut self.consumed)
+    }
+
+    /// The process keeps so many bytes of memory in its state.
+    pub(crate) fn note_kept(&mut self, bytes: usize) {
+        self.kept = bytes;
+    }
+
+    /// Bytes of memory that the process keeps in its state.
+    pub(crate) fn kept(&self) -> usize {
+        self.kept
+    }
+
+    /// How long its input was held back.
+    pub(crate) fn held_back(&mut self) -> &mut HeldBack {
+        &mut self.held_back
     }
 
     /// Moves queued output of the process here, without copying. Returns whether there was any.

@@ -6,8 +6,9 @@
 //! Never sends or receives, and never runs a process.
 
 mod carrying;
+mod shares;
+mod visits;
 
-use std::any::Any;
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 
@@ -18,6 +19,8 @@ use crate::slots::{ProcessId, Slots};
 use crate::stream::{Ending, StreamId};
 
 pub(crate) use carrying::Carrier;
+pub(crate) use shares::Wishes;
+use shares::{Share, SharedTurn};
 
 /// The place of a process's extra.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +84,8 @@ struct StreamList {
     ready: VecDeque<StreamId>,
     /// The carrier will be told.
     is_stirred: bool,
+    /// What the streams have had of the last turn in which others wanted something.
+    share: Share,
 }
 
 impl Extra {
@@ -127,8 +132,7 @@ pub(crate) struct Extras {
     /// Streams that are over, for the next ones.
     #[expect(clippy::vec_box, reason = "a box moves from an extra to this list, and back")]
     spare: Vec<Box<Stream>>,
-    /// Processes that have something to do in this turn, about.
-    active: usize,
+    turn: SharedTurn,
     /// The last process that became a carrier, and its extra: a handler that panics after that never gives it back.
     claimed: Option<(ProcessId, ProcessId)>,
 }
@@ -144,7 +148,7 @@ impl Extras {
             handed_bytes: 0,
             counted_handed: 0,
             spare: Vec::new(),
-            active: 0,
+            turn: SharedTurn::default(),
             claimed: None,
         }
     }
@@ -222,17 +226,6 @@ impl Extras {
         self.handed_bytes = self.handed_bytes + after - before;
     }
 
-    /// So many processes have something to do in this turn, about.
-    #[inline]
-    pub(crate) fn note_others(&mut self, active: usize) {
-        self.active = active;
-    }
-
-    /// Whether several processes have something to do in this turn.
-    pub(crate) fn has_others(&self) -> bool {
-        self.active > 1
-    }
-
     /// Whether the scheduler has nothing to do about streams.
     #[inline]
     pub(crate) fn is_quiet(&self) -> bool {
@@ -242,59 +235,6 @@ impl Extras {
 
 /// The scheduler's side.
 impl Extras {
-    /// The next stream without a process.
-    pub(crate) fn next_opened(&mut self) -> Option<StreamId> {
-        loop {
-            let id = self.opened.pop_front()?;
-            if self.is_opened(id) {
-                return Some(id);
-            }
-        }
-    }
-
-    /// Whether a stream has no process yet.
-    pub(crate) fn is_opened(&mut self, id: StreamId) -> bool {
-        self.stream(id).is_some_and(|stream| stream.carriage.stage() == Stage::Opened)
-    }
-
-    /// Takes that of which the process of a stream is made.
-    pub(crate) fn take_opening(&mut self, id: StreamId) -> Option<Box<dyn Any>> {
-        self.stream(id)?.carriage.take_opening()
-    }
-
-    /// A stream got its process. Returns the place of its extra.
-    pub(crate) fn begin(&mut self, id: StreamId, process: ProcessId) -> Option<ExtraIndex> {
-        self.stream(id)?.carriage.begin(process);
-        self.wake(id);
-        ExtraIndex::of(id.place())
-    }
-
-    /// A stream without a process will have none.
-    pub(crate) fn refuse(&mut self, id: StreamId, ending: Ending) {
-        if self.is_opened(id)
-            && let Some(index) = ExtraIndex::of(id.place())
-        {
-            self.end_stream(index, ending);
-        }
-    }
-
-    /// The processes of the streams that have to be visited.
-    pub(crate) fn next_awake(&mut self) -> Option<ProcessId> {
-        loop {
-            let id = self.awake.pop_front()?;
-            let Some(stream) = self.stream(id) else { continue };
-            stream.is_awake = false;
-            if let Stage::Lives(process) = stream.carriage.stage() {
-                return Some(process);
-            }
-        }
-    }
-
-    /// How many streams wait to be visited.
-    pub(crate) fn awake_count(&self) -> usize {
-        self.awake.len()
-    }
-
     /// The next carrier that has to be told.
     pub(crate) fn next_stirred(&mut self) -> Option<ProcessId> {
         self.stirred.pop_front()

@@ -16,6 +16,7 @@ pub mod diagnostic;
 mod extras;
 pub mod fan;
 mod group;
+mod held_back;
 pub mod helper;
 mod inbox;
 mod incoming;

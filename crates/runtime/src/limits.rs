@@ -99,16 +99,17 @@ pub const STREAMS_PER_PROCESS: usize = 1024;
 /// Streams that are over whose room (some 500 bytes) is kept for others. Consequence: the room of more is freed.
 pub const SPARE_STREAMS: usize = 128;
 
-/// Bytes of input that wait for the process of one stream, beside what the process itself keeps.
-///
-/// Consequence: further input is not accepted for the stream. A carrier grants its peer smaller windows.
+/// Bytes of input that wait for the process of one stream, beside what the process itself keeps. Consequence: further
+/// input is not accepted for the stream. A carrier grants its peer smaller windows.
 pub const STREAM_INPUT_BYTES: usize = 1024 * 1024;
 
-/// How often in one turn streams run and their carriers are told, before the rest waits for the next turn.
-///
-/// Consequence: an answer that takes more steps between a stream and its carrier takes more turns, so that other
-/// connections have theirs.
+/// How often in one turn streams run and their carriers are told. Consequence: an answer that takes more steps between
+/// a stream and its carrier takes more turns, so that other connections have theirs.
 pub const STREAM_ROUNDS: usize = 4;
+
+/// Runs of all streams of one carrier in a turn in which others want something. Consequence: the rest waits for the
+/// next turn, so that many streams of one connection delay others no more than a few connections would.
+pub const STREAM_RUNS_BESIDE_OTHERS: usize = 32;
 
 /// Bytes of its buffer that a fan keeps between turns.
 ///
@@ -345,9 +346,7 @@ pub const ALARMS_PER_TURN: usize = 1_000;
 /// 64 stale alarms are kept, plus as many as there are waiters. Beyond that they are searched for and dropped.
 pub const STALE_ALARMS: usize = 64;
 
-/// Slots that a walk sees in one turn.
-///
-/// Consequence: a walk over a larger table takes several turns, so that none of them is long.
+/// Slots that a walk sees in one turn. Consequence: a walk over a larger table takes several turns, none of them long.
 pub const SLOTS_WALKED_PER_TURN: usize = 1_024;
 
 /// For this long after a walk it is counted what each process uses.

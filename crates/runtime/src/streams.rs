@@ -12,6 +12,7 @@ use crate::limits::{STREAM_INPUT_BYTES, STREAMS_PER_PROCESS};
 use crate::output::Output;
 use crate::slots::ProcessId;
 
+pub use crate::held_back::InputHold;
 pub use crate::stream::{Ending, NotHanded, NotOpened, OutputEnd, StreamId, StreamOffer};
 
 /// The streams of the process that runs. See [`Service::on_carry`](crate::service::Service::on_carry).
@@ -105,6 +106,20 @@ impl<'a> Streams<'a> {
         self.carriage(stream).map_or(0, Carriage::take_consumed)
     }
 
+    /// Bytes of memory that the process of a stream keeps in its state, as
+    /// [`Service::held_bytes`](crate::service::Service::held_bytes) says.
+    pub fn kept(&mut self, stream: StreamId) -> usize {
+        self.carriage(stream).map_or(0, |carriage| carriage.kept())
+    }
+
+    /// From now on the peer may send input for a stream, or may not: its process learns for how long
+    /// ([`Context::held_back_ns`](crate::service::Context::held_back_ns)).
+    pub fn hold_input(&mut self, stream: StreamId, hold: InputHold, now_ns: u64) {
+        if let Some(carriage) = self.carriage(stream) {
+            carriage.held_back().set(hold, now_ns);
+        }
+    }
+
     /// The next stream that has something: output, consumed input, or its end. Each is named once until it has
     /// something new, or more is left after a [`take`](Self::take): so all get their turn.
     pub fn next_ready(&mut self) -> Option<StreamId> {
@@ -181,7 +196,7 @@ impl<'a> Streams<'a> {
     /// Whether other processes want something of this turn, too: then a carrier does no more than its share, and leaves
     /// the rest to the next turn ([`Next::Again`](crate::service::Next::Again)).
     pub fn have_rivals(&self) -> bool {
-        self.extras.has_others()
+        self.extras.has_others(self.carrier)
     }
 
     /// Gives back the memory of lists, if this process carries no stream now.

@@ -1,4 +1,4 @@
-//! The body of a request: whether it is taken, and where its bytes go.
+//! The body of a request: where its bytes go.
 //!
 //! Owns the limit of a body, how long it may take, and the pauses of an application that gets it in pieces: then its
 //! carrier reads nothing, so the sender is slowed down, and at most the rest of one receive is kept. Never interprets
@@ -9,75 +9,11 @@ use runtime::service::Context;
 use wire::http::head::Framing;
 use wire::http::status::Status;
 
-use super::{Exchange, State, Step};
-use crate::application::{Application, BodyPolicy, Intake};
-use crate::asked::{Asked, BodyRest, Way};
+use super::{BodyPlan, Exchange, State, Step};
+use crate::application::{Application, Intake};
+use crate::asked::{Asked, BodyRest};
 use crate::shared::Http;
 use crate::waiting::Urgency;
-
-/// The plan for a body that was announced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BodyPlan {
-    /// It is left unread; the answer comes at once.
-    Leave,
-    /// It is refused, because it is too large.
-    TooLarge,
-    /// It is kept until it is complete.
-    Collect {
-        /// Maximum number of bytes.
-        limit: u64,
-    },
-    /// The same, once the application lets it come.
-    Admit {
-        /// Maximum number of bytes.
-        limit: u64,
-    },
-    /// It goes to the application as it arrives.
-    HandOver {
-        /// Maximum number of bytes.
-        limit: u64,
-    },
-}
-
-impl BodyPlan {
-    /// The maximum number of bytes that are read.
-    pub(crate) fn limit(self) -> u64 {
-        match self {
-            Self::Leave | Self::TooLarge => 0,
-            Self::Collect { limit } | Self::Admit { limit } | Self::HandOver { limit } => limit,
-        }
-    }
-}
-
-impl<A: Application> Http<A> {
-    /// Decides what is done with the body that a head announces.
-    pub(crate) fn plan_body(
-        &mut self,
-        asked: &Asked<'_>,
-        context: &mut Context<'_, A::Message>,
-    ) -> BodyPlan {
-        let head = asked.head();
-        let plan = match self.policy_of(asked.request(), context) {
-            BodyPolicy::Collect { limit } => BodyPlan::Collect { limit },
-            BodyPolicy::Admit { limit } => BodyPlan::Admit { limit },
-            BodyPolicy::Stream { limit } => BodyPlan::HandOver { limit },
-            // Other requests come on other streams, so the rest of this one need not be read.
-            BodyPolicy::Ignore if asked.way() == Way::Stream || head.expects_continue => {
-                // RFC 9110 section 10.1.1: a final answer instead of 100.
-                return BodyPlan::Leave;
-            }
-            BodyPolicy::Ignore => {
-                let limit = self.settings().unread_body_size;
-                let is_longer = matches!(head.framing, Framing::Length(size) if size > limit);
-                return if is_longer { BodyPlan::Leave } else { BodyPlan::Collect { limit } };
-            }
-        };
-        match head.framing {
-            Framing::Length(size) if size > plan.limit() => BodyPlan::TooLarge,
-            Framing::None | Framing::Length(_) | Framing::Chunked => plan,
-        }
-    }
-}
 
 /// The part of a body that has arrived.
 #[derive(Debug)]
@@ -88,6 +24,8 @@ pub(super) struct Intaken {
     handed: usize,
     /// When it began to arrive; a pause of the application does not count.
     began_ns: u64,
+    /// For how long its carrier had held it back when the deadline was set.
+    held_back_ns: u64,
     /// Bytes received, with their framing.
     received: u64,
     /// Bytes of content.
@@ -113,6 +51,7 @@ impl Intaken {
             bytes: Vec::new(),
             handed: 0,
             began_ns,
+            held_back_ns: 0,
             received: 0,
             content: 0,
             limit: 0,
@@ -134,7 +73,8 @@ impl Intaken {
     fn add(&mut self, piece: &[u8], most: usize) {
         let (held, needed) = (self.bytes.capacity(), self.bytes.len() + piece.len());
         if needed > held {
-            let grown = held.saturating_mul(2).min(most).max(needed);
+            // By half: what is not filled is the client's for nothing.
+            let grown = held.saturating_add(held / 2).min(most).max(needed);
             self.bytes.reserve_exact(grown - self.bytes.len());
         }
         self.bytes.extend_from_slice(piece);
@@ -157,9 +97,10 @@ impl Intaken {
         self.began_ns = self.began_ns.saturating_add(pause_ns);
     }
 
-    /// Whether it arrives more slowly than the minimum rate, after the time for a pause.
-    fn is_too_slow(&self, now_ns: u64, idle_ms: u64, rate: u64) -> bool {
-        let elapsed_ms = now_ns.saturating_sub(self.began_ns) / 1_000_000;
+    /// Whether it arrives more slowly than the minimum rate, after the time for a pause. So long it could not come.
+    fn is_too_slow(&self, now_ns: u64, held_back_ns: u64, (idle_ms, rate): (u64, u64)) -> bool {
+        let elapsed_ns = now_ns.saturating_sub(self.began_ns).saturating_sub(held_back_ns);
+        let elapsed_ms = elapsed_ns / 1_000_000;
         elapsed_ms > idle_ms && self.received < rate.saturating_mul(elapsed_ms) / 1000
     }
 }
@@ -347,12 +288,29 @@ impl Exchange {
         context: &mut Context<'_, A::Message>,
     ) -> Step {
         let (idle_ms, rate) = (http.settings().body_idle_ms, http.settings().body_rate);
-        if self.body.is_too_slow(context.now.monotonic_ns, idle_ms, rate) {
+        let held_back_ns = context.held_back_ns();
+        if self.body.is_too_slow(context.now.monotonic_ns, held_back_ns, (idle_ms, rate)) {
             http.stats_mut().body_timeouts += 1;
             return Step::Refuse(Status::REQUEST_TIMEOUT);
         }
+        self.body.held_back_ns = held_back_ns;
         context.set_deadline_after_ms(idle_ms);
         Step::More
+    }
+
+    /// Nothing has come for long. A client that could not send meanwhile is given the time again.
+    pub(super) fn expect_late<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        let held_back_ns = context.held_back_ns();
+        if std::mem::replace(&mut self.body.held_back_ns, held_back_ns) < held_back_ns {
+            context.set_deadline_after_ms(http.settings().body_idle_ms);
+            return Step::More;
+        }
+        http.stats_mut().body_timeouts += 1;
+        Step::Refuse(Status::REQUEST_TIMEOUT)
     }
 
     /// The body is complete.

@@ -7,6 +7,7 @@
 
 mod ended;
 mod intake;
+mod plan;
 
 use std::any::Any;
 use std::net::IpAddr;
@@ -26,8 +27,8 @@ use crate::begun::Begun;
 use crate::request::{Begin, Request};
 use crate::shared::Http;
 use crate::waiting::{Patience, Urgency};
-pub(super) use intake::BodyPlan;
 use intake::Intaken;
+pub(super) use plan::BodyPlan;
 
 /// One request that is not answered yet.
 #[derive(Debug)]
@@ -211,8 +212,7 @@ impl Exchange {
                 Some(Step::Wait)
             }
             (Event::DeadlineReached, State::Collecting | State::HandingOver) => {
-                http.stats_mut().body_timeouts += 1;
-                Some(Step::Refuse(Status::REQUEST_TIMEOUT))
+                Some(self.expect_late(http, context))
             }
             (
                 Event::DeadlineReached,

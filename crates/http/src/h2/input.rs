@@ -10,8 +10,9 @@ use wire::h2::{
 };
 
 use super::block::Fragment;
-use super::leaving::Broken;
-use super::table::{Content, InputSide, Known, Open};
+use super::connection_error::ConnectionError;
+use super::content::{DataFrame, InputSide};
+use super::table::Known;
 use super::{Http2Connection, MoreInput, Phase};
 use crate::application::Application;
 use crate::limits::{
@@ -26,10 +27,11 @@ pub(super) struct Taken {
 }
 
 /// A window is larger than any may be (RFC 9113, 6.9.1).
-const TOO_LARGE: Broken = (ErrorCode::FlowControlError, "a window too large");
+const TOO_LARGE: ConnectionError =
+    ConnectionError::new(ErrorCode::FlowControlError, "a window too large");
 
-fn protocol_error<T>(text: &'static str) -> Result<T, Broken> {
-    Err((ErrorCode::ProtocolError, text))
+fn protocol_error<T>(text: &'static str) -> Result<T, ConnectionError> {
+    Err(ConnectionError::protocol(text))
 }
 
 impl Http2Connection {
@@ -39,7 +41,7 @@ impl Http2Connection {
         http: &mut Http<A>,
         input: &[u8],
         context: &mut Context<'_, A::Message>,
-    ) -> Result<Taken, Broken> {
+    ) -> Result<Taken, ConnectionError> {
         let most = match context.streams().have_rivals() {
             true => H2_STREAMS_BEGUN_BESIDE_OTHERS,
             false => H2_STREAMS_BEGUN_PER_RUN,
@@ -73,7 +75,7 @@ impl Http2Connection {
         &mut self,
         error: FrameError,
         context: &mut Context<'_, M>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), ConnectionError> {
         let FrameError { code, scope, text, .. } = error;
         match scope {
             FrameScope::Stream(number) if self.block.is_none() && self.phase == Phase::Open => {
@@ -82,7 +84,7 @@ impl Http2Connection {
                     _ => self.reset(number, code, context),
                 }
             }
-            FrameScope::Stream(_) | FrameScope::Connection => Err((code, text)),
+            FrameScope::Stream(_) | FrameScope::Connection => Err(ConnectionError::new(code, text)),
         }
     }
 
@@ -91,7 +93,7 @@ impl Http2Connection {
         http: &mut Http<A>,
         frame: H2Frame<'_>,
         context: &mut Context<'_, A::Message>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), ConnectionError> {
         if self.phase == Phase::Settings && !matches!(frame, H2Frame::Settings(_)) {
             return protocol_error("SETTINGS do not come first");
         }
@@ -102,8 +104,8 @@ impl Http2Connection {
         }
         match frame {
             H2Frame::Data { stream, content, flow_bytes, end_stream } => {
-                let content = Content { bytes: content, flow_bytes, end_stream };
-                self.take_data(stream, content, context)
+                let after = if end_stream { InputSide::Ended } else { InputSide::Open };
+                self.take_data(stream, &DataFrame::new(content, flow_bytes, after), context)
             }
             H2Frame::Headers { stream, fragment, end_stream, end_headers, depends_on_itself } => {
                 let after = if end_stream { AfterHead::Nothing } else { AfterHead::Content };
@@ -132,7 +134,7 @@ impl Http2Connection {
         &mut self,
         frame: H2Frame<'_>,
         context: &mut Context<'_, M>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), ConnectionError> {
         match frame {
             H2Frame::WindowUpdate { stream: 0, increment } => {
                 let changed = self.output.change(increment.into());
@@ -143,6 +145,7 @@ impl Http2Connection {
                 return self.open_window(stream, increment, context);
             }
             H2Frame::Settings(settings) => return self.take_settings(settings, context),
+            H2Frame::SettingsAck => self.on_settings_ack(),
             H2Frame::Ping { opaque } => {
                 self.owe_frame()?;
                 write_ping_ack(opaque, context.output.buffer());
@@ -153,7 +156,7 @@ impl Http2Connection {
                 if let Known::Open(place) = self.streams.known(stream)
                     && let Some(open) = self.streams.at(place)
                 {
-                    open.held.priority = StreamPriority::parse(value);
+                    open.held_mut().set_priority(StreamPriority::parse(value));
                 }
             }
             H2Frame::Priority { stream, depends_on_itself: true } => {
@@ -169,10 +172,13 @@ impl Http2Connection {
     }
 
     /// A control frame is answered by another one.
-    fn owe_frame(&mut self) -> Result<(), Broken> {
+    fn owe_frame(&mut self) -> Result<(), ConnectionError> {
         self.owed_frames += 1;
         if self.owed_frames > H2_OWED_FRAMES {
-            return Err((ErrorCode::EnhanceYourCalm, "answers to control frames are not read"));
+            return Err(ConnectionError::new(
+                ErrorCode::EnhanceYourCalm,
+                "answers to control frames are not read",
+            ));
         }
         Ok(())
     }
@@ -181,19 +187,20 @@ impl Http2Connection {
         &mut self,
         settings: SettingsReader<'_>,
         context: &mut Context<'_, M>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), ConnectionError> {
         self.owe_frame()?;
         let before = self.peer.window_bytes();
         for (id, value) in settings {
-            self.peer.apply(id, value).map_err(|code| (code, "a setting with an invalid value"))?;
+            self.peer
+                .apply(id, value)
+                .map_err(|code| ConnectionError::new(code, "a setting with an invalid value"))?;
         }
         self.encoder.set_peer_table_bytes(self.peer.table_bytes());
         let change = i64::from(self.peer.window_bytes()) - i64::from(before);
         if change != 0 {
             for (_, open) in self.streams.all() {
-                let changed = open.held.output.change(change);
-                changed
-                    .map_err(|WindowBroken| (ErrorCode::FlowControlError, "a window too large"))?;
+                let changed = open.held_mut().change_output(change);
+                changed.map_err(|WindowBroken| TOO_LARGE)?;
             }
             self.queue_all();
         }
@@ -207,12 +214,12 @@ impl Http2Connection {
         number: u32,
         increment: u32,
         context: &mut Context<'_, M>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), ConnectionError> {
         match self.streams.known(number) {
             Known::Idle => protocol_error("WINDOW_UPDATE on a stream that was not begun"),
             Known::Open(place) => {
                 let Some(open) = self.streams.at(place) else { return Ok(()) };
-                if open.held.output.change(increment.into()).is_err() {
+                if open.held_mut().change_output(increment.into()).is_err() {
                     return self.reset(number, ErrorCode::FlowControlError, context);
                 }
                 self.queue_stream(place);
@@ -222,7 +229,11 @@ impl Http2Connection {
         }
     }
 
-    fn take_reset<M>(&mut self, number: u32, context: &mut Context<'_, M>) -> Result<(), Broken> {
+    fn take_reset<M>(
+        &mut self,
+        number: u32,
+        context: &mut Context<'_, M>,
+    ) -> Result<(), ConnectionError> {
         match self.streams.known(number) {
             Known::Idle => protocol_error("RST_STREAM on a stream that was not begun"),
             Known::Open(_) => {
@@ -239,63 +250,57 @@ impl Http2Connection {
     fn take_data<M>(
         &mut self,
         number: u32,
-        content: Content<'_>,
+        frame: &DataFrame<'_>,
         context: &mut Context<'_, M>,
-    ) -> Result<(), Broken> {
-        let too_much = |WindowBroken| (ErrorCode::FlowControlError, "more than the window");
-        self.input.take(content.flow_bytes).map_err(too_much)?;
-        if content.bytes.is_empty() && !content.end_stream {
+    ) -> Result<(), ConnectionError> {
+        let too_much = |WindowBroken| {
+            ConnectionError::new(ErrorCode::FlowControlError, "more than the window")
+        };
+        self.room.take(frame.flow_bytes()).map_err(too_much)?;
+        if frame.bytes().is_empty() && !frame.is_last() {
             self.guard.on_control()?;
         }
-        self.guard.on_body(content.bytes.len());
+        self.guard.on_body(frame.bytes().len());
         match self.streams.known(number) {
-            Known::Open(place) => {
-                return match self.hand(place, &content, context) {
-                    Ok(()) => Ok(()),
-                    Err(code) => self.reset(number, code, context),
-                };
-            }
-            Known::Late => {}
+            Known::Open(place) => match self.hand(place, frame, context) {
+                Ok(()) => Ok(()),
+                Err(code) => self.reset(number, code, context),
+            },
+            Known::Late => Ok(()),
             // Probably one that was closed long ago, while this was on its way.
-            Known::Skipped => self.guard.on_control()?,
-            Known::Idle => return protocol_error("DATA on a stream that was not begun"),
-            Known::Closed => {
-                return Err((ErrorCode::StreamClosed, "DATA on a stream that is closed"));
-            }
+            Known::Skipped => Ok(self.guard.on_control()?),
+            Known::Idle => protocol_error("DATA on a stream that was not begun"),
+            Known::Closed => Err(ConnectionError::new(
+                ErrorCode::StreamClosed,
+                "DATA on a stream that is closed",
+            )),
         }
-        self.input.give_back(content.flow_bytes as usize);
-        Ok(())
     }
 
     /// Hands content to the process of a stream, unless that is an error of the stream.
     fn hand<M>(
         &mut self,
         place: usize,
-        content: &Content<'_>,
+        frame: &DataFrame<'_>,
         context: &mut Context<'_, M>,
     ) -> Result<(), ErrorCode> {
-        let Content { bytes, flow_bytes, end_stream } = *content;
-        let Some(Open { id, held, .. }) = self.streams.at(place) else { return Ok(()) };
-        let id = *id;
-        // Given back to the connection in any case: what is unread is given back when it was consumed.
-        if let Err(code) = held.take(content) {
-            self.input.give_back(flow_bytes as usize);
-            return Err(code);
-        }
-        let mut spare = flow_bytes as usize - bytes.len();
+        let Some(open) = self.streams.at(place) else { return Ok(()) };
+        let (id, number, bytes) = (open.id(), open.number(), frame.bytes());
+        let content = open.held_mut().content_mut();
+        content.take(frame)?;
         match context.streams().hand(id, bytes) {
-            Ok(()) => held.unread += bytes.len(),
-            Err(NotHanded::Gone) => spare += bytes.len(),
-            Err(NotHanded::Full) => {
-                self.input.give_back(flow_bytes as usize);
-                return Err(ErrorCode::FlowControlError);
+            Ok(()) => {
+                let before = content.held();
+                content.note_handed(bytes.len());
+                self.room.count(number, before, content.held());
             }
+            Err(NotHanded::Gone) => {}
+            Err(NotHanded::Full) => return Err(ErrorCode::FlowControlError),
         }
-        held.input.give_back(spare);
-        self.input.give_back(spare);
-        if end_stream {
+        if frame.is_last() {
             context.streams().end_input(id);
-        } else if spare > 0 {
+        } else if frame.flow_bytes() as usize > bytes.len() {
+            // Padding is read at once.
             self.open_input(place, context);
         }
         Ok(())
@@ -307,7 +312,7 @@ impl Http2Connection {
         number: u32,
         code: ErrorCode,
         context: &mut Context<'_, M>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), ConnectionError> {
         write_reset(number, code, context.output.buffer());
         self.let_go(number, InputSide::Open, context);
         Ok(self.guard.on_reset()?)
@@ -319,17 +324,17 @@ impl Http2Connection {
             return self.streams.note_closed(number, input);
         };
         if let Some(open) = self.streams.at(place) {
-            open.held.input_side = input;
-            context.streams().reset(open.id);
+            open.held_mut().content_mut().set_side(input);
+            context.streams().reset(open.id());
         }
         self.forget(place);
     }
 
     /// Forgets a stream that has ended. What it has not read is consumed by nobody.
     pub(super) fn forget(&mut self, place: usize) {
-        if let Some(held) = self.streams.remove(place) {
-            self.input.give_back(held.unread);
-            self.head_bytes -= held.head_bytes;
+        if let Some(open) = self.streams.remove(place) {
+            self.room.forget(open.number(), open.held().content().held());
+            self.head_bytes -= open.held().head_bytes();
         }
     }
 }

@@ -5,18 +5,9 @@
 use runtime::service::{Context, Next};
 use wire::h2::{ErrorCode, write_goaway, write_ping};
 
-use super::guard::TooBusy;
+use super::connection_error::ConnectionError;
 use super::{Http2Connection, Phase, Timer};
 use crate::limits::H2_LEAVE_AFTER_MS;
-
-/// Why a connection ends, and in words for people.
-pub(super) type Broken = (ErrorCode, &'static str);
-
-impl From<TooBusy> for Broken {
-    fn from(_: TooBusy) -> Self {
-        (ErrorCode::EnhanceYourCalm, "too many frames that are of no use to a request")
-    }
-}
 
 /// How far the end of a connection has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,15 +66,10 @@ impl Http2Connection {
         }
     }
 
-    /// Ends the connection, and all its streams, with a code and a text for people.
-    pub(super) fn fail<M>(
-        &mut self,
-        code: ErrorCode,
-        text: &'static str,
-        context: &mut Context<'_, M>,
-    ) -> Next {
+    /// Ends the connection, and all its streams.
+    pub(super) fn fail<M>(&mut self, error: ConnectionError, context: &mut Context<'_, M>) -> Next {
         let last = self.streams.last();
-        write_goaway(last, code, text, context.output.buffer());
+        write_goaway(last, error.code(), error.text(), context.output.buffer());
         self.drop_streams(context);
         Next::Linger
     }
@@ -92,7 +78,7 @@ impl Http2Connection {
     pub(super) fn drop_streams<M>(&mut self, context: &mut Context<'_, M>) {
         self.phase = Phase::Over;
         for (_, open) in self.streams.all() {
-            context.streams().reset(open.id);
+            context.streams().reset(open.id());
         }
         self.streams.clear();
         self.block = None;

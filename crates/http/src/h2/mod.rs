@@ -5,13 +5,19 @@
 //! Never answers a request and never touches a socket.
 
 mod block;
+mod connection_error;
+mod content;
 mod guard;
+mod held;
 mod input;
 mod leaving;
 mod opening;
 mod order;
+mod room;
 mod sending;
+mod sharing;
 mod table;
+mod window;
 
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -20,16 +26,18 @@ use runtime::arrival::Arrival;
 use runtime::service::{Context, Event, ListenerIndex, Next, Progress};
 use runtime::transport::Agreed;
 use wire::h2::{
-    ErrorCode, InputWindow, OutputWindow, PREFACE, PeerSettings, SettingId, WINDOW_BYTES_AT_FIRST,
+    ErrorCode, OutputWindow, PREFACE, PeerSettings, SettingId, WINDOW_BYTES_AT_FIRST,
     write_settings, write_window_update,
 };
 use wire::hpack::{Decoder, Encoder};
 use wire::http::url::Scheme;
 
 use self::block::Block;
+use self::connection_error::ConnectionError;
 use self::guard::Guard;
 use self::leaving::Leaving;
 use self::order::SendQueue;
+use self::room::InputRoom;
 use self::table::StreamTable;
 use crate::application::Application;
 use crate::limits::{
@@ -86,7 +94,7 @@ pub struct Http2Connection {
     decoder: Decoder,
     encoder: Encoder,
     peer: PeerSettings,
-    input: InputWindow,
+    room: InputRoom,
     output: OutputWindow,
     streams: StreamTable,
     /// Bytes of memory of the heads of open streams.
@@ -134,7 +142,7 @@ impl Http2Connection {
             decoder: Decoder::new(H2_TABLE_BYTES),
             encoder: Encoder::new(),
             peer: PeerSettings::default(),
-            input: InputWindow::of(H2_CONNECTION_WINDOW_BYTES),
+            room: InputRoom::new(),
             output: OutputWindow::of(WINDOW_BYTES_AT_FIRST),
             streams: StreamTable::default(),
             head_bytes: 0,
@@ -189,7 +197,7 @@ impl Http2Connection {
         if self.phase == Phase::Preface {
             let seen = input.len().min(PREFACE.len());
             if input.get(..seen) != PREFACE.get(..seen) {
-                let next = self.fail(ErrorCode::ProtocolError, "no preface of HTTP/2", context);
+                let next = self.fail(ConnectionError::protocol("no preface of HTTP/2"), context);
                 return Progress { consumed: input.len(), next };
             }
             if seen < PREFACE.len() {
@@ -204,8 +212,8 @@ impl Http2Connection {
                 let next = self.go_on(http, taken.has_more, waits, context);
                 Progress { consumed, next }
             }
-            Err((code, text)) => {
-                let next = self.fail(code, text, context);
+            Err(error) => {
+                let next = self.fail(error, context);
                 Progress { consumed: input.len(), next }
             }
         }
@@ -245,7 +253,8 @@ impl Http2Connection {
                 }
             }
             Event::Overloaded => {
-                return self.fail(ErrorCode::EnhanceYourCalm, "no memory", context);
+                return self
+                    .fail(ConnectionError::new(ErrorCode::EnhanceYourCalm, "no memory"), context);
             }
             Event::OutputDrained => self.owed_frames = 0,
             Event::Resumed => {}
@@ -307,7 +316,10 @@ impl Http2Connection {
         match self.timer {
             Timer::Head if self.requests == 0 || self.block.is_some() => {
                 http.stats_mut().header_timeouts += 1;
-                Some(self.fail(ErrorCode::NoError, "no request came in time", context))
+                Some(self.fail(
+                    ConnectionError::new(ErrorCode::NoError, "no request came in time"),
+                    context,
+                ))
             }
             Timer::Silence => {
                 self.ask_whether_there(context);
@@ -334,7 +346,7 @@ impl Http2Connection {
             }
             Timer::Head | Timer::KeepAlive => {
                 http.stats_mut().keep_alive_timeouts += 1;
-                Some(self.fail(ErrorCode::NoError, "", context))
+                Some(self.fail(ConnectionError::none(), context))
             }
         }
     }

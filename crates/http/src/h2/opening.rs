@@ -11,9 +11,11 @@ use wire::http::refusal::{Reason, Refusal};
 
 use super::Http2Connection;
 use super::block::{Block, BlockTooLarge, BlockUse, Fragment};
-use super::leaving::{Broken, Leaving};
+use super::connection_error::ConnectionError;
+use super::held::Held;
+use super::leaving::Leaving;
 use super::order::priority_of;
-use super::table::{Held, InputSide, Known, Open};
+use super::table::Known;
 use crate::application::Application;
 use crate::limits::{H2_HEAD_BYTES, H2_STREAMS};
 use crate::shared::Http;
@@ -27,7 +29,7 @@ impl Http2Connection {
         (number, after): (u32, AfterHead),
         fragment: Fragment<'_>,
         context: &mut Context<'_, A::Message>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), ConnectionError> {
         let purpose = self.use_of(number, after)?;
         if fragment.is_last {
             return self.take_block(http, (number, purpose), fragment.bytes, context);
@@ -41,11 +43,13 @@ impl Http2Connection {
         http: &mut Http<A>,
         fragment: Fragment<'_>,
         context: &mut Context<'_, A::Message>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), ConnectionError> {
         let Some(mut block) = self.block.take() else {
-            return Err((ErrorCode::ProtocolError, "CONTINUATION without HEADERS"));
+            return Err(ConnectionError::protocol("CONTINUATION without HEADERS"));
         };
-        let too_large = |BlockTooLarge| (ErrorCode::EnhanceYourCalm, "a block of fields too large");
+        let too_large = |BlockTooLarge| {
+            ConnectionError::new(ErrorCode::EnhanceYourCalm, "a block of fields too large")
+        };
         block.add(fragment.bytes).map_err(too_large)?;
         if !fragment.is_last {
             self.block = Some(block);
@@ -57,10 +61,10 @@ impl Http2Connection {
     }
 
     /// The use of a block on a stream with this number.
-    fn use_of(&mut self, number: u32, after: AfterHead) -> Result<BlockUse, Broken> {
+    fn use_of(&mut self, number: u32, after: AfterHead) -> Result<BlockUse, ConnectionError> {
         match self.streams.known(number) {
             Known::Idle if number.is_multiple_of(2) => {
-                Err((ErrorCode::ProtocolError, "a client's stream has an even number"))
+                Err(ConnectionError::protocol("a client's stream has an even number"))
             }
             Known::Idle if self.leaving == Leaving::Left => Ok(BlockUse::Dropped(None)),
             Known::Idle => {
@@ -68,7 +72,7 @@ impl Http2Connection {
                 Ok(BlockUse::Request(after))
             }
             Known::Open(place) => Ok(match self.streams.at(place) {
-                Some(open) if open.held.input_side == InputSide::Ended => {
+                Some(open) if !open.held().content().is_open() => {
                     BlockUse::Dropped(Some(ErrorCode::StreamClosed))
                 }
                 // RFC 9113, 8.1: trailers end the stream.
@@ -78,9 +82,12 @@ impl Http2Connection {
                 _ => BlockUse::Trailers,
             }),
             Known::Late => Ok(BlockUse::Dropped(None)),
-            Known::Closed => Err((ErrorCode::StreamClosed, "HEADERS on a stream that is closed")),
+            Known::Closed => Err(ConnectionError::new(
+                ErrorCode::StreamClosed,
+                "HEADERS on a stream that is closed",
+            )),
             Known::Skipped => {
-                Err((ErrorCode::ProtocolError, "the number of a stream is lower than the last"))
+                Err(ConnectionError::protocol("the number of a stream is lower than the last"))
             }
         }
     }
@@ -92,8 +99,9 @@ impl Http2Connection {
         (number, purpose): (u32, BlockUse),
         bytes: &[u8],
         context: &mut Context<'_, A::Message>,
-    ) -> Result<(), Broken> {
-        let not_hpack = |_| (ErrorCode::CompressionError, "a block of fields is not HPACK");
+    ) -> Result<(), ConnectionError> {
+        let not_hpack =
+            |_| ConnectionError::new(ErrorCode::CompressionError, "a block of fields is not HPACK");
         match purpose {
             BlockUse::Request(after) => {
                 let mut fields = http.lend_fields();
@@ -131,18 +139,19 @@ impl Http2Connection {
         number: u32,
         fields: TrailerFields,
         context: &mut Context<'_, M>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), ConnectionError> {
         let Known::Open(place) = self.streams.known(number) else { return Ok(()) };
-        let Some(Open { id, held, .. }) = self.streams.at(place) else { return Ok(()) };
+        let Some(open) = self.streams.at(place) else { return Ok(()) };
+        let (id, content) = (open.id(), open.held_mut().content_mut());
         let too_much = |reason| matches!(reason, Reason::TooManyFields | Reason::TrailersTooLarge);
         match fields.finish() {
             Err(reason) if too_much(reason) => {
                 return self.reset(number, ErrorCode::EnhanceYourCalm, context);
             }
-            Ok(()) if held.end_input().is_ok() => {}
+            Ok(()) if content.end().is_ok() => {}
             _ => return self.reset(number, ErrorCode::ProtocolError, context),
         }
-        context.streams().end_input(*id);
+        context.streams().end_input(id);
         Ok(())
     }
 
@@ -153,7 +162,7 @@ impl Http2Connection {
         fields: &mut RequestFields,
         (number, after): (u32, AfterHead),
         context: &mut Context<'_, A::Message>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), ConnectionError> {
         let head = match fields.finish() {
             Ok(head) => head,
             Err(UnusableHead::Malformed(_)) => {
@@ -165,7 +174,7 @@ impl Http2Connection {
             }
         };
         let held = self.hold(&head, after);
-        if self.streams.len() >= H2_STREAMS || self.head_bytes + held.head_bytes > H2_HEAD_BYTES {
+        if self.streams.len() >= H2_STREAMS || self.head_bytes + held.head_bytes() > H2_HEAD_BYTES {
             return self.reset(number, ErrorCode::RefusedStream, context);
         }
         // A tunnel, or a body that is empty.
@@ -182,13 +191,16 @@ impl Http2Connection {
     /// The parts of a request that are kept.
     fn hold(&self, head: &KeptHead, after: AfterHead) -> Held {
         let request = head.request();
-        let mut held = Held::new(self.peer.window_bytes(), after);
+        let mut held = self.hold_stream(after);
         if let Framing::Length(bytes) = request.framing {
-            held.announced = Some(bytes);
+            held.content_mut().announce(bytes);
         }
-        held.head_bytes = head.held_bytes();
-        held.priority = priority_of(&request.fields);
-        held
+        held.with_head(head.held_bytes(), priority_of(&request.fields))
+    }
+
+    /// The parts of a stream that are kept, whatever its head.
+    fn hold_stream(&self, after: AfterHead) -> Held {
+        Held::new(self.peer.window_bytes(), after, self.room.window_of_stream())
     }
 
     /// Opens a stream whose request is answered with a refusal.
@@ -198,13 +210,13 @@ impl Http2Connection {
         line: &[u8],
         (number, after): (u32, AfterHead),
         context: &mut Context<'_, M>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), ConnectionError> {
         // It costs as much as one that was reset.
         self.guard.on_reset()?;
         if self.streams.len() >= H2_STREAMS {
             return self.reset(number, ErrorCode::RefusedStream, context);
         }
-        let held = Held::new(self.peer.window_bytes(), after);
+        let held = self.hold_stream(after);
         let stream = Stream::refused(refusal, line, self.arrival.peer);
         self.begin_stream(stream, (number, held), context)?;
         Ok(())
@@ -215,15 +227,15 @@ impl Http2Connection {
         stream: Stream,
         (number, held): (u32, Held),
         context: &mut Context<'_, M>,
-    ) -> Result<Option<StreamId>, Broken> {
+    ) -> Result<Option<StreamId>, ConnectionError> {
         self.requests = self.requests.saturating_add(1);
         let place = self.streams.next_place();
         let Ok(id) = context.streams().open(stream.into_opening(), place as u32) else {
             self.reset(number, ErrorCode::RefusedStream, context)?;
             return Ok(None);
         };
-        self.head_bytes += held.head_bytes;
-        self.streams.insert(Open { number, id, held });
+        self.head_bytes += held.head_bytes();
+        self.streams.insert(number, id, held);
         Ok(Some(id))
     }
 }

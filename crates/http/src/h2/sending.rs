@@ -12,12 +12,10 @@ use wire::h2::{
 };
 use wire::hpack::{Encoder, Indexing};
 
-use super::table::{InputSide, Open};
 use super::{Http2Connection, OutputWaits};
 use crate::encoder::block::HeadBlock;
 use crate::limits::{
-    H2_CONNECTION_WINDOW_BYTES, H2_DATA_BYTES, H2_EXCUSE_MS, H2_SENT_BESIDE_OTHERS,
-    H2_SENT_PER_RUN, H2_STREAM_WINDOW_BYTES,
+    H2_DATA_BYTES, H2_EXCUSE_MS, H2_SENT_BESIDE_OTHERS, H2_SENT_PER_RUN, H2_STREAM_WINDOW_BYTES,
 };
 
 /// The next step after a stream was served.
@@ -43,23 +41,21 @@ impl Http2Connection {
                 break;
             }
             let Some(place) = self.queue.pop() else { break };
-            let Some(Open { held, .. }) = self.streams.at(place) else { continue };
-            held.is_queued = false;
-            let (priority, before) = (held.priority, room);
+            let Some(open) = self.streams.at(place) else { continue };
+            open.held_mut().leave_queue();
+            let (priority, before) = (open.held().priority(), room);
             if self.serve(place, &mut room, context) == Served::Done {
                 continue;
             }
-            let Some(Open { held, .. }) = self.streams.at(place) else { continue };
-            held.is_queued = true;
+            let Some(open) = self.streams.at(place) else { continue };
+            open.held_mut().enter_queue();
             if priority.is_incremental() || room == before {
                 self.queue.push(place, priority);
             } else {
                 self.queue.push_first(place, priority);
             }
         }
-        if let Some(increment) = self.input.take_due(H2_CONNECTION_WINDOW_BYTES) {
-            write_window_update(0, increment, context.output.buffer());
-        }
+        self.open_room(context);
         self.excuse(context);
     }
 
@@ -69,33 +65,37 @@ impl Http2Connection {
             let Some(place) = self.streams.place_of(id) else { continue };
             self.queue_stream(place);
             let consumed = context.streams().take_consumed(id);
-            if consumed == 0 {
+            let Some(open) = self.streams.at(place) else { continue };
+            let (number, head_bytes) = (open.number(), open.held().head_bytes());
+            let content = open.held_mut().content_mut();
+            let before = content.held();
+            if consumed == 0 && before.kept() == 0 {
                 continue;
             }
-            let Some(Open { held, .. }) = self.streams.at(place) else { continue };
-            held.unread = held.unread.saturating_sub(consumed);
-            held.input.give_back(consumed);
-            self.input.give_back(consumed);
+            let memory = context.streams().kept(id).saturating_sub(head_bytes);
+            content.note_read(consumed, memory);
+            self.room.count(number, before, content.held());
             self.open_input(place, context);
         }
     }
 
-    /// Opens the window for the input of a stream, if that is due.
+    /// Opens the window for the input of a stream, if that is due and it has one of its own.
     pub(super) fn open_input<M>(&mut self, place: usize, context: &mut Context<'_, M>) {
-        if let Some(Open { number, held, .. }) = self.streams.at(place)
-            && held.input_side == InputSide::Open
-            && let Some(increment) = held.input.take_due(H2_STREAM_WINDOW_BYTES)
+        if !self.room.is_shared()
+            && let Some(open) = self.streams.at(place)
+            && let Some(step) =
+                open.held_mut().content_mut().open_window(H2_STREAM_WINDOW_BYTES as usize)
         {
-            write_window_update(*number, increment, context.output.buffer());
+            write_window_update(open.number(), step, context.output.buffer());
         }
     }
 
     /// Puts a stream into the queue, if it is not there.
     pub(super) fn queue_stream(&mut self, place: usize) {
-        if let Some(Open { held, .. }) = self.streams.at(place)
-            && !std::mem::replace(&mut held.is_queued, true)
+        if let Some(open) = self.streams.at(place)
+            && open.held_mut().enter_queue()
         {
-            self.queue.push(place, held.priority);
+            self.queue.push(place, open.held().priority());
         }
     }
 
@@ -104,19 +104,18 @@ impl Http2Connection {
         if self.output.room() == 0 {
             return;
         }
-        for (place, Open { held, .. }) in self.streams.all() {
-            if std::mem::take(&mut held.is_stalled) && !std::mem::replace(&mut held.is_queued, true)
-            {
-                self.queue.push(place, held.priority);
+        for (place, open) in self.streams.all() {
+            if open.held_mut().unstall() && open.held_mut().enter_queue() {
+                self.queue.push(place, open.held().priority());
             }
         }
     }
 
     /// The windows of all streams have changed.
     pub(super) fn queue_all(&mut self) {
-        for (place, Open { held, .. }) in self.streams.all() {
-            if !std::mem::replace(&mut held.is_queued, true) {
-                self.queue.push(place, held.priority);
+        for (place, open) in self.streams.all() {
+            if open.held_mut().enter_queue() {
+                self.queue.push(place, open.held().priority());
             }
         }
     }
@@ -125,8 +124,8 @@ impl Http2Connection {
     fn serve<M>(&mut self, place: usize, room: &mut usize, context: &mut Context<'_, M>) -> Served {
         loop {
             let Some(open) = self.streams.at(place) else { return Served::Done };
-            let (number, id, held) = (open.number, open.id, &mut open.held);
-            let own = held.output.room();
+            let (number, id, held) = (open.number(), open.id(), open.held_mut());
+            let own = held.output_room();
             let most = own.min(self.output.room()).min(*room);
             let most = most.min(H2_DATA_BYTES).min(self.peer.frame_bytes() as usize);
             match context.streams().waiting(id, most) {
@@ -142,12 +141,13 @@ impl Http2Connection {
                     }
                 }
                 StreamOffer::Body { bytes: 0, .. } => {
-                    // Only the window of the connection is watched here: that of the stream is opened by its number.
-                    held.is_stalled = own > 0 && self.output.room() == 0;
+                    if own > 0 && self.output.room() == 0 {
+                        held.stall();
+                    }
                     return if *room == 0 { Served::More } else { Served::Done };
                 }
                 StreamOffer::Body { bytes, then } => {
-                    held.output.spend(bytes);
+                    held.spend_output(bytes);
                     self.output.spend(bytes);
                     self.guard.on_body(bytes);
                     *room -= bytes;
@@ -196,19 +196,18 @@ impl Http2Connection {
     fn end<M>(&mut self, place: usize, context: &mut Context<'_, M>) {
         self.guard.on_answer();
         let Some(open) = self.streams.at(place) else { return };
-        if open.held.input_side == InputSide::Open {
+        if open.held().content().is_open() {
             // RFC 9113, 8.1: nobody reads what the client still sends.
-            write_reset(open.number, ErrorCode::NoError, context.output.buffer());
+            write_reset(open.number(), ErrorCode::NoError, context.output.buffer());
         }
         // Does nothing, unless trailers came before the end of its process.
-        context.streams().reset(open.id);
+        context.streams().reset(open.id());
         self.forget(place);
     }
 
     /// The process of a stream has ended, and nothing of its output is left.
     fn on_ended<M>(&mut self, place: usize, ending: Ending, context: &mut Context<'_, M>) {
-        let Some(Open { number, .. }) = self.streams.at(place) else { return };
-        let number = *number;
+        let Some(number) = self.streams.at(place).map(|open| open.number()) else { return };
         let code = match ending {
             Ending::Finished => {
                 write_data_head(number, 0, AfterFrame::Nothing, context.output.buffer());
@@ -234,7 +233,7 @@ impl Http2Connection {
         self.excused_ms = now_ms;
         for place in self.queue.places() {
             if let Some(open) = self.streams.at(place) {
-                context.streams().excuse(open.id);
+                context.streams().excuse(open.id());
             }
         }
     }

@@ -3,86 +3,10 @@
 //! Owns what the engine keeps of each open stream, and which numbers mean closed ones (RFC 9113, 5.1). Never sends.
 
 use runtime::streams::StreamId;
-use wire::h2::{AfterHead, ErrorCode, InputWindow, OutputWindow, StreamPriority};
 
-use crate::limits::{H2_CLOSED_KEPT, H2_CLOSED_KEPT_IDLE, H2_STREAM_WINDOW_BYTES};
-
-/// Whether a client sends more on its stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum InputSide {
-    Open,
-    Ended,
-}
-
-/// An open stream.
-#[derive(Debug)]
-pub(super) struct Held {
-    pub(super) output: OutputWindow,
-    pub(super) input: InputWindow,
-    /// Bytes that were handed to its process and not consumed.
-    pub(super) unread: usize,
-    /// Bytes of its body that have not come, if the head says how many there are.
-    pub(super) announced: Option<u64>,
-    /// Bytes of memory of its head.
-    pub(super) head_bytes: usize,
-    pub(super) priority: StreamPriority,
-    pub(super) input_side: InputSide,
-    /// Whether it is in the queue of those that may have something to send.
-    pub(super) is_queued: bool,
-    /// It has a body for which the connection's window has no room.
-    pub(super) is_stalled: bool,
-}
-
-/// Content that a DATA frame brings.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Content<'c> {
-    pub(super) bytes: &'c [u8],
-    /// Bytes that windows count.
-    pub(super) flow_bytes: u32,
-    pub(super) end_stream: bool,
-}
-
-impl Held {
-    /// A stream on which this follows the head of the request. The client takes so many bytes of its answer.
-    pub(super) fn new(window_bytes: u32, after: AfterHead) -> Self {
-        Self {
-            output: OutputWindow::of(window_bytes),
-            input: InputWindow::of(H2_STREAM_WINDOW_BYTES),
-            unread: 0,
-            announced: None,
-            head_bytes: 0,
-            priority: StreamPriority::default(),
-            input_side: match after {
-                AfterHead::Nothing => InputSide::Ended,
-                AfterHead::Content => InputSide::Open,
-            },
-            is_queued: false,
-            is_stalled: false,
-        }
-    }
-
-    /// Counts content. An error is one of the stream (RFC 9113, 5.1, 6.9 and 8.1.1).
-    pub(super) fn take(&mut self, content: &Content<'_>) -> Result<(), ErrorCode> {
-        if self.input_side == InputSide::Ended {
-            return Err(ErrorCode::StreamClosed);
-        }
-        self.input.take(content.flow_bytes).map_err(|_| ErrorCode::FlowControlError)?;
-        if let Some(left) = &mut self.announced {
-            let after = left.checked_sub(content.bytes.len() as u64);
-            *left = after.ok_or(ErrorCode::ProtocolError)?;
-        }
-        if content.end_stream { self.end_input() } else { Ok(()) }
-    }
-
-    /// The client sends no more. An error if its head has announced more.
-    pub(super) fn end_input(&mut self) -> Result<(), ErrorCode> {
-        if self.announced.is_some_and(|left| left > 0) {
-            return Err(ErrorCode::ProtocolError);
-        }
-        self.input_side = InputSide::Ended;
-        Ok(())
-    }
-}
+use super::content::InputSide;
+use super::held::Held;
+use crate::limits::{H2_CLOSED_KEPT, H2_CLOSED_KEPT_IDLE};
 
 /// The meaning of a stream's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,9 +33,29 @@ struct Closed {
 /// An open stream, its number and its name in the runtime.
 #[derive(Debug)]
 pub(super) struct Open {
-    pub(super) number: u32,
-    pub(super) id: StreamId,
-    pub(super) held: Held,
+    number: u32,
+    id: StreamId,
+    held: Held,
+}
+
+impl Open {
+    pub(super) fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Its name in the runtime.
+    pub(super) fn id(&self) -> StreamId {
+        self.id
+    }
+
+    /// What the connection keeps of it.
+    pub(super) fn held(&self) -> &Held {
+        &self.held
+    }
+
+    pub(super) fn held_mut(&mut self) -> &mut Held {
+        &mut self.held
+    }
 }
 
 /// All streams of a connection. Each has a place, which is the tag of its name in the runtime.
@@ -153,8 +97,8 @@ impl StreamTable {
     }
 
     /// Keeps a stream at the next place.
-    pub(super) fn insert(&mut self, open: Open) {
-        let number = open.number;
+    pub(super) fn insert(&mut self, number: u32, id: StreamId, held: Held) {
+        let open = Open { number, id, held };
         match self.free.pop() {
             Some(place) => {
                 self.numbers[place] = number;
@@ -201,12 +145,12 @@ impl StreamTable {
     }
 
     /// Forgets a stream that has ended.
-    pub(super) fn remove(&mut self, place: usize) -> Option<Held> {
-        let Open { number, held, .. } = self.open.get_mut(place)?.take()?;
+    pub(super) fn remove(&mut self, place: usize) -> Option<Open> {
+        let open = self.open.get_mut(place)?.take()?;
         self.numbers[place] = 0;
         self.free.push(place);
-        self.note_closed(number, held.input_side);
-        Some(held)
+        self.note_closed(open.number, open.held.content().side());
+        Some(open)
     }
 
     /// The stream with this number is closed. If its input is open, the client may not know that yet.

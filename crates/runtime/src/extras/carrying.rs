@@ -5,7 +5,7 @@
 use std::any::Any;
 use std::collections::VecDeque;
 
-use super::{Extra, ExtraIndex, Extras, Listing, Stream, StreamList};
+use super::{Extra, ExtraIndex, Extras, Listing, Share, Stream, StreamList};
 use crate::carriage::{Carriage, Stage};
 use crate::limits::SPARE_STREAMS;
 use crate::slots::ProcessId;
@@ -45,7 +45,8 @@ impl Extras {
         let id = StreamId::new(self.table.insert(extra).ok()?, tag);
         let list = self.at(carrier)?.list.get_or_insert_with(|| {
             let (all, ready) = (Vec::new(), VecDeque::new());
-            Box::new(StreamList { carrier: process, all, ready, is_stirred: false })
+            let share = Share::default();
+            Box::new(StreamList { carrier: process, all, ready, is_stirred: false, share })
         });
         list.all.push(id);
         self.opened.push_back(id);

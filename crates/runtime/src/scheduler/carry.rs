@@ -34,9 +34,14 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         any
     }
 
-    /// Begins the processes of the streams that were opened: no more than the input of this turn asked for.
+    /// Begins the processes of the streams that were opened before now, those of each carrier within its share.
     fn begin_streams(&mut self) {
-        while let Some(stream) = self.executor.extras.next_opened() {
+        for _ in 0..self.executor.extras.opened_count() {
+            let Some(stream) = self.executor.extras.next_opened() else { return };
+            if self.executor.extras.must_stream_wait(stream) {
+                self.executor.extras.begin_later(stream);
+                continue;
+            }
             self.guarded(|scheduler| scheduler.begin_stream(stream));
             // The service did not want it, or its handler panicked.
             if self.executor.extras.is_opened(stream) {
@@ -89,7 +94,12 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// Visits the streams that were woken before now.
     fn run_streams(&mut self) {
         for _ in 0..self.executor.extras.awake_count() {
-            let Some(id) = self.executor.extras.next_awake() else { return };
+            let Some(stream) = self.executor.extras.next_awake() else { return };
+            if self.executor.extras.must_stream_wait(stream) {
+                self.executor.extras.visit_later(stream);
+                continue;
+            }
+            let Some(id) = self.executor.extras.calm_stream(stream) else { continue };
             self.guarded(|scheduler| scheduler.visit(id, Executor::run_stream));
         }
     }

@@ -12,7 +12,7 @@ use super::drain::Drain;
 use super::handshakes::Handshakes;
 use super::settings::SchedulerSettings;
 use crate::clock::Clock;
-use crate::extras::Extras;
+use crate::extras::{Extras, Wishes};
 use crate::group::Group;
 use crate::lent::Lent;
 use crate::limits;
@@ -62,6 +62,8 @@ pub(super) struct Executor<P: Pollset, S: Service> {
     /// The buffers that transports decode and encode into.
     pub(super) lent: Lent,
     pub(super) run_queue: VecDeque<ProcessId>,
+    /// Who wants something of the next turn, of those in the queues that are no streams.
+    pub(super) wishes: Wishes,
     /// Processes that the service wants to run before the events of the next turn.
     pub(super) resumed: VecDeque<ProcessId>,
     /// Processes that were told to wait for memory, since the list was last emptied; some have ended or been read
@@ -103,6 +105,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             extras: Extras::new(settings.connections),
             lent: Lent::default(),
             run_queue: VecDeque::new(),
+            wishes: Wishes::default(),
             resumed: VecDeque::new(),
             starved: Vec::new(),
             large: Vec::new(),
@@ -162,6 +165,9 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         if !process.flags.has(Flags::QUEUED) {
             process.flags.set(Flags::QUEUED);
             self.run_queue.push_back(id);
+            if process.socket.is_some() {
+                self.wishes.add(id);
+            }
         }
     }
 }

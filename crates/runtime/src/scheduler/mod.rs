@@ -22,6 +22,7 @@ mod holders;
 mod layers;
 mod memory;
 mod obey;
+mod queues;
 mod run;
 mod settings;
 mod sleep;
@@ -37,6 +38,7 @@ use std::sync::Arc;
 use sys::pollset::{ListenOptions, Pollset, Ready, Token};
 
 use crate::account::{self, TimeAccount, change_to};
+use crate::extras::Wishes;
 use crate::limits;
 use crate::mailbox::Mailbox;
 use crate::process::{Flags, Table};
@@ -176,12 +178,13 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         change_to(TimeAccount::Other);
         self.reopen_gates();
         self.relieve_memory();
+        self.note_wishes(count);
         // Before the events: work that had to wait for this turn is older than theirs.
         let resumed = self.run_all(|executor| &mut executor.resumed);
-        self.executor.extras.note_others(count + self.executor.run_queue.len());
         self.handle_events(count);
         let carried = !self.executor.extras.is_quiet() && self.carry();
         self.executor.handshakes.open();
+        self.executor.wishes = Wishes::default();
         let ran = self.run_all(|executor| &mut executor.run_queue);
         self.executor.handshakes.close();
         if self.executor.handshakes.take_room() {
@@ -299,37 +302,6 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             }
             Ok(())
         });
-    }
-
-    /// Runs the processes of a queue that were queued before now. Those queued meanwhile wait for the next turn.
-    #[inline]
-    fn run_all(&mut self, queue: fn(&mut Executor<P, S>) -> &mut VecDeque<ProcessId>) -> bool {
-        let left = queue(&mut self.executor).len();
-        if left > 0 {
-            self.run_first(queue, left);
-        }
-        left > 0
-    }
-
-    /// Runs the first processes of a queue, so many.
-    #[inline(never)]
-    fn run_first(
-        &mut self,
-        queue: fn(&mut Executor<P, S>) -> &mut VecDeque<ProcessId>,
-        mut left: usize,
-    ) {
-        while left > 0 {
-            let batch = catch_unwind(AssertUnwindSafe(|| {
-                while left > 0 {
-                    left -= 1;
-                    let Some(id) = queue(&mut self.executor).pop_front() else { return };
-                    self.visit(id, Executor::run_again);
-                }
-            }));
-            if batch.is_err() {
-                self.end_panicked();
-            }
-        }
     }
 
     /// Does something that calls handlers. A handler that panics ends its process and nothing else.

@@ -46,7 +46,11 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             && !process.flags.has(Flags::RESUMED)
         {
             process.flags.set(Flags::RESUMED);
+            let has_socket = process.socket.is_some();
             self.executor.resumed.push_back(id);
+            if has_socket {
+                self.executor.wishes.add(id);
+            }
         }
     }
 }

@@ -201,7 +201,14 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         next: Next,
     ) -> Lives {
         let Some(Running { kind, held_bytes, .. }) = self.running.take() else { return Ok(()) };
-        self.count_input(id, held_bytes, S::held_bytes(&process.state));
+        let held_after = S::held_bytes(&process.state);
+        self.count_input(id, held_bytes, held_after);
+        if held_after != held_bytes
+            && process.socket.is_none()
+            && let Some(carriage) = self.extras.carriage(process.extra)
+        {
+            carriage.note_kept(held_after);
+        }
         change_to(TimeAccount::Other);
         let tick = self.pollset.tick_counter();
         let took = self.sampler.end_run(kind, tick);

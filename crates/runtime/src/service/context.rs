@@ -116,6 +116,14 @@ impl<M> Context<'_, M> {
         self.extras.carriage(self.extra).is_some()
     }
 
+    /// For how long the carrier of this process has kept its peer from sending: time in which nothing could come.
+    /// Nothing, if the process is no stream.
+    #[must_use]
+    pub fn held_back_ns(&mut self) -> u64 {
+        let now_ns = self.now.monotonic_ns;
+        self.extras.carriage(self.extra).map_or(0, |carriage| carriage.held_back().sum_ns(now_ns))
+    }
+
     /// The streams that this process carries.
     pub fn streams(&mut self) -> Streams<'_> {
         let Self { id, extra, extras, output, .. } = self;

@@ -32,6 +32,7 @@ mod mux_small;
 mod mux_socket;
 mod mux_socket_worlds;
 mod mux_sockets;
+mod mux_uploads;
 mod mux_worlds;
 mod nats;
 mod nats_stream;

@@ -46,13 +46,17 @@ pub(crate) struct Http2Side {
     /// Bytes that the server takes on all streams.
     room: usize,
     /// Bytes that the server takes on a new stream.
-    stream_room: usize,
+    stream_room: i64,
+    /// Bytes that the server takes on each stream: negative if it has made all windows smaller.
+    rooms: BTreeMap<u32, i64>,
     /// Bytes of content for which the server was given no room again.
     owed: u32,
     /// Whether it answers PING: without that the server cannot know what it has read.
     pub(crate) pings: Pongs,
     /// GOAWAY frames that came.
     pub(crate) goaways: usize,
+    /// How often streams have lost their own windows.
+    pub(crate) shrinkings: usize,
     /// Frames that the client is told next.
     told: Vec<u8>,
     output: Vec<u8>,
@@ -74,10 +78,12 @@ impl Http2Side {
             later: Vec::new(),
             pending: VecDeque::new(),
             room: 65_535,
-            stream_room: INPUT_WINDOW,
+            stream_room: i64::try_from(INPUT_WINDOW).unwrap(),
+            rooms: BTreeMap::new(),
             owed: 0,
             pings: Pongs::Sent,
             goaways: 0,
+            shrinkings: 0,
             told: Vec::new(),
             output,
         }
@@ -117,7 +123,9 @@ impl Http2Side {
         self.next += 2;
         self.streams.insert(frame.number, stream);
         self.numbers.insert(stream, frame.number);
-        let more = u32::try_from(self.stream_room - INPUT_WINDOW).unwrap();
+        self.rooms.insert(stream, self.stream_room);
+        // If the server has made windows smaller meanwhile, content waits here.
+        let more = u32::try_from(self.stream_room).unwrap().saturating_sub(INPUT_WINDOW as u32);
         crate::mux_frames::frame(WINDOW, frame.number, &more.to_be_bytes(), &mut self.told);
         let (follows, lines) = frame.content.split_first().unwrap();
         let mut lines = std::str::from_utf8(lines).unwrap().split('\n');
@@ -176,20 +184,32 @@ impl Http2Side {
         }
     }
 
-    /// Sends content as far as the connection's window allows.
+    /// Sends content as far as the windows allow.
     fn flush(&mut self) {
-        while let Some(pending) = self.pending.pop_front() {
+        let mut blocked = BTreeSet::new();
+        for mut pending in std::mem::take(&mut self.pending) {
             if self.over.contains(&pending.stream) {
                 continue;
             }
-            let length = pending.bytes.len();
-            if length > self.room {
-                return self.pending.push_front(pending);
+            let of_stream = self.rooms.get_mut(&pending.stream).unwrap();
+            let room = self.room.min(usize::try_from(*of_stream).unwrap_or(0));
+            let (length, whole) = (pending.bytes.len().min(room), pending.bytes.len());
+            if blocked.contains(&pending.stream) || length == 0 && whole > 0 {
+                blocked.insert(pending.stream);
+                self.pending.push_back(pending);
+                continue;
             }
             self.room -= length;
-            let bytes = u32::try_from(length).unwrap();
-            write_data_head(pending.stream, bytes, pending.after, &mut self.output);
-            self.output.extend_from_slice(&pending.bytes);
+            *of_stream -= i64::try_from(length).unwrap();
+            let after = if length == whole { pending.after } else { AfterFrame::More };
+            let bytes: Vec<u8> = pending.bytes.drain(..length).collect();
+            let sent = u32::try_from(length).unwrap();
+            write_data_head(pending.stream, sent, after, &mut self.output);
+            self.output.extend_from_slice(&bytes);
+            if length < whole {
+                blocked.insert(pending.stream);
+                self.pending.push_back(pending);
+            }
         }
     }
 
@@ -234,18 +254,21 @@ impl Http2Side {
                 self.room += usize::try_from(increment).unwrap();
             }
             H2Frame::WindowUpdate { stream, increment } => {
+                *self.rooms.get_mut(&stream).unwrap() += i64::from(increment);
                 self.tell(WINDOW, stream, &increment.to_be_bytes(), heard);
             }
             H2Frame::Settings(settings) => {
                 for (id, value) in settings {
                     if id == SettingId::INITIAL_WINDOW_SIZE {
-                        let room = usize::try_from(value).unwrap();
-                        let more = u32::try_from(room - self.stream_room).unwrap();
+                        let change = i64::from(value) - self.stream_room;
+                        self.rooms.values_mut().for_each(|room| *room += change);
+                        let more = u32::try_from(change).unwrap_or(0);
                         let open: Vec<u32> = self.numbers.keys().copied().collect();
                         for stream in open {
                             self.tell(WINDOW, stream, &more.to_be_bytes(), heard);
                         }
-                        self.stream_room = room;
+                        self.stream_room = i64::from(value);
+                        self.shrinkings += usize::from(change < 0 && value == 0);
                     }
                 }
                 write_settings_ack(&mut self.output);

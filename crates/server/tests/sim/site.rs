@@ -79,6 +79,23 @@ fn root() -> &'static Path {
     })
 }
 
+/// Has the kernel keep the names and the content of all files in memory: a world that comes again must not find a file
+/// cold which was warm the first time, because others need memory meanwhile.
+fn keep_warm() {
+    #[expect(clippy::disallowed_types, reason = "the name of an open file is not forgotten")]
+    static OPEN: OnceLock<Vec<fs::File>> = OnceLock::new();
+    let paths = || FILES.into_iter().chain([VAST]).map(|(name, _)| root().join(&name[1..]));
+    OPEN.get_or_init(|| paths().map(|path| open(&path)).collect());
+    for path in paths() {
+        fs::read(path).unwrap();
+    }
+}
+
+#[expect(clippy::disallowed_types, reason = "the name of an open file is not forgotten")]
+fn open(path: &Path) -> fs::File {
+    fs::File::open(path).unwrap()
+}
+
 /// Writes a file unless it exists: a concurrent test may be serving it.
 fn put(root: &Path, name: &str, content: &[u8]) {
     let path = root.join(&name[1..]);
@@ -116,6 +133,7 @@ fn common_data() -> Arc<SiteData> {
 
 /// A server of the site.
 pub(crate) fn stage(setting: &Setting) -> Stage<Connections> {
+    keep_warm();
     stage_with(setting, common_data(), file_helpers())
 }
 

@@ -121,7 +121,7 @@ impl Application for Small {
         _context: &mut AnswerContext<'_, Self::Message>,
     ) -> BodyPolicy {
         match request.path() {
-            "/echo" | "/wait" => BodyPolicy::Collect { limit: BODY_MAXIMUM },
+            "/echo" | "/length" | "/wait" => BodyPolicy::Collect { limit: BODY_MAXIMUM },
             "/taken" => BodyPolicy::Stream { limit: BODY_MAXIMUM },
             _ => BodyPolicy::Ignore,
         }
@@ -182,13 +182,15 @@ impl Application for Small {
             }
             return Answer::Done;
         }
-        if !matches!(request.path(), "/wait" | "/wait-ignoring") {
+        if !matches!(request.path(), "/wait" | "/wait-ignoring" | "/length") {
             answer(request, reply);
             return Answer::Done;
         }
         if let Some(place) = self.ready.iter().position(|ready| *ready == context.id) {
             self.ready.swap_remove(place);
-            reply.send(Status::OK, "text/plain", request.body);
+            let length = request.body.len().to_string();
+            let body = if request.path() == "/length" { length.as_bytes() } else { request.body };
+            reply.send(Status::OK, "text/plain", body);
             return Answer::Done;
         }
         let due_ns = context.now.monotonic_ns + number(request.query()) as u64 * MILLISECOND_NS;

@@ -7,6 +7,7 @@ mod client;
 mod memory;
 mod mux;
 mod protocol;
+mod sharing;
 
 use runtime::limits::STREAMS_PER_PROCESS;
 use runtime::scheduler::SchedulerSettings;

@@ -1,0 +1,103 @@
+//! An open stream, as its connection keeps it.
+//!
+//! Owns its window for output, its priority, and whether it waits in a queue. Never sends.
+
+use wire::h2::{AfterHead, OutputWindow, StreamPriority, WindowBroken};
+
+use super::content::RequestContent;
+
+/// An open stream.
+#[derive(Debug)]
+pub(super) struct Held {
+    output: OutputWindow,
+    content: RequestContent,
+    head_bytes: usize,
+    priority: StreamPriority,
+    queueing: Queueing,
+    /// It has a body for which the connection's window has no room.
+    is_stalled: bool,
+}
+
+/// Whether a stream is in the queue of those that may have something to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Queueing {
+    Out,
+    Queued,
+}
+
+impl Held {
+    /// A stream on which this follows the head of the request. The client takes so many bytes of its answer, and may
+    /// send so many.
+    pub(super) fn new(output_bytes: u32, after: AfterHead, input_bytes: u32) -> Self {
+        Self {
+            output: OutputWindow::of(output_bytes),
+            content: RequestContent::new(after, input_bytes),
+            head_bytes: 0,
+            priority: StreamPriority::default(),
+            queueing: Queueing::Out,
+            is_stalled: false,
+        }
+    }
+
+    /// The same with a head of so many bytes of memory, and this priority.
+    pub(super) fn with_head(self, head_bytes: usize, priority: StreamPriority) -> Self {
+        Self { head_bytes, priority, ..self }
+    }
+
+    /// The content of its request.
+    pub(super) fn content(&self) -> &RequestContent {
+        &self.content
+    }
+
+    pub(super) fn content_mut(&mut self) -> &mut RequestContent {
+        &mut self.content
+    }
+
+    /// Bytes of memory of its head.
+    pub(super) fn head_bytes(&self) -> usize {
+        self.head_bytes
+    }
+
+    pub(super) fn priority(&self) -> StreamPriority {
+        self.priority
+    }
+
+    pub(super) fn set_priority(&mut self, priority: StreamPriority) {
+        self.priority = priority;
+    }
+
+    /// Bytes of its answer that the client takes now.
+    pub(super) fn output_room(&self) -> usize {
+        self.output.room()
+    }
+
+    /// The client takes more of its answer, or with a negative number less.
+    pub(super) fn change_output(&mut self, by: i64) -> Result<(), WindowBroken> {
+        self.output.change(by)
+    }
+
+    /// So many bytes of its answer were sent.
+    pub(super) fn spend_output(&mut self, bytes: usize) {
+        self.output.spend(bytes);
+    }
+
+    /// Puts it into the queue. Returns whether it was not there.
+    pub(super) fn enter_queue(&mut self) -> bool {
+        std::mem::replace(&mut self.queueing, Queueing::Queued) == Queueing::Out
+    }
+
+    /// It was taken out of the queue.
+    pub(super) fn leave_queue(&mut self) {
+        self.queueing = Queueing::Out;
+    }
+
+    /// It waits for the window of the connection. Only that is watched for it: its own is opened by its number.
+    pub(super) fn stall(&mut self) {
+        self.is_stalled = true;
+    }
+
+    /// It waits for that no longer. Returns whether it did.
+    pub(super) fn unstall(&mut self) -> bool {
+        std::mem::take(&mut self.is_stalled)
+    }
+}
