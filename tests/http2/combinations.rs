@@ -19,7 +19,7 @@ use crate::websockets::{TALK, hears, opening, text};
 
 const LOGGED: &str = "[log]\naccess = \"access.log\"\n";
 
-/// What curl prints.
+/// The output of curl.
 fn curl(words: &[&str]) -> String {
     let output = run(Command::new("curl").arg("-sS").args(words));
     assert!(output.status.success(), "{words:?}: {}", errors_of(&output));

@@ -1,7 +1,10 @@
 //! Goal: bodies that come at once on one connection all become whole, and the server never holds more for them than
 //! 1 MiB and one body. Method: a client with flow control of its own, uploads that stall; the server's own count.
 
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
+use std::thread;
 
 use crate::floods::{held, is_served};
 use crate::server::{Server, errors_of, has, printed_by, run};
@@ -46,6 +49,60 @@ fn a_hundred_bodies_at_once_all_become_whole() {
     server.reaches("/connections", 0);
     server.reaches("/network/buffered_bytes", 0);
     assert_eq!(server.printed_troubles(), "");
+}
+
+/// Bytes of a body that is passed on.
+const PASSED_BYTES: usize = 16_000_000;
+
+/// A server behind the proxy that takes bodies in small pieces, slower than they come.
+fn slow_reader() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            thread::spawn(move || while take_body(&stream).is_some() {});
+        }
+    });
+    address
+}
+
+/// Takes a request with a body, and answers it; `None` at the end of the connection.
+fn take_body(mut stream: &TcpStream) -> Option<()> {
+    let (mut head, mut byte) = (Vec::new(), [0]);
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).ok()?;
+        head.push(byte[0]);
+    }
+    let mut piece = [0; 4_000];
+    for _ in 0..PASSED_BYTES / piece.len() {
+        stream.read_exact(&mut piece).ok()?;
+        (0..50).for_each(|_| thread::yield_now());
+    }
+    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").ok()
+}
+
+#[test]
+fn long_bodies_that_are_passed_on_do_not_wait_for_each_other_for_ever() {
+    const TEST: &str = "long_bodies_that_are_passed_on_do_not_wait_for_each_other_for_ever";
+    if !has("h2load", TEST) {
+        return;
+    }
+    let upstream = format!("[[upstream]]\nname = \"slow\"\nservers = [\"{}\"]\n", slow_reader());
+    let route = "[[route]]\nprefix = \"/passed\"\nproxy = \"slow\"\n";
+    let limit = "[limits]\nbody_size = \"32 MiB\"\n";
+    let server = site(&format!("{route}{upstream}{limit}"));
+    let body = server.directory().join("body.bin");
+    std::fs::write(&body, vec![b'x'; PASSED_BYTES]).unwrap();
+    for count in [2, 5] {
+        let mut h2load = Command::new("h2load");
+        h2load.args([format!("-n{count}"), format!("-m{count}")]);
+        // A freeze would otherwise never end.
+        h2load.args(["-c1", "-t1", "-N", "30s", "-d"]).arg(&body);
+        let output = run(h2load.arg(format!("http://{}/passed", server.address())));
+        let told = format!("{count} succeeded, 0 failed, 0 errored, 0 timeout");
+        let printed = printed_by(&output);
+        assert!(printed.contains(&told), "{count}: {printed}{}", errors_of(&output));
+    }
 }
 
 /// Begins so many bodies, of each of which so many bytes come.

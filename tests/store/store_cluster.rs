@@ -85,7 +85,7 @@ fn write_on_the_leader_is_read_on_replicas_by_all_protocols() {
         until_read(replica, "key", "by-redis");
         assert_eq!(text(&replica.get("/store/0/key")), "by-redis");
         assert_eq!(page(replica, "key", None), "by-redis");
-        // What `ctl` tells of a replica is published at intervals, so it may come after the value.
+        // The state that `ctl` tells is published at intervals, so it may come after the value.
         until("the replica to tell that it hears its leader", || {
             let store = replica.ctl_json(&["status"])["store"].clone();
             (store["role"] == "replica" && store["hears_leader"] == true).then_some(())

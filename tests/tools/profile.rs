@@ -226,7 +226,7 @@ fn locks_are_counted_where_they_are_taken() {
         Err(_) => return println!("SKIPPED {test}: cc is not installed"),
     }
     let program = program.display().to_string();
-    let output = profile(&["-d", "1s", "--locks", "--tries", "--", &program]);
+    let output = profile(&["-d", "1s", "--locks", "--tries", "--rows", "1000", "--", &program]);
     let (told, wrong) = (printed_by(&output), errors_of(&output));
     if wrong.contains("may not be looked at") || told.contains("tries are not counted: ") {
         return println!("SKIPPED {test}: the kernel lets nobody count: {wrong}{told}");

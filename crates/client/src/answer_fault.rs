@@ -1,4 +1,4 @@
-//! What can be wrong with an answer that comes in frames.
+//! The faults of an answer that comes in frames.
 //!
 //! Owns one variant for each rule. Never judges an answer: `framed` does.
 

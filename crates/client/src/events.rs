@@ -52,6 +52,7 @@ impl Outbound {
                 client.begin_talking(self, context)
             }
             Event::ConnectFailed(kind) => {
+                client.break_promise(self);
                 if let Some(id) = self.exchange.take() {
                     client.connect_failed(id, ExchangeFailure::of_connecting(kind));
                 }
@@ -77,6 +78,7 @@ impl Outbound {
             }
             // The time for this address is over.
             Event::DeadlineReached if self.past == Past::Connecting => {
+                client.break_promise(self);
                 if let Some(id) = self.exchange.take() {
                     client.connect_failed(id, ExchangeFailure::Timeout(Deadline::Connect));
                 }

@@ -52,7 +52,7 @@ pub(crate) struct Incoming {
     unread: usize,
 }
 
-/// What decides where an answer ends.
+/// The sign by which an answer ends.
 #[derive(Debug)]
 enum Reader {
     /// Its text.

@@ -75,7 +75,7 @@ enum Kept {
     Part,
 }
 
-/// What a frame of a request has next.
+/// The next content of a frame of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NextFrame<'o> {
     /// Nothing now.
@@ -266,7 +266,7 @@ impl Outgoing {
         &self.head
     }
 
-    /// What the next frame of a stream has, with at most this many bytes of content.
+    /// The content of the next frame of a stream, with at most this many bytes.
     pub(crate) fn next_frame(&mut self, room: usize) -> NextFrame<'_> {
         if self.gate != Gate::Open {
             return NextFrame::Nothing;

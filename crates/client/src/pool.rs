@@ -33,6 +33,8 @@ struct Lane {
     shared: Vec<Shared>,
     /// Connections that are being made and that may become shared ones.
     promised: usize,
+    /// Streams that the server allowed on a connection last.
+    most: usize,
     /// As the last handshake said.
     versions: Versions,
     waiting: VecDeque<ExchangeId>,
@@ -100,6 +102,7 @@ impl Lane {
             idle: Vec::new(),
             shared: Vec::new(),
             promised: 0,
+            most: STREAMS,
             versions,
             waiting: VecDeque::new(),
         }
@@ -179,7 +182,7 @@ impl Pool {
         }
         if lane.open < self.per_origin {
             lane.open += 1;
-            // What is offered does not depend on what was agreed before.
+            // The offer does not depend on what was agreed before.
             let is_promised = sharing == Sharing::Shared && to.versions != Versions::Http1;
             lane.promised += usize::from(is_promised);
             return Place::Taken(if is_promised { Promise::Shared } else { Promise::None });
@@ -208,12 +211,26 @@ impl Pool {
         }
     }
 
+    /// A connection that others wait for fails.
+    pub(crate) fn break_promise(&mut self, to: &Destination) {
+        if let Some(lane) = self.lanes.get_mut(to) {
+            lane.promised -= 1;
+        }
+    }
+
+    /// A server allows so many streams on a connection: those that begin now begin no more before it says so.
+    pub(crate) fn allow(&mut self, to: &Destination, most: usize) {
+        if let Some(lane) = self.lanes.get_mut(to) {
+            lane.most = most.clamp(1, STREAMS);
+        }
+    }
+
     /// A connection has become a shared one, which serves an exchange.
     pub(crate) fn share(&mut self, to: &Destination, address: IpAddr, connection: ProcessId) {
         if let Some(lane) = self.lanes.get_mut(to) {
             lane.promised -= 1;
             lane.versions = to.versions;
-            lane.shared.push(Shared { address, connection, exchanges: 1, most: STREAMS });
+            lane.shared.push(Shared { address, connection, exchanges: 1, most: lane.most });
         }
     }
 

@@ -37,7 +37,10 @@ impl Outbound {
         let Some(id) = self.exchange.take() else { return };
         match why {
             // As if no server had listened there: another address may lead to a server that works.
-            Violation::Cut => client.connect_failed(id, ExchangeFailure::Tls(why)),
+            Violation::Cut => {
+                client.break_promise(self);
+                client.connect_failed(id, ExchangeFailure::Tls(why));
+            }
             why => client.fail(id, ExchangeFailure::Tls(why)),
         }
     }
@@ -50,6 +53,7 @@ impl Outbound {
             why => End::Refused(why),
         };
         if self.h2.is_some() {
+            client.forget_idle(self);
             client.end_streams(self, end);
         } else if let Some(id) = self.exchange.take() {
             client.ended(id, self, end);

@@ -4,10 +4,10 @@
 
 use syscalls::Errno;
 
-/// What a call that fails means.
+/// The meaning of a call that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// What it was called for is not done.
+    /// The thing it was called for is not done.
     Loses,
     /// It only costs its time.
     Costs,

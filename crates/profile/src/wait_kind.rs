@@ -133,7 +133,7 @@ const SCHEDULERS: [(&str, &str); 3] = [
     ),
 ];
 
-/// What shows the waits of a language that runs its own tasks, if these are stacks of one.
+/// The view that shows the waits of a language that runs its own tasks, if these are stacks of one.
 #[must_use]
 pub fn waits_of_tasks(waits: &[Met]) -> Option<String> {
     let has = |begin: &str| {

@@ -84,7 +84,7 @@ struct StreamList {
     ready: VecDeque<StreamId>,
     /// The carrier will be told.
     is_stirred: bool,
-    /// What the streams have had of the last turn in which others wanted something.
+    /// The share that the streams have had of the last turn in which others wanted something.
     share: Share,
 }
 

@@ -1,9 +1,9 @@
-//! What the frames of a server mean for the exchange of their stream.
+//! The meaning of a server's frames for the exchange of their stream.
 //!
 //! Owns the steps from heads and content to a complete or failed answer. An answer that breaks a rule fails alone, with
 //! a reset of its stream (RFC 9113, 8.1.1).
 
-use wire::h2::{AfterFrame, ErrorCode, ResponseFields, TrailerFields};
+use wire::h2::{AfterFrame, ErrorCode, ResponseFields, TrailerFields, write_window_update};
 use wire::http::fields::FieldList;
 
 use super::Run;
@@ -115,7 +115,7 @@ impl Run<'_> {
         self.check_stream(number)?;
         let too_much = |_| (ErrorCode::FlowControlError, "more content than its windows allow");
         self.link.input.take(flow_bytes).map_err(too_much)?;
-        // What an exchange holds is bounded by the window of its stream.
+        // The window of its stream bounds how much an exchange holds.
         self.link.input.give_back(flow_bytes as usize);
         if content.is_empty() && after == AfterFrame::More {
             self.link.budget.on_frame().map_err(too_many)?;
@@ -129,7 +129,10 @@ impl Run<'_> {
         }
         let taken = self.add(number, |it| Ok(it.take_content(content, flow_bytes, after)?));
         match taken {
-            Ok(()) => self.on_answer(number, after),
+            Ok(()) => {
+                self.on_answer(number, after);
+                self.reopen(number);
+            }
             Err(failure) => {
                 let is_window = failure == ExchangeFailure::WrongAnswer(AnswerFault::Window);
                 let code = match is_window {
@@ -140,6 +143,14 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Opens the window of a stream again that padding has used up: no requester takes that.
+    fn reopen(&mut self, number: u32) {
+        let Some((_, exchange)) = self.exchange_of(number) else { return };
+        if let Some(increment) = exchange.incoming.take_increment() {
+            write_window_update(number, increment, self.out);
+        }
     }
 
     /// Something of an answer has come.

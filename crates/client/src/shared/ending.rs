@@ -48,10 +48,14 @@ impl Run<'_> {
 
     /// After an answer, one stream more is tried than the server has refused, up to what it allows.
     fn widen(&mut self) {
-        let allowed = usize::try_from(self.link.peer.streams()).unwrap_or(usize::MAX);
-        if self.link.most < allowed.min(STREAMS) {
+        if self.link.most < self.allowed() {
             self.limit(self.link.most + 1);
         }
+    }
+
+    /// How many streams the server and this side allow.
+    fn allowed(&self) -> usize {
+        usize::try_from(self.link.peer.streams()).unwrap_or(usize::MAX).min(STREAMS)
     }
 
     /// No more streams begin here.
@@ -80,6 +84,8 @@ impl Run<'_> {
     fn reset(&mut self, number: u32, code: ErrorCode) {
         write_reset(number, code, self.out);
         self.link.late_bytes += u64::from(STREAM_WINDOW_BYTES);
+        // The frames that it has sent on it were asked for.
+        self.link.budget.on_answer();
     }
 
     /// The answer of a stream cannot be used.
@@ -94,8 +100,9 @@ impl Run<'_> {
     pub(super) fn take_reset(&mut self, number: u32, code: ErrorCode) {
         let Some(stream) = self.link.streams.remove(number) else { return };
         let failure = ExchangeFailure::StreamReset(code);
+        self.link.budget.on_answer();
         if code == ErrorCode::RefusedStream {
-            self.limit(self.link.streams.len().max(1));
+            self.limit(self.link.streams.len().max(1).min(self.allowed()));
         }
         self.leave();
         if code == ErrorCode::RefusedStream || wants_http1(failure) {
@@ -163,9 +170,13 @@ impl Client {
         }
         if is_unanswered && exchange.take_repeat() {
             exchange.rewind();
+            exchange.note_progress(now_ns);
             self.find(id, now_ns);
-        } else {
+        } else if is_unanswered {
             self.fail(id, failure);
+        } else {
+            // It has seen the request, whatever it says: nobody is to send it elsewhere.
+            self.fail(id, ExchangeFailure::Closed);
         }
     }
 

@@ -190,6 +190,7 @@ impl Run<'_> {
         }
         write_settings_ack(self.out);
         let allowed = usize::try_from(self.link.peer.streams()).unwrap_or(usize::MAX);
+        self.client.pool.allow(&self.outbound.to, allowed);
         self.limit(allowed.min(STREAMS));
         Ok(())
     }

@@ -24,6 +24,8 @@ struct Run<'r> {
     outbound: &'r mut Outbound,
     link: &'r mut Http2,
     out: &'r mut Vec<u8>,
+    /// Length of the output when the run began.
+    begun_at: usize,
     /// Length of the output up to which content is added.
     room_end: usize,
 }
@@ -37,12 +39,23 @@ impl Client {
         }
     }
 
+    /// A connection that others wait for fails. Its exchange may try another address, and then they wait for that one.
+    pub(crate) fn break_promise(&mut self, outbound: &mut Outbound) {
+        if std::mem::replace(&mut outbound.promise, Promise::None) == Promise::Shared {
+            self.pool.break_promise(&outbound.to);
+        }
+    }
+
     /// A connection speaks HTTP/2: its exchange begins, and those in line join it.
     pub(crate) fn begin_shared<M>(
         &mut self,
         outbound: &mut Outbound,
         context: &mut Context<'_, M>,
     ) -> Next {
+        if outbound.exchange.is_some_and(|id| self.exchanges.running(id).is_none()) {
+            // It was given up meanwhile, and its connection with it.
+            return Next::Abort;
+        }
         context.clear_deadline();
         let link = Http2::begin(context.now.monotonic_ns, context.output.buffer());
         outbound.h2 = Some(Box::new(link));
@@ -116,8 +129,9 @@ impl Client {
         link.now_ns = context.now.monotonic_ns;
         link.budget.on_time(link.now_ns / 1_000_000_000);
         let out = context.output.buffer();
-        let room_end = out.len() + OUTPUT_BYTES.saturating_sub(queued);
-        let mut run = Run { client: self, outbound, link: &mut link, out, room_end };
+        let begun_at = out.len();
+        let room_end = begun_at + OUTPUT_BYTES.saturating_sub(queued);
+        let mut run = Run { client: self, outbound, link: &mut link, out, begun_at, room_end };
         if run.link.phase != Phase::Over {
             act(&mut run);
             run.obey();

@@ -104,7 +104,6 @@ impl Run<'_> {
 
     /// Sends what streams have, one frame of each in turn.
     pub(super) fn send(&mut self) {
-        let before = self.out.len();
         let mut blocked = Vec::new();
         while let Some(number) = self.link.queue.pop_front() {
             let room = self.room_end.saturating_sub(self.out.len());
@@ -125,7 +124,7 @@ impl Run<'_> {
         if let Some(increment) = self.link.input.take_due(CONNECTION_WINDOW_BYTES) {
             write_window_update(0, increment, self.out);
         }
-        if !self.link.queue.is_empty() && self.out.len() > before {
+        if !self.link.queue.is_empty() && self.out.len() > self.begun_at {
             // If the socket takes this at once, nothing else will say so.
             self.again();
         }

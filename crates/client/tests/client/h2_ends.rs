@@ -48,7 +48,7 @@ fn a_request_that_a_server_has_not_begun_is_sent_again() {
     origin.head(9, &[(":status", "200")], AfterFrame::More);
     write_reset(9, ErrorCode::RefusedStream, &mut origin.out);
     origin.send(&mut calls);
-    assert_eq!(calls.news(id, 9).pop(), failed(refused).pop());
+    assert_eq!(calls.news(id, 9).pop(), failed(ExchangeFailure::Closed).pop());
     // An error that says nothing about what was done.
     let id = calls.get("/");
     write_reset(11, ErrorCode::InternalError, &mut origin.out);

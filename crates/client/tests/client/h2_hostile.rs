@@ -20,7 +20,7 @@ fn frame(kind: FrameKind, flags: u8, stream: u32, payload: &[u8], out: &mut Vec<
     out.extend_from_slice(payload);
 }
 
-/// What a server does behind its settings; the code of the GOAWAY that it gets, and the rule.
+/// The frames of a server behind its settings; the code of the GOAWAY that it gets, and the rule.
 const CASES: &[(Play, &str, &str)] = &[
     (
         |out| frame(FrameKind::PUSH_PROMISE, 4, 1, b"\0\0\0\x02\x88", out),

@@ -6,6 +6,7 @@
 use wire::h2::{AfterHead, ErrorCode};
 
 use super::window::ContentWindow;
+use crate::limits::{H2_GRANT_BYTES, H2_PASSING_BYTES};
 
 /// Whether a client sends more on its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +75,7 @@ pub(super) struct RequestContent {
 }
 
 impl RequestContent {
-    /// What follows a head. The client may send so many bytes.
+    /// The content behind a head. The client may send so many bytes.
     pub(super) fn new(after: AfterHead, window_bytes: u32) -> Self {
         let side = match after {
             AfterHead::Nothing => InputSide::Ended,
@@ -116,7 +117,7 @@ impl RequestContent {
         self.side == InputSide::Open
     }
 
-    /// What the client knows of the end.
+    /// The client's knowledge of the end.
     pub(super) fn side(&self) -> InputSide {
         self.side
     }
@@ -165,6 +166,17 @@ impl RequestContent {
         self.window.open(most.saturating_sub(self.held.unread))
     }
 
+    /// How much the client may have on the way of a room of so many bytes, of which others have taken a part; `None`:
+    /// nothing more.
+    pub(super) fn share_of(&self, whole: usize, taken: usize) -> Option<usize> {
+        if taken + self.wanted(H2_GRANT_BYTES) <= whole + self.room() {
+            return Some(H2_GRANT_BYTES);
+        }
+        // A body that is passed on waits for nothing that is told.
+        let is_passing = self.held.unread == 0 && !self.is_collected();
+        (is_passing && self.room() == 0).then_some(H2_PASSING_BYTES)
+    }
+
     /// The most bytes that are worth a place, of so many: no more than have to come.
     pub(super) fn wanted(&self, most: usize) -> usize {
         match self.announced {
@@ -182,6 +194,22 @@ mod tests {
         content.take(&DataFrame::new(bytes, bytes.len() as u32, InputSide::Open))?;
         content.note_handed(bytes.len());
         Ok(())
+    }
+
+    #[test]
+    fn a_body_that_is_passed_on_gets_something_of_a_room_that_is_full() {
+        let full = |content: &RequestContent| content.share_of(1_000, 1_000);
+        let mut content = RequestContent::new(AfterHead::Content, 0);
+        assert_eq!(content.share_of(2 * H2_GRANT_BYTES, 0), Some(H2_GRANT_BYTES));
+        assert_eq!(full(&content), Some(H2_PASSING_BYTES), "nothing of it has come");
+        assert_eq!(content.open_window(H2_PASSING_BYTES), Some(H2_PASSING_BYTES as u32));
+        assert_eq!(full(&content), None, "it is on the way");
+        taken(&mut content, &[0; H2_PASSING_BYTES]).unwrap();
+        assert_eq!(full(&content), None, "it was not read");
+        content.note_read(H2_PASSING_BYTES, H2_PASSING_BYTES);
+        assert_eq!(full(&content), None, "it is collected: it waits for its turn");
+        content.note_read(0, H2_PASSING_BYTES / 2);
+        assert_eq!(full(&content), Some(H2_PASSING_BYTES));
     }
 
     #[test]

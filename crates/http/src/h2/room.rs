@@ -84,7 +84,7 @@ impl InputRoom {
         self.stage == Stage::Shared
     }
 
-    /// What a stream holds has changed.
+    /// The bytes that a stream holds have changed.
     pub(super) fn count(&mut self, number: u32, before: HeldContent, after: HeldContent) {
         self.unread = self.unread + after.unread() - before.unread();
         self.kept = self.kept + after.kept() - before.kept();

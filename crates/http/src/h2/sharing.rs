@@ -10,7 +10,7 @@ use wire::h2::{SettingId, write_settings, write_window_update};
 
 use super::Http2Connection;
 use super::room::RoomStep;
-use crate::limits::{H2_CONNECTION_WINDOW_BYTES, H2_GRANT_BYTES, H2_STREAM_WINDOW_BYTES};
+use crate::limits::{H2_CONNECTION_WINDOW_BYTES, H2_STREAM_WINDOW_BYTES};
 
 impl Http2Connection {
     /// Opens the window of the connection if that is due, and shares its room out if it is crowded.
@@ -98,13 +98,12 @@ impl Http2Connection {
             if !content.is_open() {
                 continue;
             }
-            let most = match turn == Some(number) {
-                true => content.wanted(H2_STREAM_WINDOW_BYTES as usize),
-                false => content.wanted(H2_GRANT_BYTES),
+            let step = match turn == Some(number) {
+                true => Some(H2_STREAM_WINDOW_BYTES as usize),
+                false => content.share_of(H2_CONNECTION_WINDOW_BYTES as usize, taken),
             };
-            let has_room = taken + most <= H2_CONNECTION_WINDOW_BYTES as usize + content.room();
-            if (turn == Some(number) || has_room)
-                && let Some(step) = content.open_window(most)
+            if let Some(most) = step
+                && let Some(step) = content.open_window(content.wanted(most))
             {
                 write_window_update(number, step, context.output.buffer());
                 if turn != Some(number) {

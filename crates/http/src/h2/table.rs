@@ -48,7 +48,7 @@ impl Open {
         self.id
     }
 
-    /// What the connection keeps of it.
+    /// The part of it that the connection keeps.
     pub(super) fn held(&self) -> &Held {
         &self.held
     }

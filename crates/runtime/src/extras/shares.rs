@@ -40,7 +40,7 @@ pub(super) struct SharedTurn {
     wishes: Wishes,
 }
 
-/// What a carrier's streams have had of a turn.
+/// The part of a turn that a carrier's streams have had.
 #[derive(Debug, Default)]
 pub(super) struct Share {
     turn: u64,

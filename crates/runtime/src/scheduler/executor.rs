@@ -62,7 +62,7 @@ pub(super) struct Executor<P: Pollset, S: Service> {
     /// The buffers that transports decode and encode into.
     pub(super) lent: Lent,
     pub(super) run_queue: VecDeque<ProcessId>,
-    /// Who wants something of the next turn, of those in the queues that are no streams.
+    /// The processes in the queues, other than streams, that want something of the next turn.
     pub(super) wishes: Wishes,
     /// Processes that the service wants to run before the events of the next turn.
     pub(super) resumed: VecDeque<ProcessId>,

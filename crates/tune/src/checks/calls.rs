@@ -1,4 +1,4 @@
-//! What the server asks of the kernel again and again, and what it was started with that slows it.
+//! Calls that the server makes again and again, and things it was started with that slow it.
 
 use crate::calls::{self, CostlyCalls, ServerCalls};
 use crate::check::{Check, Gain, Risk};
@@ -70,7 +70,7 @@ fn costly(host: &HostReading) -> Finding {
     };
     let text = format!("{}{more}", worst.text);
     match worst.lost > worst.share {
-        // What fails is repeated, or answered with an error.
+        // A call that fails is repeated, or answered with an error.
         true => Finding::scaled(text, Percent::between(worst.lost * 0.3, worst.lost)),
         false => Finding::measured(text, Percent::between(worst.share * 0.6, worst.share)),
     }

@@ -45,7 +45,7 @@ impl Node {
         self.resp
     }
 
-    /// What it says of itself; null if it does not answer.
+    /// Its status; null if it does not answer.
     fn status(&self, velodrome: &Path) -> Value {
         let arguments = ["ctl", "status", "--json", "--socket", &self.control];
         let output = Command::new(velodrome).args(arguments).output();
