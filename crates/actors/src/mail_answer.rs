@@ -31,7 +31,8 @@ pub enum MailAnswer {
 pub enum MailOutcome {
     /// It is answered.
     Now(MailAnswer),
-    /// Another scheduler answers. If it does not until this time, [`Mail::give_up_word`](crate::Mail::give_up_word) has the answer.
+    /// Another scheduler answers. If it does not until this time,
+    /// [`Mail::give_up_word`](crate::Mail::give_up_word) has the answer.
     Later {
         /// That time.
         due_ns: u64,

@@ -58,8 +58,8 @@ pub const H2_STREAM_WINDOW_BYTES: u32 = 256 * 1024;
 pub const H2_CONNECTION_WINDOW_BYTES: u32 = 384 * 1024;
 /// 16 KiB that a stream whose turn it is not may send at once while bodies fill that; more waits for the next grant.
 pub const H2_GRANT_BYTES: usize = 16 * 1024;
-/// 4 KiB that a stream may send although bodies fill that, if its process keeps little of what came and has read it all:
-/// nothing tells when a process that passes a body on has less of it, so it must not wait for that.
+/// 4 KiB that a stream may send although bodies fill that, if its process keeps little of what came and has read it
+/// all: nothing tells when a process that passes a body on has less of it, so it must not wait for that.
 pub const H2_PASSING_BYTES: usize = 4 * 1024;
 /// 384 KiB of memory for the heads of the open streams of a connection; further streams are refused meanwhile.
 pub const H2_HEAD_BYTES: usize = 384 * 1024;

@@ -1,4 +1,5 @@
-//! Causes that the system calls of a program indicate: calls that fail, that are made far too often, or that take its time.
+//! Causes that the system calls of a program indicate: calls that fail, that are made far too often, or that take its
+//! time.
 //!
 //! Owns the comparison of what was recorded with `call_causes`. Records nothing.
 

@@ -39,7 +39,8 @@ impl FileHandle {
     /// left out.
     ///
     /// # Errors
-    /// The kernel's, of `getdents64`; `ENOTDIR` for a file; `EACCES` for a directory whose names may be listed and not used.
+    /// The kernel's, of `getdents64`; `ENOTDIR` for a file; `EACCES` for a directory whose names may be listed and not
+    /// used.
     pub fn read_names(
         &self,
         most: usize,
