@@ -372,4 +372,44 @@ mod tests {
         open(&mut pool, &one);
         assert_eq!(pool.open(&one, ExchangeId(5), Sharing::Shared), Place::InLine(None));
     }
+
+    /// An origin whose connections are shared.
+    fn shared_origin() -> Rc<Destination> {
+        Rc::new(Rc::unwrap_or_clone(origin(1)).with_prior_knowledge())
+    }
+
+    #[test]
+    fn those_who_wait_for_a_connection_that_failed_wait_for_the_next_one() {
+        let (mut pool, to) = (Pool::default(), shared_origin());
+        let open = |pool: &mut Pool, number| pool.open(&to, ExchangeId(number), Sharing::Shared);
+        assert_eq!(open(&mut pool, 1), Place::Taken(Promise::Shared));
+        assert_eq!(open(&mut pool, 2), Place::InLine(None));
+        // Its address is dead: the first exchange tries another one, and is not put behind the others.
+        pool.break_promise(&to);
+        assert_eq!(open(&mut pool, 1), Place::Taken(Promise::Shared));
+        pool.close(&to, Promise::None);
+        assert_eq!(pool.next_in_line(&to), None, "it waits for the second connection");
+        pool.share(&to, address(1), connection(1));
+        assert_eq!(pool.next_in_line(&to), Some(ExchangeId(2)));
+    }
+
+    #[test]
+    fn a_connection_begins_with_the_streams_that_the_server_allowed_last() {
+        let (mut pool, to) = (Pool::default(), shared_origin());
+        for number in 1..=2 {
+            let place = pool.open(&to, ExchangeId(number), Sharing::Shared);
+            assert_eq!(place, Place::Taken(Promise::Shared));
+            pool.share(&to, address(1), connection(number as usize));
+            pool.allow(&to, 2);
+            pool.limit(&to, connection(number as usize), 2);
+            let taken = Some(Usable::Shared(connection(number as usize)));
+            assert_eq!(take(&mut pool, &to, &[address(1)]), taken);
+            assert_eq!(take(&mut pool, &to, &[address(1)]), None, "it has two");
+        }
+        let place = pool.open(&to, ExchangeId(3), Sharing::Shared);
+        assert_eq!(place, Place::Taken(Promise::Shared));
+        pool.share(&to, address(1), connection(3));
+        assert!(take(&mut pool, &to, &[address(1)]).is_some());
+        assert_eq!(take(&mut pool, &to, &[address(1)]), None, "before its settings have come");
+    }
 }
