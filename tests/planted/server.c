@@ -1,8 +1,8 @@
 /* A small HTTP server that does one thing wrong: `server [SIN AMOUNT] [OPTION=NUMBER ...]`.
  *
  * Options: threads, processes, backlog, nodelay, cork, size (of the answer), buffer (SO_SNDBUF), keep (connections),
- * forgets (to close them), pieces (writes per answer), events (of each connection), slack_us, port. It serves 127.0.0.1, writes its log to standard output, and answers every
- * request alike. */
+ * forgets (to close them), pieces (writes per answer), events (of each connection), slack_us, port. It serves
+ * 127.0.0.1, writes its log to standard output, and answers every request alike. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -28,7 +28,8 @@
 #include <unistd.h>
 
 static int threads = 1, processes = 1, backlog = 511, nodelay = 1, size = 512, buffer = 0, keep = 1, pieces = 1;
-static int cork = 0, forgets = 0, interest = EPOLLIN, slack_us = 0, port = 8080, listener = -1, log_file = -1, epolls[64];
+static int cork = 0, forgets = 0, interest = EPOLLIN, slack_us = 0, port = 8080;
+static int listener = -1, log_file = -1, epolls[64];
 static long amount = 0;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char *body;
@@ -148,7 +149,8 @@ static void connect_twice(void) {
     struct sockaddr_in6 first = {.sin6_family = AF_INET6, .sin6_port = htons(port + 1), .sin6_addr = in6addr_loopback};
     struct sockaddr_in second = address_of(port + 1);
     int one = socket(AF_INET6, SOCK_STREAM, 0), other = socket(AF_INET, SOCK_STREAM, 0);
-    if (connect(one, (void *)&first, sizeof first) < 0 && connect(other, (void *)&second, sizeof second) < 0) perror("connect");
+    int fails = connect(one, (void *)&first, sizeof first) < 0;
+    if (fails && connect(other, (void *)&second, sizeof second) < 0) perror("connect");
     close(one);
     close(other);
 }
