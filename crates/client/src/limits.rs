@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use wire::h2::BlockBounds;
+
 /// 1,024 running exchanges of a scheduler, unless its service sets another number. Beyond: one more fails with
 /// [`ExchangeFailure::TooMany`](crate::ExchangeFailure::TooMany).
 pub const EXCHANGES: usize = 1_024;
@@ -82,10 +84,8 @@ pub const CONNECTION_WINDOW_BYTES: u32 = STREAMS as u32 * STREAM_WINDOW_BYTES;
 pub const FRAME_BYTES: u32 = wire::h2::FRAME_BYTES_AT_FIRST;
 /// 16 KiB of a body in one frame, so that the bodies of several exchanges take turns. Beyond: another frame follows.
 pub const DATA_BYTES: usize = 16 * 1024;
-/// 8 CONTINUATION frames of one block of fields. Beyond: the connection ends.
-pub const CONTINUATIONS: usize = 8;
-/// 64 KiB of one encoded block of fields in several frames. Beyond: the connection ends.
-pub const BLOCK_BYTES: usize = HEAD_BYTES + 1;
+/// 8 CONTINUATION frames of one block of fields, and 64 KiB encoded. Beyond: the connection ends.
+pub const BLOCK_BOUNDS: BlockBounds = BlockBounds { continuations: 8, bytes: HEAD_BYTES + 1 };
 /// 1,000 answers to control frames that wait because the server reads nothing. Beyond: the connection ends.
 pub const OWED_FRAMES: u32 = 1_000;
 /// 2 times that a request is sent again because a server has not begun to serve it. Beyond: the exchange fails.

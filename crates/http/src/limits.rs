@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use wire::h2::BlockBounds;
+
 /// 1 MiB for a request body that is passed to a [`Function`](crate::Function); a longer one is answered with 413.
 pub const BODY_SIZE: u64 = wire::limits::BODY_SIZE;
 /// 64 KiB of a request body that no handler reads are discarded to keep the connection; beyond that it is closed.
@@ -67,10 +69,9 @@ pub const H2_HEAD_BYTES: usize = 384 * 1024;
 pub const H2_FRAME_BYTES: u32 = wire::h2::FRAME_BYTES_AT_FIRST;
 /// 4 KiB of fields that a client may refer to; one that wants more breaks the protocol, and its connection ends.
 pub const H2_TABLE_BYTES: usize = wire::limits::HPACK_TABLE_BYTES;
-/// 8 CONTINUATION frames of one block of fields (CVE-2024-27316); then the connection ends with ENHANCE_YOUR_CALM.
-pub const H2_CONTINUATIONS: usize = 8;
-/// 32 KiB of one encoded block of fields in several frames; then the connection ends with ENHANCE_YOUR_CALM.
-pub const H2_BLOCK_BYTES: usize = 32 * 1024;
+/// 8 CONTINUATION frames of one block of fields (CVE-2024-27316), and 32 KiB encoded; then the connection ends with
+/// ENHANCE_YOUR_CALM.
+pub const H2_BLOCK_BOUNDS: BlockBounds = BlockBounds { continuations: 8, bytes: 32 * 1024 };
 /// 128 closed streams whose numbers are known; content on an older one is dropped, and fields end the connection.
 pub const H2_CLOSED_KEPT: usize = 128;
 /// 16 of them while no stream is open.

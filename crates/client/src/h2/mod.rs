@@ -3,7 +3,6 @@
 //! Owns what both sides have told each other: streams, windows, tables, settings; and which deadline runs. Never takes
 //! or sends a frame but the first ones: `shared` does.
 
-mod block;
 mod order;
 mod streams;
 
@@ -12,13 +11,12 @@ use std::collections::VecDeque;
 use runtime::clock::milliseconds;
 use runtime::service::{Context, Next};
 use wire::h2::{
-    ControlBudget, ErrorCode, InputWindow, OutputWindow, PREFACE, PeerSettings, SettingId,
-    WINDOW_BYTES_AT_FIRST, write_settings, write_window_update,
+    AfterFrame, ControlBudget, ErrorCode, FieldBlock, InputWindow, OutputWindow, PREFACE,
+    PeerSettings, SettingId, WINDOW_BYTES_AT_FIRST, write_settings, write_window_update,
 };
 use wire::hpack::{Decoder, Encoder};
 use wire::limits::HPACK_TABLE_BYTES;
 
-pub(crate) use self::block::{Block, BlockTooLarge};
 pub(crate) use self::order::{Orders, StreamOrder};
 pub(crate) use self::streams::{Stream, Streams};
 
@@ -62,7 +60,7 @@ pub(crate) struct Http2 {
     /// The streams that may have something to send, in turn.
     pub(crate) queue: VecDeque<u32>,
     /// The block of fields that is incomplete.
-    pub(crate) block: Option<Box<Block>>,
+    pub(crate) block: Option<Box<FieldBlock<AfterFrame>>>,
     pub(crate) budget: ControlBudget,
     /// Frames that answer control frames, since the output was empty.
     pub(crate) owed_frames: u32,

@@ -3,14 +3,15 @@
 //! Owns every rule whose breach ends the connection. What frames mean for an exchange is in `answers`.
 
 use wire::h2::{
-    AfterFrame, ErrorCode, FrameError, FrameHead, FrameKind, FrameScope, H2Frame, SettingId,
-    SettingsReader, TooManyFrames, WindowBroken, read_frame, write_ping_ack, write_settings_ack,
+    AfterFrame, BlockTooLarge, ErrorCode, FieldBlock, FrameError, FrameHead, FrameKind, FrameScope,
+    H2Frame, SettingId, SettingsReader, TooManyFrames, WindowBroken, read_frame, write_ping_ack,
+    write_settings_ack,
 };
 
 use super::Run;
 use crate::failure::ExchangeFailure;
-use crate::h2::{Block, BlockTooLarge, Phase};
-use crate::limits::{FRAME_BYTES, OWED_FRAMES, STREAMS};
+use crate::h2::Phase;
+use crate::limits::{BLOCK_BOUNDS, FRAME_BYTES, OWED_FRAMES, STREAMS};
 
 /// Why a connection ends: the code for the server, and the rule in words.
 pub(super) type Broken = (ErrorCode, &'static str);
@@ -73,7 +74,7 @@ impl Run<'_> {
 
     fn take_frame(&mut self, frame: H2Frame<'_>) -> Result<(), Broken> {
         if let Some(block) = &self.link.block
-            && !matches!(frame, H2Frame::Continuation { stream, .. } if stream == block.stream)
+            && !matches!(frame, H2Frame::Continuation { stream, .. } if stream == block.stream())
         {
             return wrong("a frame within a block of fields");
         }
@@ -86,7 +87,8 @@ impl Run<'_> {
                 if end_headers {
                     return self.take_block(stream, after(end_stream), fragment);
                 }
-                self.link.block = Some(Box::new(Block::new(stream, after(end_stream), fragment)));
+                self.link.block =
+                    Some(Box::new(FieldBlock::new(stream, after(end_stream), fragment)));
                 Ok(())
             }
             H2Frame::Continuation { fragment, end_headers, .. } => {
@@ -105,12 +107,14 @@ impl Run<'_> {
         let Some(mut block) = self.link.block.take() else {
             return wrong("CONTINUATION without a block of fields");
         };
-        let added = block.add(part);
+        let added = block.add(part, BLOCK_BOUNDS);
         added.map_err(|BlockTooLarge| {
             (ErrorCode::EnhanceYourCalm, "a block of fields has no end")
         })?;
         if end_headers {
-            return self.take_block(block.stream, block.after, block.bytes());
+            let stream = block.stream();
+            let (after, bytes) = block.finish();
+            return self.take_block(stream, after, &bytes);
         }
         self.link.block = Some(block);
         Ok(())

@@ -1,7 +1,7 @@
 //! Goal: a server that breaks the rules of HTTP/2, or wants to keep its client busy, ends its own connection and
 //! nothing else. Method: a server that the test plays frame by frame.
 
-use client::limits::CONTINUATIONS;
+use client::limits::BLOCK_BOUNDS;
 use client::{ExchangeFailure, ExchangeNews};
 use wire::h2::{
     AfterFrame, ErrorCode, FrameHead, FrameKind, SettingId, write_data_head, write_goaway,
@@ -30,7 +30,7 @@ const CASES: &[(Play, &str, &str)] = &[
     (
         |out| {
             frame(FrameKind::HEADERS, 0, 1, b"\x88", out);
-            for _ in 0..=CONTINUATIONS {
+            for _ in 0..=BLOCK_BOUNDS.continuations {
                 frame(FrameKind::CONTINUATION, 0, 1, b"", out);
             }
         },

@@ -26,13 +26,13 @@ use runtime::arrival::Arrival;
 use runtime::service::{Context, Event, ListenerIndex, Next, Progress};
 use runtime::transport::Agreed;
 use wire::h2::{
-    ErrorCode, OutputWindow, PREFACE, PeerSettings, SettingId, WINDOW_BYTES_AT_FIRST,
+    ErrorCode, FieldBlock, OutputWindow, PREFACE, PeerSettings, SettingId, WINDOW_BYTES_AT_FIRST,
     write_settings, write_window_update,
 };
 use wire::hpack::{Decoder, Encoder};
 use wire::http::url::Scheme;
 
-use self::block::Block;
+use self::block::BlockUse;
 use self::connection_error::ConnectionError;
 use self::guard::Guard;
 use self::leaving::Leaving;
@@ -101,7 +101,7 @@ pub struct Http2Connection {
     head_bytes: usize,
     queue: SendQueue,
     /// The block of fields that is incomplete.
-    block: Option<Box<Block>>,
+    block: Option<Box<FieldBlock<BlockUse>>>,
     guard: Guard,
     /// Frames that answer control frames, since the output was empty.
     owed_frames: u32,

@@ -4,20 +4,22 @@
 
 use runtime::service::Context;
 use runtime::streams::StreamId;
-use wire::h2::{AfterHead, ErrorCode, RequestFields, TrailerFields, UnusableHead};
+use wire::h2::{
+    AfterHead, BlockTooLarge, ErrorCode, FieldBlock, RequestFields, TrailerFields, UnusableHead,
+};
 use wire::http::head::Framing;
 use wire::http::kept::KeptHead;
 use wire::http::refusal::{Reason, Refusal};
 
 use super::Http2Connection;
-use super::block::{Block, BlockTooLarge, BlockUse, Fragment};
+use super::block::{BlockUse, Fragment};
 use super::connection_error::ConnectionError;
 use super::held::Held;
 use super::leaving::Leaving;
 use super::order::priority_of;
 use super::table::Known;
 use crate::application::Application;
-use crate::limits::{H2_HEAD_BYTES, H2_STREAMS};
+use crate::limits::{H2_BLOCK_BOUNDS, H2_HEAD_BYTES, H2_STREAMS};
 use crate::shared::Http;
 use crate::stream::Stream;
 
@@ -34,7 +36,7 @@ impl Http2Connection {
         if fragment.is_last {
             return self.take_block(http, (number, purpose), fragment.bytes, context);
         }
-        self.block = Some(Box::new(Block::new(number, purpose, fragment.bytes)));
+        self.block = Some(Box::new(FieldBlock::new(number, purpose, fragment.bytes)));
         Ok(())
     }
 
@@ -50,7 +52,7 @@ impl Http2Connection {
         let too_large = |BlockTooLarge| {
             ConnectionError::new(ErrorCode::EnhanceYourCalm, "a block of fields too large")
         };
-        block.add(fragment.bytes).map_err(too_large)?;
+        block.add(fragment.bytes, H2_BLOCK_BOUNDS).map_err(too_large)?;
         if !fragment.is_last {
             self.block = Some(block);
             return Ok(());

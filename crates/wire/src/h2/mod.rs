@@ -1,11 +1,12 @@
 //! HTTP/2 (RFC 9113): frames, settings, error codes, and the heads that frames carry.
 //!
 //! Owns the codec of both sides, with extended CONNECT (RFC 8441) and priorities (RFC 9218), and what both sides count:
-//! windows and control frames. Never knows which frame may follow which: the connection does. Blocks of fields are
+//! windows, control frames, and blocks that are incomplete. Never knows which frame may follow which: the connection does. Blocks of fields are
 //! compressed by [`hpack`](crate::hpack).
 
 mod control_budget;
 mod error_code;
+mod field_block;
 mod fields;
 mod frame;
 mod frame_head;
@@ -19,6 +20,7 @@ mod write;
 
 pub use control_budget::{ControlBudget, TooManyFrames};
 pub use error_code::ErrorCode;
+pub use field_block::{BlockBounds, BlockTooLarge, FieldBlock};
 pub use fields::TrailerFields;
 pub use frame::{FrameError, FrameScope, H2Frame, read_frame};
 pub use frame_head::{FRAME_HEAD_BYTES, FrameHead, FrameKind};
