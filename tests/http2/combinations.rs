@@ -245,7 +245,7 @@ fn with_limits_at_their_smallest_requests_are_answered_or_refused() {
     }
     // All streams at once, on the only connection: a stream counts as one.
     let mut client = target.client().unwrap();
-    play(&mut client, "repeat 100 request next GET /a.txt\nwait end 199");
+    play(&mut client, "repeat 100 request next GET /a.txt\nwait end 199\nwait end 1");
     let statuses: Vec<u16> =
         (1..200).step_by(2).filter_map(|stream| client.answer(stream)?.status()).collect();
     assert!(statuses.iter().all(|status| *status == 200), "{statuses:?}");

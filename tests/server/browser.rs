@@ -61,8 +61,13 @@ impl Browser {
         for domain in ["Page", "Runtime", "Network", "Log"] {
             browser.order(&format!("{domain}.enable"), json!({}));
         }
-        browser.order("Page.navigate", json!({ "url": url }));
+        browser.visit(url);
         browser
+    }
+
+    /// Loads another page into the tab.
+    pub(crate) fn visit(&mut self, url: &str) {
+        self.order("Page.navigate", json!({ "url": url }));
     }
 
     /// An order to the tab, and its result.

@@ -1,8 +1,8 @@
 //! HTTP/2 (RFC 9113): frames, settings, error codes, and the heads that frames carry.
 //!
 //! Owns the codec of both sides, with extended CONNECT (RFC 8441) and priorities (RFC 9218), and what both sides count:
-//! windows, control frames, and blocks that are incomplete. Never knows which frame may follow which: the connection does. Blocks of fields are
-//! compressed by [`hpack`](crate::hpack).
+//! windows, control frames, and blocks that are incomplete. Never knows which frame may follow which: the connection
+//! does. Blocks of fields are compressed by [`hpack`](crate::hpack).
 
 mod control_budget;
 mod error_code;
