@@ -180,7 +180,7 @@ impl Object {
             Ok(terms) => (terms, None),
             Err(refusal) => {
                 let control = Control::of(&answer.fields);
-                let freshness = Freshness::of(&answer.fields, &control, rules, times);
+                let freshness = Freshness::of(&answer, &control, rules, times);
                 let freshness = freshness.unwrap_or_else(|| self.freshness().again(times.1));
                 (StorageTerms { freshness, ..self.terms.clone() }, Some(refusal))
             }

@@ -110,7 +110,7 @@ pub fn judge(
     check_length(answer, rules)?;
     let Vary::By(names) = Vary::of(&answer.fields, rules.key) else { return Err(NotStored::Vary) };
     let freshness =
-        Freshness::of(&answer.fields, &control, rules, (asked, heard)).ok_or(NotStored::Unsaid)?;
+        Freshness::of(answer, &control, rules, (asked, heard)).ok_or(NotStored::Unsaid)?;
     if freshness.basis == Basis::Assumed {
         if !ASSUMED.contains(&answer.status) {
             return Err(NotStored::Unsaid);
