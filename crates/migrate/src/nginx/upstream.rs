@@ -4,7 +4,7 @@
 
 use crate::directive::Directive;
 use crate::section::Section;
-use crate::upstreams;
+use crate::upstreams::{self, Cache};
 use crate::word::{is_in, quoted, seconds, table};
 
 #[derive(Debug, Default)]
@@ -71,6 +71,7 @@ impl Upstreams {
         &mut self,
         authority: &str,
         settings: &[(&'static str, String)],
+        cache: Option<&Cache>,
     ) -> Result<String, String> {
         let mut section = Section::new("[[upstream]]");
         match self.defined.iter().find(|upstream| upstream.name == authority) {
@@ -89,7 +90,12 @@ impl Upstreams {
             }
         }
         settings.iter().for_each(|(key, value)| section.set(key, value));
-        Ok(self.used.add(&plain(authority), section))
+        Ok(self.used.add(&plain(authority), section, cache))
+    }
+
+    /// Whether some place wants a cache of the upstream with this name.
+    pub(super) fn has_cache(&self, name: &str) -> bool {
+        self.used.has_cache(name)
     }
 
     pub(super) fn sections(self) -> impl Iterator<Item = Section> {
