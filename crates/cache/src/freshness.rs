@@ -5,10 +5,10 @@
 use wire::http::date;
 use wire::http::head::Fields;
 
+use crate::answer_head::AnswerHead;
 use crate::control::{Control, seconds};
 use crate::limits::{HEURISTIC_MAX_S, HEURISTIC_PART, SECONDS_MAX};
 use crate::rules::{CacheRules, Guessing};
-use crate::storing::AnswerHead;
 use crate::time::Time;
 
 /// Why an answer counts as fresh.

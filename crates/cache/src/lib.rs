@@ -7,6 +7,7 @@
 //! [`DiskRecord`] is an answer as bytes, a [`StoredFile`] as a file, and a [`LabelLedger`] knows all that are kept
 //! outside of memory.
 
+mod answer_head;
 mod body;
 mod cache;
 mod control;
@@ -33,6 +34,7 @@ mod storing;
 mod time;
 mod vary;
 
+pub use answer_head::AnswerHead;
 pub use body::{Elsewhere, Reservation, StoredBody};
 pub use cache::Cache;
 pub use control::{Control, Wishes};
@@ -52,6 +54,6 @@ pub use selection::{Selection, select};
 pub use shelf::{Shelf, ValuePlace};
 pub use stats::CacheStats;
 pub use stored_file::{Damaged, FileMatch, FileSum, StoredFile, file_head, place_of_body};
-pub use storing::{AnswerHead, NotStored, StorageTerms, judge};
+pub use storing::{NotStored, StorageTerms, judge};
 pub use time::Time;
 pub use vary::{Variant, Vary};

@@ -9,12 +9,13 @@ use wire::http::date;
 use wire::http::fields::{FRAMING, FieldList};
 use wire::http::head::Fields;
 
+use crate::answer_head::AnswerHead;
 use crate::body::{Elsewhere, Reservation, StoredBody};
 use crate::control::Control;
 use crate::freshness::Freshness;
 use crate::limits::ENTRY_COST;
 use crate::rules::{CacheRules, SetCookie};
-use crate::storing::{AnswerHead, NotStored, StorageTerms, judge};
+use crate::storing::{NotStored, StorageTerms, judge};
 use crate::time::Time;
 use crate::vary::Variant;
 

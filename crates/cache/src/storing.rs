@@ -5,20 +5,12 @@
 
 use wire::http::head::Fields;
 
+use crate::answer_head::AnswerHead;
 use crate::control::{Control, Wishes};
 use crate::freshness::{Basis, Freshness};
 use crate::rules::{CacheRules, RequestDirectives, SetCookie};
 use crate::time::Time;
 use crate::vary::{Variant, Vary};
-
-/// The head of an answer to a GET.
-#[derive(Clone, Copy, Debug)]
-pub struct AnswerHead<'a> {
-    /// Its status.
-    pub status: u16,
-    /// Its fields.
-    pub fields: Fields<'a, 'a>,
-}
 
 /// What becomes of an answer that is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@
 use super::caching::Cached;
 use super::place::{Kind, Place, places};
 use super::quotas::{Quota, Quotas};
-use super::settings::{Settings, Transport};
-use super::upstream::Upstreams;
+use super::settings::Settings;
+use super::upstream::{Transport, Upstreams, of_transport};
 use super::variables::is_plain;
 use crate::condition::Condition;
 use crate::directive::Directive;
@@ -161,7 +161,7 @@ impl Location {
                 .unwrap_or((rest, "")),
         };
         let path = path.strip_prefix(':').unwrap_or(path);
-        let settings = self.settings.upstream(transport);
+        let settings = of_transport(self.settings.upstream(), transport);
         let cached = self.settings.cached();
         match upstreams.of(authority, &settings, cached.as_ref().map(Cached::cache)) {
             Ok(upstream) => {

@@ -45,13 +45,6 @@ pub(super) struct Settings {
     begun: Vec<&'static str>,
 }
 
-/// How servers are connected with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Transport {
-    Plain,
-    Encrypted,
-}
-
 impl Settings {
     /// The settings of a block in this one, before its own.
     pub(super) fn inner(&self) -> Self {
@@ -72,11 +65,7 @@ impl Settings {
             ),
             "index" => self.index(directive),
             "autoindex" => self.listing = value == "on",
-            "access_log" if value == "off" => self.is_unlogged = true,
-            "access_log" => {
-                self.is_unlogged = false;
-                self.notes.push(directive.told("there is one access log, that of `[log]`"));
-            }
+            "access_log" => self.log(directive, value),
             "add_header" => self.header(directive),
             "expires" => self.expires(directive),
             "default_type" => self.default_type = Some(value.to_owned()),
@@ -283,6 +272,13 @@ impl Settings {
         }
     }
 
+    fn log(&mut self, directive: &Directive, path: &str) {
+        self.is_unlogged = path == "off";
+        if !self.is_unlogged {
+            self.notes.push(directive.told("there is one access log, that of `[log]`"));
+        }
+    }
+
     fn version(&mut self, directive: &Directive, version: &str) {
         self.upstream.retain(|(known, _)| *known != "http2");
         match version {
@@ -298,18 +294,8 @@ impl Settings {
     }
 
     /// The settings of an upstream, as printed.
-    pub(super) fn upstream(&self, transport: Transport) -> Vec<(&'static str, String)> {
-        let all = self.upstream.iter().cloned();
-        match transport {
-            Transport::Encrypted => [("tls", "true".to_owned())].into_iter().chain(all).collect(),
-            Transport::Plain => all
-                .filter_map(|(key, value)| match key {
-                    // Without a handshake there is no choice.
-                    "http2" => Some(("h2c", value)),
-                    key => key.ends_with("timeout").then_some((key, value)),
-                })
-                .collect(),
-        }
+    pub(super) fn upstream(&self) -> &[(&'static str, String)] {
+        &self.upstream
     }
 
     pub(super) fn root(&self) -> Option<&str> {

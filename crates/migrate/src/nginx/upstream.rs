@@ -26,6 +26,31 @@ struct Defined {
     closing: Option<String>,
 }
 
+/// How servers are connected with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Transport {
+    Plain,
+    Encrypted,
+}
+
+/// What of the settings of an upstream is about servers that are connected with so, as printed.
+pub(super) fn of_transport(
+    all: &[(&'static str, String)],
+    transport: Transport,
+) -> Vec<(&'static str, String)> {
+    let all = all.iter().cloned();
+    match transport {
+        Transport::Encrypted => [("tls", "true".to_owned())].into_iter().chain(all).collect(),
+        Transport::Plain => all
+            .filter_map(|(key, value)| match key {
+                // Without a handshake there is no choice.
+                "http2" => Some(("h2c", value)),
+                key => key.ends_with("timeout").then_some((key, value)),
+            })
+            .collect(),
+    }
+}
+
 /// Directives of an upstream that change no more than how connections are kept.
 const SPARE: &str = "
     keepalive keepalive_timeout keepalive_requests keepalive_time zone random resolver hash

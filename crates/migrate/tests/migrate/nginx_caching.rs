@@ -58,7 +58,7 @@ fn a_cache_becomes_one_of_the_upstream_with_a_directory_of_its_own() {
 }
 
 #[test]
-fn what_nginx_tells_apart_and_ours_does_not_leaves_the_cache_out() {
+fn cache_is_left_out_where_ours_does_not_tell_requests_apart_that_nginx_does() {
     for (lines, wanted) in [
         ("", "{ directory = \"/var/cache/app-app\", disk_size = \"5 GiB\" }"),
         ("proxy_cache_key $scheme$request_method$host$request_uri;", "disk_size = \"5 GiB\" }"),

@@ -1,5 +1,5 @@
-//! Goal: what an operator has today becomes a configuration that does the same, or says where it does not. Method: whole
-//! files as they are written, and the answers to requests that matter to their sites.
+//! Goal: what an operator has today becomes a configuration that does the same, or says where it does not. Method:
+//! whole files as they are written, and the answers to requests that matter to their sites.
 
 use migrate::{IncludedFiles, from_nginx};
 

@@ -1,7 +1,7 @@
 //! What all channels of a scheduler go through when the cluster goes away or is back.
 //!
-//! Owns that a turn has a part of them only, because a scheduler may know 100,000. A channel whose part has not come yet
-//! is as before, and its subscribers wait a little longer; but no message is taken for the next one before it was
+//! Owns that a turn has a part of them only, because a scheduler may know 100,000. A channel whose part has not come
+//! yet is as before, and its subscribers wait a little longer; but no message is taken for the next one before it was
 //! doubted ([`Shared::returns`](crate::shared::Shared)), because what was before it may have left the stream.
 
 use std::collections::VecDeque;

@@ -300,7 +300,7 @@ fn a_turn_goes_through_a_part_of_the_channels_when_the_cluster_goes_away() {
 }
 
 #[test]
-fn what_is_followed_when_the_cluster_is_back_waits_for_it_although_a_round_is_under_way() {
+fn channel_followed_when_the_cluster_is_back_waits_for_it_although_a_round_is_under_way() {
     let mut nodes = Nodes::new(&[1, 1], &rules(NONE), 1, BusFaults::default());
     for number in 0..2 {
         let client = nodes.connect(0);
