@@ -108,9 +108,9 @@ pub const STREAM_INPUT_BYTES: usize = 1024 * 1024;
 /// a stream and its carrier takes more turns, so that other connections have theirs.
 pub const STREAM_ROUNDS: usize = 4;
 
-/// Ticks of the CPU's counter for which all streams of one carrier run in a turn in which others want something: 100 to
-/// 250 us on CPUs of 5 to 2 GHz, a hundred short answers or a quarter of a page's slice. Consequence: the rest waits for
-/// the next turn, so that many streams of one connection delay others no more than one connection would.
+/// Ticks of the CPU's counter for which all streams of one carrier run in a turn in which others want something: 100
+/// to 250 us on CPUs of 5 to 2 GHz, a hundred short answers or a quarter of a page's slice. Consequence: the rest waits
+/// for the next turn, so that many streams of one connection delay others no more than one connection would.
 pub const STREAM_TICKS_BESIDE_OTHERS: u64 = 500_000;
 
 /// Bytes of its buffer that a fan keeps between turns.

@@ -362,9 +362,7 @@ impl Service for Mux {
                     context.streams().open(Box::new(1_u16), 0).is_err(),
                     "a stream carries no streams"
                 );
-                if let Some(world) = &self.works_in {
-                    world.advance(WORK_TICKS);
-                }
+                self.works_in.iter().for_each(|world| world.advance(WORK_TICKS));
                 talk.on_event(event, self, context)
             }
             Process::Carrier(_) if event == Event::InputEnded => Next::Finish,
