@@ -46,9 +46,6 @@ pub const DRAIN_HEADER_DEADLINE: Duration = Duration::from_secs(2);
 pub const H2_STREAMS: usize = 100;
 /// 100 streams are begun in one run of a connection; the rest of its input waits for the next turn.
 pub const H2_STREAMS_BEGUN_PER_RUN: usize = 100;
-/// 32 of them if other connections want something in the same turn: the runtime lets no more run then. Smaller steps
-/// cost more system calls: with 8 a third of the CPU time goes into sending.
-pub const H2_STREAMS_BEGUN_BESIDE_OTHERS: usize = runtime::limits::STREAM_RUNS_BESIDE_OTHERS;
 /// 256 KiB that may be on the way to a stream or unread there; a client that sends more breaks the protocol, and its
 /// stream is reset.
 pub const H2_STREAM_WINDOW_BYTES: u32 = 256 * 1024;

@@ -132,6 +132,11 @@ impl Carriage {
         std::mem::take(&mut self.has_input_news)
     }
 
+    /// Whether its carrier has told something of which its process does not know yet.
+    pub(crate) fn is_told(&self) -> bool {
+        self.has_input_news || self.input_stage == InputStage::Reset
+    }
+
     /// Says that the input is complete.
     pub(crate) fn end_input(&mut self) {
         self.has_input_news = true;

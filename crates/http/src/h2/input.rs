@@ -15,9 +15,7 @@ use super::content::{DataFrame, InputSide};
 use super::table::Known;
 use super::{Http2Connection, MoreInput, Phase};
 use crate::application::Application;
-use crate::limits::{
-    H2_FRAME_BYTES, H2_OWED_FRAMES, H2_STREAMS_BEGUN_BESIDE_OTHERS, H2_STREAMS_BEGUN_PER_RUN,
-};
+use crate::limits::{H2_FRAME_BYTES, H2_OWED_FRAMES, H2_STREAMS_BEGUN_PER_RUN};
 use crate::shared::Http;
 
 /// The result of one call with input.
@@ -42,10 +40,6 @@ impl Http2Connection {
         input: &[u8],
         context: &mut Context<'_, A::Message>,
     ) -> Result<Taken, ConnectionError> {
-        let most = match context.streams().have_rivals() {
-            true => H2_STREAMS_BEGUN_BESIDE_OTHERS,
-            false => H2_STREAMS_BEGUN_PER_RUN,
-        };
         let (mut bytes, mut begun) = (0, 0);
         while self.phase != Phase::Over {
             let rest = input.get(bytes..).unwrap_or_default();
@@ -59,7 +53,7 @@ impl Http2Connection {
                 }
             };
             if matches!(frame, H2Frame::Headers { .. }) {
-                if begun == most {
+                if begun == H2_STREAMS_BEGUN_PER_RUN {
                     return Ok(Taken { bytes, has_more: MoreInput::Yes });
                 }
                 begun += 1;

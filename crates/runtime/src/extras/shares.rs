@@ -3,8 +3,8 @@
 //! Owns who wants something in a turn, as far as that is cheap to know, and how much each carrier's streams have had of
 //! it. Never runs a process.
 
-use super::{ExtraIndex, Extras};
-use crate::limits::STREAM_RUNS_BESIDE_OTHERS;
+use super::{ExtraIndex, Extras, StreamList};
+use crate::limits::STREAM_TICKS_BESIDE_OTHERS;
 use crate::slots::ProcessId;
 use crate::stream::StreamId;
 
@@ -44,18 +44,21 @@ pub(super) struct SharedTurn {
 #[derive(Debug, Default)]
 pub(super) struct Share {
     turn: u64,
-    runs: usize,
+    ticks: u64,
 }
 
 impl Share {
-    /// One more run. `false`: they have had their share.
-    fn take(&mut self, turn: u64) -> bool {
+    /// One has run in this turn for so many ticks.
+    fn charge(&mut self, turn: u64, ticks: u64) {
         if self.turn != turn {
-            *self = Self { turn, runs: 0 };
+            *self = Self { turn, ticks: 0 };
         }
-        let may = self.runs < STREAM_RUNS_BESIDE_OTHERS;
-        self.runs += usize::from(may);
-        may
+        self.ticks += ticks;
+    }
+
+    /// Whether they have had all of it.
+    fn is_used_up(&self, turn: u64) -> bool {
+        self.turn == turn && self.ticks >= STREAM_TICKS_BESIDE_OTHERS
     }
 }
 
@@ -77,16 +80,29 @@ impl Extras {
         self.turn.wishes.are_beside(carrier)
     }
 
+    /// A process has run for so many ticks: if it is a stream, they are of its carrier's share.
+    #[inline]
+    pub(crate) fn charge(&mut self, index: Option<ExtraIndex>, ticks: u64) {
+        if self.is_wanted() {
+            let turn = self.turn.number;
+            if let Some(list) = self.list_with(index) {
+                list.share.charge(turn, ticks);
+            }
+        }
+    }
+
     /// Whether a process is a stream that has to wait for the next turn, because others want something of this one, and
-    /// those of its carrier have had their share. Otherwise this is one more run.
+    /// those of its carrier have had their share.
     pub(crate) fn must_wait(&mut self, index: Option<ExtraIndex>) -> bool {
-        let listing = index
-            .and_then(|index| self.at(index)?.stream.as_ref())
-            .and_then(|stream| stream.listing);
-        let Some(listing) = listing else { return false };
         let (number, wishes) = (self.turn.number, self.turn.wishes);
-        let list = self.at(listing.carrier).and_then(|extra| extra.list.as_mut());
-        list.is_some_and(|list| wishes.are_beside(list.carrier) && !list.share.take(number))
+        self.list_with(index)
+            .is_some_and(|list| list.share.is_used_up(number) && wishes.are_beside(list.carrier))
+    }
+
+    /// The list in which a process is, if it is a stream with a carrier.
+    fn list_with(&mut self, index: Option<ExtraIndex>) -> Option<&mut StreamList> {
+        let listing = self.at(index?)?.stream.as_ref()?.listing?;
+        self.at(listing.carrier)?.list.as_deref_mut()
     }
 
     /// The same for a stream.
@@ -112,9 +128,11 @@ mod tests {
     #[test]
     fn a_share_is_that_of_one_turn() {
         let mut share = Share::default();
-        let taken = |share: &mut Share, turn| (0..1_000).take_while(|_| share.take(turn)).count();
-        assert_eq!(taken(&mut share, 1), STREAM_RUNS_BESIDE_OTHERS);
-        assert_eq!(taken(&mut share, 1), 0);
-        assert_eq!(taken(&mut share, 2), STREAM_RUNS_BESIDE_OTHERS);
+        share.charge(1, STREAM_TICKS_BESIDE_OTHERS - 1);
+        assert!(!share.is_used_up(1));
+        share.charge(1, 1);
+        assert!(share.is_used_up(1) && !share.is_used_up(2));
+        share.charge(2, 1);
+        assert!(!share.is_used_up(2));
     }
 }

@@ -42,8 +42,11 @@ impl Extras {
 
     /// A stream got its process. Returns the place of its extra.
     pub(crate) fn begin(&mut self, id: StreamId, process: ProcessId) -> Option<ExtraIndex> {
-        self.stream(id)?.carriage.begin(process);
-        self.wake(id);
+        let carriage = &mut self.stream(id)?.carriage;
+        carriage.begin(process);
+        if carriage.is_told() {
+            self.wake(id);
+        }
         ExtraIndex::of(id.place())
     }
 

@@ -17,7 +17,7 @@ use crate::stream::{Ending, StreamId};
 use crate::uptake::Uptake;
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
-    /// Begins streams, runs those that have input or whose output was taken, and tells their carriers. Returns whether
+    /// Runs streams that have input or whose output was taken, begins others, and tells their carriers. Returns whether
     /// there was anything to do. What those steps cause in turn is done too, within a bound.
     pub(super) fn carry(&mut self) -> bool {
         let mut any = false;
@@ -26,7 +26,10 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 break;
             }
             any = true;
+            // Those that run come first: beginnings must not use up the share that they need.
+            self.run_streams();
             self.begin_streams();
+            // The input that came with those that have begun.
             self.run_streams();
             self.tell_carriers();
             self.executor.count_handed();

@@ -203,8 +203,9 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         let Some(Running { kind, held_bytes, .. }) = self.running.take() else { return Ok(()) };
         let held_after = S::held_bytes(&process.state);
         self.count_input(id, held_bytes, held_after);
+        let is_stream = process.socket.is_none();
         if held_after != held_bytes
-            && process.socket.is_none()
+            && is_stream
             && let Some(carriage) = self.extras.carriage(process.extra)
         {
             carriage.note_kept(held_after);
@@ -214,6 +215,9 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         let took = self.sampler.end_run(kind, tick);
         if took > GROUP_RUN_TICKS {
             self.group.hurry();
+        }
+        if is_stream {
+            self.extras.charge(process.extra, took);
         }
         if let Some(watch) = &mut self.watch {
             watch.of_mut(id).ticks += took;

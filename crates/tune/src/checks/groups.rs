@@ -144,6 +144,9 @@ fn memory(host: &HostReading) -> Finding {
     Finding::good(text)
 }
 
+/// The price of work that no thread or program could be started for: unknown, and rarely little.
+const REFUSED: Percent = Percent { low: 10.0, high: 60.0 };
+
 fn tasks(host: &HostReading) -> Finding {
     let groups = match groups(host) {
         Ok(groups) => groups,
@@ -155,7 +158,8 @@ fn tasks(host: &HostReading) -> Finding {
         text = format!("{place} has {used} of {most}");
         let refused = now.refused_tasks.saturating_sub(before.refused_tasks);
         if refused > 0 && host.seconds.is_some() {
-            return Finding::seen(format!("{text}; {refused} were refused {}", host.span()), 1.0);
+            let text = format!("{text}; {refused} were refused {}", host.span());
+            return Finding::scaled(text, REFUSED);
         }
         if used * 10 >= most * 9 {
             return Finding::set(text, 1.0);

@@ -155,7 +155,14 @@ pub(super) fn accept_queue(host: &HostReading) -> Option<AcceptQueue> {
     Some(AcceptQueue { room: worst.number("send_queue") })
 }
 
-/// Connections that were dropped between the readings because an accept queue was full, in words, and their price.
+/// Seconds that a connection takes of its client where nothing is dropped. A dropped one costs at least [`RETRY`].
+const CONNECTION: f64 = 0.02;
+
+/// Seconds until a client whose connection was dropped tries again (RFC 6298 section 2, initial timeout).
+const RETRY: f64 = 1.0;
+
+/// Connections that were dropped between the readings because an accept queue was full, in words, and their price:
+/// at least a part of the connections, at most the part of the clients' time that is spent waiting to try again.
 pub(super) fn overflowed(host: &HostReading) -> Option<(String, Percent)> {
     let dropped = host.moved(|counters| counters.network("TcpExt.ListenOverflows"))?;
     if dropped == 0 || host.seconds.is_none() {
@@ -164,8 +171,9 @@ pub(super) fn overflowed(host: &HostReading) -> Option<(String, Percent)> {
     let accepted = host.moved(|counters| counters.network("Tcp.PassiveOpens")).unwrap_or(0);
     let share = 100.0 * dropped as f64 / (dropped + accepted) as f64;
     let text = format!("{dropped} connections were dropped and {accepted} opened {}", host.span());
-    // The client of each waits for a second, then for two.
-    Some((text, Percent::between(share * 0.5, (share * 2.0).min(95.0))))
+    let waited = dropped as f64 * RETRY;
+    let of_time = 100.0 * waited / (waited + accepted as f64 * CONNECTION);
+    Some((text, Percent::between(share * 0.5, of_time.min(95.0))))
 }
 
 fn somaxconn(host: &HostReading) -> Finding {

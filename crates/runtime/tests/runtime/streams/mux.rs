@@ -12,6 +12,7 @@ use runtime::service::{
 use runtime::slots::ProcessId;
 use runtime::streams::{Ending, OutputEnd, StreamId, StreamOffer};
 use sys::socket::Peer;
+use world::World;
 
 use crate::streams::protocol::{
     Act, DATA, END, GREETING, HEAD, INPUT_WINDOW, LARGE, OPEN, OUTPUT_WINDOW, PANIC, REFUSED,
@@ -20,6 +21,9 @@ use crate::streams::protocol::{
 
 /// Most bytes of a frame.
 const FRAME_BYTES: usize = 120;
+
+/// Nanoseconds, which are ticks in a world, of a stream's work.
+pub(crate) const WORK_TICKS: u64 = 100_000;
 
 /// A stream as its carrier keeps it.
 struct Held {
@@ -70,6 +74,8 @@ pub(crate) struct Mux {
     pub(crate) draining: u64,
     /// Streams that were told of the end of their input while they did not read.
     pub(crate) finished_unread: u64,
+    /// Every event of a stream takes [`WORK_TICKS`] of this world's time.
+    pub(crate) works_in: Option<World>,
     /// The last refusal to open a stream.
     pub(crate) not_opened: Option<runtime::streams::NotOpened>,
 }
@@ -356,6 +362,7 @@ impl Service for Mux {
                     context.streams().open(Box::new(1_u16), 0).is_err(),
                     "a stream carries no streams"
                 );
+                self.works_in.iter().for_each(|world| world.advance(WORK_TICKS));
                 talk.on_event(event, self, context)
             }
             Process::Carrier(_) if event == Event::InputEnded => Next::Finish,
