@@ -45,6 +45,9 @@ pub(super) struct Settings {
     begun: Vec<&'static str>,
 }
 
+/// The `idle_timeout` of an upstream that says nothing of it.
+const IDLE_S: u64 = 60;
+
 impl Settings {
     /// The settings of a block in this one, before its own.
     pub(super) fn inner(&self) -> Self {
@@ -96,11 +99,7 @@ impl Settings {
                 None => self.close(directive, "no size"),
             },
             "proxy_connect_timeout" => self.time(directive, "connect_timeout"),
-            // nginx counts from one part of an answer to the next.
-            "proxy_read_timeout" => {
-                self.time(directive, "first_byte_timeout");
-                self.time(directive, "idle_timeout");
-            }
+            "proxy_read_timeout" => self.read_timeout(directive),
             "proxy_ssl_trusted_certificate" => self.of_upstream("ca", value),
             "proxy_ssl_certificate" => self.of_upstream("certificate", value),
             "proxy_ssl_certificate_key" => self.of_upstream("key", value),
@@ -285,6 +284,16 @@ impl Settings {
             "1.1" => {}
             "2" | "2.0" => self.upstream.push(("http2", "true".to_owned())),
             _ => self.notes.push(directive.told("servers get HTTP/1.1")),
+        }
+    }
+
+    /// nginx counts it anew from one part of an answer to the next. Ours between parts is for uploads too, so it is not
+    /// made shorter.
+    fn read_timeout(&mut self, directive: &Directive) {
+        self.time(directive, "first_byte_timeout");
+        self.upstream.retain(|(known, _)| *known != "idle_timeout");
+        if seconds(directive.argument(0)).is_some_and(|seconds| seconds > IDLE_S) {
+            self.time(directive, "idle_timeout");
         }
     }
 

@@ -173,6 +173,10 @@ fn a_time_without_a_part_of_an_answer_is_that_of_the_whole_answer_too() {
     let timeouts = &only(&config).timeouts;
     assert_eq!(timeouts.first_byte.as_secs(), 24 * 3600);
     assert_eq!(timeouts.idle.as_secs(), 24 * 3600, "an event stream may be silent for so long");
+    let text = made("server { location / { proxy_read_timeout 5s; proxy_pass http://b; } }");
+    let (config, _) = table(&text);
+    let timeouts = &only(&config).timeouts;
+    assert_eq!((timeouts.first_byte.as_secs(), timeouts.idle.as_secs()), (5, 60), "of uploads");
 }
 
 #[test]

@@ -379,7 +379,7 @@ impl Channels {
         let Some(cluster) = &mut self.cluster else { return };
         cluster.reads.retry();
         if cluster.is_long_away(context.now.monotonic_ms(), AWAY_MS) {
-            cluster.rounds.begin(Round::GoOn);
+            cluster.rounds.begin_if_none(Round::GoOn);
             // The sweep comes behind the rounds of its turn.
             context.wake_after_ms(0);
         } else {

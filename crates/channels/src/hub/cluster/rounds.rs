@@ -43,6 +43,13 @@ impl Rounds {
         self.under_way.push_back((round, 0));
     }
 
+    /// Begins a round, unless there is one of its kind.
+    pub(super) fn begin_if_none(&mut self, round: Round) {
+        if !self.under_way.iter().any(|(other, _)| other.is_like(round)) {
+            self.under_way.push_back((round, 0));
+        }
+    }
+
     /// Ends a round of this kind.
     pub(super) fn end(&mut self, round: Round) {
         self.under_way.retain(|(other, _)| !other.is_like(round));
