@@ -21,6 +21,7 @@ use crate::stream::{Ending, StreamId};
 pub(crate) use carrying::Carrier;
 pub(crate) use shares::Wishes;
 use shares::{Share, SharedTurn};
+use visits::Later;
 
 /// The place of a process's extra.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,6 +124,8 @@ pub(crate) struct Extras {
     opened: VecDeque<StreamId>,
     /// Streams whose processes have to be visited.
     awake: VecDeque<StreamId>,
+    /// Those of both lists that wait for the next turn.
+    later: Later,
     /// Carriers that have to be told that their streams have something.
     stirred: VecDeque<ProcessId>,
     /// Bytes of memory of input that was handed to streams and that they have not read.
@@ -144,6 +147,7 @@ impl Extras {
             table: Slots::growing(capacity),
             opened: VecDeque::new(),
             awake: VecDeque::new(),
+            later: Later::default(),
             stirred: VecDeque::new(),
             handed_bytes: 0,
             counted_handed: 0,
@@ -226,10 +230,16 @@ impl Extras {
         self.handed_bytes = self.handed_bytes + after - before;
     }
 
-    /// Whether the scheduler has nothing to do about streams.
+    /// Whether the scheduler has nothing to do about streams in this turn.
     #[inline]
     pub(crate) fn is_quiet(&self) -> bool {
         self.opened.is_empty() && self.awake.is_empty() && self.stirred.is_empty()
+    }
+
+    /// Whether it has nothing to do about them in the next one either.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_quiet() && self.later.is_empty()
     }
 }
 

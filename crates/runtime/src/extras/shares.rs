@@ -67,6 +67,7 @@ impl Extras {
     #[inline]
     pub(crate) fn begin_turn(&mut self, number: u64, wishes: Wishes) {
         self.turn = SharedTurn { number, wishes };
+        self.recall_later();
     }
 
     /// Whether anybody wants something of this turn who is no stream.

@@ -3,13 +3,39 @@
 //! Owns the order of both lists. Never runs a process.
 
 use std::any::Any;
+use std::collections::VecDeque;
 
 use super::{ExtraIndex, Extras};
 use crate::carriage::Stage;
 use crate::slots::ProcessId;
 use crate::stream::{Ending, StreamId};
 
+/// Streams that wait for the next turn.
+#[derive(Debug, Default)]
+pub(super) struct Later {
+    opened: VecDeque<StreamId>,
+    awake: VecDeque<StreamId>,
+}
+
+impl Later {
+    pub(super) fn is_empty(&self) -> bool {
+        self.opened.is_empty() && self.awake.is_empty()
+    }
+}
+
 impl Extras {
+    /// The streams that had to wait for this turn come before those that come in it.
+    #[inline]
+    pub(super) fn recall_later(&mut self) {
+        if !self.later.is_empty() {
+            let Later { opened, awake } = &mut self.later;
+            for (waited, list) in [(opened, &mut self.opened), (awake, &mut self.awake)] {
+                waited.append(list);
+                std::mem::swap(waited, list);
+            }
+        }
+    }
+
     /// The next stream without a process.
     pub(crate) fn next_opened(&mut self) -> Option<StreamId> {
         loop {
@@ -25,9 +51,9 @@ impl Extras {
         self.opened.len()
     }
 
-    /// A stream without a process waits behind the others.
+    /// A stream without a process waits for the next turn.
     pub(crate) fn begin_later(&mut self, id: StreamId) {
-        self.opened.push_back(id);
+        self.later.opened.push_back(id);
     }
 
     /// Whether a stream has no process yet.
@@ -64,9 +90,9 @@ impl Extras {
         self.awake.pop_front()
     }
 
-    /// A stream that has to be visited waits behind the others.
+    /// A stream that has to be visited waits for the next turn.
     pub(crate) fn visit_later(&mut self, id: StreamId) {
-        self.awake.push_back(id);
+        self.later.awake.push_back(id);
     }
 
     /// A stream that had to be visited is visited now: its process, if it lives.

@@ -219,7 +219,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     #[inline]
     fn has_more_to_do(&self) -> bool {
         let is_queued = !self.executor.run_queue.is_empty() || !self.executor.resumed.is_empty();
-        let is_quiet = self.connects.is_empty() && self.executor.extras.is_quiet();
+        let is_quiet = self.connects.is_empty() && self.executor.extras.is_over();
         is_queued || self.recalled || !is_quiet || !self.commands.is_empty()
     }
 
