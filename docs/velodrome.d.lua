@@ -20,6 +20,7 @@
 ---@field query_lists table<string, string[]> all arguments of each name, in order
 ---@field query_text string the query as received, without the question mark
 ---@field headers table<string, string> the header fields, with names in lower case; several with one name are joined by commas
+---@field trailers table<string, string> the fields that came behind the body, as `headers`
 ---@field cookies table<string, string> the cookies as received; of several with one name, the last
 ---@field cookie_lists table<string, string[]> all cookies of each name, in order
 ---@field signed_cookies table<string, string> the cookies that pages signed, verified

@@ -167,7 +167,7 @@ impl Heads {
     }
 
     fn read(&mut self) -> Option<()> {
-        let (mut response, mut trailers) = (ResponseFields::new(), TrailerFields::new());
+        let (mut response, mut trailers) = (ResponseFields::new(), TrailerFields::of_answer());
         let request = &mut self.request;
         request.begin(Scheme::Https, self.after, HeadLimits::default());
         let read = self.decoder.decode(&self.block, |name, value| {

@@ -9,9 +9,8 @@ use conformance::TestedServer;
 use conformance::h2::FrameTarget;
 use serde_json::Value;
 
-use crate::server::certificates::Authority;
 use crate::server::patience::{PATIENCE, until};
-use crate::server::{Plan, Server, errors_of, free_address, has, printed_by, run};
+use crate::server::{Plan, Server, errors_of, has, printed_by, run};
 use crate::site::{
     ENCRYPTED, PLAIN, answer, content, encrypted, options, plan, play, status, target,
 };
@@ -81,42 +80,6 @@ fn a_unix_socket_speaks_http2() {
     let words = ["--http2-prior-knowledge", "--unix-socket", &socket, "-w", "%{http_version}"];
     assert_eq!(curl(&[&words[..], &["http://localhost/a.txt"]].concat()), "a\n2");
     server.reaches("/connections", 0);
-}
-
-#[test]
-fn the_admin_service_answers_clients_that_would_speak_http2() {
-    const TEST: &str = "the_admin_service_answers_clients_that_would_speak_http2";
-    if !has("curl", TEST) {
-        return;
-    }
-    let address = free_address();
-    let tls = "tls = { certificate = \"admin.pem\", key = \"admin.key\" }";
-    let config = format!("[admin]\nlisten = \"{address}\"\nkeys = \"admin.keys\"\n{tls}\n");
-    let plan = Plan::new().config(&config).file("a.txt", "a\n");
-    let authority = Authority::in_directory(&plan.directory);
-    authority.issue(&plan.directory, "admin", &["127.0.0.1"]);
-    plan.directory.write("admin.keys", "a key of those who may control it\n");
-    let server = plan.start();
-    let ca = server.directory().join("ca.pem").display().to_string();
-    let ask = |path: &str, key: &str| {
-        let field = format!("Authorization: Bearer {key}");
-        let url = format!("https://{address}{path}");
-        curl(&[
-            "--http2",
-            "--cacert",
-            &ca,
-            "-H",
-            &field,
-            "-w",
-            " %{http_version} %{http_code}",
-            &url,
-        ])
-    };
-    // It is for programs of one connection each, and offers HTTP/1.1 alone.
-    let told = ask("/status", "a key of those who may control it");
-    assert!(told.contains("\"schedulers_answering\"") && told.ends_with(" 1.1 200"), "{told}");
-    let refused = ask("/status", "another key");
-    assert!(refused.ends_with(" 1.1 401"), "{refused}");
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod requirements;
 mod server;
 mod site;
 mod smuggling;
+mod trailers;
 mod uploads;
 mod upstreams;
 mod websockets;

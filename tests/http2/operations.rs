@@ -1,9 +1,12 @@
 //! Goal: an operator sees HTTP/2 in logs, numbers and lists, and can drain and reload under it. Method: the built
 //! server, `velodrome ctl`, frames by hand.
 
-use crate::server::Plan;
+use std::process::Command;
+
+use crate::server::certificates::Authority;
 use crate::server::client::{Client, text};
 use crate::server::patience::until;
+use crate::server::{Plan, free_address, has, printed_by, run};
 use crate::site::{PLAIN, answer, content, plan, play, status, target};
 
 #[test]
@@ -141,4 +144,37 @@ fn a_listener_speaks_what_it_is_told() {
     ];
     let response = server.request("GET", "/a.txt", &fields);
     assert_eq!((response.status, response.body.as_slice()), (200, &b"a\n"[..]));
+}
+
+#[test]
+fn the_admin_service_speaks_http2_where_it_is_encrypted() {
+    const TEST: &str = "the_admin_service_speaks_http2_where_it_is_encrypted";
+    if !has("curl", TEST) {
+        return;
+    }
+    let address = free_address();
+    let tls = "tls = { certificate = \"admin.pem\", key = \"admin.key\" }";
+    let config = format!("[admin]\nlisten = \"{address}\"\nkeys = \"admin.keys\"\n{tls}\n");
+    let plan = Plan::new().config(&config);
+    Authority::in_directory(&plan.directory).issue(&plan.directory, "admin", &["127.0.0.1"]);
+    plan.directory.write("admin.keys", "a key of those who may control it\n");
+    let server = plan.start();
+    let curl = |words: &[&str]| {
+        let mut command = Command::new("curl");
+        command.args(["-sS", "-w", " %{http_version} %{http_code}", "--cacert"]);
+        command.arg(server.directory().join("ca.pem")).args(words);
+        printed_by(&run(&mut command))
+    };
+    let url = |path: &str| format!("https://{address}{path}");
+    let key = ["-H", "Authorization: Bearer a key of those who may control it"];
+    assert_eq!(curl(&[&url("/status")]), " 2 401");
+    for path in ["/status", "/stats", "/metrics", "/_velodrome/"] {
+        let answer = curl(&[&key[..], &[&url(path)]].concat());
+        assert!(answer.ends_with(" 2 200"), "{path}: {answer}");
+    }
+    let answer = curl(&[&key[..], &["-X", "POST", &url("/reload")]].concat());
+    assert!(answer.ends_with(" 2 200"), "{answer}");
+    let answer = curl(&[&key[..], &["--http1.1", &url("/status")]].concat());
+    assert!(answer.contains(&format!("\"process\":{}", server.id())), "{answer}");
+    assert!(answer.ends_with(" 1.1 200"), "{answer}");
 }

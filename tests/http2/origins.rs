@@ -162,14 +162,21 @@ impl Played {
         self.stream.write_all(bytes).unwrap();
     }
 
-    /// Answers a request.
-    pub(crate) fn answer(&mut self, stream: u32, fields: &[(&str, &str)], content: &[u8]) {
+    /// Sends a head behind which more follows.
+    pub(crate) fn head(&mut self, stream: u32, fields: &[(&str, &str)]) {
         let mut out = Vec::new();
         let begin = begin_headers(&mut out);
         for (name, value) in fields {
             Encoder::new().encode(name, value.as_bytes(), Indexing::Skip, &mut out);
         }
         end_headers(begin, stream, AfterFrame::More, 16_384, &mut out);
+        self.send(&out);
+    }
+
+    /// Answers a request.
+    pub(crate) fn answer(&mut self, stream: u32, fields: &[(&str, &str)], content: &[u8]) {
+        self.head(stream, fields);
+        let mut out = Vec::new();
         write_data_head(stream, content.len() as u32, AfterFrame::Nothing, &mut out);
         out.extend_from_slice(content);
         self.send(&out);

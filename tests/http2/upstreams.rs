@@ -223,6 +223,33 @@ fn a_request_that_a_server_has_not_begun_goes_to_the_next_one() {
     assert!(server.printed_errors().contains(&line), "{}", server.printed_errors());
 }
 
+/// One that has sent an interim answer has begun, whatever it says behind that: a POST goes to no other one.
+#[test]
+fn a_request_that_a_server_has_begun_goes_to_no_other_one() {
+    let (address, connections) = by_hand();
+    let other = crate::site::plan("").file("a.txt", "a\n").start();
+    let keys = "h2c = true\nbalance = \"round-robin\"\nfailures = 1000";
+    let server = start(&all_to(&[address, other.address()], keys));
+    let refusing = thread::spawn(move || {
+        let mut origin = Played::new(next(&connections), &[]);
+        origin.next("HEADERS");
+        origin.head(1, &[(":status", "103"), ("link", "</a.css>")]);
+        let mut out = Vec::new();
+        write_reset(1, ErrorCode::RefusedStream, &mut out);
+        origin.send(&out);
+        origin.end();
+    });
+    let mut statuses = [(); 2].map(|()| {
+        let answer = rest(&mut ask(&server, &post("/a.txt", 3)));
+        let (_, last) = answer.rsplit_once("HTTP/1.1 ").unwrap();
+        last[..3].to_owned()
+    });
+    statuses.sort();
+    assert_eq!(statuses, ["405", "502"], "{}", server.printed_errors());
+    drop(server);
+    refusing.join().unwrap();
+}
+
 #[test]
 fn checks_and_requests_use_the_same_connection_and_a_drained_server_is_left() {
     let origin = crate::site::plan("").file("a.txt", "a\n").start();
@@ -236,6 +263,7 @@ fn checks_and_requests_use_the_same_connection_and_a_drained_server_is_left() {
         assert_eq!(status(ask(&server, &get("/a.txt", ""))), "200");
     }
     origin.reaches("/connections", 1);
+    server.reaches("/outgoing/http2_connections", 1);
     // The origin says GOAWAY, and its last request is served.
     origin.signal("TERM");
     until("the end of the origin", || {

@@ -35,7 +35,7 @@ fn a_body_is_passed_on_as_it_arrives() {
         let text = read_to(&mut backend, &format!("\r\n\r\n{heard}"));
         assert!(text.starts_with("POST /up HTTP/1.1\r\n") && text.contains(framing), "{text}");
         client.write_all(second.as_bytes()).unwrap();
-        let end = if heard == "abc" { "def" } else { "3\r\ndef\r\n0\r\n\r\n" };
+        let end = if heard == "abc" { "def" } else { "3\r\ndef\r\n0\r\nX-T: t\r\n\r\n" };
         assert_eq!(read_to(&mut backend, end), end);
         backend.write_all(OK.as_bytes()).unwrap();
         assert!(rest(&mut client).ends_with("\r\n\r\nok"));

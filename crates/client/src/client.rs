@@ -25,6 +25,7 @@ use crate::outgoing::Outgoing;
 use crate::pool::Pool;
 use crate::request::OutgoingRequest;
 use crate::sessions::Sessions;
+use crate::stats::ClientStats;
 use crate::table::Table;
 
 /// How much a client may have at a time.
@@ -56,6 +57,7 @@ pub struct Client {
     pub(crate) begun: Begun,
     pub(crate) sessions: Sessions,
     pub(crate) orders: Orders,
+    pub(crate) counted: ClientStats,
     pub(crate) commands: Vec<SchedulerCommand>,
     /// Exchanges of the service with news.
     heard: Vec<ExchangeId>,
@@ -67,6 +69,11 @@ impl Client {
     pub fn set_bounds(&mut self, bounds: ClientBounds) {
         self.bounds = bounds;
         self.pool.set_per_origin(bounds.connections_per_origin);
+    }
+
+    /// What it has counted.
+    pub fn stats(&self) -> ClientStats {
+        ClientStats { idle: self.pool.idle(), ..self.counted }
     }
 
     /// A number that no exchange has, for a requester that also numbers what it does not begin.

@@ -30,9 +30,9 @@ pub const URL_BYTES: usize = 16 * 1024;
 pub const HOST_NAME_BYTES: usize = 253;
 /// 32 letters of a method. Beyond: the exchange fails with [`ExchangeFailure::Method`](crate::ExchangeFailure::Method).
 pub const METHOD_BYTES: usize = 32;
-/// 256 idle connections to one origin. Beyond: one more is closed after its answer.
+/// 256 idle connections to one origin, of both versions. Beyond: one more is closed after its answer.
 pub const IDLE_PER_ORIGIN: usize = 256;
-/// 1,024 idle connections of a scheduler. Beyond: one more is closed after its answer.
+/// 1,024 idle connections of a scheduler, of both versions. Beyond: one more is closed after its answer.
 pub const IDLE: usize = 1_024;
 /// 30 s for which a connection may be idle. Beyond: it is closed.
 pub const IDLE_TIME: Duration = Duration::from_secs(30);

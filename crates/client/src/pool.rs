@@ -19,6 +19,7 @@ use crate::version::{Sharing, Versions};
 #[derive(Debug)]
 pub(crate) struct Pool {
     lanes: HashMap<Rc<Destination>, Lane>,
+    /// Idle ones, those that might be shared included.
     idle: usize,
     per_origin: usize,
 }
@@ -65,7 +66,7 @@ pub(crate) enum Usable {
     Shared(ProcessId),
 }
 
-/// Whether a connection is kept.
+/// Whether an idle connection is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kept {
     Yes,
@@ -111,12 +112,31 @@ impl Lane {
     fn shared(&mut self, connection: ProcessId) -> Option<&mut Shared> {
         self.shared.iter_mut().find(|shared| shared.connection == connection)
     }
+
+    /// How many connections are idle.
+    fn idle(&self) -> usize {
+        self.idle.len() + self.shared.iter().filter(|shared| shared.exchanges == 0).count()
+    }
+
+    /// Forgets an idle connection, which another one may replace.
+    fn pop_idle(&mut self) -> Option<ProcessId> {
+        if let Some(idle) = self.idle.pop() {
+            return Some(idle.connection);
+        }
+        let place = self.shared.iter().rposition(|shared| shared.exchanges == 0)?;
+        Some(self.shared.remove(place).connection)
+    }
 }
 
 impl Pool {
     /// Sets the number of connections to one origin. More that are open stay.
     pub(crate) fn set_per_origin(&mut self, most: usize) {
         self.per_origin = most.max(1);
+    }
+
+    /// How many connections are idle.
+    pub(crate) fn idle(&self) -> usize {
+        self.idle
     }
 
     /// Keeps an idle connection if there is room.
@@ -127,7 +147,7 @@ impl Pool {
         connection: ProcessId,
     ) -> Kept {
         let Some(lane) = self.lanes.get_mut(to) else { return Kept::No };
-        if self.idle >= IDLE || lane.idle.len() >= IDLE_PER_ORIGIN {
+        if self.idle >= IDLE || lane.idle() >= IDLE_PER_ORIGIN {
             return Kept::No;
         }
         lane.idle.push(Idle { address, connection });
@@ -148,6 +168,7 @@ impl Pool {
         addresses.find_map(|address| {
             let has_room = |it: &&mut Shared| it.address == address && it.exchanges < it.most;
             if let Some(shared) = shared.iter_mut().find(has_room) {
+                self.idle -= usize::from(shared.exchanges == 0);
                 shared.exchanges += 1;
                 return Some(Usable::Shared(shared.connection));
             }
@@ -160,10 +181,10 @@ impl Pool {
     /// A connection is not to be used again, whether it is idle or not.
     pub(crate) fn forget(&mut self, to: &Destination, connection: ProcessId) {
         let Some(lane) = self.lanes.get_mut(to) else { return };
-        let before = lane.idle.len();
+        let before = lane.idle();
         lane.idle.retain(|idle| idle.connection != connection);
-        self.idle -= before - lane.idle.len();
         lane.shared.retain(|shared| shared.connection != connection);
+        self.idle -= before - lane.idle();
     }
 
     /// Counts one more connection to an origin, or puts the exchange in line: for a place, or for a connection that is
@@ -188,7 +209,7 @@ impl Pool {
             return Place::Taken(if is_promised { Promise::Shared } else { Promise::None });
         }
         lane.waiting.push_back(exchange);
-        let elsewhere = lane.idle.pop().map(|idle| idle.connection);
+        let elsewhere = lane.pop_idle();
         self.idle -= usize::from(elsewhere.is_some());
         Place::InLine(elsewhere)
     }
@@ -245,7 +266,16 @@ impl Pool {
     pub(crate) fn leave(&mut self, to: &Destination, connection: ProcessId) {
         if let Some(shared) = self.lanes.get_mut(to).and_then(|lane| lane.shared(connection)) {
             shared.exchanges -= 1;
+            self.idle += usize::from(shared.exchanges == 0);
         }
+    }
+
+    /// Whether a shared connection is kept, if it is idle.
+    pub(crate) fn keep_shared(&mut self, to: &Destination, connection: ProcessId) -> Kept {
+        let Some(lane) = self.lanes.get_mut(to) else { return Kept::Yes };
+        let is_idle = lane.shared(connection).is_some_and(|shared| shared.exchanges == 0);
+        let are_enough = is_idle && (self.idle > IDLE || lane.idle() > IDLE_PER_ORIGIN);
+        if are_enough { Kept::No } else { Kept::Yes }
     }
 
     /// How many exchanges wait.
@@ -346,6 +376,47 @@ mod tests {
         assert_eq!(all + IDLE_PER_ORIGIN, IDLE);
         assert!(take(&mut pool, &origin(1), &[address(1)]).is_some());
         assert_eq!(kept(&mut pool, 30), 1);
+    }
+
+    #[test]
+    fn idle_connections_that_might_be_shared_count_as_well() {
+        let (mut pool, to) = (Pool::default(), shared_origin());
+        let share = |pool: &mut Pool, number| {
+            let place = pool.open(&to, ExchangeId(0), Sharing::Shared);
+            assert_eq!(place, Place::Taken(Promise::Shared));
+            pool.share(&to, address(1), connection(number));
+            pool.limit(&to, connection(number), 1);
+        };
+        for number in 0..=IDLE_PER_ORIGIN {
+            share(&mut pool, number);
+        }
+        for number in 0..IDLE_PER_ORIGIN {
+            pool.leave(&to, connection(number));
+            assert_eq!(pool.keep_shared(&to, connection(number)), Kept::Yes);
+        }
+        let last = connection(IDLE_PER_ORIGIN);
+        assert_eq!(pool.keep_shared(&to, last), Kept::Yes, "it is in use");
+        pool.leave(&to, last);
+        assert_eq!(pool.keep_shared(&to, last), Kept::No);
+        pool.forget(&to, last);
+        assert_eq!(take(&mut pool, &to, &[address(1)]), Some(Usable::Shared(connection(0))));
+        assert_eq!(pool.idle, IDLE_PER_ORIGIN - 1);
+        // Connections of HTTP/1.1 have the same bounds.
+        let one = origin(2);
+        let kept = |number| {
+            open(&mut pool, &one);
+            pool.put(&one, address(2), connection(10_000 + number)) == Kept::Yes
+        };
+        assert_eq!((0..IDLE_PER_ORIGIN).map(kept).filter(|kept| *kept).count(), IDLE_PER_ORIGIN);
+        assert_eq!(pool.idle, 2 * IDLE_PER_ORIGIN - 1);
+        pool.set_per_origin(IDLE_PER_ORIGIN + 1);
+        assert_eq!(
+            pool.open(&to, ExchangeId(1), Sharing::Alone),
+            Place::InLine(Some(connection(IDLE_PER_ORIGIN - 1))),
+            "an exchange that shares nothing may have its place"
+        );
+        (0..IDLE_PER_ORIGIN).for_each(|number| pool.forget(&to, connection(number)));
+        assert_eq!(pool.idle, IDLE_PER_ORIGIN, "one is in use, and its end is no idle one less");
     }
 
     #[test]

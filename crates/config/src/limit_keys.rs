@@ -32,7 +32,7 @@ pub(super) static LIMITS: SectionKeys = section! {
     "chunk_extension_size": size(limits.chunk_extension_size, 0..=limits::HEAD_PART_SIZE_MAX), default, Live,
         "All chunk extensions of a body; above: 400, closed.";
     "trailer_size": size(limits.trailer_size, 0..=limits::HEAD_PART_SIZE_MAX), default, Live,
-        "The trailer of a body; above: 431, closed.";
+        "The fields behind a body (trailers), which count towards `field_count` on their own; above either: 431, closed; over HTTP/2 the stream is reset.";
     "unread_body_size": size(limits.unread_body_size, ANY_SIZE), default, Live,
         "How much of an unread body is discarded to keep the connection; above: closed.";
     "header_deadline": deadline(limits.header_deadline), default, Live,

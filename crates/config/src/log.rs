@@ -92,7 +92,7 @@ pub(super) static ADMIN: SectionKeys = section! {
         |item, reading| Some(listener_tls::read(item, reading)?),
         |value| value.as_ref().and_then(listener_tls::show),
     ), "plain, which is for addresses of this machine only", Restart,
-        "Encrypts `listen`, as `tls` of a [listener](#listener). New files are noticed as those of listeners are.";
+        "Encrypts `listen`, as `tls` of a [listener](#listener), also with HTTP/2 if a client chooses it in the handshake. Without `tls` it is HTTP/1.1. New files are noticed as those of listeners are.";
 };
 
 fn format(item: &Item<'_>) -> Result<LogFormat, String> {

@@ -9,6 +9,7 @@ use runtime::service::{CloseReason, Context, Next, SchedulerCommand, ServiceCont
 use runtime::slots::ProcessId;
 use runtime::trace;
 use sys::socket::Peer;
+use wire::http::fields::FieldList;
 use wire::http::head::HttpVersion;
 use wire::http::method::Method;
 use wire::http::status::Status;
@@ -96,9 +97,13 @@ impl<A: Application> Http<A> {
         self.ask(context, |application, context| application.on_body(piece, context))
     }
 
-    /// Tells the application that such a body is complete.
-    pub(super) fn end_of_body(&mut self, context: &mut Context<'_, A::Message>) {
-        self.ask(context, |application, context| application.on_body_end(context));
+    /// Tells the application that such a body is complete, and which fields came behind it.
+    pub(super) fn end_of_body(
+        &mut self,
+        trailers: &FieldList,
+        context: &mut Context<'_, A::Message>,
+    ) {
+        self.ask(context, |application, context| application.on_body_end(trailers, context));
     }
 
     /// The encoder of the reply to a request.

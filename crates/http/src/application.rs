@@ -8,6 +8,7 @@ use runtime::output::FileRegion;
 use runtime::service::{Context, ListenerIndex, ServiceContext};
 use runtime::slots::ProcessId;
 use runtime::transport::Transport;
+use wire::http::fields::FieldList;
 use wire::http::status::Status;
 
 use super::answer_context::AnswerContext;
@@ -294,8 +295,14 @@ pub trait Application: Sized {
         Intake::More
     }
 
-    /// A body that was handed over is complete. The application is asked about the request next.
-    fn on_body_end(&mut self, _context: &mut AnswerContext<'_, Self::Message>) {}
+    /// A body that was handed over is complete, and these fields came behind it. The application is asked about the
+    /// request next.
+    fn on_body_end(
+        &mut self,
+        _trailers: &FieldList,
+        _context: &mut AnswerContext<'_, Self::Message>,
+    ) {
+    }
 
     /// Whether a request needs to be answered before the end of its body, or cut before its client has taken what was
     /// sent. Called after each piece of a body that is handed over, and when the process is resumed

@@ -11,6 +11,7 @@ mod application;
 mod asked;
 mod begun;
 mod body_writer;
+mod both_versions;
 mod connection;
 mod counting;
 mod encoder;
@@ -45,6 +46,7 @@ pub use app::{App, AppMessage, Call, Failure, HandlerResult, Response, Running, 
 pub use application::{Answer, Application, BodyPolicy, ClientInterest, Intake};
 
 pub use body_writer::{Added, BodyWriter};
+pub use both_versions::{BothVersions, HttpProcess};
 pub use connection::Connection;
 pub use encoder::block::HeadBlock;
 pub use encoder::{Dating, PassedHead};

@@ -9,6 +9,7 @@ use runtime::trace::{self, Sampled};
 use runtime::transport::Agreed;
 use sys::socket::Peer;
 use sys::text::ascii;
+use wire::http::fields::FieldList;
 use wire::http::head::{self, Fields, HttpVersion, RequestTarget};
 use wire::http::method::Method;
 use wire::http::trace_context::{SpanId, TraceId, TraceParent, TraceSampling};
@@ -50,6 +51,9 @@ pub struct Request<'a> {
     pub head: &'a head::RequestHead<'a, 'a>,
     /// The body; empty while the application is asked how to handle the body.
     pub body: &'a [u8],
+    /// The fields behind its body, once that is complete, if there are any that mean something there (RFC 9110,
+    /// 6.5).
+    pub trailers: Option<&'a FieldList>,
     /// Bytes of its body that have come, whether they are in [`body`](Self::body) or were handed over.
     pub received: u64,
     /// The client: taken from a PROXY header if the listener requires one, and from the fields of trusted proxies.

@@ -128,6 +128,6 @@ impl<A: Application> Service for Http<A> {
 
 /// A service of HTTP alone has no other protocol that a connection could change to, so the connection ends.
 #[inline]
-fn alone(next: Next) -> Next {
+pub(super) fn alone(next: Next) -> Next {
     if next == Next::Changed { Next::Linger } else { next }
 }

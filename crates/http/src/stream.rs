@@ -12,6 +12,7 @@ use runtime::service::{CloseReason, Context, Event, ListenerIndex, Next, Progres
 use runtime::trace;
 use runtime::transport::Agreed;
 use sys::socket::Peer;
+use wire::http::fields::FieldList;
 use wire::http::forwarded::{self, MalformedForwarded};
 use wire::http::head::{self, Framing};
 use wire::http::kept::KeptHead;
@@ -160,8 +161,9 @@ impl Stream {
         if trace::is_on() {
             traced::head(context.id, head, peer, begin);
         }
-        let (body, received): (&[u8], u64) = (&[], 0);
-        let request = Request { head, body, received, peer, via, begin, listener, secured };
+        let (body, received, trailers): (&[u8], u64, _) = (&[], 0, None);
+        let request =
+            Request { head, body, trailers, received, peer, via, begin, listener, secured };
         let asked = Asked::new(request, Way::Stream, BodyRest::Read);
         let plan = match head.framing {
             Framing::None => BodyPlan::Leave,
@@ -233,7 +235,9 @@ impl Stream {
         let step = match event {
             // The client has ended its body, which may be empty.
             Event::InputEnded if !exchange.reads_nothing() => {
-                Some(exchange.end_body(http, context))
+                let with_end = context.take_with_end().and_then(|it| it.downcast().ok());
+                let trailers = with_end.map_or_else(FieldList::new, |trailers| *trailers);
+                Some(exchange.end_body(http, trailers, context))
             }
             // Cannot happen: a stream connects to nothing.
             Event::ConnectFailed(_) => return Next::Abort,
@@ -310,8 +314,8 @@ fn refuse<A: Application>(
     let (head, begin) = (opening.head.request(), http.begin_request(context.now));
     let Opening { peer, listener, ref secured, .. } = *opening;
     let (via, secured) = (None, secured.as_ref());
-    let (head, body, received): (_, &[u8], u64) = (&head, &[], 0);
-    let request = Request { head, body, received, peer, via, begin, listener, secured };
+    let (head, body, received, trailers): (_, &[u8], u64, _) = (&head, &[], 0, None);
+    let request = Request { head, body, trailers, received, peer, via, begin, listener, secured };
     http.refuse(Refused::unasked(status, Way::Stream, &request), context);
     Next::Finish
 }

@@ -77,8 +77,9 @@ impl Ended {
     pub(super) fn log(&self, log: &mut AccessLog, now: Now) {
         let (head, secured) = (&self.head.request(), self.secured.as_ref());
         let Self { received, peer, via, begin, listener, .. } = *self;
-        let body = &[];
-        let request = Request { head, body, received, peer, via, begin, listener, secured };
+        let (body, trailers) = (&[], None);
+        let request =
+            Request { head, body, trailers, received, peer, via, begin, listener, secured };
         log.write(&AccessLine::of(&request, self.sent, self.first_ns, now, &self.notes));
     }
 }

@@ -159,7 +159,10 @@ impl PageHost for AskHost<'_> {
                 RequestedAction::Subscribe => {}
             },
             RequestPart::Body => answer.text(b""),
-            RequestPart::Form | RequestPart::FormLists | RequestPart::Files => answer.fields(),
+            RequestPart::Trailers
+            | RequestPart::Form
+            | RequestPart::FormLists
+            | RequestPart::Files => answer.fields(),
         }
     }
 

@@ -115,6 +115,10 @@ impl PageHost for RequestHost<'_> {
                 list_values(answer, |take| each_cookie(request.head.fields.iter(), take));
             }
             RequestPart::Body => answer.text(request.body),
+            RequestPart::Trailers => {
+                let none = FieldList::new();
+                list_headers(request.trailers.unwrap_or(&none).fields().iter(), answer);
+            }
             RequestPart::Form => {
                 answer.fields();
                 self.each_form_field(|name, value| answer.field(name, value));

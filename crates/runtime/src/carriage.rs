@@ -53,6 +53,8 @@ pub(crate) struct Carriage {
     opening: Option<Box<dyn Any>>,
     input: Option<Box<Inbox>>,
     input_stage: InputStage,
+    /// Anything that came with the end of the input.
+    with_end: Option<Box<dyn Any>>,
     /// Something was said about the input since its process was visited.
     has_input_news: bool,
     /// Bytes that its process has consumed and its carrier has not asked for yet.
@@ -78,6 +80,7 @@ impl Carriage {
             opening: Some(opening),
             input: None,
             input_stage: InputStage::Open,
+            with_end: None,
             has_input_news: false,
             consumed: 0,
             kept: 0,
@@ -91,7 +94,7 @@ impl Carriage {
 
     /// The stream is over: lets go of everything but its room.
     pub(crate) fn clear(&mut self) {
-        (self.opening, self.input) = (None, None);
+        (self.opening, self.input, self.with_end) = (None, None, None);
         self.drop_output();
     }
 
@@ -137,16 +140,22 @@ impl Carriage {
         self.has_input_news || self.input_stage == InputStage::Reset
     }
 
-    /// Says that the input is complete.
-    pub(crate) fn end_input(&mut self) {
+    /// Says that the input is complete, with this.
+    pub(crate) fn end_input(&mut self, with: Option<Box<dyn Any>>) {
         self.has_input_news = true;
         self.input_stage = InputStage::Ended;
+        self.with_end = with;
+    }
+
+    /// Takes what came with the end of the input.
+    pub(crate) fn take_with_end(&mut self) -> Option<Box<dyn Any>> {
+        self.with_end.take()
     }
 
     /// Says that the stream was reset: nothing of it is of use any more.
     pub(crate) fn reset(&mut self) {
         self.input_stage = InputStage::Reset;
-        self.input = None;
+        (self.input, self.with_end) = (None, None);
         self.drop_output();
     }
 
@@ -281,7 +290,7 @@ impl Carriage {
     /// Its process has ended. Output that was not taken is dropped unless the process had finished.
     pub(crate) fn end(&mut self, ending: Ending) {
         self.stage = Stage::Ended(ending);
-        (self.input, self.opening) = (None, None);
+        (self.input, self.opening, self.with_end) = (None, None, None);
         if ending != Ending::Finished {
             self.is_finished = false;
             self.drop_output();

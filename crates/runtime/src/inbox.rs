@@ -32,6 +32,12 @@ impl Inbox {
 
     /// Adds input.
     pub(crate) fn add(&mut self, bytes: &[u8]) {
+        let (held, needed) = (self.bytes.capacity(), self.bytes.len() + bytes.len());
+        if needed > held {
+            // By half: memory that is not filled is the peer's for nothing.
+            let grown = needed.max(held + held / 2);
+            self.bytes.reserve_exact(grown - self.bytes.len());
+        }
         self.bytes.extend_from_slice(bytes);
     }
 
@@ -65,6 +71,18 @@ mod tests {
         }
         inbox.consume(1);
         assert_eq!(inbox.waiting(), b"");
+    }
+
+    #[test]
+    fn the_memory_of_input_is_at_most_half_more_than_its_bytes() {
+        for piece in [1, 7, 1_000] {
+            let mut inbox = Inbox::of(&[7; 10]);
+            for _ in 0..1_000 {
+                inbox.add(&vec![7; piece]);
+                let (length, memory) = (inbox.waiting().len(), inbox.capacity());
+                assert!(memory <= length + length / 2, "{memory} for {length}");
+            }
+        }
     }
 
     #[test]

@@ -85,8 +85,18 @@ impl<'a> Streams<'a> {
 
     /// Says that the input of a stream is complete.
     pub fn end_input(&mut self, stream: StreamId) {
+        self.end(stream, None);
+    }
+
+    /// The same, with something for its process, which takes it after the end:
+    /// [`Context::take_with_end`](crate::service::Context::take_with_end).
+    pub fn end_input_with(&mut self, stream: StreamId, with: Box<dyn Any>) {
+        self.end(stream, Some(with));
+    }
+
+    fn end(&mut self, stream: StreamId, with: Option<Box<dyn Any>>) {
         if let Some(carriage) = self.carriage(stream).filter(|carriage| carriage.takes_input()) {
-            carriage.end_input();
+            carriage.end_input(with);
             self.extras.wake(stream);
         }
     }

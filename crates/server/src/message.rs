@@ -7,7 +7,7 @@ use std::sync::Arc;
 use acme::{CertificateStatus, Confirmation};
 use cache::CacheStats as UpstreamCacheStats;
 use channels::ChannelStats;
-use client::{NameLookup, ResolvedName};
+use client::{ClientStats, NameLookup, ResolvedName};
 use files::cache::PathCacheStats;
 use files::{Job, Warm, Warmed};
 use http::HttpStats;
@@ -347,6 +347,8 @@ metric::counted! {
         pub cache: PathCacheStats = Elsewhere("rows of its own"),
         /// The numbers of the caches of upstreams.
         pub upstream_caches: UpstreamCacheStats = Elsewhere("rows of its own"),
+        /// The numbers of connections to other servers.
+        pub outgoing: ClientStats = Elsewhere("rows of its own"),
         /// The pages' numbers; none where no page can be run.
         pub pages: Option<PagesReport> = Elsewhere("rows of its own"),
         /// The channels' numbers.

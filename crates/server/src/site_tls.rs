@@ -157,7 +157,7 @@ impl SiteTls {
             let offer = offered.map(|tls| loaded.offer_of(tls, protocols_of(listener), config));
             loaded.offers.push(offer.transpose().map_err(|why| refused(listener, why))?);
         }
-        let offer = config.admin.tls.as_ref().map(|tls| loaded.offer_of(tls, HTTP, config));
+        let offer = config.admin.tls.as_ref().map(|tls| loaded.offer_of(tls, HTTP2, config));
         let refused = |why| TlsError { listener: "[admin]".to_owned(), why };
         loaded.admin = offer.transpose().map_err(refused)?;
         Ok(loaded)

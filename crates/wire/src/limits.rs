@@ -59,7 +59,8 @@ pub const CHUNK_SIZE_DIGITS: u8 = 16;
 /// Bytes of all chunk extensions of one body together. Beyond: 400 and close.
 pub const CHUNK_EXTENSION_SIZE: u32 = 4 * 1024;
 
-/// Bytes of the whole trailer section of a body. Beyond: 431 and close.
+/// Bytes of the whole trailer section of a body, over HTTP/2 with 32 for each field. Beyond: 431 and close; over HTTP/2
+/// the stream is reset.
 pub const TRAILER_SIZE: u32 = 8 * 1024;
 
 /// Bytes of the head of one part of a form with files, its empty line included. Beyond: 400, and the rest is not read.

@@ -80,7 +80,7 @@ impl Run<'_> {
         bytes: &[u8],
         after: AfterFrame,
     ) -> Result<Result<FieldList, ExchangeFailure>, Broken> {
-        let mut trailers = TrailerFields::new();
+        let mut trailers = TrailerFields::of_answer();
         let mut collected = Collected::default();
         self.decode(bytes, |name, value| collected.add(trailers.note(name, value)))?;
         if after == AfterFrame::More {

@@ -14,6 +14,7 @@ use crate::id::ExchangeId;
 use crate::incoming::Cut;
 use crate::limits::{SILENT_TIME, STREAM_WINDOW_BYTES, STREAMS};
 use crate::outbound::{End, Outbound, Past};
+use crate::pool::Kept;
 
 impl Run<'_> {
     /// The answer of a stream is whole.
@@ -32,11 +33,15 @@ impl Run<'_> {
         self.leave();
     }
 
-    /// One stream less is open: those in line may join.
+    /// One stream less is open: those in line may join. If nobody does, and there are enough idle connections, it ends.
     pub(super) fn leave(&mut self) {
-        let to = &self.outbound.to;
-        self.client.pool.leave(to, self.outbound.id);
+        let (to, id) = (&self.outbound.to, self.outbound.id);
+        self.client.pool.leave(to, id);
         self.client.serve_line(to);
+        if self.client.pool.keep_shared(to, id) == Kept::No {
+            self.retire();
+            write_goaway(0, ErrorCode::NoError, "", self.out);
+        }
     }
 
     /// At most so many streams are open from now on.
@@ -100,6 +105,7 @@ impl Run<'_> {
     pub(super) fn take_reset(&mut self, number: u32, code: ErrorCode) {
         let Some(stream) = self.link.streams.remove(number) else { return };
         let failure = ExchangeFailure::StreamReset(code);
+        self.client.counted.http2_resets += 1;
         self.link.budget.on_answer();
         if code == ErrorCode::RefusedStream {
             self.limit(self.link.streams.len().max(1).min(self.allowed()));
@@ -115,6 +121,7 @@ impl Run<'_> {
     /// RFC 9113, 6.8: the streams behind the last one were not begun.
     pub(super) fn take_goaway(&mut self, last: u32, code: ErrorCode) {
         self.link.phase = Phase::Leaving(Some(code));
+        self.client.counted.http2_goaways += 1;
         self.client.forget_idle(self.outbound);
         for stream in self.link.streams.remove_behind(last) {
             let failure = ExchangeFailure::NotServed(code);
@@ -127,6 +134,7 @@ impl Run<'_> {
     pub(super) fn break_off(&mut self, (code, rule): Broken) {
         write_goaway(0, code, rule, self.out);
         self.link.phase = Phase::Over;
+        self.client.counted.http2_broken += 1;
         self.client.forget_idle(self.outbound);
         for stream in self.link.streams.remove_behind(0) {
             self.client.fail_stream(stream.exchange, ExchangeFailure::Http2(rule));
@@ -169,6 +177,7 @@ impl Client {
             exchange.stay_alone();
         }
         if is_unanswered && exchange.take_repeat() {
+            self.counted.http2_repeats += 1;
             exchange.rewind();
             exchange.note_progress(now_ns);
             self.find(id, now_ns);
@@ -190,6 +199,7 @@ impl Client {
     pub(crate) fn end_streams(&mut self, outbound: &mut Outbound, end: End) {
         let Some(link) = &mut outbound.h2 else { return };
         let (now_ns, phase) = (link.now_ns, link.phase);
+        self.counted.http2_streams -= link.streams.len();
         let mut ended: Vec<ExchangeId> =
             link.streams.remove_behind(0).into_iter().map(|stream| stream.exchange).collect();
         ended.extend(self.orders.take(outbound.id).into_iter().filter_map(|order| match order {
@@ -225,9 +235,11 @@ impl Client {
     pub(crate) fn close_shared(&mut self, mut outbound: Outbound, reason: CloseReason) {
         // Before its exchanges begin again: they may need the place.
         self.release(&outbound.to, outbound.promise);
+        self.counted.http2_connections -= 1;
         if reason == CloseReason::Stopped {
             let link = outbound.h2.as_mut();
             for stream in link.into_iter().flat_map(|link| link.streams.remove_behind(0)) {
+                self.counted.http2_streams -= 1;
                 self.fail_stream(stream.exchange, ExchangeFailure::Stopping);
             }
         }

@@ -59,6 +59,7 @@ impl Client {
         context.clear_deadline();
         let link = Http2::begin(context.now.monotonic_ns, context.output.buffer());
         outbound.h2 = Some(Box::new(link));
+        self.counted.http2_connections += 1;
         outbound.promise = Promise::None;
         self.pool.share(&outbound.to, outbound.address, outbound.id);
         if let Some(id) = outbound.exchange.take() {
@@ -126,6 +127,7 @@ impl Client {
         if queued == 0 {
             link.owed_frames = 0;
         }
+        let streams = link.streams.len();
         link.now_ns = context.now.monotonic_ns;
         link.budget.on_time(link.now_ns / 1_000_000_000);
         let out = context.output.buffer();
@@ -141,6 +143,7 @@ impl Client {
             link.phase = Phase::Leaving(None);
             self.forget_idle(outbound);
         }
+        self.counted.http2_streams = self.counted.http2_streams + link.streams.len() - streams;
         let next = link.set_timer(context);
         outbound.h2 = Some(link);
         next

@@ -80,6 +80,7 @@ impl Run<'_> {
         if link.streams.is_empty() {
             link.heard_ns = link.now_ns;
         }
+        client.counted.http2_requests += 1;
         exchange.begin_stream(outbound.id, number, link.now_ns);
         exchange.note_sent(link.now_ns);
         let consent_due_ns = if exchange.outgoing.awaits_consent() {

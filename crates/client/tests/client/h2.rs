@@ -1,17 +1,17 @@
 //! Goal: exchanges share connections of HTTP/2 (RFC 9113), and each gets its own answer or the reason why not. Method:
 //! a server that the test plays frame by frame.
 
-use client::limits::{ANSWER_HELD_BYTES, STREAM_WINDOW_BYTES, STREAMS};
+use client::limits::{ANSWER_HELD_BYTES, OUTPUT_BYTES, STREAM_WINDOW_BYTES, STREAMS};
 use client::{
     ClientBounds, Deadline, ExchangeFailure, ExchangeNews, Forward, OutgoingBody, ResponseHead,
 };
-use wire::h2::{AfterFrame, SettingId, write_settings};
+use wire::h2::{AfterFrame, FrameKind, SettingId, write_settings};
 use wire::http::fields::FieldList;
 
 use crate::caller::Calls;
 use crate::exchanges::{ok, quiet};
 use crate::forwarding::pattern;
-use crate::h2_origin::{Origin, forward};
+use crate::h2_origin::{Origin, forward, frame};
 
 pub(crate) const GET: &str = ":method=GET :scheme=http :authority=a.example";
 
@@ -227,4 +227,52 @@ fn no_more_streams_are_open_than_this_side_wants() {
     calls.get("/");
     let (_, heard) = Origin::greeted(&mut calls, &[]);
     assert_eq!(heard.len(), 1);
+}
+
+/// RFC 9113, 6.9.1: windows count padding, which no requester takes.
+#[test]
+fn padding_uses_no_window_up() {
+    const WINDOW: usize = STREAM_WINDOW_BYTES as usize;
+    let padded = [&[255, b'x'][..], &[0; 255]].concat();
+    let mut calls = quiet();
+    let id = calls.get("/");
+    let (mut origin, _) = Origin::greeted(&mut calls, &[]);
+    origin.head(1, &[(":status", "200")], AfterFrame::More);
+    let (mut window, count) = (WINDOW, 3 * WINDOW / padded.len());
+    for _ in 0..count {
+        assert!(window >= padded.len(), "it waits for ever");
+        frame(FrameKind::DATA, 8, 1, &padded, &mut origin.out);
+        origin.send(&mut calls);
+        window -= padded.len();
+        for line in origin.heard(&mut calls) {
+            window += line.strip_prefix("OPEN 1 ").unwrap().parse::<usize>().unwrap();
+        }
+    }
+    origin.data(1, b"", AfterFrame::Nothing);
+    origin.send(&mut calls);
+    let told = calls.news(id, WINDOW);
+    assert_eq!(told[1..], [ExchangeNews::Body(vec![b'x'; count]), ExchangeNews::End]);
+}
+
+/// Heads are sent whole. If they fill what one run may send, and the socket takes them at once, nothing tells that
+/// there is room for bodies.
+#[test]
+fn bodies_follow_heads_that_fill_a_run() {
+    const COUNT: usize = 5;
+    let long = "X".repeat(15_000);
+    // One of these lengths fills a run to the last byte, whatever else is in it.
+    for last in (OUTPUT_BYTES - 4 * long.len() - 1_000..OUTPUT_BYTES - 4 * long.len()).step_by(4) {
+        let mut calls = quiet();
+        let now_ns = calls.world.now_ns();
+        for number in 0..COUNT {
+            let mut asked = forward("PUT", "/", OutgoingBody::Whole(b"body".into()));
+            let length = if number == 4 { last } else { long.len() };
+            asked.head.field("x-long", &long.as_bytes()[..length]).unwrap();
+            calls.client().forward(asked, now_ns).unwrap();
+        }
+        // A frame of the server would have the connection run again.
+        let heard = Origin::accept(&mut calls).heard(&mut calls);
+        let ends = heard.iter().filter(|line| line.starts_with("DATA ") && line.ends_with(" end"));
+        assert_eq!(ends.count(), COUNT, "{last}");
+    }
 }

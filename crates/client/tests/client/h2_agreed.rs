@@ -1,9 +1,10 @@
 //! Goal: the handshake of TLS decides whether exchanges share a connection (RFC 9113, 3.2), and those that wait for it
 //! lose nothing. Method: servers that speak one version or the other.
 
+use client::limits::UNSERVED_REPEATS;
 use client::{HTTP1, HTTP2, OutgoingRequest};
 use tls::ClientCertificates;
-use wire::h2::write_settings;
+use wire::h2::{AfterFrame, write_settings};
 
 use crate::authority::Authority;
 use crate::caller::Calls;
@@ -27,6 +28,17 @@ fn heard(calls: &mut Calls, server: &mut TlsServer, origin: &mut Origin) -> Vec<
     origin.take(&std::mem::take(&mut server.heard))
 }
 
+/// Says the settings of a server, and answers these streams with `ok`.
+fn answer(calls: &mut Calls, server: &mut TlsServer, origin: &mut Origin, streams: &[u32]) {
+    write_settings(&[], &mut origin.out);
+    for stream in streams {
+        let fields = [(":status", "200"), ("content-length", "2")];
+        origin.head(*stream, &fields, AfterFrame::More);
+        origin.data(*stream, b"ok", AfterFrame::Nothing);
+    }
+    server.answer(calls, &std::mem::take(&mut origin.out));
+}
+
 #[test]
 fn exchanges_that_begin_at_once_share_the_first_connection() {
     let (connector, acceptor) = sides(HTTP2);
@@ -46,13 +58,7 @@ fn exchanges_that_begin_at_once_share_the_first_connection() {
         )
     });
     assert_eq!(requests, expected);
-    write_settings(&[], &mut origin.out);
-    for stream in [5, 1, 3] {
-        let fields = [(":status", "200"), ("content-length", "2")];
-        origin.head(stream, &fields, wire::h2::AfterFrame::More);
-        origin.data(stream, b"ok", wire::h2::AfterFrame::Nothing);
-    }
-    server.answer(&mut calls, &std::mem::take(&mut origin.out));
+    answer(&mut calls, &mut server, &mut origin, &[5, 1, 3]);
     ids.into_iter().for_each(|id| assert_eq!(calls.news(id, 9), ok()));
     calls.pass_ms(31_000);
     server.rest(&mut calls);
@@ -114,4 +120,44 @@ fn a_request_for_another_protocol_does_not_offer_http2() {
     let mut server = TlsServer::accept(&mut calls, &acceptor);
     server.rest(&mut calls);
     assert!(server.failure.is_some(), "they have nothing in common");
+}
+
+/// Its connection is closed at the end of the turn in which the handshake is over.
+#[test]
+fn an_exchange_that_is_given_up_in_its_handshake_takes_no_other_one_with_it() {
+    let (connector, acceptor) = sides(HTTP2);
+    let mut calls = quiet();
+    let ids = PATHS.map(|path| calls.begin(secure(&connector, "POST", path)));
+    let mut first = TlsServer::accept(&mut calls, &acceptor);
+    first.take(&mut calls.world.client_received(first.socket));
+    calls.world.client_send(first.socket, &first.take_wire());
+    calls.client().cancel(ids[0]);
+    let mut server = TlsServer::accept(&mut calls, &acceptor);
+    let mut origin = Origin::at(server.socket);
+    assert_eq!(heard(&mut calls, &mut server, &mut origin).len(), 2);
+    answer(&mut calls, &mut server, &mut origin, &[1, 3]);
+    ids[1..].iter().for_each(|id| assert_eq!(calls.news(*id, 9), ok()));
+}
+
+/// Its exchanges begin again before it is closed: none of them begins on it, which would cost a repetition.
+#[test]
+fn a_connection_whose_transport_fails_gets_no_more_exchanges() {
+    let (connector, acceptor) = sides(HTTP2);
+    let mut calls = quiet();
+    let lasting = calls.begin(secure(&connector, "GET", "/lasting"));
+    for _ in 0..UNSERVED_REPEATS {
+        let mut server = TlsServer::accept(&mut calls, &acceptor);
+        let mut origin = Origin::at(server.socket);
+        assert_eq!(heard(&mut calls, &mut server, &mut origin).len(), 1);
+        let quick = calls.begin(secure(&connector, "GET", "/quick"));
+        answer(&mut calls, &mut server, &mut origin, &[3]);
+        assert_eq!(calls.news(quick, 9), ok());
+        calls.world.client_send(server.socket, b"no record of TLS");
+        calls.turn();
+    }
+    let mut server = TlsServer::accept(&mut calls, &acceptor);
+    let mut origin = Origin::at(server.socket);
+    assert_eq!(heard(&mut calls, &mut server, &mut origin).len(), 1);
+    answer(&mut calls, &mut server, &mut origin, &[1]);
+    assert_eq!(calls.news(lasting, 9), ok());
 }

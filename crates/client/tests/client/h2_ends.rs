@@ -1,9 +1,12 @@
 //! Goal: an end of a stream or of a connection of HTTP/2 costs no request that may be sent again, and is told for what
 //! it is. Method: a server that the test plays frame by frame.
 
-use client::limits::UNSERVED_REPEATS;
-use client::{Deadline, ExchangeFailure, ExchangeNews, OutgoingBody, ResponseHead};
-use wire::h2::{AfterFrame, ErrorCode, write_goaway, write_reset};
+use client::limits::{IDLE_PER_ORIGIN, UNSERVED_REPEATS};
+use client::{
+    ClientBounds, ClientStats, Deadline, ExchangeFailure, ExchangeNews, Forward, OutgoingBody,
+    ResponseHead,
+};
+use wire::h2::{AfterFrame, ErrorCode, SettingId, write_goaway, write_reset};
 use wire::http::fields::FieldList;
 use world::ClientState;
 
@@ -55,6 +58,41 @@ fn a_request_that_a_server_has_not_begun_is_sent_again() {
     origin.send(&mut calls);
     let reset = ExchangeFailure::StreamReset(ErrorCode::InternalError);
     assert_eq!(calls.news(id, 9), failed(reset));
+}
+
+/// A server that has begun to answer has begun to serve, whatever it says behind that: nobody is told that the request
+/// may go elsewhere.
+#[test]
+fn an_interim_answer_cannot_be_taken_back() {
+    let resets = |out: &mut Vec<u8>| write_reset(1, ErrorCode::RefusedStream, out);
+    let leaves = |out: &mut Vec<u8>| write_goaway(0, ErrorCode::NoError, "", out);
+    let ends: [fn(&mut Vec<u8>); 2] = [resets, leaves];
+    for end in ends {
+        let mut calls = quiet();
+        let id = calls.forward(forward("POST", "/", OutgoingBody::Whole(b"x".into())));
+        let (mut origin, _) = Origin::greeted(&mut calls, &[]);
+        origin.head(1, &[(":status", "103")], AfterFrame::More);
+        end(&mut origin.out);
+        origin.send(&mut calls);
+        let interim = ResponseHead { status: 103, fields: FieldList::new() };
+        let failed = ExchangeNews::Failed(ExchangeFailure::Closed);
+        assert_eq!(calls.news(id, 9), [ExchangeNews::Interim(interim), failed]);
+        assert_eq!((calls.accept(), origin.heard(&mut calls)), (None, Vec::new()));
+    }
+}
+
+/// A server may hold a request for long before it says that it has not begun it.
+#[test]
+fn a_request_that_is_sent_again_has_time_for_another_connection() {
+    let mut calls = quiet();
+    let id = calls.get("/");
+    let (mut origin, _) = Origin::greeted(&mut calls, &[]);
+    calls.pass_ms(50_000);
+    write_goaway(0, ErrorCode::NoError, "", &mut origin.out);
+    origin.send(&mut calls);
+    let (mut next, _) = Origin::greeted(&mut calls, &[]);
+    next.ok(&mut calls, 1);
+    assert_eq!(calls.news(id, 9), ok());
 }
 
 /// RFC 9113, 7: some servers want it for requests with a certificate of the client.
@@ -175,4 +213,79 @@ fn an_idle_connection_ends_and_one_whose_server_is_silent_is_not_used_again() {
     assert_ne!(calls.world.client_state(origin.socket), ClientState::Open);
     calls.get("/");
     assert!(calls.accept().is_some());
+}
+
+/// As over HTTP/1.1: one more ends after its answer.
+#[test]
+fn no_more_connections_are_idle_than_the_bound_says() {
+    let mut calls = quiet();
+    let one = [(SettingId::MAX_CONCURRENT_STREAMS, 1)];
+    let mut begin = || {
+        let id = calls.get("/");
+        (id, Origin::greeted(&mut calls, &one).0)
+    };
+    let mut all: Vec<_> = (0..=IDLE_PER_ORIGIN).map(|_| begin()).collect();
+    all.iter_mut().for_each(|(_, origin)| origin.ok(&mut calls, 1));
+    let (_, mut last) = all.pop().map(|(id, origin)| (calls.news(id, 9), origin)).unwrap();
+    assert_eq!(last.heard(&mut calls), ["GOAWAY NO_ERROR"]);
+    assert_ne!(calls.world.client_state(last.socket), ClientState::Open);
+    for (id, origin) in &mut all {
+        assert_eq!((calls.news(*id, 9), origin.heard(&mut calls)), (ok(), Vec::new()));
+        assert_eq!(calls.world.client_state(origin.socket), ClientState::Open);
+    }
+}
+
+#[test]
+fn an_idle_connection_gives_its_place_to_an_exchange_that_shares_none() {
+    let mut calls = quiet();
+    calls.client().set_bounds(ClientBounds { connections_per_origin: 1, ..Default::default() });
+    let id = calls.get("/");
+    let (mut origin, _) = Origin::greeted(&mut calls, &[]);
+    origin.ok(&mut calls, 1);
+    assert_eq!(calls.news(id, 9), ok());
+    let asked = forward("GET", "/socket", OutgoingBody::None);
+    calls.forward(Forward { upgrade: Some("websocket".into()), ..asked });
+    let server = calls.accept().unwrap();
+    assert!(calls.received(server).starts_with("GET /socket HTTP/1.1\r\n"));
+    assert_ne!(calls.world.client_state(origin.socket), ClientState::Open);
+}
+
+#[test]
+fn connections_streams_and_their_ends_are_counted() {
+    let mut calls = quiet();
+    let ids = ["/0", "/1", "/2", "/3"].map(|path| calls.get(path));
+    let (mut origin, _) = Origin::greeted(&mut calls, &[]);
+    let begun = ClientStats {
+        http2_connections: 1,
+        http2_streams: 4,
+        http2_requests: 4,
+        ..ClientStats::default()
+    };
+    assert_eq!(calls.client().stats(), begun);
+    calls.client().cancel(ids[0]);
+    write_reset(3, ErrorCode::InternalError, &mut origin.out);
+    write_goaway(5, ErrorCode::NoError, "", &mut origin.out);
+    origin.send(&mut calls);
+    let (mut next, _) = Origin::greeted(&mut calls, &[]);
+    let left = ClientStats {
+        http2_connections: 2,
+        http2_streams: 2,
+        http2_requests: 5,
+        http2_resets: 1,
+        http2_goaways: 1,
+        http2_repeats: 1,
+        ..ClientStats::default()
+    };
+    assert_eq!(calls.client().stats(), left);
+    next.ok(&mut calls, 1);
+    calls.world.client_reset(origin.socket);
+    calls.turn();
+    let idle = ClientStats { idle: 1, http2_connections: 1, http2_streams: 0, ..left };
+    assert_eq!(calls.client().stats(), idle);
+    next.data(0, b"x", AfterFrame::More);
+    next.send(&mut calls);
+    calls.world.client_close(next.socket);
+    calls.pass_ms(5_000);
+    let over = ClientStats { idle: 0, http2_connections: 0, http2_broken: 1, ..idle };
+    assert_eq!(calls.client().stats(), over);
 }

@@ -5,20 +5,15 @@ use client::limits::BLOCK_BOUNDS;
 use client::{ExchangeFailure, ExchangeNews};
 use wire::h2::{
     AfterFrame, ErrorCode, FrameHead, FrameKind, SettingId, write_data_head, write_goaway,
-    write_ping, write_settings, write_window_update,
+    write_ping, write_reset, write_settings, write_window_update,
 };
 use wire::limits::H2_CONTROL_FRAMES;
 use world::ClientState;
 
 use crate::exchanges::quiet;
-use crate::h2_origin::Origin;
+use crate::h2_origin::{Origin, frame};
 
 type Play = fn(&mut Vec<u8>);
-
-fn frame(kind: FrameKind, flags: u8, stream: u32, payload: &[u8], out: &mut Vec<u8>) {
-    FrameHead { length: payload.len() as u32, kind, flags, stream }.write(out);
-    out.extend_from_slice(payload);
-}
 
 /// The frames of a server behind its settings; the code of the GOAWAY that it gets, and the rule.
 const CASES: &[(Play, &str, &str)] = &[
@@ -168,6 +163,36 @@ fn control_frames_are_answered_within_their_budget() {
     origin.ok(&mut calls, 1);
     assert_eq!(calls.news(id, 9), crate::exchanges::ok());
     assert_eq!(calls.world.client_state(origin.socket), ClientState::Open);
+}
+
+/// A requester may give up as often as it likes, and a server may refuse as often.
+#[test]
+fn the_ends_of_streams_are_not_counted_against_a_server() {
+    let is_late = |origin: &mut Origin, stream| {
+        origin.head(stream, &[(":status", "200")], AfterFrame::Nothing);
+    };
+    let is_reset = |origin: &mut Origin, stream| {
+        write_reset(stream, ErrorCode::InternalError, &mut origin.out);
+    };
+    let ends: [fn(&mut Origin, u32); 2] = [is_late, is_reset];
+    for (end, is_given_up) in ends.into_iter().zip([true, false]) {
+        let mut calls = quiet();
+        let mut id = calls.get("/");
+        let (mut origin, _) = Origin::greeted(&mut calls, &[]);
+        let mut stream = 1;
+        for _ in 0..=H2_CONTROL_FRAMES {
+            if is_given_up {
+                calls.client().cancel(id);
+                calls.turn();
+            }
+            end(&mut origin, stream);
+            origin.send(&mut calls);
+            stream += 2;
+            id = calls.get("/");
+        }
+        origin.ok(&mut calls, stream);
+        assert_eq!(calls.news(id, 9), crate::exchanges::ok(), "given up: {is_given_up}");
+    }
 }
 
 /// Heads are as long as over HTTP/1.1, interim ones included.

@@ -7,8 +7,8 @@ use client::{
     OutgoingBody, Requester, ServerOrigin,
 };
 use wire::h2::{
-    AfterFrame, H2Frame, PREFACE, SettingId, begin_headers, end_headers, read_frame,
-    write_data_head, write_settings, write_window_update,
+    AfterFrame, FrameHead, FrameKind, H2Frame, PREFACE, SettingId, begin_headers, end_headers,
+    read_frame, write_data_head, write_settings, write_window_update,
 };
 use wire::hpack::{Decoder, Encoder, Indexing};
 use world::ClientId;
@@ -47,6 +47,12 @@ pub(crate) fn forward(method: &'static str, path: &str, body: OutgoingBody) -> F
         requester: Requester::Service,
         lead: None,
     }
+}
+
+/// Writes a frame of any kind.
+pub(crate) fn frame(kind: FrameKind, flags: u8, stream: u32, payload: &[u8], out: &mut Vec<u8>) {
+    FrameHead { length: payload.len() as u32, kind, flags, stream }.write(out);
+    out.extend_from_slice(payload);
 }
 
 impl Calls {

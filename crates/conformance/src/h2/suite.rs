@@ -26,6 +26,7 @@ const FILES: &[(&str, &str)] = &[
     ("fields.toml", include_str!("../../cases/h2/fields.toml")),
     ("extensions.toml", include_str!("../../cases/h2/extensions.toml")),
     ("attacks.toml", include_str!("../../cases/h2/attacks.toml")),
+    ("states.toml", include_str!("../../cases/h2/states.toml")),
 ];
 
 /// RFCs that a section may name.

@@ -280,8 +280,9 @@ impl Connection {
         begin: Begin,
     ) -> Asked<'r> {
         let (peer, via) = (sender.peer(), sender.via());
-        let (received, listener) = (body.len() as u64, self.listener);
-        let request = Request { head, body, received, peer, via, begin, listener, secured };
+        let (received, listener, trailers) = (body.len() as u64, self.listener, None);
+        let request =
+            Request { head, body, trailers, received, peer, via, begin, listener, secured };
         let way = Way::Connection { number: self.requests + 1 };
         Asked::new(request, way, BodyRest::Read)
     }

@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use runtime::service::{CloseReason, Context, Event, Next, Progress};
 use wire::http::body::{BodyDecoder, BodyPiece};
 use wire::http::refusal::Refusal;
+use wire::http::trailers::read_trailers;
 
 use super::received::InputUse;
 use super::{Connection, Phase};
@@ -22,15 +23,17 @@ pub(super) struct Underway {
     exchange: Exchange,
     /// The decoder of the body; `None` once it is complete.
     decoder: Option<BodyDecoder>,
+    /// The lines behind it, as far as they have come.
+    trailers: Vec<u8>,
 }
 
 impl Underway {
     pub(super) fn new(exchange: Exchange, decoder: Option<BodyDecoder>) -> Box<Self> {
-        Box::new(Self { exchange, decoder })
+        Box::new(Self { exchange, decoder, trailers: Vec::new() })
     }
 
     pub(super) fn held_bytes(&self) -> usize {
-        self.exchange.held_bytes()
+        self.exchange.held_bytes() + self.trailers.capacity()
     }
 
     /// The address of the client.
@@ -44,8 +47,16 @@ impl Underway {
         input: &'b [u8],
         consumed: &mut usize,
     ) -> Result<BodyPiece<'b>, Refusal> {
-        let Some(decoder) = &mut self.decoder else { return Ok(BodyPiece::End) };
-        let (count, piece) = decoder.next(input.get(*consumed..).unwrap_or_default())?;
+        let Self { decoder: Some(decoder), trailers, .. } = self else {
+            return Ok(BodyPiece::End);
+        };
+        let rest = input.get(*consumed..).unwrap_or_default();
+        let (count, piece) = decoder.next_with(rest, |byte| {
+            // Most have no line but the empty one.
+            if !trailers.is_empty() || !matches!(byte, b'\r' | b'\n') {
+                trailers.push(byte);
+            }
+        })?;
         *consumed += count;
         Ok(piece)
     }
@@ -73,7 +84,12 @@ impl Underway {
                 }
                 Ok(BodyPiece::End) => {
                     self.decoder = None;
-                    return (consumed, self.exchange.end_body(http, context));
+                    let lines = std::mem::take(&mut self.trailers);
+                    let step = match read_trailers(&lines, http.settings().head.field_count) {
+                        Ok(trailers) => self.exchange.end_body(http, trailers, context),
+                        Err(reason) => Step::Refuse(reason.status()),
+                    };
+                    return (consumed, step);
                 }
                 Err(refusal) => return (consumed, Step::Refuse(refusal.status())),
             }

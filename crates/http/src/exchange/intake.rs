@@ -6,6 +6,7 @@
 
 use runtime::clock::Now;
 use runtime::service::Context;
+use wire::http::fields::FieldList;
 use wire::http::head::Framing;
 use wire::http::status::Status;
 
@@ -32,6 +33,7 @@ pub(super) struct Intaken {
     content: u64,
     limit: u64,
     invitation: Invitation,
+    trailers: FieldList,
 }
 
 /// Whether the client waits for `100 Continue`.
@@ -56,6 +58,7 @@ impl Intaken {
             content: 0,
             limit: 0,
             invitation,
+            trailers: FieldList::new(),
         }
     }
 
@@ -63,9 +66,14 @@ impl Intaken {
         &self.bytes
     }
 
+    /// The fields behind it, if there are any.
+    pub(super) fn trailers(&self) -> Option<&FieldList> {
+        Some(&self.trailers).filter(|trailers| !trailers.is_empty())
+    }
+
     /// Bytes of memory that hold it.
     pub(super) fn held_bytes(&self) -> usize {
-        self.bytes.capacity() + self.handed
+        self.bytes.capacity() + self.handed + self.trailers.cost()
     }
 
     /// Keeps a piece of a body of at most this length. The memory grows with what has arrived, and not beyond that
@@ -313,12 +321,16 @@ impl Exchange {
         Step::Refuse(Status::REQUEST_TIMEOUT)
     }
 
-    /// The body is complete.
+    /// The body is complete, and these fields came behind it.
     pub(crate) fn end_body<A: Application>(
         &mut self,
         http: &mut Http<A>,
+        trailers: FieldList,
         context: &mut Context<'_, A::Message>,
     ) -> Step {
+        if !trailers.is_empty() {
+            self.body.trailers = trailers;
+        }
         match self.head.request().framing {
             // RFC 9113 section 8.1.1; where a codec finds the end by the length, they are equal.
             Framing::Length(length) if length != self.body.content => {
@@ -335,7 +347,7 @@ impl Exchange {
     ) -> Step {
         if self.state == State::HandingOver {
             http.kept = self.kept.take();
-            http.end_of_body(context);
+            http.end_of_body(&self.body.trailers, context);
             self.kept = http.kept.take();
         }
         if self.begun.is_some() && context.queued_bytes() > 0 {

@@ -147,8 +147,8 @@ impl Exchange {
     fn request<'a>(&'a self, head: &'a head::RequestHead<'a, 'a>) -> Request<'a> {
         let (peer, via, begin, listener) = (self.peer, self.via, self.begin, self.listener);
         let (secured, body) = (self.secured.as_ref(), self.body.kept());
-        let received = self.body.content();
-        Request { head, body, received, peer, via, begin, listener, secured }
+        let (received, trailers) = (self.body.content(), self.body.trailers());
+        Request { head, body, trailers, received, peer, via, begin, listener, secured }
     }
 
     /// After a part, the application is asked again when the part has been sent, or in the next turn if there was

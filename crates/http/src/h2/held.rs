@@ -53,7 +53,12 @@ impl Held {
         &mut self.content
     }
 
-    /// Bytes of memory of its head.
+    /// Its trailers are kept as its head is.
+    pub(super) fn add_head_bytes(&mut self, bytes: usize) {
+        self.head_bytes += bytes;
+    }
+
+    /// Bytes of memory of its head and trailers.
     pub(super) fn head_bytes(&self) -> usize {
         self.head_bytes
     }

@@ -7,9 +7,11 @@ use runtime::streams::StreamId;
 use wire::h2::{
     AfterHead, BlockTooLarge, ErrorCode, FieldBlock, RequestFields, TrailerFields, UnusableHead,
 };
+use wire::http::fields::FieldList;
 use wire::http::head::Framing;
 use wire::http::kept::KeptHead;
 use wire::http::refusal::{Reason, Refusal};
+use wire::http::trailers::is_trailer;
 
 use super::Http2Connection;
 use super::block::{BlockUse, Fragment};
@@ -117,12 +119,19 @@ impl Http2Connection {
                 opened
             }
             BlockUse::Trailers => {
-                let mut fields = TrailerFields::new();
+                let most = http.settings().body.trailer_size as usize;
+                let mut fields = TrailerFields::within(http.settings().head.field_count, most);
+                let mut kept = FieldList::new();
                 let decoded = self.decoder.decode(bytes, |name, value| {
-                    fields.note(name, value);
+                    if let Some((name, value)) =
+                        fields.note(name, value).filter(|it| is_trailer(it.0))
+                    {
+                        // It fits, because the bytes of all are bounded.
+                        let _fits = kept.add(name, value);
+                    }
                 });
                 decoded.map_err(not_hpack)?;
-                self.end_with_trailers(number, fields, context)
+                self.end_with_trailers(number, (fields, kept), context)
             }
             BlockUse::Dropped(code) => {
                 self.guard.on_control()?;
@@ -135,25 +144,35 @@ impl Http2Connection {
         }
     }
 
-    /// Trailers of a request are checked and dropped (RFC 9110, 6.5.1).
+    /// Trailers of a request, those of them that mean anything, end its content.
     fn end_with_trailers<M>(
         &mut self,
         number: u32,
-        fields: TrailerFields,
+        (fields, mut kept): (TrailerFields, FieldList),
         context: &mut Context<'_, M>,
     ) -> Result<(), ConnectionError> {
         let Known::Open(place) = self.streams.known(number) else { return Ok(()) };
         let Some(open) = self.streams.at(place) else { return Ok(()) };
         let (id, content) = (open.id(), open.held_mut().content_mut());
         let too_much = |reason| matches!(reason, Reason::TooManyFields | Reason::TrailersTooLarge);
+        kept.shrink();
         match fields.finish() {
             Err(reason) if too_much(reason) => {
+                return self.reset(number, ErrorCode::EnhanceYourCalm, context);
+            }
+            Ok(()) if self.head_bytes + kept.cost() > H2_HEAD_BYTES => {
                 return self.reset(number, ErrorCode::EnhanceYourCalm, context);
             }
             Ok(()) if content.end().is_ok() => {}
             _ => return self.reset(number, ErrorCode::ProtocolError, context),
         }
-        context.streams().end_input(id);
+        self.head_bytes += kept.cost();
+        open.held_mut().add_head_bytes(kept.cost());
+        if kept.is_empty() {
+            context.streams().end_input(id);
+        } else {
+            context.streams().end_input_with(id, Box::new(kept));
+        }
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 //! out. One stream, whose turn it is, may keep as much as its request may have: so each body can become whole. Never
 //! sends.
 
+use runtime::streams::InputHold;
 use wire::h2::WindowBroken;
 
 use super::content::HeldContent;
@@ -51,6 +52,8 @@ pub(super) struct InputRoom {
     unacknowledged: u8,
     /// The stream whose turn it is, and what it keeps.
     turn: Option<(u32, usize)>,
+    /// Streams were told that none of them may send.
+    is_closed: bool,
 }
 
 impl InputRoom {
@@ -63,6 +66,7 @@ impl InputRoom {
             stage: Stage::Free,
             unacknowledged: 1,
             turn: None,
+            is_closed: false,
         }
     }
 
@@ -130,6 +134,21 @@ impl InputRoom {
         let whole = H2_CONNECTION_WINDOW_BYTES as usize;
         let held = self.unread + self.kept_by_others();
         if self.is_shared() { None } else { self.window.open(whole.saturating_sub(held)) }
+    }
+
+    /// Whether streams may send, as far as the connection's window says so; `None`: they know. Those that were granted
+    /// something are told apart.
+    pub(super) fn hold(&mut self) -> Option<InputHold> {
+        if self.is_shared() {
+            return None;
+        }
+        let is_closed = self.window.room() == 0;
+        // New streams are told as well.
+        match (std::mem::replace(&mut self.is_closed, is_closed), is_closed) {
+            (_, true) => Some(InputHold::HeldBack),
+            (true, false) => Some(InputHold::Open),
+            (false, false) => None,
+        }
     }
 
     /// Streams were granted so many bytes in all: the step by which the connection's window is opened for them.

@@ -31,6 +31,16 @@ impl Http2Connection {
         if let Some(step) = self.room.open_window() {
             write_window_update(0, step, context.output.buffer());
         }
+        self.hold_all(context);
+    }
+
+    /// Content that is unread may use up the window of the connection: nobody else is to blame for sending nothing.
+    fn hold_all<M>(&mut self, context: &mut Context<'_, M>) {
+        let Some(hold) = self.room.hold() else { return };
+        let now_ns = context.now.monotonic_ns;
+        for (_, open) in self.streams.all() {
+            context.streams().hold_input(open.id(), hold, now_ns);
+        }
     }
 
     /// The client has acknowledged SETTINGS.

@@ -1,8 +1,8 @@
 //! Answers that begin before the end of the body.
 
 use http::{
-    Answer, AnswerContext, Application, BodyPolicy, ClientInterest, Http, HttpSettings, Intake,
-    Reply, Request, Status, Urgency,
+    Answer, AnswerContext, Application, BodyPolicy, ClientInterest, FieldList, Http, HttpSettings,
+    Intake, Reply, Request, Status, Urgency,
 };
 use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
@@ -39,7 +39,7 @@ impl Application for Echo {
         if self.pausing.is_some() { Intake::Pause } else { Intake::More }
     }
 
-    fn on_body_end(&mut self, _: &mut AnswerContext<'_, ()>) {
+    fn on_body_end(&mut self, _: &FieldList, _: &mut AnswerContext<'_, ()>) {
         self.ended = true;
     }
 

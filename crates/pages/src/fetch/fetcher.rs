@@ -68,6 +68,11 @@ impl PageFetches {
         &mut self.exchanges
     }
 
+    /// What it has counted.
+    pub fn stats(&self) -> client::ClientStats {
+        self.exchanges.stats()
+    }
+
     /// Bytes that are held for an exchange.
     pub fn held(&self, exchange: ExchangeId) -> Held {
         self.exchanges.held(exchange)

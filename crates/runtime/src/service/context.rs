@@ -2,6 +2,7 @@
 //!
 //! Owns these two contexts and the closed set of commands. Never executes them: the scheduler does.
 
+use std::any::Any;
 use std::net::IpAddr;
 use std::rc::Rc;
 
@@ -122,6 +123,12 @@ impl<M> Context<'_, M> {
     pub fn held_back_ns(&mut self) -> u64 {
         let now_ns = self.now.monotonic_ns;
         self.extras.carriage(self.extra).map_or(0, |carriage| carriage.held_back().sum_ns(now_ns))
+    }
+
+    /// Takes what the carrier of this process has said with the end of its input
+    /// ([`Streams::end_input_with`](crate::streams::Streams::end_input_with)).
+    pub fn take_with_end(&mut self) -> Option<Box<dyn Any>> {
+        self.extras.carriage(self.extra)?.take_with_end()
     }
 
     /// The streams that this process carries.

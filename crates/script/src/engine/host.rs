@@ -125,6 +125,8 @@ pub enum RequestPart {
     CookieLists,
     /// `request.body`: text.
     Body,
+    /// `request.trailers`: fields behind the body, as `headers`.
+    Trailers,
     /// `request.form`: fields of a body that is a form, decoded; empty if it is not.
     Form,
     /// `request.form_lists`: the same, each under its number and name.
@@ -154,7 +156,7 @@ pub enum RequestPart {
 
 impl RequestPart {
     /// All parts with their names in pages. A part's number is its position here, from 1.
-    pub const ALL: [(&'static str, RequestPart); 22] = [
+    pub const ALL: [(&'static str, RequestPart); 23] = [
         ("method", RequestPart::Method),
         ("path", RequestPart::Path),
         ("rest", RequestPart::Rest),
@@ -165,6 +167,7 @@ impl RequestPart {
         ("cookies", RequestPart::Cookies),
         ("cookie_lists", RequestPart::CookieLists),
         ("body", RequestPart::Body),
+        ("trailers", RequestPart::Trailers),
         ("form", RequestPart::Form),
         ("form_lists", RequestPart::FormLists),
         ("files", RequestPart::Files),

@@ -67,6 +67,7 @@ impl PageHost for Desk {
                 }
             }
             RequestPart::Body => answer.text(br#"{"a":[1,2]}"#),
+            RequestPart::Trailers => answer.field(b"x-sum", b"7"),
             RequestPart::Form => answer.field(b"agreed", b"yes"),
             RequestPart::Files => {
                 let facts = [

@@ -6,6 +6,7 @@
 
 use cache::CacheStats as UpstreamCacheStats;
 use channels::ChannelStats;
+use client::ClientStats;
 use cluster::LinkStats;
 use files::cache::PathCacheStats;
 use http::HttpStats;
@@ -51,6 +52,7 @@ pub(super) fn of_scheduler(report: &SchedulerReport) -> Vec<Number> {
         .chain(read(HttpStats::ROWS, http))
         .chain(read(PathCacheStats::ROWS, cache))
         .chain(read(UpstreamCacheStats::ROWS, upstream_caches))
+        .chain(read(ClientStats::ROWS, &report.outgoing))
         .chain(read(ChannelStats::ROWS, channels))
         .chain(read(LinkStats::ROWS, link))
         .chain(read(StoreStats::ROWS, store))

@@ -186,6 +186,7 @@ impl Connections {
             http: self.http.stats().clone(),
             cache: site.cache_stats(),
             upstream_caches: site.upstream_cache_stats(),
+            outgoing: site.client_stats(),
             channels: site.channel_stats(),
             cluster: self.link_report(context.now.monotonic_ms()),
             store: self.store_stats(),

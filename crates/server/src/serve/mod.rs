@@ -61,7 +61,7 @@ use crate::site::Site;
 use crate::site_data::SiteData;
 use crate::store_node::StoreNode;
 use config::{DescriptorTables, PageErrors, Protocol, Steering};
-use http::{AccessLog, Http};
+use http::{AccessLog, BothVersions, Http};
 use pages::AtWork;
 use pages::uploads::UploadRoom;
 
@@ -335,7 +335,8 @@ fn launch_control(
     let make = move |_| {
         let (facts, data) = (Arc::clone(&facts), Arc::clone(&begun_with));
         let admin = Admin::new(facts, peers.clone(), gate.clone(), data);
-        Ok(Http::new(admin, Arc::new(http::HttpSettings::default()), None))
+        let http = Http::new(admin, Arc::new(http::HttpSettings::default()), None);
+        Ok(BothVersions::new(http))
     };
     match launch::launch(&plan, vec![seat], make) {
         Ok(mut launched) => {

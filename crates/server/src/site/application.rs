@@ -10,8 +10,8 @@ use channels::Channels;
 use files::Warm;
 use files::error_page;
 use http::{
-    Answer, AnswerContext, Application, BodyPolicy, ClientInterest, Intake, Patience, Reply,
-    Request, SlowRequest, Unanswered, Urgency,
+    Answer, AnswerContext, Application, BodyPolicy, ClientInterest, FieldList, Intake, Patience,
+    Reply, Request, SlowRequest, Unanswered, Urgency,
 };
 use local::Local;
 use pages::PageSet;
@@ -224,9 +224,9 @@ impl Application for Site {
         self.underway.take_piece(context.id, piece, context.mail)
     }
 
-    fn on_body_end(&mut self, context: &mut AnswerContext<'_, Message>) {
+    fn on_body_end(&mut self, trailers: &FieldList, context: &mut AnswerContext<'_, Message>) {
         let now_ns = context.now.monotonic_ns;
-        self.outgoing.end_upload(context.id, now_ns);
+        self.outgoing.end_upload(context.id, trailers, now_ns);
     }
 
     fn urgency(&mut self, process: ProcessId) -> Urgency {

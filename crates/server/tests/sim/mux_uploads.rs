@@ -11,11 +11,10 @@ use world::{Faults, Random};
 
 use crate::expected::Expected;
 use crate::mux_client::{MuxClient, Seen};
-use crate::mux_small::SmallOnStreams;
 use crate::seeds;
 use crate::small::{Exchange, Small, pattern, post};
 use crate::world::{Setting, Stage};
-use http::{Http, HttpSettings, ListenerRules, PriorKnowledge};
+use http::{BothVersions, Http, HttpSettings, ListenerRules, PriorKnowledge};
 
 /// Bytes of memory of one connection beside the body that becomes whole next.
 const HELD_MAXIMUM: u64 = 1024 * 1024;
@@ -52,8 +51,8 @@ fn world_of_uploads(seed: u64) -> usize {
     let mut client = MuxClient::new(exchanges, None, random.bits());
     let rules = ListenerRules { prior_knowledge: PriorKnowledge::Served, ..Default::default() };
     let settings = Arc::new(HttpSettings { listeners: vec![rules], ..HttpSettings::default() });
-    let mut stage: Stage<SmallOnStreams> = Stage::new(&setting, Vec::new(), |_, _| {
-        SmallOnStreams(Http::new(Small::default(), Arc::clone(&settings), None))
+    let mut stage: Stage<BothVersions<Small>> = Stage::new(&setting, Vec::new(), |_, _| {
+        BothVersions::new(Http::new(Small::default(), Arc::clone(&settings), None))
     });
     let mut most_held = 0;
     let ended = stage.run_until(&mut [], |stage, _| {

@@ -11,12 +11,11 @@ use sys::pollset::Speaks;
 use world::{Faults, Random};
 
 use crate::mux_client::{MuxClient, Seen};
-use crate::mux_small::SmallOnStreams;
 use crate::small::{self, Exchange, Small};
 use crate::world::{MILLISECOND_NS, SECOND_NS, Setting, Stage};
 use crate::worlds::reasons;
 use crate::{seeds, site, whole_site};
-use http::{Http, HttpSettings, ListenerRules, PriorKnowledge};
+use http::{BothVersions, Http, HttpSettings, ListenerRules, PriorKnowledge};
 use server::conn::Connections;
 
 /// Whether the network may lose a connection.
@@ -93,12 +92,12 @@ fn small_world(seed: u64) -> u64 {
     let Drawn { setting, weather, mut clients } = draw(seed, small::exchange);
     let rules = ListenerRules { prior_knowledge: PriorKnowledge::Served, ..Default::default() };
     let settings = Arc::new(HttpSettings { listeners: vec![rules], ..HttpSettings::default() });
-    let mut stage: Stage<SmallOnStreams> = Stage::new(&setting, Vec::new(), |_, _| {
-        SmallOnStreams(Http::new(Small::default(), Arc::clone(&settings), None))
+    let mut stage: Stage<BothVersions<Small>> = Stage::new(&setting, Vec::new(), |_, _| {
+        BothVersions::new(Http::new(Small::default(), Arc::clone(&settings), None))
     });
     let digest = play(&mut stage, weather, &mut clients);
     for scheduler in &mut stage.schedulers {
-        let taken = &scheduler.service().0.application().taken;
+        let taken = &scheduler.service().http().application().taken;
         assert!(taken.is_empty(), "a body is held whose stream has ended");
     }
     digest

@@ -122,7 +122,7 @@ impl Application for Small {
     ) -> BodyPolicy {
         match request.path() {
             "/echo" | "/length" | "/wait" => BodyPolicy::Collect { limit: BODY_MAXIMUM },
-            "/taken" => BodyPolicy::Stream { limit: BODY_MAXIMUM },
+            "/taken" | "/held" => BodyPolicy::Stream { limit: BODY_MAXIMUM },
             _ => BodyPolicy::Ignore,
         }
     }
@@ -135,6 +135,10 @@ impl Application for Small {
         assert!(self.taken.iter().all(|taken| taken.id != context.id), "one body at a time");
         let most = request.query().map_or(usize::MAX, |most| most.parse().unwrap());
         self.taken.push(Taken { id: context.id, body: Vec::new(), most });
+        if request.path() == "/held" {
+            self.waiting.push((context.now.monotonic_ns + 5_000 * MILLISECOND_NS, context.id));
+            return Intake::Pause;
+        }
         if most == 0 { Intake::Enough } else { Intake::More }
     }
 
@@ -176,9 +180,10 @@ impl Application for Small {
         }
         if let Some(place) = self.taken.iter().position(|taken| taken.id == context.id) {
             let Taken { body, most, .. } = self.taken.swap_remove(place);
-            match body.len() > most || most == 0 {
-                true => reply.empty(Status::CONTENT_TOO_LARGE),
-                false => reply.send(Status::OK, "application/octet-stream", &body),
+            match request.path() {
+                _ if body.len() > most || most == 0 => reply.empty(Status::CONTENT_TOO_LARGE),
+                "/held" => reply.empty(Status::OK),
+                _ => reply.send(Status::OK, "application/octet-stream", &body),
             }
             return Answer::Done;
         }

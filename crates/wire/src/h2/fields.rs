@@ -5,7 +5,7 @@
 use crate::http::kept::check_form;
 use crate::http::refusal::Reason;
 use crate::http::response::{InvalidField, check_field};
-use crate::limits::{FIELD_COUNT, TRAILER_SIZE};
+use crate::limits::{RESPONSE_FIELD_COUNT, RESPONSE_TRAILER_SIZE};
 
 /// Bytes that a field counts beside its text (RFC 9113, 6.5.2).
 pub(super) const FIELD_OVERHEAD: usize = 32;
@@ -28,18 +28,26 @@ pub(super) fn check<'v>(name: &'v [u8], value: &[u8]) -> Result<&'v str, Reason>
 }
 
 /// Reads trailers. Fields that nobody wants are checked all the same.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct TrailerFields {
+    /// How many may still come.
     count: usize,
     bytes: usize,
     problem: Option<Reason>,
 }
 
 impl TrailerFields {
-    /// A reader for one block of trailers.
+    /// A reader for one block of at most so many trailers, and so many bytes of them, those that each one costs
+    /// included.
     #[must_use]
-    pub fn new() -> Self {
-        Self::default()
+    pub fn within(count: usize, bytes: usize) -> Self {
+        Self { count, bytes, problem: None }
+    }
+
+    /// A reader for those of an answer.
+    #[must_use]
+    pub fn of_answer() -> Self {
+        Self::within(RESPONSE_FIELD_COUNT.into(), RESPONSE_TRAILER_SIZE as usize)
     }
 
     /// Takes a field, and returns it if all fields so far are valid.
@@ -57,17 +65,12 @@ impl TrailerFields {
     }
 
     fn check<'v>(&mut self, name: &'v [u8], value: &[u8]) -> Result<&'v str, Reason> {
-        self.count += 1;
-        self.bytes += name.len() + value.len() + FIELD_OVERHEAD;
         if is_pseudo(name) {
             return Err(Reason::PseudoFieldLate);
         }
-        if self.count > FIELD_COUNT {
-            return Err(Reason::TooManyFields);
-        }
-        if self.bytes > TRAILER_SIZE as usize {
-            return Err(Reason::TrailersTooLarge);
-        }
+        self.count = self.count.checked_sub(1).ok_or(Reason::TooManyFields)?;
+        let bytes = name.len() + value.len() + FIELD_OVERHEAD;
+        self.bytes = self.bytes.checked_sub(bytes).ok_or(Reason::TrailersTooLarge)?;
         check(name, value)
     }
 

@@ -23,4 +23,5 @@ mod spelling;
 pub mod status;
 pub mod target;
 pub mod trace_context;
+pub mod trailers;
 pub mod url;

@@ -19,7 +19,7 @@ impl LoadClient {
     /// A head, interim or final, or trailers.
     pub(super) fn take_head(&mut self, at: &mut Reading<'_>, block: &Block) -> Result<(), Broken> {
         let Block { stream: number, end_stream, fragment } = block;
-        let (mut response, mut trailers) = (ResponseFields::new(), TrailerFields::new());
+        let (mut response, mut trailers) = (ResponseFields::new(), TrailerFields::of_answer());
         let has_head = at.streams.get(*number).is_some_and(|stream| stream.status != 0);
         let decoded = at.streams.decoder.decode(fragment, |name, value| {
             if has_head {

@@ -13,7 +13,7 @@ mod spans;
 mod tunnel;
 
 use config::UpstreamSettings;
-use http::{ProxiedNotes, Urgency};
+use http::{FieldList, ProxiedNotes, Urgency};
 use pages::Runner;
 use pages::fetch::PageFetches;
 use runtime::mailbox::{Endpoint, Mailbox};
@@ -103,9 +103,9 @@ impl Outgoing {
         self.proxies.account_of(process, None)
     }
 
-    /// The body of a request that is passed on has arrived.
-    pub(super) fn end_upload(&mut self, process: ProcessId, now_ns: u64) {
-        self.proxies.end_upload(process, self.client.exchanges(), now_ns);
+    /// The body of a request that is passed on has arrived, and these fields behind it.
+    pub(super) fn end_upload(&mut self, process: ProcessId, trailers: &FieldList, now_ns: u64) {
+        self.proxies.end_upload(process, trailers, self.client.exchanges(), now_ns);
     }
 
     /// Whether more of a body is wanted.

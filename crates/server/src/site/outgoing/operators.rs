@@ -3,6 +3,7 @@
 //! Owns which part of them a message is for. Never answers a request.
 
 use cache::CacheStats;
+use client::ClientStats;
 use client::{Client, FoundAddresses, NameLookup};
 use metric::Histogram;
 use runtime::service::ServiceContext;
@@ -58,6 +59,11 @@ impl Site {
     /// The counters of the caches of upstreams.
     pub(crate) fn upstream_cache_stats(&self) -> CacheStats {
         self.outgoing.caches.stats()
+    }
+
+    /// The counters of connections to other servers.
+    pub(crate) fn client_stats(&self) -> ClientStats {
+        self.outgoing.client.stats()
     }
 
     /// The upstreams, and how long their servers took for the heads of answers.

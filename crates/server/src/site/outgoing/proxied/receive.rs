@@ -71,8 +71,8 @@ impl Site {
         let mut carried = Carried::of(wish, client, idempotence, now_ns);
         if let Ok(head) = head {
             let (method, body) = (request.method().as_str(), OutgoingBody::Streamed(length));
-            carried.upload =
-                Some(Box::new(Upload::new(Parcel { method, head, body, upgrade: None })));
+            let parcel = Parcel { method, head, body, upgrade: None };
+            carried.upload = Some(Box::new(Upload::new(parcel, &request.head.fields)));
         } else {
             carried.stage = Stage::Refused(Refused::Request);
         }

@@ -5,13 +5,10 @@
 use client::ResponseHead;
 use config::ProxyRoute;
 use http::{Dating, FieldList, Fields, PassedHead, Status};
+use wire::http::trailers::is_trailer;
 
 use super::hop::HopFields;
 use crate::site::exchange::Exchange;
-
-/// Fields that are no trailers (RFC 9110 section 6.5.1): they frame the message, or have to be known before it.
-const NO_TRAILERS: [&str; 6] =
-    ["connection", "content-length", "host", "set-cookie", "trailer", "transfer-encoding"];
 
 /// Fields that a client needs to make sense of a status (RFC 9110 sections 10.2.1, 10.2.3 and 11.6.1).
 const KEPT_OF_ERROR: [&str; 3] = ["allow", "retry-after", "www-authenticate"];
@@ -114,7 +111,7 @@ pub(in crate::site) fn kept_of_error(head: &ResponseHead) -> FieldList {
 
 /// The trailers that are passed on.
 pub(in crate::site) fn trailers(trailers: &FieldList) -> FieldList {
-    kept(trailers, |name| !NO_TRAILERS.iter().any(|no| name.eq_ignore_ascii_case(no)))
+    kept(trailers, is_trailer)
 }
 
 fn kept(list: &FieldList, keep: impl Fn(&str) -> bool) -> FieldList {

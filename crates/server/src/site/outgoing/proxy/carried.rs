@@ -6,10 +6,11 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use client::{ExchangeId, HeadWriter, OutgoingBody, ResponseHead};
-use http::Method;
+use http::{FieldList, Fields, Method};
 use proxy::{RequestOutcome, ServerIndex, ServerPreference};
 use wire::proxy::ProxiedClient;
 
+use super::hop::names;
 use super::upstreams::UpstreamId;
 use crate::limits::PROXY_REPLAY_SIZE;
 
@@ -129,6 +130,10 @@ pub(in crate::site) struct Upload {
     /// Everything that has arrived, for another server; `None` once it is too much.
     replay: Option<Vec<u8>>,
     pub(in crate::site) progress: Progress,
+    /// The values of `Connection` of the request.
+    connection: Box<[u8]>,
+    /// The fields behind it, for any server.
+    trailers: FieldList,
 }
 
 /// How much of a body has arrived.
@@ -142,8 +147,31 @@ pub(in crate::site) enum Progress {
 }
 
 impl Upload {
-    pub(in crate::site) fn new(parcel: Parcel) -> Self {
-        Self { parcel, rest: Vec::new(), replay: Some(Vec::new()), progress: Progress::Arriving }
+    /// The body of a request with these fields.
+    pub(in crate::site) fn new(parcel: Parcel, fields: &Fields<'_, '_>) -> Self {
+        let (rest, replay, progress) = (Vec::new(), Some(Vec::new()), Progress::Arriving);
+        let connection = match fields.has("connection") {
+            true => fields.all("connection").collect::<Vec<_>>().join(&b","[..]).into(),
+            false => Box::default(),
+        };
+        Self { parcel, rest, replay, progress, connection, trailers: FieldList::new() }
+    }
+
+    /// All of it has arrived, and these fields behind it. Those that are for one connection are not passed on (RFC
+    /// 9110, 7.6.1).
+    pub(in crate::site) fn end(&mut self, trailers: &FieldList) {
+        self.progress = Progress::Over;
+        for (name, value) in trailers.fields().iter() {
+            if !names(&self.connection, name) {
+                // It fits, because the whole list did.
+                let _fits = self.trailers.add(name, value);
+            }
+        }
+    }
+
+    /// The fields behind it that are passed on.
+    pub(in crate::site) fn trailers(&self) -> &FieldList {
+        &self.trailers
     }
 
     /// A piece has arrived.
@@ -184,7 +212,8 @@ impl Upload {
 
     /// Bytes that it holds.
     pub(in crate::site) fn held_bytes(&self) -> usize {
-        self.rest.capacity() + self.replay.as_ref().map_or(0, Vec::capacity)
+        let replayed = self.replay.as_ref().map_or(0, Vec::capacity);
+        self.rest.capacity() + replayed + self.connection.len() + self.trailers.cost()
     }
 }
 

@@ -89,7 +89,7 @@ impl Carried {
         };
         let handed = upload.hand_on(|bytes| client.send(id, bytes, now_ns));
         if handed == Handed::All && upload.progress == Progress::Over {
-            client.end_body(id, &http::FieldList::new(), now_ns);
+            client.end_body(id, upload.trailers(), now_ns);
         }
         handed
     }

@@ -58,7 +58,7 @@ pub(in crate::site) fn begins_like(name: &str, lower: &str) -> bool {
 }
 
 /// Whether a list of names has this one.
-fn names(list: &[u8], name: &str) -> bool {
+pub(super) fn names(list: &[u8], name: &str) -> bool {
     list.split(|byte| *byte == b',')
         .any(|one| one.trim_ascii().eq_ignore_ascii_case(name.as_bytes()))
 }

@@ -4,10 +4,10 @@
 //! answer is passed on meanwhile. Never answers.
 
 use client::{Client, Deadline, ExchangeFailure, ExchangeNews, ResponseHead};
-use http::{Intake, Urgency};
+use http::{FieldList, Intake, Urgency};
 use runtime::slots::ProcessId;
 
-use super::carried::{Handed, Progress, Refused, Stage};
+use super::carried::{Handed, Refused, Stage};
 use super::desk::Proxies;
 use super::failing::{Answered, Then};
 
@@ -85,16 +85,17 @@ impl Proxies {
         }
     }
 
-    /// The body of a request is complete.
+    /// The body of a request is complete, and these fields came behind it.
     pub(in crate::site) fn end_upload(
         &mut self,
         process: ProcessId,
+        trailers: &FieldList,
         client: &mut Client,
         now_ns: u64,
     ) {
         let (_, Some(carried)) = self.parts(process) else { return };
         if let Some(upload) = &mut carried.upload {
-            upload.progress = Progress::Over;
+            upload.end(trailers);
             carried.hand_on(client, now_ns);
         }
     }
