@@ -95,7 +95,7 @@ impl Replicator {
     ) -> Result<(), StoreFailure> {
         match news {
             ReplicationNews::Heard(part) => {
-                // What cannot be read is of another version, or damaged: then it is missing, and is asked for.
+                // An unreadable message is of another version, or damaged: then it is missing, and is asked for.
                 let whole = self.assembly.take(&part);
                 if let Some(Ok((head, talk))) = whole.map(|whole| Talk::decode(&whole)) {
                     self.on_talk(writer, head, talk, now)?;
@@ -229,7 +229,7 @@ impl Replicator {
         std::mem::take(&mut self.events)
     }
 
-    /// What the node says of itself.
+    /// The report of the node on itself.
     ///
     /// # Errors
     /// If the store cannot be read.
