@@ -83,7 +83,7 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
     tell(&problems)
 }
 
-/// What is served and run.
+/// The directories that are served, and the app that is run.
 fn served(data: &SiteData) -> String {
     let mut text = String::new();
     let mut roots: Vec<_> = data.roots.iter().map(|root| root.path.as_path()).collect();

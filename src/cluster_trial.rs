@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes that the header fields of a message need beside it.
 const BESIDE_MESSAGE: usize = 1_024;
 
-/// What was found: a line for each server, and what is wrong.
+/// The findings: a line for each server, and the problems.
 #[derive(Debug, Default)]
 pub(crate) struct Tried {
     pub(crate) lines: Vec<String>,

@@ -69,7 +69,7 @@ fn target(flags: &Conformance) -> Result<TestedServer, Failure> {
     Ok(target)
 }
 
-/// What encrypts the connections, if the URL says so.
+/// The encryption of the connections, if the URL says so.
 fn over(url: &LoadUrl, flags: &Conformance) -> Result<Option<Arc<dyn Over>>, Failure> {
     let Some(host) = url.server_name() else { return Ok(None) };
     let ask = encryption_ask(&flags.tls);

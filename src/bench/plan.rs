@@ -231,7 +231,7 @@ fn encryption(
     Encryption::new(ask, protocols).map(Some).map_err(encryption_failure)
 }
 
-/// What these flags say about encrypted connections; every handshake is a full one.
+/// The wishes of these flags for encrypted connections; every handshake is a full one.
 pub(crate) fn encryption_ask(tls: &Tls) -> EncryptionAsk {
     let own = tls.cert.as_ref().map(|certificate| OwnFiles {
         certificate: certificate.clone(),

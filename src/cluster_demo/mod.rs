@@ -127,7 +127,7 @@ fn start_node(
     Ok(ports)
 }
 
-/// What to try.
+/// Commands to try.
 fn guide(nats: u16, nodes: &[Ports]) -> String {
     let mut text = format!("NATS at 127.0.0.1:{nats}, and {} servers:\n", nodes.len());
     for (number, node) in (1..).zip(nodes) {

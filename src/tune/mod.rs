@@ -97,7 +97,7 @@ struct Record {
 /// How a host is inspected.
 #[derive(Debug, Args)]
 struct Looked {
-    /// What the host is used for.
+    /// The purpose of the host.
     #[arg(long = "for", value_name = "LOAD", default_value = "throughput")]
     load: LoadName,
     /// Also inspect the threads, limits, control group and sockets of this server.

@@ -23,7 +23,7 @@ pub(crate) struct Browser {
     orders: u64,
     /// Bytes that have come and are no whole message yet.
     begun: Vec<u8>,
-    /// What happened in the tab.
+    /// The events in the tab.
     events: Vec<Value>,
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn connect(address: SocketAddr) -> TcpStream {
 pub(crate) fn say(stream: &mut TcpStream, bytes: &[u8], end: &[u8]) -> Vec<u8> {
     stream.write_all(bytes).unwrap();
     let (mut heard, mut piece) = (Vec::new(), [0; 65536]);
-    // What was searched once is not searched again: an answer may have a megabyte.
+    // A part that was searched once is not searched again: an answer may have a megabyte.
     let mut searched = 0;
     while !heard[searched..].windows(end.len()).any(|part| part == end) {
         searched = (heard.len() + 1).saturating_sub(end.len()).max(searched);

@@ -27,7 +27,7 @@ fn a_certificate_is_ordered_again_once_the_clock_is_past_the_window_of_its_autho
     assert_eq!(shown(), first);
     set_days_ahead(&server, 63);
     let server = server.kill_and_restart_as_configured();
-    // What was issued is due at once, too: for the authority these days have not passed.
+    // The issued certificate is due at once, too: for the authority these days have not passed.
     let renewed = order(&server, NAME, |order| order["failures"] == 1);
     let told = server.printed_errors();
     assert!(renewed["last_error"].as_str().unwrap().contains("clock"), "{renewed}");

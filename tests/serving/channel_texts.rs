@@ -77,7 +77,7 @@ const WAYS: [Way; 12] = [
     Way::Process,
 ];
 
-/// What became of a message.
+/// The fate of a message.
 #[derive(Debug, PartialEq, Eq)]
 enum Fate {
     Published,
@@ -204,7 +204,7 @@ impl Way {
     }
 }
 
-/// What the history has, as a program is told.
+/// The content of the history, as a program is told.
 fn history(server: &Server) -> Value {
     let key = format!("Bearer {API_KEY}");
     let answer =

@@ -66,7 +66,7 @@ fn message_of_one_node_reaches_clients_of_all_protocols_on_another() {
         let mut socket = websocket(&two, &format!("/channels/{channel}"));
         let mut redis = connect(resp(&two));
         say(&mut redis, format!("SUBSCRIBE {channel}\r\n").as_bytes(), b":1\r\n");
-        // What a node subscribes to in NATS is in force when a message of its own has come back or gone on.
+        // A node's subscription in NATS is in force when a message of its own has come back or gone on.
         let (status, _) = publish(&two, channel, "first");
         assert_eq!(status, 200);
         say(&mut stream, b"", b"data: first\n\n");

@@ -14,7 +14,7 @@ use super::cluster::{events, publish};
 
 const CONFIG: &str = "[[channel]]\npattern = \"chat.*\"\nhistory = 100\n";
 
-/// What `velodrome check` says of this configuration.
+/// The verdict of `velodrome check` on this configuration.
 fn check(config: &str, files: &[(&str, &str)]) -> (Option<i32>, String) {
     let plan = Plan::new().config(config);
     for (file, content) in files {

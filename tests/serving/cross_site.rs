@@ -12,7 +12,7 @@ const CONFIG: &str = "[channels]\norigins = [\"https://friend.example:443\"]\n\
 const FORM: &str =
     "--X\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a\"\r\n\r\nDATA\r\n--X--\r\n";
 
-/// What a browser says, and whether that is a page of this site or of a listed one.
+/// The statements of a browser, and whether that is a page of this site or of a listed one.
 const SAID: [(&[(&str, &str)], bool); 14] = [
     (&[], true),
     (&[("Origin", "http://site")], true),

@@ -44,7 +44,7 @@ fn open(server: &Server, address: SocketAddr) -> Browser {
     browser
 }
 
-/// What a chart shows.
+/// The picture that a chart shows.
 const CHART: &str = "document.getElementById('requests').toDataURL()";
 
 /// The kinds of the connections in the list, in the order of its rows.

@@ -2,7 +2,7 @@
 //! its own, against the built binary, and its output is compared; configurations are checked, Lua is compiled. A block
 //! that is not run says why.
 //!
-//! What the word after the fence means, and what may follow it:
+//! The meaning of the word after the fence, and the words that may follow it:
 //!
 //! - `console`: `$ ` begins a command, the lines below are its output, in which `...` or `…` stands for any text.
 //!   `similar`: numbers may differ, and JSON has the same shape. `labels`: the lines begin with these words, among

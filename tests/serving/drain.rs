@@ -16,7 +16,7 @@ use conformance::RequestKind;
 /// Clients that keep their connections, each a thread.
 const CLIENTS: usize = 8;
 
-/// What the clients of a load counted.
+/// The counts of the clients of a load.
 #[derive(Default)]
 struct Met {
     answers: AtomicU64,

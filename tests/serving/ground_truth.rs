@@ -19,7 +19,7 @@ const REQUESTS: u64 = 2_000;
 /// A bucket of the server's histograms is at most 1/32 wider than its times; those of the generator are not wider.
 const PRECISION: f64 = 33.0 / 32.0 * 33.0 / 32.0;
 
-/// What `velodrome bench http` reports of this many requests for a path.
+/// The report of `velodrome bench http` on this many requests for a path.
 fn bench(server: &Server, path: &str, requests: u64) -> Value {
     let url = format!("http://{}{path}", server.address());
     let count = format!("-n={requests}");

@@ -104,7 +104,7 @@ fn a_connection_is_listed_looked_at_and_ended() {
     let server = Plan::new().file("a.txt", "some text\n").argument("--schedulers=2").start();
     let mut client = server.client();
     client.get("/a.txt").unwrap();
-    // What each connection uses is counted from the first question on.
+    // The use of each connection is counted from the first question on.
     let seen = row(&server, "list=connections", "kind", "http");
     client.get("/a.txt").unwrap();
     let id = seen["id"].as_str().unwrap();

@@ -229,7 +229,7 @@ fn a_log_that_nobody_reads_keeps_no_server_from_ending() {
     let told = server.printed_errors();
     let lost = told.split_once("access log lines were lost (").expect(&told).1;
     let lost: usize = lost.split(' ').next().unwrap().parse().unwrap();
-    // What was written is whole lines.
+    // The written text is whole lines.
     let mut written = vec![0; 1 << 20];
     let count = fifo.read(&mut written).unwrap();
     let written = &written[..count];

@@ -85,7 +85,7 @@ fn send_all(server: &Server) {
             redis.set_nodelay(true).unwrap();
             std::io::Write::write_all(&mut redis, &command).unwrap();
         }
-        // What was subscribed does not matter: each error is one line, and the reply to the last command comes.
+        // The subscriptions do not matter: each error is one line, and the reply to the last command comes.
         let replies = say(&mut redis, b"PING odd-bytes-end\r\n", b"odd-bytes-end\r\n");
         let is_error = |line: &&[u8]| line.starts_with(b"-");
         for error in replies.split(|byte| *byte == b'\n').filter(is_error) {

@@ -9,7 +9,7 @@ use crate::server::{PROGRAM, Plan, Server, errors_of, has, printed_by, run};
 
 const DOCUMENT: &str = include_str!("../../docs/pages.md");
 
-/// What is tried here, and what `documents.rs` tries.
+/// The kinds that are tried here, and those that `documents.rs` tries.
 const KINDS: [&str; 7] =
     ["html page ", "console", "text log", "json ", "toml", "sh not run: ", "lua"];
 
@@ -69,7 +69,7 @@ fn names_after(text: &'static str, begin: &str) -> Vec<&'static str> {
     names.map(|rest| rest.split(is_end).next().unwrap_or_default()).collect()
 }
 
-/// What clients send where an example expects something else, percent-encoded.
+/// The values that clients send where an example expects something else, percent-encoded.
 const UNEXPECTED: [&str; 12] = [
     "",
     "nan",

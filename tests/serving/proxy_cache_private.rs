@@ -136,7 +136,7 @@ fn variants_are_those_of_what_the_server_got() {
         ask(&server, "/", first);
         assert_eq!(ask(&server, "/", second).0, second.trim_end(), "{first}");
     }
-    // What the server is told of the client cannot be compared with what a client says of itself.
+    // Facts that the server is told of the client cannot be compared with what a client says of itself.
     for name in ["X-Forwarded-For", "Forwarded", "X-Request-Id"] {
         let vary: &'static str = format!("{FRESH}Vary: {name}\r\n").leak();
         let (address, heard) = counting(vary);

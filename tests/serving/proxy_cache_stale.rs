@@ -150,7 +150,7 @@ fn a_change_that_a_module_hands_on_makes_the_server_be_asked_again() {
     assert_eq!(hits(), [false; 4]);
     post("/a");
     assert_eq!(hits(), [false, false, true, true]);
-    // What the module asks for has changed, too.
+    // The path that the module asks for has changed, too.
     post("/other");
     assert_eq!(hits(), [true, false, false, true]);
 }

@@ -280,7 +280,7 @@ fn the_first_request_does_not_wait_for_the_reader_of_standard_output() {
             let mut client = Client::connect_unix(&web).ok()?;
             client.get("/a.txt").is_ok_and(|answer| text(&answer) == "a\n").then_some(())
         });
-        // What it printed before the room was made is lost.
+        // Output that it printed before the room was made is lost.
         reader.read_exact(&mut vec![0; 65536]).unwrap();
         let end = Command::new("kill").arg(server.0.id().to_string()).status().unwrap();
         assert!(end.success());

@@ -39,7 +39,7 @@ fn trusting(authority: &Authority, more: &str) -> Server {
     plan(&format!("[pages]\nfetch_ca = \"{}\"\n{more}", authority.file().display())).start()
 }
 
-/// What a page shows that fetches this.
+/// The output of a page that fetches this.
 fn show(server: &Server, host: &str, path: &str) -> String {
     let response = server.get(&format!("/show?url=https://{host}{path}"));
     assert_eq!(response.status, 200, "{}", server.printed_errors());

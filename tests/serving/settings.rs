@@ -191,7 +191,7 @@ fn the_numbers_of_a_limit_are_in_force_at_once() {
     assert_eq!(passed(4), 2);
     set(&server, "limit.all.burst", "5");
     assert_eq!(passed(4), 3, "beside those that were used");
-    // What was used is given back at once.
+    // Requests that were used are given back at once.
     set(&server, "limit.all.requests", "1000000/s");
     assert_eq!(passed(10), 10);
     let asked = || {

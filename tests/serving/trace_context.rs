@@ -95,7 +95,7 @@ fn a_page_knows_the_trace_and_its_fetches_go_on_with_it() {
     let [trace, passed, "a=1"] = words[..] else { panic!("{told}") };
     let goes_on = passed.starts_with(&format!("00-{TRACE}-")) && passed.ends_with("-00");
     assert!(trace == TRACE && goes_on && passed != value, "{told}");
-    // What a page says itself counts.
+    // A value of the page itself counts.
     assert_eq!(ask("&own=mine", &fields), format!("{TRACE} mine none"));
 }
 

@@ -210,7 +210,7 @@ fn a_trace_is_printed_while_it_runs_or_written_as_a_file() {
     assert!(errors_of(&wrong).contains("`for=660` is not 1 to 600 seconds"), "{wrong:?}");
 }
 
-/// What a command prints while one request is answered, which is sent once the command says that it traces.
+/// The output of a command while one request is answered, which is sent once the command says that it traces.
 fn asked_meanwhile(server: &Server, words: &[&str]) -> String {
     let mut child = server.ctl_command(words).stdout(Stdio::piped()).spawn().unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap());

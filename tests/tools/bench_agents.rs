@@ -32,7 +32,7 @@ fn agent(words: &[&str]) -> Agent {
     let mut printed = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     printed.read_line(&mut line).unwrap();
-    // What it prints later is read, so that it never waits for that.
+    // Its later output is read, so that it never waits for that.
     std::thread::spawn(move || printed.read_to_end(&mut Vec::new()));
     let address = line.trim().strip_prefix("waits for coordinators at ").unwrap().to_owned();
     Agent { child, address }

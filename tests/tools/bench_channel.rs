@@ -86,7 +86,7 @@ fn messages_that_a_server_calls_lost_are_no_gaps() {
     assert_eq!(report["check"]["told"], lost, "{report}");
 }
 
-/// What a server does wrong with the messages of its second subscriber.
+/// The mistake of a server with the messages of its second subscriber.
 #[derive(Clone, Copy)]
 enum Mistake {
     None,

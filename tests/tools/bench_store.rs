@@ -119,7 +119,7 @@ fn reads_and_writes_are_spread_over_addresses() {
     ];
     assert_eq!(shown, expected);
     assert_eq!(requests(&report)["failed"], 0, "{report}");
-    // What is written at one of these is never at the other.
+    // Data that is written at one of these is never at the other.
     let size = |address: SocketAddr| say(&mut connect(address), b"DBSIZE\r\n", b"\r\n");
     assert_eq!((size(one), size(other)), (b":0\r\n".to_vec(), b":10\r\n".to_vec()));
 }

@@ -23,8 +23,8 @@ use velodrome::launch::Speaks;
 /// Cases that fail, and why that is right. Never a MUST or an attack; each case here must really fail.
 const DEVIATIONS: &[(&str, &str)] = &[];
 
-/// What the suite waits for an answer, for an end, and for a slow client to be closed, whose deadline is one second:
-/// far longer than any takes, because tests share their cores.
+/// The time that the suite waits for an answer, for an end, and for a slow client to be closed, whose deadline is one
+/// second: far longer than any takes, because tests share their cores.
 const PATIENT: Duration = Duration::from_secs(20);
 
 /// The largest body that the echo accepts.

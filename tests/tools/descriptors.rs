@@ -75,7 +75,7 @@ fn out_of_descriptors_it_waits_and_recovers() {
     wait_and_recover(server);
 }
 
-/// What it has said so far, apart from the two events that this leads to.
+/// The lines that it has printed so far, apart from the two events that this leads to.
 fn lines_of_pauses(server: &Server) -> Vec<String> {
     let is_event =
         |line: &str| line.contains(": event load_shed:") || line.contains(": event connections:");

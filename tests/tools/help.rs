@@ -46,7 +46,7 @@ fn calls(text: &str) -> Vec<String> {
     calls
 }
 
-/// What is wrong with a call: an unknown flag of a known verb.
+/// The faults of a call: an unknown flag of a known verb.
 fn strangers(call: &str, known: &BTreeMap<String, String>) -> Vec<String> {
     // A quoted word is a command of its own, or a value.
     let unquoted: Vec<&str> = call.split(['\'', '"']).step_by(2).collect();

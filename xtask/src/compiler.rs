@@ -18,11 +18,11 @@ use crate::workspace;
 /// Names the real compiler, for this tool in its place.
 const REAL: &str = "XTASK_COMPILER";
 
-/// What the compiler refuses, in the form in which `cargo clippy` passes it on.
+/// The lints that the compiler refuses, in the form in which `cargo clippy` passes them on.
 const LINTS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
 
-/// What makes a build that is done once quicker and smaller: nothing is written down for the next one, and a panic
-/// names its place without line tables.
+/// Settings that make a build that is done once quicker and smaller: nothing is written down for the next one, and a
+/// panic names its place without line tables.
 const QUICK: [(&str, &str); 3] = [
     ("CARGO_INCREMENTAL", "0"),
     ("CARGO_PROFILE_TEST_DEBUG", "none"),

@@ -34,7 +34,7 @@ pub(crate) struct Program {
     kind: Kind,
 }
 
-/// What a program spends its time with.
+/// The way in which a program spends its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// It tests the built product, and waits for it.
@@ -47,7 +47,7 @@ enum Kind {
 /// The programs that need the host for themselves.
 const ALONE: [&str; 1] = ["planted"];
 
-/// What a build has made.
+/// The products of a build.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Built {
     /// The test programs, the largest first: it is likely to take longest.

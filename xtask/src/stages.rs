@@ -52,7 +52,7 @@ fn stages() -> impl Iterator<Item = Named> {
     FIRST.into_iter().chain(LANES.into_iter().flatten().copied()).chain([LAST])
 }
 
-/// What the stages of a run have in common.
+/// The state that the stages of a run have in common.
 #[derive(Debug)]
 struct Run {
     fuzz_seconds: u64,

@@ -141,7 +141,7 @@ pub(crate) fn run_tests(
     if status.success() {
         return Ok(());
     }
-    // What a test leaves on standard error is not its result, and is shown where it failed.
+    // The output of a test on standard error is not its result, and is shown where it failed.
     lines_of(errors.path())?.iter().for_each(|line| show(line));
     Err(Failure::Work(format!("it failed ({status})")))
 }

@@ -41,7 +41,7 @@ pub(crate) fn build_release(words: &[&str]) -> Result<(), Failure> {
     process::run(&mut command, &format!("cargo build {}", words.join(" ")))
 }
 
-/// What `cargo metadata` says about the packages of one workspace.
+/// The output of `cargo metadata` about the packages of one workspace.
 pub(crate) fn metadata(manifest: &Path) -> Result<Value, Failure> {
     let output = cargo()
         .args(["metadata", "--no-deps", "--format-version", "1", "--manifest-path"])

@@ -30,7 +30,7 @@ use crate::ending::Ending;
 use crate::limits::{ADDRESSES, ANSWER_BYTES, CONNECT, EXCHANGE, NOTES, SLICE};
 use crate::retry_after;
 
-/// What this agent calls itself. Requests of `instant-acme` have its name.
+/// The name that this agent gives itself. Requests of `instant-acme` have its name.
 const AGENT: &str = concat!("velodrome/", env!("CARGO_PKG_VERSION"));
 
 /// Makes requests. Clones share the configuration.
@@ -41,7 +41,7 @@ pub(crate) struct Agent {
     notes: SyncSender<Note>,
 }
 
-/// What `instant-acme` does not tell about an answer.
+/// The facts of an answer that `instant-acme` does not tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Note {
     pub(crate) status: u16,

@@ -22,7 +22,7 @@ use crate::sink::{AcmeEvent, IssuedCertificate, Sink};
 use crate::state::{State, Stored};
 use crate::validation::{self, Prover};
 
-/// What an attempt works with.
+/// The things that an attempt works with.
 pub(crate) struct Attempt<'a> {
     pub(crate) names: &'a CertificateNames,
     pub(crate) issuer: &'a Issuer,
@@ -165,7 +165,7 @@ impl Attempt<'_> {
         None
     }
 
-    /// What the order replaces: the certificate in use, if this authority issued it and wants to know (RFC 9773
+    /// The certificate that the order replaces: the one in use, if this authority issued it and wants to know (RFC 9773
     /// section 5).
     fn replaces(&self, directory: &Directory) -> Option<CertificateIdentifier<'static>> {
         directory.renewal_info.as_ref()?;

@@ -27,7 +27,7 @@ pub(crate) struct Line {
     directories: RefCell<BTreeMap<String, Directory>>,
 }
 
-/// What a directory offers besides orders (RFC 8555 section 7.1.1, RFC 9773 section 4.1).
+/// The offers of a directory besides orders (RFC 8555 section 7.1.1, RFC 9773 section 4.1).
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct Directory {
     #[serde(rename = "renewalInfo", default)]
@@ -78,7 +78,7 @@ impl Line {
         self.directories.borrow_mut().clear();
     }
 
-    /// What was noted since this was asked last.
+    /// The notes since this was asked last.
     pub(crate) fn noted(&self) -> impl Iterator<Item = Note> + '_ {
         self.notes.try_iter()
     }

@@ -25,7 +25,7 @@ impl Deadline {
         Self(Instant::now() + span)
     }
 
-    /// What is left; none if it has passed.
+    /// The time that is left; none if it has passed.
     pub(crate) fn left(self) -> Option<Duration> {
         let left = self.0.saturating_duration_since(Instant::now());
         (!left.is_zero()).then_some(left)

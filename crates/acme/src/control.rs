@@ -23,7 +23,7 @@ use crate::sink::{AcmeEvent, IssuedCertificate, Severity, Sink};
 use crate::state::{Lock, State, Stored};
 use crate::status::{Board, CertificateStatus};
 
-/// What the control thread works with.
+/// The things that the control thread works with.
 pub(crate) struct Control {
     settings: RenewalSettings,
     sink: Box<dyn Sink>,

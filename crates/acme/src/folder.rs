@@ -75,7 +75,7 @@ impl RecordKeeper for Folder {
         let written =
             self.write_new(&new, bytes).and_then(|()| fs::rename(self.path.join(&new), &path));
         if written.is_err() {
-            // What could be written of it only takes room. If it cannot be removed, the next write truncates it.
+            // A part of it that was written only takes room. If it cannot be removed, the next write truncates it.
             let _ = fs::remove_file(self.path.join(&new));
         }
         written?;

@@ -19,7 +19,7 @@ use tls::{Certificate, MalformedCertificate};
 pub(crate) struct Kept {
     /// The content of its file.
     pem: Vec<u8>,
-    /// What it says.
+    /// Its content.
     facts: Certificate,
 }
 

@@ -29,7 +29,7 @@ pub struct OrderLedger {
     certificates: BTreeMap<String, CertificateRecord>,
 }
 
-/// What is remembered about one certificate.
+/// The record of one certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CertificateRecord {
@@ -43,7 +43,7 @@ pub struct CertificateRecord {
     pub error: Option<String>,
     /// The directory of the issuer of the certificate in use.
     pub issuer: Option<String>,
-    /// What the authority said about the certificate in use.
+    /// The answer of the authority about the certificate in use.
     pub renewal: Option<Renewal>,
 }
 
@@ -70,7 +70,7 @@ pub struct Failed<'a> {
 }
 
 impl OrderLedger {
-    /// What is remembered about some names.
+    /// The record of some names.
     pub fn record(&self, names: &CertificateNames) -> Option<&CertificateRecord> {
         self.certificates.get(names.key())
     }

@@ -7,7 +7,7 @@ use std::io;
 
 use crate::sink::{AcmeEvent, Sink};
 
-/// What was told about the state.
+/// The reports on the state so far.
 #[derive(Debug, Default)]
 pub(crate) struct Reports {
     /// Why it could not be written last.

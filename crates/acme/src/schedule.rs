@@ -34,12 +34,12 @@ pub struct RenewalWindow {
     pub end: UtcSecond,
 }
 
-/// What is known about a certificate.
+/// The facts that are known about a certificate.
 #[derive(Clone, Copy, Debug)]
 pub struct CertificateFacts {
     /// The life of the one in use, if there is one.
     pub life: Option<Life>,
-    /// What its authority says.
+    /// The window that its authority names.
     pub window: Option<RenewalWindow>,
     /// The place of this certificate in the window. It must stay the same for the same certificate.
     pub spread: Fraction,
@@ -60,7 +60,7 @@ pub enum OrderReason {
     Authority,
 }
 
-/// What is to be done: an order at this time, or at once if it has passed.
+/// The plan: an order at this time, or at once if it has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenewalPlan {
     /// When.

@@ -1,4 +1,4 @@
-//! What an administrator decides: names, issuers, challenges, and where the state is kept.
+//! The decisions of an administrator: names, issuers, challenges, and where the state is kept.
 //!
 //! Plain data, and the check of it. Opens no file, and makes no directory but that of the state.
 
@@ -67,7 +67,7 @@ impl StatePlace {
         }
     }
 
-    /// What is written: the directory, or the file of the lock.
+    /// The path that is written: the directory, or the file of the lock.
     pub fn path(&self) -> &Path {
         match self {
             Self::Directory(path) | Self::Server { lock: path } => path,

@@ -41,7 +41,7 @@ pub struct IssuedCertificate {
     pub chain: Vec<CertificateDer<'static>>,
     /// Its key, in PKCS #8.
     pub key: PrivateKeyDer<'static>,
-    /// What the first certificate says.
+    /// The content of the first certificate.
     pub facts: Certificate,
 }
 
@@ -178,7 +178,7 @@ pub enum Severity {
     Error,
 }
 
-/// What happened.
+/// An event that a sink is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AcmeEvent {
     /// A certificate was found in the state.

@@ -1,4 +1,4 @@
-//! What is kept between two starts: records that are whole or not there, and the lock that lets one server order.
+//! The state kept between two starts: records that are whole or not there, and the lock that lets one server order.
 //!
 //! Owns the names of records and their bounds. Knows nothing of their content. Only the server with the lock writes.
 #![expect(
@@ -173,7 +173,7 @@ mod tests {
             assert_eq!(state.read(&stored).unwrap().unwrap().len(), length);
             let refused = state.write(&stored, &vec![b' '; length + 1]).unwrap_err();
             assert_eq!(refused.kind(), ErrorKind::InvalidData);
-            // What was there is not replaced, and nothing is left of the attempt.
+            // The old record is not replaced, and nothing is left of the attempt.
             assert_eq!(state.read(&stored).unwrap().unwrap().len(), length);
             let path = folder.path().join(stored.name());
             assert!(!path.with_extension("new").exists());

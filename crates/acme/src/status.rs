@@ -1,4 +1,4 @@
-//! What is told about certificates: the state of each in a few numbers and one line.
+//! The report on certificates: the state of each in a few numbers and one line.
 #![expect(
     clippy::disallowed_types,
     reason = "written by the control thread and read by an administrator; held for a moment, never on a \

@@ -18,7 +18,7 @@ use crate::proof;
 use crate::settings::ChallengeKind;
 use crate::sink::{AcmeEvent, ChallengeAnswer, Confirmation, Confirmed, Force, Sink};
 
-/// What a proof works with.
+/// The things that a proof works with.
 pub(crate) struct Prover<'a> {
     pub(crate) line: &'a Line,
     pub(crate) ending: &'a Ending,
@@ -115,7 +115,7 @@ impl Prover<'_> {
         chosen.ok_or_else(|| Failure::NoChallenge(authorization.name.to_string()))
     }
 
-    /// What the server has to answer; nothing if the proof is in DNS.
+    /// The answer that the server has to give; nothing if the proof is in DNS.
     fn answer(
         &mut self,
         account: &Account,
@@ -258,7 +258,7 @@ pub(crate) fn wait_for(
     Ok(())
 }
 
-/// What the authority said about the names that it did not accept.
+/// The statements of the authority about the names that it did not accept.
 fn refusal(authorizations: &[Authorization]) -> Failure {
     let refused =
         |authorization: &&Authorization| authorization.status == AuthorizationStatus::Invalid;

@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use crate::limits::UNIX_PATH_SIZE_MAX;
 
-/// What a listener listens on.
+/// The address on which a listener listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListenerAddress {
     /// An address and a port.

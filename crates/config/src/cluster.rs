@@ -20,7 +20,7 @@ const PORT: u16 = 4222;
 const WANTED: &str =
     "a URL in quotes such as \"nats://10.0.0.1:4222\" or \"tls://nats.example.org:4222\"";
 
-/// What is wrong with the section as a whole.
+/// The problems of the section as a whole.
 pub(super) fn check(section: Option<&Item<'_>>, config: &Config, problems: &mut Problems) {
     let Some(Item { key_offset: offset, value, .. }) = section else { return };
     let (offset, cluster) = (*offset, &config.cluster);

@@ -59,7 +59,7 @@ pub enum GlobError {
     Meaningless(char),
 }
 
-/// What the wildcards of a pattern matched: ranges of the path.
+/// The matches of the wildcards of a pattern: ranges of the path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captures {
     ranges: [Range<usize>; WILDCARDS_MAX],
@@ -153,7 +153,7 @@ impl PathGlob {
         self.captures(path).is_some()
     }
 
-    /// What the wildcards match in this path; `None` if the pattern does not match.
+    /// The matches of the wildcards in this path; `None` if the pattern does not match.
     pub fn captures(&self, path: &str) -> Option<Captures> {
         let mut captures = Captures::none();
         let mut rest = Rest::of(path)?;

@@ -69,7 +69,7 @@ pub(super) fn read_default(
     }
 }
 
-/// What is said of encrypted connections, or else what is usual.
+/// The settings of encrypted connections, or else the usual ones.
 fn https(section: &Section<'_>, usual: Https, problems: &mut Problems) -> Https {
     let mut https = usual;
     section.read_into("redirect_to_https", &mut https.redirect, problems, boolean);

@@ -164,7 +164,7 @@ pub struct ConfigKey {
     pub(super) absent: Absent,
     /// Whether another value takes effect with a reload or with a restart.
     pub change: ChangeEffect,
-    /// What it does, as Markdown on one line.
+    /// Its effect, as Markdown on one line.
     pub text: &'static str,
 }
 

@@ -144,7 +144,7 @@ fn address(item: &Item<'_>, what: &str) -> Result<SocketAddr, String> {
     }
 }
 
-/// Who reaches the control of a server over the network must need a key, and nobody on the way may read that.
+/// Clients that reach the control of a server over the network must need a key, and nobody on the way may read that.
 pub(super) fn check_remote(section: &Section<'_>, admin: &AdminSettings, problems: &mut Problems) {
     let Some(listen) = admin.listen else {
         for key in ["keys", "tls"] {

@@ -12,11 +12,11 @@ use crate::problem::{Problems, TextPosition};
 pub struct NamedModule {
     /// Its name.
     pub name: String,
-    /// What names it.
+    /// The user that names it.
     pub by: ModuleUser,
 }
 
-/// What names an app module.
+/// A user that names an app module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModuleUser {
     /// A route: the module answers requests.

@@ -1,4 +1,4 @@
-//! What a configuration refers to outside of its text: other files, and the environment.
+//! The things outside of its text to which a configuration refers: other files, and the environment.
 //!
 //! Owns the contract. This crate opens nothing itself: the server gives it a disk, a test a table.
 

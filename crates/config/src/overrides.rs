@@ -40,7 +40,7 @@ pub struct Overrides {
     pub directory: Option<PathBuf>,
     /// The path of the control socket.
     pub admin_socket: Option<PathBuf>,
-    /// What a client sees when a page fails.
+    /// The details that a client sees when a page fails.
     pub page_errors: PageErrors,
     /// The certificates of listeners without `tls`.
     pub certificates: CertificatesOverride,

@@ -102,7 +102,7 @@ pub(crate) struct SettingPlace {
     pub(crate) rank: Rank,
 }
 
-/// What a setting decides.
+/// The subject that a setting decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rank {
     /// Something about the whole server: it stands at the top of the file.

@@ -29,7 +29,7 @@ pub enum TargetPart {
     Host,
     /// `http` or `https`, as the request came.
     Scheme,
-    /// What a wildcard matched, or the rest after a prefix.
+    /// The match of a wildcard, or the rest after a prefix.
     Capture {
         /// The number of the wildcard, from 1.
         number: usize,

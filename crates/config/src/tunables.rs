@@ -136,7 +136,7 @@ impl Tunable {
         outcome
     }
 
-    /// What a file with this section would have wrong, with another value of this key if there is one: so the bounds
+    /// The problems of a file with this section, with another value of this key if there is one: so the bounds
     /// between keys hold here as they do there.
     fn problems(&self, config: &mut Config, literal: Option<&str>) -> Vec<String> {
         let mut text = format!("{}\n", self.section.name);

@@ -17,7 +17,7 @@ pub enum Absence {
     NotRegular,
 }
 
-/// What failed on our side.
+/// A failure on our side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileFailure {
     /// 503: no descriptors or memory left.

@@ -1,4 +1,4 @@
-//! What one scheduler knows about its files: lookup results, by path.
+//! The knowledge of one scheduler about its files: lookup results, by path.
 //!
 //! Owns how long a result is valid and which lookups are running; `eviction` decides what is
 //! forgotten when there is too much. Never touches a disk and reads no clock: `now_ms` is the time
@@ -20,7 +20,7 @@ use super::entry::{CachedEntry, first_errand};
 use super::job::{EntryKey, Errand, LookupResult};
 use super::limits;
 
-/// What the cache knows about a path.
+/// The knowledge of the cache about a path.
 #[derive(Debug)]
 pub enum PathLookup {
     /// Answer with this.
@@ -112,7 +112,7 @@ impl Slot {
         }
     }
 
-    /// What to do for a request.
+    /// The decision for a request.
     fn judge(&mut self, accepted: &Accepted, now_ms: u64, may_send: MaySend) -> PathLookup {
         let age_ms = self.checked_ms.map_or(u64::MAX, |checked| now_ms.saturating_sub(checked));
         let servable = self.entry.as_ref().filter(|_| age_ms < limits::SERVABLE_MS);
@@ -170,7 +170,7 @@ impl PathCache {
         self.bytes_max = bytes_max;
     }
 
-    /// What to do for a request for `key` by a client that accepts these codings.
+    /// The decision for a request for `key` by a client that accepts these codings.
     ///
     /// After `Refresh` or `Missing` the caller has to send the job, and pass its result to
     /// [`insert`](Self::insert), or call [`abandon`](Self::abandon).

@@ -37,7 +37,7 @@ struct Target {
     siblings: [Option<Metadata>; SIBLINGS.len()],
 }
 
-/// What a path leads to.
+/// The destination of a path.
 enum Resolved {
     File(Box<Target>),
     /// The directory, below the root and without a trailing slash.

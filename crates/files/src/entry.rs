@@ -69,7 +69,7 @@ impl CachedEntry {
         accepted.choose(all).filter(|&coding| !file.available.contains(coding))
     }
 
-    /// What to request in the next lookup: codings that were produced stay wanted.
+    /// The errand of the next lookup: codings that were produced stay wanted.
     pub(crate) fn errand(&self, wish: Option<Coding>) -> Errand {
         let known = match &self.content {
             PathContent::File(file) => Some(Arc::clone(&file.known)),
@@ -81,7 +81,7 @@ impl CachedEntry {
     }
 }
 
-/// What to request when nothing is known: the coding that this client likes best among those that can be produced.
+/// The errand when nothing is known: the coding that this client likes best among those that can be produced.
 pub(crate) fn first_errand(accepted: &Accepted) -> Errand {
     let possible = ON_THE_FLY.into_iter().fold(Available::IDENTITY, Available::with);
     let wish = accepted.choose(possible).unwrap_or(Coding::Identity);

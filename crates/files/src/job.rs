@@ -21,7 +21,7 @@ pub struct EntryKey<'k> {
     pub path: &'k str,
 }
 
-/// What the cache knows and wants from a lookup; becomes part of a [`Job`].
+/// The knowledge of the cache and its wishes for a lookup; becomes part of a [`Job`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Errand {
     /// The previous result, so that an unchanged file need not be read again.
@@ -39,7 +39,7 @@ pub struct Job {
     pub path: Box<str>,
     /// The rules of the root.
     pub rules: Arc<FileRules>,
-    /// What the cache knows and wants.
+    /// The knowledge and the wishes of the cache.
     pub errand: Errand,
     /// The time of the job in milliseconds since 1970.
     pub wall_ms: u64,
@@ -90,7 +90,7 @@ pub enum LookupResult {
     Content(PathContent),
 }
 
-/// What exists at a path.
+/// The content at a path.
 #[derive(Debug)]
 pub enum PathContent {
     /// A file, perhaps the index of a directory.

@@ -27,7 +27,7 @@ pub struct Listing {
     pub json: Representation,
 }
 
-/// What a listing shows for a name.
+/// The line of a listing for a name.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct Line {
     name: String,

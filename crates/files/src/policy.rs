@@ -1,4 +1,4 @@
-//! What the server's own pages may do in a browser: the Content-Security-Policy of listings and
+//! The rights of the server's own pages in a browser: the Content-Security-Policy of listings and
 //! built-in pages.
 //!
 //! Owns the policies. Each allows only the stylesheet of the page, by its hash: no scripts, images,

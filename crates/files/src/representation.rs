@@ -110,7 +110,7 @@ pub(crate) enum Vary {
     Accept,
 }
 
-/// What all representations of a file have in common.
+/// The common properties of all representations of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared<'s> {
     pub(crate) media_type: Arc<str>,

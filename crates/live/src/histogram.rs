@@ -87,7 +87,7 @@ impl LiveHistogram {
         }
     }
 
-    /// What was counted since an earlier moment. If the earlier one is not of the same server, this is the later one.
+    /// The counts since an earlier moment. If the earlier one is not of the same server, this is the later one.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let before = |most_ns: u64| {

@@ -1,4 +1,4 @@
-//! What a running server says of itself at one moment, as plain data.
+//! The report of a running server on itself at one moment, as plain data.
 //!
 //! Owns the shapes that the control socket sends as JSON (`GET /live`, `GET /info`): the server writes them, `velodrome
 //! top` and the dashboard draw them. Counts nothing, asks nobody, draws nothing. Counters only grow, so what happened
@@ -21,7 +21,7 @@ pub use trace::{TraceBegun, TraceEnded, TraceLine, TraceStep};
 /// The number of the format. It changes when a reader of the old one would misread the new one.
 pub const FORMAT: u32 = 1;
 
-/// What a server says of itself at one moment.
+/// The report of a server on itself at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerSnapshot {
     /// [`FORMAT`].
@@ -72,7 +72,7 @@ pub struct SchedulerInfo {
     pub numbers: BTreeMap<String, u64>,
     /// Live processes by kind.
     pub processes: BTreeMap<String, u64>,
-    /// What ran in its longest turn of the last seconds; empty if nothing did.
+    /// The work that ran in its longest turn of the last seconds; empty if there was none.
     pub longest_turn_ran: String,
     /// Microseconds that this turn took.
     pub longest_turn_us: u64,
@@ -100,7 +100,7 @@ pub const ACCOUNTS: [&str; 15] = [
 /// The times of one thing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatencyFigures {
-    /// What is timed: `class` (of status), `route`, `page`, `channel` (a pattern), `command` (of Redis),
+    /// The kind of thing timed: `class` (of status), `route`, `page`, `channel` (a pattern), `command` (of Redis),
     /// `upstream` or `fetch` (a server).
     pub of: String,
     /// Its name, such as `2xx` or `/api/*`.
@@ -120,7 +120,7 @@ pub struct Setting {
     pub default: String,
     /// The form of a value, its unit and its bounds.
     pub takes: String,
-    /// What it does.
+    /// Its effect.
     pub text: String,
 }
 
@@ -137,7 +137,7 @@ pub struct OperatorEvent {
     pub kind: String,
     /// How bad it is: `info`, `warning` or `error`.
     pub level: String,
-    /// What happened, and to what: one line.
+    /// The event, and the thing to which it happened: one line.
     pub text: String,
     /// More about its cause, such as a back-trace: lines.
     pub cause: Vec<String>,
@@ -165,7 +165,7 @@ pub struct Profile {
 pub struct Info {
     /// Its id, as in a table.
     pub id: String,
-    /// What it is.
+    /// Its kind.
     pub kind: String,
     /// Facts about it, in the order in which they are shown: a name and a value.
     pub facts: Vec<(String, String)>,

@@ -80,7 +80,7 @@ impl List {
         })
     }
 
-    /// What the times of a row are of ([`LatencyFigures::of`](crate::LatencyFigures::of)), and of which name; `None` if
+    /// The kind of the times of a row ([`LatencyFigures::of`](crate::LatencyFigures::of)), and their name; `None` if
     /// it has none.
     pub fn timed_as(self, row: &TableRow) -> Option<(&'static str, &str)> {
         let of = |of, key| Some((of, row.text_in(key)?));

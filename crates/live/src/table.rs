@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// A list.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LiveTable {
-    /// What it lists: one of the names that `?list=` takes.
+    /// Its subject: one of the names that `?list=` takes.
     pub name: String,
     /// Its columns, in the order in which they are shown; the first is the name of a row.
     pub columns: Vec<Column>,
@@ -28,13 +28,13 @@ pub struct Column {
     pub key: String,
     /// Its heading: a word or two.
     pub title: String,
-    /// What its values are.
+    /// The kind of its values.
     pub unit: ColumnUnit,
     /// Whether its values only grow.
     pub counts: ColumnGrowth,
 }
 
-/// What the values of a column are.
+/// The kind of the values of a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ColumnUnit {

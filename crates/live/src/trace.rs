@@ -1,4 +1,4 @@
-//! What a trace says, line by line: its beginning, its steps, and what was left out of it.
+//! The lines of a trace: its beginning, its steps, and what was left out of it.
 //!
 //! Owns the shape of `POST /trace`, whose answer has one of these lines of JSON for each.
 
@@ -16,12 +16,12 @@ pub enum TraceLine {
     Ended(TraceEnded),
 }
 
-/// What is traced.
+/// The things that are traced.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceBegun {
     /// Kind of the things: `url`, `channel` ...
     pub what: String,
-    /// What their names look like.
+    /// The pattern of their names.
     pub pattern: String,
     /// Things per second, over all schedulers.
     pub most_per_second: u32,
@@ -36,17 +36,17 @@ pub struct TraceBegun {
 /// A step of something that is traced.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceStep {
-    /// What makes it: `SCHEDULER-NUMBER` for a request or a connection, `CHANNEL#POSITION` for a message.
+    /// The thing that makes it: `SCHEDULER-NUMBER` for a request or a connection, `CHANNEL#POSITION` for a message.
     pub of: String,
     /// Nanoseconds since the trace began.
     pub at_ns: u64,
     /// The scheduler that notes it.
     pub scheduler: usize,
-    /// Who does it: `client`, `scheduler N`, `page`, `store`, `server` or `subscribers`.
+    /// The party that does it: `client`, `scheduler N`, `page`, `store`, `server` or `subscribers`.
     pub from: String,
     /// To whom.
     pub to: String,
-    /// What happens.
+    /// The action.
     pub what: String,
     /// More about it, in one short line.
     pub detail: String,

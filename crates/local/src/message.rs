@@ -12,7 +12,7 @@ pub enum ToStoreWriter {
     Orders(Box<StoreOrders>),
     /// Report the next commit after this one, once.
     TellCommit(u64),
-    /// What the link of the node brings from other stores, for a store with a role.
+    /// The news that the link of the node brings from other stores, for a store with a role.
     Replication(Vec<ReplicationNews>),
     /// Make this store the leader, and report whether it is.
     Promote,

@@ -1,7 +1,7 @@
 //! A scheduler's counters of its orders to the store.
 
 metric::counted! {
-    /// What a scheduler counted of its orders to the store.
+    /// A scheduler's counts of its orders to the store.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct StoreStats {
         /// Orders sent to the writer of the store: changes, transactions and scans. Reads need none.

@@ -65,7 +65,7 @@ pub struct MetricRow<T> {
 ///
 /// ```
 /// metric::counted! {
-///     /// What a baker counts.
+///     /// The counts of a baker.
 ///     #[derive(Clone, Debug, Default)]
 ///     pub struct Bakery {
 ///         /// Loaves sold.

@@ -22,7 +22,7 @@ mod atomic {
     pub(crate) use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 }
 
-/// What a mailbox of `runtime` is made of.
+/// The parts that a mailbox of `runtime` is made of.
 mod threads {
     pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
 

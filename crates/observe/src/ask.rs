@@ -1,4 +1,4 @@
-//! What is asked of a server, and what it answers.
+//! The requests to a server, and its answers.
 //!
 //! Owns the requests to its control socket as text, and the reading of answers. Knows no socket: whoever uses it sends
 //! a request and returns the body of the answer.
@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use live::{FORMAT, Info, List, ServerSnapshot};
 
-/// What a snapshot should contain.
+/// The contents that a snapshot should have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SnapshotRequest {
     /// The list; without one the snapshot has none.
@@ -16,7 +16,7 @@ pub struct SnapshotRequest {
     pub sort: String,
     /// The number of rows.
     pub most: usize,
-    /// What the rows contain; all rows if it is empty.
+    /// The text that the rows contain; all rows if it is empty.
     pub filter: String,
 }
 

@@ -1,4 +1,4 @@
-//! What is chosen of a list: the column to sort by, the direction, the filter, the selected row.
+//! The choices for a list: the column to sort by, the direction, the filter, the selected row.
 //!
 //! Owns the order of rows. The server chooses which rows there are.
 
@@ -18,7 +18,7 @@ pub(crate) enum Direction {
     Reversed,
 }
 
-/// What is chosen of one list.
+/// The choices for one list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Choice {
     /// The key of a column; empty if nothing was chosen.

@@ -4,7 +4,7 @@
 
 use crate::ask::Ask;
 
-/// What should be done after a key.
+/// The action to take after a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deed {
     /// End the program.

@@ -1,4 +1,4 @@
-//! What happened between two snapshots: rates, shares of time, percentiles, a list with rates in place of counts.
+//! The activity between two snapshots: rates, shares of time, percentiles, a list with rates in place of counts.
 //!
 //! Owns the subtraction, and which numbers of a server are shown. Draws nothing.
 
@@ -43,13 +43,13 @@ const MEMORY: [(&str, &[&str]); 7] = [
 /// A snapshot, and what it was asked to contain.
 #[derive(Clone, Debug)]
 pub struct TakenSnapshot {
-    /// What was asked.
+    /// The request.
     pub wanted: SnapshotRequest,
     /// The answer.
     pub snapshot: ServerSnapshot,
 }
 
-/// What happened between two moments, and what was so at the later one.
+/// The activity between two moments, and the state at the later one.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figures {
     /// When the later moment was, in milliseconds since 1970.
@@ -96,14 +96,14 @@ pub struct Lane {
     pub events_per_turn: f64,
     /// Its longest turn of the last seconds, in microseconds.
     pub longest_turn_us: u64,
-    /// What ran in it.
+    /// The work that ran in it.
     pub longest_turn_ran: String,
 }
 
 /// The times of one thing.
 #[derive(Clone, Debug, Serialize)]
 pub struct ShownTimes {
-    /// What is timed.
+    /// The kind of thing timed.
     pub of: String,
     /// Its name.
     pub name: String,

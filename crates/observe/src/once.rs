@@ -7,7 +7,7 @@ use crate::draw::plain;
 use crate::figures::{Figures, TakenSnapshot};
 use crate::harmless::{clean_snapshot, harmless_json};
 
-/// What happened between two moments, as text of this width.
+/// The activity between two moments, as text of this width.
 #[must_use]
 pub fn text(mut earlier: TakenSnapshot, mut later: TakenSnapshot, columns: usize) -> String {
     clean_snapshot(&mut earlier.snapshot);
@@ -15,7 +15,7 @@ pub fn text(mut earlier: TakenSnapshot, mut later: TakenSnapshot, columns: usize
     plain(&Figures::between(&earlier, &later), columns)
 }
 
-/// What happened between two moments, as one JSON document.
+/// The activity between two moments, as one JSON document.
 #[must_use]
 pub fn json(earlier: &TakenSnapshot, later: &TakenSnapshot) -> String {
     let figures = Figures::between(earlier, later);

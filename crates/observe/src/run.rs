@@ -40,7 +40,7 @@ pub struct ServerAccess {
     pub profile: Arc<Profiler>,
 }
 
-/// What comes back from a thread.
+/// A reply from a thread.
 enum Reply {
     Snapshot(SnapshotRequest, Result<(Box<ServerSnapshot>, usize), AskError>),
     Info(String, Result<Info, AskError>),

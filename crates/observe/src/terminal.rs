@@ -34,7 +34,7 @@ pub(crate) struct Screen {
     arrived: [Arc<AtomicBool>; SIGNALS.len()],
 }
 
-/// What came from the terminal.
+/// Input from the terminal.
 pub(crate) enum Input {
     Key(PressedKey),
     /// The size changed.
@@ -62,7 +62,7 @@ impl Screen {
         Ok(Self { terminal, arrived })
     }
 
-    /// What comes within a time. A signal comes first, as the key that does the same.
+    /// The next input within a time. A signal comes first, as the key that does the same.
     pub(crate) fn next(&self, within: Duration) -> io::Result<Input> {
         if self.arrived[2].swap(false, Relaxed) {
             return Ok(Input::Key(PressedKey::Suspend));

@@ -10,7 +10,7 @@ use crate::harmless::harmless;
 use crate::number::age;
 use crate::paint::{Colours, fit, line, title, width};
 
-/// What the keys do.
+/// The effects of the keys.
 const HELP: &[(&str, &str)] = &[
     ("1 to 9, 0, -", "a screen; also Tab and Shift-Tab"),
     ("e", "the last events, with their causes"),

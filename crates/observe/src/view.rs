@@ -33,9 +33,9 @@ pub(crate) enum Screen {
 /// The keys of the screens with numbers, in their order: the overview and the lists.
 pub(crate) const NUMBERS: [char; 11] = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '0', '-'];
 
-/// What the next key means.
+/// The meaning of the next key.
 pub(crate) enum Input {
-    /// What it says.
+    /// Its own meaning.
     Keys,
     /// A character of the filter.
     Filter(String),
@@ -43,7 +43,7 @@ pub(crate) enum Input {
     Confirm(String, String),
 }
 
-/// What is seen.
+/// The state that is shown.
 pub struct View {
     pub(crate) screen: Screen,
     /// The screen to go back to.
@@ -58,7 +58,7 @@ pub struct View {
     /// The columns of the screen, as last drawn.
     pub(crate) columns: usize,
     pub(crate) watch: Watch,
-    /// What has just happened; until the next key.
+    /// Notice of the last event; until the next key.
     pub(crate) notice: Option<String>,
     profiling: Profiling,
     /// Something else should be asked for at once.
@@ -87,7 +87,7 @@ impl View {
         }
     }
 
-    /// What the next snapshot should contain.
+    /// The contents that the next snapshot should have.
     pub fn wanted(&self) -> SnapshotRequest {
         let Screen::List(list) = self.screen else { return SnapshotRequest::default() };
         let choice = self.choice();
@@ -162,7 +162,7 @@ impl View {
         (table.name == list.name()).then_some(table)
     }
 
-    /// What is chosen of the list that is shown.
+    /// The choices for the list that is shown.
     pub(crate) fn choice(&self) -> Choice {
         let Screen::List(list) = self.screen else { return Choice::default() };
         self.choices.get(&list).cloned().unwrap_or_default()

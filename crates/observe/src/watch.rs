@@ -1,4 +1,4 @@
-//! What is known of the server: its figures, those to compare with, and whether it answers.
+//! The known state of the server: its figures, those to compare with, and whether it answers.
 //!
 //! Owns pausing, freezing, the comparison with a minute ago, and what a silent or new server means for them. Reads no
 //! clock.
@@ -35,7 +35,7 @@ pub(crate) enum Pace {
     Paused,
 }
 
-/// What is known.
+/// The known state of the server.
 #[derive(Default)]
 pub(crate) struct Watch {
     history: History,
@@ -161,7 +161,7 @@ impl Watch {
         }
     }
 
-    /// What is wrong with the way to the server, if anything is.
+    /// The problem with the way to the server, if there is one.
     pub(crate) fn trouble(&self, at: Duration) -> Option<String> {
         if let Some((since, why)) = &self.lost {
             let silent = age(at.saturating_sub(*since).as_secs());

@@ -33,7 +33,7 @@ pub(crate) fn wrapped(mut line: Line<'static>, columns: usize) -> Vec<Line<'stat
     }
 }
 
-/// What of a text goes into so many columns, at least a character, and what is left. It is broken at a space if there
+/// The part of a text for so many columns, at least a character, and the rest. It is broken at a space if there
 /// is one behind the first word.
 fn broken(text: &str, columns: usize) -> (&str, &str) {
     let (mut used, mut space) = (0, None);

@@ -22,11 +22,11 @@ pub(super) struct Life {
     pub(super) deadline_ns: u64,
     /// Its mailbox, from the first time another process may write to it.
     pub(super) mailbox: Option<ProcessId>,
-    /// What it shares with the processes it spawned and with the one that spawned it.
+    /// The state that it shares with the processes it spawned and with the one that spawned it.
     pub(super) family: Option<Member>,
     /// Whose CPU budget it uses.
     pub(super) budget: Budget,
-    /// What it waits for, in a few words.
+    /// The event that it waits for, in a few words.
     pub(super) waits_for: &'static str,
     /// Whether its client was sent something.
     pub(super) progress: Progress,
@@ -114,7 +114,7 @@ pub(super) struct Underway {
     pub(super) life: Life,
     /// When it continues in any case.
     pub(super) due_ns: u64,
-    /// What it waited for, once it has arrived.
+    /// The delivery that it waited for, once it has arrived.
     pub(super) delivery: Option<Delivery>,
     pub(super) standing: ProcessState,
 }

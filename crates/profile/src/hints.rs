@@ -352,7 +352,7 @@ const LATE: [&str; 9] = [
 /// Percent of samples below which that is not worth a line.
 const LEAST_LATE: f64 = 5.0;
 
-/// What a clock without a hardware counter shows wrongly, in one line, if there is much of it.
+/// The artefacts of a clock without a hardware counter, in one line, if there are many of them.
 #[must_use]
 pub fn clock_artefacts(folded: &Folded) -> Option<String> {
     let is_late = |stack: &[Frame]| {
@@ -370,7 +370,7 @@ pub fn clock_artefacts(folded: &Folded) -> Option<String> {
     })
 }
 
-/// What programs whose code is made at run time need so that it has names, if there is much of it.
+/// The means by which code that programs make at run time gets names, if there is much of it.
 #[must_use]
 pub fn nameless_code(folded: &Folded) -> Option<String> {
     let total = folded.total().max(f64::MIN_POSITIVE);

@@ -51,7 +51,7 @@ const LOOKING: [&str; 2] = ["uprobe", "perf_event"];
 const OF_PROGRAMS: [(&str, &str); 4] =
     [("mutex", "mutex"), ("rwlock", "rwlock"), ("spin", "spin lock"), ("sem_", "semaphore")];
 
-/// What was recorded at one stack.
+/// The records at one stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Met {
     /// The kind of lock, or the system call, that threads wait for.

@@ -148,7 +148,7 @@ impl Sampling {
         self.trigger == SampleTrigger::CpuClock
     }
 
-    /// What was lost so far, and the remarks; with the samples that no ring has taken.
+    /// The losses so far, and the remarks; with the samples that no ring has taken.
     pub fn taken(&self) -> &TakenSamples {
         &self.taken
     }

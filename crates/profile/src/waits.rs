@@ -1,4 +1,4 @@
-//! What a process waits for: the stacks at which its threads leave the CPU, with the time until
+//! The waits of a process: the stacks at which its threads leave the CPU, with the time until
 //! they run again.
 //!
 //! Owns how records become waits, and which of them are within a call that takes a lock. A thread

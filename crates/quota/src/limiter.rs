@@ -25,7 +25,7 @@ pub struct Limit {
     pub patience: Duration,
 }
 
-/// What a limit has counted on this scheduler.
+/// The counts of a limit on this scheduler.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LimitCounts {
     /// Its name.
@@ -61,7 +61,7 @@ pub struct Limiter {
     hasher: RandomState,
 }
 
-/// What one limit has counted.
+/// The counts of one limit.
 #[derive(Debug)]
 struct State {
     meter: Meter,
@@ -153,7 +153,7 @@ impl Limiter {
         outcome
     }
 
-    /// What [`take`](Self::take) would say. Nothing is used or counted.
+    /// The decision that [`take`](Self::take) would return. Nothing is used or counted.
     pub fn look(&mut self, limit: usize, key: u64, now_ns: u64) -> QuotaDecision {
         let Some((Limit { rule, patience, .. }, state)) = self.at(limit) else {
             return QuotaDecision::Allowed;
@@ -223,7 +223,7 @@ impl Limiter {
         }
     }
 
-    /// What each limit has counted.
+    /// The counts of each limit.
     pub fn counts(&self) -> Vec<LimitCounts> {
         let count = |(limit, state): (&Limit, &State)| LimitCounts {
             name: Arc::clone(&limit.name),

@@ -78,7 +78,7 @@ impl Meter {
         self
     }
 
-    /// What a use of one unit would lead to.
+    /// The decision to which a use of one unit would lead.
     pub fn look(
         &mut self,
         key: u64,

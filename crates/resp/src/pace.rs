@@ -217,7 +217,7 @@ mod tests {
         pass(TURN_TICKS - 1);
         assert!(!pace.is_over());
         pace.end_run();
-        // What passes between two runs is the time of others.
+        // The time between two runs is that of others.
         pass(TURN_TICKS);
         assert!(!pace.is_over());
         pass(1);

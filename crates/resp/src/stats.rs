@@ -10,7 +10,7 @@ use runtime::mailbox::Endpoint;
 use sys::clock::monotonic_ns;
 
 metric::counted! {
-    /// What a scheduler counted of Redis clients.
+    /// A scheduler's counts of Redis clients.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct RespStats {
         /// Redis clients that are connected.

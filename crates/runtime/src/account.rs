@@ -276,7 +276,7 @@ impl Accounts {
         for (account, ticks) in exact.iter().enumerate() {
             charge(account, nanoseconds(*ticks, per_us));
         }
-        // What is timed exactly is in the samples too, and was counted.
+        // Time that is measured exactly is in the samples too, and was counted.
         let is_exact = |account: usize| exact[account] > 0;
         let sampled = |account: usize| if is_exact(account) { 0 } else { sampled[account] };
         let sum: u64 = (0..TimeAccount::COUNT).map(sampled).sum();

@@ -1,5 +1,5 @@
-//! What only some processes have, kept outside their slots: a transport, streams that they carry, and the carriage of a
-//! process that is itself a stream.
+//! Parts that only some processes have, kept outside their slots: a transport, streams that they carry, and the
+//! carriage of a process that is itself a stream.
 //!
 //! Owns these parts, so that a slot of a plain connection needs four bytes for all of them, and so that a handler of
 //! one process can reach the streams that it carries. Also the lists of what the scheduler has to do about streams.

@@ -266,7 +266,7 @@ impl<M: Send> Mailbox<M> {
                 let sender = Endpoint(u16::try_from(first).expect("ENDPOINTS fits u16"));
                 return Some((sender, message));
             }
-            // What was sent before it can be seen by now.
+            // Messages that were sent before this one can be seen by now.
             self.look();
         }
     }

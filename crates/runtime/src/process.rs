@@ -40,8 +40,8 @@ impl Mode {
         matches!(self, Mode::Reading | Mode::Parked | Mode::Collecting)
     }
 
-    /// What comes after the output that is being sent: for a process that ends, the end of the stream. The kernel then
-    /// puts both into one segment, which saves a connection of one request a fifth of its CPU.
+    /// The things that come after the output that is being sent: for a process that ends, the end of the stream. The
+    /// kernel then puts both into one segment, which saves a connection of one request a fifth of its CPU.
     #[inline]
     pub(crate) fn follows(self) -> Corking {
         match self {

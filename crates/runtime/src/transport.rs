@@ -83,7 +83,7 @@ pub trait Transport {
         wire: &mut Vec<u8>,
     ) -> Result<(), Violation>;
 
-    /// What both sides agreed on; `None` until the handshake is over. From then on [`seal`](Self::seal) may be called.
+    /// Both sides' agreement; `None` until the handshake is over. From then on [`seal`](Self::seal) may be called.
     fn agreed(&self) -> Option<&Rc<Agreed>>;
 
     /// Encodes these bytes and appends them to `wire`.

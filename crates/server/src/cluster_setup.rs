@@ -1,4 +1,4 @@
-//! What a configuration says of the cluster: the plan of its links, with the credentials and certificates they need.
+//! The part of a configuration on the cluster: the plan of its links, with the credentials and certificates they need.
 //!
 //! Owns the reading of those files, on the main thread. Never connects.
 
@@ -17,7 +17,7 @@ use files::secret::{SecretFault, SecretFile};
 use runtime::clock::milliseconds;
 use tls::{Authorities, Connector, ConnectorError, PemError, TrustedServers};
 
-/// What is needed to link to a cluster.
+/// The things that are needed to link to a cluster.
 #[derive(Clone, Debug)]
 pub struct ClusterSetup {
     plan: Arc<ClusterPlan>,
@@ -35,14 +35,14 @@ pub enum ClusterSetupError {
         key: &'static str,
         /// Its path.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault.
         fault: SecretFault,
     },
     /// The seed of an nkey.
     Seed {
         /// The path of its file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         problem: SeedProblem,
     },
     /// The authorities.

@@ -1,4 +1,4 @@
-//! What schedulers ask of the disks of caches, and what they are answered.
+//! The requests of schedulers to the disks of caches, and the answers.
 //!
 //! Owns the shapes: plain data. Never carries anything out.
 
@@ -52,7 +52,7 @@ pub enum DiskOrder {
     End(SaveId),
     /// It will not be.
     Abort(SaveId),
-    /// What is stored under this name was validated.
+    /// The answer that is stored under this name was validated.
     Refresh(Arc<str>, Box<DiskRecord>),
     /// Forget the answers with this number of their text.
     Forget(u64),
@@ -98,7 +98,7 @@ pub enum Loss {
 }
 
 metric::counted! {
-    /// What is in all directories, and what has become of files.
+    /// The content of all directories, and the fates of files.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct DiskReport {
         /// Bytes that the files of caches use.

@@ -1,4 +1,4 @@
-//! What a scheduler says of its link to the cluster, and all of them together.
+//! The report of a scheduler on its link to the cluster, and all of them together.
 //!
 //! Owns the shape of `cluster` in `ctl status`. Never asks a link.
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cluster::{LinkStats, NodeView};
 use serde_json::{Value, json};
 
-/// What a scheduler says of its link.
+/// The report of a scheduler on its link.
 #[derive(Clone, Debug)]
 pub struct LinkReport {
     /// The name of this node.
@@ -19,7 +19,7 @@ pub struct LinkReport {
     pub for_ms: u64,
     /// The server that it is connected to, or tries next.
     pub server: String,
-    /// What is wrong.
+    /// The fault, if there is one.
     pub problem: Option<String>,
     /// The other nodes.
     pub nodes: Vec<NodeView>,

@@ -42,7 +42,7 @@ use crate::site_data::SiteData;
 use crate::site_tls::{SiteTls, TlsError};
 use crate::upstream_tls::{UpstreamConnectors, UpstreamTlsError};
 
-/// What the command line specified.
+/// The choices of the command line.
 #[derive(Clone, Debug, Default)]
 pub struct ConfigSource {
     /// The directory to serve.

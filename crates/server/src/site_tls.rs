@@ -35,7 +35,7 @@ pub struct SiteTls {
     kept: Kept,
 }
 
-/// What a listener offers, and what it is made of: other certificates come in without a file being read again.
+/// The offer of a listener, and its parts: other certificates come in without a file being read again.
 #[derive(Clone, Debug)]
 struct Offer {
     acceptor: Acceptor,
@@ -80,12 +80,12 @@ impl ShownCertificate {
         &self.origin
     }
 
-    /// What it says.
+    /// The content of the certificate.
     pub fn certificate(&self) -> &Certificate {
         self.identity.certificate()
     }
 
-    /// What is not right about it, though it can be used.
+    /// The flaws of it, though it can be used.
     pub fn flaws(&self) -> &[Flaw] {
         self.identity.flaws()
     }
@@ -309,7 +309,7 @@ impl SiteTls {
         self.offers.iter().all(Option::is_none)
     }
 
-    /// What is wrong with certificates that can be used: those that have expired, and chains that clients refuse.
+    /// Problems of certificates that can be used: those that have expired, and chains that clients refuse.
     pub fn problems(&self) -> Vec<String> {
         let now = i64::try_from(sys::clock::realtime().0).unwrap_or(i64::MAX);
         let of_one = |shown: &ShownCertificate| {
@@ -336,7 +336,7 @@ const HTTP: &[&str] = &["http/1.1"];
 /// The same behind HTTP/2, which is better for a client that has the choice.
 const HTTP2: &[&str] = &["h2", "http/1.1"];
 
-/// What the protocol of a listener is called in a handshake (RFC 7301).
+/// The names of the protocol of a listener in a handshake (RFC 7301).
 fn protocols_of(listener: &ListenerSettings) -> &'static [&'static str] {
     match listener.protocol {
         Protocol::Http if listener.http2 => HTTP2,

@@ -1,7 +1,7 @@
 //! A scheduler's counters of the spans that a collector gets.
 
 metric::counted! {
-    /// What a scheduler counted of the spans for a collector.
+    /// The counts of a scheduler of the spans for a collector.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct SpanStats {
         /// Spans that the collector has accepted.

@@ -19,7 +19,7 @@ use crate::store_writer_stats::StoreWriterStats;
 /// The node, and the orders that it has.
 pub(crate) struct StoreNode {
     node: Replicator,
-    /// Who waits for the orders of each number.
+    /// Processes that wait for the orders of each number.
     sent: HashMap<u64, (Endpoint, Vec<OrderedBy>)>,
     last: u64,
     /// Bytes of other stores that were taken, and that the link has not been told of.
@@ -101,7 +101,7 @@ impl StoreNode {
         turned
     }
 
-    /// What an operator should know.
+    /// The troubles that an operator should know.
     pub(crate) fn take_troubles(&mut self) -> impl Iterator<Item = Trouble> {
         self.node.take_events().into_iter().map(|event| trouble(&event))
     }

@@ -48,7 +48,7 @@ metric::counted! {
 }
 
 impl StoreWriterStats {
-    /// What `ctl status` says of a store with a role.
+    /// The report of `ctl status` on a store with a role.
     pub(crate) fn role(&self) -> Option<Value> {
         let Self { term, leads, hears_leader, record, leader_record, .. } = *self;
         let role = if leads == 1 { "leader" } else { "replica" };
@@ -94,7 +94,7 @@ pub(crate) struct Telling {
 }
 
 impl Telling {
-    /// What is to be told now, if anything; and if it is too soon for news, how long it has to wait.
+    /// The news to be told now, if any; and if it is too soon for news, how long it has to wait.
     pub(crate) fn due(
         &mut self,
         stats: StoreWriterStats,

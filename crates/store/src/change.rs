@@ -119,7 +119,7 @@ pub enum DatabaseChange {
         to: Box<[u8]>,
         /// The condition that the other key must meet.
         only: Only,
-        /// What becomes of the key.
+        /// The fate of the key.
         source: KeyTransfer,
     },
     /// Changes the expiry of a key; an expiry in the past deletes it. Returns

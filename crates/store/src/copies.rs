@@ -22,7 +22,7 @@ use crate::versions::Versions;
 /// Offset of the last transaction in LMDB's lock file.
 const LAST_TRANSACTION: u64 = 8;
 
-/// What becomes of the role of a store that leads.
+/// The fate of the role of a store that leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CopiedRole {
     /// The copy takes the place of the store.

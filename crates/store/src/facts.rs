@@ -18,7 +18,7 @@ pub(crate) enum Fact {
     Size,
     /// The place of the store in its history, as `replication` writes it.
     Place,
-    /// What it knows of leaders.
+    /// Its knowledge of leaders.
     Standing,
 }
 

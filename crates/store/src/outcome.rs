@@ -4,7 +4,7 @@ use crate::failure::Misuse;
 use crate::page::ScanPage;
 use crate::record::{StoredEntry, ValueKind};
 
-/// What a step returns.
+/// The result of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepOutcome {
     /// Whether the change was made; a condition may have prevented it.

@@ -20,11 +20,11 @@ pub struct PageOf {
     pub after: Option<Box<[u8]>>,
     /// Maximum number of keys to examine, at most [`PAGE_KEYS`].
     pub keys: usize,
-    /// What to return for each key.
+    /// The data to return for each key.
     pub with: With,
 }
 
-/// What a page contains for each key.
+/// The data that a page contains for each key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum With {
     /// The key only.

@@ -1,4 +1,4 @@
-//! What the kernel has counted for this thread and this process.
+//! The counts of the kernel for this thread and this process.
 //!
 //! Owns nothing. Every call is a system call or reads a file in /proc, so schedulers call them rarely: the CPU time of
 //! their thread once in many steps of page processes, and its involuntary switches while they poll instead of sleeping.
@@ -20,7 +20,7 @@ pub fn involuntary_switches() -> u64 {
     u64::try_from(usage(libc::RUSAGE_THREAD).ru_nivcsw).unwrap_or(0)
 }
 
-/// What this process has used since it began.
+/// The usage of this process since it began.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessUsage {
     /// CPU time of its threads in user mode.
@@ -31,7 +31,7 @@ pub struct ProcessUsage {
     pub peak_bytes: u64,
 }
 
-/// What this process has used since it began.
+/// The usage of this process since it began.
 pub fn process_usage() -> ProcessUsage {
     let used = usage(libc::RUSAGE_SELF);
     ProcessUsage {

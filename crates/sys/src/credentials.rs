@@ -72,7 +72,7 @@ impl User {
     /// Makes this user the owner of an open file.
     ///
     /// # Errors
-    /// What `fchown` says.
+    /// The error of `fchown`.
     pub fn own(&self, file: impl AsFd) -> io::Result<()> {
         let (user, group) = (Uid::from_raw(self.user_id), Gid::from_raw(self.group_id));
         Ok(rustix::fs::fchown(file, Some(user), Some(group))?)
@@ -82,7 +82,7 @@ impl User {
     /// else is changed: in a directory that others may write, the path may lead to any file.
     ///
     /// # Errors
-    /// What the kernel says, or that it is neither.
+    /// The error of the kernel, or one that says that it is neither.
     pub fn own_directory_or_socket(&self, path: &Path) -> io::Result<()> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let found = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
@@ -146,7 +146,7 @@ fn read_entry(name: &CString, buffer: &mut [u8]) -> io::Result<Option<(u32, u32)
             let entry = unsafe { entry.assume_init() };
             Ok(Some((entry.pw_uid, entry.pw_gid)))
         }
-        // What getpwnam(3) lists for "not found" besides zero.
+        // The errors that getpwnam(3) lists for "not found" besides zero.
         libc::ENOENT | libc::ESRCH => Ok(None),
         error => Err(io::Error::from_raw_os_error(error)),
     }

@@ -174,7 +174,7 @@ impl Directory {
     /// The metadata of the root itself.
     ///
     /// # Errors
-    /// What `fstat` says.
+    /// The error of `fstat`.
     pub fn stat(&self) -> io::Result<Metadata> {
         stat(self.descriptor.as_fd())
     }
@@ -262,7 +262,7 @@ impl FileHandle {
     /// The current metadata of the file.
     ///
     /// # Errors
-    /// What `fstat` says.
+    /// The error of `fstat`.
     pub fn stat(&self) -> io::Result<Metadata> {
         stat(self.descriptor.as_fd())
     }
@@ -271,7 +271,7 @@ impl FileHandle {
     /// fits.
     ///
     /// # Errors
-    /// What `pread` says; `EISDIR` for a directory.
+    /// The error of `pread`; `EISDIR` for a directory.
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         loop {
             match rustix::io::pread(&self.descriptor, &mut *buffer, offset) {
@@ -300,7 +300,7 @@ impl FileHandle {
     /// Asks the kernel to read a region ahead. Does not wait for it.
     ///
     /// # Errors
-    /// What `posix_fadvise` says.
+    /// The error of `posix_fadvise`.
     pub fn advise_will_need(&self, offset: u64, length: u64) -> io::Result<()> {
         let Some(length) = std::num::NonZeroU64::new(length) else { return Ok(()) };
         Ok(rustix::fs::fadvise(&self.descriptor, offset, Some(length), Advice::WillNeed)?)
@@ -313,7 +313,7 @@ impl FileHandle {
 /// opened before.
 ///
 /// # Errors
-/// What `stat` says.
+/// The error of `stat`.
 pub fn look_at_root(path: &Path) -> io::Result<Metadata> {
     Ok(Metadata::new(&rustix::fs::stat(path)?))
 }

@@ -25,7 +25,7 @@ const APPENDING: OFlags = OFlags::WRONLY
 /// The permissions of a new file, less the umask of the process.
 const NEW: Mode = Mode::from_raw_mode(0o666);
 
-/// What may make a write wait.
+/// The possible cause of a wait in a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// Only the disk.
@@ -45,7 +45,7 @@ impl LogFile {
     /// Opens a file for appending, and creates it if it is missing. A FIFO must have a reader.
     ///
     /// # Errors
-    /// What `open` says, and that nobody reads a FIFO.
+    /// The error of `open`, or one that says that nobody reads a FIFO.
     pub fn open(path: &Path) -> io::Result<Self> {
         match rustix::fs::openat(CWD, path, APPENDING | OFlags::CREATE, NEW) {
             Ok(descriptor) => Self::of(descriptor),
@@ -60,7 +60,7 @@ impl LogFile {
     /// Creates a missing file for a user who may not create files in its directory. A file that exists stays as it is.
     ///
     /// # Errors
-    /// What `open` and `fchown` say.
+    /// The error of `open` or `fchown`.
     pub fn create_for(owner: &User, path: &Path) -> io::Result<()> {
         match rustix::fs::openat(CWD, path, APPENDING | OFlags::CREATE | OFlags::EXCL, NEW) {
             Ok(descriptor) => owner.own(&descriptor),
@@ -96,7 +96,7 @@ impl LogFile {
     /// Writes the first of these bytes, as whole lines if possible, and returns how many; 0 if there is no room now.
     ///
     /// # Errors
-    /// What `write` says.
+    /// The error of `write`.
     pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         let piece = match self.kind {
             Kind::Regular => bytes,

@@ -15,7 +15,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-/// What to do with an existing file of the same name.
+/// The treatment of an existing file of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// Keep it: saving fails (`EEXIST`).
@@ -220,7 +220,7 @@ impl Spool {
     /// Removes a file. A missing file is not an error.
     ///
     /// # Errors
-    /// What `unlinkat` says.
+    /// The error of `unlinkat`.
     pub fn remove(&self, name: &str) -> io::Result<()> {
         match rustix::fs::unlinkat(&self.descriptor, plain(name)?, AtFlags::empty()) {
             Err(Errno::NOENT) => Ok(()),
@@ -231,7 +231,7 @@ impl Spool {
     /// The names in the directory for which this is true.
     ///
     /// # Errors
-    /// What `getdents64` says.
+    /// The error of `getdents64`.
     pub fn names(&self, wanted: impl Fn(&str) -> bool) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         rustix::fs::seek(&self.descriptor, SeekFrom::Start(0))?;
@@ -272,7 +272,7 @@ impl SpoolFile {
     /// Waits until what was written is on the disk.
     ///
     /// # Errors
-    /// What `fdatasync` says.
+    /// The error of `fdatasync`.
     pub fn sync(&self) -> io::Result<()> {
         Ok(rustix::fs::fdatasync(&self.descriptor)?)
     }
@@ -280,7 +280,7 @@ impl SpoolFile {
     /// Appends all of the bytes. May wait for the disk.
     ///
     /// # Errors
-    /// What `write` returns; some bytes may have been written.
+    /// The error of `write`; some bytes may have been written.
     pub fn append(&self, bytes: &[u8]) -> io::Result<()> {
         let mut rest = bytes;
         while !rest.is_empty() {

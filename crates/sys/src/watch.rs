@@ -20,7 +20,7 @@ use crate::limits::WATCH_READ_BYTES;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WatchId(i32);
 
-/// What happened to a name.
+/// A change to a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameChange<'a> {
     /// A file with that name was created, removed, written and closed, or its permissions changed.

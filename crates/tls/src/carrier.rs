@@ -33,7 +33,7 @@ impl<C: Unbuffered> Transport for Carrier<C> {
         if self.agreed.is_some() {
             return self.session.open(bytes, plain, wire).map_err(|error| violation_of(&error));
         }
-        // What a hello on this thread left, of a connection that failed.
+        // The rest of a hello on this thread, of a connection that failed.
         drop(C::take_asked());
         let opened = self.session.open(bytes, plain, wire);
         self.asked = C::take_asked().or_else(|| self.asked.take());
@@ -67,7 +67,7 @@ impl<C: Unbuffered> Transport for Carrier<C> {
     }
 }
 
-/// What a session has agreed on.
+/// The terms that a session has agreed on.
 fn agreed_of<C: Unbuffered>(session: &Session<C>, server_name: Option<Box<str>>) -> Agreed {
     let common = session.common();
     let version = match common.protocol_version() {

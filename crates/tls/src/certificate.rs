@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use crate::limits::NAMES_READ;
 use der::{Element, Reader};
 
-/// What a certificate says (RFC 5280 section 4).
+/// The content of a certificate (RFC 5280 section 4).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
     /// The subject as RFC 4514 writes it, `CN=example.org,O=...`; often empty. Different names have different texts.
@@ -119,7 +119,7 @@ impl Certificate {
         hexadecimal(&self.fingerprint)
     }
 
-    /// What the certificate of a client says, in DER. One that rustls has accepted but cannot be read here has only a
+    /// The content of a client's certificate, in DER. One that rustls has accepted but cannot be read here has only a
     /// fingerprint.
     pub(crate) fn of_client(bytes: &[u8]) -> ClientCertificate {
         let fingerprint = hexadecimal(&Sha256::digest(bytes)).into();
@@ -133,7 +133,7 @@ impl Certificate {
         self.names.iter().any(|name| matches(name, host))
     }
 
-    /// What identifies it in requests about its renewal (RFC 9773 section 4.1). None if it does not name the key of
+    /// Its identifier in requests about its renewal (RFC 9773 section 4.1). None if it does not name the key of
     /// its authority.
     pub fn renewal_identifier(&self) -> Option<String> {
         let key = BASE64_URL_SAFE_NO_PAD.encode(self.authority_key.as_ref()?);

@@ -55,7 +55,7 @@ impl Authorities {
     /// Reads them from a PEM file.
     ///
     /// # Errors
-    /// What is wrong with the file.
+    /// The problem with the file.
     pub fn read(path: &Path) -> Result<Self, PemError> {
         let mut roots = RootCertStore::empty();
         let (added, _) = roots.add_parsable_certificates(read_certificates(path)?);

@@ -23,11 +23,11 @@ struct Pair {
     key: Arc<CertifiedKey>,
     private: PrivateKeyDer<'static>,
     facts: Certificate,
-    /// What is not right about it, though it can be used.
+    /// Its flaws; it can be used in spite of them.
     flaws: Vec<Flaw>,
 }
 
-/// What is not right about a certificate, though it can be used.
+/// A flaw of a certificate that can be used in spite of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flaw {
     /// No certificate follows that has issued it: clients that do not know the issuer refuse it.
@@ -86,7 +86,7 @@ impl Identity {
     /// Reads the chain and the key from PEM files, which may be the same.
     ///
     /// # Errors
-    /// What is wrong with which file.
+    /// The problem, and the file that has it.
     pub fn read(certificate: &Path, key: &Path) -> Result<Self, IdentityError> {
         let chain = read_certificates(certificate).map_err(IdentityError::Pem)?;
         let private = read_key(key).map_err(IdentityError::Pem)?;
@@ -96,7 +96,7 @@ impl Identity {
     /// The identity of a chain and a key. Errors name these files, from which the caller has read them.
     ///
     /// # Errors
-    /// What is wrong with which of them.
+    /// The problem, and which of them has it.
     pub fn of(
         chain: Vec<CertificateDer<'static>>,
         private: PrivateKeyDer<'static>,
@@ -127,12 +127,12 @@ impl Identity {
         Ok(Self(Arc::new(Pair { key: Arc::new(pair), private, facts: own, flaws })))
     }
 
-    /// What the certificate says.
+    /// The contents of the certificate.
     pub fn certificate(&self) -> &Certificate {
         &self.0.facts
     }
 
-    /// What is not right about it, though it can be used.
+    /// Its flaws; it can be used in spite of them.
     pub fn flaws(&self) -> &[Flaw] {
         &self.0.flaws
     }

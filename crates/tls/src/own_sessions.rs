@@ -18,7 +18,7 @@ use rustls::pki_types::ServerName;
 )]
 type Cell<T> = std::sync::Mutex<T>;
 
-/// What is known of a server.
+/// The known facts about a server.
 #[derive(Default)]
 struct Known {
     group: Option<NamedGroup>,

@@ -61,7 +61,7 @@ impl ClientAuthorities {
     /// Reads them from a PEM file.
     ///
     /// # Errors
-    /// What is wrong with the file.
+    /// The problem with the file.
     pub fn read(path: &Path) -> Result<Self, PemError> {
         let mut roots = RootCertStore::empty();
         let (added, _) = roots.add_parsable_certificates(read_certificates(path)?);
@@ -92,7 +92,7 @@ pub enum AcceptorError {
     Rustls(String),
 }
 
-/// What a listener offers.
+/// The offer of a listener.
 #[derive(Clone)]
 pub struct Acceptor {
     config: Arc<ServerConfig>,

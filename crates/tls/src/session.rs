@@ -27,7 +27,7 @@ pub(crate) trait Unbuffered {
     fn process<'c, 'i>(&'c mut self, records: &'i mut [u8])
     -> UnbufferedStatus<'c, 'i, Self::Data>;
 
-    /// What both sides have in common.
+    /// The state that both sides have in common.
     fn common(&self) -> &CommonState;
 
     /// The name that the last hello on this thread asked for, on the side that is asked.
@@ -79,7 +79,7 @@ impl<C: Unbuffered> Session<C> {
         self.held.capacity()
     }
 
-    /// What was agreed so far.
+    /// The terms agreed so far.
     pub(crate) fn common(&self) -> &CommonState {
         self.connection.common()
     }

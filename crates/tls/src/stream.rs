@@ -55,7 +55,7 @@ impl<S: Read + Write> TlsStream<S> {
         Self { inner, transport, plain: Vec::new(), taken: 0 }.shake_hands()
     }
 
-    /// What was agreed on.
+    /// The agreed terms.
     pub fn agreed(&self) -> Option<&Rc<Agreed>> {
         self.transport.agreed()
     }

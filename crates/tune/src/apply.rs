@@ -243,7 +243,7 @@ fn put_back(root: &Path, files: &HostFiles, boot: &str, entry: &JournalEntry) ->
         return Done::AsBefore;
     }
     let ours = entry.read_back.as_deref().unwrap_or(&change.new);
-    // What a change has done besides is not known if it was cut short.
+    // Other effects of a change are not known if it was cut short.
     let is_unknown = entry.is_effect && entry.read_back.is_none();
     if !is_unknown && !is_same(&now, ours) && !is_same(&now, &change.new) {
         return Done::Theirs(now);

@@ -5,7 +5,7 @@
 use crate::finding::Finding;
 use crate::host::HostReading;
 
-/// What the host is optimised for.
+/// The goal for which the host is optimised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Load {
     /// Requests a second.
@@ -138,11 +138,11 @@ pub struct Check {
     pub expected: &'static str,
     /// The risk of the fix.
     pub risk: Risk,
-    /// What the fix gives up.
+    /// The benefit that the fix gives up.
     pub lost: &'static str,
     /// Why it costs, and when.
     pub why: &'static str,
-    /// What one would type.
+    /// The text that one would type.
     pub fix: &'static str,
     /// Where this is from.
     pub source: &'static str,

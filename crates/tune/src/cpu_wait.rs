@@ -175,7 +175,7 @@ fn others(host: &HostReading, cpus: &BTreeSet<usize>, seconds: f64) -> Vec<(f64,
     for (process, now) in &host.now.programs {
         let before = host.before.programs.get(process);
         let ticks = now.ticks.saturating_sub(before.map_or(0, |stat| stat.ticks));
-        // What was started since, and has ended, is in the time of its parent's children.
+        // A process that was started since, and has ended, is in the time of its parent's children.
         let share = ticks as f64 / TICKS / seconds;
         let was_here = is_here(now) || before.is_some_and(is_here);
         if share >= NAMED && was_here && !host.now.members.contains(process) && *process != own {

@@ -47,7 +47,7 @@ pub(crate) enum Seen {
 pub struct HostFiles {
     root: PathBuf,
     seen: RefCell<BTreeMap<String, Seen>>,
-    /// What the kernel provides only by query, by the path under which it is read.
+    /// The answers that the kernel provides only by query, by the path under which they are read.
     answers: BTreeMap<String, String>,
     /// The `/sys` of another network namespace, for the files of its devices.
     devices: Option<OwnedFd>,

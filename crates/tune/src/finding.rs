@@ -101,7 +101,7 @@ impl Finding {
         Self::NotHere(text.into())
     }
 
-    /// What was seen, or the reason why nothing was.
+    /// The observation, or the reason why there is none.
     pub fn text(&self) -> &str {
         match self {
             Self::Good(text)

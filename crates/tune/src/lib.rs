@@ -1,4 +1,4 @@
-//! What a Linux host costs a network server.
+//! The cost of a Linux host for a network server.
 //!
 //! A [`HostReading`] is read through one directory: `/`, or a copy of another machine's files. Each
 //! [`Check`] reads what it needs and returns a [`Finding`]; [`audit`] sorts them by their gain for

@@ -19,7 +19,7 @@ const PLACES: [&str; 5] = [
 /// The file that `sysctl --system` reads after all others. Systemd reads it only through a link in `/etc/sysctl.d`.
 const LAST: &str = "/etc/sysctl.conf";
 
-/// What exists where systemd starts the host: while it runs, and in an image of its disk.
+/// The paths that exist where systemd starts the host: while it runs, and in an image of its disk.
 const SYSTEMD: [&str; 3] =
     ["/run/systemd/system", "/usr/lib/systemd/systemd-sysctl", "/lib/systemd/systemd-sysctl"];
 
@@ -198,7 +198,7 @@ fn matches_part(pattern: &str, part: &str) -> bool {
     }
 }
 
-/// What follows in the pattern, if its beginning matches this letter.
+/// The rest of the pattern, if its beginning matches this letter.
 fn one_letter(pattern: &str, letter: char) -> Option<&str> {
     let mut letters = pattern.chars();
     match letters.next()? {

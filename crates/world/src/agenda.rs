@@ -15,7 +15,7 @@ pub(super) struct Key {
     pub(super) generation: u32,
 }
 
-/// What one end sends to the other.
+/// A segment from one end to the other.
 #[derive(Debug)]
 pub(super) enum Segment {
     Bytes(Box<[u8]>),

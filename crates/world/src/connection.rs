@@ -176,7 +176,7 @@ impl Connection {
         both || self.has(Mark::GONE)
     }
 
-    /// What epoll would report of it now; `None` if nothing.
+    /// The readiness that epoll would report of it now; `None` if there is none.
     pub(super) fn readiness(&self) -> Option<Ready> {
         let watch = self.watch.filter(|_| !self.has(Mark::CONNECTING))?;
         let hung_up = self.is_hung_up();

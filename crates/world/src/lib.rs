@@ -186,7 +186,7 @@ impl Pollset for Sim {
             Ok(count) => count,
             Err(answer) => return answer,
         };
-        // What a cut send took is transmitted even if more was announced, as in Linux: the rest may come late.
+        // Bytes that a cut send took are transmitted even if more was announced, as in Linux: the rest may come late.
         let follows = if count == bytes.len() { follows } else { Corking::Off };
         world.finish_send(index, &bytes[..count], follows);
         if count == bytes.len() { Sent::All } else { Sent::Part(count) }

@@ -1,4 +1,4 @@
-//! What a wait reports: changes since the last one, and the faults of reporting.
+//! The report of a wait: changes since the last one, and the faults of reporting.
 //!
 //! Owns the order and number of events. Reports only changes, except as a fault.
 

@@ -29,7 +29,7 @@ impl ClientId {
     }
 }
 
-/// What a client stops doing.
+/// The activity that a client stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stall {
     /// Nothing: it reads what arrives.

@@ -1,6 +1,6 @@
 //! The simulated world itself: its faults, its determinism, its clients.
 //!
-//! What it has in common with the kernel is in `pollset_contract`; the servers of whole worlds are in `sim/echo.rs`.
+//! Its behaviour in common with the kernel is in `pollset_contract`; the servers of whole worlds are in `sim/echo.rs`.
 //! This file tests its clock, its events, and how much it can hold; the rest is in the modules.
 #![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
 

@@ -47,7 +47,7 @@ fn milliseconds(ns: u64) -> f64 {
     ns as f64 / 1e6
 }
 
-/// What is traced.
+/// The things that are traced.
 pub(super) fn heading(begun: &TraceBegun) -> String {
     let TraceBegun { what, pattern, most_per_second, seconds, schedulers, .. } = begun;
     format!(
@@ -55,7 +55,7 @@ pub(super) fn heading(begun: &TraceBegun) -> String {
     )
 }
 
-/// What there was, and what was left out.
+/// The number of steps and things, and of those left out.
 pub(super) fn summary(things: usize, ended: &TraceEnded) -> String {
     let TraceEnded { steps, left_out, steps_left_out, silent } = ended;
     let mut text = format!(

@@ -28,7 +28,7 @@ const STEPS_IN_FILE: usize = 200_000;
 
 #[derive(Clone, Debug, Args)]
 pub(super) struct Trace {
-    /// What PATTERN names.
+    /// The kind of thing that PATTERN names.
     what: What,
     /// A name, in which * stands for anything. For url a path (/api/*), or a host with a path (example.org/*).
     pattern: String,
@@ -49,7 +49,7 @@ pub(super) struct Trace {
     output: Option<PathBuf>,
 }
 
-/// What is traced.
+/// The kind of thing that is traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum What {
     /// Connections, by the address of their client.

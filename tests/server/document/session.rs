@@ -29,7 +29,7 @@ pub(crate) struct Session {
     server: Option<Ending>,
     /// Programs that a command has left running.
     running: Vec<Reader>,
-    /// What a document shows, and what it is here.
+    /// The names that a document shows, and those here.
     names: Vec<(String, String)>,
     /// The address of metrics, which the server does not print.
     metrics: String,
@@ -112,7 +112,7 @@ impl Session {
             let is_like = is_like(likeness, shown, &printed);
             return assert!(is_like, "{block}: {command}\nshown:\n{shown}\nprinted:\n{printed}");
         }
-        // What else runs may print it a moment later.
+        // Other programs that run may print it a moment later.
         let what = format!("{block}: {command}\n{shown}\nafter: {own}");
         until(&what, || {
             let pieces = self.running.iter().map(|reader| reader.text()[reader.shown..].to_owned());
@@ -197,7 +197,7 @@ impl Session {
             .fold(command, |text, time| text.replace(time, "-d 200ms"))
     }
 
-    /// What was printed, with the names of the document.
+    /// The printed text, with the names of the document.
     fn shown(&self, printed: &str) -> String {
         let names = self.names.iter().filter(|(shown, _)| shown.contains(':'));
         names.fold(printed.to_owned(), |text, (shown, here)| text.replace(here, shown))
@@ -242,7 +242,7 @@ impl Reader {
     }
 }
 
-/// What ends without a line end, as JSON does, is followed by the output of others.
+/// A text that ends without a line end, as JSON does, is followed by the output of others.
 fn with_line_end(text: String) -> String {
     if text.is_empty() || text.ends_with('\n') { text } else { text + "\n" }
 }

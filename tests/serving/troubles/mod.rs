@@ -19,11 +19,11 @@ use planted::Planted;
 
 /// A trouble.
 struct Trouble {
-    /// What it is.
+    /// A name for it.
     name: &'static str,
     /// Causes it.
     plant: fn(&Server) -> Planted,
-    /// What names it.
+    /// The place that names it.
     named: Named,
 }
 

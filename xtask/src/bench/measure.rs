@@ -116,7 +116,7 @@ impl Measuring<'_> {
                     sample.insert(Metric::AskedBeside, begun as f64);
                     Ok((count, sample))
                 })?;
-                // What the server spends is not for these requests.
+                // The time that the server spends is not for these requests.
                 sample.retain(|metric, _| {
                     use Metric::{CpuMicros, SpunMicros, SystemMicros, UserMicros};
                     !matches!(metric, CpuMicros | UserMicros | SystemMicros | SpunMicros)
@@ -262,7 +262,7 @@ impl Measuring<'_> {
         if count < wanted {
             println!("only {count} connections: the descriptor limit is {}", self.descriptors);
         }
-        // What the first request allocates belongs to the process, not to a connection.
+        // Memory that the first request allocates belongs to the process, not to a connection.
         let (address, path) = (server.address, self.workload.path);
         let opening = match server.version {
             Version::Http1 => Opening::http1(address, path),

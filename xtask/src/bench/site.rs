@@ -113,7 +113,7 @@ pub(super) fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// What cargo is told to build.
+/// The words that tell cargo what to build.
 type Words = &'static [&'static str];
 
 const VELODROME: Words = &["--package", "velodrome", "--bin", "velodrome"];

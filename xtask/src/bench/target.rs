@@ -4,7 +4,7 @@
 
 use crate::bench::sample::Metric;
 
-/// What our value is compared with.
+/// The value that ours is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Against {
     /// The median of the named contender in the same run.

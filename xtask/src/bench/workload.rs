@@ -69,7 +69,7 @@ impl Way {
     }
 }
 
-/// What the light client does until an answer arrives.
+/// The activity of the light client until an answer arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Between {
     /// Polls: its own wake-up is not part of the measurement.

@@ -213,7 +213,7 @@ fn play_once(
         }
     };
     let output = command.args(&server.offers).output()?;
-    // What was sent and received, for the analysis of failures.
+    // The data that was sent and received, for the analysis of failures.
     let folder = workspace::target_folder()?.join("conformance");
     std::fs::create_dir_all(&folder)?;
     std::fs::write(folder.join(file), &output.stdout)?;

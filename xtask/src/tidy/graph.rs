@@ -20,7 +20,7 @@ enum Use {
 /// The allowed edges. A crate without a line imports none of ours.
 const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome", "velodrome-runtime", Use::Always),
-    // What a running server says of itself: written by the server, drawn by `velodrome top`.
+    // The report of a running server on itself: written by the server, drawn by `velodrome top`.
     ("velodrome-server", "velodrome-live", Use::Always),
     ("velodrome-observe", "velodrome-live", Use::Always),
     ("velodrome", "velodrome-observe", Use::Always),
@@ -84,7 +84,7 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-bench", "velodrome-tls", Use::Always),
     // HTTP reads and writes the store; one of its threads is the writer.
     ("velodrome-server", "velodrome-store", Use::Always),
-    // What the protocols of a scheduler share.
+    // Things that the protocols of a scheduler share.
     ("velodrome-local", "velodrome-channels", Use::Always),
     ("velodrome-local", "velodrome-metric", Use::Always),
     ("velodrome-local", "velodrome-runtime", Use::Always),
@@ -122,7 +122,7 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome", "velodrome-migrate", Use::Always),
     ("velodrome-migrate", "velodrome-config", Use::Always),
     ("velodrome-config", "velodrome-wire", Use::Always),
-    // What pages can read as JSON is compared with what the server takes.
+    // The texts that pages can read as JSON are compared with those that the server takes.
     ("velodrome-script", "velodrome-wire", Use::TestsOnly),
     // Processes of pages, apart from what runs them.
     ("velodrome-pages", "velodrome-actors", Use::Always),
@@ -130,7 +130,7 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-actors", "velodrome-runtime", Use::Always),
     // Letters cross threads as messages, and what is configured becomes plans.
     ("velodrome-server", "velodrome-actors", Use::Always),
-    // What pages publish.
+    // The messages that pages publish.
     ("velodrome-pages", "velodrome-channels", Use::Always),
     ("velodrome-pages", "velodrome-config", Use::Always),
     // The files that are pages, and their media type.
@@ -139,7 +139,7 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-pages", "velodrome-http", Use::Always),
     ("velodrome-pages", "velodrome-runtime", Use::Always),
     ("velodrome-pages", "velodrome-script", Use::Always),
-    // What pages read and order.
+    // The data that pages read and order.
     ("velodrome-pages", "velodrome-store", Use::Always),
     // Directories are watched, and files of forms written.
     ("velodrome-pages", "velodrome-sys", Use::Always),
@@ -150,7 +150,7 @@ const EDGES: &[(&str, &str, Use)] = &[
     // `limit.take` counts in its table.
     ("velodrome-pages", "velodrome-quota", Use::Always),
     ("velodrome-server", "velodrome-quota", Use::Always),
-    // What pages fetch.
+    // The resources that pages fetch.
     ("velodrome-pages", "velodrome-client", Use::Always),
     // Its connections are processes of a scheduler.
     ("velodrome-server", "velodrome-client", Use::Always),
@@ -169,7 +169,7 @@ const EDGES: &[(&str, &str, Use)] = &[
     // Files are opened beneath a root.
     ("velodrome-files", "velodrome-sys", Use::Always),
     ("velodrome-runtime", "velodrome-sys", Use::Always),
-    // What a number is called stands where it is counted.
+    // The name of a number stands where it is counted.
     ("velodrome-runtime", "velodrome-metric", Use::Always),
     ("velodrome-http", "velodrome-metric", Use::Always),
     ("velodrome-files", "velodrome-metric", Use::Always),

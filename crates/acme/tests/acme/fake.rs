@@ -42,7 +42,7 @@ pub(crate) enum Trouble {
     NoAccount,
 }
 
-/// What is done before a certificate is sent.
+/// The step before a certificate is sent.
 type Hook = Box<dyn FnMut() + Send>;
 
 #[derive(Default)]
@@ -100,7 +100,7 @@ impl Fake {
         self.inside.lock().unwrap().before_download = Some(Box::new(hook));
     }
 
-    /// What is answered about renewals.
+    /// The answer about renewals.
     pub(crate) fn window(&self, start: &str, end: &str) {
         self.inside.lock().unwrap().window =
             Some(json!({ "suggestedWindow": { "start": start, "end": end } }));

@@ -127,7 +127,7 @@ fn issuers_take_turns_and_those_that_ask_to_be_left_alone_are_passed_over() {
     assert_eq!(turn(0, &[later, None]).at, START);
     assert_eq!(turn(2, &[Some(START.plus(60)), later]).issuer, 0);
     assert_eq!(turn(2, &[Some(START.plus(60)), later]).at, START.plus(60));
-    // What was asked for in the past is over.
+    // A pause that was asked for in the past is over.
     assert_eq!(turn(0, &[Some(START.plus(-60)), None]).at, START);
 }
 
@@ -194,7 +194,7 @@ fn a_clock_that_was_ahead_holds_nothing_up_for_longer_than_a_limit() {
     assert_eq!(ledger.allowed_at(&names(0), ahead), ahead);
 }
 
-/// What happens to one order.
+/// The fate of one order.
 #[derive(Clone, Copy, Debug)]
 enum Fate {
     Issued,
@@ -369,7 +369,7 @@ proptest! {
             for _ in 0..20 {
                 world.look(Fraction::NONE, || Fate::Issued);
                 world.lives[0] = Some(right);
-                // What `control` does with a certificate that is due as soon as it is issued.
+                // The step of `control` for a certificate that is due as soon as it is issued.
                 if world.plan(0).at <= world.now {
                     failed("clock", &[], Fraction::NONE, &mut world.ledger, &names(0), world.now);
                 }

@@ -20,7 +20,7 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
-/// What a sink was told.
+/// A report to a sink.
 #[derive(Debug)]
 pub(crate) enum Told {
     Certificate(IssuedCertificate),
@@ -36,7 +36,7 @@ pub(crate) enum Confirms {
     Never,
 }
 
-/// What the two ports answer.
+/// The answers of the two ports.
 #[derive(Clone, Default)]
 pub(crate) struct Answers(Arc<Mutex<Given>>);
 
@@ -52,7 +52,7 @@ impl fmt::Debug for Answers {
     }
 }
 
-/// What is done with an event before the control thread goes on.
+/// The step taken with an event before the control thread goes on.
 type OnEvent = Box<dyn FnMut(&AcmeEvent) + Send>;
 
 struct Recorder {

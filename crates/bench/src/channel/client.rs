@@ -39,7 +39,7 @@ use seats::{Presence, Seats};
 /// Milliseconds between two checks of the signs while nothing happens.
 const LOOK_MS: u64 = 20;
 
-/// What a thread is told at its start.
+/// The orders of a thread at its start.
 pub(super) struct Orders {
     pub(super) plan: Arc<ChannelPlan>,
     pub(super) thread: u32,
@@ -61,7 +61,7 @@ pub(super) struct Subscribers {
     leaving: Leaving,
     scratch: Vec<u8>,
     tally: Tally,
-    /// What was already reported.
+    /// The number of messages already reported.
     told: u64,
     now_ns: u64,
     before: Option<(ThreadSample, u64)>,
@@ -276,7 +276,7 @@ impl Service for Subscribers {
                 if !matches!(subscriber.phase, Phase::Confirming | Phase::Subscribed) {
                     return Progress { consumed, next };
                 }
-                // What came with the head would otherwise wait for further input.
+                // Data that came with the head would otherwise wait for further input.
                 let frames = self.take_frames(subscriber, &input[consumed..], context);
                 Progress { consumed: consumed + frames.consumed, next: frames.next }
             }

@@ -89,7 +89,7 @@ impl Succession {
         let forward: Vec<[u32; 2]> = self.pairs().collect();
         let backward: Vec<[u32; 2]> =
             forward.iter().map(|[before, after]| [*after, *before]).collect();
-        // What is before everything, and then what is behind everything, is in order.
+        // A message before everything, and then one behind everything, is in order.
         let left = tangled(&forward);
         let left: Vec<[u32; 2]> =
             forward.into_iter().filter(|pair| is_among(pair, &left)).collect();

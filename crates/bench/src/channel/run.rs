@@ -204,7 +204,7 @@ impl StormWatch {
             return StormFigures::new(None, None);
         };
         let during = between(cut, back);
-        // What the deliveries cost that go on meanwhile, by the time before.
+        // The cost of the deliveries that go on meanwhile, by the time before.
         let usual = between(&self.begin, cut);
         let server_cpu_ns =
             during.zip(usual).map(|((cpu_ns, length_ns), (usual_ns, before_ns))| {

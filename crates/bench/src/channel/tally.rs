@@ -1,4 +1,4 @@
-//! What subscribers received.
+//! Counts of the messages that subscribers received.
 //!
 //! Owns the counters of one thread, and how those of all threads are added up.
 
@@ -16,7 +16,7 @@ use crate::host::ThreadUse;
 use crate::limits::CHANNEL_MESSAGES_FOLLOWED;
 use crate::tally::{HandshakeFault, HandshakeTally};
 
-/// What a thread hands over.
+/// The results that a thread hands over.
 #[derive(Debug)]
 pub(super) struct Finished {
     pub(super) tally: Tally,
@@ -35,7 +35,7 @@ pub(super) struct Delivery {
     pub(super) now_ns: u64,
 }
 
-/// What the subscribers of a thread received.
+/// Counts of the messages that the subscribers of a thread received.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Tally {
     pub(super) opened: u64,

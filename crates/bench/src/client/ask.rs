@@ -207,7 +207,7 @@ impl LoadClient {
         }
     }
 
-    /// What happens to the slot of a connection that has ended.
+    /// The fate of the slot of a connection that has ended.
     pub(super) fn replace(&mut self, number: u32, outlook: Outlook) {
         let is_given_up = outlook != Outlook::Unopened || self.stage != Stage::Opening;
         if self.work.plan.upkeep == Upkeep::Hold && is_given_up {

@@ -46,7 +46,7 @@ use waits::Waits;
 pub use window::MeasuredWindow;
 use window::Stage;
 
-/// What the threads of a run share.
+/// The data that the threads of a run share.
 #[derive(Debug)]
 pub struct Work {
     plan: LoadPlan,
@@ -81,12 +81,12 @@ fn targets_of(plan: &LoadPlan, peer: usize) -> (Vec<u32>, WeightedChoice) {
     (of_peer().map(|(index, _)| index as u32).collect(), WeightedChoice::new(&weights))
 }
 
-/// What a thread hands over at the end of its run.
+/// The results that a thread hands over at the end of its run.
 #[derive(Debug)]
 pub struct Finished {
-    /// What it measured.
+    /// Its measurements.
     pub tally: Tally,
-    /// What it used of its core while it was counted.
+    /// The use of its core while it was counted.
     pub used: ThreadUse,
     /// The length of the counted time.
     pub wall_ns: u64,
@@ -130,7 +130,7 @@ pub struct LoadClient {
     /// The time of the latest call.
     now_ns: u64,
     opening_times: OpeningTimes,
-    /// What the thread had used when counting began, and how much of it was polling.
+    /// The usage of the thread when counting began, and how much of it was polling.
     before: Option<(ThreadSample, u64)>,
     waits: Waits,
     /// The measurement of this thread, handed over when all connections are closed.
@@ -144,7 +144,7 @@ pub struct LoadClient {
     handover: Sender<Finished>,
 }
 
-/// What a thread is told at its start.
+/// The orders of a thread at its start.
 #[derive(Debug)]
 pub struct ThreadOrders {
     /// The shared part.

@@ -300,8 +300,8 @@ fn encryption(first: Side<'_>, second: Side<'_>) -> Option<&'static str> {
     }
 }
 
-/// What must be equal on both sides: everything except the targets, the number of runs, the seed, and the encryption,
-/// whose difference has a note of its own.
+/// The parts that must be equal on both sides: everything except the targets, the number of runs, the seed, and the
+/// encryption, whose difference has a note of its own.
 fn asked(plan: &PlanReport) -> PlanReport {
     PlanReport { targets: Vec::new(), runs: 0, seed: 0, tls: None, ..plan.clone() }
 }

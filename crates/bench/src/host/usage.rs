@@ -14,7 +14,7 @@ use crate::host::listener::numbers_in;
 /// Nanoseconds of a tick in /proc: 100 per second on every Linux, whatever the kernel's own interval.
 const TICK_NS: u64 = 10_000_000;
 
-/// What one generator thread used during a run.
+/// The resources that one generator thread used during a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ThreadUse {
     /// The core it is pinned to; `None` if it is not pinned.
@@ -43,7 +43,7 @@ impl ThreadUse {
     }
 }
 
-/// What the kernel has counted for one thread since it began.
+/// The kernel's counts for one thread since it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThreadSample {
     /// Its number.
@@ -66,7 +66,7 @@ impl ThreadSample {
         Ok(ThreadSample { thread: 0, run_ns, wait_ns })
     }
 
-    /// What a pinned thread used between an earlier sample and this one.
+    /// The resources that a pinned thread used between an earlier sample and this one.
     pub fn since(
         &self,
         earlier: &ThreadSample,
@@ -167,7 +167,7 @@ impl ServerSample {
     }
 }
 
-/// What a server used during a run.
+/// The resources that a server used during a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerUse {
     /// The name of its program.
@@ -182,7 +182,7 @@ pub struct ServerUse {
     pub user_ns: Option<u64>,
     /// The part in the kernel.
     pub system_ns: Option<u64>,
-    /// What its busiest thread used of its core, in nanoseconds.
+    /// The time that its busiest thread used of its core, in nanoseconds.
     pub busiest_thread_ns: u64,
     /// How long the thread that waited most was ready without a core, in nanoseconds.
     pub longest_waiting_thread_ns: u64,

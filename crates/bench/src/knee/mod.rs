@@ -200,7 +200,7 @@ impl KneeStep {
     }
 }
 
-/// What the server failed to do: answers that were missing, late, or left over.
+/// The failures of the server: answers that were missing, late, or left over.
 fn broken(run: &RunReport, objectives: &[Objective]) -> Vec<String> {
     let mut reasons: Vec<String> = objectives
         .iter()

@@ -52,7 +52,7 @@ impl fmt::Display for LoadAddress {
     }
 }
 
-/// What the user declares about the host.
+/// The user's declaration about the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ownership {
     /// Nothing: only this host and private networks are loaded.

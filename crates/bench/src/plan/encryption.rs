@@ -42,12 +42,12 @@ pub struct OwnFiles {
     pub key: PathBuf,
 }
 
-/// What a user says about encrypted connections.
+/// The wishes of a user for encrypted connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncryptionAsk {
     /// Which certificates of servers are accepted.
     pub trust: ServerTrust,
-    /// What is shown to a server that asks for a certificate.
+    /// The certificate shown to a server that asks for one.
     pub own: Option<OwnFiles>,
     /// The name that is asked for and checked, instead of the host of the URL.
     pub server_name: Option<String>,
@@ -99,7 +99,7 @@ impl Encryption {
     /// Reads the files that the user names. Connections offer these application protocols.
     ///
     /// # Errors
-    /// What is wrong with which file or name.
+    /// The file or name that is wrong, and its fault.
     pub fn new(ask: EncryptionAsk, protocols: &[&str]) -> Result<Self, EncryptionError> {
         if let Some(name) = ask.server_name.as_ref().filter(|name| !Connector::is_name(name)) {
             return Err(EncryptionError::Name(name.clone()));
@@ -124,7 +124,7 @@ impl Encryption {
         &self.connector
     }
 
-    /// What the user said.
+    /// The wishes of the user.
     pub fn ask(&self) -> &EncryptionAsk {
         &self.ask
     }

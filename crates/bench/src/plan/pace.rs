@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::limits::RATE_PER_SECOND_MAX;
 
-/// What makes a request due.
+/// The event that makes a request due.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RequestPace {
     /// The answer to the previous one on its connection (closed loop).

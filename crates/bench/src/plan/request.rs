@@ -35,7 +35,7 @@ impl Default for PlannedRequest {
     }
 }
 
-/// What a request says about its connection.
+/// The statement of a request about its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Afterwards {
     /// Nothing: it is kept.
@@ -73,7 +73,7 @@ pub enum RequestError {
     Reserved {
         /// Its name.
         name: String,
-        /// What to do instead.
+        /// The action to take instead.
         mend: &'static str,
     },
     /// A template in the path.

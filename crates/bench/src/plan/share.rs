@@ -1,4 +1,4 @@
-//! What one thread does of a plan.
+//! The part of one thread in a plan.
 //!
 //! Owns how connections are distributed: evenly over threads and peers, in turn over source addresses. Arithmetic only;
 //! a share of a million connections keeps a few numbers.

@@ -42,7 +42,7 @@ impl Dialect {
     }
 }
 
-/// What a plan says about the answers of a store.
+/// The part of a plan about the answers of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StorePlan {
     /// Its protocol.
@@ -115,7 +115,7 @@ pub enum StoreAskError {
 pub struct StoreAim {
     /// Reads and writes.
     pub aim: Aim,
-    /// What a plan says about its answers.
+    /// The part of a plan about its answers.
     pub store: StorePlan,
 }
 

@@ -53,7 +53,7 @@ enum Width {
 /// The most digits a number of 64 bits has.
 const DIGITS_MAX: u8 = 20;
 
-/// What varies from request to request: one for each thread, used by all its templates.
+/// The state that varies from request to request: one for each thread, used by all its templates.
 #[derive(Clone, Debug)]
 pub struct TemplateState {
     counter: u64,

@@ -149,7 +149,7 @@ impl fmt::Display for LoadUrlError {
     }
 }
 
-/// What to write instead.
+/// A hint on what to write instead.
 fn mend(error: AuthorityError) -> &'static str {
     match error {
         AuthorityError::NoHost => "write http://HOST:PORT/PATH",

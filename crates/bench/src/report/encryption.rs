@@ -67,7 +67,7 @@ pub struct EncryptionReport {
     pub resumed: u64,
     /// Those that failed, by cause.
     pub failed: Vec<HandshakeFaultReport>,
-    /// What connections agreed on.
+    /// The terms that connections agreed on.
     pub agreements: Vec<AgreementReport>,
 }
 
@@ -78,13 +78,13 @@ pub struct HandshakeFaultReport {
     pub reason: String,
     /// The same in words.
     pub text: String,
-    /// What the user can do about it.
+    /// The user's remedy for it.
     pub mend: Option<String>,
     /// How many there were.
     pub count: u64,
 }
 
-/// What connections agreed on.
+/// Terms that connections agreed on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgreementReport {
     /// The version, such as `TLSv1.3`.

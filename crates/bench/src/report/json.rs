@@ -22,7 +22,7 @@ pub enum ReadError {
     Schema(u32),
 }
 
-/// What every version has.
+/// The fields that every version has.
 #[derive(Deserialize)]
 struct AnySchema {
     schema: u32,

@@ -45,9 +45,9 @@ pub struct RunMeasured {
     pub tally: Tally,
     /// The length of the counted time, in nanoseconds of the monotonic clock.
     pub wall_ns: u64,
-    /// What each generator thread used while it was counted.
+    /// The resources that each generator thread used while it was counted.
     pub generator: Vec<ThreadUse>,
-    /// What the server used in that time; `None` if it is not on this host or cannot be inspected.
+    /// The resources that the server used in that time; `None` if it is not on this host or cannot be inspected.
     pub server: Option<ServerUse>,
     /// The share of the time of all cores that the hypervisor gave to others; `None` if unknown.
     pub steal_share: Option<f64>,

@@ -39,9 +39,9 @@ pub struct RunReport {
     pub late: LatencyReport,
     /// Second by second.
     pub seconds: Vec<SecondReport>,
-    /// What measuring cost.
+    /// The cost of measuring.
     pub generator: GeneratorReport,
-    /// What the server used; null if it is not on this host or cannot be inspected.
+    /// The resources that the server used; null if it is not on this host or cannot be inspected.
     pub server: Option<ServerUsage>,
     /// The share of the time of all cores that the hypervisor gave to others; null if unknown.
     pub steal_share: Option<f64>,
@@ -162,7 +162,7 @@ pub struct ThreadReport {
     pub busy_share: f64,
 }
 
-/// What the server used.
+/// The resources that the server used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServerUsage {
     /// The name of its program.

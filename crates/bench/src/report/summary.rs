@@ -40,16 +40,16 @@ pub struct LatencySummary {
     pub min_ns: FigureSpread,
     /// The medians.
     pub p50_ns: FigureSpread,
-    /// What nine of ten did not exceed.
+    /// The times that nine of ten did not exceed.
     pub p90_ns: FigureSpread,
-    /// What 19 of 20 did not exceed.
+    /// The times that 19 of 20 did not exceed.
     #[serde(default)]
     pub p95_ns: FigureSpread,
-    /// What 99 of 100 did not exceed.
+    /// The times that 99 of 100 did not exceed.
     pub p99_ns: FigureSpread,
-    /// What 999 of 1,000 did not exceed.
+    /// The times that 999 of 1,000 did not exceed.
     pub p99_9_ns: FigureSpread,
-    /// What 9,999 of 10,000 did not exceed.
+    /// The times that 9,999 of 10,000 did not exceed.
     pub p99_99_ns: FigureSpread,
     /// The longest times.
     pub max_ns: FigureSpread,

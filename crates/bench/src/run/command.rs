@@ -71,7 +71,7 @@ fn read(child: &mut Child) -> Receiver<Vec<u8>> {
     if let Some(mut pipe) = child.stdout.take() {
         thread::spawn(move || {
             let mut text = Vec::new();
-            // What was read before an error is not a result, and is refused.
+            // Text that was read before an error is not a result, and is refused.
             let _read = pipe.read_to_end(&mut text);
             // If the command was ended, there is no receiver.
             let _given_up = whole.send(text);

@@ -170,7 +170,7 @@ fn once(
     Ok((measured, watched.wish))
 }
 
-/// What was read during a run, and whether it should continue.
+/// The readings during a run, and whether it should continue.
 struct Watched {
     /// When counting began; `None` if it did not.
     before: Option<Reading>,
@@ -269,7 +269,7 @@ fn launch_plan(plan: &LoadPlan) -> LaunchPlan {
 }
 
 impl Generator {
-    /// What all threads measured, once they have ended.
+    /// The measurements of all threads, once they have ended.
     fn gather(self, wish: Continuation, connections: u32) -> Result<Vec<Finished>, RunError> {
         let connections = u64::from(connections);
         if wish == Continuation::End {

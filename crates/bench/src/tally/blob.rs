@@ -125,7 +125,7 @@ impl Latency {
     }
 }
 
-/// What stands behind the cookie of a compressed blob, inflated up to the bound.
+/// The data behind the cookie of a compressed blob, inflated up to the bound.
 fn inflate(rest: &[u8]) -> Result<Vec<u8>, BlobError> {
     let deflated = rest.get(PREFIX_BYTES - COOKIE_COMPRESSED.len()..).ok_or(BlobError::Cut)?;
     let mut inflated = Vec::new();

@@ -20,7 +20,7 @@ pub enum FailureKind {
     Status,
     /// A whole answer came, with a body that was not wanted, or of a store another value than that of the key.
     Check,
-    /// What came was no answer.
+    /// The bytes that came were no answer.
     Garbage,
 }
 

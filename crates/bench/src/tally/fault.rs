@@ -83,7 +83,7 @@ impl HandshakeFault {
         code.to_owned()
     }
 
-    /// What a user can do about it.
+    /// A user's remedy for it.
     pub fn mend(self) -> Option<&'static str> {
         Some(match self {
             Self::Certificate(CertificateReason::WrongName) => {

@@ -19,13 +19,13 @@ pub struct HandshakeTally {
     pub resumed: u64,
     /// Those that failed, by cause.
     pub failed: BTreeMap<HandshakeFault, u64>,
-    /// What connections agreed on, in order of first use.
+    /// The terms that connections agreed on, in order of first use.
     pub terms: Vec<AgreedTerms>,
     /// From the established connection until the handshake was over.
     latency: Latency,
 }
 
-/// What connections agreed on.
+/// Terms that connections agreed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgreedTerms {
     /// The version, such as `TLSv1.3`.

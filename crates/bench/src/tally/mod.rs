@@ -32,7 +32,7 @@ pub enum Loop {
     Open,
 }
 
-/// What happens at [`Tally::begin`] to connects made until then.
+/// The fate at [`Tally::begin`] of connects made until then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opening {
     /// They count: connections live through the run, and there will be no others.
@@ -80,7 +80,7 @@ pub struct ConnectionTally {
     pub closed: u64,
 }
 
-/// What reads of a store have found.
+/// The findings of reads of a store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Values {
     /// Reads of a key that was there.
@@ -89,7 +89,7 @@ pub struct Values {
     pub missing: u64,
 }
 
-/// What one thread measured. Built once, [`begin`](Tally::begin) after the warm-up, merged at the end.
+/// The measurements of one thread. Built once, [`begin`](Tally::begin) after the warm-up, merged at the end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tally {
     pace: Loop,
@@ -113,7 +113,7 @@ pub struct Tally {
     pub spent: SpentTime,
     /// Answers, or bytes behind one, that belong to no request. They are among the failures, as garbage.
     pub unasked: u64,
-    /// What reads of a store have found.
+    /// The findings of reads of a store.
     pub values: Values,
     /// Connections of this thread.
     pub connections: ConnectionTally,

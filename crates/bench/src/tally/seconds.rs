@@ -1,4 +1,4 @@
-//! What happened in each second of a run.
+//! The events of each second of a run.
 //!
 //! Owns the series and a small histogram for each second, coarse enough to keep them all and to merge them. Never
 //! allocates after it was built, and never replaces the exact distribution of the whole run.
@@ -24,7 +24,7 @@ const BUCKETS: usize = 1024;
 
 const _: () = assert!(bucket(LATENCY_MAXIMUM_NS) < BUCKETS);
 
-/// What happened in one second.
+/// The events of one second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Second {
     /// Requests sent.

@@ -29,7 +29,7 @@ pub struct ChannelRules {
     pub history_age: Duration,
     /// Whether subscribers see which users subscribe.
     pub presence: bool,
-    /// What happens to a subscriber that is too slow.
+    /// The fate of a subscriber that is too slow.
     pub slow: SlowSubscriber,
     /// Bytes that may wait for a subscriber.
     pub behind: u64,
@@ -54,7 +54,7 @@ pub enum ChannelAccess {
     None,
 }
 
-/// What happens to a subscriber for which too much waits.
+/// The fate of a subscriber for which too much waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlowSubscriber {
     /// Its connection is closed.

@@ -108,7 +108,7 @@ pub struct Config {
     pub limits: LimitSettings,
     /// The logs: their contents, form and destination.
     pub log: Log,
-    /// What a collector is told.
+    /// The reports to a collector.
     pub trace: TraceSettings,
     /// The control socket and the metrics listener.
     pub admin: AdminSettings,

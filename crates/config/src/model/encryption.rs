@@ -1,4 +1,4 @@
-//! What a configuration says of encrypted connections: certificates of listeners and of clients, the way of a host's
+//! The part of a configuration on encrypted connections: certificates of listeners and of clients, the way of a host's
 //! clients to them.
 //!
 //! Owns the shape. Never opens a file.
@@ -9,9 +9,9 @@ use std::time::Duration;
 /// The encryption of a listener's connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tls {
-    /// What the server shows.
+    /// The certificates that the server shows.
     pub certificates: ListenerCertificates,
-    /// What clients show.
+    /// The certificates that clients show.
     pub clients: ClientCertificatePolicy,
 }
 

@@ -87,7 +87,7 @@ impl FetchSchemes {
         self == Self::Both || scheme == Scheme::Https
     }
 
-    /// What is written before the hosts.
+    /// The text that is written before the hosts.
     pub(crate) fn prefix(self) -> &'static str {
         match self {
             Self::Both => "",
@@ -96,7 +96,7 @@ impl FetchSchemes {
     }
 }
 
-/// What is written before hosts that may be fetched over TLS only.
+/// The text that is written before hosts that may be fetched over TLS only.
 pub(crate) const HTTPS: &str = "https://";
 
 /// Whether an address is link-local: 169.254.0.0/16 (RFC 3927) and fe80::/10 (RFC 4291 section 2.5.6), the first also

@@ -20,13 +20,13 @@ pub enum PageSessions {
     Store,
 }
 
-/// What a client sees when a page fails.
+/// The content that a client sees when a page fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PageErrors {
     /// Only the status.
     #[default]
     Hidden,
-    /// What happened and where, with lines of the source: for developing the page.
+    /// The fault and its place, with lines of the source: for developing the page.
     Shown,
 }
 

@@ -54,7 +54,7 @@ pub struct Pages {
     pub upload_size: u64,
     /// Bytes of all files that no page has saved; a form that exceeds it is answered with 503.
     pub uploads_size: u64,
-    /// What a client sees when a page fails. There is no key for it; the command line sets it.
+    /// The details that a client sees when a page fails. There is no key for it; the command line sets it.
     pub errors: PageErrors,
 }
 

@@ -15,7 +15,7 @@ pub struct LimitRule {
     pub name: String,
     /// The key that tells clients apart; each client has the limit for itself.
     pub by: QuotaKey,
-    /// What is limited.
+    /// The measure that is limited.
     pub measure: Measure,
     /// How long a request may wait instead of being refused.
     pub delay: Duration,
@@ -42,7 +42,7 @@ pub enum QuotaKey {
     Pages,
 }
 
-/// What is limited.
+/// The measure that is limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
     /// Requests.

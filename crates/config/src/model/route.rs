@@ -29,7 +29,7 @@ pub struct Route {
     pub host: Option<HostName>,
     /// Its conditions; a request must meet all of them.
     pub conditions: Vec<RouteCondition>,
-    /// What it does.
+    /// Its action.
     pub action: RouteAction,
     /// Fields added to its answers.
     pub headers: Vec<Header>,

@@ -24,7 +24,7 @@ pub struct StoreSettings {
     pub role: Option<StoreDuty>,
 }
 
-/// What a store is to stores of other servers.
+/// The duty of a store to stores of other servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreDuty {
     /// They follow it.

@@ -1,4 +1,4 @@
-//! What a configuration says of other servers that answer requests: `[[upstream]]`, and `proxy` of a route.
+//! The part of a configuration on other servers that answer requests: `[[upstream]]`, and `proxy` of a route.
 //!
 //! Owns the shape. `upstream` and `proxy_route` read it. Never looks up a name.
 
@@ -67,9 +67,9 @@ pub struct UpstreamCache {
     pub memory: u64,
     /// The longest body that is stored, in bytes.
     pub object: u64,
-    /// What is stored on a disk, too; `None`: nothing.
+    /// The disk that stores answers, too; `None`: there is none.
     pub disk: Option<CacheDisk>,
-    /// What distinguishes requests.
+    /// The parts that distinguish requests.
     pub key: CacheKey,
     /// How long an answer is fresh that says nothing of it; `None`: it is not stored.
     pub default_ttl: Option<Duration>,
@@ -87,11 +87,11 @@ pub struct UpstreamCache {
     pub obey_requests: bool,
     /// How long a request waits for the answer to another one.
     pub wait: Duration,
-    /// What answers say of the cache.
+    /// The report of answers on the cache.
     pub report: CacheReport,
 }
 
-/// What a cache stores on a disk.
+/// The part of a cache on a disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheDisk {
     /// Its directory, which nothing else uses.
@@ -115,12 +115,12 @@ pub struct CacheKey {
     pub query: bool,
 }
 
-/// What answers say in `Cache-Status`.
+/// The contents of `Cache-Status` in answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheReport {
     /// Nothing.
     Off,
-    /// What the cache did.
+    /// The action of the cache.
     Short,
     /// The same, and for which key.
     Full,

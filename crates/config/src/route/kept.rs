@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::{FoundRoute, RouteRefusal, RouteTable, RuleId};
 use crate::host_id::HostId;
 
-/// What [`RouteTable::find`] has found. [`RouteTable::recall`] returns it again.
+/// The result of [`RouteTable::find`]. [`RouteTable::recall`] returns it again.
 #[derive(Debug, Clone)]
 pub struct KeptRoute {
     host: HostId,

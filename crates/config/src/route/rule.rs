@@ -112,7 +112,7 @@ impl Paths {
     }
 }
 
-/// What follows the prefix in `path`, without a slash at its beginning. `/a` is a prefix of `/a` and `/a/b`, not of
+/// The rest of `path` after the prefix, without a slash at its beginning. `/a` is a prefix of `/a` and `/a/b`, not of
 /// `/ab`.
 fn rest_of_prefix<'p>(prefix: &str, path: &'p str) -> Option<&'p str> {
     let rest = path.strip_prefix(prefix)?;

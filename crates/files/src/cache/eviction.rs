@@ -1,4 +1,4 @@
-//! What the cache forgets: for lack of room, because of too many negative results, and jobs that
+//! The entries that the cache forgets: for lack of room, because of too many negative results, and jobs that
 //! nobody waits for.
 //!
 //! Owns which slot is evicted next. Never judges how old a result is and never sends a job (`cache`

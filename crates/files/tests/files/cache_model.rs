@@ -13,7 +13,7 @@ use super::cache::key;
 /// Bytes the cache may hold: a few results, so that many are evicted.
 const BYTES_MAX: usize = 5 * limits::SLOT_COST;
 
-/// What the cache must know about a path if it has not evicted it.
+/// The knowledge that the cache must have about a path if it has not evicted it.
 #[derive(Clone, Copy, Default)]
 struct Model {
     /// The earliest time at which the result can have been looked up.

@@ -45,7 +45,7 @@ impl Protocol {
         })
     }
 
-    /// What a member sends first, and the end of the answer.
+    /// The first bytes of a member, and the end of the answer.
     pub(crate) fn entry(self) -> (Vec<u8>, &'static [u8]) {
         match self {
             Self::Lines => (Vec::new(), b""),
@@ -63,7 +63,7 @@ impl Protocol {
         }
     }
 
-    /// What the speaker sends first, and the end of the answer.
+    /// The first bytes of the speaker, and the end of the answer.
     pub(crate) fn speaker_entry(self) -> (Vec<u8>, &'static [u8]) {
         match self {
             Self::Lines | Self::WebSocket => self.entry(),

@@ -27,7 +27,7 @@ const VAIN_LOOKS: u32 = 128;
 /// Events taken by one wait.
 const EVENTS_MAX: usize = 256;
 
-/// What the client does while no answer is there.
+/// The occupation of the client while no answer is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waiting {
     /// Polls its connections in turn.

@@ -101,7 +101,7 @@ pub(super) fn earlier(then: &Lane, width: usize, colours: Colours) -> Line<'stat
     line.patch_style(dim())
 }
 
-/// What the letters mean, with the shares of all schedulers: the largest first, as many as fit.
+/// The meanings of the letters, with the shares of all schedulers: the largest first, as many as fit.
 pub(super) fn legend(figures: &Figures, width: usize, colours: Colours) -> Vec<Line<'static>> {
     let mut shares: Vec<(usize, f64)> = in_order()
         .map(|place| (place, figures.share(ACCOUNTS[place])))

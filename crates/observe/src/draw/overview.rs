@@ -83,7 +83,7 @@ pub(crate) fn lines(
     lines
 }
 
-/// What is timed, with the space around it.
+/// The kind of thing timed, with the space around it.
 fn kind_of(times: &ShownTimes) -> String {
     match &*times.of {
         "class" => "  ".to_owned(),

@@ -127,7 +127,7 @@ fn stage_second(key: char) -> u64 {
     u64::from(u32::from(key))
 }
 
-/// What a stranger names a connection, a path or a channel must not reach the terminal as commands.
+/// A stranger's name for a connection, a path or a channel must not reach the terminal as commands.
 #[test]
 fn texts_of_strangers_are_harmless_everywhere() {
     let evil = "\u{1b}]0;x\u{7}\u{9b}2J\u{202e}";

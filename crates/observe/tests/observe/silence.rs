@@ -11,7 +11,7 @@ fn a_silent_server_is_named_and_keys_work() {
     assert!(!stage.text().contains("no answer"));
     stage.wait(6);
     assert!(stage.text().contains("no answer since 7s"), "{}", stage.text());
-    // What was known is still there, and keys do what they do.
+    // The known figures are still there, and keys do what they do.
     assert!(stage.text().contains("2000 requests/s"));
     stage.keys("?");
     assert!(stage.text().contains("Ctrl-Z") && stage.text().contains("no answer since 7s"));

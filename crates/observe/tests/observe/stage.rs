@@ -69,7 +69,7 @@ impl Stage {
         self.terminal.backend().buffer().clone()
     }
 
-    /// What is seen, without the spaces at the ends of lines.
+    /// The visible text, without the spaces at the ends of lines.
     pub(crate) fn text(&mut self) -> String {
         let cells = self.cells();
         let area = cells.area;

@@ -18,7 +18,7 @@ pub struct Suspended {
     pub kind: &'static str,
     /// `waits` or `ready`.
     pub state: &'static str,
-    /// What it waits for, in a few words.
+    /// The event that it waits for, in a few words.
     pub waits_for: String,
     /// The names it has registered.
     pub name: String,

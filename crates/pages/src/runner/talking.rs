@@ -87,7 +87,7 @@ impl Runner {
         let done = Some(Delivery::Done);
         match (act, key) {
             (ClientAct::Accept, RunKey::Request(process)) => {
-                // What the request had begun ends with it, because its connection now asks for other things.
+                // Work that the request had begun ends with it, because its connection now asks for other things.
                 self.fetches.unwant(key);
                 self.listening.end(key);
                 let key = RunKey::Socket(process);
@@ -190,7 +190,7 @@ impl Runner {
         }
     }
 
-    /// What a conversation waits for has arrived.
+    /// The delivery that a conversation waits for has arrived.
     fn hand_to_talk(&mut self, process: ProcessId, delivery: Delivery) {
         let Some(underway) = self.underway.get_mut(&RunKey::Socket(process)) else { return };
         if let Some(mailbox) = underway.life.mailbox {

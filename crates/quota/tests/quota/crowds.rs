@@ -143,7 +143,7 @@ fn marks_wear_off_where_all_have_one() {
         *table.number(key, now) = 60;
         assert_eq!(table.known(5), Some(&mut 50), "before {key}");
     }
-    // What is given back is forgotten first, marked or not.
+    // Uses that are given back are forgotten first, marked or not.
     *table.number(9, 55) = 60;
     assert_eq!(table.known(5), None);
 }

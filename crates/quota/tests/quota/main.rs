@@ -98,7 +98,7 @@ proptest! {
                     }
                 }
             }
-            // What a turn of two milliseconds gives back is less than one.
+            // A turn of two milliseconds gives back less than one.
             let most = (now_ns - begun_ns) * 10 / SECOND_NS + burst * schedulers as u64 + 1;
             prop_assert!(allowed <= most, "{} of {}", allowed, most);
         }

@@ -92,13 +92,13 @@ impl Session {
         }
     }
 
-    /// What the process does while its output is full. Many client libraries write a whole pipeline before they read
-    /// the first reply, so its commands are collected. They take less memory than their replies.
+    /// The next step of the process while its output is full. Many client libraries write a whole pipeline before they
+    /// read the first reply, so its commands are collected. They take less memory than their replies.
     pub(super) fn after_full(&self) -> Next {
         if self.must_authenticate() { Next::Park } else { Next::Collect }
     }
 
-    /// What the process does while commands of a transaction wait.
+    /// The next step of the process while commands of a transaction wait.
     pub(super) fn until_resumed<M>(&self, context: &Context<'_, M>) -> Next {
         let is_full = context.output_is_full() || self.pending.has_to_drain();
         if is_full { self.after_full() } else { Next::Park }

@@ -26,7 +26,7 @@ pub(super) struct Waiting {
     pub(super) before: Option<usize>,
     /// How many names of the command were answered.
     pub(super) answered: usize,
-    /// What became of the first names of the command: the indices of their subscriptions, or why there is none.
+    /// The results of the first names of the command: the indices of their subscriptions, or why there is none.
     pub(super) results: Vec<Result<usize, String>>,
     /// The receivers of a message of this client that reaches the client itself, before the reply.
     pub(super) published: Option<u32>,

@@ -150,7 +150,7 @@ impl RespClients {
     }
 }
 
-/// What a session works with during one run: the store and the channels of its scheduler, what it shares with other
+/// The resources of a session during one run: the store and the channels of its scheduler, what it shares with other
 /// sessions, and the server.
 pub struct Environment<'e> {
     store: Option<RefMut<'e, StoreClient>>,

@@ -47,7 +47,7 @@ pub(super) enum Unit {
 }
 
 impl Shape {
-    /// What a reply in this form has of the value of a key, if the key exists.
+    /// The part of the value of a key that a reply in this form has, if the key exists.
     #[inline]
     pub(super) fn of_value<'v>(&self, value: Option<ValueBytes<'v>>) -> Option<ValueBytes<'v>> {
         let Self::Range(first, last) = self else { return value };

@@ -62,7 +62,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         (&mut self.service, context)
     }
 
-    /// What a call for a process begins with.
+    /// The state that a call for a process begins with.
     #[inline]
     pub(super) fn running(
         id: ProcessId,

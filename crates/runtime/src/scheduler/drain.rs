@@ -95,7 +95,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         if let Some(drain) = &mut self.executor.drain {
             drain.step = DrainStep::Idle;
         }
-        // What the processes do now is not the end of the turn for the service.
+        // The work of the processes now is not the end of the turn for the service.
         self.recalled = true;
         let ids: Vec<_> = self.table.ids().collect();
         for id in ids {

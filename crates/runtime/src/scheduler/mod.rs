@@ -66,7 +66,7 @@ pub struct Scheduler<P: Pollset, S: Service> {
     commands: Vec<SchedulerCommand>,
     /// Connections to begin.
     connects: VecDeque<Connect>,
-    /// What the service did at the end of the turn may need another call of it before the scheduler sleeps.
+    /// The work of the service at the end of the turn may need another call of it before the scheduler sleeps.
     recalled: bool,
     /// The service has ended the turn: what it learns from now on waits for the next one.
     is_settled: bool,

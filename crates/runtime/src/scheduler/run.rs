@@ -363,7 +363,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
                 }
                 Err(CloseReason::Finished)
             }
-            // What is still handed to a stream cannot harm its last output.
+            // Bytes that are still handed to a stream cannot harm its last output.
             Mode::Lingering if process.socket.is_none() => Err(CloseReason::Finished),
             Mode::Lingering => {
                 self.begin_to_discard(id, process);

@@ -137,8 +137,8 @@ impl<M> Context<'_, M> {
         Streams::of(*id, extra, extras, output)
     }
 
-    /// What the transport of this connection agreed on with the peer. `None` if there is no transport, or its handshake
-    /// is not over.
+    /// The agreement of the transport of this connection with the peer. `None` if there is no transport, or its
+    /// handshake is not over.
     #[must_use]
     pub fn agreed(&mut self) -> Option<Rc<Agreed>> {
         self.extras.layer(self.extra)?.agreed().cloned()

@@ -33,7 +33,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// What says that a trace has begun.
+    /// The batch that says that a trace has begun.
     #[must_use]
     pub fn first(order: &TraceCommand) -> Self {
         let TraceCommand { number, to, .. } = *order;

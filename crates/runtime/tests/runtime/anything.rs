@@ -20,7 +20,7 @@ use runtime::{Peer, RemoteAddress};
 use sys::socket::ListenAddress;
 use world::{ClientId, Faults, Random, Sim, Stall, World};
 
-/// What a process says when it panics.
+/// The message of a process that panics.
 const PANIC: &str = "it panics at random";
 
 /// Most runs of one process in a turn: for input, the rest of its input, and messages.

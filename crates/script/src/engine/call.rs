@@ -11,7 +11,7 @@ use crate::engine::tag::FIRST_CALL;
 /// A call that a host offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostCall {
-    /// What pages call: `sleep`, or `messages.receive` for a method. For the library that is `host.messages_receive`.
+    /// Its name in pages: `sleep`, or `messages.receive` for a method. For the library that is `host.messages_receive`.
     pub name: &'static str,
     /// How the page gets the answer.
     pub answer: AnswerForm,

@@ -9,7 +9,7 @@ use crate::engine::run::Run;
 use crate::engine::state::EngineState;
 use crate::engine::tag::LOADED;
 
-/// What the loop of run.lua takes after a value to show.
+/// The number that the loop of run.lua takes after a value to show.
 const SHOW: f64 = 4.0;
 
 impl EngineState {

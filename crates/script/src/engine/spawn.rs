@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::engine::run::{MemoryAccount, MemoryBudget, Run};
 use crate::engine::state::EngineState;
 
-/// What the loop of run.lua takes after a job that is a process: spawned by a page, or a module.
+/// Numbers that the loop of run.lua takes after a job that is a process: spawned by a page, or a module.
 const SPAWNED: f64 = 2.0;
 const OF_MODULE: f64 = 5.0;
 

@@ -23,7 +23,7 @@ fn set(stage: &mut Stage, code: &str) -> (String, String, String) {
     cookie
 }
 
-/// What a page reads if the client sends this value.
+/// The value that a page reads if the client sends this one.
 fn read(stage: &mut Stage, value: &str) -> String {
     stage.desk.cookies = vec![("rider".to_owned(), value.to_owned())];
     stage.body(READ)

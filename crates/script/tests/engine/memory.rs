@@ -278,7 +278,7 @@ fn garbage_behind_runs_is_collected_in_steps() {
     }
 }
 
-/// What runs held that are over does not stay until somebody is refused for want of it.
+/// Memory of runs that are over does not stay until somebody is refused for want of it.
 #[test]
 fn garbage_of_large_runs_is_collected() {
     let mut stage = Stage::with(EngineSettings {

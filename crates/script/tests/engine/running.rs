@@ -91,7 +91,7 @@ fn an_error_may_begin_with_what_looks_like_a_place_and_is_none() {
         assert_eq!((error.line, error.message.as_str()), (2, told));
         assert_eq!(error.page, "test.page.html");
     }
-    // What a coroutine that has ended says of another page is one.
+    // The statement of a coroutine that has ended about another page is one.
     let told = "local f = load('x = nil + 1', '=made') local _, why = pcall(f) error(why, 0)";
     assert_eq!(stage.failure(told).line, 1);
     let error = stage.failure("error('other.lua:7: no', 0)");
@@ -246,7 +246,7 @@ fn an_exit_ends_the_page_wherever_it_is() {
     }
     // Others are unaffected.
     assert_eq!(stage.body("_b:put('whole')"), "whole");
-    // What was sent is not sent again.
+    // Output that was sent is not sent again.
     let page = stage.load("_b:put('sent') response:flush() _b:put('rest') exit() _b:put('never')");
     let Step::Waits(run, Wait::Flush) = stage.start(&page) else { panic!("it flushes") };
     assert_eq!(stage.output.body, b"sent");

@@ -26,7 +26,7 @@ impl Step {
     }
 }
 
-/// What a page waits for.
+/// The event that a page waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
     Sleep(Duration),

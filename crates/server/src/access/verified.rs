@@ -80,7 +80,7 @@ impl Passwords {
         })
     }
 
-    /// What is known of the name and the password in a request of this process and client.
+    /// The standing of the name and the password in a request of this process and client.
     pub(crate) fn look_up(
         &self,
         users: &Arc<UserFile>,

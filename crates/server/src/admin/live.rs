@@ -15,7 +15,7 @@ use super::round::Round;
 use crate::live::{Choice, ViewRequest};
 use crate::message::SchedulerReport;
 
-/// What the server shows of itself.
+/// The server's view of itself.
 pub(super) fn snapshot(
     facts: &StartFacts,
     phase: Phase,

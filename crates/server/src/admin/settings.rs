@@ -70,7 +70,7 @@ impl Settings {
     /// Changes one.
     ///
     /// # Errors
-    /// What is wrong with the name or the value, and what may stand in its place. Then nothing has changed.
+    /// The fault of the name or the value, and what may stand in its place. Then nothing has changed.
     pub(super) fn change(&mut self, name: &str, text: &str) -> Result<Change, String> {
         if name == MAINTENANCE {
             return match text {

@@ -29,7 +29,7 @@ pub(super) struct Tracing {
 #[derive(Debug)]
 struct Trace {
     number: u64,
-    /// What it is about, for the next who asks.
+    /// Its subject, for the next who asks.
     about: String,
     reader: ProcessId,
     began_ns: u64,

@@ -1,4 +1,4 @@
-//! What a scheduler answers to those who look at it: its report, and the list that they want.
+//! The answers of a scheduler to those who look at it: its report, and the list that they want.
 //!
 //! Owns the walk over its processes that is under way, if one is. `live` knows what a row says.
 
@@ -73,7 +73,7 @@ impl Connections {
         self.send_report(from, &inquiry, shown, context);
     }
 
-    /// What a suspended page is, and its end if that is wanted.
+    /// The facts of a suspended page, and its end if that is wanted.
     fn look_at_run(
         &mut self,
         inquiry: &Inquiry,

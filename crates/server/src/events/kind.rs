@@ -35,7 +35,7 @@ impl Weight {
     }
 }
 
-/// Who writes the line in the log.
+/// The writer of the line in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Line {
     /// The one that keeps the events.
@@ -51,10 +51,10 @@ pub(crate) struct About {
     pub(crate) name: &'static str,
     pub(crate) weight: Weight,
     pub(crate) line: Line,
-    /// What happened, for the documentation.
+    /// The occurrence, for the documentation.
     #[cfg(test)]
     pub(crate) means: &'static str,
-    /// What to do.
+    /// The remedy.
     pub(crate) mend: &'static str,
 }
 

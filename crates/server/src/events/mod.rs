@@ -1,4 +1,4 @@
-//! What an operator should know of a running server: the kinds of events, what is found, and the numbers that show it.
+//! The facts of a running server for an operator: the kinds of events, what is found, and the numbers that show it.
 //!
 //! Owns the kinds ([`Kind`]) with what they mean, and the shapes in which schedulers and helpers tell the control
 //! scheduler. `admin/events` judges, numbers and keeps events. Nothing here runs unless it is asked, once a second.
@@ -13,13 +13,13 @@ pub use vitals::{SchedulerBounds, Vitals};
 /// Something that was found, before it is an event: it may be one of many of its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// The scheduler, if it was one.
     pub scheduler: Option<usize>,
     /// The thing that it is about: of one kind and thing there is one event in a while.
     pub thing: String,
-    /// What happened, and what to do: one line.
+    /// The occurrence, and the remedy: one line.
     pub text: String,
     /// More about its cause.
     pub cause: Vec<String>,

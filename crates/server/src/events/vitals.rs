@@ -1,4 +1,4 @@
-//! What a scheduler tells the control scheduler once a second: the numbers by which trouble is found.
+//! The facts that a scheduler tells the control scheduler once a second: the numbers by which trouble is found.
 //!
 //! Owns that shape. Cheaper than a whole report: nothing in it grows with the number of connections or pages.
 
@@ -14,7 +14,7 @@ use runtime::stats::Stats;
 use crate::link_report::LinkReport;
 use crate::upstream_report::UpstreamReport;
 
-/// What a scheduler has counted, and what was remarkable since it was last asked.
+/// The counts of a scheduler, and the remarkable things since it was last asked.
 #[derive(Clone, Debug, Default)]
 pub struct Vitals {
     /// The monotonic time.
@@ -23,7 +23,7 @@ pub struct Vitals {
     pub cpu_ns: u64,
     /// The runtime's numbers.
     pub runtime: Stats,
-    /// What was remarkable about its turns.
+    /// The remarkable things about its turns.
     pub remarkable: Remarkable,
     /// The kind of process that ran in its longest turn.
     pub longest_kind: &'static str,

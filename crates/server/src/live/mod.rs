@@ -1,4 +1,4 @@
-//! What a scheduler shows of itself to those who look: the times of requests, and one list of what it has.
+//! The view of a scheduler for those who look: the times of requests, and one list of what it has.
 //!
 //! Owns what can be asked for ([`ViewRequest`]), and the shape of the part of the answer that only the scheduler knows.
 //! `conn/look` and `site/shown` fill it, `admin/live` puts the parts of all schedulers together.

@@ -34,7 +34,7 @@ impl<'a> Id<'a> {
     }
 }
 
-/// What is told of a thing that has only a row.
+/// The facts of a thing that has only a row.
 pub(crate) fn info_of_row(kind: &str, row: &TableRow) -> Info {
     let fact = |(key, value): (&String, &CellValue)| {
         let text = match value {

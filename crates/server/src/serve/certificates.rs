@@ -26,11 +26,11 @@ pub(super) struct Certificates {
     /// The files have changed, and may go on changing: they are read when they have been the same twice.
     has_changed: bool,
     looked_ns: u64,
-    /// What was told of the end of a certificate, by its fingerprint.
+    /// The nearness that was told of the end of a certificate, by its fingerprint.
     told: HashMap<[u8; 32], Nearness>,
 }
 
-/// What tells that a file was replaced or written, also with an old time or the same length.
+/// The facts that tell that a file was replaced or written, also with an old time or the same length.
 type Stamp = Option<Facts>;
 
 /// Facts of a file.

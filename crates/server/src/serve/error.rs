@@ -106,7 +106,7 @@ pub enum ServeError {
     AsUser {
         /// The user.
         user: String,
-        /// What failed.
+        /// The failure.
         error: Box<ServeError>,
     },
     /// A scheduler's pollset failed while it ran.

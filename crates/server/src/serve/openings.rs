@@ -1,5 +1,5 @@
-//! What a server opens before it becomes its user: the log, the store and the upload directory; and the exceptions from
-//! the sandbox.
+//! The things that a server opens before it becomes its user: the log, the store and the upload directory; and the
+//! exceptions from the sandbox.
 //!
 //! Owns the rule that files made here belong to that user.
 

@@ -24,7 +24,7 @@ use crate::site_data::SiteData;
 
 /// The orders of a server.
 pub(super) struct Orders {
-    /// What keeps their state, if it is the store.
+    /// The keeper of their state, if it is the store.
     state: Option<StoredState>,
     running: Option<Running>,
     told: Arc<[CertificateStatus]>,

@@ -1,4 +1,4 @@
-//! What has to be right before a server starts: one list for `serve` and `check`.
+//! The requirements that are met before a server starts: one list for `serve` and `check`.
 //!
 //! Owns the list, and that everything which is opened again after the start is tried with the rights of the configured
 //! user. Creates nothing but the directories that are named after the user (`load::own`), and disturbs no server that
@@ -26,7 +26,7 @@ use crate::load::ConfigSource;
 use crate::log_writer::LogTarget;
 use crate::site_data::SiteData;
 
-/// What a server starts with.
+/// The things that a server starts with.
 pub(super) struct Met {
     pub(super) data: SiteData,
     /// Whom it becomes.

@@ -264,7 +264,7 @@ fn drain(
     }
     if let Some((endpoint, helper)) = helpers.cache_disk {
         post.send(endpoint, ToCacheDisk::Stop);
-        // What is not stored by then is not stored.
+        // Anything not stored by then is not stored.
         if helper.wait(limits::THREAD_END_WAIT) {
             let panicked = |_| ServeError::Thread(io::Error::other("the disks of caches panicked"));
             helper.join().map_err(panicked)?;

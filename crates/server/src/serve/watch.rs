@@ -32,7 +32,7 @@ struct Scheduler {
     traced: Option<NonZeroU64>,
 }
 
-/// What the log says about a turn.
+/// The log's entry about a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Told {
     /// When the turn began.

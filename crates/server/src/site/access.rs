@@ -295,7 +295,7 @@ fn has_certificate(request: &Request<'_>, names: &AcceptedNames) -> bool {
     })
 }
 
-/// What a request shows with `Authorization: Basic`, decoded (RFC 7617, 2). A field that comes twice shows nothing.
+/// The credentials in `Authorization: Basic` of a request, decoded (RFC 7617, 2). One that comes twice shows nothing.
 fn basic_of(request: &Request<'_>) -> Option<Vec<u8>> {
     use base64::Engine as _;
     let mut fields = request.head.fields.all("authorization");

@@ -44,13 +44,13 @@ impl PageEngine {
         self.number
     }
 
-    /// What runs pages; `None`: no page was ever there.
+    /// The runner of pages; `None`: no page was ever there.
     #[inline]
     pub(super) fn runner(&self) -> Option<&Runner> {
         self.runner.as_deref()
     }
 
-    /// What runs pages; `None`: no page was ever there.
+    /// The runner of pages; `None`: no page was ever there.
     #[inline]
     pub(super) fn runner_mut(&mut self) -> Option<&mut Runner> {
         self.runner.as_deref_mut()

@@ -1,4 +1,4 @@
-//! What a request would get, explained without a server: the matching rules, and their result.
+//! The answer that a request would get, explained without a server: the matching rules, and their result.
 //!
 //! Owns the result of `velodrome check --explain`, as `answer` owns the real one. Waits for the
 //! disk; runs no page.
@@ -101,7 +101,7 @@ impl SiteData {
         Some("404: nothing of `try` is there".to_owned())
     }
 
-    /// What a rule that serves files finds for a path: a page, a file, or the reason why there is neither.
+    /// The result of a rule that serves files for a path: a page, a file, or the reason why there is neither.
     fn below_root(
         &self,
         rules: &config::FileSettings,

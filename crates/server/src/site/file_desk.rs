@@ -132,7 +132,7 @@ impl FileDesk {
         self.waiting.take(key)
     }
 
-    /// What is known of a path has become wrong.
+    /// The knowledge of a path has become wrong.
     pub(super) fn expire(&mut self, key: EntryKey<'_>) {
         self.cache.expire(key);
     }

@@ -1,4 +1,4 @@
-//! What a module has said of a request that goes on to a server.
+//! The directions of a module for a request that goes on to a server.
 //!
 //! Owns the shape: a route as the configuration could have it. Never passes a request on.
 
@@ -7,7 +7,7 @@ use config::{Header, HeaderEdits, ProxiedPath, ProxyRoute, TextPosition};
 use http::{FieldList, Request};
 use script::engine::PageOutput;
 
-/// What a module has said of a request that goes on to a server.
+/// The directions of a module for a request that goes on to a server.
 #[derive(Debug)]
 pub(in crate::site) struct HandedOn {
     /// As a route has it.
@@ -19,7 +19,7 @@ pub(in crate::site) struct HandedOn {
 }
 
 impl HandedOn {
-    /// What a module has said; `None` if it is not text. Of its fields, those that a page may set go out.
+    /// The directions of a module; `None` if they are not text. Of its fields, those that a page may set go out.
     pub(super) fn of(
         output: &PageOutput,
         found: &FoundRoute<'_>,

@@ -1,4 +1,4 @@
-//! What is decided about a request when its head has come, so that the body of one that is refused is not read.
+//! The decisions about a request when its head has come, so that the body of one that is refused is not read.
 //!
 //! Owns the order: a redirect to https, the limits of clients, access, the limits of users, maintenance. It is that of
 //! `answer`, which does what this leaves open. Before a body is collected, the server of `forward_auth` is asked, too
@@ -21,7 +21,7 @@ use super::route::{AnswerPlace, Kept};
 use super::stage::Stage;
 use crate::message::Message;
 
-/// What is known of a request by its head.
+/// The judgement of a request by its head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeadJudgement {
     /// It is answered without its body.

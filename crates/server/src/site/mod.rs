@@ -79,9 +79,9 @@ pub struct Site {
     data: Rc<Arc<SiteData>>,
     helpers: Helpers,
     files: FileDesk,
-    /// What decides whether a request is answered at all.
+    /// The checks that decide whether a request is answered at all.
     entry: EntryChecks,
-    /// What is kept for single requests.
+    /// The things that are kept for single requests.
     underway: Underway,
     /// The requests to other servers.
     outgoing: Outgoing,

@@ -15,7 +15,7 @@ use super::stage::Stage;
 use crate::limits::ROUTES_TIMED;
 use crate::site_data::SiteData;
 
-/// What is kept of a request that waits, or whose answer is sent in parts.
+/// The things kept of a request that waits, or whose answer is sent in parts.
 #[derive(Debug)]
 pub(super) struct Kept {
     /// The decoded path of the request.
@@ -33,7 +33,7 @@ pub(super) struct AnswerPlace {
     page: Option<(SetIndex, usize)>,
     /// Whether a server of an upstream answers.
     proxied: Proxied,
-    /// What a module has said of it, if a module has it go there.
+    /// The directions of a module for it, if a module has it go there.
     handed_on: Option<Rc<HandedOn>>,
     /// How it went there, for the access log.
     passed_on: Option<Box<ProxiedNotes>>,
@@ -214,7 +214,7 @@ impl AnswerPlace {
         self.handed_on = Some(handed_on);
     }
 
-    /// What a module has said of it, if a module has it go on to a server.
+    /// The directions of a module for it, if a module has it go on to a server.
     pub(super) fn handed_on(&self) -> Option<Rc<HandedOn>> {
         self.handed_on.clone()
     }

@@ -286,7 +286,7 @@ impl Site {
         self.refuse(status, fields, found, exchange, context)
     }
 
-    /// What the author of a page is shown, if the configuration says that clients are its authors.
+    /// The text for the author of a page, if the configuration says that clients are its authors.
     pub(super) fn shown(
         &self,
         report: &FaultReport<'_>,
@@ -315,7 +315,7 @@ impl Site {
     }
 }
 
-/// What a module has set for an answer that the server gives in its place: the status, and fields.
+/// The status and the fields that a module has set for an answer that the server gives in its place.
 fn said_by_module(output: &PageOutput) -> (Status, FieldList) {
     let status = output.status.and_then(Status::from_code).unwrap_or(Status::NOT_FOUND);
     let mut fields = FieldList::new();
@@ -451,7 +451,7 @@ mod tests {
             client
         }
 
-        /// What a client has received after this time.
+        /// The bytes that a client has received after this time.
         fn answer(&mut self, client: ClientId, after_ns: u64) -> String {
             self.world.advance(after_ns);
             for _ in 0..10 {

@@ -1,4 +1,4 @@
-//! What the site of a scheduler shows to those who look: the times of requests, channels, and pages that are suspended.
+//! The view of a scheduler's site for those who look: the times of requests, channels, and pages that are suspended.
 //!
 //! Owns their rows. Runs only when somebody asks.
 
@@ -54,7 +54,7 @@ impl Site {
         LiveAnswer { rows, left_out: left_out + beyond as u64, ..LiveAnswer::default() }
     }
 
-    /// What is told of a suspended page or a process of a page.
+    /// The facts of a suspended page or a process of a page.
     pub(crate) fn page_info(&self, here: Endpoint, name: &str) -> Option<Info> {
         let runner = self.pages.runner()?;
         let run = runner.suspended_of(name)?;

@@ -1,4 +1,4 @@
-//! What a scheduler keeps for single requests between the steps of their answers.
+//! The things that a scheduler keeps for single requests between the steps of their answers.
 //!
 //! Owns that all of it is forgotten with the request. Never answers: the files that begin something here do.
 

@@ -42,11 +42,11 @@ impl Memory {
 }
 
 thread_local! {
-    /// What the worlds of this thread used while schedulers called them.
+    /// The memory that the worlds of this thread used while schedulers called them.
     static ASIDE: Cell<Memory> = const { Cell::new(Memory { allocations: 0, live_bytes: 0 }) };
 }
 
-/// What `work` used, without the world's part.
+/// The memory that `work` used, without the world's part.
 pub(crate) fn measure<T>(work: impl FnOnce() -> T) -> (T, Memory) {
     let (aside, before) = (ASIDE.get(), Memory::now());
     let done = work();

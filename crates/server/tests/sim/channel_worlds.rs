@@ -32,7 +32,7 @@ fn addresses() -> [ListenAddress; 2] {
     [address(), ListenAddress::Tcp(([10, 0, 0, 1], 6379).into())]
 }
 
-/// What may be dropped for a slow subscriber.
+/// The messages that may be dropped for a slow subscriber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Drops {
     Nothing,

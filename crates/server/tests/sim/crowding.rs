@@ -122,7 +122,7 @@ fn without_memory_who_has_sent_most_of_a_body_is_answered_503_and_all_others_are
             "{target}: {ended}, {refused}"
         );
         let most = stage.sum(|scheduler| scheduler.stats().buffered_bytes_max);
-        // What arrives in one turn goes beyond it.
+        // Input that arrives in one turn goes beyond it.
         assert!((900_000..1_300_000).contains(&most), "{target}: {most} bytes were held");
         drop(clients);
         stage.run_until(&mut [], |stage, _| stage.processes() == 0);

@@ -76,7 +76,7 @@ fn drain<S: Service>(
         let Some(Ending::Lost(state)) = client.ending() else { continue };
         assert_ne!(state, ClientState::Cut);
         assert!(!client.partial, "cut in the middle of an answer: {client:?}");
-        // What was in flight when the drain began, or came later, may find no listener: it was not begun.
+        // A request that was in flight when the drain began, or came later, may find no listener: it was not begun.
         let said = client.last.as_ref().is_some_and(|last| last.closes());
         let late = client.sent_ns + WAY_NS > drained_ns;
         assert!(said || late, "a request was dropped at {drained_ns}: {client:?}");

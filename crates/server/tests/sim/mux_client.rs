@@ -19,7 +19,7 @@ use crate::response::Response;
 use crate::small::Exchange;
 use crate::world::address;
 
-/// What a client does with one of its streams.
+/// The way in which a client treats one of its streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
     /// Sends and reads all of it.

@@ -19,7 +19,7 @@ const CLOSE: u8 = 8;
 const PING: u8 = 9;
 const PONG: u8 = 10;
 
-/// What the client does next on its stream.
+/// The next step of the client on its stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
     /// Sends a message, in so many fragments.

@@ -13,7 +13,7 @@ use crate::mux_worlds::{Drawn, Weather, draw, play};
 use crate::small::pattern;
 use crate::{seeds, whole_site};
 
-/// What a stream was opened for.
+/// The purpose of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Use {
     /// A module repeats these messages.
@@ -64,7 +64,7 @@ fn member(by: u64, random: &mut Random) -> (Member, MuxSocket) {
         2 if is_talk => Leave::AsksToClose,
         _ => Leave::Closes(1000 + u16::try_from(random.below(2)).unwrap()),
     };
-    // Who ends at once leaves what was said without an answer.
+    // A client that ends at once leaves what was said without an answer.
     if random.below(4) > 0 || leave == Leave::AsksToClose {
         acts.push(Act::Await(heard));
     }
@@ -82,7 +82,7 @@ fn member(by: u64, random: &mut Random) -> (Member, MuxSocket) {
     (Member { used, leave }, socket)
 }
 
-/// What is said to a module comes back, whole and in order, as far as it comes.
+/// The messages to a module come back, whole and in order, as far as they come.
 fn check_talk(socket: &MuxSocket, messages: &[(u8, Vec<u8>)]) {
     let Some(((opcode, first), echoes)) = socket.heard.split_first() else { return };
     assert_eq!((*opcode, &first[..]), (TEXT, &b"open"[..]));

@@ -70,7 +70,7 @@ fn say(text: &str) -> Act {
     Act::Say(TEXT, text.as_bytes().to_vec(), 1)
 }
 
-/// What a listener of a channel has heard once it has heard anything.
+/// A listener of a channel, which leaves once it has heard anything.
 fn listener(channel: &str) -> MuxSocket {
     MuxSocket::new(&format!("/channels/{channel}"), [Act::Await(1), Act::Close(1000)])
 }

@@ -1,5 +1,5 @@
-//! What arrives in parts at the real site: messages of WebSockets and forms with fields. It counts as memory, and a
-//! client that has sent most is ended first.
+//! Input that arrives in parts at the real site: messages of WebSockets and forms with fields. It counts as memory, and
+//! a client that has sent most is ended first.
 
 use std::sync::Arc;
 

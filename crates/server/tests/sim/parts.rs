@@ -217,7 +217,7 @@ fn unread_parts_pause_producer_and_slow_reader_is_closed() {
     let took_ns = pair.stage.now_ns() - began_ns;
     assert!((30 * SECOND_NS..32 * SECOND_NS).contains(&took_ns), "{took_ns}");
     assert_eq!((parts(&mut pair.stage).gone, parts(&mut pair.stage).sent.len()), (1, 0));
-    // What fits between the two and into their buffers, in parts.
+    // As many parts as fit between the two and into their buffers.
     assert!(parts(&mut pair.stage).asked < 10_000, "{}", parts(&mut pair.stage).asked);
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn address() -> ListenAddress {
     ListenAddress::Tcp(SocketAddr::from(([10, 0, 0, 1], 80)))
 }
 
-/// What a helper does with a message; `None` loses it.
+/// The work of a helper on a message; `None` loses it.
 pub(crate) type Errand<M> = Box<dyn FnMut(M) -> Option<M>>;
 
 /// A helper thread's work, done by the test.

@@ -1,4 +1,4 @@
-//! What a node is given to begin, and what it says.
+//! The options with which a node begins, and its reports.
 //!
 //! Plain data only.
 
@@ -16,7 +16,7 @@ pub enum StoreRole {
     Replica,
 }
 
-/// What a node needs to begin.
+/// The options that a node needs to begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplicatorOptions {
     /// The role of a store without a history. Later, the store itself knows.
@@ -29,7 +29,7 @@ pub struct ReplicatorOptions {
     pub wait_ms: u64,
 }
 
-/// What happened to a node that a person should know.
+/// An event of a node that a person should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplicationEvent {
     /// A later term has begun: this store leads no more.
@@ -61,7 +61,7 @@ pub enum PromoteRefused {
     Store(StoreFailure),
 }
 
-/// What a node says of itself.
+/// The report of a node on itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplicationStatus {
     /// The role now.

@@ -1,4 +1,4 @@
-//! What a replica does: it applies the records of its leader in order, and asks for those that it has missed.
+//! The work of a replica: it applies the records of its leader in order, and asks for those that it has missed.
 //!
 //! Owns what it knows of its leader. Never writes anything that no leader has sent.
 
@@ -89,7 +89,7 @@ impl Following {
         self.apply(writer, events)
     }
 
-    /// What was sent while the transport was away is missing.
+    /// The messages that were sent while the transport was away are missing.
     pub(super) fn ask_soon(&mut self) {
         (self.lacks, self.ask) = (true, None);
     }
@@ -202,7 +202,7 @@ impl Following {
     ) -> Result<(), StoreFailure> {
         self.drop_pending();
         let number = self.position.map_or(0, |position| position.number);
-        // What is set aside already is not set aside again for another attempt.
+        // Records that are set aside already are not set aside again for another attempt.
         if self.taking.is_none()
             && number > shared
             && let Some(aside) = writer.set_aside(shared)?

@@ -16,7 +16,7 @@ use crate::replication::{
 };
 use crate::writer::Writer;
 
-/// What has become of a message of orders.
+/// The state of a message of orders.
 #[derive(Debug)]
 enum State {
     /// It waits for its turn, or for a leader.

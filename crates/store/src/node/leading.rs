@@ -1,4 +1,4 @@
-//! What a leader does: it executes orders, its own clients' and those of replicas, and sends the records.
+//! The work of a leader: it executes orders, its own clients' and those of replicas, and sends the records.
 //!
 //! Owns which orders of replicas were executed. Never asks anything of another node.
 
@@ -16,7 +16,7 @@ use crate::replication::{
 };
 use crate::writer::Writer;
 
-/// Who waits for orders.
+/// The party that waits for orders.
 #[derive(Clone, Copy, Debug)]
 enum OrdersOf {
     /// The program of this node, which has given them this number.

@@ -1,10 +1,10 @@
-//! What a node sends, and what it hears.
+//! The orders that a node sends, and the news that it hears.
 //!
 //! Owns the numbers of its messages. Never decides what is sent.
 
 use crate::replication::{ReplicationPeer, Talk, TalkHead, cut};
 
-/// What a transport does for a node.
+/// An order from a node to its transport.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplicationOrder {
     /// Carry bytes to every other node.
@@ -13,7 +13,7 @@ pub enum ReplicationOrder {
     One(ReplicationPeer, Vec<u8>),
 }
 
-/// What a node hears from its transport.
+/// News that a node hears from its transport.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplicationNews {
     /// Bytes of another node.

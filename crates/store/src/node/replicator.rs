@@ -243,7 +243,7 @@ impl Replicator {
         std::mem::take(&mut self.events)
     }
 
-    /// What the node says of itself.
+    /// The report of the node on itself.
     ///
     /// # Errors
     /// If the store cannot be read.

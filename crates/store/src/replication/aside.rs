@@ -13,7 +13,7 @@ use super::place::StorePosition;
 use crate::failure::StoreFailure;
 use crate::limits::ASIDE_PIECE;
 
-/// What is set aside.
+/// The data that is set aside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetAside {
     /// The file with records, or with a copy of the store.

@@ -29,7 +29,7 @@ impl LeaderClock {
     }
 }
 
-/// What the messages of one leader say of its clock.
+/// The clock of one leader, by its messages.
 #[derive(Debug, Default)]
 pub(crate) struct ClockWatch {
     /// Whether none has been heard yet.

@@ -37,7 +37,7 @@ pub(crate) struct History {
     kept: KeptRecords,
     /// Records that were committed and not taken.
     fresh: Vec<Arc<[u8]>>,
-    /// What the current transaction makes of the place, if it is committed.
+    /// The place after the current transaction, if it is committed.
     next: Option<(Place, Vec<Arc<[u8]>>)>,
 }
 

@@ -72,7 +72,7 @@ impl KeptRecords {
             None => opened.clear()?,
             Some(last) => {
                 (opened.current, opened.end) = (last.file, last.at + last.length as u64);
-                // What follows was not committed.
+                // The rest was not committed.
                 opened.files[opened.current].set_len(opened.end)?;
             }
         }

@@ -1,5 +1,5 @@
-//! What a store with a role knows of the history of its records: kept in its file, and changed in the transaction of
-//! what it describes.
+//! The knowledge of a store with a role about the history of its records: kept in its file, and changed in the
+//! transaction of what it describes.
 //!
 //! Owns the keys in the tree of facts and their bytes. Never decides who leads.
 
@@ -34,7 +34,7 @@ impl Place {
     }
 }
 
-/// What a store knows of leaders.
+/// The knowledge of a store about leaders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     /// The last term that it has heard of.

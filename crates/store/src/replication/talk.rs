@@ -1,4 +1,4 @@
-//! What the nodes of a store tell each other, as bytes.
+//! The messages between the nodes of a store, as bytes.
 //!
 //! Owns the encoding. Every message names its history, its sender and the last term that the sender has heard of, so
 //! that whoever hears any message of a later term knows that its own has ended. A sum at the end tells damage.
@@ -52,7 +52,7 @@ pub struct SnapshotCursor {
     pub key: Vec<u8>,
 }
 
-/// What is true of the state of a store after a commit, beside its records.
+/// The facts about the state of a store after a commit, beside its records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SnapshotEnd {
     /// The commit.

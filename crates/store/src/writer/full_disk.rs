@@ -1,4 +1,4 @@
-//! What the writer does when a transaction has found the disk full.
+//! The work of the writer when a transaction has found the disk full.
 //!
 //! Owns which orders get another try, what has to be committed before it, and what of the reserve is given up for it.
 //! Never decides that the disk is full.

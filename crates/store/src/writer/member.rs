@@ -1,4 +1,4 @@
-//! What the writer of a store with replicas can do, and that of a replica.
+//! The abilities of the writer of a store with replicas, and of that of a replica.
 //!
 //! Owns the transactions: each changes the place of the store together with what it describes. Never decides who leads.
 
@@ -91,7 +91,7 @@ impl Writer {
         Ok(history.place().map(|place| place.position))
     }
 
-    /// What the store knows of leaders.
+    /// The knowledge of the store about leaders.
     ///
     /// # Errors
     /// If the writer has not joined.

@@ -41,7 +41,7 @@ pub(crate) struct Node {
     pub(crate) own: BTreeSet<u64>,
 }
 
-/// What a client was told of its write.
+/// The answer to a client about its write.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Told {
     Written,
@@ -143,7 +143,7 @@ impl World {
         outcomes.remove(0)
     }
 
-    /// What a client of a node reads.
+    /// The data that a client of a node reads.
     pub(crate) fn ask(&mut self, number: usize, query: &Query) -> StepOutcome {
         let now = self.moment(number);
         let running = self.nodes[number].running.as_mut().unwrap();
@@ -247,7 +247,7 @@ impl World {
         let StepOutcome::Value(count) = count else { panic!("a value") };
         let count = count.map_or(0, |entry| str::from_utf8(&entry.bytes).unwrap().parse().unwrap());
         if took_snapshot {
-            // What the last leader had not sent is not in the history of the next one.
+            // Records that the last leader had not sent are not in the history of the next one.
             (node.seen, node.own) = (count, BTreeSet::new());
         }
         assert!(count >= node.seen, "node {number} goes back from {} to {count}", node.seen);

@@ -4,7 +4,7 @@
 //! interprets bytes and never decides when a connection ends. There are two pollsets: [`epoll`], the
 //! kernel, and the crate `world`, a seeded network and clock in memory; both pass `tests/pollset_contract.rs`.
 //!
-//! What a pollset must provide, and what its scheduler may rely on:
+//! The duties of a pollset, and the guarantees on which its scheduler may rely:
 //!
 //! 1. **Tokens.** [`Pollset::watch`] connects a socket with a token; every event carries it. An event of a socket that
 //!    was dropped may still come once, in the batch being read: tokens carry a generation, and the
@@ -59,7 +59,7 @@ impl Token {
     pub const WAKE: Token = Token(u64::MAX);
 }
 
-/// What a watched socket is reported for.
+/// The events for which a watched socket is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
     /// Bytes or the end of the peer's output.
@@ -68,7 +68,7 @@ pub enum Interest {
     ReadWrite,
 }
 
-/// What happened to a socket or listener.
+/// The events of a socket or listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ready {
     /// The token of the socket or listener.

@@ -1,4 +1,4 @@
-//! What the kernel counts, and the clocks.
+//! The counts of the kernel, and the clocks.
 
 use std::hint::black_box;
 use std::thread;

@@ -1,4 +1,4 @@
-//! What can be opened below a root, and what cannot.
+//! Paths that can be opened below a root, and those that cannot.
 
 use std::fs::{self, Permissions};
 use std::io;

@@ -42,7 +42,7 @@ impl<'b> Reader<'b> {
         self.rest.is_empty()
     }
 
-    /// What was not read yet.
+    /// The bytes that were not read yet.
     pub(super) const fn rest(&self) -> &'b [u8] {
         self.rest
     }

@@ -37,12 +37,12 @@ impl Authority {
         self.directory.path().join("ca.pem")
     }
 
-    /// What trusts it.
+    /// The authorities of a client that trusts it.
     pub(crate) fn trusted(&self) -> Authorities {
         Authorities::read(&self.file()).unwrap()
     }
 
-    /// What takes certificates of clients from it.
+    /// The authorities of a server that takes certificates of clients from it.
     pub(crate) fn of_clients(&self) -> ClientAuthorities {
         ClientAuthorities::read(&self.file()).unwrap()
     }

@@ -45,7 +45,7 @@ impl Pair {
         Ok(())
     }
 
-    /// What both have agreed on: the client, the server.
+    /// The terms that both have agreed on: the client, the server.
     pub(crate) fn agreed(&self) -> Option<(Rc<Agreed>, Rc<Agreed>)> {
         Some((Rc::clone(self.client.agreed()?), Rc::clone(self.server.agreed()?)))
     }

@@ -1,4 +1,4 @@
-//! What is on the wire: records, their sizes, the end, and what a peer may send.
+//! The data on the wire: records, their sizes, the end, and what a peer may send.
 
 use runtime::transport::Violation;
 

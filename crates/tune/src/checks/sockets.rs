@@ -246,7 +246,7 @@ fn ports(host: &HostReading) -> Finding {
         .as_ref()
         .map(|all| all.iter().filter(|one| one.side == Side::Opened).count() as u64);
     let opens = host.moved(|counters| counters.network("Tcp.ActiveOpens"));
-    // What others in its namespace open is not the server's; without a server it may be anybody's.
+    // Connections that others in its namespace open are not the server's; without a server they may be anybody's.
     let by_anybody = host.process.is_none() || opens.is_none_or(|opens| opens > 0);
     let connects = own.map_or(by_anybody, |own| own > 0);
     let Some(ended) = sockets(host).and_then(|line| line.get("tw").copied()) else {

@@ -282,7 +282,7 @@ fn upstream(host: &HostReading) -> Finding {
         .any(|(_, now)| now.side == Side::Accepted && now.number("received_queue") > 0);
     let waits = |one: &&&TcpSocket| {
         let (sent, received) = (one.number("last_sent_ms"), one.number("last_received_ms"));
-        // What was received last was received before what was sent last; at once before it, if clients wait for this.
+        // The last data received came before the last data sent; at once before it, if clients wait for this.
         let is_asking = received > sent + SLOW_MS || (received >= sent && is_asked);
         one.state == 1 && one.number("data_sent") > 0 && is_asking && sent > SLOW_MS
     };

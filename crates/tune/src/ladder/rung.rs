@@ -10,11 +10,11 @@ use crate::plan::PlanStep;
 pub struct Rung {
     /// Its name.
     pub name: String,
-    /// What it changes.
+    /// The change that it makes.
     pub what: RungChange,
 }
 
-/// What a step changes.
+/// The change that a step makes.
 #[derive(Debug)]
 pub enum RungChange {
     /// The server's command line: flags, or a line with `{}` for the command.

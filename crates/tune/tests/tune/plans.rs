@@ -5,7 +5,7 @@ use tune::{Allowed, Finding, HostReading, Load, audit, changes_of, plan};
 
 const CLOCKS: &str = "sys/devices/system/clocksource/clocksource0";
 
-/// What a plan writes for a check: the ends of paths, and the new values.
+/// The writes of a plan for a check: the ends of paths, and the new values.
 fn written(fake: &Fake, check: &str) -> Vec<(String, String)> {
     let changes = changes_of(check, &HostReading::of(fake.path(), None));
     changes.into_iter().map(|change| (change.path, change.new)).collect()

@@ -293,7 +293,7 @@ fn a_host_without_files_cannot_be_judged_and_nothing_fails() {
         let mut host = HostReading::of(fake.path(), process);
         host.look_again(1.0);
         let report = audit(&host, Throughput);
-        // What cannot be read is never right.
+        // A value that cannot be read is never right.
         let is_judged =
             |finding: &Finding| matches!(finding, Finding::Costs(..) | Finding::Good(_));
         let judged = report.findings.iter().filter(|audited| is_judged(&audited.finding));

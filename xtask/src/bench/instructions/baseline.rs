@@ -16,12 +16,12 @@ pub(crate) const PATH: &str = "xtask/baseline/instructions.json";
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Figures {
     pub(crate) total: f64,
-    /// What the twin with a service that does nothing takes.
+    /// The instructions that the twin with a service that does nothing takes.
     pub(crate) simulator: f64,
 }
 
 impl Figures {
-    /// What HTTP and the application take.
+    /// The instructions that HTTP and the application take.
     pub(crate) fn server(&self) -> f64 {
         self.total - self.simulator
     }

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) total: u64,
-    /// What each function executed itself; what was inlined counts for the function it went into.
+    /// The instructions that each function executed itself; inlined ones count for the function they went into.
     pub(crate) of_functions: BTreeMap<String, u64>,
     /// How often instructions of each line of code (64 bytes, as caches hold them) were executed.
     pub(crate) of_lines: BTreeMap<u64, u64>,
@@ -105,7 +105,7 @@ fn resolve<'a>(text: &'a str, names: &mut BTreeMap<&'a str, &'a str>) -> Option<
 }
 
 impl Counts {
-    /// What this run executed more than a shorter one, for each of so many requests.
+    /// The instructions that this run executed more than a shorter one, for each of so many requests.
     pub(crate) fn per_request(&self, shorter: &Counts, requests: u64) -> Shares {
         let share = |more: u64, less: u64| (more as f64 - less as f64) / requests as f64;
         let less = |name: &str| shorter.of_functions.get(name).copied().unwrap_or(0);
@@ -133,7 +133,7 @@ pub(crate) struct Shares {
     pub(crate) of_functions: BTreeMap<String, f64>,
 }
 
-/// What a function executes itself for a request, with our service and with one that does nothing.
+/// The instructions that a function executes itself for a request, with our service and with one that does nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Function<'a> {
     pub(crate) name: &'a str,
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(shares.lines, 1.0, "the other line is of the start-up");
         let work = Function { name: "work", ours: 10.0, twin: 0.0 };
         assert_eq!(greatest(&shares, &Shares::default(), 1), [work]);
-        // What the twin executes as well comes last.
+        // A function that the twin executes as well comes last.
         assert_eq!(greatest(&shares, &shares, 5)[1], Function { twin: 10.0, ..work });
     }
 }

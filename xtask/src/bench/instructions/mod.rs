@@ -36,7 +36,7 @@ const FUNCTIONS: usize = 10;
 /// Characters of a function's name that are shown.
 const NAME_CHARACTERS: usize = 96;
 
-/// What one workload took.
+/// The cost of one workload.
 struct Difference {
     name: &'static str,
     /// With our service, and with one that does nothing.

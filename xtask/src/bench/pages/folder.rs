@@ -139,7 +139,7 @@ fn nginx_configuration(folder: &Path, modules: &str, port: u16) -> String {
         .replace("PORT", &port.to_string())
 }
 
-/// What `yaws --interactive` starts, without its shell.
+/// The command that `yaws --interactive` starts, without its shell.
 fn yaws(site: &Path, port: u16) -> Result<Vec<String>, Failure> {
     if !process::is_installed("erl") || !Path::new(YAWS_FOLDER).is_dir() {
         return Err(skipped("yaws", "yaws"));

@@ -80,7 +80,7 @@ pub(crate) enum HarmBody {
     CollidingNumbers,
 }
 
-/// What a waiting page waits for.
+/// The event that a waiting page waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WaitsFor {
     /// Time, or a message that nothing sends.

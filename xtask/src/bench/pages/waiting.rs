@@ -100,7 +100,7 @@ fn measure(
     let opening = Opening::http1(server.address, &folder::path_at(contender.start, FIRST));
     let held = client::hold(server.address, &opening, count)?;
     let request = client::request(server.address, &folder::path_at(contender.start, path));
-    // What the first page of its kind allocates (such as for its compilation) does not count for the others.
+    // Memory that the first page of its kind allocates (such as for its compilation) does not count for the others.
     let first = client::connect(server.address).map_err(std::io::Error::from)?;
     client::send(&first, request.as_bytes())?;
     rest(&family)?;

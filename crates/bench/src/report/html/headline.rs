@@ -22,7 +22,7 @@ pub(crate) fn title(tool: &Tool, plan: &PlanReport) -> String {
     format!("{} {}: {what}", tool.name, plan.verb)
 }
 
-/// What was measured, also in words, where and when.
+/// The measured plan, also in words, where and when.
 pub(crate) fn write_plan(
     tool: &Tool,
     plan: &PlanReport,
@@ -47,7 +47,7 @@ pub(crate) fn write_plan(
     });
 }
 
-/// What was measured, and how often: in runs or steps.
+/// The measured plan, and how often it was measured: in runs or steps.
 pub(crate) fn plan_in_words(plan: &PlanReport, often: String) -> String {
     let mut words = vec![
         pace(plan),

@@ -22,7 +22,7 @@ pub use tables::write as write_table;
 /// Colours, sizes and rules for paper.
 const STYLE: &str = include_str!("style.css");
 
-/// What a browser allows the page, whatever a text in it says.
+/// The permissions of the page in a browser, whatever a text in it says.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 /// The page of a report. A ramp's seconds make a plot of times against load.

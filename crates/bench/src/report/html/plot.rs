@@ -18,7 +18,7 @@ const BOTTOM: f64 = 48.0;
 /// From an axis to its labels.
 const LABEL_GAP: f64 = 8.0;
 
-/// What a line shows, which determines its colour and dashes.
+/// The subject of a line, which determines its colour and dashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hue {
     First,
@@ -94,13 +94,13 @@ pub(super) struct Line {
 
 #[derive(Debug, Clone)]
 pub(super) struct Plot {
-    /// What it shows, for screen readers.
+    /// Its content, for screen readers.
     pub(super) description: String,
     pub(super) across: Axis,
     pub(super) up: Axis,
     /// In drawing order.
     pub(super) lines: Vec<Line>,
-    /// What the lines mean.
+    /// The meanings of the lines.
     pub(super) legend: Vec<(Hue, Weight, String)>,
     /// The text below the plot.
     pub(super) caption: String,

@@ -30,7 +30,7 @@ pub(super) enum Distances {
 /// An axis of a plot.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Axis {
-    /// What it shows, with the unit if the marks have none.
+    /// The quantity that it shows, with the unit if the marks have none.
     pub(super) name: String,
     pub(super) distances: Distances,
     low: f64,

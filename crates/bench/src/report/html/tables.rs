@@ -130,7 +130,7 @@ pub(super) fn write_encryption(report: &Report, page: &mut HtmlPage) {
     }
 }
 
-/// What server and generator used, run by run.
+/// The resources that server and generator used, run by run.
 pub(super) fn write_processors(report: &Report, page: &mut HtmlPage) {
     let columns = ["", "CPU per request", "user", "system", "busiest thread", "threads", "in RAM"];
     let several = report.runs.len() > 1;

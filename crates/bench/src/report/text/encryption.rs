@@ -10,7 +10,7 @@ use crate::report::figures::{count, name, numbered, percent};
 use crate::report::run::RunReport;
 use crate::report::schema::Report;
 
-/// What a report says about a certificate that was not checked.
+/// The words of a report about a certificate that was not checked.
 pub(crate) const NOT_CHECKED: &str = "NOT CHECKED (--insecure)";
 
 /// Writes the lines: agreements of this run, failures of all runs.

@@ -199,7 +199,7 @@ fn nothing_answered(run: &RunReport) -> Option<Finding> {
     (requests.answered == 0).then_some((ReasonCode::NothingAnswered, text))
 }
 
-/// What to do if nothing was answered, always for the same reason.
+/// The remedy if nothing was answered, always for the same reason.
 fn mend(requests: &Requests) -> Option<&'static str> {
     if requests.failed == 0 {
         return (requests.in_flight_end > 0)

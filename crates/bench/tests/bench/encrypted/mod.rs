@@ -23,7 +23,7 @@ use crate::faults::generator::{
 };
 use server::{Authority, NAMES, accepting, acceptor, answering, converse};
 
-/// What a user says that trusts this authority alone.
+/// The wishes of a user that trusts this authority alone.
 fn trusting(authority: &Authority) -> EncryptionAsk {
     EncryptionAsk {
         trust: ServerTrust::File(authority.file()),

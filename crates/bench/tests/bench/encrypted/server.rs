@@ -66,7 +66,7 @@ impl Authority {
         OwnFiles { certificate, key: private }
     }
 
-    /// What a server offers with a certificate for these names.
+    /// The offer of a server with a certificate for these names.
     pub(crate) fn acceptor(&self, names: &[&str]) -> Acceptor {
         acceptor(&self.issue(names, |_| {}), "http/1.1", &ClientCertificates::Ignored)
     }
@@ -79,7 +79,7 @@ impl Authority {
     }
 }
 
-/// What a server offers with this certificate and this protocol.
+/// The offer of a server with this certificate and this protocol.
 pub(crate) fn acceptor(files: &OwnFiles, protocol: &str, clients: &ClientCertificates) -> Acceptor {
     let identity = Identity::read(&files.certificate, &files.key).unwrap();
     Acceptor::new(Certificates::Fixed(&[identity]), &[protocol], clients, &Tickets::new().unwrap())

@@ -1,4 +1,4 @@
-//! What reports say about encryption, and how they are compared with those of plain servers.
+//! The statements about encryption in reports, and how reports are compared with those of plain servers.
 
 use bench::compare::{Comparison, Side};
 use bench::report::{EncryptionPlanReport, Ended, Report, write_html, write_text};

@@ -35,7 +35,7 @@ const GREETING: &[u8] = b"welcome\n";
 #[derive(Default)]
 struct Shout {
     heard: Vec<u8>,
-    /// What was agreed: protocol, server name.
+    /// The agreements: protocol, server name.
     agreed: Vec<(String, String)>,
     failures: Vec<Violation>,
     /// Why connections failed after their handshakes.

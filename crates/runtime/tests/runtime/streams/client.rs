@@ -19,7 +19,7 @@ use crate::streams::protocol::{
 
 const FOLDER: &str = env!("CARGO_TARGET_TMPDIR");
 
-/// What a client has seen of a stream.
+/// The fate of a stream, as far as a client has seen it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     Nothing,

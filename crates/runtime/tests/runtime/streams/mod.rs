@@ -25,7 +25,7 @@ fn number_of(act: Act) -> u16 {
     (0..).find(|number| act_of(*number) == act).unwrap()
 }
 
-/// What a stream answers to a text, if all goes well.
+/// The answer of a stream to a text, if all goes well.
 fn expected(number: u16, text: &[u8]) -> (Vec<u8>, Seen) {
     match act_of(number) {
         Act::Echo | Act::ParkedEcho | Act::PostedEcho | Act::Collect => {

@@ -231,7 +231,7 @@ impl Talk {
             }
             (_, Act::Collect) if self.said && !self.has_collected => Next::Collect,
             (Event::PeerFinished, Act::ParkedEcho) => Next::Park,
-            // What was posted in this turn is not sent yet.
+            // Output that was posted in this turn is not sent yet.
             (Event::InputEnded, Act::PostedEcho) => {
                 context.set_deadline_after_ms(100);
                 Next::Read

@@ -1,7 +1,7 @@
 //! A small multiplexing protocol for tests: its frames, and what its streams do.
 //!
 //! A frame is its kind, the number of a stream in two bytes, the length of its content in two bytes, and the content.
-//! What a stream does depends on its number, see [`Act`].
+//! The acts of a stream depend on its number, see [`Act`].
 
 pub(crate) const OPEN: u8 = 1;
 pub(crate) const DATA: u8 = 2;
@@ -31,7 +31,7 @@ pub(crate) const SHARED: usize = 17_000;
 /// The head of every stream.
 pub(crate) const GREETING: &[u8] = b"head";
 
-/// What a stream does, by its number.
+/// The acts of a stream, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
     /// Sends its input back in capitals.

@@ -1,4 +1,4 @@
-//! Who gives memory back when it is short: the client that holds most.
+//! The client that gives memory back when it is short: the one that holds most.
 
 use runtime::Peer;
 use runtime::scheduler::SchedulerSettings;

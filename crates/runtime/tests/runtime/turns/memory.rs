@@ -149,7 +149,7 @@ fn only_reader_that_takes_nothing_is_reset() {
     fill(&mut bench, 350_000);
     let slow = bench.connect();
     bench.world.client_stall(slow, Stall::Reading);
-    // What the socket takes, and as much as may wait.
+    // As much as the socket takes, and as much as may wait.
     let other = bench.connect();
     for _ in 0..10 {
         bench.ask(slow, b"long\n");

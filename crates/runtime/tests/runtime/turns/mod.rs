@@ -51,7 +51,7 @@ fn parked_process_resumes_when_output_left() {
 fn parked_process_is_told_that_peer_finished() {
     let mut bench = bench(Faults::none());
     let (client, other) = (bench.connect(), bench.connect());
-    // What follows is left in the socket, and its end is known nevertheless.
+    // The rest of the input is left in the socket, and its end is known nevertheless.
     assert_eq!(bench.ask(client, b"park\nunread\n"), b"");
     assert_eq!(bench.ask(other, b"park\n"), b"");
     bench.world.client_end_output(client);

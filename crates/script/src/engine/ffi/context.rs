@@ -19,7 +19,7 @@ use crate::engine::host::{HostAnswer, PageHost};
 use crate::engine::keys::Keys;
 use crate::limits;
 
-/// What the handler and the hook know about the state that runs on a thread. All accesses are on one thread, but the
+/// The state that runs on a thread, as the handler and the hook know it. All accesses are on one thread, but the
 /// handler may run between any two instructions.
 ///
 /// Invariant: the state is open while the watch is used.
@@ -192,7 +192,7 @@ pub(super) enum Cycle {
     Over,
 }
 
-/// What the compiler has done so far.
+/// The work of the compiler so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::engine) struct Traces {
     /// Pieces of native code.

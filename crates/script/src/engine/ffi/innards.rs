@@ -78,7 +78,7 @@ impl Running {
     }
 }
 
-/// What coroutines saw of themselves.
+/// The observations of coroutines about themselves.
 struct Seen {
     global: *const usize,
     are_words_right: bool,

@@ -116,7 +116,7 @@ impl Lua {
         unsafe { self.context.as_ref() }
     }
 
-    /// What the compiler has done so far.
+    /// The work of the compiler so far.
     pub(in crate::engine) fn traces(&self) -> Traces {
         self.context().traces.get()
     }

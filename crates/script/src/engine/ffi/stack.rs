@@ -39,7 +39,7 @@ impl<'lua> Stack<'lua> {
     /// Wraps a stack.
     ///
     /// # Safety
-    /// What is read of it stays in its slot for this time.
+    /// A value that is read of it stays in its slot for this time.
     pub(super) unsafe fn of(slots: Slots) -> Self {
         Self { slots, keeps: PhantomData }
     }

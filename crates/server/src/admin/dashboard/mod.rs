@@ -83,7 +83,7 @@ fn policy() -> String {
 mod tests {
     use super::*;
 
-    /// What would make the page ask somewhere else, or read text as HTML or code.
+    /// Words that would make the page ask somewhere else, or read text as HTML or code.
     const STRANGE: [&str; 12] = [
         "http://",
         "https://",

@@ -53,7 +53,7 @@ fn upstream(standing: ServerStanding, waiting: usize) -> UpstreamReport {
     UpstreamReport { name: "api".to_owned(), waiting, servers }
 }
 
-/// What is found when this happened to a quiet scheduler within a second.
+/// The trouble that is found when this happened to a quiet scheduler within a second.
 fn found(change: impl FnOnce(&mut Vitals)) -> Vec<Trouble> {
     let mut now = quiet(2);
     change(&mut now);
@@ -73,7 +73,7 @@ fn a_quiet_scheduler_names_nothing() {
     assert_eq!(of_log(log, LogReport { written: 99, ..log }), Vec::new());
 }
 
-/// What happens to a scheduler, the kind of event, and words of its text.
+/// An event in a scheduler, its kind, and words of its text.
 type Case = (fn(&mut Vitals), Kind, &'static str);
 
 const CASES: &[Case] = &[

@@ -68,7 +68,7 @@ impl Events {
         }
     }
 
-    /// What the log writer has counted.
+    /// The counts of the log writer.
     pub(super) fn look_at_log(&mut self, log: LogReport, context: &ServiceContext<'_, Message>) {
         let before = std::mem::replace(&mut self.log, log);
         judge::of_log(before, log).into_iter().for_each(|trouble| self.add(trouble, context.now));

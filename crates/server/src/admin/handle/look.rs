@@ -1,5 +1,5 @@
-//! What the admin service shows to those who look: one snapshot, or one after the other, or one thing as a whole, which
-//! it may end.
+//! The answers of the admin service to those who look: one snapshot, or one after the other, or one thing as a whole,
+//! which it may end.
 //!
 //! Owns these answers. When a stream is due, `dashboard` says; what a snapshot has, `live` says.
 
@@ -19,7 +19,7 @@ use crate::message::{Inquiry, Message};
 use crate::profile_order::{NoProfile, ProfileWish};
 
 impl Admin {
-    /// What the server shows of itself, with the list that the query names.
+    /// The server's view of itself, with the list that the query names.
     pub(super) fn live(
         &mut self,
         request: &Request<'_>,
@@ -73,7 +73,7 @@ impl Admin {
         Answer::Part
     }
 
-    /// What the thing is whose id is in the query.
+    /// The facts of the thing whose id is in the query.
     pub(super) fn info(
         &mut self,
         request: &Request<'_>,
@@ -89,7 +89,7 @@ impl Admin {
         self.one(Inquiry::Info(id.into()), reply, context)
     }
 
-    /// What a thing is that has only a row.
+    /// The facts of a thing that has only a row.
     fn row(
         &mut self,
         (list, kind, id): (List, &str, &str),
@@ -124,12 +124,12 @@ impl Admin {
         reply: &mut Reply<'_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        // What is not UTF-8 is the id of nothing.
+        // A body that is not UTF-8 is the id of nothing.
         let id = str::from_utf8(request.body).unwrap_or_default().trim();
         self.one(Inquiry::End(id.into()), reply, context)
     }
 
-    /// What one thing is, or was before it was ended.
+    /// The facts of one thing, now or from before it was ended.
     fn one(
         &mut self,
         inquiry: Inquiry,

@@ -100,7 +100,7 @@ impl Connections {
         }
     }
 
-    /// What is to be said of the link to the cluster.
+    /// The report on the link to the cluster.
     pub(super) fn link_report(&self, now_ms: u64) -> Option<LinkReport> {
         self.cluster.as_ref().map(|link| link.report(now_ms))
     }
@@ -203,7 +203,7 @@ impl ClusterLink {
         let news = self.link.take_news();
         if !news.is_empty() {
             news.into_iter().for_each(|news: ClusterNews| channels.on_cluster(news, context));
-            // What the channels make of it is sent in the next turn.
+            // The orders that the channels make of it are sent in the next turn.
             context.wake_at_ns(context.now.monotonic_ns);
         }
         self.bring_mail(context);
@@ -255,7 +255,7 @@ impl ClusterLink {
             context.command(SchedulerCommand::Close(process));
         }
         self.way = Way::None;
-        // What was asked for and comes later is of no use.
+        // An answer to an earlier question that comes later is of no use.
         self.ticket += 1;
         self.link.on_closed(fault, context.now.monotonic_ms());
     }

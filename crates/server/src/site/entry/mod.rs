@@ -1,5 +1,5 @@
-//! What decides whether a request is answered at all: limits, passwords, maintenance, and the way to encrypted
-//! connections.
+//! The checks that decide whether a request is answered at all: limits, passwords, maintenance, and the way to
+//! encrypted connections.
 //!
 //! Owns what is known for that between requests. `limit` applies the limits, `metered` has the requests they delay.
 //! Never writes a reply: `access`, `https` and `maintained` do.
@@ -71,7 +71,7 @@ impl EntryChecks {
         self.limiter = new_limiter(data, self.schedulers, seed);
     }
 
-    /// What a request shows may be right; otherwise what is not known yet.
+    /// The credentials that a request shows may be right; otherwise what is not known yet.
     pub(super) fn look_up_password(
         &self,
         file: &Arc<UserFile>,

@@ -1,4 +1,4 @@
-//! What a contract test needs around a pollset: clients, remotes, and passing time.
+//! The surroundings of a pollset in a contract test: clients, remotes, and passing time.
 //!
 //! Owns what every environment has to offer, and the environment of the kernel's pollset: loopback sockets.
 
