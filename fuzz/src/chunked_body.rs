@@ -130,7 +130,7 @@ fn assert_framing(framing: Framing, data: &[u8]) {
     assert_eq!(decode(framing, &bytes), whole, "byte by byte");
 }
 
-/// What we write must be read back with the same data and end.
+/// The body that we write must be read back with the same data and end.
 fn assert_read_back(data: &[u8]) {
     let mut body = Vec::new();
     let size = 1 + usize::from(data.last().copied().unwrap_or_default());

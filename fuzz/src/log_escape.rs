@@ -40,7 +40,7 @@ pub const WORDS: &[&[u8]] = &[
     b"a",
 ];
 
-/// What the output held before, which must stay.
+/// The bytes that the output held before, which must stay.
 const BEFORE: &[u8] = b"before ";
 
 /// Checks the properties of this module for one input.

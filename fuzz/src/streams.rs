@@ -67,7 +67,7 @@ struct Call {
     is_reset: bool,
 }
 
-/// What a command means for the requests of a client.
+/// The effect of a command on the requests of a client.
 fn note(command: Command, calls: &mut Vec<Call>) {
     match command {
         Command::Open(request) if calls.len() < STREAMS => {
@@ -89,7 +89,7 @@ fn note(command: Command, calls: &mut Vec<Call>) {
 }
 
 impl Call {
-    /// What was heard is the answer, all of it unless the stream was reset.
+    /// The bytes that were heard are the answer, all of it unless the stream was reset.
     fn assert_answered(&self, heard: Option<&Heard>) {
         let (method, target) = REQUESTS[self.request];
         let takes_body = !matches!(method, Method::Get | Method::Head);
@@ -126,7 +126,7 @@ impl Call {
     }
 }
 
-/// What a client has received of a stream.
+/// The part of a stream that a client has received.
 #[derive(Default)]
 struct Heard {
     head: Vec<u8>,

@@ -41,7 +41,7 @@ fn the_server_meets_the_suite_of_http2() {
     assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
     for case in &report.cases {
         if let CaseResult::Skipped { reason } = &case.outcome {
-            // What the server announces decides which of two cases is played.
+            // The server's announcement decides which of two cases is played.
             assert_eq!(case.id, "h2-rfc8441-4-not-announced", "{reason}");
         }
     }

@@ -71,7 +71,7 @@ impl Client {
         self.pool.set_per_origin(bounds.connections_per_origin);
     }
 
-    /// What it has counted.
+    /// Its counts.
     pub fn stats(&self) -> ClientStats {
         ClientStats { idle: self.pool.idle(), ..self.counted }
     }

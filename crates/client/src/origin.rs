@@ -34,8 +34,8 @@ pub enum OriginTransport {
     Encrypted,
 }
 
-/// What connections are kept and counted by: the origin, and the certificates that are trusted and shown. Requests that
-/// differ in one of these do not share a connection.
+/// The key by which connections are kept and counted: the origin, and the certificates that are trusted and shown.
+/// Requests that differ in one of these do not share a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Destination {
     pub(crate) origin: ServerOrigin,
@@ -48,8 +48,8 @@ pub(crate) struct Destination {
 }
 
 impl Destination {
-    /// What leads to an origin. With a connector, its certificate has this name, or that of its host; `None` if it
-    /// cannot have one.
+    /// The destination for an origin. With a connector, its certificate has this name, or that of its host; `None` if
+    /// it cannot have one.
     pub(crate) fn checked(
         origin: ServerOrigin,
         connector: Option<Connector>,

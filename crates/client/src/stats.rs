@@ -3,7 +3,7 @@
 //! Owns the numbers and their names. Never counts.
 
 metric::counted! {
-    /// What the client of one scheduler counted.
+    /// The counts of the client of one scheduler.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct ClientStats {
         /// Idle connections to other servers, kept for the next request.

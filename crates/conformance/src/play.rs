@@ -25,7 +25,7 @@ pub(crate) enum After {
     NotServing(Trouble),
 }
 
-/// What happened.
+/// The events of a case.
 pub(crate) struct Played {
     pub(crate) sent: Vec<u8>,
     pub(crate) received: Vec<u8>,

@@ -11,7 +11,7 @@ use crate::case::RequirementLevel;
 pub struct CaseFailure {
     /// The expectation.
     pub expected: String,
-    /// What came instead.
+    /// The behaviour that came instead.
     pub problem: String,
 }
 
@@ -44,9 +44,9 @@ pub struct CaseReport {
     /// Its result.
     #[serde(flatten)]
     pub outcome: CaseResult,
-    /// What was sent, escaped and bounded; empty where nothing was.
+    /// The bytes sent, escaped and bounded; empty where none were.
     pub sent: String,
-    /// What was received, escaped and bounded.
+    /// The bytes received, escaped and bounded.
     pub received: String,
 }
 

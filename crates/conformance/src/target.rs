@@ -89,7 +89,7 @@ pub struct TestedServer {
     pub host: String,
     /// Its offers.
     pub resources: BTreeMap<Capability, String>,
-    /// What the caller lays over each TCP connection, such as encryption; `None`: requests go over plain TCP.
+    /// The layer of the caller over each TCP connection, such as encryption; `None`: requests go over plain TCP.
     pub over: Option<Arc<dyn Over>>,
     /// The content of the file, if the caller knows it. Otherwise the answer to a first plain GET is used.
     pub file_content: Option<Vec<u8>>,

@@ -265,7 +265,7 @@ impl<A: Application> Http<A> {
         self.answer(asked, begun, context)
     }
 
-    /// What an application keeps is for this request alone.
+    /// The value that an application keeps is for this request alone.
     #[inline]
     pub(super) fn drop_kept(&mut self) {
         if self.kept.is_some() {

@@ -42,7 +42,7 @@ impl<A: Application> BothVersions<A> {
         Self(http)
     }
 
-    /// What its processes share.
+    /// The state that its processes share.
     pub fn http(&self) -> &Http<A> {
         &self.0
     }

@@ -64,7 +64,7 @@ pub struct Request<'a> {
     pub begin: Begin,
     /// The listener through which it came.
     pub listener: ListenerIndex,
-    /// What the encrypting transport of its connection agreed on with the client; `None`: the connection is plain, or
+    /// The agreement of the encrypting transport of its connection with the client; `None`: the connection is plain, or
     /// its other end is a trusted proxy. Whether the client used encryption says [`scheme`](Self::scheme).
     pub secured: Option<&'a Rc<Agreed>>,
 }
@@ -122,7 +122,7 @@ impl<'a> Request<'a> {
         self.head.host.and_then(|host| str::from_utf8(host).ok())
     }
 
-    /// What it is called in logs, in error pages and by other servers: `X-Request-Id` of a trusted proxy, or else a
+    /// Its name in logs, in error pages and for other servers: `X-Request-Id` of a trusted proxy, or else a
     /// number that no other request has.
     #[must_use]
     pub fn id(&self) -> Cow<'a, str> {
@@ -143,7 +143,7 @@ impl<'a> Request<'a> {
         self.parent_of_others().map(|parent| parent.trace)
     }
 
-    /// What the requests say that its answer needs: the trace, with its own span as their parent.
+    /// The context of the requests that its answer needs: the trace, with its own span as their parent.
     #[must_use]
     pub fn parent_of_others(&self) -> Option<TraceParent> {
         let own = self.begin.span();

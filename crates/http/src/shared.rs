@@ -43,10 +43,11 @@ pub struct Http<A> {
     /// The process of the connection that ran last: if that run ends with a panic, this is the request about which the
     /// application was asked.
     pub(super) last: ProcessId,
-    /// What the part that was just written has begun. Kept here, not in the outcome, because every answer has an
+    /// The answer that the part just written has begun. Kept here, not in the outcome, because every answer has an
     /// outcome.
     pub(super) begun: Option<Begun>,
-    /// What the application keeps with the request about which it is being asked. Kept here for the same reason.
+    /// The value that the application keeps with the request about which it is being asked. Kept here for the same
+    /// reason.
     pub(super) kept: Option<Box<dyn Any>>,
     /// Processes whose client has read a part.
     pub(super) taken: Vec<ProcessId>,

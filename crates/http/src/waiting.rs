@@ -11,8 +11,8 @@ pub enum Patience {
     Endless,
 }
 
-/// What an application has for a request about which it is not asked for now: the body still arrives, or the client has
-/// not taken the last part of the answer. Returned by [`crate::Application::urgency`].
+/// The news that an application has for a request about which it is not asked for now: the body still arrives, or the
+/// client has not taken the last part of the answer. Returned by [`crate::Application::urgency`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Urgency {
     /// Nothing.

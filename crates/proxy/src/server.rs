@@ -65,7 +65,7 @@ pub struct ServerView {
     pub is_failing: bool,
 }
 
-/// What the weight of a server that is warmed up depends on.
+/// The factors on which the weight of a server that is warmed up depends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Warmth {
     pub(crate) now_ns: u64,

@@ -127,10 +127,10 @@ pub enum ToScheduler {
     GiveMemoryBack,
 }
 
-/// What the writer of a store with a role sends to the link of its node.
+/// The post of the writer of a store with a role to the link of its node.
 #[derive(Debug)]
 pub struct StorePost {
-    /// What is to be carried.
+    /// The orders to be carried.
     pub orders: Vec<store::ReplicationOrder>,
     /// Bytes of other stores that the writer has taken since it last said so.
     pub taken: usize,
@@ -138,7 +138,7 @@ pub struct StorePost {
     pub waiting: usize,
 }
 
-/// What a scheduler does about traces.
+/// An order to a scheduler about traces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TraceOrder {
     /// Begin this one.
@@ -294,7 +294,7 @@ pub struct FoundFile {
     pub site: Arc<SiteData>,
     /// The job.
     pub job: Job,
-    /// What was found.
+    /// The result of the lookup.
     pub found: files::LookupResult,
 }
 
@@ -332,14 +332,14 @@ pub struct PagesRead {
 }
 
 metric::counted! {
-    /// What a scheduler counted.
+    /// The counts of a scheduler.
     #[derive(Clone, Debug, Default)]
     pub struct SchedulerReport {
         /// The runtime's numbers.
         pub runtime: Stats = Elsewhere("rows of its own"),
         /// The time of the scheduler.
         pub accounts: Accounts = Elsewhere("with a label"),
-        /// What it shows to those who look.
+        /// The answer that it shows to those who look.
         pub shown: LiveAnswer = Elsewhere("by `velodrome top`"),
         /// The HTTP service's numbers.
         pub http: HttpStats = Elsewhere("rows of its own"),
@@ -363,7 +363,7 @@ metric::counted! {
         pub spans: SpanStats = Elsewhere("rows of its own"),
         /// Handshakes that failed, by reason.
         pub handshake_failures: HandshakeFailures = Elsewhere("with a label"),
-        /// What each limit has counted.
+        /// The counts of each limit.
         pub limits: Vec<LimitCounts> = Elsewhere("with a label"),
         /// The upstreams.
         pub upstreams: Vec<UpstreamReport> = Elsewhere("with labels, and by `ctl upstreams`"),

@@ -91,7 +91,7 @@ impl JsonCheck {
     }
 }
 
-/// What may come next.
+/// The part that may come next.
 #[derive(Clone, Copy, Debug)]
 enum Expects {
     Value,
@@ -107,7 +107,7 @@ enum Expects {
     Colon,
     /// The rest of a string that is a value.
     RestOfString,
-    /// What follows a value: a comma or an end, or nothing.
+    /// The part after a value: a comma or an end, or nothing.
     Next,
 }
 

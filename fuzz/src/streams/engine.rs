@@ -37,7 +37,7 @@ pub(super) const REQUESTS: [(Method, &str); 12] = [
     (Method::Put, "/taken"),
 ];
 
-/// What a client orders.
+/// A command of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Command {
     /// Opens a stream with this request.
@@ -72,7 +72,7 @@ impl Command {
     }
 }
 
-/// What follows in the bytes that a client receives.
+/// The next part of the bytes that a client receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Part {

@@ -158,7 +158,7 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-client", "velodrome-wire", Use::Always),
     // The addresses that are connected to, and the size of one receive.
     ("velodrome-client", "velodrome-sys", Use::Always),
-    // What its connections count.
+    // The counts of its connections.
     ("velodrome-client", "velodrome-metric", Use::Always),
     ("velodrome-client", "velodrome-world", Use::TestsOnly),
     ("velodrome-http", "velodrome-runtime", Use::Always),

@@ -101,7 +101,7 @@ fn a_server_is_asked_for_by_its_name_and_another_address_is_tried_if_the_handsha
     assert_ne!(calls.world.client_state(second), ClientState::Open);
 }
 
-/// What a request gets from a server with this certificate.
+/// The outcome of a request to a server with this certificate.
 fn outcome(connector: &Connector, identity: Identity) -> Vec<ExchangeNews> {
     let mut calls = quiet();
     let id = calls.begin(secure(connector, "GET", "/"));

@@ -110,7 +110,7 @@ impl TlsServer {
         self.transport.end(&mut self.wire);
     }
 
-    /// What it would send next.
+    /// The bytes that it would send next.
     pub(crate) fn take_wire(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.wire)
     }

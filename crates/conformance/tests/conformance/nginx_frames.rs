@@ -76,7 +76,7 @@ fn nginx_fails_exactly_the_known_frame_deviations() {
         match (&case.outcome, known.contains_key(&case.id)) {
             (CaseResult::Passed, true) => surprises.push(format!("{} passes", case.id)),
             (CaseResult::Failed(_), false) => surprises.push(format!("fails: {case:#?}")),
-            // What nginx does not announce cannot be tried on it.
+            // A feature that nginx does not announce cannot be tried on it.
             (CaseResult::Skipped { .. }, _)
             | (CaseResult::Passed, false)
             | (CaseResult::Failed(_), true) => {}

@@ -287,8 +287,8 @@ impl Connection {
         Asked::new(request, way, BodyRest::Read)
     }
 
-    /// What its transport agreed on with the client, if it encrypts. What a proxy shows is nothing that its client has
-    /// shown.
+    /// The agreement of its transport with the client, if it encrypts. Nothing that a proxy shows is something its
+    /// client has shown.
     #[inline]
     fn secured<M>(&self, sender: Sender, context: &mut Context<'_, M>) -> Option<Rc<Agreed>> {
         if self.scheme == Scheme::Http || sender.via().is_some() { None } else { context.agreed() }

@@ -182,7 +182,7 @@ impl Connection {
         }
     }
 
-    /// What follows an answer to a request whose body stays unread: the bytes after its head are never taken for
+    /// The step after an answer to a request whose body stays unread: the bytes after its head are never taken for
     /// a request. A request with such a body is not upgraded.
     pub(super) fn after_unread(&mut self, next: Next, available: usize) -> Progress {
         self.phase = Phase::Over;

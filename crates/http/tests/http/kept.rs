@@ -1,4 +1,4 @@
-//! What is kept of a request of HTTP/1 that waits: its head, its body, and what the application keeps with it.
+//! The kept parts of a request of HTTP/1 that waits: its head, its body, and what the application keeps with it.
 
 use http::{
     Answer, AnswerContext, Application, BodyPolicy, Http, HttpSettings, Intake, Reply, Request,

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use runtime::scheduler::TurnWait;
 use world::{ClientId, Faults, Random, Stage};
 
-/// What each scheduler keeps.
+/// The state of each scheduler.
 struct Kept {
     scheduler: usize,
     /// How often its jobs have run.
@@ -117,7 +117,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     proptest::collection::vec(act, 1..60)
 }
 
-/// What the test knows of a client.
+/// The knowledge of the test about a client.
 struct Client {
     id: ClientId,
     /// The answers it must get, in this order.

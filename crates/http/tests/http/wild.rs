@@ -154,7 +154,7 @@ impl Application for Wild {
     }
 }
 
-/// What clients send, whole or cut anywhere.
+/// The texts that clients send, whole or cut anywhere.
 const TEXTS: [&str; 9] = [
     "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
     "GET / HTTP/1.0\r\n\r\n",
@@ -204,9 +204,9 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     proptest::collection::vec(act, 1..60)
 }
 
-/// What carries the requests.
+/// The carrier of the requests.
 trait Front: Service<Message = ()> {
-    /// What clients send.
+    /// The texts that clients send.
     const TEXTS: &'static [&'static str];
 
     fn around(http: Http<Wild>) -> Self;

@@ -68,7 +68,7 @@ impl PageFetches {
         &mut self.exchanges
     }
 
-    /// What it has counted.
+    /// Its counts.
     pub fn stats(&self) -> client::ClientStats {
         self.exchanges.stats()
     }

@@ -60,7 +60,7 @@ impl Place {
             directory: Arc::clone(directory),
             spool: Spool::open(directory)?,
             files: Directory::open(directory)?,
-            // What is there stays until the limits are known.
+            // The answers that are there stay until the limits are known.
             ledger: LabelLedger::new(u64::MAX, usize::MAX),
             transfers: HashMap::default(),
             evictions: 0,
@@ -227,7 +227,8 @@ impl Place {
         transfer.label.size += trailer.len() as u64;
         let (label, name) = (transfer.label, transfer.label.name());
         let saved = transfer.file.append(&trailer).and_then(|()| {
-            // What is never compared with its sum must not appear before it is there, whatever the power does.
+            // An answer that is never compared with its sum must not appear before it is there, whatever the power
+            // does.
             if transfer.is_long {
                 transfer.file.sync()?;
             }
@@ -252,8 +253,8 @@ impl Place {
         }
     }
 
-    /// What has this name was validated: its record changes, and its body does not. Whoever reads it at this moment
-    /// reads only the body.
+    /// The answer of this name was validated: its record changes, and its body does not. Whoever reads it at this
+    /// moment reads only the body.
     pub(super) fn refresh(&mut self, name: &str, record: &DiskRecord) {
         let Some(label) = Label::parse(name) else { return };
         if !self.ledger.of(label.text).contains(&label) {

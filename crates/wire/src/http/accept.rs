@@ -21,7 +21,7 @@ pub enum Closeness {
     Named,
 }
 
-/// What a client says about a media type.
+/// The preference of a client for a media type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fit {
     /// How specifically.
@@ -37,7 +37,7 @@ impl Fit {
     }
 }
 
-/// What the lines of `Accept` say about `kind/subtype`. At most [`ACCEPT_MEMBERS_MAXIMUM`] members are read; an invalid
+/// The fit of `kind/subtype` by the lines of `Accept`. At most [`ACCEPT_MEMBERS_MAXIMUM`] members are read; an invalid
 /// weight is 0.
 ///
 /// ```

@@ -29,7 +29,7 @@ impl Default for BodyLimits {
     }
 }
 
-/// What the next bytes of the input are.
+/// The meaning of the next bytes of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyPiece<'b> {
     /// Data, never empty. It is the last part of the consumed bytes.

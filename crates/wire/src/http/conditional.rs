@@ -263,7 +263,7 @@ struct EntityTag<'a> {
     opaque: &'a [u8],
 }
 
-/// What an equal tag says (RFC 9110 section 8.8.1).
+/// The meaning of an equal tag (RFC 9110 section 8.8.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strength {
     /// The same bytes.

@@ -116,7 +116,7 @@ pub fn read<'b>(
     })
 }
 
-/// What one or both kinds of fields tell. What both tell must be the same.
+/// The value in one or both kinds of fields. Values in both must be the same.
 fn one_of<T, C: PartialEq>(
     newer: Option<T>,
     older: Option<T>,

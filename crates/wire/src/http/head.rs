@@ -217,7 +217,7 @@ fn read<'b>(
     Ok((input, line, fields, conclusion))
 }
 
-/// What was found in the field lines.
+/// The facts that were found in the field lines.
 struct FieldLines<'b> {
     host: Option<&'b [u8]>,
     count: usize,

@@ -61,7 +61,7 @@ impl fmt::Display for MultipartError {
 
 impl std::error::Error for MultipartError {}
 
-/// What the next bytes of the input are.
+/// The meaning of the next bytes of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MultipartPiece<'b> {
     /// A part begins.

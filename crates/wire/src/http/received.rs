@@ -43,7 +43,7 @@ pub struct ResponseReader {
 // A client holds one for each of its connections.
 const _: () = assert!(size_of::<ResponseReader>() <= 32);
 
-/// What comes next.
+/// The part that comes next.
 #[derive(Clone, Debug)]
 enum Phase {
     Head(Lines),
@@ -70,11 +70,11 @@ pub struct Reading<'b> {
     pub consumed: usize,
     /// Content of the response, which is the last part of the consumed bytes; often empty.
     pub body: &'b [u8],
-    /// What to do next.
+    /// The action to take next.
     pub then: AfterStep,
 }
 
-/// What to do after a step.
+/// The action after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterStep {
     /// Read again with the rest of this input, which may contain more content.

@@ -13,7 +13,7 @@ use super::head::scan;
 use super::url;
 use crate::escape::{hex_high, hex_low};
 
-/// What the resolver allows beyond the plain case. The default refuses everything.
+/// The permissions of the resolver beyond the plain case. The default refuses everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathRules {
     /// The meaning of `%2F`.

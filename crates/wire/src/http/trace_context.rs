@@ -59,7 +59,8 @@ impl TraceParent {
         Self { trace, span, flags: u8::from(sampling == TraceSampling::Sampled) }
     }
 
-    /// What the fields of a request say; `None` if they say nothing, or nothing valid, which then counts as nothing.
+    /// The parent in the fields of a request; `None` if they say nothing, or nothing valid, which then counts as
+    /// nothing.
     #[must_use]
     #[inline]
     pub fn of(fields: &Fields<'_, '_>) -> Option<Self> {
@@ -88,7 +89,7 @@ impl TraceParent {
         is_valid.then_some(Self { trace: TraceId(trace), span: SpanId(span), flags: flags & FLAGS })
     }
 
-    /// What a request says that is sent on in this span.
+    /// The parent for a request that is sent on in this span.
     #[must_use]
     pub fn within(self, span: SpanId) -> Self {
         Self { span, ..self }

@@ -9,13 +9,13 @@ use crate::limits::JSON_NUMBER_SIZE;
 /// Why a text is not JSON for this server, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonProblem {
-    /// What is wrong.
+    /// The kind of the problem.
     pub kind: ProblemKind,
     /// The byte at which it is noticed; the first one is 1.
     pub at: usize,
 }
 
-/// What is wrong with a text that should be JSON.
+/// The problems of a text that should be JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProblemKind {
     /// A byte that does not belong to UTF-8 (RFC 8259 section 8.1).

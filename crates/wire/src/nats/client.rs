@@ -1,4 +1,4 @@
-//! What a client of NATS says.
+//! The words of a client of NATS.
 //!
 //! Owns `CONNECT PUB HPUB SUB UNSUB PING PONG` in both directions. Never sends them.
 
@@ -20,10 +20,10 @@ pub struct NatsPublication<'i> {
     pub payload: &'i [u8],
 }
 
-/// What a client says.
+/// The words of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NatsClientSaid<'i> {
-    /// Who it is and wants: JSON.
+    /// Its identity and wishes: JSON.
     Connect(&'i [u8]),
     /// A message.
     Publish(NatsPublication<'i>),

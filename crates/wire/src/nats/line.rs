@@ -107,7 +107,7 @@ impl Sizes {
         }
         let end = line + self.whole;
         let after = &input[end.min(input.len())..];
-        // What cannot be the end of the message is told before all of it is there.
+        // Bytes that cannot be the end of the message are told before all of it is there.
         if !b"\r\n".starts_with(&after[..after.len().min(2)]) {
             return Err(NatsProblem::Frame);
         }

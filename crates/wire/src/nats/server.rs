@@ -1,4 +1,4 @@
-//! What a NATS server says.
+//! The words of a NATS server.
 //!
 //! Owns `INFO MSG HMSG PING PONG +OK -ERR` in both directions. Never answers them.
 
@@ -22,10 +22,10 @@ pub struct NatsMessage<'i> {
     pub payload: &'i [u8],
 }
 
-/// What a server says.
+/// The words of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NatsServerSaid<'i> {
-    /// What it is and allows: JSON.
+    /// Its identity and permissions: JSON.
     Info(&'i [u8]),
     /// A message.
     Message(NatsMessage<'i>),

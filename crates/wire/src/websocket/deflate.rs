@@ -11,7 +11,7 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 use super::frame::{Opcode, write_deflated_head, write_frame};
 use crate::limits::{WEBSOCKET_DEFLATE_FROM, WEBSOCKET_DEFLATE_PIECE};
 
-/// What both sides have agreed on for messages.
+/// The agreement of both sides for messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Extension {
     /// No compression.

@@ -4,7 +4,7 @@
 
 use super::close::CloseCode;
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opcode {
     /// Continues a message.

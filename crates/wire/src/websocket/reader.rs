@@ -49,7 +49,7 @@ pub enum MessageKind {
     Binary,
 }
 
-/// What was read.
+/// The result of reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadStep<'s> {
     /// Nothing complete.

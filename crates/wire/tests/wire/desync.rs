@@ -14,7 +14,7 @@ use wire::http::head::{FieldSlots, Head, HeadLimits, parse};
 use wire::http::refusal::Reason;
 use wire::http::url::Scheme;
 
-/// What this server does with a request.
+/// The verdict of this server on a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Accepted { persistent: bool },

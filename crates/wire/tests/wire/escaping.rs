@@ -1,4 +1,4 @@
-//! What leaves the escapers can stand in a log line, in JSON and in HTML, whatever went in.
+//! The output of the escapers can stand in a log line, in JSON and in HTML, whatever went in.
 
 use proptest::prelude::*;
 use wire::escape::{escape_html, escape_json, escape_log};

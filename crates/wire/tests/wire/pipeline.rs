@@ -7,7 +7,7 @@ use wire::http::head::{FieldSlots, Fields, Framing, Head, HeadLimits, RequestTar
 use wire::http::method::Method;
 use wire::http::url::Scheme;
 
-/// What was sent, and must be found again.
+/// A request that was sent, and must be found again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Sent {
     method: &'static str,

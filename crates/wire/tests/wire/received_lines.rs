@@ -30,7 +30,7 @@ impl Receiver for Lines {
     }
 }
 
-/// What a receiver gets, and the content, of input that arrives in pieces of this size.
+/// The lines that a receiver gets, and the content, of input that arrives in pieces of this size.
 fn received(mut reader: ResponseReader, input: &str, size: usize) -> (String, String) {
     let (mut lines, mut body, mut held) = (Lines::default(), Vec::new(), Vec::new());
     for piece in input.as_bytes().chunks(size) {

@@ -62,7 +62,7 @@ impl Nginx {
         panic!("nginx did not start in {START_ATTEMPTS_MAX} attempts");
     }
 
-    /// What it offers.
+    /// Its offers.
     pub(crate) fn target(&self) -> TestedServer {
         let mut target = TestedServer::new(self.address)
             .with(Capability::File, "/sample.txt")

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-/// What the server does after an answer.
+/// The action of the server after an answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Then {
     /// Wait for the next head.

@@ -98,7 +98,7 @@ impl Outgoing {
         self.proxies.is_question(process)
     }
 
-    /// What the access log says of a request that is passed on.
+    /// The notes of the access log on a request that is passed on.
     pub(super) fn account_of(&self, process: ProcessId) -> Option<ProxiedNotes> {
         self.proxies.account_of(process, None)
     }

@@ -1,4 +1,4 @@
-//! What the scheduler tells the requests to other servers, and what operators are told of them.
+//! The news of the scheduler for the requests to other servers, and the reports on them for operators.
 //!
 //! Owns which part of them a message is for. Never answers a request.
 

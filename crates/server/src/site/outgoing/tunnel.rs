@@ -25,7 +25,7 @@ impl Site {
         self.outgoing.client.exchanges().end_body(tunnel.exchange, &FieldList::new(), now_ns);
     }
 
-    /// What the server has sent next, up to so many bytes.
+    /// The next news from the server, up to so many bytes.
     pub(crate) fn next_through(
         &mut self,
         tunnel: &Tunnelled,

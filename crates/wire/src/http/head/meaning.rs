@@ -12,7 +12,7 @@ use crate::http::refusal::Reason;
 use crate::http::url::{Scheme, is_same_authority};
 use crate::limits::{CONTENT_LENGTH_DIGITS, CONTENT_LENGTH_MAX};
 
-/// What the fields read so far mean.
+/// The meaning of the fields read so far.
 pub(super) struct Meaning<'b> {
     version: HttpVersion,
     length: Option<u64>,
@@ -68,7 +68,7 @@ const UNUSUAL: Initials = Initials::of(b"content-length")
     .and(Initials::of(b"expect"))
     .and(Initials::of(b"upgrade"));
 
-/// What all fields together mean.
+/// The meaning of all fields together.
 pub(super) struct Conclusion<'b> {
     pub(super) host: Option<&'b [u8]>,
     pub(super) framing: Framing,

@@ -27,7 +27,7 @@ const USUAL_LENGTH: &[u8] = b"Content-Length: ";
 /// Bytes of a Date line in the one format that is written (RFC 9110, 5.6.7).
 const DATE_LINE: usize = 37;
 
-/// What the lines so far mean. It shares its memory with the decoder of a body, so every byte counts.
+/// The meaning of the lines so far. It shares its memory with the decoder of a body, so every byte counts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lines {
     /// Content-Length, once it was read.
@@ -41,7 +41,7 @@ pub(super) struct Lines {
     connection: Connection,
 }
 
-/// What the lines so far say about the end of the body.
+/// The end of the body as the lines so far declare it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Declared {
     Nothing,

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::websocket::{write_frame, write_masked};
 
-/// What was read, without borrows.
+/// The result of reading, without borrows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Read {
     Message(MessageKind, Vec<u8>),

@@ -1,4 +1,4 @@
-//! What a request means for its connection: persistence, expectations, upgrades.
+//! The meaning of a request for its connection: persistence, expectations, upgrades.
 
 use wire::http::head::Framing;
 use wire::http::refusal::Reason;

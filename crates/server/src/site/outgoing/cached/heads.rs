@@ -32,7 +32,7 @@ pub(in crate::site) enum Headed {
     Again,
 }
 
-/// What a server has said of a stored answer that a client gets.
+/// The verdict of a server on a stored answer that a client gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Said {
     /// It has not changed.

@@ -30,7 +30,7 @@ const STEERING: [&str; 5] = [
     "x-rewrite-url",
 ];
 
-/// What a cache has to do with a request.
+/// The part of a cache in a request.
 enum Part {
     /// It may have the answer.
     Answers,
@@ -59,7 +59,7 @@ impl Site {
             (None, Ok(RouteAction::Proxy(route))) => Some(&**route),
             (None, _) => None,
         };
-        // What a server has already was not asked for by a fetch, unless it has a role.
+        // A request that a server has already was not asked for by a fetch, unless it has a role.
         let is_late = exchange.reply.is_begun()
             || self.outgoing.proxies.carries(process)
                 && matches!(part_of(exchange.request), Part::Answers);
@@ -102,7 +102,7 @@ impl Site {
     ) -> Option<Answer> {
         let (upstream, kept) = self.outgoing.caches.of(&route.upstream)?;
         match part_of(exchange.request) {
-            // What a change makes stale is stale for all routes.
+            // Answers that a change makes stale are stale for all routes.
             Part::Forgets => {
                 let key = key_of(exchange.request, found, route, kept.cache.rules().key);
                 // A module may have another resource changed than the one that its client has named.
@@ -112,7 +112,8 @@ impl Site {
                 self.outgoing.caches.set_role(context.id, Role::Changes { upstream, keys });
                 None
             }
-            // What a server was told of the user by `forward_auth` is in no key: the answer is for this user.
+            // The fields about the user that a server was given by `forward_auth` are in no key: the answer is for this
+            // user.
             Part::Answers if route.cached && exchange.place.given_fields().is_none() => {
                 self.look_up(found, route, exchange, context)
             }
@@ -313,7 +314,7 @@ fn copy_of(request: &Request<'_>) -> FieldList {
     copy
 }
 
-/// What a cache has to do with a request.
+/// The part of a cache in a request.
 fn part_of(request: &Request<'_>) -> Part {
     let head = request.head;
     match request.method() {

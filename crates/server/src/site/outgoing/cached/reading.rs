@@ -17,7 +17,7 @@ use crate::site::outgoing::caches::fill::Progress;
 use crate::site::outgoing::caches::role::{Role, Share};
 use crate::site::outgoing::caches::told::Told;
 
-/// What follows the head of an answer.
+/// The part that follows the head of an answer.
 enum Begun {
     /// Its body.
     Body,

@@ -33,7 +33,7 @@ pub(crate) struct Caches {
     by_upstream: HashMap<Rc<str>, Kept>,
     roles: HashMap<ProcessId, Role>,
     pub(in crate::site) fetches: Fetches<ProcessId>,
-    /// What runs for a fetch whose exchange belongs to no process.
+    /// The work for each fetch whose exchange belongs to no process.
     runs: HashMap<FetchId, Run>,
     by_exchange: HashMap<ExchangeId, FetchId>,
     /// Requests that have to be asked again.
@@ -72,7 +72,7 @@ pub(in crate::site) struct Kept {
     line: VecDeque<(u64, ProcessId)>,
 }
 
-/// What runs for a fetch.
+/// The work for a fetch.
 #[derive(Debug)]
 pub(in crate::site) enum Run {
     /// A validation in the background, whose head is not there.

@@ -68,7 +68,7 @@ pub(in crate::site) struct Look {
 pub(in crate::site) struct Save {
     /// The upstream.
     pub(in crate::site) upstream: Rc<str>,
-    /// What else is known of one that is not in memory.
+    /// The other facts about one that is not in memory.
     pub(in crate::site) long: Option<Box<Long>>,
 }
 
@@ -187,7 +187,7 @@ impl DiskDesk {
         self.push(directory, order);
     }
 
-    /// What is known of an answer that is being stored.
+    /// The facts about an answer that is being stored.
     pub(in crate::site) fn saved(&self, save: SaveId) -> Option<&Save> {
         self.saves.get(&save)
     }
@@ -197,7 +197,7 @@ impl DiskDesk {
         self.saves.remove(&save)
     }
 
-    /// What is stored elsewhere was validated.
+    /// An answer that is stored elsewhere was validated.
     pub(in crate::site) fn refresh(
         &mut self,
         directory: &Arc<Path>,

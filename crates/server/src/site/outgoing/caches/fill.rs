@@ -2,7 +2,7 @@
 //!
 //! Owns its bytes until it is whole. It is received as fast as the server sends, whatever its readers do, so a slow
 //! client or one that closes delays nobody. If it turns out too long to be stored, the slowest reader sets the pace.
-//! What is cut is never stored.
+//! An answer that is cut is never stored.
 
 use std::rc::Rc;
 
@@ -37,7 +37,7 @@ pub(in crate::site) struct Fill {
     readers: Vec<Reader>,
 }
 
-/// What is stored on the disk while it is passed on: a reader of its own.
+/// An answer that is stored on the disk while it is passed on: a reader of its own.
 #[derive(Debug)]
 struct Saving {
     save: SaveId,
@@ -132,7 +132,7 @@ impl Fill {
                 ExchangeNews::Body(bytes) => self.take(&bytes, cache.as_deref_mut()),
                 ExchangeNews::End => return Some(Ok(())),
                 ExchangeNews::Failed(failure) => return Some(Err(failure)),
-                // What follows a body is not stored (RFC 9111 section 3.1).
+                // Fields that follow a body are not stored (RFC 9111 section 3.1).
                 ExchangeNews::Trailers(_)
                 | ExchangeNews::Interim(_)
                 | ExchangeNews::Head(_)
@@ -318,7 +318,7 @@ impl Fill {
             fits = cache.reserve(&mut self.reserved, step);
         }
         if !fits {
-            // What is held stays reserved until the readers have it.
+            // The bytes that are held stay reserved until the readers have them.
             self.use_of_it = Use::Passed;
         }
     }

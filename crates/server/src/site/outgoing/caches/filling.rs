@@ -136,7 +136,7 @@ impl Caches {
         }
     }
 
-    /// What is neither stored nor read is not received.
+    /// An answer that is neither stored nor read is not received.
     pub(super) fn drop_if_unread(
         &mut self,
         fetch: FetchId,

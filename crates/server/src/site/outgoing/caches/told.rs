@@ -10,7 +10,7 @@ use config::CacheReport;
 /// The name of this cache in that field.
 const NAME: &str = "velodrome";
 
-/// What the client is told.
+/// The information for the client.
 #[derive(Clone, Debug)]
 pub(in crate::site) struct Told {
     outcome: CacheOutcome,

@@ -1,4 +1,4 @@
-//! What the head of a server's answer means for what is stored.
+//! The meaning of the head of a server's answer for the stored answers.
 //!
 //! Owns that the answer of the crate `cache` is noted. Never answers a client.
 
@@ -39,7 +39,7 @@ pub(in crate::site) enum Verdict {
 }
 
 impl Caches {
-    /// What a request asks for whose answer is perhaps stored; `None`: it is none.
+    /// The demand of a request whose answer is perhaps stored; `None`: it is none.
     pub(in crate::site) fn wanted(&self, process: ProcessId) -> Option<Wanted<'_>> {
         let Some(Role::Leads { fetch, .. }) = self.role(process) else { return None };
         let fetched = self.fetches.get(*fetch)?;
@@ -122,7 +122,7 @@ impl Caches {
                 Verdict::Stored(Box::new(terms))
             }
             refused => {
-                // What a user or a cookie gets says nothing of the answer to others.
+                // The answer to a user or a cookie says nothing of the answer to others.
                 if head.status < 500 && refused.is_err_and(NotStored::is_of_uri) {
                     if validated.is_some() {
                         kept.forget(disk, key, &fetched.request);
@@ -140,7 +140,7 @@ fn has_room(cache: &Cache, head: &ResponseHead) -> bool {
     let rules = cache.rules();
     let least = CACHE_RESERVE_STEP.min(rules.object);
     let length = length_of(head).map(|length| usize::try_from(length).unwrap_or(usize::MAX));
-    // What is longer is held no further than that, and stored on the disk.
+    // A body that is longer is held no further than that, and stored on the disk.
     let held = length.map(|length| if length > rules.object { least } else { length });
     cache.has_room_for(held.unwrap_or(least))
 }

@@ -194,7 +194,7 @@ impl Site {
         is_asked.then(|| self.intake_of_question(Intake::More, context))
     }
 
-    /// What becomes of a body while a server is asked; `intake`: if the request may pass.
+    /// The intake of a body while a server is asked; `intake`: if the request may pass.
     pub(in crate::site) fn intake_of_question(
         &mut self,
         intake: Intake,
@@ -237,7 +237,7 @@ fn fields_with(
     };
     for (name, value) in request.head.fields.iter().filter(|(name, _)| !is_copied(name)) {
         if name.eq_ignore_ascii_case("connection") {
-            // What a client names there is removed before the next server, and must not be what was just given.
+            // Fields that a client names there are removed before the next server, and must not be those just given.
             let kept = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
             let kept = kept.filter(|one| !str::from_utf8(one).is_ok_and(is_copied));
             list.add_as_spelt(name, &kept.collect::<Vec<_>>().join(&b", "[..])).ok()?;

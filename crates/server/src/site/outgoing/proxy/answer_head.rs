@@ -98,7 +98,7 @@ pub(in crate::site) fn interim_fields(
     let mut passed = FieldList::new();
     let cookie = cookie.map(|cookie| ("Set-Cookie", cookie.as_bytes()));
     each_passed(&head.fields.fields(), (route, cookie.as_slice()), |name, value| {
-        // What the list has no room for is only a hint.
+        // A field that the list has no room for is only a hint.
         let _fits = passed.add(name, value);
     });
     passed

@@ -267,7 +267,7 @@ impl Place {
         }
     }
 
-    /// What the answer says about the server, now that it has ended.
+    /// The verdict of the answer on the server, now that it has ended.
     pub(in crate::site) fn outcome(&self) -> RequestOutcome {
         match (self.judged, self.first_byte_ns) {
             (Judged::Failed, _) => RequestOutcome::Failed,

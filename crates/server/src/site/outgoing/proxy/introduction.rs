@@ -1,4 +1,4 @@
-//! What a server is told of a client before the first byte of a request: the PROXY header.
+//! The introduction of a client to a server before the first byte of a request: the PROXY header.
 //!
 //! Owns whom it tells of. Its form is in `wire`; a connection that begins with it serves one request.
 

@@ -45,7 +45,7 @@ impl Proxies {
         self.get(process).is_some_and(|carried| carried.question.is_some())
     }
 
-    /// What the server has said. The head of its answer stays the first of those that came early, and its body is left.
+    /// The server's decision. The head of its answer stays the first of those that came early, and its body is left.
     pub(in crate::site) fn hear(
         &mut self,
         process: ProcessId,

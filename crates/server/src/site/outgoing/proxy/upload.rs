@@ -52,7 +52,7 @@ impl Proxies {
             let handed = carried.hand_on(client, now_ns);
             let intake = if handed == Handed::All { Intake::More } else { Intake::Pause };
             if carried.is_answered() {
-                // What follows the head is passed on as far as the client takes it: see `urgency`.
+                // The rest after the head is passed on as far as the client takes it: see `urgency`.
                 client.listen(id);
                 return intake;
             }
@@ -100,7 +100,7 @@ impl Proxies {
         }
     }
 
-    /// What there is for a client that still sends the body of its request, or has not taken the last part of the
+    /// The news for a client that still sends the body of its request, or has not taken the last part of the
     /// answer.
     pub(in crate::site) fn urgency(&mut self, process: ProcessId, client: &mut Client) -> Urgency {
         let (_, Some(carried)) = self.parts(process) else { return Urgency::Nothing };
