@@ -28,6 +28,7 @@ pub mod request_head;
 pub mod resp;
 pub mod response;
 pub mod store_orders;
+pub mod stored_file;
 pub mod streams;
 pub mod target_path;
 pub mod template;
@@ -85,6 +86,7 @@ targets!(
     exchange,
     connection,
     store_orders,
+    stored_file,
     streams,
     template,
     websocket,

@@ -9,6 +9,7 @@ pub(crate) mod client;
 pub(crate) mod directory;
 pub(crate) mod document;
 pub(crate) mod forms;
+pub(crate) mod island;
 pub(crate) mod mounted;
 pub(crate) mod nats;
 pub(crate) mod other;

@@ -5,6 +5,7 @@
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 
+use super::channel::say;
 use super::directory::Directory;
 use super::patience::until;
 use super::{Plan, Server, free_address, has};
@@ -100,20 +101,31 @@ impl Nats {
         for (file, content) in files {
             plan.directory.write(file, content);
         }
-        Self::start_node(plan.config(&format!("{config}\n{}", self.section(name))))
+        start_node(plan.config(&format!("{config}\n{}", self.section(name))))
     }
 
     /// A node with this whole configuration.
     pub(crate) fn node_of(&self, config: &str) -> Server {
-        Self::start_node(Plan::new().config(config))
+        start_node(Plan::new().config(config))
     }
 
-    fn start_node(plan: Plan) -> Server {
-        let plan = plan.argument("--listen-resp=127.0.0.1:0");
-        let server = plan.argument("--schedulers=2").argument("--no-pin").start();
-        server.reaches("/cluster/connected", 2);
-        server
+    /// Publishes bytes, as a node of another version would.
+    pub(crate) fn publish(&self, subject: &str, payload: &[u8]) {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        let mut said =
+            format!("CONNECT {{\"verbose\":false}}\r\nPUB {subject} {}\r\n", payload.len());
+        said.push_str(&String::from_utf8_lossy(payload));
+        said.push_str("\r\nPING\r\n");
+        say(&mut stream, said.as_bytes(), b"PONG\r\n");
     }
+}
+
+/// Starts a node, which is connected.
+pub(crate) fn start_node(plan: Plan) -> Server {
+    let plan = plan.argument("--listen-resp=127.0.0.1:0");
+    let server = plan.argument("--schedulers=2").argument("--no-pin").start();
+    server.reaches("/cluster/connected", 2);
+    server
 }
 
 fn launch(address: SocketAddr, directory: &Directory, arguments: &[String]) -> Child {

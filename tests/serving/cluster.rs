@@ -142,15 +142,19 @@ fn message_with_a_key_is_published_once_by_two_nodes() {
     assert_eq!(texts(&poll(&two, "chat.a", "0-0")), ["x"]);
 }
 
-/// Nodes with users, and programs that may do all.
+/// Channels with users, and programs that may do all.
+pub(crate) const WITH_USERS: &str = "[[channel]]\npattern = \"room.*\"\nhistory = 10\npresence = true\n\
+     subscribe = \"token\"\n[channels]\ntoken_keys = \"token.keys\"\napi_keys = \"api.keys\"\n";
+
+/// The files for that.
+pub(crate) const KEYS: [(&str, &str); 2] = [("token.keys", SECRET), ("api.keys", API_KEY)];
+
 fn with_users(nats: &Nats, name: &str) -> Server {
-    let config = "[[channel]]\npattern = \"room.*\"\nhistory = 10\npresence = true\nsubscribe = \"token\"\n\
-                  [channels]\ntoken_keys = \"token.keys\"\napi_keys = \"api.keys\"\n";
-    nats.node_with(name, config, &[("token.keys", SECRET), ("api.keys", API_KEY)])
+    nats.node_with(name, WITH_USERS, &KEYS)
 }
 
 /// A WebSocket of a user who is subscribed.
-fn user(server: &Server, name: &str, channel: &str) -> TcpStream {
+pub(crate) fn user(server: &Server, name: &str, channel: &str) -> TcpStream {
     let token = token(&format!("\"sub\":\"{name}\",\"subscribe\":[\"room.*\"]"), 600);
     let mut socket = websocket(server, &format!("/channels?token={token}"));
     let order = format!("{{\"subscribe\":\"{channel}\"}}");
@@ -158,7 +162,7 @@ fn user(server: &Server, name: &str, channel: &str) -> TcpStream {
     socket
 }
 
-fn members(server: &Server, channel: &str) -> Vec<String> {
+pub(crate) fn members(server: &Server, channel: &str) -> Vec<String> {
     let answer = order(server, &json!({ "members": channel }));
     let users = answer["users"].as_array().unwrap().iter();
     users.map(|user| user["user"].as_str().unwrap().to_owned()).collect()

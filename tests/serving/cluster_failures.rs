@@ -14,7 +14,7 @@ const CONFIG: &str =
     "[[channel]]\npattern = \"chat.*\"\nhistory = 100\n[[channel]]\npattern = \"news.*\"\n";
 
 /// Waits until `ctl status` says this of the cluster.
-fn until_cluster(server: &Server, state: &str) {
+pub(crate) fn until_cluster(server: &Server, state: &str) {
     until(state, || (server.ctl_json(&["status"])["cluster"]["state"] == state).then_some(()));
 }
 

@@ -112,6 +112,13 @@ fn a_file_that_is_not_what_was_written_is_deleted() {
     // Of another answer: it has the right size, and another key.
     let (one, other) = (stored(&server, "/one"), stored(&server, "/two"));
     fs::copy(&other, &one).unwrap();
+    // Its body is that of another answer, with its check sum.
+    let (mixed, other) = (stored(&server, "/mix"), stored(&server, "/few"));
+    let (mut bytes, other) = (fs::read(&mixed).unwrap(), fs::read(other).unwrap());
+    let tail = "/few".len() + 8;
+    let place = bytes.len() - tail;
+    bytes[place..].copy_from_slice(&other[other.len() - tail..]);
+    fs::write(&mixed, bytes).unwrap();
     for foreign in ["index.html", "0000000000000001.part", "nginx"] {
         fs::write(directory.join(foreign), "?").unwrap();
     }
@@ -130,6 +137,7 @@ fn a_file_that_is_not_what_was_written_is_deleted() {
         "/link",
         "/gone",
         "/one",
+        "/mix",
     ] {
         let (body, status) = ask(&server, path, "");
         assert!(status.starts_with("velodrome; fwd=uri-miss; stored"), "{path}: {status}");
@@ -138,9 +146,9 @@ fn a_file_that_is_not_what_was_written_is_deleted() {
     for path in ["/good", "/two"] {
         assert!(ask(&server, path, "").1.starts_with("velodrome; hit"), "{path}");
     }
-    assert_eq!(count(&heard), 9);
-    reaches(&server, "stored", 9);
-    assert_eq!(disk(&server, "damaged"), 7);
+    assert_eq!(count(&heard), 10);
+    reaches(&server, "stored", 10);
+    assert_eq!(disk(&server, "damaged"), 9);
     assert!(!fs::read(&outside).unwrap().is_empty(), "a link was followed");
     let left = files(&server).len();
     assert_eq!(disk(&server, "files"), left as u64);

@@ -17,10 +17,13 @@ const PAGE: &str = "<% if request.query.value then store.put(request.query.key, 
 
 /// A node with a store, which is connected; with a listener for Redis clients.
 pub(crate) fn node(nats: &Nats, name: &str, role: &str) -> Server {
-    let config = format!(
-        "[store]\nrole = \"{role}\"\n[[database]]\nname = \"0\"\nhttp = true\n{}",
-        nats.section(name)
-    );
+    node_in(&nats.section(name), role)
+}
+
+/// The same with this section about its cluster.
+pub(crate) fn node_in(section: &str, role: &str) -> Server {
+    let config =
+        format!("[store]\nrole = \"{role}\"\n[[database]]\nname = \"0\"\nhttp = true\n{section}");
     let plan = Plan::new().argument("--listen-resp=127.0.0.1:0").file("page.page.txt", PAGE);
     let store = format!("--store={}", plan.directory.join("store").display());
     let plan = plan.argument(&store).argument("--schedulers=2").argument("--no-pin");

@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::Write;
 use std::net::TcpStream;
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::server::channel::{connect, resp, say};
@@ -14,7 +15,7 @@ use crate::server::{PROGRAM, Server, errors_of, printed_by, run};
 use super::store_cluster::{ask, node, redis, until_read};
 
 /// Writes keys with this beginning, each acknowledged, on one connection.
-fn write(server: &Server, beginning: &str, count: u64) {
+pub(crate) fn write(server: &Server, beginning: &str, count: u64) {
     let mut client = connect(resp(server));
     for number in 0..count {
         assert_eq!(ask(&mut client, &format!("SET {beginning}{number} {number}")), "+OK");
@@ -22,7 +23,7 @@ fn write(server: &Server, beginning: &str, count: u64) {
 }
 
 /// Waits until a server has all of them.
-fn until_has(server: &Server, beginning: &str, count: u64) {
+pub(crate) fn until_has(server: &Server, beginning: &str, count: u64) {
     until_read(server, &format!("{beginning}{}", count - 1), &(count - 1).to_string());
     let mut client = connect(resp(server));
     let keys: String = (0..count).map(|number| format!(" {beginning}{number}")).collect();
@@ -34,13 +35,20 @@ fn number(server: &Server, name: &str) -> u64 {
     server.ctl_json(&["stats"])["store_writer"][name].as_u64().unwrap()
 }
 
-fn until_number(server: &Server, name: &str, value: u64) {
+pub(crate) fn until_number(server: &Server, name: &str, value: u64) {
     until(&format!("{name} {value}"), || (number(server, name) == value).then_some(()));
 }
 
 /// Waits until the log says this.
-fn until_told(server: &Server, text: &str) {
+pub(crate) fn until_told(server: &Server, text: &str) {
     until(text, || server.printed_errors().contains(text).then_some(()));
+}
+
+/// The files that a store has set aside.
+pub(crate) fn aside_of(server: &Server) -> Vec<PathBuf> {
+    let all = fs::read_dir(server.directory().join("store")).unwrap();
+    let all = all.map(|entry| entry.unwrap().path());
+    all.filter(|path| path.file_name().unwrap().as_encoded_bytes().starts_with(b"aside-")).collect()
 }
 
 fn until_connected(server: &Server) {
@@ -116,11 +124,10 @@ fn a_replica_is_promoted_and_the_old_leader_sets_aside_what_nobody_got() {
     assert_eq!(redis(&leader, "GET unsent0"), "$-1", "it has the new history");
     assert_eq!(redis(&leader, "SET from-old 1"), "+OK", "its new leader executes it");
     until_read(&one, "from-old", "1");
-    let aside = fs::read_dir(leader.directory().join("store")).unwrap();
-    let aside = aside.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let aside: Vec<_> = aside.filter(|name| name.starts_with("aside-")).collect();
-    assert!(matches!(&aside[..], [name] if name.ends_with(".records")), "{aside:?}");
-    until_told(&leader, &aside[0]);
+    let aside = aside_of(&leader);
+    let [aside] = aside.as_slice() else { panic!("{aside:?}") };
+    assert!(aside.extension().is_some_and(|kind| kind == "records"), "{aside:?}");
+    until_told(&leader, aside.file_name().unwrap().to_str().unwrap());
     until_told(&leader, "follows the leader of term 2");
     // Also after its end, whatever its configuration says.
     let leader = leader.kill_and_restart();

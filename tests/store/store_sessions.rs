@@ -9,13 +9,13 @@ use crate::server::client::{field, text};
 use crate::server::{Plan, Server};
 use conformance::ParsedResponse;
 
-const LOGIN: &str = "<% request.session = { user = request.query.name } %>in";
-const ADD: &str = "<% local session = request.session session.laps = (session.laps or 0) + 1 %><%= \
+pub(crate) const LOGIN: &str = "<% request.session = { user = request.query.name } %>in";
+pub(crate) const ADD: &str = "<% local session = request.session session.laps = (session.laps or 0) + 1 %><%= \
                    session.laps %>";
-const WHO: &str = "<%= request.session.user or 'nobody' %>";
-const OUT: &str = "<% request.session = nil %>out";
+pub(crate) const WHO: &str = "<%= request.session.user or 'nobody' %>";
+pub(crate) const OUT: &str = "<% request.session = nil %>out";
 /// Shows the session, and ends it if asked.
-const SLOW: &str =
+pub(crate) const SLOW: &str =
     "<% request.session.late = true while not store.get('go') do sleep(0.001) end %>slow";
 const BIG: &str = "<% request.session.text = ('x'):rep(70000) %>";
 const REVOKE: &str = "<% for key in store.scan('session:') do store.delete(key) end %>revoked";
@@ -45,7 +45,7 @@ fn site() -> Server {
 }
 
 /// The cookie of an answer; empty if the browser must delete it.
-fn cookie(response: &ParsedResponse) -> Option<String> {
+pub(crate) fn cookie(response: &ParsedResponse) -> Option<String> {
     let name = field(response, "set-cookie").split(';').next().unwrap();
     name.strip_prefix("session=").map(str::to_owned)
 }

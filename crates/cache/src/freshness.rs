@@ -5,6 +5,7 @@
 use wire::http::date;
 use wire::http::head::Fields;
 
+use crate::answer_head::AnswerHead;
 use crate::control::{Control, seconds};
 use crate::limits::{HEURISTIC_MAX_S, HEURISTIC_PART, SECONDS_MAX};
 use crate::rules::{CacheRules, Guessing};
@@ -44,21 +45,22 @@ pub struct Freshness {
 }
 
 impl Freshness {
-    /// The freshness of an answer with these fields, to a request sent at `asked`. `None`: it says nothing of it, and
+    /// The freshness of an answer, to a request sent at `asked`. `None`: it says nothing of it, and
     /// the rules assume nothing.
     #[must_use]
     pub fn of(
-        fields: &Fields<'_, '_>,
+        answer: &AnswerHead<'_>,
         control: &Control,
         rules: &CacheRules,
         (asked, heard): (Time, Time),
     ) -> Option<Self> {
+        let AnswerHead { status, fields } = answer;
         let date = fields.first("date").and_then(date::parse).unwrap_or(heard.unix_s);
         let said = said_lifetime(fields, control, date);
         let (lifetime_s, basis) = match said {
             Some(lifetime) => (lifetime, Basis::Said),
             None if control.no_cache => (0, Basis::Said),
-            None => (assumed_lifetime(fields, rules, date)?, Basis::Assumed),
+            None => (assumed_lifetime(*status, fields, rules, date)?, Basis::Assumed),
         };
         let is_strict =
             control.must_revalidate || control.proxy_revalidate || control.s_maxage.is_some();
@@ -151,13 +153,23 @@ fn said_lifetime(fields: &Fields<'_, '_>, control: &Control, date: u64) -> Optio
 }
 
 /// The lifetime that the rules assume (section 4.2.2).
-fn assumed_lifetime(fields: &Fields<'_, '_>, rules: &CacheRules, date: u64) -> Option<u64> {
+fn assumed_lifetime(
+    status: u16,
+    fields: &Fields<'_, '_>,
+    rules: &CacheRules,
+    date: u64,
+) -> Option<u64> {
+    // Its server has said something, in words that only nginx reads: perhaps that nobody is to store it.
+    if fields.has("x-accel-expires") {
+        return None;
+    }
     let changed = match rules.guessing {
         Guessing::On => fields.first("last-modified").and_then(date::parse),
         Guessing::Off => None,
     };
     match changed.and_then(|changed| date.checked_sub(changed)) {
         Some(unchanged_s) => Some((unchanged_s / HEURISTIC_PART).min(HEURISTIC_MAX_S)),
+        None if status >= 400 => rules.error_ttl_s,
         None => rules.default_ttl_s,
     }
 }

@@ -4,8 +4,10 @@
 //! I/O and reads no clock: time is an argument. Knows no connection and no configuration file.
 //!
 //! [`Cache::look`] finds an answer, [`judge`] says whether one is stored, [`Fetches`] has requests wait for each other.
-//! [`DiskRecord`] is an answer as bytes, and a [`LabelLedger`] knows all that are kept outside of memory.
+//! [`DiskRecord`] is an answer as bytes, a [`StoredFile`] as a file, and a [`LabelLedger`] knows all that are kept
+//! outside of memory.
 
+mod answer_head;
 mod body;
 mod cache;
 mod control;
@@ -27,10 +29,12 @@ mod rules;
 mod selection;
 mod shelf;
 mod stats;
+mod stored_file;
 mod storing;
 mod time;
 mod vary;
 
+pub use answer_head::AnswerHead;
 pub use body::{Elsewhere, Reservation, StoredBody};
 pub use cache::Cache;
 pub use control::{Control, Wishes};
@@ -49,6 +53,7 @@ pub use rules::{CacheRules, Guessing, KeyParts, RequestDirectives, SetCookie};
 pub use selection::{Selection, select};
 pub use shelf::{Shelf, ValuePlace};
 pub use stats::CacheStats;
-pub use storing::{AnswerHead, NotStored, StorageTerms, judge};
+pub use stored_file::{Damaged, FileMatch, FileSum, StoredFile, file_head, place_of_body};
+pub use storing::{NotStored, StorageTerms, judge};
 pub use time::Time;
 pub use vary::{Variant, Vary};

@@ -45,3 +45,7 @@ pub const FETCHES_OF_URI: usize = 16;
 pub const WAITERS: usize = 4096;
 /// 2,048 bytes of a pattern of a purge. Beyond: it is refused.
 pub const PATTERN_SIZE: usize = 2048;
+/// 1 MiB for all of a stored answer but its body. Beyond: it is not stored on a disk.
+pub const RECORD_SIZE: usize = 1 << 20;
+/// 16 KiB of a file are read at first: a usual record, and perhaps its body. Less: more answers are read in two steps.
+pub const FIRST_READ: usize = 16 * 1024;

@@ -9,12 +9,13 @@ use wire::http::date;
 use wire::http::fields::{FRAMING, FieldList};
 use wire::http::head::Fields;
 
+use crate::answer_head::AnswerHead;
 use crate::body::{Elsewhere, Reservation, StoredBody};
 use crate::control::Control;
 use crate::freshness::Freshness;
 use crate::limits::ENTRY_COST;
 use crate::rules::{CacheRules, SetCookie};
-use crate::storing::{AnswerHead, NotStored, StorageTerms, judge};
+use crate::storing::{NotStored, StorageTerms, judge};
 use crate::time::Time;
 use crate::vary::Variant;
 
@@ -180,7 +181,7 @@ impl Object {
             Ok(terms) => (terms, None),
             Err(refusal) => {
                 let control = Control::of(&answer.fields);
-                let freshness = Freshness::of(&answer.fields, &control, rules, times);
+                let freshness = Freshness::of(&answer, &control, rules, times);
                 let freshness = freshness.unwrap_or_else(|| self.freshness().again(times.1));
                 (StorageTerms { freshness, ..self.terms.clone() }, Some(refusal))
             }

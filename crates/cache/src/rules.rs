@@ -15,6 +15,8 @@ pub struct CacheRules {
     pub key: KeyParts,
     /// Seconds that an answer is fresh that says nothing of it; `None`: it is not stored.
     pub default_ttl_s: Option<u64>,
+    /// The same for an answer with an error (404, 405, 410, 414, 501).
+    pub error_ttl_s: Option<u64>,
     /// Whether freshness is guessed.
     pub guessing: Guessing,
     /// Seconds after its freshness during which an answer is used while it is validated, if it does not say itself
@@ -90,6 +92,7 @@ impl Default for CacheRules {
             object_outside: 0,
             key: KeyParts::default(),
             default_ttl_s: None,
+            error_ttl_s: None,
             guessing: Guessing::default(),
             while_revalidate_s: 0,
             if_error_s: 0,

@@ -5,20 +5,12 @@
 
 use wire::http::head::Fields;
 
+use crate::answer_head::AnswerHead;
 use crate::control::{Control, Wishes};
 use crate::freshness::{Basis, Freshness};
 use crate::rules::{CacheRules, RequestDirectives, SetCookie};
 use crate::time::Time;
 use crate::vary::{Variant, Vary};
-
-/// The head of an answer to a GET.
-#[derive(Clone, Copy, Debug)]
-pub struct AnswerHead<'a> {
-    /// Its status.
-    pub status: u16,
-    /// Its fields.
-    pub fields: Fields<'a, 'a>,
-}
 
 /// What becomes of an answer that is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,7 +102,7 @@ pub fn judge(
     check_length(answer, rules)?;
     let Vary::By(names) = Vary::of(&answer.fields, rules.key) else { return Err(NotStored::Vary) };
     let freshness =
-        Freshness::of(&answer.fields, &control, rules, (asked, heard)).ok_or(NotStored::Unsaid)?;
+        Freshness::of(answer, &control, rules, (asked, heard)).ok_or(NotStored::Unsaid)?;
     if freshness.basis == Basis::Assumed {
         if !ASSUMED.contains(&answer.status) {
             return Err(NotStored::Unsaid);

@@ -152,6 +152,10 @@ pub const PRESENT_QUESTIONS: usize = 64;
 /// Members of a node that has ended that leave in one turn. The others leave in the next turns.
 pub const LEAVING_PER_TURN: usize = 1_000;
 
+/// Channels that one turn goes through when the cluster goes away or is back (1,000). The others follow in the next
+/// turns.
+pub const CHANNELS_PER_TURN: usize = 1_000;
+
 /// Questions of other nodes that a scheduler answers at the same time. Beyond: no answer.
 pub const QUESTIONS: usize = 1_000;
 

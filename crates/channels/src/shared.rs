@@ -53,6 +53,10 @@ pub(crate) struct WaitingJoin {
 pub(crate) struct Shared {
     pub(crate) keeping: Keeping,
     pub(crate) sight: Sight,
+    /// What was followed later has a higher one.
+    pub(crate) ticket: u64,
+    /// How often the cluster had come back when messages were last known to be missing or not.
+    pub(crate) returns: u64,
     /// The read that is under way.
     pub(crate) read: Option<u64>,
     /// Whether it is among the channels that will be read.
@@ -75,10 +79,13 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(keeping: Keeping, sight: Sight) -> Self {
+    /// A channel that is followed with this ticket, when the cluster had come back so often.
+    pub(crate) fn new(keeping: Keeping, sight: Sight, (ticket, returns): (u64, u64)) -> Self {
         Self {
             keeping,
             sight,
+            ticket,
+            returns,
             read: None,
             is_queued: false,
             draft: None,
@@ -196,7 +203,7 @@ mod tests {
     fn messages_wait_up_to_a_limit_and_leave_when_they_are_known() {
         let at = |epoch, offset| Position { epoch, offset };
         let body = Payload::of_text("text");
-        let mut shared = Shared::new(Keeping::History, Sight::Unknown);
+        let mut shared = Shared::new(Keeping::History, Sight::Unknown, (1, 0));
         shared.begin_read(1);
         for number in 1..=HELD_MESSAGES as u64 {
             shared.hold(at(1, number), number - 1, &body);
@@ -226,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_read_is_tried_again_at_first_at_once_and_then_later() {
-        let mut shared = Shared::new(Keeping::History, Sight::Unknown);
+        let mut shared = Shared::new(Keeping::History, Sight::Unknown, (1, 0));
         let tries: Vec<(bool, bool)> =
             (0..READ_TRIES).map(|_| (shared.take_urgency(), shared.try_again())).collect();
         assert_eq!(tries, [(true, false), (true, false), (false, false), (false, true)]);
@@ -238,7 +245,7 @@ mod tests {
 
     #[test]
     fn patterns_get_each_message_once() {
-        let mut shared = Shared::new(Keeping::History, Sight::Unknown);
+        let mut shared = Shared::new(Keeping::History, Sight::Unknown, (1, 0));
         let seen = [(1, 5), (1, 5), (1, 4), (1, 6), (2, 1), (2, 1)];
         let seen = seen.map(|(epoch, offset)| shared.see(Position { epoch, offset }));
         assert_eq!(seen, [true, false, false, true, true, false]);

@@ -59,10 +59,21 @@ struct Lease {
     number: u64,
 }
 
+/// A lease that is not wanted any more, and was asked for before: whether it is had will be answered.
+#[derive(Debug)]
+struct Leaving {
+    name: String,
+    request: u64,
+    until_ms: u64,
+    /// The message that made it this link's before.
+    behind: Option<u64>,
+}
+
 /// The leases that a link wants.
 #[derive(Debug, Default)]
 pub(crate) struct Leases {
     wanted: BTreeMap<String, Lease>,
+    leaving: Vec<Leaving>,
     last: u64,
     /// The text of a message of this holder.
     holder: String,
@@ -84,13 +95,25 @@ impl Leases {
     ) {
         let before = std::mem::take(&mut self.wanted);
         for (name, lease) in before {
+            let held = lease.seen.filter(|_| now_ms < lease.held_until_ms);
+            let behind = held.map(|seen| seen.number);
             if names.contains(&name) {
                 self.wanted.insert(name, lease);
-            } else if let (Some(seen), true) = (lease.seen, now_ms < lease.held_until_ms) {
-                let headers = condition(seen.number);
-                let _said = speech.publish_with(&subjects.lease(&name), &headers, GIVEN_BACK);
+            } else {
+                match (lease.asked, behind) {
+                    // After a connection was lost, a look tells which renewal was the last.
+                    (Asked::Look { .. }, _) if now_ms >= lease.held_until_ms => {}
+                    (Asked::Take { request, sent_ms } | Asked::Look { request, sent_ms }, _) => {
+                        let until_ms = sent_ms + STREAM_ANSWER_MS;
+                        self.leaving.push(Leaving { name, request, until_ms, behind });
+                    }
+                    (Asked::Nothing, Some(behind)) => give_back(&name, behind, speech, subjects),
+                    (Asked::Nothing, None) => {}
+                }
             }
         }
+        // What is wanted again is found to be this link's by a look.
+        self.leaving.retain(|leaving| !names.contains(&leaving.name));
         for name in names {
             self.last += 1;
             self.wanted.entry(name.clone()).or_insert(Lease {
@@ -130,6 +153,7 @@ impl Leases {
 
     /// The connection is lost, and with it all answers. A lease that this node holds stays held until its time.
     pub(crate) fn forget_asked(&mut self) {
+        self.leaving.clear();
         for lease in self.wanted.values_mut() {
             lease.asked = Asked::Nothing;
             // A renewal may have been added whose answer was lost: a look tells.
@@ -148,6 +172,13 @@ impl Leases {
         is_known: impl Fn(u16) -> bool,
         now_ms: u64,
     ) {
+        for late in self.leaving.extract_if(.., |leaving| leaving.until_ms <= now_ms) {
+            speech.close(late.request);
+            // If it was added all the same, this is not.
+            if let Some(behind) = late.behind {
+                give_back(&late.name, behind, speech, subjects);
+            }
+        }
         for (name, lease) in &mut self.wanted {
             lease.give_up_late(speech, now_ms);
             if lease.asked != Asked::Nothing || now_ms < lease.due_ms {
@@ -179,10 +210,19 @@ impl Leases {
     pub(crate) fn on_answer(
         &mut self,
         (lease, request): (u64, u64),
-        headers: NatsHeaders<'_>,
-        payload: &[u8],
+        (headers, payload): (NatsHeaders<'_>, &[u8]),
+        (speech, subjects): (&mut Speech, &Subjects),
         now_ms: u64,
     ) {
+        if let Some(at) = self.leaving.iter().position(|one| one.request == request) {
+            let leaving = self.leaving.swap_remove(at);
+            let is_own = payload == self.holder.as_bytes() && headers.status().is_none();
+            let seen = headers.number("Nats-Sequence").filter(|_| is_own);
+            if let Some(number) = added(headers, payload).or(seen) {
+                give_back(&leaving.name, number, speech, subjects);
+            }
+            return;
+        }
         let Some(lease) = self.wanted.values_mut().find(|one| one.number == lease) else { return };
         match lease.asked {
             Asked::Look { request: of, .. } if of == request => {
@@ -192,9 +232,8 @@ impl Leases {
             }
             Asked::Take { request: of, sent_ms } if of == request => {
                 lease.asked = Asked::Nothing;
-                let form: AddedForm = serde_json::from_slice(payload).unwrap_or_default();
-                if form.seq > 0 && form.error.is_none() && headers.status().is_none() {
-                    lease.seen = Some(Seen { number: form.seq, since_ms: now_ms });
+                if let Some(number) = added(headers, payload) {
+                    lease.seen = Some(Seen { number, since_ms: now_ms });
                     lease.is_ours_to_take = true;
                     lease.held_until_ms = sent_ms + LEASE_HELD_MS;
                     lease.due_ms = sent_ms + LEASE_LOOK_MS;
@@ -210,7 +249,13 @@ impl Leases {
 
     /// When something is to be asked.
     pub(crate) fn next_due_ms(&self) -> Option<u64> {
-        self.wanted.values().map(Lease::next_ms).min()
+        let leaving = self.leaving.iter().map(|leaving| leaving.until_ms);
+        self.wanted.values().map(Lease::next_ms).chain(leaving).min()
+    }
+
+    /// Whether all that are not wanted any more were given back.
+    pub(crate) fn are_settled(&self) -> bool {
+        self.leaving.is_empty()
     }
 }
 
@@ -261,6 +306,17 @@ impl Lease {
             self.held_until_ms = 0;
         }
     }
+}
+
+/// A lease is given back, if the last message of its subject has this number.
+fn give_back(name: &str, number: u64, speech: &mut Speech, subjects: &Subjects) {
+    let _said = speech.publish_with(&subjects.lease(name), &condition(number), GIVEN_BACK);
+}
+
+/// The number of a message that was added.
+fn added(headers: NatsHeaders<'_>, payload: &[u8]) -> Option<u64> {
+    let form: AddedForm = serde_json::from_slice(payload).unwrap_or_default();
+    (form.seq > 0 && form.error.is_none() && headers.status().is_none()).then_some(form.seq)
 }
 
 /// The condition that the last message of the subject has this number.
@@ -314,12 +370,35 @@ mod tests {
         }
 
         fn hears(&mut self, headers: &str, payload: &str, now_ms: u64) {
-            let request = match self.leases.wanted[NAME].asked {
+            let (number, asked) = match self.leases.wanted.get(NAME) {
+                Some(lease) => (lease.number, lease.asked),
+                None => panic!("it is not wanted"),
+            };
+            let request = match asked {
                 Asked::Look { request, .. } | Asked::Take { request, .. } => request,
                 Asked::Nothing => panic!("nothing was asked"),
             };
-            let headers = NatsHeaders::new(headers.as_bytes());
-            self.leases.on_answer((1, request), headers, payload.as_bytes(), now_ms);
+            self.hears_of((number, request), headers, payload, now_ms);
+        }
+
+        fn hears_of(&mut self, of: (u64, u64), headers: &str, payload: &str, now_ms: u64) {
+            let answer = (NatsHeaders::new(headers.as_bytes()), payload.as_bytes());
+            let with = (&mut self.speech, &self.subjects);
+            self.leases.on_answer(of, answer, with, now_ms);
+        }
+
+        /// A lease that is held since this time, and whose renewal was sent 2 s later; the number of the request.
+        fn renewing(now_ms: u64) -> (Self, (u64, u64)) {
+            let mut stage = Self::new();
+            stage.asks(now_ms);
+            stage.hears(SEVENTH, "free", now_ms);
+            stage.asks(now_ms);
+            stage.hears("", r#"{"stream":"v-h-0","seq":8}"#, now_ms);
+            assert_eq!(stage.asks(now_ms + 2_000), "take behind 8");
+            let lease = &stage.leases.wanted[NAME];
+            let Asked::Take { request, .. } = lease.asked else { panic!("it is being renewed") };
+            let of = (lease.number, request);
+            (stage, of)
         }
 
         fn is_held(&self, now_ms: u64) -> bool {
@@ -381,6 +460,53 @@ mod tests {
         stage.want(&[]);
         assert_eq!(stage.asks(12), "take behind 8", "with the text of one that is free");
         assert!(!stage.is_held(12));
+    }
+
+    #[test]
+    fn a_lease_is_given_back_behind_the_renewal_that_was_under_way() {
+        let (mut stage, renewal) = Stage::renewing(0);
+        stage.want(&[]);
+        assert_eq!(stage.asks(2_001), "", "its number is not known yet");
+        assert!(!stage.leases.are_settled());
+        stage.hears_of(renewal, "", r#"{"stream":"v-h-0","seq":9}"#, 2_010);
+        assert_eq!(stage.asks(2_011), "take behind 9", "with the text of one that is free");
+        assert!(stage.leases.are_settled() && stage.leases.next_due_ms().is_none());
+
+        // A renewal that was not added leaves nothing to give back: another has it.
+        let (mut stage, renewal) = Stage::renewing(0);
+        stage.want(&[]);
+        stage.hears_of(renewal, "", r#"{"error":{"code":400,"err_code":10071}}"#, 2_010);
+        assert_eq!(stage.asks(2_011), "");
+        assert!(stage.leases.are_settled());
+
+        // Without an answer it was perhaps not added.
+        let (mut stage, _) = Stage::renewing(0);
+        stage.want(&[]);
+        assert_eq!(stage.leases.next_due_ms(), Some(4_000));
+        assert_eq!(stage.asks(4_000), "take behind 8", "with the text of one that is free");
+        assert!(stage.leases.are_settled());
+
+        // Behind a connection that was lost, a look tells.
+        let (mut stage, _) = Stage::renewing(0);
+        stage.leases.forget_asked();
+        assert_eq!(stage.asks(2_100), "look");
+        let lease = &stage.leases.wanted[NAME];
+        let Asked::Look { request, .. } = lease.asked else { panic!("it is looked at") };
+        let look = (lease.number, request);
+        stage.want(&[]);
+        stage.hears_of(look, "NATS/1.0\r\nNats-Sequence: 9\r\n\r\n", MINE, 2_110);
+        assert_eq!(stage.asks(2_111), "take behind 9", "with the text of one that is free");
+    }
+
+    #[test]
+    fn a_lease_that_is_wanted_again_during_its_renewal_is_kept() {
+        let (mut stage, renewal) = Stage::renewing(0);
+        stage.want(&[]);
+        stage.want(&[NAME.to_owned()]);
+        assert_eq!(stage.asks(2_001), "look");
+        stage.hears_of(renewal, "", r#"{"stream":"v-h-0","seq":9}"#, 2_010);
+        stage.hears("NATS/1.0\r\nNats-Sequence: 9\r\n\r\n", MINE, 2_010);
+        assert_eq!(stage.asks(2_010), "take behind 9", "it is renewed");
     }
 
     #[test]

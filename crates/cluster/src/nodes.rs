@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use channels::{ClusterNews, ClusterNode};
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{HEARTBEAT_MS, LEASE_MS, NODES};
+use crate::limits::{HEARTBEAT_MS, LEASE_MS, NODES, QUIET_MS};
 use crate::plan::{ClusterPlan, LinkSeat};
 
 /// 250 ms between two signs of life because others have just come.
@@ -18,6 +18,9 @@ const GREETING_MS: u64 = 250;
 /// 250 ms by which each further link of a node waits longer for the signs of those before it, and the most of them.
 const TURN_MS: u64 = 250;
 const LAST_TURN_MS: u64 = 3_000;
+
+/// 3 s after which a server that was asked ([`QUIET_MS`]) has answered, if it is there.
+const NEWS_MS: u64 = QUIET_MS + 1_000;
 
 /// A sign of life.
 #[derive(Debug, Serialize, Deserialize)]
@@ -66,12 +69,22 @@ struct Other {
     connections: BTreeMap<u16, u64>,
 }
 
+impl Other {
+    /// One that has not said who it is.
+    fn new(node: ClusterNode, heard_ms: u64) -> Self {
+        let view = NodeView { node, name: String::new(), version: String::new(), schedulers: 0 };
+        Self { view, heard_ms, connections: BTreeMap::new() }
+    }
+}
+
 /// The nodes that a link knows.
 #[derive(Debug, Default)]
 pub(crate) struct Nodes {
     others: BTreeMap<u64, Other>,
     next_sign_ms: u64,
     greeted_ms: u64,
+    /// When it was looked last for nodes that have ended.
+    looked_ms: u64,
 }
 
 impl Nodes {
@@ -80,7 +93,8 @@ impl Nodes {
     }
 
     pub(crate) fn views(&self) -> impl Iterator<Item = &NodeView> {
-        self.others.values().map(|other| &other.view)
+        // One that has not said who it is has no connection yet that is known.
+        self.others.values().filter(|of| !of.connections.is_empty()).map(|other| &other.view)
     }
 
     /// The link is connected again: nodes that cannot have been heard have time to be.
@@ -121,6 +135,13 @@ impl Nodes {
         Some(sign(plan, seat, connection, Occasion::Time))
     }
 
+    /// A member of a node was heard of. If it is not known yet, and no sign of life follows, its members leave.
+    pub(crate) fn meet(&mut self, node: ClusterNode, now_ms: u64) {
+        if self.others.len() < NODES {
+            self.others.entry(node.0).or_insert_with(|| Other::new(node, now_ms));
+        }
+    }
+
     /// Something was heard of a node.
     pub(crate) fn hear(
         &mut self,
@@ -153,21 +174,21 @@ impl Nodes {
             return None;
         }
         let (name, version, schedulers) = (form.name, form.version, form.schedulers);
-        let other = self.others.entry(form.node).or_insert_with(|| Other {
-            view: NodeView { node, name, version, schedulers },
-            heard_ms: now_ms,
-            connections: BTreeMap::new(),
-        });
+        let other = self.others.entry(form.node).or_insert_with(|| Other::new(node, now_ms));
+        other.view = NodeView { node, name, version, schedulers };
         other.heard_ms = now_ms;
         let known = other.connections.insert(form.link, form.connection);
         (known != Some(form.connection)).then_some(ClusterNews::NodeCame { node })
     }
 
-    /// The nodes that have not been heard for too long.
-    pub(crate) fn take_ended(&mut self, now_ms: u64) -> Vec<ClusterNode> {
+    /// The nodes that have not been heard for too long, although the server has been heard at `heard_ms`: the silence
+    /// of all of them is that of the network.
+    pub(crate) fn take_ended(&mut self, now_ms: u64, heard_ms: u64) -> Vec<ClusterNode> {
         let mut ended = Vec::new();
+        self.looked_ms = now_ms;
         self.others.retain(|_, other| {
-            let is_alive = now_ms < other.heard_ms + LEASE_MS;
+            let end_ms = other.heard_ms + LEASE_MS;
+            let is_alive = now_ms < end_ms || heard_ms + NEWS_MS < end_ms;
             if !is_alive {
                 ended.push(other.view.node);
             }
@@ -178,7 +199,8 @@ impl Nodes {
 
     pub(crate) fn next_due_ms(&self) -> Option<u64> {
         let ends = self.others.values().map(|other| other.heard_ms + LEASE_MS);
-        ends.chain([self.next_sign_ms]).min()
+        // One that is over and was not told is looked at again when the server is heard.
+        ends.filter(|end_ms| *end_ms > self.looked_ms).chain([self.next_sign_ms]).min()
     }
 }
 
@@ -240,9 +262,24 @@ mod tests {
                 assert!(now_ms > 10_000, "not while the first is heard");
                 hear(&mut other, &sign, now_ms);
             }
-            assert_eq!(other.take_ended(now_ms), []);
+            assert_eq!(other.take_ended(now_ms, now_ms), []);
         }
         assert_eq!((by_first, by_second), (4, 10));
-        assert_eq!(other.take_ended(40_000), [own.node]);
+        assert_eq!(other.take_ended(40_000, 40_000), [own.node]);
+    }
+
+    #[test]
+    fn nodes_do_not_end_because_the_server_is_not_heard() {
+        let mut nodes = Nodes::default();
+        nodes.come_back(seat(0), 0);
+        nodes.meet(ClusterNode(9), 1_000);
+        assert_eq!(nodes.next_due_ms(), Some(HEARTBEAT_MS));
+        nodes.next_sign_ms = u64::MAX;
+        assert_eq!(nodes.next_due_ms(), Some(1_000 + LEASE_MS));
+        // Nothing at all has come for as long.
+        assert_eq!(nodes.take_ended(7_000, 2_900), []);
+        assert_eq!(nodes.next_due_ms(), Some(u64::MAX), "until the server is heard");
+        // It was heard, as it is at least every two seconds, and the node was not.
+        assert_eq!(nodes.take_ended(7_100, 5_000), [ClusterNode(9)]);
     }
 }

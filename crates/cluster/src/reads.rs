@@ -59,6 +59,8 @@ struct Found {
     count: u64,
     first: Option<u64>,
     last: Option<u64>,
+    /// The last one that cannot be read.
+    unread: Option<u64>,
     /// Messages behind these that the stream has.
     pending: u64,
 }
@@ -75,11 +77,18 @@ pub(crate) enum ReadResult {
 pub(crate) struct Reads {
     line: VecDeque<Wish>,
     open: BTreeMap<u64, Read>,
+    /// Messages that could not be read.
+    unread: u64,
 }
 
 impl Reads {
     pub(crate) fn len(&self) -> usize {
         self.line.len() + self.open.len()
+    }
+
+    /// The number of messages that could not be read, since this was asked last.
+    pub(crate) fn take_unread(&mut self) -> u64 {
+        std::mem::take(&mut self.unread)
     }
 
     pub(crate) fn add(&mut self, wish: Wish) {
@@ -185,6 +194,7 @@ impl Reads {
             let answer = headers.status().is_none().then(|| serde_json::from_slice(payload));
             return match answer.and_then(Result::ok).map(|answer| open.take_next(&answer)) {
                 Some(Next::Message) => {
+                    self.unread += u64::from(open.found.unread == open.found.last);
                     open.go_on(speech, streams, subjects);
                     None
                 }
@@ -200,6 +210,7 @@ impl Reads {
                 let at_ms = headers.get("Nats-Time-Stamp").and_then(times::milliseconds);
                 if let Some(number) = headers.number("Nats-Sequence") {
                     open.take(number, at_ms, payload);
+                    self.unread += u64::from(open.found.unread == Some(number));
                 }
                 open.found.pending = headers.number("Nats-Num-Pending").unwrap_or(0);
                 None
@@ -224,13 +235,16 @@ enum Next {
 }
 
 impl Read {
-    /// A message has come. What this version cannot read is left out, and its neighbours stay.
+    /// A message has come. What this version cannot read is lost, with what was before it.
     fn take(&mut self, number: u64, at_ms: Option<u64>, payload: &[u8]) {
         self.found.count += 1;
         self.found.first.get_or_insert(number);
         self.found.last = Some(number);
-        if let Some(Body::Message(body)) = body::read(payload) {
-            self.messages.push(KeptMessage { number, age_ms: at_ms.unwrap_or(0), body });
+        match body::read(payload) {
+            Some(Body::Message(body)) => {
+                self.messages.push(KeptMessage { number, age_ms: at_ms.unwrap_or(0), body });
+            }
+            Some(Body::Member { .. }) | None => self.found.unread = Some(number),
         }
     }
 
@@ -292,7 +306,7 @@ impl Read {
     /// in the first way, or than `wish.after`. With as many, what was before the first of them may be missing. For a
     /// channel that was followed until the connection was lost, messages before the mark do not count.
     fn part(&self, after: &StreamSample, now_ms: u64) -> HistoryPart {
-        let Found { count, first, last, pending } = self.found;
+        let Found { count, first, last, unread, pending } = self.found;
         let count = count + pending;
         let complete_after = match first {
             Some(first) if count >= after.messages => first - 1,
@@ -301,6 +315,7 @@ impl Read {
             }
             _ => self.wish.after.max(after.first.saturating_sub(1)),
         };
+        let complete_after = complete_after.max(unread.unwrap_or(0));
         let with_age = |message: &KeptMessage| KeptMessage {
             age_ms: after.at_ms.saturating_sub(message.age_ms),
             ..message.clone()
@@ -356,13 +371,18 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_messages_that_cannot_be_read_is_passed() {
+    fn a_message_that_cannot_be_read_is_lost_and_what_follows_is_not() {
         let mut part = read(0, &[], 0);
         [70, 71].iter().for_each(|number| part.take(*number, None, b"?x"));
         part.found.pending = 4;
         let part = part.part(&sample(1, 95), 0);
         assert_eq!((part.messages.len(), part.last, part.rest), (0, 71, Remainder::Some));
-        assert_eq!(part.complete_after, 69, "the channel has as many as it may have");
+        assert_eq!(part.complete_after, 71, "they are lost, and told as lost");
+        let mut mixed = read(0, &[70], 0);
+        mixed.take(71, None, b"?x");
+        mixed.take(72, Some(400), b"tx");
+        let part = mixed.part(&sample(1, 72), 0);
+        assert_eq!((part.messages.len(), part.complete_after), (2, 71), "what follows is there");
     }
 
     #[test]

@@ -17,12 +17,14 @@ pub(super) fn read(
     problems: &mut Problems,
 ) -> Option<UpstreamCache> {
     let table = upstream.section("cache", &CACHE, problems)?;
+    let default_ttl = table.read("default_ttl", problems, deadline);
     let mut cache = UpstreamCache {
         memory: limits::CACHE_MEMORY,
         object: limits::CACHE_OBJECT,
         disk: disk(&table, base, problems),
         key: CacheKey { scheme: true, host: true, query: true },
-        default_ttl: table.read("default_ttl", problems, deadline),
+        default_ttl,
+        error_ttl: table.read("error_ttl", problems, duration).or(default_ttl),
         heuristic: table.read("heuristic", problems, boolean).unwrap_or_default(),
         stale_while_revalidate: std::time::Duration::ZERO,
         stale_if_error: std::time::Duration::ZERO,
@@ -119,6 +121,8 @@ pub(super) static CACHE: SectionKeys = section! {
     "default_ttl": apart("duration above zero"), "none", Reload,
         "How long an answer is fresh that says nothing of it, if its status allows it and nobody is \
         known by a cookie. Without it such an answer is not stored.";
+    "error_ttl": apart("duration"), "that of `default_ttl`", Reload,
+        "The same for an answer with an error (404, 405, 410, 414, 501); `\"0s\"`: it is not stored.";
     "heuristic": apart("true or false"), "`false`", Reload,
         "Whether such an answer is fresh for a tenth of the time since its `Last-Modified`, at most a \
         day.";

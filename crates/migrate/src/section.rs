@@ -40,7 +40,7 @@ const MATCHERS: &str = "path prefix glob methods host when";
 
 /// The keys without which nothing is let in or served that was not: fields of answers, logs, pages of errors.
 const SPARE: &str = "
-    headers cache_control error_pages log user schedulers drain_deadline access format level root
+    headers cache_control error_pages log user schedulers drain_deadline access format level root cache
 ";
 
 impl Line {

@@ -9,8 +9,12 @@ mod caddy;
 mod moving;
 #[path = "migrate/nginx.rs"]
 mod nginx;
+#[path = "migrate/nginx_caching.rs"]
+mod nginx_caching;
 #[path = "migrate/nginx_guards.rs"]
 mod nginx_guards;
+#[path = "migrate/operators.rs"]
+mod operators;
 #[path = "migrate/validity.rs"]
 mod validity;
 #[path = "migrate/values.rs"]

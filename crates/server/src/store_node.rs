@@ -159,5 +159,12 @@ fn trouble(event: &ReplicationEvent) -> Trouble {
             let text = format!("node {:016x} has a store with another history", peer.0);
             Trouble::new(Kind::ReplicaRefused, "", text)
         }
+        ReplicationEvent::OtherVersion(version) => {
+            let text = format!(
+                "the store of another node speaks version {version}, which this program does not: what it sends is \
+                 ignored. Run one version of Velodrome on all nodes"
+            );
+            Trouble::new(Kind::ReplicaRefused, "version", text)
+        }
     }
 }

@@ -53,7 +53,13 @@ pub(crate) enum Proxy {
     /// Our server answers by itself.
     None,
     Ours,
+    /// With answers in memory.
+    OursCached,
+    /// With answers on a disk alone.
+    OursOnDisk,
     Nginx,
+    /// With `proxy_cache`.
+    NginxCached,
     Ha,
 }
 
@@ -229,6 +235,22 @@ pub(crate) const UPLOAD_PROXIES: &[Contender] = &[
     proxied("nginx", Proxy::Nginx, JSON_BODY_BYTES),
     proxied(OURS, Proxy::Ours, JSON_BODY_BYTES),
     proxied("haproxy", Proxy::Ha, JSON_BODY_BYTES),
+];
+
+/// The same JSON from each cache.
+pub(crate) const CACHES: &[Contender] = &[
+    proxied("direct", Proxy::None, JSON_BODY_BYTES),
+    proxied(OURS, Proxy::OursCached, JSON_BODY_BYTES),
+    proxied("ours-disk", Proxy::OursOnDisk, JSON_BODY_BYTES),
+    proxied("ours-miss", Proxy::Ours, JSON_BODY_BYTES),
+    proxied("nginx", Proxy::NginxCached, JSON_BODY_BYTES),
+];
+
+/// A long body from each cache.
+pub(crate) const LONG_CACHES: &[Contender] = &[
+    proxied("nginx", Proxy::NginxCached, LONG_BYTES),
+    proxied(OURS, Proxy::OursCached, LONG_BYTES),
+    proxied("ours-disk", Proxy::OursOnDisk, LONG_BYTES),
 ];
 
 const fn proxied(name: &'static str, proxy: Proxy, body_bytes: usize) -> Contender {

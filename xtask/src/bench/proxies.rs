@@ -69,9 +69,17 @@ pub(crate) fn words(
         process::find(name).map(|program| shown(&program)).ok_or_else(missing)
     };
     let (text, words) = match proxy {
-        Proxy::None | Proxy::Ours => {
+        Proxy::None | Proxy::Ours | Proxy::OursCached | Proxy::OursOnDisk => {
             let text = match proxy {
-                Proxy::Ours => ours(behind),
+                Proxy::Ours => ours(behind, ""),
+                Proxy::OursCached => {
+                    ours(behind, "cache = { memory = \"256 MiB\", default_ttl = \"1h\" }\n")
+                }
+                Proxy::OursOnDisk => ours(
+                    behind,
+                    "cache = { memory = \"64 KiB\", object = \"0 B\", directory = \"cache\", default_ttl = \
+                     \"1h\" }\n",
+                ),
                 _ => "[[route]]\npath = \"/json\"\njson = { message = \"Hello, World!\" }\n"
                     .to_owned(),
             };
@@ -80,10 +88,12 @@ pub(crate) fn words(
             let listen = ["--listen".to_owned(), address.to_string()];
             (text, words.into_iter().chain(config).chain(listen).collect::<Vec<String>>())
         }
-        Proxy::Nginx => {
+        Proxy::Nginx | Proxy::NginxCached => {
             let words =
                 [&installed("nginx")?, "-e", "stderr", "-p", &shown(&folder), "-c", &shown(&file)];
-            (nginx(&folder, address, behind), words.map(str::to_owned).to_vec())
+            let text = nginx(&folder, address, behind);
+            let text = if proxy == Proxy::NginxCached { caching(&text, &folder) } else { text };
+            (text, words.map(str::to_owned).to_vec())
         }
         Proxy::Ha => {
             let words = [&installed("haproxy")?, "-db", "-q", "-f", &shown(&file)];
@@ -94,11 +104,22 @@ pub(crate) fn words(
     Ok(words)
 }
 
-fn ours(behind: SocketAddr) -> String {
+fn ours(behind: SocketAddr, cache: &str) -> String {
     format!(
         "[[route]]\nprefix = \"/\"\nproxy = \"behind\"\n\n\
-         [[upstream]]\nname = \"behind\"\nservers = [\"{behind}\"]\n"
+         [[upstream]]\nname = \"behind\"\nservers = [\"{behind}\"]\n{cache}"
     )
+}
+
+/// nginx with a cache, which sends long bodies from their files.
+fn caching(nginx: &str, folder: &Path) -> String {
+    let zone = format!(
+        "http {{\n    sendfile on;\n    proxy_cache_path {}/cache keys_zone=answers:10m;\n",
+        shown(folder)
+    );
+    let used =
+        "location / {\n            proxy_cache answers;\n            proxy_cache_valid 200 1h;\n";
+    nginx.replacen("http {\n", &zone, 1).replacen("location / {\n", used, 1)
 }
 
 /// Kept connections to the server, no log, and the fields that each of the others sets too.

@@ -2,7 +2,7 @@
 //!
 //! Never runs anything.
 
-use crate::bench::contender::{LONG_PROXIES, PROXIES, UPLOAD_PROXIES};
+use crate::bench::contender::{CACHES, LONG_CACHES, LONG_PROXIES, PROXIES, UPLOAD_PROXIES};
 use crate::bench::sample::Metric;
 use crate::bench::target::{Against, Bound, Target};
 use crate::bench::workload::{Load, Runs, Workload};
@@ -43,6 +43,26 @@ pub(crate) const PROXY_WORKLOADS: &[Workload] = &[
         contenders: UPLOAD_PROXIES,
         main_metric: Metric::CpuMicros,
         targets: &[at_most("nginx", 1.0)],
+    },
+    Workload {
+        name: "proxy-cache",
+        title: "JSON from the cache of a proxy, kept alive, 64 connections",
+        path: "/json",
+        load: Load::Kept { connections: 64 },
+        runs: Runs::WhenNamed,
+        contenders: CACHES,
+        main_metric: Metric::CpuMicros,
+        targets: &[],
+    },
+    Workload {
+        name: "proxy-cache-1m",
+        title: "1 MiB from the cache of a proxy, kept alive, 16 connections",
+        path: "/long",
+        load: Load::Kept { connections: 16 },
+        runs: Runs::WhenNamed,
+        contenders: LONG_CACHES,
+        main_metric: Metric::CpuMicros,
+        targets: &[],
     },
     Workload {
         name: "proxy-latency",

@@ -335,12 +335,12 @@ mod tests {
         for workload in workloads() {
             let is_file = workload.name.starts_with("file-");
             let first = match workload.name {
-                "proxy-json" | "proxy-latency" => "direct",
+                "proxy-json" | "proxy-latency" | "proxy-cache" => "direct",
                 "tls-sockets" | "h2-idle" => "plain",
                 "h2-json" => "h2o",
                 "h2-one" => "http1",
                 "h2-events" => "websockets",
-                "proxy-1m" | "proxy-upload" => "nginx",
+                "proxy-1m" | "proxy-upload" | "proxy-cache-1m" => "nginx",
                 name if is_file || name.starts_with("tls-") || name == "h2-file" => "nginx",
                 _ => "floor",
             };

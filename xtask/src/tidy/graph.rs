@@ -208,6 +208,8 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-fuzz", "velodrome-tls", Use::Always),
     // And tokens are what strangers send.
     ("velodrome-fuzz", "velodrome-channels", Use::Always),
+    // Files of a cache, as they are read from a disk.
+    ("velodrome-fuzz", "velodrome-cache", Use::Always),
     ("velodrome-fuzz", "velodrome-http", Use::Always),
     // And answers are what other servers send.
     ("velodrome-fuzz", "velodrome-client", Use::Always),

@@ -77,10 +77,17 @@ fn an_answer_is_stored_if_nothing_forbids_it_and_it_says_how_long() {
 fn freshness_is_assumed_only_if_the_rules_say_so_and_nobody_is_known_by_a_cookie() {
     let assuming = CacheRules { default_ttl_s: Some(60), ..CacheRules::default() };
     assert_eq!(refusal(200, "", "", &assuming), None);
-    assert_eq!(refusal(404, "", "", &assuming), None);
+    assert_eq!(refusal(404, "", "", &assuming), Some(NotStored::Unsaid));
+    let with_errors = CacheRules { error_ttl_s: Some(1), ..CacheRules::default() };
+    assert_eq!(refusal(404, "", "", &with_errors), None);
+    assert_eq!(refusal(200, "", "", &with_errors), Some(NotStored::Unsaid));
+    assert_eq!(refusal(404, "Cache-Control: max-age=9", "", &assuming), None);
     assert_eq!(refusal(500, "", "", &assuming), Some(NotStored::Unsaid));
     assert_eq!(refusal(302, "", "", &assuming), Some(NotStored::Unsaid));
     assert_eq!(refusal(200, "", "Cookie: a=b", &assuming), Some(NotStored::Cookie));
+    // The word of a server for nginx: it may be that nobody is to store this.
+    assert_eq!(refusal(200, "X-Accel-Expires: 0", "", &assuming), Some(NotStored::Unsaid));
+    assert_eq!(refusal(200, "X-Accel-Expires: 0\nCache-Control: max-age=9", "", &assuming), None);
     let guessing = CacheRules { guessing: Guessing::On, ..CacheRules::default() };
     assert_eq!(refusal(200, &format!("Last-Modified: {}", date(NOW_S - 100)), "", &guessing), None);
     assert_eq!(refusal(200, "", "", &guessing), Some(NotStored::Unsaid));

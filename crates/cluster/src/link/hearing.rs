@@ -192,14 +192,12 @@ impl NatsLink {
             Some(Body::Message(body)) => body,
             Some(Body::Member { node, member, step }) => {
                 if node != self.plan.node {
+                    self.nodes.meet(node, now_ms);
                     self.news.push(ClusterNews::Member { node, name, member, step });
                 }
                 return;
             }
-            None => {
-                self.stats.unreadable += 1;
-                return;
-            }
+            None => return self.note_unreadable(1),
         };
         self.stats.received += 1;
         if keeping == Keeping::Nothing {
@@ -209,14 +207,24 @@ impl NatsLink {
         let headers = NatsHeaders::new(message.headers);
         let shard = headers.get("Nats-Stream").and_then(|name| self.subjects.shard_of_stream(name));
         let Some((shard, number)) = shard.zip(headers.number("Nats-Sequence")) else {
-            self.stats.unreadable += 1;
-            return;
+            return self.note_unreadable(1);
         };
         let before = headers.number("Nats-Last-Sequence").unwrap_or(0);
         let mut news = Vec::new();
         let added = Numbered::Added { name, number, before, body };
         self.streams.take(shard, added, &mut news);
         self.on_streams(news, now_ms);
+    }
+
+    /// Messages could not be read. Where there is a history, the next one shows that they are missing, and subscribers
+    /// are told.
+    fn note_unreadable(&mut self, count: u64) {
+        self.stats.unreadable += count;
+        if count > 0 {
+            let why = "messages of channels have a form that this version does not know, and subscribers of this \
+                       server do not get them: run one version of Velodrome on all nodes";
+            self.complain(why.to_owned());
+        }
     }
 
     /// The answer to a request.
@@ -242,10 +250,14 @@ impl NatsLink {
                 let with = (&mut self.speech, &mut self.streams, &self.subjects);
                 let result = self.reads.on_answer((read, number), headers, message.payload, with);
                 self.report_reads(result);
+                let unread = self.reads.take_unread();
+                self.note_unreadable(unread);
             }
             Request::Lease(lease) => {
                 self.speech.close(number);
-                self.leases.on_answer((lease, number), headers, message.payload, now_ms);
+                let answer = (headers, message.payload);
+                let with = (&mut self.speech, &self.subjects);
+                self.leases.on_answer((lease, number), answer, with, now_ms);
             }
             Request::Question(query) => {
                 let is_unheard = headers.status() == Some(503);

@@ -261,7 +261,7 @@ impl NatsLink {
     /// Whether nothing waits for an answer, so that a node that ends need not wait for the link.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.commits.len() == 0 && self.mail.is_empty()
+        self.commits.len() == 0 && self.mail.is_empty() && self.leases.are_settled()
     }
 
     /// Does what is due.
@@ -298,7 +298,7 @@ impl NatsLink {
         {
             let _heard = self.speech.publish(&self.subjects.nodes(), &sign);
         }
-        for node in self.nodes.take_ended(now_ms) {
+        for node in self.nodes.take_ended(now_ms, self.heard_ms) {
             self.news.push(ClusterNews::NodeGone { node });
         }
         for (query, request) in self.questions.take_late(now_ms) {

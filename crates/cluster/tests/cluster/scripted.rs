@@ -176,3 +176,26 @@ fn a_message_that_nats_does_not_take_is_told() {
     assert!(why.contains("70000 bytes") && why.contains("channel a"), "{why}");
     assert_eq!(link.stats().dropped, 2);
 }
+
+#[test]
+fn members_of_a_node_that_was_never_heard_itself_leave_when_it_is_silent() {
+    let mut link = link();
+    link.order(ClusterOrder::Follow { name: "a".into(), keeping: Keeping::Nothing }, 0);
+    let said_first = welcome(&mut link, 0);
+    let (_, after) = said_first.split_once("SUB v.c.a ").unwrap();
+    let subscription = after.split("\r\n").next().unwrap();
+    told(&mut link);
+    // The node has ended before its next sign of life.
+    let member = r#"m{"node":9,"member":{"user":"ann"},"comes":true}"#;
+    let length = member.len();
+    hears(&mut link, &format!("MSG v.c.a {subscription} {length}\r\n{member}\r\n"), 1_000).unwrap();
+    assert_eq!(told(&mut link).len(), 1);
+    assert_eq!(link.nodes().count(), 0, "it has not said who it is");
+    for now_ms in (2_000..7_000).step_by(1_000) {
+        hears(&mut link, "PING\r\n", now_ms).unwrap();
+        link.on_time(now_ms).unwrap();
+        assert_eq!(told(&mut link), Vec::<String>::new());
+    }
+    link.on_time(7_000).unwrap();
+    assert_eq!(told(&mut link), ["gone 9"]);
+}

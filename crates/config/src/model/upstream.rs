@@ -73,6 +73,8 @@ pub struct UpstreamCache {
     pub key: CacheKey,
     /// How long an answer is fresh that says nothing of it; `None`: it is not stored.
     pub default_ttl: Option<Duration>,
+    /// The same for an answer with an error; zero: it is not stored.
+    pub error_ttl: Option<Duration>,
     /// Whether freshness is guessed by `Last-Modified`.
     pub heuristic: bool,
     /// How long a stale answer is used while it is validated.

@@ -219,6 +219,7 @@ fn an_upstream_may_have_a_cache() {
     assert_eq!((full.memory, full.object), (128 << 20, 2 << 20));
     assert_eq!(full.key, CacheKey { scheme: false, host: true, query: false });
     assert_eq!((full.default_ttl, full.wait), (Some(seconds(60)), seconds(4)));
+    assert_eq!(full.error_ttl, full.default_ttl);
     assert_eq!(full.stale_while_revalidate, seconds(2));
     assert_eq!(full.stale_if_error, seconds(3));
     assert!(full.heuristic && full.remove_set_cookie && full.obey_requests);

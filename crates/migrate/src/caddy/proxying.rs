@@ -31,7 +31,7 @@ const SPARE: &str = "
 
 /// Options of connections that change what they cost.
 const SPARE_TRANSPORT: &str = "
-    keepalive keepalive_idle_conns keepalive_interval versions compression read_buffer write_buffer
+    keepalive keepalive_idle_conns keepalive_interval compression read_buffer write_buffer
     max_conns_per_host dial_fallback_delay expect_continue_timeout read_timeout write_timeout
     max_response_header resolvers tls_timeout tls_renegotiation
 ";
@@ -66,18 +66,28 @@ impl Proxy {
                 _ => return Err(inner.unknown()),
             }
         }
-        let schemes: Vec<bool> = all.iter().map(|server| server.starts_with("https://")).collect();
-        is_encrypted |= schemes.contains(&true);
-        if schemes.contains(&true) && schemes.contains(&false) {
+        let with = |scheme: &str| all.iter().filter(|server| server.starts_with(scheme)).count();
+        let (encrypted, plain_http2) = (with("https://"), with("h2c://"));
+        is_encrypted |= encrypted > 0;
+        if ![0, all.len()].contains(&encrypted) {
             return Err(line.told("servers with and without encryption: no counterpart"));
+        }
+        if ![0, all.len()].contains(&plain_http2) || is_encrypted && plain_http2 > 0 {
+            return Err(line.told("servers with and without `h2c`: no counterpart"));
         }
         let addresses: Option<Vec<String>> = all.iter().map(|server| address(server)).collect();
         let addresses = addresses.filter(|all| !all.is_empty()).ok_or_else(|| line.unknown())?;
         section.put_first("servers", list(&addresses));
+        let versions = versions(line);
         if is_encrypted {
             section.set("tls", "true");
+            if versions.contains(&"2") {
+                section.set("http2", "true");
+            }
+        } else if plain_http2 > 0 || versions.contains(&"h2c") {
+            section.set("h2c", "true");
         }
-        proxy.upstream = upstreams.add("upstream", section);
+        proxy.upstream = upstreams.add("upstream", section, None);
         proxy.servers = addresses;
         proxy.check_host(line)?;
         Ok(proxy)
@@ -179,6 +189,14 @@ impl Proxy {
 /// Stands for the address of the server until that is known.
 const UPSTREAM: &str = "\u{0}";
 
+/// The versions of HTTP that servers are spoken to in.
+fn versions(line: &Directive) -> Vec<&str> {
+    let transports = line.inner().iter().filter(|inner| inner.name() == "transport");
+    let said = transports.flat_map(Directive::inner).filter(|inner| inner.name() == "versions");
+    let said: Vec<&str> = said.flat_map(Directive::arguments).map(String::as_str).collect();
+    if said.is_empty() { vec!["1.1", "2"] } else { said }
+}
+
 /// `transport http`; whether it encrypts.
 fn transport(line: &Directive, section: &mut Section) -> Result<bool, String> {
     let mut is_encrypted = false;
@@ -194,8 +212,10 @@ fn transport(line: &Directive, section: &mut Section) -> Result<bool, String> {
                 section.set("certificate", quoted(certificate));
                 section.set("key", quoted(key));
             }
-            ("versions", versions) if versions.iter().any(|version| version == "h2c") => {
-                section.set("h2c", "true".to_owned());
+            ("versions", versions) => {
+                if versions.iter().any(|version| version == "3") {
+                    section.note(inner.told("servers get no HTTP/3"));
+                }
             }
             // Certificates of servers are always verified here.
             ("tls_insecure_skip_verify", _) => {
@@ -222,10 +242,11 @@ fn address(server: &str) -> Option<String> {
     if let Some(path) = server.strip_prefix("unix/") {
         return Some(format!("unix:{path}"));
     }
-    let (port, rest) = match (server.strip_prefix("https://"), server.strip_prefix("http://")) {
-        (Some(rest), _) => ("443", rest),
-        (None, Some(rest)) => ("80", rest),
-        (None, None) => ("80", server),
+    let (port, rest) = match server.split_once("://") {
+        Some(("https", rest)) => ("443", rest),
+        Some(("http" | "h2c", rest)) => ("80", rest),
+        Some(_) => return None,
+        None => ("80", server),
     };
     if rest.contains('/') {
         return None;

@@ -3,7 +3,7 @@
 //! Owns the paths that these see. Never knows what happens before.
 
 use super::emitted::{Emitted, Leads};
-use super::location::{Content, Location};
+use super::location::{Content, Kept, Location};
 use super::place::Kind;
 use super::variables::is_plain;
 use crate::directive::Directive;
@@ -29,7 +29,7 @@ impl Location {
         let route = match self.content() {
             Content::Internal => Route::new(matcher.clone(), Action::status(404)),
             Content::Files => return self.files(matcher, server, routes),
-            Content::Proxy { upstream, authority, path } => {
+            Content::Proxy { upstream, authority, path, kept } => {
                 let mut settings = self.settings().proxy(authority);
                 let strips = self.text().ends_with('/') && matches!(matcher, Matcher::Prefix(_));
                 match path.as_deref() {
@@ -49,11 +49,12 @@ impl Location {
                             return self.split(matcher, &place, path, routes);
                         };
                         self.lead(matcher.clone(), &format!("{place}{path}{rest}"), routes);
-                        routes.push(Emitted::plain(self.answer_behind(&place)));
+                        routes.extend(self.answer_behind(&place).into_iter().map(Emitted::plain));
                         return;
                     }
                 }
-                Route::new(matcher.clone(), Action::Proxy(upstream.clone(), settings))
+                let all = self.proxied(matcher, (upstream, kept), &settings);
+                return routes.extend(all.into_iter().map(Emitted::plain));
             }
         };
         routes.push(Emitted::plain(self.settings().dress(route)));
@@ -65,11 +66,36 @@ impl Location {
         self.lead(exact, &format!("{place}{path}"), routes);
         if path.ends_with('/') {
             let why = self.head().told("its server would get a path with `//`");
-            routes.push(Emitted::plain(self.answer_behind(place)));
+            routes.extend(self.answer_behind(place).into_iter().map(Emitted::plain));
             return routes.push(Emitted::plain(Route::closed(matcher.clone(), &why)));
         }
         self.lead(matcher.clone(), &format!("{place}{path}/$1"), routes);
-        routes.push(Emitted::plain(self.answer_behind(place)));
+        routes.extend(self.answer_behind(place).into_iter().map(Emitted::plain));
+    }
+
+    /// The routes of a server with these settings: first those for requests that pass its cache by.
+    fn proxied(
+        &self,
+        matcher: &Matcher,
+        (upstream, kept): (&str, &Kept),
+        settings: &[(String, String)],
+    ) -> Vec<Route> {
+        let route = |settings: Vec<_>| {
+            Route::new(matcher.clone(), Action::Proxy(upstream.to_owned(), settings))
+        };
+        let mut uncached = settings.to_vec();
+        uncached.push(("cache".to_owned(), "false".to_owned()));
+        let all = match kept {
+            Kept::None => vec![route(settings.to_vec())],
+            Kept::NotThese => vec![route(uncached)],
+            Kept::AllBut(conditions) => {
+                let passing = conditions
+                    .iter()
+                    .map(|condition| route(uncached.clone()).with_condition(condition.clone()));
+                passing.chain([route(settings.to_vec())]).collect()
+            }
+        };
+        all.into_iter().map(|route| self.settings().dress(route)).collect()
     }
 
     fn lead(&self, matcher: Matcher, to: &str, routes: &mut Vec<Emitted>) {
@@ -82,13 +108,14 @@ impl Location {
     }
 
     /// The answer for a path that a rewrite has put behind a place of its own.
-    pub(super) fn answer_behind(&self, place: &str) -> Route {
+    pub(super) fn answer_behind(&self, place: &str) -> Vec<Route> {
         let matcher = Matcher::Prefix(place.to_owned());
+        let closed = |matcher, why: &str| vec![Route::closed(matcher, &self.head().told(why))];
         let action = match self.content() {
-            Content::Proxy { upstream, authority, .. } => {
+            Content::Proxy { upstream, authority, kept, .. } => {
                 let mut settings = self.settings().proxy(authority);
                 settings.push(("strip_prefix".to_owned(), "true".to_owned()));
-                Action::Proxy(upstream.clone(), settings)
+                return self.proxied(&matcher, (upstream, kept), &settings);
             }
             Content::Files if self.alias().is_none() && self.tries().is_none() => {
                 match self.settings().root() {
@@ -97,17 +124,14 @@ impl Location {
                         settings.extend(self.settings().files());
                         Action::Files(settings)
                     }
-                    None => return Route::closed(matcher, &self.head().told("it has no root")),
+                    None => return closed(matcher, "it has no root"),
                 }
             }
             Content::Files | Content::Internal => {
-                return Route::closed(
-                    matcher,
-                    &self.head().told("an answer to a rewritten path has no counterpart"),
-                );
+                return closed(matcher, "an answer to a rewritten path has no counterpart");
             }
         };
-        self.settings().dress(Route::new(matcher, action))
+        vec![self.settings().dress(Route::new(matcher, action))]
     }
 
     /// The files of a location, below its root or alias.

@@ -3,11 +3,13 @@
 //! Owns what is read of it. `order` says which location a request goes to, `phases` what happens before it answers, and
 //! `content` what answers.
 
+use super::caching::Cached;
 use super::place::{Kind, Place, places};
 use super::quotas::{Quota, Quotas};
 use super::settings::Settings;
-use super::upstream::Upstreams;
+use super::upstream::{Transport, Upstreams, of_transport};
 use super::variables::is_plain;
+use crate::condition::Condition;
 use crate::directive::Directive;
 use crate::matcher::Matcher;
 use crate::pattern::Case;
@@ -40,7 +42,19 @@ pub(super) enum Content {
         upstream: String,
         authority: String,
         path: Option<String>,
+        kept: Kept,
     },
+}
+
+/// The answers of a server that a cache keeps.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// There is no cache.
+    None,
+    /// The cache is for other locations.
+    NotThese,
+    /// All but those to these requests.
+    AllBut(Vec<Condition>),
 }
 
 impl Location {
@@ -124,11 +138,10 @@ impl Location {
     /// `proxy_pass http://NAME[/path]`.
     fn proxy(&mut self, directive: &Directive, upstreams: &mut Upstreams) {
         let url = directive.argument(0);
-        let (rest, is_encrypted) = match (url.strip_prefix("https://"), url.strip_prefix("http://"))
-        {
-            (Some(rest), _) => (rest, true),
-            (None, Some(rest)) => (rest, false),
-            (None, None) => ("", false),
+        let (rest, transport) = match (url.strip_prefix("https://"), url.strip_prefix("http://")) {
+            (Some(rest), _) => (rest, Transport::Encrypted),
+            (None, Some(rest)) => (rest, Transport::Plain),
+            (None, None) => ("", Transport::Plain),
         };
         if rest.is_empty() || !is_plain(url) || self.tries.is_some() {
             let why = if self.tries.is_some() {
@@ -148,19 +161,28 @@ impl Location {
                 .unwrap_or((rest, "")),
         };
         let path = path.strip_prefix(':').unwrap_or(path);
-        let mut settings = self.settings.upstream().to_vec();
-        if is_encrypted {
-            settings.insert(0, ("tls", "true".to_owned()));
-        } else {
-            settings.retain(|(key, _)| key.ends_with("timeout"));
-        }
-        match upstreams.of(authority, &settings) {
+        let settings = of_transport(self.settings.upstream(), transport);
+        let cached = self.settings.cached();
+        match upstreams.of(authority, &settings, cached.as_ref().map(Cached::cache)) {
             Ok(upstream) => {
-                let path = (!path.is_empty()).then(|| path.to_owned());
-                self.content = Content::Proxy { upstream, authority: authority.to_owned(), path };
+                let (authority, path) =
+                    (authority.to_owned(), (!path.is_empty()).then(|| path.to_owned()));
+                let passing = cached.map(Cached::into_passing);
+                let kept = passing.map_or(Kept::None, Kept::AllBut);
+                self.content = Content::Proxy { upstream, authority, path, kept };
             }
             Err(why) => self.settings.close(directive, &why),
         }
+    }
+
+    /// All locations were read: those without a cache keep out of those of others.
+    pub(super) fn share_caches(&mut self, upstreams: &Upstreams) {
+        if let Content::Proxy { upstream, kept: kept @ Kept::None, .. } = &mut self.content
+            && upstreams.has_cache(upstream)
+        {
+            *kept = Kept::NotThese;
+        }
+        self.nested.iter_mut().for_each(|inner| inner.share_caches(upstreams));
     }
 
     /// nginx leads from `/a` to `/a/` where a location `/a/` passes requests on, before it looks at any other location

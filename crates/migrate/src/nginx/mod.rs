@@ -2,8 +2,10 @@
 //!
 //! Owns what stands outside of servers: upstreams, limits, logs, trusted proxies. Never prints.
 
+mod caching;
 mod content;
 mod emitted;
+mod fields;
 mod listeners;
 mod location;
 mod order;
@@ -17,6 +19,7 @@ mod syntax;
 mod upstream;
 mod variables;
 
+use self::caching::{CacheZones, Caching};
 use self::listeners::{close_other_authorities, listener};
 use self::quotas::{InForce, Quotas, Zones};
 use self::server::{Listen, Server};
@@ -40,8 +43,12 @@ pub(crate) fn read(
     let directives = includer.expand(syntax::parse(text, name)?)?;
     let mut reader = Reader::default();
     // What is outside of `http` governs all of it, wherever it stands.
-    let is_http = |directive: &&Directive| {
-        matches!(directive.name(), "http" | "server" | "upstream" | "map" | "geo")
+    let is_part = !directives.iter().any(|one| one.name() == "http");
+    let is_http = |directive: &&Directive| match directive.name() {
+        "http" | "server" | "upstream" | "map" | "geo" => true,
+        name => {
+            is_part && !matches!(name, "user" | "worker_processes") && !spare::is_of_process(name)
+        }
     };
     directives.iter().filter(|one| !is_http(one)).for_each(|directive| reader.process(directive));
     let parts: Vec<Directive> =
@@ -89,6 +96,7 @@ impl Reader {
 
     fn http(&mut self, directives: &[Directive]) {
         self.outer.set_quotas(InForce::of(Zones::read(directives)));
+        self.outer.set_caching(Caching::of(CacheZones::read(directives)));
         for directive in directives {
             match (directive.name(), directive.argument(0)) {
                 // A block of them in a location may keep files from being shown as what they are.
@@ -169,6 +177,9 @@ impl Reader {
                         .to_owned(),
                 );
             }
+        }
+        for server in &mut self.servers {
+            server.share_caches(&self.upstreams);
         }
         self.outer.notes().iter().for_each(|note| self.top.note(note));
         let hosts = Hosts::new(&self.servers);

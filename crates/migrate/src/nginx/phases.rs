@@ -220,7 +220,8 @@ impl<'s> Steps<'s> {
             let route = Route::new(matcher, Action::Rewrite { to: format!("{place}{to}") });
             self.routes.push(Emitted::new(route, Leads::Jump, String::new()));
         }
-        self.routes.push(Emitted::plain(self.location.answer_behind(&place)));
+        let answers = self.location.answer_behind(&place);
+        self.routes.extend(answers.into_iter().map(Emitted::plain));
         Ok(())
     }
 }

@@ -207,6 +207,11 @@ impl Server {
         &self.whole
     }
 
+    /// All servers were read.
+    pub(super) fn share_caches(&mut self, upstreams: &Upstreams) {
+        self.whole.share_caches(upstreams);
+    }
+
     /// Closes it.
     pub(super) fn close(&mut self, why: String) {
         self.whole.settings_mut().close_for(why);

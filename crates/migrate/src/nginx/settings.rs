@@ -3,13 +3,15 @@
 //! Owns which these are, and that a list in a block replaces the one outside: that is how nginx inherits `add_header`,
 //! `allow` and `proxy_set_header`. A directive that is not known closes the block, and those in it.
 
+use super::caching::{Cached, Caching, Taken};
+use super::fields::RequestFields;
 use super::quotas::{InForce, Quota};
 use super::spare::{self, Spare};
 use super::variables::is_plain;
 use crate::access::{Access, Said, Satisfy, Users};
 use crate::directive::Directive;
 use crate::route::Route;
-use crate::word::{list, quoted, seconds, size, table};
+use crate::word::{list, quoted, seconds, size};
 
 /// The settings in force in a block.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +19,7 @@ pub(super) struct Settings {
     root: Option<String>,
     index: Option<Vec<String>>,
     listing: bool,
+    is_unlogged: bool,
     headers: Vec<(String, String)>,
     expires: Option<String>,
     cache_control: Vec<String>,
@@ -27,7 +30,8 @@ pub(super) struct Settings {
     users: Option<String>,
     realm: Option<String>,
     has_certificate: bool,
-    fields: Vec<Field>,
+    fields: RequestFields,
+    caching: Caching,
     hidden_headers: Vec<String>,
     /// Settings of the upstream, as printed.
     upstream: Vec<(&'static str, String)>,
@@ -41,19 +45,14 @@ pub(super) struct Settings {
     begun: Vec<&'static str>,
 }
 
-/// A field of requests to a proxied server.
-#[derive(Debug, Clone)]
-enum Field {
-    Set(String, String),
-    Remove(String),
-    /// The field `Host` is that of the client.
-    ClientHost,
-}
+/// The `idle_timeout` of an upstream that says nothing of it.
+const IDLE_S: u64 = 60;
 
 impl Settings {
     /// The settings of a block in this one, before its own.
     pub(super) fn inner(&self) -> Self {
-        Self { notes: Vec::new(), begun: Vec::new(), ..self.clone() }
+        let caching = self.caching.inner();
+        Self { notes: Vec::new(), begun: Vec::new(), caching, ..self.clone() }
     }
 
     /// Reads a directive. What has no counterpart closes the block.
@@ -69,6 +68,7 @@ impl Settings {
             ),
             "index" => self.index(directive),
             "autoindex" => self.listing = value == "on",
+            "access_log" => self.log(directive, value),
             "add_header" => self.header(directive),
             "expires" => self.expires(directive),
             "default_type" => self.default_type = Some(value.to_owned()),
@@ -99,7 +99,7 @@ impl Settings {
                 None => self.close(directive, "no size"),
             },
             "proxy_connect_timeout" => self.time(directive, "connect_timeout"),
-            "proxy_read_timeout" => self.time(directive, "first_byte_timeout"),
+            "proxy_read_timeout" => self.read_timeout(directive),
             "proxy_ssl_trusted_certificate" => self.of_upstream("ca", value),
             "proxy_ssl_certificate" => self.of_upstream("certificate", value),
             "proxy_ssl_certificate_key" => self.of_upstream("key", value),
@@ -107,10 +107,15 @@ impl Settings {
             "disable_symlinks" | "auth_request" | "merge_slashes" | "gunzip"
                 if matches!(value, "off" | "on")
                     && (value == "off") != (directive.name() == "merge_slashes") => {}
-            name => match spare::of(name) {
-                Some(Spare::Silent) => {}
-                Some(Spare::Told) => self.notes.push(directive.unknown()),
-                None => self.close(directive, "no counterpart"),
+            "proxy_http_version" => self.version(directive, value),
+            // `Connection` is set by the proxy itself, and a limit answers 429.
+            "map" if value == "$http_upgrade" => {}
+            "limit_req_status" | "limit_conn_status" if value == "429" => {}
+            name => match (self.caching.take(directive), spare::of(name)) {
+                (Taken::Told(note), _) => self.notes.push(note),
+                (Taken::Read, _) | (Taken::Not, Some(Spare::Silent)) => {}
+                (Taken::Not, Some(Spare::Told)) => self.notes.push(directive.unknown()),
+                (Taken::Not, None) => self.close(directive, "no counterpart"),
             },
         }
     }
@@ -153,6 +158,10 @@ impl Settings {
         }
     }
 
+    pub(super) fn set_caching(&mut self, caching: Caching) {
+        self.caching = caching;
+    }
+
     pub(super) fn set_quotas(&mut self, quotas: InForce) {
         self.quotas = quotas;
     }
@@ -192,6 +201,9 @@ impl Settings {
             "alt-svc" | "server-timing" | "x-request-id" | "connection" | "keep-alive" | "date" => {
                 self.notes.push(directive.unknown());
             }
+            _ if value == "$upstream_cache_status" => {
+                self.notes.push(directive.told("`Cache-Status` of an answer says it"));
+            }
             name if !is_plain(value)
                 && (name.contains("cache") || name.starts_with("access-control-")) =>
             {
@@ -228,36 +240,9 @@ impl Settings {
 
     fn field(&mut self, directive: &Directive) {
         self.begin("proxy_set_header", |settings| settings.fields.clear());
-        let (name, value) = (directive.argument(0), directive.argument(1));
-        let lower = name.to_ascii_lowercase();
-        match lower.as_str() {
-            "host" if matches!(value, "$host" | "$http_host") => {
-                self.fields.push(Field::ClientHost)
-            }
-            // The proxy says these itself, whatever a client says.
-            "x-forwarded-for" | "x-forwarded-proto" | "x-forwarded-host" | "x-forwarded-port"
-            | "x-forwarded-ssl" | "forwarded" | "x-forwarded-server" | "via"
-                if !is_plain(value) => {}
-            "x-real-ip" if value == "$remote_addr" || value == "$realip_remote_addr" => {
-                self.notes.push(
-                    directive.told(
-                        "not sent: servers get X-Forwarded-For, and no X-Real-IP of a client",
-                    ),
-                );
-            }
-            "x-forwarded-scheme" | "x-scheme" | "x-url-scheme" if value == "$scheme" => {
-                self.notes.push(directive.told("not sent: servers get X-Forwarded-Proto"));
-                self.fields.push(Field::Remove(name.to_owned()));
-            }
-            "x-request-id" if value == "$request_id" => {
-                self.notes.push(directive.unknown());
-                self.fields.push(Field::Remove(name.to_owned()));
-            }
-            "connection" | "upgrade" | "te" | "transfer-encoding" | "content-length" => {}
-            _ if value.is_empty() => self.fields.push(Field::Remove(name.to_owned())),
-            _ if is_plain(value) => self.fields.push(Field::Set(name.to_owned(), value.to_owned())),
-            // A server may trust it, and without it a client could send its own.
-            _ => self.close(directive, "fields with variables have no counterpart"),
+        match self.fields.take(directive) {
+            Ok(note) => self.notes.extend(note),
+            Err(why) => self.close(directive, why),
         }
     }
 
@@ -283,6 +268,32 @@ impl Settings {
         match seconds(directive.argument(0)).filter(|seconds| *seconds > 0) {
             Some(seconds) => self.of_upstream(key, &format!("{seconds}s")),
             None => self.notes.push(directive.unknown()),
+        }
+    }
+
+    fn log(&mut self, directive: &Directive, path: &str) {
+        self.is_unlogged = path == "off";
+        if !self.is_unlogged {
+            self.notes.push(directive.told("there is one access log, that of `[log]`"));
+        }
+    }
+
+    fn version(&mut self, directive: &Directive, version: &str) {
+        self.upstream.retain(|(known, _)| *known != "http2");
+        match version {
+            "1.1" => {}
+            "2" | "2.0" => self.upstream.push(("http2", "true".to_owned())),
+            _ => self.notes.push(directive.told("servers get HTTP/1.1")),
+        }
+    }
+
+    /// nginx counts it anew from one part of an answer to the next. Ours between parts is for uploads too, so it is not
+    /// made shorter.
+    fn read_timeout(&mut self, directive: &Directive) {
+        self.time(directive, "first_byte_timeout");
+        self.upstream.retain(|(known, _)| *known != "idle_timeout");
+        if seconds(directive.argument(0)).is_some_and(|seconds| seconds > IDLE_S) {
+            self.time(directive, "idle_timeout");
         }
     }
 
@@ -343,15 +354,19 @@ impl Settings {
             && self.listing == other.listing
     }
 
+    fn logged(&self, route: Route) -> Route {
+        if self.is_unlogged { route.with_key("log", "false".to_owned()) } else { route }
+    }
+
     /// A route that nginx answers before it looks who asks; a certificate is demanded before.
     pub(super) fn early(&self, route: Route) -> Route {
-        let route = route.with_headers(&self.headers).with_notes(&self.notes);
+        let route = self.logged(route).with_headers(&self.headers).with_notes(&self.notes);
         if self.has_certificate { route.with_certificate() } else { route }
     }
 
     pub(super) fn dress(&self, route: Route) -> Route {
-        let mut route =
-            route.with_headers(&self.headers).with_notes(&self.notes).with_access(self.access());
+        let route = self.logged(route).with_headers(&self.headers).with_notes(&self.notes);
+        let mut route = route.with_access(self.access());
         let cache: Vec<&str> =
             self.expires.iter().chain(&self.cache_control).map(String::as_str).collect();
         if !cache.is_empty() {
@@ -365,34 +380,18 @@ impl Settings {
 
     /// The settings of a proxy to this authority, as printed.
     pub(super) fn proxy(&self, authority: &str) -> Vec<(String, String)> {
-        let mut set: Vec<(&str, String)> = Vec::new();
-        let mut removed = Vec::new();
-        let mut has_host = false;
-        for field in &self.fields {
-            match field {
-                Field::ClientHost => has_host = true,
-                Field::Remove(name) => removed.push(name),
-                Field::Set(name, value) => {
-                    has_host |= name.eq_ignore_ascii_case("host");
-                    set.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
-                    set.push((name, quoted(value)));
-                }
-            }
-        }
-        if !has_host {
-            let host = if authority.starts_with("unix:") { "localhost" } else { authority };
-            set.push(("Host", quoted(host)));
-        }
-        let mut settings = Vec::new();
-        if !set.is_empty() {
-            settings.push(("request_headers".to_owned(), table(set)));
-        }
-        if !removed.is_empty() {
-            settings.push(("remove_request_headers".to_owned(), list(removed)));
-        }
+        let mut settings = self.fields.printed(authority);
         if !self.hidden_headers.is_empty() {
             settings.push(("remove_response_headers".to_owned(), list(&self.hidden_headers)));
         }
         settings
+    }
+
+    /// The cache of a server that answers here. Why there is none is noted.
+    pub(super) fn cached(&mut self) -> Option<Cached> {
+        self.caching.cached(&self.hidden_headers).unwrap_or_else(|why| {
+            self.notes.push(why);
+            None
+        })
     }
 }

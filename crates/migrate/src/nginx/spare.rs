@@ -18,14 +18,13 @@ const SILENT: &str = "
     large_client_header_buffers connection_pool_size request_pool_size reset_timedout_connection
     chunked_transfer_encoding keepalive_disable lingering_close lingering_time lingering_timeout
     port_in_redirect absolute_redirect server_name_in_redirect autoindex_exact_size
-    autoindex_localtime autoindex_format proxy_http_version proxy_buffering proxy_buffers
+    autoindex_localtime autoindex_format proxy_buffering proxy_buffers
     proxy_buffer_size proxy_busy_buffers_size proxy_max_temp_file_size proxy_temp_file_write_size
     proxy_temp_path proxy_request_buffering proxy_redirect proxy_socket_keepalive
     proxy_send_timeout proxy_next_upstream proxy_next_upstream_tries proxy_next_upstream_timeout
     proxy_headers_hash_max_size proxy_headers_hash_bucket_size proxy_ssl_session_reuse
     proxy_ssl_protocols proxy_ssl_ciphers proxy_ssl_verify proxy_ssl_verify_depth
-    proxy_ssl_server_name fastcgi_temp_path uwsgi_temp_path scgi_temp_path fastcgi_buffers
-    fastcgi_buffer_size fastcgi_read_timeout send_lowat resolver resolver_timeout
+    proxy_ssl_server_name send_lowat resolver resolver_timeout
     ssl_session_cache ssl_session_timeout ssl_session_tickets ssl_session_ticket_key ssl_protocols
     ssl_ciphers ssl_prefer_server_ciphers ssl_dhparam ssl_ecdh_curve ssl_buffer_size ssl_stapling
     ssl_stapling_verify ssl_stapling_file ssl_trusted_certificate ssl_early_data ssl_conf_command
@@ -34,12 +33,10 @@ const SILENT: &str = "
 
 /// Directives whose loss the operator may want to know.
 const TOLD: &str = "
-    access_log log_format open_log_file_cache proxy_cache proxy_cache_path proxy_cache_valid
-    proxy_cache_key proxy_cache_use_stale proxy_cache_lock proxy_cache_bypass proxy_no_cache
-    proxy_cache_background_update proxy_cache_revalidate proxy_cache_min_uses proxy_cache_methods
-    keepalive_timeout keepalive_requests keepalive_time client_header_timeout client_body_timeout
-    send_timeout limit_req_status limit_req_log_level limit_conn_status limit_conn_log_level map geo split_clients proxy_ignore_headers
-    proxy_cookie_path proxy_cookie_domain proxy_cookie_flags proxy_pass_header upstream_conf
+    log_format open_log_file_cache keepalive_timeout keepalive_requests keepalive_time client_header_timeout client_body_timeout
+    send_timeout limit_req_status limit_req_log_level limit_conn_status limit_conn_log_level map geo
+    split_clients
+    limit_rate limit_rate_after proxy_force_ranges proxy_limit_rate proxy_cookie_path proxy_cookie_domain proxy_cookie_flags proxy_pass_header upstream_conf
 ";
 
 /// The directives of the process.
@@ -58,7 +55,11 @@ pub(super) enum Spare {
 
 /// Whether a directive of `http` and in it can be left out.
 pub(super) fn of(name: &str) -> Option<Spare> {
-    if is_in(SILENT, name) {
+    // They are about what a directive such as `fastcgi_pass` does, which is closed.
+    let is_of_closed = ["fastcgi_", "uwsgi_", "scgi_", "memcached_", "grpc_"]
+        .iter()
+        .any(|prefix| name.strip_prefix(prefix).is_some_and(|rest| rest != "pass"));
+    if is_of_closed || is_in(SILENT, name) {
         return Some(Spare::Silent);
     }
     is_in(TOLD, name).then_some(Spare::Told)

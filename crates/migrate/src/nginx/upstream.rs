@@ -4,7 +4,7 @@
 
 use crate::directive::Directive;
 use crate::section::Section;
-use crate::upstreams;
+use crate::upstreams::{self, Cache};
 use crate::word::{is_in, quoted, seconds, table};
 
 #[derive(Debug, Default)]
@@ -24,6 +24,31 @@ struct Defined {
     notes: Vec<String>,
     /// Why it cannot be used.
     closing: Option<String>,
+}
+
+/// How servers are connected with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Transport {
+    Plain,
+    Encrypted,
+}
+
+/// What of the settings of an upstream is about servers that are connected with so, as printed.
+pub(super) fn of_transport(
+    all: &[(&'static str, String)],
+    transport: Transport,
+) -> Vec<(&'static str, String)> {
+    let all = all.iter().cloned();
+    match transport {
+        Transport::Encrypted => [("tls", "true".to_owned())].into_iter().chain(all).collect(),
+        Transport::Plain => all
+            .filter_map(|(key, value)| match key {
+                // Without a handshake there is no choice.
+                "http2" => Some(("h2c", value)),
+                key => key.ends_with("timeout").then_some((key, value)),
+            })
+            .collect(),
+    }
 }
 
 /// Directives of an upstream that change no more than how connections are kept.
@@ -71,6 +96,7 @@ impl Upstreams {
         &mut self,
         authority: &str,
         settings: &[(&'static str, String)],
+        cache: Option<&Cache>,
     ) -> Result<String, String> {
         let mut section = Section::new("[[upstream]]");
         match self.defined.iter().find(|upstream| upstream.name == authority) {
@@ -89,7 +115,12 @@ impl Upstreams {
             }
         }
         settings.iter().for_each(|(key, value)| section.set(key, value));
-        Ok(self.used.add(&plain(authority), section))
+        Ok(self.used.add(&plain(authority), section, cache))
+    }
+
+    /// Whether some place wants a cache of the upstream with this name.
+    pub(super) fn has_cache(&self, name: &str) -> bool {
+        self.used.has_cache(name)
     }
 
     pub(super) fn sections(self) -> impl Iterator<Item = Section> {

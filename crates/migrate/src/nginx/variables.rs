@@ -94,7 +94,7 @@ pub(super) fn path(text: &str, groups: &[Option<String>]) -> Option<String> {
 }
 
 /// The variable at the beginning, without its `$`, and what follows.
-fn variable(text: &str) -> Option<(&str, &str)> {
+pub(super) fn variable(text: &str) -> Option<(&str, &str)> {
     if let Some(after) = text.strip_prefix('{') {
         return after.split_once('}');
     }

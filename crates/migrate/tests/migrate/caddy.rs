@@ -268,15 +268,39 @@ fn proxies_change_requests_as_in_caddy_or_are_closed() {
          }\n}\n",
     );
     judge(&text, &[("0.0.0.0:80 x/a", "501"), ("0.0.0.0:81 x/a", "upstream /a")]);
-    let h2c = made(":80 {\n reverse_proxy b:1 {\n transport http {\n versions h2c 2\n }\n }\n}\n");
-    assert!(h2c.contains("servers = [\"b:1\"]\nh2c = true"), "{h2c}");
     for line in [
-        "servers = [\"b.example:443\"]\ntls = true",
+        "servers = [\"b.example:443\"]\ntls = true\nhttp2 = true",
         "request_headers = { Host = \"b.example:443\" }",
         "remove_request_headers = [\"X-A\"]",
         "remove_response_headers = [\"Server\"]",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
+    }
+}
+
+#[test]
+fn servers_are_spoken_to_in_the_versions_of_their_transport() {
+    for (servers, versions, wanted) in [
+        ("b:1", "h2c 2", "h2c = true"),
+        ("b:1", "1.1 2", ""),
+        ("h2c://b:1", "", "h2c = true"),
+        ("https://b:1", "", "tls = true\nhttp2 = true"),
+        ("https://b:1", "h2c 2", "tls = true\nhttp2 = true"),
+        ("https://b:1", "1.1", "tls = true"),
+        ("https://b:1", "3", "tls = true"),
+    ] {
+        let versions = if versions.is_empty() { "" } else { &format!("versions {versions}") };
+        let text = made(&format!(
+            ":80 {{\n reverse_proxy {servers} {{\n transport http {{\n {versions}\n }}\n }}\n}}\n"
+        ));
+        table(&text);
+        let lines = text.lines().skip_while(|line| *line != "servers = [\"b:1\"]").skip(1);
+        let lines: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
+        assert_eq!(lines.join("\n"), wanted, "{servers} {versions}\n{text}");
+        assert_eq!(text.contains("no HTTP/3"), versions.ends_with('3'), "{text}");
+    }
+    for servers in ["h2c://b:1 c:1", "h2c://b:1 https://c:1"] {
+        judge(&made(&format!(":80 {{\n reverse_proxy {servers}\n}}\n")), &[("x/a", "501")]);
     }
 }
 

@@ -5,8 +5,12 @@ use super::{caddy, nginx, table};
 
 const PAGE: &str = include_str!("../../../../docs/moving.md");
 
+const CACHED: &str = "http { proxy_cache_path /c keys_zone=z:1m; server { location / { proxy_pass http://b; \
+     proxy_cache z; proxy_cache_valid 1m; proxy_cache_use_stale error updating; proxy_no_cache \
+     $http_authorization; } } }";
+
 /// The first cells of a row, what nginx and Caddy say, and an empty text where one has no counterpart.
-const ROWS: [(&str, &str, &str); 31] = [
+const ROWS: [(&str, &str, &str); 36] = [
     (
         "`server`, `server_name`",
         "server { listen 80; server_name a.example; root /a; } server { listen 80; server_name b.example; \
@@ -86,6 +90,15 @@ const ROWS: [(&str, &str, &str); 31] = [
     ),
     ("`proxy_pass`, `upstream`", "location / { proxy_pass http://b; }", "reverse_proxy b:80"),
     (
+        "`proxy_http_version 2`",
+        "location /a/ { proxy_http_version 2; proxy_pass https://b; } location /c/ { proxy_http_version 2; \
+         proxy_pass http://d; }",
+        "reverse_proxy b:1 {\ntransport http {\nversions h2c 2\n}\n}",
+    ),
+    ("`proxy_cache`, `proxy_cache_path`", CACHED, ""),
+    ("`proxy_cache_valid`, `proxy_cache_use_stale`", CACHED, ""),
+    ("`proxy_cache_bypass`, `proxy_no_cache`", CACHED, ""),
+    (
         "`proxy_pass` with a path",
         "location /a/ { proxy_pass http://b/; } location /c/ { proxy_pass http://b/d/; }",
         "handle_path /a/* {\nreverse_proxy b:80\n}\nhandle /c/* {\nrewrite * /d{path}\nreverse_proxy b:80\n}",
@@ -104,6 +117,7 @@ const ROWS: [(&str, &str, &str); 31] = [
         "client_max_body_size 2m;",
         "request_body {\nmax_size 2MB\n}\nfile_server",
     ),
+    ("`access_log off` in a location", "location /a/ { access_log off; }", ""),
     (
         "`limit_req`, `limit_conn` with their zones",
         "http { limit_req_zone $remote_addr zone=a:1m rate=1r/s; limit_conn_zone $remote_addr zone=b:1m;\n\

@@ -52,7 +52,6 @@ fn a_site_of_nginx_becomes_a_configuration_that_does_the_same() {
     assert_eq!(addresses, ["0.0.0.0:80", "0.0.0.0:443"]);
     for note in [
         "nginx.conf:18: `log_format main $remote_addr \"$request\" $status`: no counterpart",
-        "nginx.conf:28: `map $http_upgrade $connection_upgrade`: no counterpart",
         "closed: nginx.conf:61: `fastcgi_pass 127.0.0.1:9070`: no counterpart",
         "closed: nginx.conf:72: `location ~ ^/users/(?<id>\\d+)$`: this expression has no counterpart",
         "enabled = false",

@@ -112,6 +112,22 @@ const NGINX: &[&str] = &[
     "${",
     "\"${x}\"",
     "proxy_read_timeout",
+    "proxy_http_version",
+    "2",
+    "proxy_cache_path",
+    "keys_zone=z:1m",
+    "max_size=1",
+    "max_size=5g",
+    "proxy_cache",
+    "z",
+    "proxy_cache_valid",
+    "proxy_cache_key",
+    "proxy_cache_use_stale",
+    "updating",
+    "proxy_no_cache",
+    "$cookie_a",
+    "$arg_",
+    "$http_a",
 ];
 
 /// Words of Caddy.

@@ -26,9 +26,6 @@ pub(crate) const CACHE_DISK_COMPARED: usize = 64;
 /// 8 MiB of a long body are written before the disk has to have them. More: lookups wait longer for a slow disk.
 pub(crate) const CACHE_DISK_SYNC: u64 = 8 << 20;
 
-/// 1 MiB for all of a stored answer but its body. Beyond: it is not stored on a disk.
-pub(crate) const CACHE_RECORD_SIZE: usize = 1 << 20;
-
 /// 256 KiB of purges at work. Beyond: everything is purged.
 pub(crate) const CACHE_PURGES_SIZE: usize = 256 * 1024;
 

@@ -1,8 +1,8 @@
 //! The disks of caches: one thread that has all their directories.
 //!
 //! `disk_order` is what schedulers ask of it, and what it answers. `helper` is the thread, `place` is one directory,
-//! `file` is what a file of it looks like, `opening` is what a directory has to be before it is used. Which answers are
-//! kept is said by the crate `cache`.
+//! `file` reads a file of it, `opening` is what a directory has to be before it is used. Which answers are kept, and
+//! what a file looks like, is said by the crate `cache`.
 
 mod file;
 mod helper;

@@ -11,7 +11,11 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use ahash::HashMap;
-use cache::{AnswerKey, DiskRecord, Elsewhere, Label, LabelLedger, PurgePattern, Time, record};
+use cache::limits::RECORD_SIZE;
+use cache::{
+    AnswerKey, Damaged, DiskRecord, Elsewhere, FileMatch, FileSum, Label, LabelLedger,
+    PurgePattern, Time, file_head, place_of_body, record,
+};
 use http::FieldList;
 use runtime::diagnostic::{self, Level};
 use runtime::mailbox::Endpoint;
@@ -19,8 +23,8 @@ use sys::file::{Directory, Obstacle, Symlinks};
 use sys::regular_file;
 use sys::spool::{Existing, Spool, SpoolFile};
 
-use super::file::{Damaged, Opened, ROOM_FOR_LATER, Sum, head, place_of_body};
-use super::limits::{CACHE_DISK_COMPARED, CACHE_DISK_SYNC, CACHE_PURGES_SIZE, CACHE_RECORD_SIZE};
+use super::file::{Opened, ROOM_FOR_LATER};
+use super::limits::{CACHE_DISK_COMPARED, CACHE_DISK_SYNC, CACHE_PURGES_SIZE};
 use super::opening::{PURGES, is_own};
 use crate::disk_order::{DiskAnswer, DiskFound, DiskReport, Loss, SaveId};
 
@@ -44,7 +48,7 @@ struct Transfer {
     label: Label,
     key: AnswerKey,
     room: usize,
-    sum: Sum,
+    sum: FileSum,
     is_long: bool,
     unsynced: u64,
 }
@@ -121,24 +125,26 @@ impl Place {
         let mut others = DiskFound::Nothing;
         for label in self.ledger.of(text) {
             let Some(opened) = self.opened(&label) else { continue };
-            if !opened.record().starts_with(key) {
-                continue;
-            }
-            let Some((key, object)) = record::read(opened.record(), now) else {
-                self.note_damaged(&label);
-                continue;
+            let stored = opened.stored();
+            let key = match stored.compare(key, &request.fields(), now) {
+                Ok(FileMatch::Answer(key, _)) => key,
+                Ok(FileMatch::OtherVariant) => {
+                    others = DiskFound::OtherVariants;
+                    continue;
+                }
+                Ok(FileMatch::OtherKey) => continue,
+                Err(Damaged) => {
+                    self.note_damaged(&label);
+                    continue;
+                }
             };
             if self.ledger.is_purged(&key, &label) {
                 self.remove(&label);
                 continue;
             }
-            if !object.variant().matches(&request.fields()) {
-                others = DiskFound::OtherVariants;
-                continue;
-            }
             self.ledger.note_use(&label);
-            let (offset, length) = opened.body_at();
-            let record = opened.record().to_vec();
+            let (offset, length) = stored.body_at();
+            let record = stored.record().to_vec();
             if length > most as u64 {
                 let name = label.name().into();
                 return DiskFound::Long(record, Elsewhere { name, offset, length });
@@ -161,19 +167,19 @@ impl Place {
         let room = record.bytes.len() + if is_long { ROOM_FOR_LATER } else { 0 };
         let lost = Some(DiskAnswer::Lost(id.1, Loss::Failed));
         let Some((key, _)) = record::read(&record.bytes, now) else { return lost };
-        if room > CACHE_RECORD_SIZE {
+        if room > RECORD_SIZE {
             return lost;
         }
         let label = Label::new(record, self.ledger.next_serial(unix_ns()));
         let part = format!("{:016x}.part", label.serial);
         let begun = self.spool.create(&part).and_then(|file| {
-            let begun = head(&record.bytes, room);
+            let begun = file_head(&label, &record.bytes, room);
             file.append(&begun)?;
             Ok((file, begun.len() as u64))
         });
         match begun {
             Ok((file, size)) => {
-                let (label, sum) = (Label { size, ..label }, Sum::default());
+                let (label, sum) = (Label { size, ..label }, FileSum::new(&label));
                 let transfer = Transfer { file, part, label, key, room, sum, is_long, unsynced: 0 };
                 self.transfers.insert(id, transfer);
                 None
@@ -217,7 +223,7 @@ impl Place {
         let Some(transfer) = self.transfers.get_mut(&id) else {
             return DiskAnswer::Lost(id.1, Loss::Forgotten);
         };
-        let trailer = transfer.sum.trailer();
+        let trailer = transfer.sum.bytes();
         transfer.label.size += trailer.len() as u64;
         let (label, name) = (transfer.label, transfer.label.name());
         let saved = transfer.file.append(&trailer).and_then(|()| {
@@ -255,12 +261,12 @@ impl Place {
             return;
         }
         let Some(opened) = self.opened(&label) else { return };
-        let room = opened.room();
+        let room = opened.stored().room();
         if record.bytes.len() > room || record.identity != label.identity {
             return self.remove(&label);
         }
         let written = self.spool.reopen(name);
-        let written = written.and_then(|file| file.append(&head(&record.bytes, room)));
+        let written = written.and_then(|file| file.append(&file_head(&label, &record.bytes, room)));
         if let Err(error) = written {
             self.tell(Some(&error));
             self.remove(&label);
@@ -291,7 +297,7 @@ impl Place {
         compared.gone.iter().for_each(|label| self.remove(label));
         for label in &compared.doubted {
             let Some(opened) = self.opened(label) else { continue };
-            match record::key_of(opened.record()) {
+            match record::key_of(opened.stored().record()) {
                 Some(key) if !self.ledger.is_purged(&key, label) => {}
                 Some(_) => self.remove(label),
                 None => self.note_damaged(label),
@@ -333,7 +339,7 @@ impl Place {
     fn opened(&mut self, label: &Label) -> Option<Opened> {
         let name = label.name();
         let opened = self.files.open_beneath(Path::new(&name), Symlinks::Refuse);
-        match opened.map(|handle| Opened::read(handle, label.size)) {
+        match opened.map(|handle| Opened::read(handle, *label)) {
             Ok(Ok(opened)) => return Some(opened),
             // It was deleted by somebody else, or is a link.
             Err(error) if Obstacle::of(&error) == Obstacle::NotFound => self.ledger.remove(label),

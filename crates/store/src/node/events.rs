@@ -46,6 +46,8 @@ pub enum ReplicationEvent {
     NotApplied(NotApplied),
     /// A node with another history is there: its store does not belong to this one.
     OtherHistory(ReplicationPeer),
+    /// A node sends what this version of the program cannot read: the number of its encoding.
+    OtherVersion(u8),
 }
 
 /// Why a store does not become the leader.

@@ -11,7 +11,9 @@ use super::leading::Leading;
 use super::post::{Post, ReplicationMoment, ReplicationNews, ReplicationOrder};
 use crate::failure::StoreFailure;
 use crate::order::Order;
-use crate::replication::{Assembly, LeaderTerm, ReplicationPeer, StorePosition, Talk, TalkHead};
+use crate::replication::{
+    Assembly, LeaderTerm, ReplicationPeer, StorePosition, Talk, TalkHead, TalkUnread,
+};
 use crate::writer::Writer;
 
 #[derive(Debug)]
@@ -32,6 +34,8 @@ pub struct Replicator {
     events: Vec<ReplicationEvent>,
     /// A node with another history that was reported.
     stranger: Option<ReplicationPeer>,
+    /// The version of another encoding that was reported.
+    other_version: Option<u8>,
 }
 
 impl Replicator {
@@ -70,6 +74,7 @@ impl Replicator {
             done: Vec::new(),
             events: Vec::new(),
             stranger: None,
+            other_version: None,
         })
     }
 
@@ -95,10 +100,12 @@ impl Replicator {
     ) -> Result<(), StoreFailure> {
         match news {
             ReplicationNews::Heard(part) => {
-                // An unreadable message is of another version, or damaged: then it is missing, and is asked for.
                 let whole = self.assembly.take(&part);
-                if let Some(Ok((head, talk))) = whole.map(|whole| Talk::decode(&whole)) {
-                    self.on_talk(writer, head, talk, now)?;
+                match whole.map(|whole| Talk::decode(&whole)) {
+                    Some(Ok((head, talk))) => self.on_talk(writer, head, talk, now)?,
+                    Some(Err(TalkUnread::OtherVersion(version))) => self.tell_version(version),
+                    // What is damaged is missing, and is asked for.
+                    Some(Err(TalkUnread::Damaged)) | None => {}
                 }
             }
             ReplicationNews::Away => {
@@ -112,6 +119,13 @@ impl Replicator {
             },
         }
         Ok(())
+    }
+
+    /// Says once that a node of another version is there. Nothing is done for it.
+    fn tell_version(&mut self, version: u8) {
+        if self.other_version.replace(version) != Some(version) {
+            self.events.push(ReplicationEvent::OtherVersion(version));
+        }
     }
 
     fn on_talk(

@@ -34,4 +34,4 @@ pub use self::record::{CommitRecord, Unfollowed};
 pub use self::result_bytes::{decode_results, encode_results};
 pub use self::spool::{SnapshotSpool, Spooled};
 pub use self::talk::{ReplicationPeer, SnapshotCursor, SnapshotEnd, SnapshotPiece};
-pub(crate) use self::talk::{Talk, TalkHead};
+pub(crate) use self::talk::{Talk, TalkHead, TalkUnread};

@@ -12,6 +12,21 @@ use crate::checksum::sum;
 /// The version of the encoding.
 const VERSION: u8 = 1;
 
+/// Why bytes are no message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TalkUnread {
+    /// They are not what was sent.
+    Damaged,
+    /// They are of another version of the encoding, whatever it looks like behind its number.
+    OtherVersion(u8),
+}
+
+impl From<Cut> for TalkUnread {
+    fn from(_: Cut) -> Self {
+        Self::Damaged
+    }
+}
+
 /// A node, as long as its program runs: a random number, another one after each start. So nothing that was meant for
 /// an earlier program is done by a later one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -147,13 +162,20 @@ impl Talk {
     }
 
     /// The message that these bytes are.
-    pub(crate) fn decode(bytes: &[u8]) -> Result<(TalkHead, Self), Cut> {
-        let (summed, last) = bytes.split_last_chunk().ok_or(Cut)?;
-        let mut bytes = ByteReader::new(summed);
-        let bytes = &mut bytes;
-        if bytes.u8()? != VERSION || sum(summed) != u64::from_le_bytes(*last) {
-            return Err(Cut);
+    pub(crate) fn decode(bytes: &[u8]) -> Result<(TalkHead, Self), TalkUnread> {
+        let (summed, last) = bytes.split_last_chunk().ok_or(TalkUnread::Damaged)?;
+        if sum(summed) != u64::from_le_bytes(*last) {
+            return Err(TalkUnread::Damaged);
         }
+        let mut bytes = ByteReader::new(summed);
+        let version = bytes.u8()?;
+        if version != VERSION {
+            return Err(TalkUnread::OtherVersion(version));
+        }
+        Ok(Self::read(&mut bytes)?)
+    }
+
+    fn read(bytes: &mut ByteReader<'_>) -> Result<(TalkHead, Self), Cut> {
         let (origin, from) = (bytes.u64()?, ReplicationPeer(bytes.u64()?));
         let to = bytes.option(|bytes| bytes.u64().map(ReplicationPeer))?;
         let head = TalkHead { origin, from, to, heard: LeaderTerm::decode(bytes)? };
@@ -235,4 +257,26 @@ fn starts(bytes: &mut ByteReader<'_>) -> Result<Vec<(LeaderTerm, u64)>, Cut> {
 
 fn put_number(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(&number.to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_of_another_version_is_told_from_a_damaged_one() {
+        let head = TalkHead::default();
+        let mut bytes = Talk::Hello.encode(&head);
+        assert_eq!(Talk::decode(&bytes), Ok((head, Talk::Hello)));
+        bytes[0] = VERSION + 1;
+        assert_eq!(Talk::decode(&bytes), Err(TalkUnread::Damaged), "its sum is that of another");
+        // Whatever the next version has behind its number.
+        let mut next = vec![VERSION + 1, 7, 7];
+        let sum = sum(&next);
+        put_number(&mut next, sum);
+        assert_eq!(Talk::decode(&next), Err(TalkUnread::OtherVersion(VERSION + 1)));
+        for length in 0..bytes.len() {
+            assert_eq!(Talk::decode(&bytes[..length]), Err(TalkUnread::Damaged));
+        }
+    }
 }

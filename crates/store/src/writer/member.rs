@@ -37,7 +37,9 @@ impl fmt::Display for NotApplied {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unfollowed(why) => write!(out, "a record does not follow ({why:?})"),
-            Self::Damaged => out.write_str("a record is damaged"),
+            Self::Damaged => {
+                out.write_str("a record is damaged, or of a version that this one does not know")
+            }
             Self::NoDatabase(name) => write!(
                 out,
                 "there is no database `{name}` here: add it to `databases` in [store] and restart"

@@ -11,6 +11,7 @@ use runtime::service::ServiceContext;
 
 use super::super::Channels;
 use super::Contact;
+use super::rounds::Round;
 use crate::cluster::{ClusterOrder, Keeping};
 use crate::letter::Item;
 use crate::shared::Sight;
@@ -112,7 +113,7 @@ impl Channels {
     }
 
     /// The subscribers of a channel without history wait no longer.
-    fn confirm<M>(&mut self, place: u32, context: &mut ServiceContext<'_, M>) {
+    pub(super) fn confirm<M>(&mut self, place: u32, context: &mut ServiceContext<'_, M>) {
         let Some(shared) = self.shared_mut(place) else { return };
         if shared.keeping == Keeping::Nothing && shared.sight == Sight::Unknown {
             shared.settle();
@@ -124,8 +125,9 @@ impl Channels {
     /// The cluster is away. What was ordered will be in force before it is back.
     pub(super) fn confirm_all<M>(&mut self, context: &mut ServiceContext<'_, M>) {
         self.on_followed_all(context);
-        for place in 0..self.channels.len() as u32 {
-            self.confirm(place, context);
+        let before = self.ticket();
+        if let Some(cluster) = &mut self.cluster {
+            cluster.rounds.begin(Round::Confirm { before });
         }
     }
 }

@@ -10,7 +10,8 @@ use runtime::service::ServiceContext;
 use super::super::Channels;
 use super::super::transit::Bound;
 use super::Contact;
-use crate::channel::{Channel, Place};
+use super::rounds::Round;
+use crate::channel::Place;
 use crate::cluster::HistoryPart;
 use crate::history::History;
 use crate::letter::Item;
@@ -52,7 +53,7 @@ impl Channels {
             return;
         }
         self.lags.begin(None);
-        let at_ms = context.now.monotonic_ms();
+        let (at_ms, returns) = (context.now.monotonic_ms(), self.returns());
         let place = self.by_name.get(name).copied();
         let channel =
             place.and_then(|place| Some((place, self.channels[place as usize].as_mut()?)));
@@ -60,7 +61,9 @@ impl Channels {
             return self.accept_for_patterns(name, body, at_ms);
         };
         let Some(shared) = &mut channel.shared else { return };
-        let is_current = shared.sight == Sight::Whole && channel.epoch == position.epoch;
+        let is_current = shared.sight == Sight::Whole
+            && channel.epoch == position.epoch
+            && shared.returns == returns;
         let is_new = shared.see(position);
         if is_current && position.offset <= channel.history.known() {
             // It was read before it came. Patterns get only what comes.
@@ -85,13 +88,14 @@ impl Channels {
     }
 
     /// Messages may be missing. This one waits until the others were read.
-    fn doubt(&mut self, place: u32, message: Option<(Position, u64, &Payload)>) {
+    pub(super) fn doubt(&mut self, place: u32, message: Option<(Position, u64, &Payload)>) {
         let Some(cluster) = &mut self.cluster else { return };
         let Some(channel) = &mut self.channels[place as usize] else { return };
         let Some(shared) = &mut channel.shared else { return };
         if shared.sight == Sight::Whole {
             shared.sight = Sight::Doubtful;
         }
+        shared.returns = cluster.returns;
         match message {
             Some((position, before, body)) if cluster.held_bytes < HELD_BYTES => {
                 let held = shared.held_bytes();
@@ -351,7 +355,7 @@ impl Channels {
 
     /// Subscribers join although nothing is known: as if messages were lost, and they are told so when the history was
     /// read.
-    fn go_on_without<M>(&mut self, place: u32, context: &mut ServiceContext<'_, M>) {
+    pub(super) fn go_on_without<M>(&mut self, place: u32, context: &mut ServiceContext<'_, M>) {
         let Some(shared) = self.shared_mut(place) else { return };
         (shared.sight, shared.is_told, shared.draft) = (Sight::Doubtful, true, None);
         self.let_in(place, |_| true, context);
@@ -362,14 +366,11 @@ impl Channels {
     pub(super) fn on_back(&mut self) {
         let Some(cluster) = &mut self.cluster else { return };
         cluster.contact = Contact::Back;
+        cluster.returns += 1;
         cluster.reads.retry();
+        cluster.rounds.end(Round::GoOn);
+        cluster.rounds.begin(Round::Doubt);
         self.ask_about_all(None);
-        for place in 0..self.channels.len() as u32 {
-            let channel = self.channels[place as usize].as_ref();
-            if channel.is_some_and(Channel::is_in_stream) {
-                self.doubt(place, None);
-            }
-        }
     }
 
     /// From time to time: histories that could not be read are tried again, and nobody waits for long while the cluster
@@ -377,13 +378,12 @@ impl Channels {
     pub(in crate::hub) fn sweep_cluster<M>(&mut self, context: &mut ServiceContext<'_, M>) {
         let Some(cluster) = &mut self.cluster else { return };
         cluster.reads.retry();
-        if !cluster.is_long_away(context.now.monotonic_ms(), AWAY_MS) {
-            return self.begin_reads();
-        }
-        for place in 0..self.channels.len() as u32 {
-            if self.shared_mut(place).is_some_and(|of| of.sight == Sight::Unknown) {
-                self.go_on_without(place, context);
-            }
+        if cluster.is_long_away(context.now.monotonic_ms(), AWAY_MS) {
+            cluster.rounds.begin_if_none(Round::GoOn);
+            // The sweep comes behind the rounds of its turn.
+            context.wake_after_ms(0);
+        } else {
+            self.begin_reads();
         }
     }
 }

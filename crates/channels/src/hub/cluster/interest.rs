@@ -15,6 +15,7 @@ impl Channels {
     /// A channel whose home this is begins: its messages are followed.
     pub(in crate::hub) fn follow(&mut self, place: u32) {
         let Some(keeping) = self.keeping(place) else { return };
+        let ticket = self.ticket();
         let Some(cluster) = &mut self.cluster else { return };
         let Some(channel) = &mut self.channels[place as usize] else { return };
         let sight = match (keeping, cluster.contact) {
@@ -22,7 +23,7 @@ impl Channels {
             (Keeping::Nothing, Contact::Away { .. }) => Sight::Whole,
             _ => Sight::Unknown,
         };
-        channel.shared = Some(Box::new(Shared::new(keeping, sight)));
+        channel.shared = Some(Box::new(Shared::new(keeping, sight, (ticket, cluster.returns))));
         let name = Arc::clone(&channel.name);
         cluster.order(ClusterOrder::Follow { name, keeping });
         if keeping == Keeping::History {

@@ -2,8 +2,8 @@
 //!
 //! Owns what is asked of the cluster and which news go where. `commits` publishes into streams, `interest` says which
 //! channels are followed, `confirming` when that is in force, `following` merges their messages, `reads` bounds what
-//! is read, `nodes` knows the members elsewhere, `questions` asks other nodes. Never knows how a node is reached: the
-//! caller takes the orders and brings the news.
+//! is read, `rounds` go through all channels, `nodes` knows the members elsewhere, `questions` asks other nodes. Never
+//! knows how a node is reached: the caller takes the orders and brings the news.
 
 mod commits;
 mod confirming;
@@ -12,6 +12,7 @@ mod interest;
 mod nodes;
 mod questions;
 mod reads;
+mod rounds;
 
 use std::sync::Arc;
 
@@ -29,6 +30,7 @@ pub(in crate::hub) use self::confirming::PatternNote;
 use self::nodes::Nodes;
 use self::questions::Questions;
 use self::reads::Reads;
+use self::rounds::Rounds;
 
 /// Whether the cluster can be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,10 +44,13 @@ enum Contact {
 pub(super) struct Cluster {
     orders: Vec<ClusterOrder>,
     contact: Contact,
+    /// How often it has come back.
+    returns: u64,
     /// Bytes of messages that wait until a history was read.
     held_bytes: usize,
     commits: Commits,
     reads: Reads,
+    rounds: Rounds,
     nodes: Nodes,
     questions: Questions,
     confirming: Confirming,
@@ -74,9 +79,11 @@ impl Channels {
         self.cluster = Some(Box::new(Cluster {
             orders: Vec::new(),
             contact: Contact::Away { since_ms: now_ms },
+            returns: 0,
             held_bytes: 0,
             commits: Commits::default(),
             reads: Reads::default(),
+            rounds: Rounds::default(),
             nodes: Nodes::default(),
             questions: Questions::default(),
             confirming: Confirming::default(),
@@ -163,10 +170,16 @@ impl Channels {
 
     /// The part of a turn's end that concerns the cluster.
     pub(super) fn run_cluster<M>(&mut self, context: &mut ServiceContext<'_, M>) {
+        self.run_rounds(context);
         self.begin_reads();
         self.run_departures(context);
         self.ask_for_members();
         self.follow_for_patterns(context);
+    }
+
+    /// How often the cluster has come back.
+    fn returns(&self) -> u64 {
+        self.cluster.as_ref().map_or(0, |cluster| cluster.returns)
     }
 
     /// The messages of a channel that the cluster keeps, by the rules.

@@ -72,6 +72,7 @@ impl Channels {
             self.tickets += 1;
             let read = self.tickets;
             shared.begin_read(read);
+            shared.returns = cluster.returns;
             cluster.reads.under_way.insert(read);
             let after = match shared.sight {
                 Sight::Unknown => shared.draft.as_ref().map_or(0, |(_, of)| History::known(of)),

@@ -270,3 +270,51 @@ fn a_message_that_comes_while_the_history_is_read_is_known_without_another_one()
         assert!(id.ends_with("-1"), "seed {seed}: {told:?}");
     }
 }
+
+#[test]
+fn a_turn_goes_through_a_part_of_the_channels_when_the_cluster_goes_away() {
+    const EACH: usize = limits::SUBSCRIPTIONS_PER_CONNECTION;
+    let mut nodes = Nodes::new(&[1, 1], &rules(NONE), 1, BusFaults::default());
+    let clients: Vec<_> = (0..3).map(|_| nodes.connect(0)).collect();
+    for (number, client) in clients.iter().enumerate() {
+        let lines: String = (0..EACH).map(|at| format!("sub c.{number}.{at}\n")).collect();
+        nodes.stages[0].world().client_send(*client, lines.as_bytes());
+    }
+    nodes.rest(0);
+    let answers = |nodes: &mut Nodes| {
+        let world = nodes.stages[0].world();
+        let texts = clients.iter().map(|client| world.client_received(*client));
+        texts.map(|text| String::from_utf8(text).unwrap().matches("\n\n").count()).sum::<usize>()
+    };
+    assert_eq!(answers(&mut nodes), 0, "each waits until its channel is followed");
+    nodes.bring(0, 0, vec![ClusterNews::Away]);
+    let mut told = 0;
+    for turns in 1..=clients.len() {
+        told += answers(&mut nodes);
+        let most = turns * limits::CHANNELS_PER_TURN;
+        assert!(told > 0 && told <= most, "{told} of at most {most} after {turns} turns");
+        turn(&mut nodes, 0);
+    }
+    nodes.rest(0);
+    assert_eq!(told + answers(&mut nodes), clients.len() * EACH, "nobody is forgotten");
+}
+
+#[test]
+fn channel_followed_when_the_cluster_is_back_waits_for_it_although_a_round_is_under_way() {
+    let mut nodes = Nodes::new(&[1, 1], &rules(NONE), 1, BusFaults::default());
+    for number in 0..2 {
+        let client = nodes.connect(0);
+        let count = limits::SUBSCRIPTIONS_PER_CONNECTION;
+        let lines: String = (0..count).map(|at| format!("sub c.{number}.{at}\n")).collect();
+        nodes.stages[0].world().client_send(client, lines.as_bytes());
+    }
+    let late = nodes.connect(0);
+    nodes.rest(0);
+    nodes.bring(0, 0, vec![ClusterNews::Away, ClusterNews::Back]);
+    // Its channel is in the last part of the round.
+    nodes.stages[0].world().client_send(late, b"sub d\n");
+    nodes.rest(0);
+    assert_eq!(nodes.stages[0].received(late), "");
+    nodes.settle();
+    assert_ne!(nodes.stages[0].received(late), "");
+}

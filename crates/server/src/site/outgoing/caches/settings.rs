@@ -19,6 +19,7 @@ pub(super) fn rules_of(config: &config::UpstreamCache, schedulers: u16) -> Cache
         object_outside: config.disk.as_ref().map_or(0, |disk| size(disk.object)),
         key: KeyParts { scheme: config.key.scheme, host: config.key.host, query: config.key.query },
         default_ttl_s: config.default_ttl.map(seconds),
+        error_ttl_s: config.error_ttl.map(seconds).filter(|seconds| *seconds > 0),
         guessing: if config.heuristic { Guessing::On } else { Guessing::Off },
         while_revalidate_s: seconds(config.stale_while_revalidate),
         if_error_s: seconds(config.stale_if_error),
