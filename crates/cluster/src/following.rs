@@ -2,6 +2,7 @@
 //!
 //! Owns its subscriptions, over connections: all are made again on the next one. Never reads a message.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ahash::{HashMap, HashSet};
@@ -52,7 +53,8 @@ struct Followed {
 /// The subscriptions of a link.
 #[derive(Debug, Default)]
 pub(crate) struct Following {
-    channels: HashMap<Arc<str>, Followed>,
+    /// In the order of their names, so that each connection begins in the same way.
+    channels: BTreeMap<Arc<str>, Followed>,
     follows_all: bool,
     /// The number of the node's store, if its mail comes here.
     store: Option<u64>,
@@ -163,7 +165,8 @@ impl Following {
         let is_of_all =
             |interest: &Interest| matches!(interest, Interest::AllAdded | Interest::AllAnnounced);
         let numbers = self.by_number.iter().filter(|(_, interest)| is_of_all(interest));
-        let numbers: Vec<u64> = numbers.map(|(number, _)| *number).collect();
+        let mut numbers: Vec<u64> = numbers.map(|(number, _)| *number).collect();
+        numbers.sort_unstable();
         for number in numbers {
             self.end(number, speech.as_deref_mut());
         }

@@ -183,7 +183,9 @@ impl Streams {
                 | Asking::Create { number, until_ms }
                 | Asking::Update { number, until_ms } => {
                     if until_ms <= now_ms {
+                        // Nobody knows the answer, so it is asked for again.
                         speech.close(number);
+                        (stream.asking, stream.wants) = (Asking::Nothing, Wants::Sample);
                     }
                     until_ms <= now_ms
                 }
@@ -470,6 +472,19 @@ mod tests {
         // Now it counts.
         one.ask(2 * SAMPLE_MS);
         assert!(one.answer("2026-01-01T00:00:00Z", 9).1.contains("STREAM.UPDATE"));
+    }
+
+    #[test]
+    fn a_question_without_an_answer_is_asked_again_and_the_next_time_lies_ahead() {
+        let mut one = One::new();
+        one.ask(0);
+        one.answer("2026-01-01T00:00:00Z", 9);
+        // Each of these answers is lost, while nobody else wants to know anything.
+        for now_ms in [SAMPLE_MS, SAMPLE_MS + STREAM_ANSWER_MS, SAMPLE_MS + 2 * STREAM_ANSWER_MS] {
+            assert!(one.ask(now_ms).contains("PUB $JS.API.STREAM.INFO.v-h-0"), "at {now_ms} ms");
+            let due_ms = one.streams.next_due_ms().unwrap();
+            assert!(due_ms > now_ms, "due at {due_ms} ms, asked at {now_ms} ms");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Owns presence and its events, and the processes of each user. An event is not a message: it has
 //! no number and is not in the history.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ahash::{HashMap, HashSet};
@@ -22,7 +23,8 @@ use crate::rules::Presence;
 /// The processes of each user, and those that will lose something.
 #[derive(Debug, Default)]
 pub(super) struct Users {
-    processes: HashMap<Arc<str>, HashMap<ProcessId, u32>>,
+    /// Those of a user are run in their order.
+    processes: HashMap<Arc<str>, BTreeMap<ProcessId, u32>>,
     dismissed: HashMap<ProcessId, Dismissal>,
     to_run: Vec<ProcessId>,
     /// Bytes of the members here, and of those known here because this is the home of their channel.
