@@ -109,7 +109,7 @@ impl Service for Board {
         }
     }
 
-    /// What was published in a turn is sent at its end.
+    /// Messages that were published in a turn are sent at its end.
     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, Box<ChannelLetter>>) {
         if let Some(channels) = &mut self.channels {
             channels.end_turn(context);

@@ -30,7 +30,7 @@ fn users_of_a_node_that_is_cut_off_leave_and_come_back_once() {
     for node in [&one, &two] {
         until_members(node, &["ann", "bob", "eve"]);
     }
-    // What was told before is of no interest.
+    // Messages that were told before are of no interest.
     let mark = |server: &Server, text: &str| {
         let answer = order(server, &json!({ "publish": "room.a", "data": text }));
         assert!(answer.get("error").is_none(), "{answer}");

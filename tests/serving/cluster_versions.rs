@@ -24,7 +24,7 @@ fn a_message_of_the_next_version_is_told_as_lost() {
     let problem = one.ctl_json(&["status"])["cluster"]["problem"].as_str().unwrap().to_owned();
     assert!(problem.contains("a form that this version does not know"), "{problem}");
     assert!(one.printed_errors().contains(&problem));
-    // What both know goes on.
+    // Messages that both versions know go on.
     assert_eq!(publish(&one, "news.a", "known").0, 200);
     say(&mut news, b"", b"data: known\n\n");
     assert_eq!(publish(&one, "chat.a", "after").0, 200);

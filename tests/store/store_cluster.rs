@@ -72,7 +72,7 @@ fn put(server: &Server, key: &str, value: &str) -> u16 {
     client.response(RequestKind::Other).unwrap().status
 }
 
-/// What a page reads after it has written the value, if there is one.
+/// The text that a page reads after it has written the value, if there is one.
 fn page(server: &Server, key: &str, value: Option<&str>) -> String {
     let value = value.map(|value| format!("&value={value}")).unwrap_or_default();
     text(&server.get(&format!("/page?key={key}{value}"))).to_owned()

@@ -87,7 +87,7 @@ fn a_replica_catches_up_when_nats_is_back() {
     write(&leader, "paused", 20);
     nats.signal("CONT");
     until_has(&replica, "paused", 20);
-    // What was on its way is lost with it.
+    // The messages on their way are lost with it.
     nats.kill();
     write(&leader, "ended", 20);
     assert_eq!(redis(&replica, "GET ended19"), "$-1");

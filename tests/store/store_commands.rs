@@ -50,7 +50,7 @@ fn commands_that_are_no_steps_of_the_store_run_in_a_transaction() {
             let heard = ask(&mut client, &format!("MULTI\r\n{command}\r\nEXEC\r\n"));
             assert_eq!(heard, format!("+OK\r\n+QUEUED\r\n*1\r\n{expected}"), "{command}");
         }
-        // What the result backend of Celery does: the message comes after the value is there.
+        // The commands of the result backend of Celery: the message comes after the value is there.
         let lines =
             "MULTI\r\nSET result 1\r\nPUBLISH ch result\r\nGET result\r\nEXEC\r\nGET result\r\n";
         let heard = ask(&mut client, lines);

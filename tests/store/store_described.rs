@@ -6,8 +6,8 @@ use std::io::{Read, Write};
 use crate::server::has;
 use crate::store_against_redis::{Random, Redis, encoded, exchange, ours, prompt};
 
-/// What a server says of a command: its number of words, its first and last key with their distance, and whether it
-/// reads or writes.
+/// The description of a command by a server: its number of words, its first and last key with their distance, and
+/// whether it reads or writes.
 fn described(stream: &mut (impl Read + Write), name: &str) -> Vec<String> {
     let words = ["COMMAND", "INFO", name].map(str::to_owned);
     let heard = exchange(stream, &encoded(&words), &mut Random(1));

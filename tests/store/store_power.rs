@@ -217,7 +217,7 @@ fn after_a_power_failure_a_store_is_as_it_was_not_long_before() {
     let place = Directory::in_memory();
     let torn = place.join("torn");
     assert_eq!(last_of(&left(&torn, &events, &mut 1)), WRITES);
-    // What each checkpoint contains, from the moment when it is on disk.
+    // The contents of each checkpoint, from the moment when it is on disk.
     let checkpoints = checkpoints(&events);
     let has = |place: &usize| last_of(&left(&torn, &events[..=*place], &mut 1));
     let kept: Vec<_> = checkpoints.iter().map(has).collect();

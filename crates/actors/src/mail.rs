@@ -106,7 +106,7 @@ impl Mail {
         self.mailboxes.names(mailbox).iter().map(RegisteredName::text)
     }
 
-    /// Whose mailbox was full last since this was last asked, and for how many messages one was.
+    /// The process whose mailbox was full last since this was last asked, and for how many messages one was.
     pub fn take_full(&mut self) -> Option<(RunKey, u64)> {
         self.mailboxes.take_full()
     }

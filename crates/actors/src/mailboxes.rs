@@ -84,7 +84,7 @@ pub(super) struct Mailboxes {
     table: Slots<Mailbox>,
     tokens: Tokens,
     size: usize,
-    /// Whose mailbox was full last, and for how many messages one was.
+    /// The process whose mailbox was full last, and for how many messages one was.
     full: Option<(RunKey, u64)>,
 }
 
@@ -198,7 +198,7 @@ impl Mailboxes {
         Ok(Put::Kept)
     }
 
-    /// Whose mailbox was full last since this was last asked, and for how many messages one was.
+    /// The process whose mailbox was full last since this was last asked, and for how many messages one was.
     pub(super) fn take_full(&mut self) -> Option<(RunKey, u64)> {
         self.full.take()
     }

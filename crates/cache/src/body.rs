@@ -76,7 +76,7 @@ pub struct StoredBody {
     elsewhere: Option<Elsewhere>,
     /// Of the cache that has it or had it.
     outside: OnceCell<Outside>,
-    /// What it counts there: nothing while a table has it.
+    /// The bytes that it counts for there: none while a table has it.
     counted: Cell<usize>,
 }
 

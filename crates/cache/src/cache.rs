@@ -153,7 +153,7 @@ impl Cache {
         }
     }
 
-    /// What a request was to get has gone.
+    /// The answer that a request was to get has gone.
     pub fn discount_hit(&mut self) {
         self.stats.hits = self.stats.hits.saturating_sub(1);
     }

@@ -49,7 +49,7 @@ pub(crate) fn wishes_of(request: &Fields<'_, '_>, directives: RequestDirectives)
     }
 }
 
-/// What a request shows of who sends it.
+/// The credentials that a request shows of its sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Credentials {
     /// It has `Authorization`.
@@ -59,7 +59,7 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// What a request with these fields shows.
+    /// The credentials that a request with these fields shows.
     #[must_use]
     pub fn of(request: &Fields<'_, '_>) -> Self {
         Self { authorization: request.has("authorization"), cookie: request.has("cookie") }

@@ -57,7 +57,7 @@ pub enum Worth {
     Spoilt,
 }
 
-/// What a request does whose answer is not stored.
+/// The next step of a request whose answer is not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Join {
     /// It fetches: [`Fetches::begin`].
@@ -94,8 +94,8 @@ impl<P> Default for Fetches<P> {
 }
 
 impl<P: Copy + Eq> Fetches<P> {
-    /// What a request does. It reads an answer only that is fresh for it; what is to be validated for each request it
-    /// has by itself. `directives`: whether its own count.
+    /// The next step of a request. It reads an answer only that is fresh for it; what is to be validated for each
+    /// request it has by itself. `directives`: whether its own count.
     pub fn join(&mut self, asked: &CacheQuery<'_>, directives: RequestDirectives, who: P) -> Join {
         let CacheQuery { key, fields, now } = *asked;
         let Some(ids) = self.by_text.get(key.text()) else { return Join::Lead };

@@ -33,7 +33,7 @@ pub struct AnswerKey {
     parts: KeyParts,
 }
 
-/// What a key consists of.
+/// The contents of a key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyRecord<'k> {
     pub(crate) text: &'k str,
@@ -43,7 +43,7 @@ pub(crate) struct KeyRecord<'k> {
 }
 
 impl AnswerKey {
-    /// What it consists of.
+    /// Its contents.
     pub(crate) fn record(&self) -> KeyRecord<'_> {
         KeyRecord { text: &self.text, path_at: self.path_at, way: self.way, parts: self.parts }
     }

@@ -1,4 +1,4 @@
-//! What is asked of a cache, and what it says.
+//! The questions to a cache, and its replies.
 //!
 //! Owns the shapes. Never looks.
 
@@ -22,7 +22,7 @@ pub struct CacheQuery<'a> {
     pub now: Time,
 }
 
-/// What has become of an answer that was to be stored outside of memory.
+/// The outcome of storing an answer outside of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutsideOutcome {
     /// It is stored.
@@ -31,7 +31,7 @@ pub enum OutsideOutcome {
     Lost,
 }
 
-/// What a cache has for a request.
+/// The result of looking a request up in a cache.
 #[derive(Clone, Debug)]
 pub enum CacheLookup {
     /// This answer.

@@ -42,7 +42,7 @@ pub struct Mismatch;
 /// An answer after a validation.
 #[derive(Clone, Debug)]
 pub struct Freshened {
-    /// What the client gets whose request has validated it.
+    /// The answer for the client whose request has validated it.
     pub object: Object,
     /// Why no other one gets it, if so: it is not stored.
     pub refused: Option<NotStored>,

@@ -1,4 +1,4 @@
-//! What a purge removes: a path, or everything that begins with one.
+//! The pattern of a purge: a path, or everything that begins with one.
 //!
 //! Owns how a pattern is written and compared. Paths are compared without their percent-encoding, so that no spelling
 //! of a path survives its purge.

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-/// What the cache did.
+/// The action of the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheOutcome {
     /// It has answered by itself.
@@ -58,7 +58,7 @@ impl ForwardReason {
 /// One member of the field.
 #[derive(Clone, Copy, Debug)]
 pub struct CacheStatus<'r> {
-    /// What the cache did.
+    /// The action of the cache.
     pub outcome: CacheOutcome,
     /// Seconds of freshness that are left of what it has answered with.
     pub ttl_s: Option<i64>,

@@ -2,7 +2,7 @@
 //!
 //! Owns their shape. Never reads a configuration.
 
-/// What a cache stores, and for how long.
+/// The rules of a cache: what it stores, and for how long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheRules {
     /// Bytes that stored answers may use, with what they cost besides their bodies.
@@ -11,7 +11,7 @@ pub struct CacheRules {
     pub object: usize,
     /// The longest body that is stored outside of memory; 0: none is.
     pub object_outside: usize,
-    /// What distinguishes requests.
+    /// The parts that distinguish requests.
     pub key: KeyParts,
     /// Seconds that an answer is fresh that says nothing of it; `None`: it is not stored.
     pub default_ttl_s: Option<u64>,
@@ -24,7 +24,7 @@ pub struct CacheRules {
     pub while_revalidate_s: u64,
     /// The same if the server fails (RFC 5861 section 4).
     pub if_error_s: u64,
-    /// What becomes of an answer that sets a cookie.
+    /// The treatment of an answer that sets a cookie.
     pub set_cookie: SetCookie,
     /// Whether the directives of requests count.
     pub directives: RequestDirectives,
@@ -57,7 +57,7 @@ pub enum Guessing {
     On,
 }
 
-/// What becomes of an answer with `Set-Cookie`, which is for one client.
+/// The treatment of an answer with `Set-Cookie`, which is for one client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SetCookie {
     /// It is not stored.

@@ -1,4 +1,4 @@
-//! What a client gets of a stored answer: all of it, a range, or that it has it already (RFC 9111 section 4.3.2).
+//! The reply to a client from a stored answer: all of it, a range, or that it has it already (RFC 9111 section 4.3.2).
 //!
 //! Owns the choice. `wire` reads the fields.
 
@@ -9,7 +9,7 @@ use wire::http::date;
 use wire::http::head::Fields;
 use wire::http::range::{self, ByteRange, Ranges};
 
-/// What a client gets.
+/// The reply to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection {
     /// The answer as it is stored.
@@ -53,7 +53,7 @@ pub fn select(
                 Ranges::Whole | Ranges::Many(_) => Selection::Whole,
             }
         }
-        // What protects a change of a resource is not for caches, so nothing fails here.
+        // Preconditions that protect a change of a resource are not for caches, so nothing fails here.
         Precondition::Proceed { use_range: RangeUse::Ignore } | Precondition::Failed => {
             Selection::Whole
         }

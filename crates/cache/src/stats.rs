@@ -1,4 +1,4 @@
-//! What a cache counts.
+//! The counters of a cache.
 //!
 //! Owns the numbers and their names. Never counts.
 

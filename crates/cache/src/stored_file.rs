@@ -79,7 +79,7 @@ pub struct StoredFile {
     room: usize,
 }
 
-/// What a file is to a request.
+/// The relation of a file to a request.
 #[derive(Debug)]
 pub enum FileMatch {
     /// An answer to a request with another key.
@@ -137,7 +137,7 @@ impl StoredFile {
         self.room
     }
 
-    /// What it is to a request with these fields, whose key has these [bytes](record::key_bytes).
+    /// Its relation to a request with these fields, whose key has these [bytes](record::key_bytes).
     ///
     /// # Errors
     /// If its record is none.

@@ -12,7 +12,7 @@ use crate::rules::{CacheRules, RequestDirectives, SetCookie};
 use crate::time::Time;
 use crate::vary::{Variant, Vary};
 
-/// What becomes of an answer that is stored.
+/// The terms on which an answer is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StorageTerms {
     /// How long it is used.

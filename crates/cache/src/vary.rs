@@ -12,7 +12,7 @@ use crate::rules::KeyParts;
 /// client sends of them reaches no server, and what the server gets is no field of the client.
 const TOLD: [&str; 5] = ["forwarded", "via", "x-real-ip", "x-request-id", "proxy"];
 
-/// What an answer says of the requests that it is for.
+/// The requests that an answer is for, as it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Vary {
     /// For no other one: `*`, too many fields, or one that the server gets of the proxy and that is not in the key.
@@ -22,7 +22,7 @@ pub enum Vary {
 }
 
 impl Vary {
-    /// What an answer with these fields says.
+    /// The requests that an answer with these fields is for.
     #[must_use]
     pub fn of(fields: &Fields<'_, '_>, key: KeyParts) -> Self {
         let mut names: Vec<Box<str>> = Vec::new();

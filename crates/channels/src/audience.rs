@@ -341,7 +341,7 @@ impl Audience {
             }
             let (sent, messages) = match receiver.from {
                 0 => (context.queue(receiver.process, &bytes, bound), self.messages),
-                // What was there when it joined is not for it.
+                // Messages from before it joined are not for it.
                 from => match self.bytes.get(from as usize..) {
                     None | Some([]) => continue,
                     Some(rest) => (context.queue(receiver.process, &rest.into(), usize::MAX), 1),

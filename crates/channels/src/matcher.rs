@@ -120,7 +120,7 @@ fn add(bits: &mut [u64; 4], range: RangeInclusive<u8>) {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelMatcher {
     first: Piece,
-    /// What follows a star, in order; the last of them is at the end of the name. `None`: there is no star.
+    /// The pieces that follow a star, in order; the last of them is at the end of the name. `None`: there is no star.
     behind_stars: Option<(Box<[Piece]>, Piece)>,
     length: usize,
 }

@@ -41,7 +41,7 @@ impl CertificateRule {
     }
 }
 
-/// What happens to a subscriber for which more than the limit waits.
+/// The treatment of a subscriber for which more than the limit waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowPolicy {
     /// Its connection ends with a code that says so.
@@ -94,7 +94,7 @@ pub struct ChannelPolicy {
     pub publish_certificate: Option<CertificateRule>,
     /// Whether subscribers see which users are subscribed.
     pub presence: Presence,
-    /// What happens to slow subscribers.
+    /// The treatment of slow subscribers.
     pub slow: SlowPolicy,
     /// Bytes that may wait for a subscriber.
     pub behind: u64,

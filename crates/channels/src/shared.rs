@@ -53,7 +53,7 @@ pub(crate) struct WaitingJoin {
 pub(crate) struct Shared {
     pub(crate) keeping: Keeping,
     pub(crate) sight: Sight,
-    /// What was followed later has a higher one.
+    /// A channel that was followed later has a higher one.
     pub(crate) ticket: u64,
     /// How often the cluster had come back when messages were last known to be missing or not.
     pub(crate) returns: u64,

@@ -1,7 +1,7 @@
 //! The counters of the channels of one scheduler.
 
 metric::counted! {
-    /// What the channels of one scheduler counted.
+    /// The counts of the channels of one scheduler.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct ChannelStats {
         /// Messages published through this scheduler's channels, each once: by the scheduler that is its home.

@@ -12,11 +12,11 @@ use crate::member_form::MemberForm;
 pub(crate) enum Body {
     /// A message of a channel.
     Message(Payload),
-    /// What a user of another node did.
+    /// A step of a user of another node.
     Member { node: ClusterNode, member: Member, step: MemberStep },
 }
 
-/// What a member did, in JSON.
+/// A step of a member, in JSON.
 #[derive(Debug, Serialize, Deserialize)]
 struct StepForm {
     node: u64,

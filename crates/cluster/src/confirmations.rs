@@ -9,7 +9,7 @@ use ahash::HashMap;
 
 use crate::speech::Speech;
 
-/// What is subscribed to: a channel, or all of them.
+/// The target of a subscription: a channel, or all of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Awaited {
     Channel(Arc<str>),

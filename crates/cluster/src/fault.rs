@@ -41,7 +41,7 @@ pub enum LinkFault {
 }
 
 impl LinkFault {
-    /// What a server says before it ends a connection.
+    /// The fault that a server tells before it ends a connection.
     pub(crate) fn of_error(text: &str) -> Self {
         let is_of_credentials = text.to_ascii_lowercase().contains("auth");
         let text = text.to_owned();

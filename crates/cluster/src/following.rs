@@ -1,4 +1,4 @@
-//! What a link listens to.
+//! The subjects that a link listens to.
 //!
 //! Owns its subscriptions, over connections: all are made again on the next one. Never reads a message.
 
@@ -11,7 +11,7 @@ use channels::{ClusterNode, Keeping};
 use crate::speech::Speech;
 use crate::subjects::Subjects;
 
-/// What the messages of a subscription are.
+/// The kind of the messages of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Interest {
     /// Answers to requests.
@@ -66,7 +66,7 @@ impl Following {
         self.channels.len()
     }
 
-    /// What the messages of this subscription are; `None`: it has ended.
+    /// The kind of the messages of this subscription; `None`: it has ended.
     pub(crate) fn interest(&self, subscription: u64) -> Option<&Interest> {
         self.by_number.get(&subscription)
     }

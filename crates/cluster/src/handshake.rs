@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::ClusterPlan;
 
-/// What a server tells of itself. What it does not say is empty.
+/// The facts that a server tells of itself. Those that it does not say are empty.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct NatsInfo {
@@ -28,7 +28,7 @@ pub struct NatsInfo {
     pub tls_required: bool,
     /// Whether it allows encrypted connections.
     pub tls_available: bool,
-    /// What is to be signed.
+    /// The text that is to be signed.
     pub nonce: Option<String>,
     /// Other servers.
     pub connect_urls: Vec<String>,

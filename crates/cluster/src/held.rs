@@ -1,6 +1,6 @@
-//! What has a number of a stream, and waits until the epoch of the stream is known.
+//! Messages and results with a number of a stream, which wait until the epoch of the stream is known.
 //!
-//! Owns how much of that there may be. Never knows an epoch.
+//! Owns how many of them there may be. Never knows an epoch.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(crate) enum Numbered {
     Result { order: u64, number: u64, is_repeated: bool },
 }
 
-/// What waits for the epoch of a stream.
+/// The messages and results that wait for the epoch of a stream.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     line: Vec<Numbered>,

@@ -112,7 +112,7 @@ impl Leases {
                 }
             }
         }
-        // What is wanted again is found to be this link's by a look.
+        // A lease that is wanted again is found to be this link's by a look.
         self.leaving.retain(|leaving| !names.contains(&leaving.name));
         for name in names {
             self.last += 1;

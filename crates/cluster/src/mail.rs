@@ -10,7 +10,7 @@ use crate::speech::{Said, Speech};
 use crate::stats::LinkStats;
 use crate::subjects::Subjects;
 
-/// What a store sends.
+/// The mail that a store sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreMail {
     /// To the stores of all other nodes.
@@ -27,7 +27,7 @@ impl StoreMail {
     }
 }
 
-/// What a store hears.
+/// The news that a store hears.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreMailNews {
     /// Bytes of another store.
@@ -43,7 +43,7 @@ pub enum StoreMailNews {
 pub(crate) struct Mail {
     waiting: VecDeque<StoreMail>,
     waiting_bytes: usize,
-    /// What NATS has not confirmed: the question that it answers after it, and its bytes.
+    /// The mail that NATS has not confirmed: the question that it answers after it, and its bytes.
     under_way: VecDeque<(u64, usize)>,
     news: Vec<StoreMailNews>,
 }

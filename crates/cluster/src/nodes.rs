@@ -111,12 +111,12 @@ impl Nodes {
         self.next_sign_ms = now_ms + HEARTBEAT_MS + turn_ms;
     }
 
-    /// What a link says when it has connected.
+    /// The greeting of a link that has connected.
     pub(crate) fn greeting(plan: &ClusterPlan, seat: LinkSeat, connection: u64) -> Vec<u8> {
         sign(plan, seat, connection, Occasion::Came)
     }
 
-    /// What a node says at its end.
+    /// The farewell of a node at its end.
     pub(crate) fn farewell(plan: &ClusterPlan, seat: LinkSeat, connection: u64) -> Vec<u8> {
         sign(plan, seat, connection, Occasion::Ends)
     }

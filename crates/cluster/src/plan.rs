@@ -1,4 +1,4 @@
-//! What a node is in its cluster: the plan that all its links share.
+//! The place of a node in its cluster: the plan that all its links share.
 //!
 //! Owns its shape. Reads no file: whoever makes it has done so.
 
@@ -79,7 +79,7 @@ pub struct StreamPlan {
     pub age_ms: u64,
 }
 
-/// Whose link one is.
+/// The scheduler that a link belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkSeat {
     /// The number of the scheduler.
@@ -88,7 +88,7 @@ pub struct LinkSeat {
     pub schedulers: u16,
 }
 
-/// What a node is in its cluster.
+/// The place of a node in its cluster.
 #[derive(Debug)]
 pub struct ClusterPlan {
     /// The node, from its start to its end.

@@ -227,7 +227,7 @@ impl Reads {
     }
 }
 
-/// What the first server of a stream has behind the messages of another one.
+/// The next thing that the first server of a stream has behind the messages of another one.
 enum Next {
     Message,
     Nothing,
@@ -298,7 +298,7 @@ impl Read {
         ReadResult::Part { name, read, part }
     }
 
-    /// What was read, and what of it is certain.
+    /// The result of a read, and how much of it is certain.
     ///
     /// A stream drops messages in two ways. Over its bounds it drops its oldest: nothing that it dropped so has a
     /// number of `first` or above. Of each channel it keeps so many, and drops the oldest of the channel. While it has

@@ -1,4 +1,4 @@
-//! What this side says to the server, and which answers it expects.
+//! The speech of this side to the server, and the answers that it expects.
 //!
 //! Owns the output, the numbers of subscriptions, and requests: all answers come to one inbox, each with the number of
 //! its request. Knows no meaning of a message.
@@ -139,7 +139,7 @@ impl Speech {
         self.requests.remove(&number);
     }
 
-    /// What is to be sent now. `unsent` bytes of what was taken before still wait.
+    /// The output to send now. `unsent` bytes of what was taken before still wait.
     pub(crate) fn take(&mut self, unsent: usize) -> Vec<u8> {
         let out = std::mem::take(&mut self.out);
         self.unsent = unsent + out.len();

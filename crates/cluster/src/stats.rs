@@ -1,7 +1,7 @@
 //! The counters of the link of one scheduler.
 
 metric::counted! {
-    /// What the link of one scheduler counted.
+    /// The counts of the link of one scheduler.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct LinkStats {
         /// Whether the scheduler is connected to NATS: 1 or 0.

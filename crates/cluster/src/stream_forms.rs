@@ -1,4 +1,4 @@
-//! What JetStream is asked and answers, in JSON.
+//! The questions to JetStream and its answers, in JSON.
 //!
 //! Owns these forms. Never sends them.
 
@@ -179,8 +179,8 @@ pub(crate) fn config(plan: &StreamPlan, subjects: &Subjects, shard: u16) -> Valu
     })
 }
 
-/// What is to be changed in a stream that exists, so that it keeps at least what this node needs; `None`: nothing. What
-/// others need more of stays, so that nodes with different rules do not undo each other's changes.
+/// The new configuration of a stream that exists, so that it keeps at least what this node needs; `None`: no change.
+/// Higher bounds that others need stay, so that nodes with different rules do not undo each other's changes.
 pub(crate) fn grown(existing: &Value, wanted: &Value) -> Option<Value> {
     let mut grown = existing.clone();
     for key in ["max_msgs_per_subject", "max_age", "max_bytes"] {

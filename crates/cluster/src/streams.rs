@@ -21,7 +21,7 @@ const MARKS_APART_MS: u64 = 1_000;
 
 const NO_JETSTREAM: &str = "JetStream is not enabled, or not ready, on the servers of NATS";
 
-/// What happened to a stream.
+/// The news of a stream.
 #[derive(Debug)]
 pub(crate) enum StreamNews {
     /// This is of this epoch.
@@ -145,7 +145,7 @@ impl Streams {
     pub(crate) fn forget(&mut self, is_unread: impl Fn(u16) -> bool) {
         for (shard, stream) in (0..).zip(&mut self.streams) {
             if !is_unread(shard) {
-                // What came before the last state was asked for has come before its answer.
+                // Messages from before the last state was asked for have come before its answer.
                 stream.at_loss = stream.marks.iter().rev().nth(1).copied();
             }
             stream.marks.clear();
@@ -294,7 +294,7 @@ impl Streams {
         let changed = if stream.has_gone_back(&sample) {
             Some(forms::with_epoch(&answer.config, random))
         } else if self.duty == Duty::Grow {
-            // What it dropped by its old bounds is not to be proved by the new ones.
+            // Drops by its old bounds are not to be proved by the new ones.
             forms::grown(&answer.config, &wanted).map(|grown| forms::with_epoch(&grown, random))
         } else {
             None
@@ -324,7 +324,7 @@ impl Orders<'_> {
 }
 
 impl Stream {
-    /// What was asked with this number, if it still counts.
+    /// The request with this number, if it still counts.
     fn answered(&self, number: u64) -> Option<Asking> {
         match self.asking {
             Asking::Info { number: open, .. }

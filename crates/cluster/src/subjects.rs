@@ -34,7 +34,7 @@ impl Subjects {
         number.parse().ok().filter(|shard| *shard < self.streams)
     }
 
-    /// What a stream keeps.
+    /// The subjects that a stream keeps.
     pub(crate) fn kept_in(&self, shard: u16) -> String {
         format!("{}.h.{shard}.>", self.prefix)
     }

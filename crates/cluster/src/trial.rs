@@ -21,7 +21,7 @@ pub struct NatsTrial {
     jetstream: Option<Result<(), String>>,
 }
 
-/// What a trial has found.
+/// The findings of a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrialFindings {
     /// The version of the server.
@@ -87,20 +87,20 @@ impl NatsTrial {
         Ok(())
     }
 
-    /// What is to be sent.
+    /// The output to send.
     #[must_use]
     pub fn take_output(&mut self) -> Vec<u8> {
         self.speech.take(0)
     }
 
-    /// What was found, once all is known.
+    /// The findings, once all is known.
     #[must_use]
     pub fn findings(&self) -> Option<TrialFindings> {
         self.jetstream.as_ref()?;
         self.findings_so_far()
     }
 
-    /// What is known if no more comes.
+    /// The findings if no more comes.
     #[must_use]
     pub fn findings_so_far(&self) -> Option<TrialFindings> {
         let info = self.info.as_ref().filter(|_| self.missing == 0)?;

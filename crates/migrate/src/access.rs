@@ -32,7 +32,7 @@ pub(crate) struct Users {
 
 impl Users {
     pub(crate) fn new(file: &str, realm: &str) -> Self {
-        // What browsers show is within quotes.
+        // The text that browsers show is within quotes.
         let plain = |sign: &char| !sign.is_control() && !matches!(sign, '"' | '\\');
         Self { file: file.to_owned(), realm: realm.chars().filter(plain).collect() }
     }

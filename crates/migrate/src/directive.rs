@@ -95,7 +95,7 @@ impl Directive {
     }
 }
 
-/// What may still be included, and which files are open: a file or snippet does not include itself.
+/// The number and size of the included files, and those that are open: a file or snippet does not include itself.
 #[derive(Debug, Default)]
 pub(crate) struct Inclusion {
     count: usize,

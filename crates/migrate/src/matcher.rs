@@ -62,7 +62,7 @@ impl Matcher {
         }
     }
 
-    /// What follows the literal beginning, as a text of a target.
+    /// The rest behind the literal beginning, as a text of a target.
     pub(crate) fn rest(&self) -> &'static str {
         match self {
             Self::Path(_) => "",
@@ -82,7 +82,7 @@ impl Matcher {
         }
     }
 
-    /// What each of its paths begins with.
+    /// The beginning that each of its paths has.
     pub(crate) fn literal(&self) -> &str {
         match self {
             Self::Glob(text) => text.split('*').next().unwrap_or_default(),
@@ -90,7 +90,7 @@ impl Matcher {
         }
     }
 
-    /// What each of its paths ends with.
+    /// The end that each of its paths has.
     fn ending(&self) -> &str {
         match self {
             Self::Path(text) => text,

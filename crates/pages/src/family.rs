@@ -11,7 +11,7 @@ pub(super) type Family = actors::Family<Rc<MemoryAccount>>;
 /// One of them.
 pub(super) type Member = actors::FamilyMember<Rc<MemoryAccount>>;
 
-/// Whose CPU budget a process uses.
+/// The CPU budget that a process uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Budget {
     /// Its own, because it answers a request.

@@ -24,7 +24,7 @@ pub(super) struct Life {
     pub(super) mailbox: Option<ProcessId>,
     /// The state that it shares with the processes it spawned and with the one that spawned it.
     pub(super) family: Option<Member>,
-    /// Whose CPU budget it uses.
+    /// The CPU budget that it uses.
     pub(super) budget: Budget,
     /// The event that it waits for, in a few words.
     pub(super) waits_for: &'static str,

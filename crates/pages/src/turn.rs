@@ -1,4 +1,4 @@
-//! Whose turn it is: which runs continue at the end of a turn of the scheduler, which requests begin later, and which
+//! The order of work: which runs continue at the end of a turn of the scheduler, which requests begin later, and which
 //! waits end at which time.
 //!
 //! Owns the queues, the alarms, and what requests have used of a turn. Never runs anything, and reads no clock.

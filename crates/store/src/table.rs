@@ -22,7 +22,7 @@ pub(crate) struct Table {
     whose: Whose,
 }
 
-/// Whom a database is for.
+/// The users of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whose {
     /// Whoever the program lets use the store.

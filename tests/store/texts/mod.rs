@@ -30,7 +30,7 @@ pub(crate) struct Place {
     pub(crate) store: String,
 }
 
-/// What a way in makes of a value.
+/// The values that a way in takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Takes {
     /// Any bytes, which it keeps.

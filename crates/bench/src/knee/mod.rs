@@ -232,7 +232,7 @@ fn is_unanswered(report: &Report) -> bool {
     report.runs.iter().all(|run| run.requests.answered == 0)
 }
 
-/// Whose fault it is that nothing was answered in a doubtful result: effects of the host on times and rates are no
+/// The side at fault when nothing was answered in a doubtful result: effects of the host on times and rates are no
 /// excuse for the server, but a generator that hardly sent anything is.
 fn silence(report: &Report) -> KneeFound {
     let is_excuse = |code| matches!(code, ReasonCode::GeneratorBusy | ReasonCode::SentLate);

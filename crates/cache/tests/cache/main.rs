@@ -71,7 +71,7 @@ fn with(lines: &str, rules: CacheRules) -> Cache {
     cache
 }
 
-/// What a cache has for `GET` of a target.
+/// The result of looking up `GET` of a target in a cache.
 fn look(cache: &mut Cache, target: &str, request: &str, now: Time) -> CacheLookup {
     let (key, request) = (key(target), fields(request));
     let fields = &request.fields();

@@ -1,4 +1,4 @@
-//! What is kept of a stored answer outside of memory: the same answer comes back, or none.
+//! Records of stored answers outside of memory: the same answer comes back, or none.
 
 use cache::{
     AnswerKey, CacheRules, DiskRecord, KeyParts, Label, LabelLedger, PurgePattern, Time, Uri,
@@ -46,7 +46,7 @@ fn a_record_is_the_answer_again_and_older() {
 fn a_damaged_record_is_none_and_one_of_the_future_too() {
     let DiskRecord { bytes, .. } = recorded("/", "");
     for end in 0..bytes.len() {
-        // What ends behind a field is whole; the numbers around a record tell that apart.
+        // A part that ends behind a field is whole; the numbers around a record tell that apart.
         let _none_or_fewer_fields = record::read(&bytes[..end], at(6));
     }
     for place in 0..bytes.len() {

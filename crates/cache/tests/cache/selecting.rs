@@ -1,4 +1,4 @@
-//! What a client gets of a stored answer (RFC 9111 section 4.3.2, RFC 9110 sections 13 and 14).
+//! The reply to a client from a stored answer (RFC 9111 section 4.3.2, RFC 9110 sections 13 and 14).
 
 use cache::{Selection, select};
 use wire::http::conditional::SafeMethod;

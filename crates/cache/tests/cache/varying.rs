@@ -74,7 +74,7 @@ fn a_younger_answer_takes_the_place_of_those_that_it_is_for_too() {
     assert_eq!(cache.stats().objects, 2);
 }
 
-/// What the server gets of the proxy and not of the client cannot be compared.
+/// Fields that the server gets of the proxy and not of the client cannot be compared.
 #[test]
 fn an_answer_that_differs_by_the_client_itself_is_not_stored() {
     let few = KeyParts { host: false, scheme: false, ..KeyParts::default() };

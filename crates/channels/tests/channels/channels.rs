@@ -1,4 +1,4 @@
-//! What subscribers get: on one scheduler and on several, with and without a history, slow or not.
+//! The messages that subscribers get: on one scheduler and on several, with and without a history, slow or not.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ fn kept() -> Rulebook {
     all(ChannelPolicy { history: KEPT, ..ChannelPolicy::default() })
 }
 
-/// What each scheduler knows: channels, subscriptions, bytes of histories.
+/// The counts of each scheduler: channels, subscriptions, bytes of histories.
 fn known(stage: &mut Stage<crate::stage::Lines>) -> Vec<(u64, u64, u64)> {
     let stats = stage.schedulers().iter_mut().map(|scheduler| scheduler.service().channels.stats());
     stats.map(|stats| (stats.channels, stats.subscriptions, stats.history_bytes)).collect()

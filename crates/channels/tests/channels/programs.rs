@@ -21,7 +21,7 @@ enum Drops {
     Some,
 }
 
-/// What a client knows about one channel.
+/// The view of a client on one channel.
 #[derive(Clone, Debug, Default)]
 struct View {
     /// Its position, and whether messages may be missing before the next one.
@@ -41,7 +41,7 @@ struct Member {
     present: BTreeMap<String, bool>,
 }
 
-/// What was published, by position: the same for every client.
+/// The published messages, by position: the same for every client.
 #[derive(Default)]
 struct Truth {
     texts: BTreeMap<(usize, String, u64), String>,

@@ -1,4 +1,4 @@
-//! What the server of a link says.
+//! The operations that the server of a link sends.
 //!
 //! Owns what each operation means: the handshake, answers, messages of channels and of nodes. Never opens a connection.
 

@@ -30,7 +30,7 @@ use crate::stats::LinkStats;
 use crate::streams::{Duty, Streams};
 use crate::subjects::Subjects;
 
-/// What a link has to tell its operator.
+/// An event that a link tells its operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkEvent {
     /// It is connected, and everything is followed.
@@ -163,13 +163,13 @@ impl NatsLink {
         self.servers.current()
     }
 
-    /// What its server has told of itself.
+    /// The facts that its server has told of itself.
     #[must_use]
     pub fn info(&self) -> &NatsInfo {
         &self.info
     }
 
-    /// What is wrong, if something is.
+    /// The problem, if there is one.
     #[must_use]
     pub fn problem(&self) -> Option<&str> {
         self.streams.problem().or(self.problem.as_deref())
@@ -283,7 +283,7 @@ impl NatsLink {
         }
     }
 
-    /// What is due while it is connected.
+    /// The work that is due while it is connected.
     fn keep_up(&mut self, now_ms: u64) -> Result<(), LinkFault> {
         if self.heard_ms + SILENCE_MS <= now_ms {
             return Err(LinkFault::Silent);
@@ -350,25 +350,25 @@ impl NatsLink {
         due.into_iter().flatten().chain([of_stage]).min()
     }
 
-    /// What is to be sent over the connection. `unsent` bytes of what was taken before still wait.
+    /// The output to send over the connection. `unsent` bytes of what was taken before still wait.
     #[must_use]
     pub fn take_output(&mut self, unsent: usize) -> Option<Vec<u8>> {
         self.speech.has_output().then(|| self.speech.take(unsent))
     }
 
-    /// What the channels are to hear, in order.
+    /// The news for the channels, in order.
     #[must_use]
     pub fn take_news(&mut self) -> Vec<ClusterNews> {
         std::mem::take(&mut self.news)
     }
 
-    /// What its operator is to hear.
+    /// The events for its operator.
     #[must_use]
     pub fn take_events(&mut self) -> Vec<LinkEvent> {
         std::mem::take(&mut self.events)
     }
 
-    /// What the node's store is to hear, in order.
+    /// The news for the node's store, in order.
     #[must_use]
     pub fn take_mail(&mut self) -> Vec<StoreMailNews> {
         self.mail.take_news()

@@ -1,4 +1,4 @@
-//! What the channels of a scheduler want of a link.
+//! The orders of the channels of a scheduler to a link.
 //!
 //! Owns which operation an order becomes, connected or not. Never hears an answer.
 

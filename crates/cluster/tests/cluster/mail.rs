@@ -5,7 +5,7 @@ use cluster::{LinkEvent, LinkFault, NatsLink, StoreMail, StoreMailNews, limits};
 use crate::plan::{SEAT, plan};
 use crate::scripted::{hears, welcome};
 
-/// What the server of `welcome` takes.
+/// A size of messages that the server of `welcome` takes.
 const PART: usize = 60_000;
 
 fn link() -> NatsLink {

@@ -15,7 +15,7 @@ fn link() -> NatsLink {
     NatsLink::new(plan(1, 4222, "v"), SEAT, 7, 0)
 }
 
-/// What the link says.
+/// The output of the link.
 pub(crate) fn said(link: &mut NatsLink) -> String {
     String::from_utf8(link.take_output(0).unwrap_or_default()).unwrap()
 }

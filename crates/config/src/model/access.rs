@@ -46,7 +46,7 @@ pub struct Users {
     pub realm: String,
 }
 
-/// Whose token or certificate is accepted.
+/// The tokens or certificates that are accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AcceptedNames {
     /// Anybody's.

@@ -8,7 +8,7 @@ use crate::directive::Directive;
 use crate::route::Action;
 use crate::word::{list, quoted, size};
 
-/// What a directive says of requests that later ones answer; `None` if it is another one.
+/// The effects of a directive on requests that later ones answer; `None` if it is another one.
 ///
 /// # Errors
 /// Why it has no counterpart, as for all of these.

@@ -1,4 +1,4 @@
-//! What directives of Caddy say of the requests that later ones answer.
+//! The effects of directives of Caddy on the requests that later ones answer.
 //!
 //! Owns how they are put on routes: where one is for a part of the requests of a route, that part is a route of its
 //! own.

@@ -14,7 +14,7 @@ const ORDER: &str = "
     file_server
 ";
 
-/// What answers a request after the blocks of a site.
+/// The directives that answer a request after the blocks of a site.
 const ANSWERS: &str = "abort error respond reverse_proxy file_server php_fastcgi";
 
 fn place(name: &str) -> usize {

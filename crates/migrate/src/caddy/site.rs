@@ -194,7 +194,7 @@ impl Site {
         Ok(())
     }
 
-    /// What Caddy adds at the port of plain connections: a redirect to the encrypted ones.
+    /// The site that Caddy adds at the port of plain connections: a redirect to the encrypted ones.
     pub(super) fn redirect(&self, defaults: &Defaults) -> Option<Self> {
         let first =
             self.encrypted.first().filter(|_| defaults.redirects() && !self.names.is_empty())?;

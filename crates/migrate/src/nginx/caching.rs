@@ -1,4 +1,4 @@
-//! What nginx keeps of the answers of a server: `proxy_cache` and the directives around it, as a cache of ours.
+//! The answers of a server that nginx keeps: `proxy_cache` and the directives around it, as a cache of ours.
 //!
 //! Owns what has a counterpart. A cache is left out wherever ours could give one client what was made for another: that
 //! changes no more than speed. Never knows locations.
@@ -26,7 +26,7 @@ struct Zone {
     inactive_s: u64,
 }
 
-/// What nginx does without `inactive`: 10 minutes.
+/// The time of nginx without `inactive`: 10 minutes.
 const INACTIVE_S: u64 = 600;
 
 impl CacheZones {
@@ -63,7 +63,7 @@ pub(super) struct Caching {
     times: Vec<Directive>,
     stale: Option<Directive>,
     key: Option<Directive>,
-    /// Whose answers are neither taken from the cache nor put there.
+    /// The requests whose answers are neither taken from the cache nor put there.
     passing: Vec<Directive>,
     unstored: Vec<Directive>,
     wait: Option<Directive>,
@@ -72,7 +72,7 @@ pub(super) struct Caching {
     begun: Vec<String>,
 }
 
-/// What became of a directive.
+/// The result of taking a directive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Taken {
     /// It is about something else.
@@ -100,7 +100,7 @@ impl Cached {
     }
 }
 
-/// What our cache always does, or what changes no more than how often a server is asked.
+/// Directives for what our cache always does, or for what changes no more than how often a server is asked.
 const SILENT: &str = "
     proxy_cache_path proxy_cache_lock proxy_cache_lock_age proxy_cache_revalidate
     proxy_cache_background_update proxy_cache_convert_head
@@ -308,7 +308,7 @@ impl Caching {
         }
     }
 
-    /// What of the fields is ignored.
+    /// The fields that are ignored.
     fn set_cookies(&self, hidden: &[String], cache: &mut Cache) {
         let Some(directive) = &self.ignored else { return };
         let is_hidden = hidden.iter().any(|name| name.eq_ignore_ascii_case("set-cookie"));

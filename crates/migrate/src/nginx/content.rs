@@ -45,7 +45,7 @@ impl Location {
                         {
                             matcher.rest()
                         } else {
-                            // What follows the location begins with a slash, or is nothing.
+                            // The rest behind the location begins with a slash, or is nothing.
                             return self.split(matcher, &place, path, routes);
                         };
                         self.lead(matcher.clone(), &format!("{place}{path}{rest}"), routes);

@@ -42,7 +42,7 @@ pub(crate) fn read(
     let mut includer = Includer::new(files, name);
     let directives = includer.expand(syntax::parse(text, name)?)?;
     let mut reader = Reader::default();
-    // What is outside of `http` governs all of it, wherever it stands.
+    // Directives outside of `http` govern all of it, wherever they stand.
     let is_part = !directives.iter().any(|one| one.name() == "http");
     let is_http = |directive: &&Directive| match directive.name() {
         "http" | "server" | "upstream" | "map" | "geo" => true,
@@ -125,7 +125,7 @@ impl Reader {
         }
     }
 
-    /// Whose word is taken for the address of a client.
+    /// The proxies whose word is taken for the address of a client.
     fn trust(&mut self, directives: &[Directive]) {
         let Some(directive) = directives.iter().find(|one| one.name() == "set_real_ip_from") else {
             return;

@@ -19,7 +19,7 @@ pub(super) fn routes(server: &Location, context: &Context) -> Vec<Route> {
     let mut jumps = 0;
     let (mut first, end) = first(server, context, &mut jumps);
     for index in 0..first.len() {
-        // What follows a `last` in the server is not done, but our routes after it would be.
+        // Directives behind a `last` in the server are not done, but our routes after it would be.
         let behind = first
             .get(index + 1..)
             .unwrap_or_default()
@@ -249,7 +249,7 @@ impl Others for Order<'_> {
             Matcher::Path(path) => Matcher::Path(format!("{path}{name}")),
             other => Matcher::Glob(format!("{}{name}", other.key().1)),
         };
-        // What a location does not take itself may be a path of no location.
+        // A path that a location does not take itself may be one of no location.
         let (own, _) = location.places(Case::Ignored);
         let is_own = own.iter().any(|place| place.matcher().covers(&file));
         if !is_own && !location.is_whole() && !is_plain(self.server, location) {

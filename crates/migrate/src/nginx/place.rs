@@ -39,7 +39,7 @@ impl Place {
         &self.matcher
     }
 
-    /// What `$1` to `$9` are there, as targets.
+    /// The values of `$1` to `$9` there, as targets.
     pub(super) fn groups(&self) -> &[Option<String>] {
         &self.groups
     }

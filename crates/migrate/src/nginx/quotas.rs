@@ -68,7 +68,7 @@ impl Zones {
         Rc::new(Self(directives.iter().filter(is_zone).filter_map(Zone::read).collect()))
     }
 
-    /// What `limit_req` or `limit_conn` takes.
+    /// The quota that `limit_req` or `limit_conn` takes.
     ///
     /// # Errors
     /// Why it has no counterpart.

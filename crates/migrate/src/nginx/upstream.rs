@@ -33,7 +33,7 @@ pub(super) enum Transport {
     Encrypted,
 }
 
-/// What of the settings of an upstream is about servers that are connected with so, as printed.
+/// The settings of an upstream for servers that are connected with so, as printed.
 pub(super) fn of_transport(
     all: &[(&'static str, String)],
     transport: Transport,

@@ -22,7 +22,7 @@ pub(crate) enum Case {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Alternative {
     matcher: Matcher,
-    /// What each group matched, as a text with `$1` to `$9` of the matcher; `None` where they cannot say it.
+    /// The match of each group, as a text with `$1` to `$9` of the matcher; `None` where they cannot say it.
     groups: Vec<Option<String>>,
 }
 

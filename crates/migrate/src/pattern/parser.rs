@@ -218,7 +218,7 @@ impl Parser {
         if let Some(sign) = sign {
             self.at += 1;
             while sign == '{' && self.next()? != '}' {}
-            // What is lazy or possessive takes the same paths, or fewer.
+            // A lazy or possessive item takes the same paths, or fewer.
             if self.take("+") || self.take("?") && sign != '?' {
                 self.is_exact = false;
             }

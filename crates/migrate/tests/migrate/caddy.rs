@@ -72,7 +72,7 @@ fn blocks_exclude_each_other_and_the_longest_path_is_first() {
          X-A b\n }\n}\n",
     );
     judge(&text, &[("x/a/b/c", "201"), ("x/a/c", "202"), ("x/c", "200"), ("x/n/x", "200")]);
-    // What a block does not answer goes on behind it, past the other blocks.
+    // Requests that a block does not answer go on behind it, past the other blocks.
     serves(
         "handle /n/* {\n encode gzip\n }\n handle {\n respond 204\n }\n respond 404",
         &[("x/n/x", "501"), ("x/a", "204")],
@@ -231,7 +231,7 @@ fn paths_change_as_in_caddy() {
         &[("x/api/a", "upstream /a"), ("x/apix", "501"), ("x/b", "upstream /b")],
     );
     serves("handle /a/* {\n rewrite /a/b /c\n file_server\n }", &[("x/a/x", "501")]);
-    // What comes behind `try_files` sees the path that it has chosen.
+    // Directives behind `try_files` see the path that it has chosen.
     serves(
         "try_files {path} /index.html\n respond /health 204\n file_server",
         &[("x/health", "501"), ("x/a", "/srv/a")],

@@ -131,7 +131,7 @@ const ROWS: [(&str, &str, &str); 36] = [
     ),
 ];
 
-/// What a cell shows as code, without the marks.
+/// The code in a cell, without the marks.
 fn spans(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }

@@ -5,7 +5,7 @@ use migrate::{IncludedFiles, from_nginx};
 
 use super::{judge, table};
 
-/// What Debian includes: types of files, and modules of which there are none.
+/// The files that Debian includes: types of files, and modules of which there are none.
 struct OfDebian;
 
 impl IncludedFiles for OfDebian {

@@ -26,11 +26,11 @@ pub struct FetchRequest {
     pub timeout: Duration,
     /// How the body of the answer is delivered.
     pub wanted: ResponseDelivery,
-    /// Whose share of the fetches it uses.
+    /// The owner of the share of the fetches that it uses.
     pub owner: FetchOwner,
 }
 
-/// Whose share of the fetches a fetch uses.
+/// The owner of the share of the fetches that a fetch uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FetchOwner {
     /// A request that a page answers.

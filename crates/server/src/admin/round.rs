@@ -88,7 +88,7 @@ impl Round {
     }
 }
 
-/// Whom else was queried.
+/// The others that were queried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Expected {
     /// The log writer.

@@ -29,7 +29,7 @@ use crate::site_data::SiteData;
 /// The things that a server starts with.
 pub(super) struct Met {
     pub(super) data: SiteData,
-    /// Whom it becomes.
+    /// The user that it becomes.
     pub(super) user: Option<User>,
     pub(super) schedulers: usize,
     /// Descriptors that each table may have.

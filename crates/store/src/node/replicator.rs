@@ -104,7 +104,7 @@ impl Replicator {
                 match whole.map(|whole| Talk::decode(&whole)) {
                     Some(Ok((head, talk))) => self.on_talk(writer, head, talk, now)?,
                     Some(Err(TalkUnread::OtherVersion(version))) => self.tell_version(version),
-                    // What is damaged is missing, and is asked for.
+                    // A damaged message is missing, and is asked for.
                     Some(Err(TalkUnread::Damaged)) | None => {}
                 }
             }

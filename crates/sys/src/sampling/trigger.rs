@@ -85,7 +85,7 @@ fn kind_of_probes() -> io::Result<u64> {
     text.trim().parse().map_err(|_| io::Error::other(format!("{path} has no number")))
 }
 
-/// Whose events are sampled.
+/// The events that are sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SampleTarget {
     /// Those of one thread, on whichever CPU it runs.

@@ -10,7 +10,7 @@ use super::frame::{Head, HeadProblem, Opcode, apply_mask};
 use super::utf8::{Checked, NotUtf8};
 use crate::limits::{WEBSOCKET_FRAGMENTS, WEBSOCKET_FRAME_SIZE, WEBSOCKET_MESSAGE_SIZE};
 
-/// Whose frames are read: those of a client must be masked, those of a server must not be (section 5.1).
+/// The side whose frames are read: those of a client must be masked, those of a server must not be (section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerRole {
     /// This side is the server.

@@ -24,7 +24,7 @@ pub(super) struct Publishers {
     vacant: Vec<usize>,
     /// In the order of their addresses.
     each: Vec<Publisher>,
-    /// Whose turn it is, if they wait for each other.
+    /// The publisher whose turn it is, if they wait for each other.
     turn: usize,
     /// Deliveries of their messages.
     heard: u64,

@@ -47,7 +47,7 @@ impl Channels {
             return;
         }
         if shared.draft.is_some() {
-            // What was read so far takes memory.
+            // The messages that were read so far take memory.
             cluster.reads.queue.push_front(place);
         } else if shared.take_urgency() {
             cluster.reads.queue.push_back(place);

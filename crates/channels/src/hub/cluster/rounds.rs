@@ -1,4 +1,4 @@
-//! What all channels of a scheduler go through when the cluster goes away or is back.
+//! The steps of all channels of a scheduler when the cluster goes away or is back.
 //!
 //! Owns that a turn has a part of them only, because a scheduler may know 100,000. A channel whose part has not come
 //! yet is as before, and its subscribers wait a little longer; but no message is taken for the next one before it was

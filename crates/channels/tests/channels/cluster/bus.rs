@@ -20,7 +20,7 @@ pub(crate) type Place = (usize, usize);
 /// Milliseconds without a node after which its members leave.
 const LEASE_MS: u64 = 6_000;
 
-/// What can go wrong, per million.
+/// The faults that can happen, per million.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct BusFaults {
     pub(crate) drop: u32,
@@ -36,7 +36,7 @@ pub(crate) struct BusFaults {
 struct Link {
     follows: BTreeMap<String, (Keeping, u64)>,
     follows_all: bool,
-    /// What is on its way to it, in order.
+    /// The news on its way to it, in order.
     inbox: VecDeque<ClusterNews>,
     /// Answers of the streams, which come in any order.
     answers: Vec<ClusterNews>,

@@ -1,4 +1,4 @@
-//! What publishers, pages and a reload see in a cluster: keys, answers that do not come, losses, other rules.
+//! Publishers, pages and a reload in a cluster: keys, answers that do not come, losses, other rules.
 
 use std::sync::Arc;
 
@@ -124,7 +124,7 @@ fn a_page_hears_the_messages_of_all_nodes_and_of_a_loss() {
     assert_eq!(hear(&mut nodes), [("4".into(), 1), ("4".into(), 1)]);
 }
 
-/// What the listener of each scheduler hears next, and how much it lost.
+/// The next message that the listener of each scheduler hears, and how much it lost.
 fn hear(nodes: &mut Nodes) -> [(String, u64); 2] {
     nodes.settle();
     [0, 1].map(|at| {
@@ -233,7 +233,7 @@ fn a_subscriber_that_is_behind_is_told_of_another_epoch_when_it_catches_up() {
 
 #[test]
 fn a_subscriber_that_falls_behind_with_a_loss_is_told_of_it_later() {
-    // What it is told of one channel makes the other too much.
+    // The events of one channel make those of the other too much.
     let mut nodes = dropping(100);
     let (reader, publisher) = (nodes.connect(0), nodes.connect(1));
     nodes.send(0, reader, "sub c\nsub e\n");
@@ -255,7 +255,7 @@ fn a_subscriber_that_falls_behind_with_a_loss_is_told_of_it_later() {
 
 #[test]
 fn a_message_that_comes_while_the_history_is_read_is_known_without_another_one() {
-    // What arrives first is drawn.
+    // The first arrival is drawn.
     for seed in 0..8 {
         let mut nodes = Nodes::new(&[1, 1], &rules(KEPT), seed, BusFaults::default());
         let (reader, publisher) = (nodes.connect(0), nodes.connect(1));

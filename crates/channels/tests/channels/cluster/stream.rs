@@ -100,7 +100,7 @@ impl Stream {
             .extend(again.into_iter().map(|(_, channel, number)| (self.epoch, channel, number)));
     }
 
-    /// What a replica says that has the messages up to `seen`.
+    /// The reply of a replica that has the messages up to `seen`.
     pub(crate) fn read(
         &self,
         channel: &str,

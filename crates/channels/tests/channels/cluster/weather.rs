@@ -1,4 +1,4 @@
-//! What goes wrong in a random program.
+//! The faults in a random program.
 //!
 //! Owns how often, and the rules of channels that go with it.
 

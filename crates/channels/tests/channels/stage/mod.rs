@@ -21,7 +21,7 @@ pub(crate) struct Member {
     names: Vec<String>,
     subscriptions: Vec<Subscription>,
     process: ProcessId,
-    /// What it polls for, with its position.
+    /// The channel that it polls for, with its position.
     poll: Option<(String, Option<Position>, u64)>,
     rights: Rights,
     /// Whether it was told that its last subscription is active, or did not ask.
@@ -30,7 +30,7 @@ pub(crate) struct Member {
 
 pub(crate) struct Lines {
     pub(crate) channels: Channels,
-    /// What the cluster reports in the next turn, and what was asked of it.
+    /// The news of the cluster for the next turn, and the orders to it.
     pub(crate) news: Vec<ClusterNews>,
     pub(crate) orders: Vec<ClusterOrder>,
     /// The results of messages that were not there at once.

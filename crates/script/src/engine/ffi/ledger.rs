@@ -1,4 +1,4 @@
-//! Whose Lua's memory is: what a run allocated, and how much of it is still allocated.
+//! The owners of Lua's memory: what a run allocated, and how much of it is still allocated.
 //!
 //! Owns the counting and the tracked blocks. Never calls Lua and never allocates from it: the
 //! allocator calls this.
