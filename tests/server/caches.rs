@@ -66,7 +66,7 @@ pub(crate) fn clients(server: &Server, count: usize, text: &str) -> Vec<TcpStrea
 
 /// Waits until a counter of the cache has this value.
 pub(crate) fn counted(server: &Server, name: &str, value: u64) {
-    until(name, || (server.ctl_json(&["cache"])[name] == value).then_some(()));
+    until(name, || (server.told("/cache")[name] == value).then_some(()));
 }
 
 /// A server with an answer that has always to be validated.

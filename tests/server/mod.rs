@@ -16,6 +16,7 @@ pub(crate) mod other;
 pub(crate) mod patience;
 mod ports;
 mod printed;
+mod told;
 pub(crate) mod upstreams;
 
 use std::fs::File;
@@ -281,22 +282,6 @@ impl Server {
     pub(crate) fn ctl_json(&self, words: &[&str]) -> Value {
         let output = self.ctl(&[words, &["--json"]].concat());
         serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
-    }
-
-    /// Waits for a value of `ctl stats`, which may be a moment old.
-    pub(crate) fn reaches(&self, pointer: &str, number: u64) {
-        until(pointer, || (self.count(pointer) == number).then_some(()));
-    }
-
-    /// A value of `ctl stats`, summed over schedulers; the path is a JSON pointer.
-    pub(crate) fn count(&self, pointer: &str) -> u64 {
-        let stats = self.ctl_json(&["stats"]);
-        let of_one = |scheduler: &Value| {
-            scheduler.pointer(pointer).and_then(Value::as_u64).unwrap_or_else(|| {
-                panic!("no number {pointer} in {scheduler}");
-            })
-        };
-        stats["schedulers"].as_array().unwrap().iter().map(of_one).sum()
     }
 
     /// Its standard error so far.

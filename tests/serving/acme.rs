@@ -15,7 +15,7 @@ pub(crate) const NAME: &str = "one.example.org";
 /// The state of the order for a name, once it is as wanted.
 pub(crate) fn order(server: &Server, name: &str, wanted: impl Fn(&Value) -> bool) -> Value {
     until("an order", || {
-        let status = server.ctl_json(&["status"]);
+        let status = server.told("/status");
         let orders = status["certificate_orders"].as_array().unwrap().clone();
         orders.into_iter().find(|order| order["names"] == name).filter(&wanted)
     })
@@ -58,7 +58,7 @@ fn a_name_gets_a_certificate_that_is_in_use_at_once_and_after_a_restart() {
         let server = server.kill_and_restart_as_configured();
         let after = client.connect(secure(&pebble), NAME).unwrap().certificate();
         assert_eq!(before, after, "{challenge}");
-        let shown = &server.ctl_json(&["status"])["certificates"][0];
+        let shown = &server.told("/status")["certificates"][0];
         assert_eq!((&shown["origin"], &shown["names"][0]), (&"order".into(), &NAME.into()));
         assert!(!server.printed_errors().contains("ordering"), "{}", server.printed_errors());
     }
@@ -125,12 +125,12 @@ fn a_reload_without_orders_ends_those_of_before_and_one_whose_orders_cannot_begi
     };
     order(&server, NAME, |order| order["failures"] == 1);
     assert!(reload(&files));
-    let orders = || server.ctl_json(&["status"])["certificate_orders"].as_array().map(Vec::len);
+    let orders = || server.told("/status")["certificate_orders"].as_array().map(Vec::len);
     until("the end of the orders", || (orders() == Some(0)).then_some(()));
     std::fs::remove_dir_all(service.join("acme")).unwrap();
     std::fs::write(service.join("acme"), "").unwrap();
     assert!(!reload(&acme));
-    let told = server.ctl_json(&["status"])["last_reload"]["problems"].to_string();
+    let told = server.told("/status")["last_reload"]["problems"].to_string();
     assert!(told.contains("certificates cannot be ordered: the state directory"), "{told}");
     std::fs::remove_file(service.join("acme")).unwrap();
     assert_eq!(orders(), Some(0));

@@ -162,7 +162,7 @@ fn servers_that_share_a_store_order_once_and_the_other_goes_on_when_the_first_ha
     let other = start(Plan::within(Directory::new()), &others);
     let follows = |order: &Value| is_issued(order) && order["next_attempt"] == Value::Null;
     order(&other, NAME, follows);
-    let shown = |server: &Server| server.ctl_json(&["status"])["certificates"][0].clone();
+    let shown = |server: &Server| server.told("/status")["certificates"][0].clone();
     assert_eq!(shown(&server)["fingerprint"], shown(&other)["fingerprint"]);
     assert!(other.printed_errors().contains("another server has the lock"));
     let _ended = stopped(server);

@@ -192,7 +192,7 @@ fn orders_for_users_and_questions_reach_all_nodes() {
     let Some(nats) = Nats::start(test) else { return };
     let (one, two) = (with_users(&nats, "one"), with_users(&nats, "two"));
     until("the other node", || {
-        let status = one.ctl_json(&["status"]);
+        let status = one.told("/status");
         (status["cluster"]["nodes"][0]["name"] == "two").then_some(())
     });
     let mut ann = user(&two, "ann", "room.a");

@@ -15,7 +15,7 @@ const CONFIG: &str =
 
 /// Waits until `ctl status` says this of the cluster.
 pub(crate) fn until_cluster(server: &Server, state: &str) {
-    until(state, || (server.ctl_json(&["status"])["cluster"]["state"] == state).then_some(()));
+    until(state, || (server.told("/status")["cluster"]["state"] == state).then_some(()));
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn nodes_without_nats_serve_on_and_catch_up() {
     say(&mut chat, b"", b"data: before\n\n");
     nats.signal("STOP");
     until_cluster(&one, "away");
-    let status = one.ctl_json(&["status"]);
+    let status = one.told("/status");
     assert!(status["cluster"]["problem"].as_str().unwrap().contains("silent"), "{status}");
     // Channels without a history go on within the node.
     assert_eq!(publish(&one, "news.a", "local").0, 200);

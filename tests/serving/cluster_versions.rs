@@ -21,7 +21,7 @@ fn a_message_of_the_next_version_is_told_as_lost() {
     nats.publish("v.c.news=2Ea", b"?of the next version");
     nats.publish("v.h.0.chat=2Ea", b"?of the next version");
     until("what cannot be read", || (one.count("/cluster/unreadable") >= 2).then_some(()));
-    let problem = one.ctl_json(&["status"])["cluster"]["problem"].as_str().unwrap().to_owned();
+    let problem = one.told("/status")["cluster"]["problem"].as_str().unwrap().to_owned();
     assert!(problem.contains("a form that this version does not know"), "{problem}");
     assert!(one.printed_errors().contains(&problem));
     // Messages that both versions know go on.

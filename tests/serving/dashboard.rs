@@ -386,5 +386,5 @@ fn there_is_an_end_to_the_number_of_streams_and_one_that_ends_makes_room() {
     assert_eq!(open().1, "HTTP/1.1 503");
     streams.pop();
     until("room for another", || (open().1 == "HTTP/1.1 200").then_some(()));
-    assert_eq!(server.ctl_json(&["status"])["schedulers_answering"], 2);
+    assert_eq!(server.told("/status")["schedulers_answering"], 2);
 }

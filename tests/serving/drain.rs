@@ -162,14 +162,10 @@ fn drain_finishes_running_requests_and_refuses_new_ones() {
     body.send("POST /a.txt HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n01234").unwrap();
     let mut idle = server.client();
     assert_eq!(idle.get("/a.txt").unwrap().status, 200);
-    until("all four connections", || {
-        (server.ctl_json(&["status"])["connections"] == 4).then_some(())
-    });
+    until("all four connections", || (server.told("/status")["connections"] == 4).then_some(()));
     server.signal("TERM");
     until("new connections to be refused", || refused(address).then_some(()));
-    until("the drain to be told", || {
-        (server.ctl_json(&["status"])["state"] == "draining").then_some(())
-    });
+    until("the drain to be told", || (server.told("/status")["state"] == "draining").then_some(()));
     begun_request.send("\r\n").unwrap();
     let response = begun_request.response(RequestKind::Other).unwrap();
     assert_eq!((response.status, text(&response)), (200, "a\n"));

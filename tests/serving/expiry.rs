@@ -14,7 +14,7 @@ const LIFE: u64 = 90;
 
 /// The days that the status shows, and lines of the log about an end.
 fn told(server: &Server) -> (i64, usize) {
-    let status: Value = server.ctl_json(&["status"]);
+    let status: Value = server.told("/status");
     let days = status["certificates"][0]["days_left"].as_i64().unwrap();
     (days, server.printed_errors().matches("a certificate expires soon: expiring by ").count())
 }

@@ -56,7 +56,7 @@ fn request_over_limit_is_refused_with_ratelimit_fields() {
         assert_eq!(field(&refused, "RateLimit-Policy"), "\"few\";q=3;w=1080");
         assert_eq!(field(&refused, "RateLimit"), format!("\"few\";r=0;t={wait}"));
     }
-    let status = server.ctl_json(&["status"]);
+    let status = server.told("/status");
     assert_eq!(
         status["limits"],
         serde_json::json!([{ "name": "few", "refused": 4, "delayed": 0, "forgotten": 0 }])

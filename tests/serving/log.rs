@@ -159,7 +159,7 @@ fn a_full_disk_loses_lines_and_no_request() {
         assert_eq!(text(&client.get("/a.txt").unwrap()), "a\n");
     }
     let stats = until("all lines to be counted as lost", || {
-        let stats = server.ctl_json(&["stats"]);
+        let stats = server.told("/stats");
         let dropped = server.count("/http/log_lines_dropped");
         let lost = stats["log"]["lines_lost"].as_u64().unwrap();
         (lost + dropped == REQUESTS).then_some(stats)
@@ -250,9 +250,7 @@ fn the_reader_of_a_log_gets_every_line_when_it_goes_on() {
         reader.read_line(&mut line).unwrap();
         assert!(line.contains(&format!("GET /a.txt?{number}yyy")), "{number}: {line}");
     }
-    until("the count", || {
-        (server.ctl_json(&["stats"])["log"]["lines_written"] == 60).then_some(())
-    });
+    until("the count", || (server.told("/stats")["log"]["lines_written"] == 60).then_some(()));
     server.signal("TERM");
     assert!(server.wait().success());
     assert_eq!(server.printed_troubles(), "");
@@ -295,7 +293,7 @@ fn a_log_that_cannot_be_reopened_goes_on() {
     until("the new log", || server.directory().join("logs/access.log").exists().then_some(()));
     assert_eq!(server.get("/a.txt?anew").status, 200);
     assert!(lines(&server, "logs/access.log", 1)[0].contains("?anew"));
-    let stats = server.ctl_json(&["stats"]);
+    let stats = server.told("/stats");
     assert_eq!(
         (&stats["log"]["lines_written"], &stats["log"]["lines_lost"]),
         (&3.into(), &0.into())

@@ -331,11 +331,11 @@ fn an_operator_sees_the_servers_and_drains_one() {
     let ((one, _h1), (two, _h2)) = (named("1"), named("2"));
     let began = Instant::now();
     let server = start(&all_to(&[one, two], "balance = \"round-robin\""));
-    let for_s = server.ctl_json(&["upstreams"])[0]["servers"][0]["for_s"].as_u64();
+    let for_s = server.told("/upstreams")[0]["servers"][0]["for_s"].as_u64();
     assert!(for_s.unwrap() <= began.elapsed().as_secs(), "{for_s:?}");
     let order = |action: &str, address: &str| server.ctl(&["upstream", "a", action, address]);
     let states = || -> Vec<(String, u64)> {
-        let upstreams = server.ctl_json(&["upstreams"]);
+        let upstreams = server.told("/upstreams");
         let servers = upstreams[0]["servers"].as_array().unwrap().clone();
         let state = |server: &serde_json::Value| server["state"].as_str().unwrap().to_owned();
         servers.iter().map(|server| (state(server), server["requests"].as_u64().unwrap())).collect()

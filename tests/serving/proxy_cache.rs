@@ -26,12 +26,12 @@ fn an_answer_is_stored_and_used_again() {
     assert_eq!(again.matches("Date: ").count(), 1, "{again}");
     assert_eq!(again.matches("Content-Length: ").count(), 1, "{again}");
     assert_eq!(count(&heard), 1);
-    let numbers = server.ctl_json(&["cache"]);
+    let numbers = server.told("/cache");
     let number = |name: &str| numbers[name].as_u64().unwrap();
     assert_eq!((number("hits"), number("misses"), number("stored")), (1, 1, 1));
     assert_eq!(number("objects"), 1);
     assert!(number("bytes") > 500, "{numbers}");
-    let metrics = server.ctl_json(&["stats"]);
+    let metrics = server.told("/stats");
     assert_eq!(metrics["schedulers"][0]["cache"]["hits"], 1, "{metrics}");
 }
 
@@ -100,7 +100,7 @@ fn an_answer_that_is_too_long_is_passed_on_and_not_stored() {
             assert_eq!(bytes, 1_000_000, "{framing}");
         }
         assert_eq!(count(&heard), 2, "{framing}");
-        assert_eq!(server.ctl_json(&["cache"])["objects"], 0, "{framing}");
+        assert_eq!(server.told("/cache")["objects"], 0, "{framing}");
     }
 }
 
@@ -123,7 +123,7 @@ fn uncacheable_answer_is_not_stored() {
             assert_eq!(ask(&server, "/", request).0, number, "{lines}{request}");
         }
         assert_eq!(count(&heard), 2, "{lines}{request}");
-        assert_eq!(server.ctl_json(&["cache"])["objects"], 0, "{lines}{request}");
+        assert_eq!(server.told("/cache")["objects"], 0, "{lines}{request}");
     }
 }
 
@@ -248,7 +248,7 @@ fn memory_is_bounded() {
     for number in 0..100 {
         assert_eq!(client.get(&format!("/{number}")).unwrap().status, 200);
     }
-    let numbers = server.ctl_json(&["cache"]);
+    let numbers = server.told("/cache");
     let number = |name: &str| numbers[name].as_u64().unwrap();
     assert_eq!(number("stored"), 100);
     assert_eq!(number("evictions") + number("objects"), 100);

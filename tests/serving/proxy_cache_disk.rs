@@ -16,7 +16,7 @@ pub(crate) const DISK: &str = "directory = \"cache\"";
 
 /// A number of the disk.
 pub(crate) fn disk(server: &Server, name: &str) -> u64 {
-    server.ctl_json(&["cache"])["disk"][name].as_u64().unwrap()
+    server.told("/cache")["disk"][name].as_u64().unwrap()
 }
 
 /// Waits until a number of the disk has this value.
@@ -80,7 +80,7 @@ fn a_server_that_was_killed_finds_everything_again() {
     assert_eq!(count(&heard), 2);
     // Each request counts once, however often it looked.
     counted(&server, "hits", 2 * 8);
-    assert_eq!((disk(&server, "hits"), &server.ctl_json(&["cache"])["misses"]), (2, &0.into()));
+    assert_eq!((disk(&server, "hits"), &server.told("/cache")["misses"]), (2, &0.into()));
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn the_disk_has_what_has_left_the_memory() {
         assert_eq!(ask(&server, path, "").0, *path);
     }
     reaches(&server, "stored", 200);
-    assert!(server.ctl_json(&["cache"])["evictions"].as_u64().unwrap() > 50);
+    assert!(server.told("/cache")["evictions"].as_u64().unwrap() > 50);
     for path in &paths {
         let (body, status) = ask(&server, path, "");
         assert_eq!(body, *path);

@@ -185,7 +185,7 @@ fn an_answer_that_is_cut_is_never_stored() {
         drop(backend);
         let end = rest(&mut clients[0]);
         assert!(head.starts_with('X') || !end.contains("0\r\n\r\n"), "{head}: {end}");
-        let numbers = server.ctl_json(&["cache"]);
+        let numbers = server.told("/cache");
         assert_eq!((&numbers["objects"], &numbers["stored"]), (&0.into(), &0.into()), "{head}");
         let mut again = connect(&server);
         again.write_all(get("/", "").as_bytes()).unwrap();

@@ -187,7 +187,7 @@ fn a_change_while_an_answer_arrives_keeps_it_from_being_stored() {
     assert!(rest(&mut writer[0]).starts_with("HTTP/1.1 204 "));
     backend.write_all(b"ld").unwrap();
     assert_eq!(rest(&mut reader[0]), "ld");
-    assert_eq!(server.ctl_json(&["cache"])["stored"], 0);
+    assert_eq!(server.told("/cache")["stored"], 0);
 }
 
 #[test]

@@ -381,7 +381,7 @@ fn servers_are_asked_whether_they_are_well() {
     let server = start(&all_to(&[one, two], keys));
     let states = |wanted: [&str; 2]| {
         until(wanted[0], || {
-            let upstreams = server.ctl_json(&["upstreams"]);
+            let upstreams = server.told("/upstreams");
             let state = |number: usize| upstreams[0]["servers"][number]["state"].clone();
             (state(0) == wanted[0] && state(1) == wanted[1]).then_some(upstreams)
         })

@@ -44,7 +44,7 @@ fn an_answer_with_a_status_of_next_on_counts_as_a_failure() {
     }
     assert_eq!(heard_bad.try_iter().filter(|(_, request)| request != "end").count(), 3);
     // Three failures in a row: it is paused, and the other one gets everything.
-    let view = server.ctl_json(&["upstreams"]);
+    let view = server.told("/upstreams");
     assert_eq!(view[0]["servers"][0]["state"], "paused", "{view}");
     heard_good.try_iter().for_each(drop);
     for _ in 0..4 {

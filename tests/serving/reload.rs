@@ -57,7 +57,7 @@ fn write_config(server: &Server, text: &str) {
 
 /// The last reload in `ctl status`.
 fn last_reload(server: &Server) -> Value {
-    server.ctl_json(&["status"])["last_reload"].take()
+    server.told("/status")["last_reload"].take()
 }
 
 /// Reloads by signal and waits for the result.

@@ -239,7 +239,7 @@ fn maintenance_is_switched_by_ctl_and_by_a_file() {
     };
     assert_eq!(set("on"), "maintenance: on, by ctl\n");
     until("the schedulers", || is_closed().then_some(()));
-    assert_eq!(server.ctl_json(&["status"])["maintenance"], "on, by ctl");
+    assert_eq!(server.told("/status")["maintenance"], "on, by ctl");
     let post = server.request("POST", "/none", &[("Content-Length", "0")]);
     assert_eq!(post.status, 503);
     // A reload does not open the site.
@@ -276,7 +276,7 @@ fn administrators_are_served_during_maintenance() {
     let config = "[maintenance]\nallow = [\"127.0.0.0/8\"]\n";
     let server = Plan::new().config(config).file("a.txt", "a").start();
     assert!(server.ctl(&["set", "maintenance", "on"]).status.success());
-    assert_eq!(server.ctl_json(&["status"])["maintenance"], "on, by ctl");
+    assert_eq!(server.told("/status")["maintenance"], "on, by ctl");
     assert_eq!(text(&server.get("/a.txt")), "a");
 }
 

@@ -25,7 +25,7 @@ fn expect(server: &Server, path: &str, status: u16, body: &str) {
 
 /// The pages in `ctl status`.
 fn pages(server: &Server) -> Value {
-    server.ctl_json(&["status"])["pages"].take()
+    server.told("/status")["pages"].take()
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn running_page_keeps_its_site_across_edits() {
         let answer = client.response(RequestKind::Other).unwrap();
         assert_eq!(text(&answer), format!("part of {part}"));
     }
-    let stats = server.ctl_json(&["stats"]).to_string();
+    let stats = server.told("/stats").to_string();
     for name in ["two", "three"] {
         assert_eq!(stats.matches(&format!("/{name}/told.page.txt")).count(), 1, "{stats}");
     }

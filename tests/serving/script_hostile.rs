@@ -141,11 +141,7 @@ fn whatever_pages_do_others_are_answered() {
             ask_store(&mut redis, &server);
             asked += 1;
             if asked % 50 == 0 {
-                assert_eq!(
-                    server.ctl_json(&["stats"])["schedulers"][0]["answering"],
-                    true,
-                    "{seeds}"
-                );
+                assert_eq!(server.told("/stats")["schedulers"][0]["answering"], true, "{seeds}");
             }
         }
         asked

@@ -27,7 +27,7 @@ fn start(pages: &[(&str, &str)]) -> Server {
 
 /// The figures of a page.
 fn row(server: &Server, file: &str) -> serde_json::Value {
-    let stats = server.ctl_json(&["stats"]);
+    let stats = server.told("/stats");
     let rows = stats["schedulers"][0]["pages"]["page"].as_array().unwrap().clone();
     let is_its = |row: &serde_json::Value| row["page"].as_str().unwrap().ends_with(file);
     rows.into_iter().find(is_its).unwrap_or_else(|| panic!("{stats}"))

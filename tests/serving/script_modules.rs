@@ -73,7 +73,7 @@ fn send(server: &Server, method: &str, path: &str, body: &str) -> ParsedResponse
 
 /// Pages and modules in `ctl status`.
 fn status(server: &Server) -> Value {
-    server.ctl_json(&["status"])["pages"].take()
+    server.told("/status")["pages"].take()
 }
 
 #[test]
@@ -360,7 +360,7 @@ fn statistics_are_kept_for_each_module() {
         assert_eq!(server.get("/api/riders/1").status, 200);
     }
     assert_eq!(server.get("/api/fail").status, 500);
-    let stats = server.ctl_json(&["stats"]);
+    let stats = server.told("/stats");
     let of = |scheduler: &Value| {
         let rows = scheduler["pages"]["page"].as_array().cloned().unwrap_or_default();
         let row =

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// The problems in `ctl status`.
 fn problems(server: &Server) -> Vec<Value> {
-    let problems = server.ctl_json(&["status"])["pages"]["problems"].take();
+    let problems = server.told("/status")["pages"]["problems"].take();
     problems.as_array().unwrap().clone()
 }
 

@@ -282,7 +282,7 @@ fn pages_are_counted_individually_and_in_total() {
     for path in ["/hello", "/hello.html", "/fail", "/broken", "/loop", "/wait"] {
         server.get(path);
     }
-    let stats = server.ctl_json(&["stats"]);
+    let stats = server.told("/stats");
     let pages = &stats["schedulers"][0]["pages"];
     let of = |file: &str| {
         let rows = pages["page"].as_array().unwrap();

@@ -63,7 +63,7 @@ fn resident_kib(server: &Server) -> u64 {
 
 /// The pages in `ctl status`.
 fn pages(server: &Server) -> Value {
-    server.ctl_json(&["status"])["pages"].take()
+    server.told("/status")["pages"].take()
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn an_edit_a_new_page_and_a_removed_one_are_seen() {
     assert_eq!(text(&server.get("/b")), "b");
     assert_eq!(pages(&server)["count"], 1);
     // None of this was a reload of the configuration, or an error.
-    assert_eq!(server.ctl_json(&["status"])["last_reload"]["number"], 0);
+    assert_eq!(server.told("/status")["last_reload"]["number"], 0);
     assert_eq!(server.printed_troubles(), "");
     server.signal("TERM");
     assert!(server.wait().success());
@@ -272,7 +272,7 @@ fn hundreds_of_edits_under_load_fail_no_request_and_take_no_memory() {
     // An edit that a reload has read as well does not take effect twice.
     let edits = pages(&server)["edits"].as_u64().unwrap();
     assert!((EDITS - EDITS / RELOAD_EVERY..=EDITS).contains(&edits), "{edits}");
-    let reloads = server.ctl_json(&["status"])["last_reload"]["number"].as_u64().unwrap();
+    let reloads = server.told("/status")["last_reload"]["number"].as_u64().unwrap();
     assert!((1..=EDITS / RELOAD_EVERY).contains(&reloads), "{reloads}");
 }
 
@@ -347,7 +347,7 @@ fn names_that_are_not_there_are_told_and_the_page_is_served() {
 #[test]
 fn a_page_that_is_written_in_place_is_whole_in_the_end_though_a_reload_saw_half_of_it() {
     let server = Plan::new().file("a.page.txt", "old").start();
-    let number = || server.ctl_json(&["status"])["last_reload"]["number"].as_u64().unwrap();
+    let number = || server.told("/status")["last_reload"]["number"].as_u64().unwrap();
     let path = server.directory().join("site/a.page.txt");
     // As an editor does that writes in place: truncate, write in two parts, close.
     let mut file = fs::File::create(&path).unwrap();

@@ -55,7 +55,7 @@ fn where_a_link_is_turned_the_pages_and_modules_are_of_the_other_release() {
     symlink(server.directory().join("releases/one"), server.directory().join("current")).unwrap();
     expect(&server, "/a", 200, "one");
     expect(&server, "/b", 200, "main one");
-    assert_eq!(server.ctl_json(&["status"])["last_reload"]["number"], 0);
+    assert_eq!(server.told("/status")["last_reload"]["number"], 0);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn pages_of_a_directory_that_is_closed_stay_and_are_told() {
     expect(&server, "/closed/c", 200, "c");
     server.directory().write("site/in/b.page.txt", "edited");
     expect(&server, "/in/b", 200, "edited");
-    let status = server.ctl_json(&["status"]);
+    let status = server.told("/status");
     assert_eq!(status["pages"]["problems"], serde_json::json!([]), "{status}");
     assert!(!server.printed_errors().contains("(gone)"), "{}", server.printed_errors());
 }

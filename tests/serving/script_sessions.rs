@@ -83,11 +83,11 @@ fn write_secret(plan: &Plan, secret: &str) {
 }
 
 fn reload(server: &Server) -> Vec<String> {
-    let number = || server.ctl_json(&["status"])["last_reload"]["number"].as_u64().unwrap();
+    let number = || server.told("/status")["last_reload"]["number"].as_u64().unwrap();
     let before = number();
     server.signal("HUP");
     until("the reload", || (number() > before).then_some(()));
-    let status = server.ctl_json(&["status"]);
+    let status = server.told("/status");
     let problems = status["last_reload"]["problems"].as_array().unwrap();
     problems.iter().map(|problem| problem.as_str().unwrap().to_owned()).collect()
 }

@@ -68,7 +68,7 @@ fn a_directory_that_was_made_anew_is_used_or_the_log_says_why_not() {
     assert_eq!(send(), [500, 500]);
     assert!(server.printed_errors().contains("or the directory for uploads, is gone"));
     std::fs::create_dir(&directory).unwrap();
-    let sandbox = server.ctl_json(&["status"])["sandbox"].clone();
+    let sandbox = server.told("/status")["sandbox"].clone();
     if sandbox == "none" {
         assert_eq!(send(), [200, 200]);
         until_swept(&directory);

@@ -162,13 +162,13 @@ fn wrong_use_is_told_and_ends_with_2() {
 #[test]
 fn schedulers_are_as_many_as_asked_for() {
     let server = Plan::new().file("a.txt", "a\n").argument("--schedulers=3").start();
-    assert_eq!(server.ctl_json(&["status"])["schedulers"], 3);
+    assert_eq!(server.told("/status")["schedulers"], 3);
     for _ in 0..30 {
         assert_eq!(text(&server.get("/a.txt")), "a\n");
     }
     // Statistics may be a moment old.
     until("30 connections", || (server.count("/network/accepts") == 30).then_some(()));
-    let stats = server.ctl_json(&["stats"]);
+    let stats = server.told("/stats");
     let accepts = |scheduler: &serde_json::Value| scheduler["network"]["accepts"].as_u64().unwrap();
     let counts: Vec<u64> = stats["schedulers"].as_array().unwrap().iter().map(accepts).collect();
     assert!(counts.iter().filter(|count| **count > 0).count() > 1, "{counts:?}");
@@ -257,7 +257,7 @@ fn a_killed_server_restarts_at_once_at_the_same_port() {
         assert_eq!(server.address(), address);
         assert_eq!(text(&server.get("/a.txt")), "a\n");
     }
-    assert_eq!(server.ctl_json(&["status"])["listeners"][0], server.address().to_string());
+    assert_eq!(server.told("/status")["listeners"][0], server.address().to_string());
 }
 
 #[test]
@@ -387,5 +387,5 @@ fn the_control_socket_of_a_running_server_is_not_taken() {
     second.arg("serve").arg(&site).arg("--listen=127.0.0.1:0").arg("--admin-socket").arg(&socket);
     let output = run(&mut second);
     assert_failed(&output, 1, &[&socket.display().to_string()]);
-    assert_eq!(first.ctl_json(&["status"])["process"], first.id());
+    assert_eq!(first.told("/status")["process"], first.id());
 }

@@ -50,7 +50,7 @@ pub(crate) fn failed(server: &Server, reason: &str) {
 /// Waits until a scheduler has counted this.
 fn is_counted(server: &Server, group: &str, name: &str) {
     until(name, || {
-        let stats = server.ctl_json(&["stats"]);
+        let stats = server.told("/stats");
         let counted = |scheduler: &Value| scheduler[group][name].as_u64();
         stats["schedulers"].as_array().unwrap().iter().find_map(counted)
     });
@@ -191,7 +191,7 @@ fn a_hundred_changes_of_certificates_fail_no_request() {
     });
     let last = client.connect(address, "n100.example").unwrap().certificate();
     assert_ne!(first, last);
-    let certificates = server.ctl_json(&["status"])["certificates"].take();
+    let certificates = server.told("/status")["certificates"].take();
     assert_eq!(certificates[0]["names"], serde_json::json!([NAME, "n100.example"]));
     assert_eq!(certificates[0]["problems"], serde_json::json!([]));
 }
@@ -273,7 +273,7 @@ fn old_versions_and_weak_ciphers_are_refused() {
     }
     // The server refused them, not the client before it had asked.
     until("five refusals", || {
-        let stats = server.ctl_json(&["stats"]);
+        let stats = server.told("/stats");
         let refused = |scheduler: &Value| {
             scheduler["handshake_failures"]["nothing_in_common"].as_u64().unwrap_or(0)
         };
@@ -286,7 +286,7 @@ fn old_versions_and_weak_ciphers_are_refused() {
 fn metrics_say_when_certificates_end() {
     let (plan, _) = site(LISTENER);
     let server = plan.listen_as_configured(1).start();
-    let status: Value = server.ctl_json(&["status"]);
+    let status: Value = server.told("/status");
     let certificate = &status["certificates"][0];
     assert!(certificate["days_left"].as_i64().unwrap() > 1000, "{certificate}");
     let mut control = Client::connect_unix(&server.plan.socket()).unwrap();

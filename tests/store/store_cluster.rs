@@ -90,7 +90,7 @@ fn write_on_the_leader_is_read_on_replicas_by_all_protocols() {
         assert_eq!(page(replica, "key", None), "by-redis");
         // The state that `ctl` tells is published at intervals, so it may come after the value.
         until("the replica to tell that it hears its leader", || {
-            let store = replica.ctl_json(&["status"])["store"].clone();
+            let store = replica.told("/status")["store"].clone();
             (store["role"] == "replica" && store["hears_leader"] == true).then_some(())
         });
     }

@@ -32,7 +32,7 @@ pub(crate) fn until_has(server: &Server, beginning: &str, count: u64) {
 
 /// A number of the writer of a store.
 fn number(server: &Server, name: &str) -> u64 {
-    server.ctl_json(&["stats"])["store_writer"][name].as_u64().unwrap()
+    server.told("/stats")["store_writer"][name].as_u64().unwrap()
 }
 
 pub(crate) fn until_number(server: &Server, name: &str, value: u64) {
@@ -53,7 +53,7 @@ pub(crate) fn aside_of(server: &Server) -> Vec<PathBuf> {
 
 fn until_connected(server: &Server) {
     until("to be connected", || {
-        (server.ctl_json(&["status"])["cluster"]["state"] == "connected").then_some(())
+        (server.told("/status")["cluster"]["state"] == "connected").then_some(())
     });
 }
 

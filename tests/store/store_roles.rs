@@ -36,7 +36,7 @@ fn promote(server: &Server) -> Output {
 
 /// The numbers of the store's writer.
 fn number(server: &Server, name: &str) -> u64 {
-    server.ctl_json(&["stats"])["store_writer"][name].as_u64().unwrap()
+    server.told("/stats")["store_writer"][name].as_u64().unwrap()
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_replica_without_a_leader_is_read_and_says_why_it_does_not_write() {
     let request = head("PUT", "/store/0/key", &[("Content-Length", "1")]);
     http.send([request.as_bytes(), b"1"].concat()).unwrap();
     assert_eq!(http.response(RequestKind::Other).unwrap().status, 503);
-    let status = server.ctl_json(&["status"]);
+    let status = server.told("/status");
     assert_eq!(status["store"]["role"], "replica", "{status}");
     assert_eq!(status["store"]["hears_leader"], false);
     let refused = promote(&server);

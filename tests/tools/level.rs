@@ -61,10 +61,10 @@ fn a_reload_changes_the_level() {
     let server = Plan::new().config(&at_level("error")).start();
     let reload = |level: &str| {
         write_config(&server, &at_level(level));
-        let before = server.ctl_json(&["status"])["last_reload"]["number"].as_u64().unwrap();
+        let before = server.told("/status")["last_reload"]["number"].as_u64().unwrap();
         server.signal("HUP");
         until("the reload", || {
-            let number = server.ctl_json(&["status"])["last_reload"]["number"].as_u64();
+            let number = server.told("/status")["last_reload"]["number"].as_u64();
             (number > Some(before)).then_some(())
         });
         server.printed_errors()
