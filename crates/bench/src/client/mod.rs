@@ -16,7 +16,6 @@ mod pending;
 mod replies;
 mod replying;
 mod service;
-mod streams;
 mod waits;
 mod window;
 
@@ -229,7 +228,7 @@ impl LoadClient {
     }
 
     fn peer_of(&self, connection: &LoadConnection) -> usize {
-        if self.work.plan.peers.len() == 1 { 0 } else { self.share.way(connection.number).peer }
+        if self.work.plan.peers.len() == 1 { 0 } else { self.share.way(connection.number()).peer }
     }
 }
 

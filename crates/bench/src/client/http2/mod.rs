@@ -7,5 +7,18 @@ mod answers;
 mod asks;
 mod frames;
 mod request;
+mod stream;
+mod streams;
 
 pub(super) use request::StreamRequest;
+pub(super) use streams::Streams;
+
+/// Why a connection cannot go on.
+type Broken = &'static str;
+
+/// A connection while its frames are read. Plain data.
+pub(crate) struct Reading<'r> {
+    pub(crate) connection: &'r mut super::LoadConnection,
+    pub(crate) streams: &'r mut Streams,
+    pub(crate) out: &'r mut Vec<u8>,
+}
