@@ -12,7 +12,7 @@ use sys::pollset::{Interest, Token};
 use sys::socket::Peer;
 
 use super::bytes::Bytes;
-pub use client_end::ClientState;
+pub use client_end::{ClientState, Stall};
 pub(super) use server_end::{Farewell, Taken};
 
 /// A direction.

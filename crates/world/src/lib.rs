@@ -42,12 +42,12 @@ use sys::socket::{ListenAddress, Peer};
 use connection::Taken;
 use state::State;
 
-pub use connection::ClientState;
+pub use connection::{ClientState, Stall};
 pub use descriptor::SimulatedSocket;
 pub use faults::Faults;
 pub use random::{ALWAYS, Random};
 pub use stage::Stage;
-pub use world::{ClientId, Stall, World};
+pub use world::{ClientId, World};
 
 /// A simulated listener. Dropping it closes it.
 #[derive(Debug)]

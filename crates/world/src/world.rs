@@ -11,22 +11,13 @@ use sys::socket::{ListenAddress, Peer};
 
 use super::Sim;
 use super::agenda::Key;
-use super::connection::ClientState;
+use super::connection::{ClientState, Stall};
 use super::faults::Faults;
 use super::state::State;
 
 /// A client's end of a connection. It always refers to that connection, also after its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(Key);
-
-/// The activity that a client stops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stall {
-    /// Nothing: it reads what arrives.
-    Nothing,
-    /// Reading: what the server sends fills the buffers until the server has no room.
-    Reading,
-}
 
 /// A seeded network and clock in memory. Clones are handles of the same world.
 ///

@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 use wire::http::method::Method;
 use wire::http::received::{Reading, ResponseError, ResponseReader};
 
-use super::http2::Streams;
 use super::pending::Pending;
 use super::replies::{NoReply, Reply, ReplyReader};
+use super::streams::Streams;
 use crate::plan::{AnswerBody, BodyCheck, BodyProgress, StorePlan};
 
 /// The state of a connection.

@@ -16,6 +16,7 @@ mod pending;
 mod replies;
 mod replying;
 mod service;
+mod streams;
 mod waits;
 mod window;
 
@@ -38,9 +39,9 @@ use crate::plan::{
 use crate::tally::{Loop, Tally};
 
 pub use connection::LoadConnection;
-use http2::StreamRequest;
 pub use live::{Glance, Live};
 use pacer::{Pacer, Seats};
+use streams::StreamRequest;
 use waits::Waits;
 pub use window::MeasuredWindow;
 use window::Stage;

@@ -19,6 +19,15 @@ pub enum ClientState {
     Closed,
 }
 
+/// The activity that a client stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stall {
+    /// Nothing: it reads what arrives.
+    Nothing,
+    /// Reading: what the server sends fills the buffers until the server has no room.
+    Reading,
+}
+
 impl Connection {
     /// The state as its client sees it.
     pub(crate) fn client_state(&self) -> ClientState {
@@ -105,15 +114,15 @@ impl Connection {
         ends
     }
 
-    /// The client does not read from now on.
-    pub(crate) fn stall(&mut self) {
-        self.set(Mark::STALLED);
-    }
-
-    /// The client reads again, also what is there.
-    pub(crate) fn end_stall(&mut self) {
-        self.take(Mark::STALLED);
-        self.unread = 0;
+    /// The client does not read from now on, or reads again, also what is there.
+    pub(crate) fn stall(&mut self, stall: Stall) {
+        match stall {
+            Stall::Reading => self.set(Mark::STALLED),
+            Stall::Nothing => {
+                self.take(Mark::STALLED);
+                self.unread = 0;
+            }
+        }
     }
 
     /// Whether bytes are there that the client has not read.

@@ -7,9 +7,8 @@ use sys::socket::{ListenAddress, Peer};
 
 use super::State;
 use crate::agenda::{Event, Key};
-use crate::connection::Way;
+use crate::connection::{Stall, Way};
 use crate::fingerprint::Happening;
-use crate::world::Stall;
 
 impl State {
     pub(crate) fn connect(&mut self, address: &ListenAddress, peer: Peer) -> Option<Key> {
@@ -90,10 +89,8 @@ impl State {
     pub(crate) fn client_stall(&mut self, index: u32, stall: Stall) {
         let stalls = stall == Stall::Reading;
         self.fingerprint.note(Happening::ClientStalled, index.into(), stalls.into());
-        if stalls {
-            self.connection(index).stall();
-        } else {
-            self.connection(index).end_stall();
+        self.connection(index).stall(stall);
+        if !stalls {
             self.change_if_room(index);
         }
     }

@@ -5,10 +5,10 @@
 
 use wire::h2::{ErrorCode, ResponseFields, TrailerFields, write_reset};
 
-use super::streams::Block;
-use super::{Broken, Reading};
+use super::Reading;
 use crate::client::LoadClient;
 use crate::client::connection::Phase;
+use crate::client::streams::{Block, Broken};
 use crate::tally::{Answering, FailureKind};
 
 impl LoadClient {

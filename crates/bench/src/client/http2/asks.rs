@@ -5,9 +5,9 @@
 use runtime::service::Context;
 use wire::h2::{PREFACE, SettingId, WINDOW_BYTES_AT_FIRST, write_settings, write_window_update};
 
-use super::request::StreamRequest;
 use crate::client::connection::LoadConnection;
 use crate::client::pending::Pending;
+use crate::client::streams::StreamRequest;
 use crate::client::{LoadClient, NoThreadMessage};
 use crate::limits::STREAM_WINDOW_BYTES;
 use crate::plan::LoadProtocol;

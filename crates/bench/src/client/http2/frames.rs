@@ -9,9 +9,9 @@ use wire::h2::{
     write_settings_ack,
 };
 
-use super::streams::Block;
-use super::{Broken, Reading};
+use super::Reading;
 use crate::client::connection::{LoadConnection, Phase};
+use crate::client::streams::{Block, Broken};
 use crate::client::{LoadClient, NoThreadMessage};
 use crate::limits::RESPONSE_BLOCK_BYTES;
 use crate::tally::FailureKind;

@@ -3,6 +3,9 @@
 //! Owns the state of a connection of HTTP/2: windows, tables, settings, requests in flight, and the frames that follow
 //! from it. Never reads a frame; what came of an answer is in `stream`.
 
+mod request;
+mod stream;
+
 use std::collections::VecDeque;
 
 use runtime::service::Context;
@@ -13,20 +16,21 @@ use wire::h2::{
 use wire::hpack::{Decoder, Encoder, Indexing};
 use wire::limits::HPACK_TABLE_BYTES;
 
-use super::Broken;
-use super::request::StreamRequest;
-use super::stream::Stream;
-use crate::client::NoThreadMessage;
-use crate::client::pending::Pending;
-use crate::limits::STREAM_WINDOW_BYTES;
+use super::NoThreadMessage;
+use super::pending::Pending;
 use crate::plan::AnswerBody;
+pub(super) use request::StreamRequest;
+use stream::{Stream, used_up};
+
+/// Why a connection cannot go on.
+pub(super) type Broken = &'static str;
 
 const IDLE: Broken = "a frame is for a stream that was never opened";
 const TOO_LARGE: Broken = "a window is larger than it may be";
 
 /// A connection.
 #[derive(Debug)]
-pub(in crate::client) struct Streams {
+pub(super) struct Streams {
     decoder: Decoder,
     encoder: Encoder,
     settings: PeerSettings,
@@ -60,7 +64,7 @@ pub(crate) struct Block {
 const NUMBER_MAX: u32 = (1 << 31) - 1;
 
 impl Streams {
-    pub(in crate::client) fn new(heard_ns: u64) -> Self {
+    pub(super) fn new(heard_ns: u64) -> Self {
         Self {
             decoder: Decoder::new(HPACK_TABLE_BYTES),
             encoder: Encoder::new(),
@@ -78,17 +82,17 @@ impl Streams {
     }
 
     /// Requests in flight.
-    pub(in crate::client) fn open(&self) -> usize {
+    pub(super) fn open(&self) -> usize {
         self.open
     }
 
     /// Streams that may be open at once, of so many that are wanted.
-    pub(in crate::client) fn room(&self, wanted: usize) -> usize {
+    pub(super) fn room(&self, wanted: usize) -> usize {
         wanted.min(self.settings.streams() as usize)
     }
 
     /// The request that was sent first.
-    pub(in crate::client) fn oldest(&self) -> Option<&Pending> {
+    pub(super) fn oldest(&self) -> Option<&Pending> {
         self.list.front().map(Stream::pending)
     }
 
@@ -281,7 +285,7 @@ impl Streams {
     }
 
     /// Ends the oldest stream.
-    pub(in crate::client) fn end_oldest(&mut self) -> Option<Pending> {
+    pub(super) fn end_oldest(&mut self) -> Option<Pending> {
         let number = self.list.front()?.number();
         self.end(number)
     }
@@ -305,13 +309,6 @@ impl Streams {
 
 fn check_window(window: i64) -> Result<(), Broken> {
     if window > WINDOW_BYTES_MAX.into() { Err(TOO_LARGE) } else { Ok(()) }
-}
-
-/// Adds bytes of content to those for which the server's window was not enlarged. The result is by how much it is to
-/// be.
-pub(super) fn used_up(unacknowledged: &mut u32, bytes: u32) -> u32 {
-    *unacknowledged += bytes;
-    if *unacknowledged >= STREAM_WINDOW_BYTES / 2 { std::mem::take(unacknowledged) } else { 0 }
 }
 
 #[cfg(test)]

@@ -5,16 +5,16 @@
 
 use wire::h2::{AfterFrame, H2ResponseHead, write_data_head};
 
-use super::streams::used_up;
 use crate::client::pending::Pending;
+use crate::limits::STREAM_WINDOW_BYTES;
 use crate::plan::{AnswerBody, AnswerCheck, BodyCheck, BodyProgress};
 
 /// Why an answer cannot be right.
-pub(super) type Wrong = String;
+type Wrong = String;
 
 /// A request and its answer.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(in crate::client) struct Stream {
     number: u32,
     has_ended: bool,
     pending: Pending,
@@ -78,7 +78,7 @@ impl Stream {
     }
 
     /// Whether content of the request is still to be sent.
-    pub(super) fn is_sending(&self) -> bool {
+    pub(in crate::client) fn is_sending(&self) -> bool {
         !self.unsent.is_empty()
     }
 
@@ -109,19 +109,23 @@ impl Stream {
     }
 
     /// Whether the final head has come.
-    pub(super) fn has_head(&self) -> bool {
+    pub(in crate::client) fn has_head(&self) -> bool {
         self.status != 0
     }
 
     /// A head has come, which may be an interim one.
-    pub(super) fn take_head(&mut self, head: &H2ResponseHead) {
+    pub(in crate::client) fn take_head(&mut self, head: &H2ResponseHead) {
         if head.status >= 200 {
             (self.status, self.length) = (head.status, head.length);
         }
     }
 
     /// A piece of content has come.
-    pub(super) fn add_content(&mut self, content: &[u8], check: &BodyCheck) -> Result<(), Wrong> {
+    pub(in crate::client) fn add_content(
+        &mut self,
+        content: &[u8],
+        check: &BodyCheck,
+    ) -> Result<(), Wrong> {
         if self.status == 0 {
             return Err("content comes before its head".to_owned());
         }
@@ -139,7 +143,7 @@ impl Stream {
     }
 
     /// The answer is whole: why it may not be.
-    pub(super) fn check_length(&self) -> Result<(), Wrong> {
+    pub(in crate::client) fn check_length(&self) -> Result<(), Wrong> {
         let has_content = self.asked == AnswerBody::AsFramed && self.status != 304;
         match self.length.filter(|length| has_content && *length != self.bytes) {
             Some(length) => {
@@ -150,13 +154,20 @@ impl Stream {
     }
 
     /// Whether the status of an answer that is whole is as expected.
-    pub(super) fn has_expected_status(&self, check: &AnswerCheck) -> bool {
+    pub(in crate::client) fn has_expected_status(&self, check: &AnswerCheck) -> bool {
         check.status.contains(self.status)
     }
 
     /// Whether its content is.
-    pub(super) fn has_expected_content(&mut self, check: &AnswerCheck) -> bool {
+    pub(in crate::client) fn has_expected_content(&mut self, check: &AnswerCheck) -> bool {
         let body_is_right = check.body.finish(&mut self.body);
         body_is_right && check.length.is_none_or(|length| length == self.bytes)
     }
+}
+
+/// Adds bytes of content to those for which the server's window was not enlarged. The result is by how much it is to
+/// be.
+pub(super) fn used_up(unacknowledged: &mut u32, bytes: u32) -> u32 {
+    *unacknowledged += bytes;
+    if *unacknowledged >= STREAM_WINDOW_BYTES / 2 { std::mem::take(unacknowledged) } else { 0 }
 }
